@@ -2,11 +2,13 @@
  *
  *   spawn N COMMAND [ARG…]         posix_spawn and wait, one after another
  *   spawn-parallel N P COMMAND …   the same, P at a time
- *   submit N KIND                  N submissions over one connection, 256 in flight. KIND: short (true), distinct (held, each of its own shape and name)
+ *   submit N KIND                  N submissions over one connection, 256 in flight. KIND: short
+ *                                  (true), distinct (held, each of its own shape and name)
  *   array N                        one array of N elements, held
  *   wait                           until nothing waits or runs
- *   steps N NODES                  an allocation of so many nodes, and in it N steps over all of them, one after another (of remuda-peers: no tasks run, no streams)
- */
+ *   steps N NODES                  an allocation of so many nodes, and in it N steps over all of
+ *                                  them, one after another (of remuda-peers: no tasks run, no
+ *                                  streams) */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "io/client.h"
@@ -96,8 +98,9 @@ static bool submit_one(struct load *l, long i, const char *kind, const char *arr
     char name[64], comment[64];
     struct job_spec spec = {
         .batch = true, .work_dir = l->work_dir, .command = "bench.sh", .umask_plus1 = 18 + 1};
-    struct msg_submit m = {
-        .specs = {&spec, 1}, .script = {script, sizeof script - 1}, .env = {variables, sizeof variables}};
+    struct msg_submit m = {.specs = {&spec, 1},
+                           .script = {script, sizeof script - 1},
+                           .env = {variables, sizeof variables}};
     struct err err = {0};
     spec.name = "bench";
     spec.req.ntasks = 1;
@@ -198,7 +201,8 @@ static int steps_many(struct load *l, long n, int32_t nodes)
     struct message m;
     spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks = nodes;
     spec.req.mem_per_node_mib = 100;
-    if (!client_send(l->client, MSG_SUBMIT, &submit, NULL, NULL) || !await_kind(l, MSG_ALLOCATED, &m))
+    if (!client_send(l->client, MSG_SUBMIT, &submit, NULL, NULL) ||
+        !await_kind(l, MSG_ALLOCATED, &m))
         return 1;
     const struct msg_allocated *got = m.body;
     const struct job *job = got->jobs.v;
@@ -208,7 +212,8 @@ static int steps_many(struct load *l, long n, int32_t nodes)
         char key[64];
         struct msg_create_step step = {.job_id = id, .spec = {&spec, 1}, .key = key};
         snprintf(key, sizeof key, "key of step %ld of job %llu", i, (unsigned long long)id);
-        if (!client_send(l->client, MSG_CREATE_STEP, &step, NULL, NULL) || !await_kind(l, MSG_STEP_ENDED, &m))
+        if (!client_send(l->client, MSG_CREATE_STEP, &step, NULL, NULL) ||
+            !await_kind(l, MSG_STEP_ENDED, &m))
             return 1;
     }
     printf("%.6f\n", now() - began);
@@ -223,7 +228,8 @@ int main(int argc, char **argv)
         return spawn_many(n, 1, argv + 3);
     if (argc > 4 && text_is(argv[1], "spawn-parallel"))
         return spawn_many(n, strtol(argv[3], NULL, 10), argv + 4);
-    struct load l = {.arena = arena_new(), .work_dir = getenv("BENCH_DIR") ? getenv("BENCH_DIR") : "/tmp"};
+    struct load l = {.arena = arena_new(),
+                     .work_dir = getenv("BENCH_DIR") ? getenv("BENCH_DIR") : "/tmp"};
     struct arena *a = arena_new();
     l.client = client_open(state_dir_find(NULL, a), &err);
     if (!l.client)
@@ -238,7 +244,8 @@ int main(int argc, char **argv)
     else if (argc > 3 && text_is(argv[1], "steps"))
         rc = steps_many(&l, n, (int32_t)strtol(argv[3], NULL, 10));
     else
-        fail("usage: spawn N CMD | spawn-parallel N P CMD | submit N short|distinct | array N | wait | steps "
+        fail("usage: spawn N CMD | spawn-parallel N P CMD | submit N short|distinct | array N | "
+             "wait | steps "
              "N NODES");
     client_close(l.client);
     arena_free(l.arena);

@@ -1,6 +1,8 @@
-/* remuda-peers STATE COUNT SPREAD_MS: node daemons sim1 … simCOUNT in one process, for measuring the controller. Each has its own connection and the agent of a real node daemon; only
- * what a shepherd would do is left out: steps start at once and end at once, batch scripts run until they are told to end. Runs until SIGTERM; says "ready" on stdout when
- * all were welcomed; their beginnings, and so their heartbeats, are spread over SPREAD_MS. */
+/* remuda-peers STATE COUNT SPREAD_MS: node daemons sim1 … simCOUNT in one process, for measuring
+ * the controller. Each has its own connection and the agent of a real node daemon; only what a
+ * shepherd would do is left out: steps start at once and end at once, batch scripts run until they
+ * are told to end. Runs until SIGTERM; says "ready" on stdout when all were welcomed; their
+ * beginnings, and so their heartbeats, are spread over SPREAD_MS. */
 #include "agent/agent.h"
 #include "base/alloc.h"
 #include "base/vec.h"
@@ -97,7 +99,8 @@ static void event(struct peer_node *p, const struct agent_event *ev)
     step_once(p, ev);
     for (size_t i = 0; i < all->inputs.n; i++) {
         struct input in = all->inputs.v[i];
-        struct agent_event next = {.kind = in.kind, .now_us = clock_now_us(), .note = &in.note, .ok = true};
+        struct agent_event next = {
+            .kind = in.kind, .now_us = clock_now_us(), .note = &in.note, .ok = true};
         step_once(in.node, &next);
     }
     vec_clear(&all->inputs);
@@ -177,7 +180,8 @@ int main(int argc, char **argv)
     all.node = xcalloc(all.n, sizeof *all.node);
     for (size_t i = 0; i < all.n; i++) {
         struct peer_node *p = &all.node[i];
-        struct node self = {.name = arena_printf(kept, "sim%zu", i + 1), .hostname = "sim", .arch = "x86_64"};
+        struct node self = {
+            .name = arena_printf(kept, "sim%zu", i + 1), .hostname = "sim", .arch = "x86_64"};
         self.is_virtual = true;
         self.version = REMUDA_VERSION;
         p->all = &all;

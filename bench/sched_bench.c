@@ -1,4 +1,5 @@
-/* How long the planner takes. Rows of issue 3: sched-5k, sched-100k, an event on that state; and how the time grows with nodes, jobs and shapes.
+/* How long the planner takes. Rows of issue 3: sched-5k, sched-100k, an event on that state; and
+ * how the time grows with nodes, jobs and shapes.
  * Usage: sched_bench [ROW]. Prints "name | figure unit | goal". */
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -14,7 +15,8 @@
 
 #define NOW (INT64_C(1000000) * USEC_PER_SEC)
 
-/* CPU time: the planner does nothing but compute, and what else the machine does is not its time. */
+/* CPU time: the planner does nothing but compute, and what else the machine does is not its
+ * time. */
 static double now_ms(void)
 {
     struct timespec t;
@@ -51,8 +53,11 @@ static void nodes_make(struct bench *b, size_t n)
             node.gres = NULL;
         cluster_put_node(b->cl, &node, NULL);
     }
-    struct partition p = {
-        .name = "main", .nodes = "ALL", .is_default = true, .priority_tier = 1, .priority_job_factor = 1};
+    struct partition p = {.name = "main",
+                          .nodes = "ALL",
+                          .is_default = true,
+                          .priority_tier = 1,
+                          .priority_job_factor = 1};
     cluster_put_partition(b->cl, &p, NULL);
 }
 
@@ -108,10 +113,10 @@ static void starts_apply(struct bench *b, int64_t now, bool ragged)
 {
     for (size_t i = 0; i < b->plan->nstarts; i++) {
         const struct plan_start *s = &b->plan->start[i];
-        int64_t limit =
-            ragged ? rng_range(&b->rng, 60, s->limit_us / USEC_PER_SEC) * USEC_PER_SEC : s->limit_us;
-        cluster_start(b->cl, s->job_id, &b->shape[b->shape_of.v[s->job_id]], 1000, "main", &s->alloc, now,
-                      now + limit);
+        int64_t limit = ragged ? rng_range(&b->rng, 60, s->limit_us / USEC_PER_SEC) * USEC_PER_SEC
+                               : s->limit_us;
+        cluster_start(b->cl, s->job_id, &b->shape[b->shape_of.v[s->job_id]], 1000, "main",
+                      &s->alloc, now, now + limit);
         cluster_unwait(b->cl, s->job_id);
         vec_push(&b->running, s->job_id);
     }

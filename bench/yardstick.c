@@ -1,5 +1,6 @@
-/* remuda-yardstick: how fast this machine is just now. Prints "COMPUTING REACHING": milliseconds of CPU time of two fixed pieces of
- * work, the best of several tries: one that only computes, and one that only waits for memory (a walk through 64 MiB in no order).
+/* remuda-yardstick: how fast this machine is just now. Prints "COMPUTING REACHING": milliseconds of
+ * CPU time of two fixed pieces of work, the best of several tries: one that only computes, and one
+ * that only waits for memory (a walk through 64 MiB in no order).
  *
  * The work never changes: goals of the bench are multiples of it. */
 #include <stdint.h>

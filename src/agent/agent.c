@@ -1,20 +1,23 @@
 /* The node's machine.
  *
- * A step goes (WAITING →) PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) (PROVING →) OVER; held.c has the table.
- * Everything that comes is put to the step it concerns:
+ * A step goes (WAITING →) PROLOG → STARTING → RUNNING → (CLEANING →) ENDED → (EPILOG →) (PROVING →)
+ * OVER; held.c has the table. Everything that comes is put to the step it concerns:
  *
- *   LAUNCH     unknown: takes it (prolog, or a shepherd at once). Known, or ended before: nothing, the
- * message is a repetition. TERMINATE  live: its shepherd ends it. Over or unknown: RELEASED. A LAUNCH of that
- * start that comes later is ignored. notes      move it on; its end becomes a report. REPORT_ACK when the
+ *   LAUNCH     unknown: takes it (prolog, or a shepherd at once). Known, or ended before: nothing,
+ *              the
+ * message is a repetition. TERMINATE  live: its shepherd ends it. Over or unknown: RELEASED. A
+ *                                     LAUNCH of that
+ * start that comes later is ignored. notes      move it on; its end becomes a report. REPORT_ACK
+ *   when the
  * last report of a step that is OVER is acknowledged, the step is forgotten.
  *
- * What follows an end depends on the epilog, and so on settings that a node that has just restarted does not
- * have yet: the step waits in ENDED for the controller's welcome. A restarted daemon that is told what it
- * finds repeats reports that were acknowledged but not forgotten; the controller knows them by (job, attempt,
- * step).
+ * What follows an end depends on the epilog, and so on settings that a node that has just restarted
+ * does not have yet: the step waits in ENDED for the controller's welcome. A restarted daemon that
+ * is told what it finds repeats reports that were acknowledged but not forgotten; the controller
+ * knows them by (job, attempt, step).
  *
- * RELEASED is implied by an EXITED that is clean. Otherwise it follows when nothing of the job is left here
- * and the epilog ran. */
+ * RELEASED is implied by an EXITED that is clean. Otherwise it follows when nothing of the job is
+ * left here and the epilog ran. */
 #include "agent/agent.h"
 
 #include "agent/inside.h"
@@ -78,10 +81,12 @@ static void moved(int64_t *at_us, int64_t by_us)
         *at_us += by_us;
 }
 
-/* The wall clock was set if it went on by another amount than the one that nobody sets: what is due after a while is due after the same while. */
+/* The wall clock was set if it went on by another amount than the one that nobody sets: what is due
+ * after a while is due after the same while. */
 static void clock_look(struct agent *a, const struct agent_event *ev)
 {
-    int64_t difference = ev->now_us - ev->mono_us, by_us = a->clock_known ? difference - a->clock_us : 0;
+    int64_t difference = ev->now_us - ev->mono_us,
+            by_us = a->clock_known ? difference - a->clock_us : 0;
     struct held_walk w = {0};
     if (!ev->mono_us || (a->clock_known && by_us < CLOCK_STEP_US && by_us > -CLOCK_STEP_US))
         return;
@@ -107,8 +112,8 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_MESSAGE: take_message(&t, ev->msg); break;
     case AGENT_FOUND:
         if (!step_of_note(&t, ev->note))
-            held_add(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt, ev->note->step_id,
-                     HELD_STARTING)
+            held_add(&a->held, (uint64_t)ev->note->job_id, (uint32_t)ev->note->attempt,
+                     ev->note->step_id, HELD_STARTING)
                 ->found = true;
         break;
     case AGENT_NOTE: take_note(&t, ev->note); break;
@@ -174,7 +179,8 @@ int64_t agent_wake_due(const struct agent *a)
     int64_t due = a->devices.due_us < a->heartbeat_due_us ? a->devices.due_us : a->heartbeat_due_us;
     struct held_walk w = {0};
     while (held_next(&a->held, &w))
-        if ((w.step->state == HELD_PROVING || w.step->state == HELD_WAITING) && w.step->prove_until_us < due)
+        if ((w.step->state == HELD_PROVING || w.step->state == HELD_WAITING) &&
+            w.step->prove_until_us < due)
             due = w.step->prove_until_us;
     return due;
 }
@@ -184,15 +190,18 @@ const struct msg_node_welcome *agent_welcome(const struct agent *a)
     return a->has_welcome ? &a->welcome : NULL;
 }
 
-void agent_each_running(const struct agent *a, void (*fn)(void *ctx, const struct note *n), void *ctx)
+void agent_each_running(const struct agent *a, void (*fn)(void *ctx, const struct note *n),
+                        void *ctx)
 {
     struct held_walk w = {0};
     while (held_next(&a->held, &w)) {
         const struct held_step *s = w.step;
         if (s->state != HELD_STARTING && s->state != HELD_RUNNING && s->state != HELD_CLEANING)
             continue;
-        struct note n = {
-            .job_id = (int64_t)s->job_id, .attempt = s->attempt, .step_id = s->step_id, .pid = s->pid};
+        struct note n = {.job_id = (int64_t)s->job_id,
+                         .attempt = s->attempt,
+                         .step_id = s->step_id,
+                         .pid = s->pid};
         fn(ctx, &n);
     }
 }
@@ -217,7 +226,8 @@ static uint32_t reports_about(const struct agent *a, const struct held_step *s)
     return n;
 }
 
-/* Of several steps of a job the last to end says that the job is gone; it may be acknowledged and forgotten before the others. */
+/* Of several steps of a job the last to end says that the job is gone; it may be acknowledged and
+ * forgotten before the others. */
 static bool said_by_another(const struct agent *a, const struct held_step *s)
 {
     for (const struct held_step *o = held_of_job(&a->held, s->job_id); o; o = o->next_of_job)
@@ -240,8 +250,8 @@ void agent_check(const struct agent *a)
         CHECK(s->state != HELD_OVER || s->unacknowledged > 0);
         CHECK(s->state != HELD_OVER || s->exit_reported || s->released);
         CHECK((s->state != HELD_PROLOG && s->state != HELD_WAITING) || s->launch);
-        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released || held_has_others(&a->held, s) ||
-              said_by_another(a, s));
+        CHECK(!s->release_wanted || s->state != HELD_OVER || s->released ||
+              held_has_others(&a->held, s) || said_by_another(a, s));
         CHECK(held_find(&a->held, s->job_id, s->attempt, s->step_id) == s);
     }
     CHECK(steps == a->held.count);
@@ -257,9 +267,10 @@ uint64_t agent_hash(const struct agent *a)
     struct held_walk w = {0};
     while (held_next(&a->held, &w)) {
         const struct held_step *s = w.step;
-        int64_t state[] = {
-            (int64_t)s->job_id, s->attempt,  s->step_id, s->state,      s->doomed, s->exit_reported,
-            s->release_wanted,  s->released, s->pid,     s->end.status, s->lost,   s->unacknowledged};
+        int64_t state[] = {(int64_t)s->job_id, s->attempt,  s->step_id,
+                           s->state,           s->doomed,   s->exit_reported,
+                           s->release_wanted,  s->released, s->pid,
+                           s->end.status,      s->lost,     s->unacknowledged};
         hash = hash_bytes(hash, state, sizeof state);
     }
     for (const struct report *p = a->reports.first; p; p = p->next)

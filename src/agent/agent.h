@@ -1,12 +1,13 @@
-/* The node's machine: what a node does about the steps it holds. Pure: the shell (src/node, or the simulator)
- * feeds events and carries effects out, in the order they were made. Nothing of it is written anywhere: after
- * a restart the shell tells what it found (AGENT_FOUND, then the notes of the step's state file) and the
- * machine stands where it stood.
+/* The node's machine: what a node does about the steps it holds. Pure: the shell (src/node, or the
+ * simulator) feeds events and carries effects out, in the order they were made. Nothing of it is
+ * written anywhere: after a restart the shell tells what it found (AGENT_FOUND, then the notes of
+ * the step's state file) and the machine stands where it stood.
  *
- * Promises: a step is started at most once for each (job, attempt); each end is reported until the controller
- * acknowledged it; what was acknowledged is forgotten; a GPU that a job had is in every word to the controller
- * named as not to be given (node.devices_out) until a look at it has shown that it is clean; no step begins with a
- * GPU before a look has shown that nothing is left on it of a step that is over, of its own job or another. */
+ * Promises: a step is started at most once for each (job, attempt); each end is reported until the
+ * controller acknowledged it; what was acknowledged is forgotten; a GPU that a job had is in every
+ * word to the controller named as not to be given (node.devices_out) until a look at it has shown
+ * that it is clean; no step begins with a GPU before a look has shown that nothing is left on it of
+ * a step that is over, of its own job or another. */
 #ifndef REMUDA_AGENT_AGENT_H
 #define REMUDA_AGENT_AGENT_H
 
@@ -36,7 +37,9 @@ enum agent_event_kind {
     AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
     AGENT_DEVICE_SIGN, /* a device showed by itself how it is: seen */
     AGENT_CHANGED,     /* after agent_set_node */
-    AGENT_GPU_USED, /* what steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs are can be told */
+    /* What steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs
+     * are can be told. */
+    AGENT_GPU_USED,
 };
 
 /* A device to look at, and what to look for. */
@@ -75,8 +78,9 @@ struct gpu_used {
 
 struct agent_event {
     enum agent_event_kind kind;
-    int64_t now_us;            /* wall clock; it may be set */
-    int64_t mono_us;           /* a clock that is never set; 0 = not told, and the wall clock was not set */
+    int64_t now_us; /* wall clock; it may be set */
+    /* a clock that is never set; 0 = not told, and the wall clock was not set. */
+    int64_t mono_us;
     const struct message *msg; /* AGENT_MESSAGE */
     const struct note *note;   /* as said above */
     bool ok;
@@ -90,20 +94,27 @@ struct agent_event {
 };
 
 enum agent_effect_kind {
-    AGENT_SEND,      /* msg, to the controller */
-    AGENT_PROLOG,    /* run the prolog for launch->job, then AGENT_PROLOG_DONE */
-    AGENT_START,     /* have a shepherd start launch; it answers with notes */
-    AGENT_TERMINATE, /* tell the shepherd (note: ids, pid): everything ends; kill_wait_us, why, of_job */
-    AGENT_SIGNAL,    /* tell the shepherd (note: ids, pid): signal, batch, of_job */
-    AGENT_FOLLOW, /* tell the shepherd (note: ids, pid) to connect to another command: text is its address, why the key */
-    AGENT_CLEAR,  /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
+    AGENT_SEND,   /* msg, to the controller */
+    AGENT_PROLOG, /* run the prolog for launch->job, then AGENT_PROLOG_DONE */
+    AGENT_START,  /* have a shepherd start launch; it answers with notes */
+    /* Tell the shepherd (note: ids, pid): everything ends; kill_wait_us, why, of_job. */
+    AGENT_TERMINATE,
+    AGENT_SIGNAL, /* tell the shepherd (note: ids, pid): signal, batch, of_job */
+    /* Tell the shepherd (note: ids, pid) to connect to another command: text is its address, why
+     * the key. */
+    AGENT_FOLLOW,
+    AGENT_CLEAR, /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
                         effect */
-    AGENT_EPILOG, /* run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE */
+    /* Run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE. */
+    AGENT_EPILOG,
     AGENT_FORGET, /* everything is acknowledged: remove the step's state (note: ids) */
     AGENT_LOG,    /* text; is_error */
-    AGENT_LOOK, /* look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_BLIND because it cannot be found out */
+    /* Look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_BLIND
+     * because it cannot be found out. */
+    AGENT_LOOK,
     AGENT_TELL, /* tell the people of a step (note: ids, pid): text goes to its error output */
-    AGENT_FIND, /* find out anew what devices the machine has; agent_set_node follows if they are others */
+    /* Find out anew what devices the machine has; agent_set_node follows if they are others. */
+    AGENT_FIND,
 };
 
 struct agent_effect {
@@ -118,8 +129,8 @@ struct agent_effect {
     bool batch;  /* to the batch shell alone */
     bool of_job; /* all of the job are told */
     bool is_error;
-    bool
-        accepts; /* AGENT_FIND: an operator wants the node as it is: what is not there any more is not missed */
+    /* AGENT_FIND: an operator wants the node as it is: what is not there any more is not missed. */
+    bool accepts;
     const char *text;
     const struct device_look *look;
     size_t nlook;
@@ -134,13 +145,15 @@ void agent_effects_init(struct agent_effects *fx);
 void agent_effects_reset(struct agent_effects *fx); /* empties, keeps memory */
 void agent_effects_done(struct agent_effects *fx);
 
-/* `self` is the node as it describes itself in NODE_HELLO (copied); pid is the daemon's; first_seq numbers
- * the first report and must be above any number an earlier daemon of the node used (the time in µs does). */
+/* `self` is the node as it describes itself in NODE_HELLO (copied); pid is the daemon's; first_seq
+ * numbers the first report and must be above any number an earlier daemon of the node used (the
+ * time in µs does). */
 struct agent *agent_new(const struct node *self, int64_t pid, uint64_t first_seq);
 /* The longest time between two looks at devices that are not clean, if it is not to be 10 s. */
 void agent_look_every(struct agent *a, int64_t us);
 void agent_free(struct agent *a);
-/* The node has changed (a device came or went, something is missing). The controller is told by the AGENT_CHANGED that is to follow. */
+/* The node has changed (a device came or went, something is missing). The controller is told by the
+ * AGENT_CHANGED that is to follow. */
 void agent_set_node(struct agent *a, const struct node *self);
 /* Does a step that is not over have this GPU? */
 bool agent_gpu_is_held(const struct agent *a, int32_t index);
@@ -151,9 +164,10 @@ int64_t agent_wake_due(const struct agent *a);
 
 /* The settings the controller gave last; NULL before the first NODE_WELCOME. */
 const struct msg_node_welcome *agent_welcome(const struct agent *a);
-/* Calls fn for each step whose shepherd should be alive; note has ids and pid (0 if it has not said so yet).
- */
-void agent_each_running(const struct agent *a, void (*fn)(void *ctx, const struct note *n), void *ctx);
+/* Calls fn for each step whose shepherd should be alive; note has ids and pid (0 if it has not said
+ * so yet). */
+void agent_each_running(const struct agent *a, void (*fn)(void *ctx, const struct note *n),
+                        void *ctx);
 size_t agent_held_count(const struct agent *a);
 size_t agent_unacknowledged_count(const struct agent *a);
 

@@ -1,16 +1,23 @@
 /* Which GPUs may be given to somebody.
  *
- * A device is clean only while there is proof: a look that was asked for after the last step that had it was gone, and that found no process holding it and its memory
- * back at its base. Each time it is given counts up its `use`, and the answer to a look says which use it looked at; so an answer that comes late proves nothing about a
- * later use. At the start of the daemon nothing is proven; the controller hears nothing from the node until the first look is answered.
+ * A device is clean only while there is proof: a look that was asked for after the last step that
+ * had it was gone, and that found no process holding it and its memory back at its base. Each time
+ * it is given counts up its `use`, and the answer to a look says which use it looked at; so an
+ * answer that comes late proves nothing about a later use. At the start of the daemon nothing is
+ * proven; the controller hears nothing from the node until the first look is answered.
  *
- * Between the steps of one job the same holds: where a step that is over had a device that others of its job go on with (the batch script has all of them), a look is asked for
- * that passes over these; until it says that nothing else is there the device is not settled, and a further step of the job waits for it, three seconds at most. Then it is told
- * what is in the way, and the controller, which hears of it as well, gives the job's next steps other devices, or lets them wait.
+ * Between the steps of one job the same holds: where a step that is over had a device that others
+ * of its job go on with (the batch script has all of them), a look is asked for that passes over
+ * these; until it says that nothing else is there the device is not settled, and a further step of
+ * the job waits for it, three seconds at most. Then it is told what is in the way, and the
+ * controller, which hears of it as well, gives the job's next steps other devices, or lets them
+ * wait.
  *
- * What is not proven and not in use is listed in `text`, with the reason. The text goes with every hello, heartbeat and report, numbered, and the report that gives a job's
- * devices back is among them: the controller cannot hear that they are free without hearing which of them are not clean. Looks are repeated until all is clean, at first soon,
- * then more and more seldom. A broken device stays out until an operator asks to try it again (DEVICES_RETRY). */
+ * What is not proven and not in use is listed in `text`, with the reason. The text goes with every
+ * hello, heartbeat and report, numbered, and the report that gives a job's devices back is among
+ * them: the controller cannot hear that they are free without hearing which of them are not clean.
+ * Looks are repeated until all is clean, at first soon, then more and more seldom. A broken device
+ * stays out until an operator asks to try it again (DEVICES_RETRY). */
 #include "agent/devices.h"
 
 #include "agent/inside.h"
@@ -120,7 +127,8 @@ bool watched_in_use(const struct agent *a, const struct watched *w)
     return false;
 }
 
-/* By a job that the controller has given up, for example while this node was away: it may have given the device to another. */
+/* By a job that the controller has given up, for example while this node was away: it may have
+ * given the device to another. */
 static bool is_leaving(const struct agent *a, const struct watched *w)
 {
     struct held_walk walk = {0};
@@ -142,16 +150,19 @@ static bool is_kept(const struct agent *a, const struct watched *w)
 {
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk))
-        if (may_have_got(walk.step, w) && walk.step->state < (walk.step->gpus.count ? HELD_OVER : HELD_ENDED))
+        if (may_have_got(walk.step, w) &&
+            walk.step->state < (walk.step->gpus.count ? HELD_OVER : HELD_ENDED))
             return true;
     return false;
 }
 
-static void steps_that_go_on(const struct agent *a, const struct watched *w, struct device_look *look)
+static void steps_that_go_on(const struct agent *a, const struct watched *w,
+                             struct device_look *look)
 {
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk) && look->nsteps < LOOK_STEPS_MAX)
-        if (walk.step->state > HELD_WAITING && walk.step->state < HELD_ENDED && may_have_got(walk.step, w))
+        if (walk.step->state > HELD_WAITING && walk.step->state < HELD_ENDED &&
+            may_have_got(walk.step, w))
             look->step[look->nsteps++] =
                 (struct look_step){walk.step->job_id, walk.step->attempt, walk.step->step_id};
 }
@@ -162,7 +173,8 @@ static void gpus_of(const struct agent *a, const struct msg_launch *l, struct id
     const struct job *j = l->job.v;
     const struct step *step = l->step.n ? l->step.v : NULL;
     const char *text = step ? step->layout : j->alloc;
-    if (!text || !strstr(text, " " KIND)) /* a launch on thousands of nodes is not unfolded for nothing */
+    if (!text ||
+        !strstr(text, " " KIND)) /* a launch on thousands of nodes is not unfolded for nothing */
         return;
     struct arena *arena = arena_new();
     struct alloc al = {0};
@@ -188,7 +200,8 @@ static bool is_own(const struct agent *a, const struct held_step *s, const struc
     return first != s || s->next_of_job;
 }
 
-static enum devices_answer may_have(const struct agent *a, const struct held_step *s, const struct watched *w)
+static enum devices_answer may_have(const struct agent *a, const struct held_step *s,
+                                    const struct watched *w)
 {
     if (w->health.state == HEALTH_SUSPECT)
         return DEVICES_LATER;
@@ -203,7 +216,8 @@ static enum devices_answer may_have(const struct agent *a, const struct held_ste
     return watched_in_use(a, w) ? DEVICES_GIVEN : DEVICES_REFUSED;
 }
 
-/* It has some, or looked for them in vain; not so a node that shares its machine, or whose gres.conf only counts them. */
+/* It has some, or looked for them in vain; not so a node that shares its machine, or whose
+ * gres.conf only counts them. */
 static bool knows_its_gpus(const struct agent *a)
 {
     const struct node *n = a->node;
@@ -218,14 +232,16 @@ static enum devices_answer may_have_all(const struct agent *a, const struct held
 {
     enum devices_answer worst = DEVICES_GIVEN;
     uint32_t id;
-    for (bool more = knows_its_gpus(a) && idset_first(gpus, &id); more; more = idset_next(gpus, id, &id))
+    for (bool more = knows_its_gpus(a) && idset_first(gpus, &id); more;
+         more = idset_next(gpus, id, &id))
         if (!watched_find(&a->devices, (int32_t)id)) {
             str_addf(why, "GPU %u of %s is not there any more", id, a->node->name);
             return DEVICES_REFUSED;
         }
     for (size_t i = 0; i < a->devices.n; i++) {
         const struct watched *w = &a->devices.v[i];
-        enum devices_answer one = idset_has(gpus, (uint32_t)w->index) ? may_have(a, s, w) : DEVICES_GIVEN;
+        enum devices_answer one =
+            idset_has(gpus, (uint32_t)w->index) ? may_have(a, s, w) : DEVICES_GIVEN;
         if (one <= worst)
             continue;
         worst = one;
@@ -285,7 +301,8 @@ void devices_give_back(struct turn *t, const struct held_step *s)
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
-        if (!idset_has(&s->gpus, (uint32_t)w->index) || watched_is_clean(w) || health_is_failed(&w->health))
+        if (!idset_has(&s->gpus, (uint32_t)w->index) || watched_is_clean(w) ||
+            health_is_failed(&w->health))
             continue;
         if (!w->settled)
             w->use++; /* what a look that is under way sees was before */
@@ -305,8 +322,8 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
     const struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         const struct watched *w = &d->v[i];
-        if (idset_has(&s->gpus, (uint32_t)w->index) && !watched_is_clean(w) && !health_is_ill(&w->health) &&
-            !watched_in_use(t->a, w))
+        if (idset_has(&s->gpus, (uint32_t)w->index) && !watched_is_clean(w) &&
+            !health_is_ill(&w->health) && !watched_in_use(t->a, w))
             return false;
     }
     return true;
@@ -316,7 +333,8 @@ bool devices_proven(const struct turn *t, const struct held_step *s)
 
 bool watched_wants_look(const struct agent *a, const struct watched *w)
 {
-    return !watched_is_clean(w) && !health_is_failed(&w->health) && !(w->settled && watched_in_use(a, w));
+    return !watched_is_clean(w) && !health_is_failed(&w->health) &&
+           !(w->settled && watched_in_use(a, w));
 }
 
 void devices_look(struct turn *t)
@@ -328,8 +346,11 @@ void devices_look(struct turn *t)
         const struct watched *w = &d->v[i];
         if (!watched_wants_look(t->a, w))
             continue;
-        look[n] = (struct device_look){
-            .index = w->index, .use = w->use, .job_id = w->job_id, .uid = w->uid, .from_us = w->from_us};
+        look[n] = (struct device_look){.index = w->index,
+                                       .use = w->use,
+                                       .job_id = w->job_id,
+                                       .uid = w->uid,
+                                       .from_us = w->from_us};
         steps_that_go_on(t->a, w, &look[n++]);
     }
     d->due_us = INT64_MAX;
@@ -388,7 +409,8 @@ bool devices_speak(const struct devices *d)
     return d->n > 0 || d->seq != d->first_seq;
 }
 
-/* Processes that cannot be killed are told of in the same way: "process:4711:unproven:SINCE:job 7 step 0: …". */
+/* Processes that cannot be killed are told of in the same way: "process:4711:unproven:SINCE:job 7
+ * step 0: …". */
 static void stuck_say(const struct turn *t, struct str *text)
 {
     struct held_walk walk = {0};
@@ -403,7 +425,8 @@ static void stuck_say(const struct turn *t, struct str *text)
         str_addf(&said, "job %llu step %s: %s; the job keeps its part of the node%s%s",
                  (unsigned long long)s->job_id, str_text(&why), s->stuck, gpus.len ? ", GPUs " : "",
                  str_text(&gpus));
-        struct device_out out = {"process", (int32_t)s->stuck_pid, false, s->stuck_since_us, str_text(&said)};
+        struct device_out out = {"process", (int32_t)s->stuck_pid, false, s->stuck_since_us,
+                                 str_text(&said)};
         device_out_format(&out, text);
         str_done(&said);
         str_done(&why);
@@ -411,7 +434,8 @@ static void stuck_say(const struct turn *t, struct str *text)
     }
 }
 
-/* Nobody may be given it, and that is news: of what a job keeps, only that it is ill, or that something else is on it. */
+/* Nobody may be given it, and that is news: of what a job keeps, only that it is ill, or that
+ * something else is on it. */
 static bool is_out(const struct agent *a, const struct watched *w)
 {
     if (watched_is_clean(w) || health_is_ill(&w->health))

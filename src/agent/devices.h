@@ -1,5 +1,5 @@
-/* The node's GPUs, as far as it matters who may be given them: a device that a step had is unproven until a look at it has shown that nobody holds it and its memory is back.
- * Private to agent/. */
+/* The node's GPUs, as far as it matters who may be given them: a device that a step had is unproven
+ * until a look at it has shown that nobody holds it and its memory is back. Private to agent/. */
 #ifndef REMUDA_AGENT_DEVICES_H
 #define REMUDA_AGENT_DEVICES_H
 
@@ -11,11 +11,14 @@
 
 struct watched {
     int32_t index;
-    struct health
-        health; /* clean: proven, and not given to anybody since; `why` and since_us are the evidence if it is not */
-    bool
-        settled; /* nothing is left on it of a step that is over; with steps that go on, this is all that can be proven */
-    uint64_t use;    /* grows whenever it is given: what was seen of an earlier use proves nothing */
+    /* Clean: proven, and not given to anybody since; `why` and since_us are the evidence if it is
+     * not. */
+    struct health health;
+    /* Nothing is left on it of a step that is over; with steps that go on, this is all that can be
+     * proven. */
+    bool settled;
+    /* Grows whenever it is given: what was seen of an earlier use proves nothing. */
+    uint64_t use;
     uint64_t job_id; /* had it last; 0 = not known */
     uint32_t attempt;
     uint32_t uid;
@@ -63,14 +66,16 @@ void devices_take(struct devices *d, const struct node *self);
 void devices_init(struct devices *d, uint64_t first_seq);
 void devices_done(struct devices *d);
 
-/* A step is to begin: what it has of them is not clean any more. LATER: one of them has to be looked at first, since a step of the same job had it; REFUSED: one may not be given.
- * Both change nothing, and `why` gets a sentence. */
+/* A step is to begin: what it has of them is not clean any more. LATER: one of them has to be
+ * looked at first, since a step of the same job had it; REFUSED: one may not be given. Both change
+ * nothing, and `why` gets a sentence. */
 enum devices_answer { DEVICES_GIVEN, DEVICES_LATER, DEVICES_REFUSED };
 enum devices_answer devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l,
                                  struct str *why);
 /* What a step that was found has, as its shepherd noted it. */
 void devices_found(struct turn *t, struct held_step *s, int64_t gpus);
-/* Nothing of the step is left: a look is due at what it had, also where others of its job go on with it. */
+/* Nothing of the step is left: a look is due at what it had, also where others of its job go on
+ * with it. */
 void devices_give_back(struct turn *t, const struct held_step *s);
 /* All that the step had is clean, or ill: then it is told to be out. */
 bool devices_proven(const struct turn *t, const struct held_step *s);
@@ -80,8 +85,10 @@ void devices_used(struct turn *t, const struct agent_event *ev);
 void devices_look(struct turn *t); /* now, if there is something to look at */
 void devices_seen(struct turn *t, const struct agent_event *ev);
 void devices_learn_failed(struct turn *t, const char *failed); /* from the controller */
-void devices_retry(struct turn *t);                            /* the same: broken ones may be well again */
-/* Is there anything that `text` can say? A node without GPUs has something to say once a process of a job cannot be killed. */
+/* The same: broken ones may be well again. */
+void devices_retry(struct turn *t);
+/* Is there anything that `text` can say? A node without GPUs has something to say once a process of
+ * a job cannot be killed. */
 bool devices_speak(const struct devices *d);
 /* Notes since when each is as it is. */
 void devices_date(struct turn *t);

@@ -1,4 +1,5 @@
-/* What looks and signs make of the devices: the moves are agent/health.h's; here is what is said of them, and what is to be done. What steps used of them comes from the same process. */
+/* What looks and signs make of the devices: the moves are agent/health.h's; here is what is said of
+ * them, and what is to be done. What steps used of them comes from the same process. */
 #include "agent/devices.h"
 
 #include "agent/inside.h"
@@ -48,8 +49,8 @@ static void broken(struct turn *t, struct watched *w, const char *why)
         if (walk.step->state != HELD_RUNNING || !idset_has(&walk.step->gpus, (uint32_t)w->index))
             continue;
         struct agent_effect *e = turn_effect_about(t, AGENT_TELL, walk.step);
-        e->text = arena_printf(t->fx->arena, "GPU %d of %s, which this job uses, is broken: %s", w->index,
-                               t->a->node->name, why);
+        e->text = arena_printf(t->fx->arena, "GPU %d of %s, which this job uses, is broken: %s",
+                               w->index, t->a->node->name, why);
     }
 }
 
@@ -76,10 +77,12 @@ static void free_seen(struct turn *t, struct watched *w, enum device_sign sign)
         settled(t, w, was_held);
 }
 
-/* Of what may pass, the first failure is only why it is not clean. What is ill stays what it is, with the reason that it has. */
+/* Of what may pass, the first failure is only why it is not clean. What is ill stays what it is,
+ * with the reason that it has. */
 static void doubted(struct turn *t, struct watched *w, const struct device_seen *seen, bool answers)
 {
-    bool changed = health_take(&w->health, seen->sign), asked = answers && watched_wants_look(t->a, w);
+    bool changed = health_take(&w->health, seen->sign),
+         asked = answers && watched_wants_look(t->a, w);
     if (changed && w->health.state == HEALTH_SUSPECT) {
         w->since_us = t->now_us;
         turn_log(t, true, "GPU %d is not given to anybody: %s", w->index, seen->why);

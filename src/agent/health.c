@@ -1,4 +1,5 @@
-/* The moves. Who gives a device to somebody, takes it back, or asks for it to be tried again sets the state itself (agent/devices.c). */
+/* The moves. Who gives a device to somebody, takes it back, or asks for it to be tried again sets
+ * the state itself (agent/devices.c). */
 #include "agent/health.h"
 
 enum { HEALTHS_N = HEALTH_GONE + 1, STAYS = HEALTHS_N };
@@ -11,7 +12,8 @@ enum { HEALTHS_N = HEALTH_GONE + 1, STAYS = HEALTHS_N };
 #define G HEALTH_GONE
 #define o STAYS
 
-/* A doubt's row says what the first one does; another makes it suspect. A look that finds a device clean has asked whether it is well, too. */
+/* A doubt's row says what the first one does; another makes it suspect. A look that finds a device
+ * clean has asked whether it is well, too. */
 // clang-format off
 static const uint8_t moves[HEALTHS_N][DEVICE_SIGNS_N] = {
     /*                    CLEAN SHARED HELD WELL DOUBT BLIND RESET BROKEN LOST ABSENT */
@@ -33,7 +35,8 @@ static const uint8_t moves[HEALTHS_N][DEVICE_SIGNS_N] = {
 #undef G
 #undef o
 
-/* What was lost or found broken stays that, until an operator says otherwise; only the worse of the two is still news. */
+/* What was lost or found broken stays that, until an operator says otherwise; only the worse of the
+ * two is still news. */
 static bool is_heard(const struct health *h, enum device_sign sign)
 {
     return !health_is_failed(h) || (h->state == HEALTH_BROKEN && sign == DEVICE_LOST);

@@ -80,7 +80,8 @@ struct held_step *held_of_job(const struct holdings *h, uint64_t job_id)
     return map_u64_get(h->by_job, job_id);
 }
 
-struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id)
+struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt,
+                            int64_t step_id)
 {
     struct held_step *s = held_of_job(h, job_id);
     while (s && (s->attempt != attempt || s->step_id != step_id))
@@ -92,7 +93,8 @@ struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt
                            enum held_state state)
 {
     struct held_step *s = xcalloc(1, sizeof *s), *last = held_of_job(h, job_id);
-    *s = (struct held_step){.job_id = job_id, .attempt = attempt, .step_id = step_id, .state = state};
+    *s = (struct held_step){
+        .job_id = job_id, .attempt = attempt, .step_id = step_id, .state = state};
     while (last && last->next_of_job)
         last = last->next_of_job;
     if (last)
@@ -142,7 +144,8 @@ bool held_has_others(const struct holdings *h, const struct held_step *s)
 bool held_has_speaker(const struct holdings *h, const struct held_step *s)
 {
     for (const struct held_step *o = held_of_job(h, s->job_id); o; o = o->next_of_job)
-        if (o != s && o->attempt == s->attempt && (o->state == HELD_EPILOG || o->state == HELD_PROVING))
+        if (o != s && o->attempt == s->attempt &&
+            (o->state == HELD_EPILOG || o->state == HELD_PROVING))
             return true;
     return false;
 }

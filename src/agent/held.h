@@ -85,24 +85,27 @@ struct visit {
 struct holdings {
     struct map_u64 *by_job; /* job id → first struct held_step of the job */
     size_t count;
-    struct map_u64 *ended; /* job id → highest attempt that is over here, for the last HELD_ENDED_MAX jobs */
+    /* Job id → highest attempt that is over here, for the last HELD_ENDED_MAX jobs. */
+    struct map_u64 *ended;
     VEC(uint64_t) ended_jobs; /* ring of their ids */
     size_t ended_at;
-    VEC(struct ended_step) ended_steps; /* ring: srun steps that are over, the last HELD_ENDED_MAX */
+    /* Ring: srun steps that are over, the last HELD_ENDED_MAX. */
+    VEC(struct ended_step) ended_steps;
     size_t ended_step_at;
     struct map_u64 *visit; /* job id → struct visit, where the site has a prolog or epilog */
 };
 
 void held_init(struct holdings *h);
 void held_done(struct holdings *h);
-struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id);
+struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t attempt,
+                            int64_t step_id);
 /* First step of the job; the others by next_of_job. */
 struct held_step *held_of_job(const struct holdings *h, uint64_t job_id);
 struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
                            enum held_state state);
 void held_remove(struct holdings *h, struct held_step *s);
-/* Steps one after another: `struct held_walk w = {0}; while (held_next(h, &w)) w.step`. Steps may be removed
- * while walking. */
+/* Steps one after another: `struct held_walk w = {0}; while (held_next(h, &w)) w.step`. Steps may
+ * be removed while walking. */
 struct held_walk {
     struct map_walk at;
     struct held_step *step, *next;
@@ -111,26 +114,27 @@ bool held_next(const struct holdings *h, struct held_walk *w);
 /* Does another step of that start of the job still have processes here? */
 bool held_has_others(const struct holdings *h, const struct held_step *s);
 
-/* Will another step of that start of the job say that the job is gone, after its epilog or the look at its devices? */
+/* Will another step of that start of the job say that the job is gone, after its epilog or the look
+ * at its devices? */
 bool held_has_speaker(const struct holdings *h, const struct held_step *s);
 
 /* The only function that changes a state; aborts on a move the table does not allow. */
 void held_move(struct held_step *s, enum held_state to);
 
-/* A start of a job that is over here (or was ended before it came) must never begin, however late a repeated
- * message comes. */
+/* A start of a job that is over here (or was ended before it came) must never begin, however late a
+ * repeated message comes. */
 void held_remember_ended(struct holdings *h, uint64_t job_id, uint32_t attempt);
 /* The step alone is over; others of its job may still come. */
 void held_remember_step_ended(struct holdings *h, const struct held_step *s);
 bool held_was_ended(const struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id);
 
-struct visit *visit_of(const struct holdings *h, uint64_t job_id,
-                       uint32_t attempt); /* NULL: that start of the job has not been here */
+/* NULL: that start of the job has not been here. */
+struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attempt);
 void visit_begin(struct holdings *h, const struct msg_launch *l);
 void visit_end(struct holdings *h, uint64_t job_id);
 
-/* Keeps a copy of what is to be launched; without the script and the environment when only the job itself
- * will be needed. */
+/* Keeps a copy of what is to be launched; without the script and the environment when only the job
+ * itself will be needed. */
 void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with_payload);
 void held_drop_launch(struct held_step *s);
 

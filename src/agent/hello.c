@@ -10,8 +10,8 @@ static void hello(struct turn *t)
     struct held_walk w = {0};
     size_t n = 0;
     while (held_next(&a->held, &w))
-        rows[n++] =
-            (struct held){w.step->job_id, w.step->attempt, w.step->step_id, w.step->state >= HELD_ENDED};
+        rows[n++] = (struct held){w.step->job_id, w.step->attempt, w.step->step_id,
+                                  w.step->state >= HELD_ENDED};
     devices_refresh(t);
     struct node self = *a->node;
     bool speaks = devices_speak(&a->devices);

@@ -44,7 +44,8 @@ struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind ki
 /* The body is copied into the effects' arena. */
 void turn_send(struct turn *t, enum message_kind kind, const void *body);
 /* A line for the node's log. */
-void turn_log(struct turn *t, bool is_error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void turn_log(struct turn *t, bool is_error, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- reports (life.c) ---- */
 
@@ -57,12 +58,14 @@ void turn_report_keep(struct turn *t, struct held_step *s, struct report *p);
 void turn_report_once(struct turn *t, struct report *p);
 void turn_report_released(struct turn *t, struct held_step *s, const char *detail);
 
-/* ---- what becomes of a step (life.c); each may forget the step, which is then gone ---- */
+/* ---- what becomes of a step (life.c); each may forget the step, which is then gone ---------- */
 
 bool program_given(const char *path);
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
-#define PROVE_WAIT_US INT64_C(3000000) /* so long a job's end, or a step's beginning, waits for devices */
-/* Of a step in WAITING: it has its devices, and the prolog or the step itself begins; or it waits for a look; or it never runs. `launch` may be the step's own copy. */
+#define PROVE_WAIT_US                                                                              \
+    INT64_C(3000000) /* so long a job's end, or a step's beginning, waits for devices */
+/* Of a step in WAITING: it has its devices, and the prolog or the step itself begins; or it waits
+ * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);
 void step_not_begun(struct turn *t, struct held_step *s, const char *why); /* it never ran */
 void step_shepherd_terminate(struct turn *t, struct held_step *s);
@@ -76,22 +79,23 @@ void step_ended(struct turn *t, struct held_step *s);
 void step_settle(struct turn *t, struct held_step *s);
 void step_over(struct turn *t, struct held_step *s);
 void over_finish(struct turn *t, struct held_step *s); /* of a step that was moved to OVER */
-/* Its job is gone from here but for what its devices show: RELEASED follows when they are clean, or with the news that they are not. `detail` is that of the RELEASED. */
+/* Its job is gone from here but for what its devices show: RELEASED follows when they are clean, or
+ * with the news that they are not. `detail` is that of the RELEASED. */
 void step_prove(struct turn *t, struct held_step *s, const char *detail);
-void steps_proven(
-    struct turn
-        *t); /* those whose proof is there, or that waited long enough; also those that wait to begin */
+/* Those whose proof is there, or that waited long enough; also those that wait to begin. */
+void steps_proven(struct turn *t);
 void epilog_begin(struct turn *t, struct held_step *s); /* of a step in ENDED */
 void step_forget_if_acknowledged(struct turn *t, struct held_step *s);
 
 /* ---- events ---- */
 
-void hello_when_looked(struct turn *t);                               /* hello.c */
-void heartbeat_send(struct turn *t);                                  /* hello.c */
-void take_message(struct turn *t, const struct message *m);           /* messages.c */
-struct held_step *step_of_note(struct turn *t, const struct note *n); /* notes.c; NULL if it is not held */
-void take_note(struct turn *t, const struct note *n);                 /* notes.c */
-void take_prolog_done(struct turn *t, const struct agent_event *ev);  /* notes.c */
-void take_epilog_done(struct turn *t, const struct agent_event *ev);  /* notes.c */
+void hello_when_looked(struct turn *t);                     /* hello.c */
+void heartbeat_send(struct turn *t);                        /* hello.c */
+void take_message(struct turn *t, const struct message *m); /* messages.c */
+/* notes.c; NULL if it is not held. */
+struct held_step *step_of_note(struct turn *t, const struct note *n);
+void take_note(struct turn *t, const struct note *n);                /* notes.c */
+void take_prolog_done(struct turn *t, const struct agent_event *ev); /* notes.c */
+void take_epilog_done(struct turn *t, const struct agent_event *ev); /* notes.c */
 
 #endif

@@ -51,7 +51,8 @@ void turn_report_released(struct turn *t, struct held_step *s, const char *detai
     struct report *p = turn_report_of(t, REPORT_RELEASED, s, NULL);
     p->msg.detail = detail ? xstrdup(detail) : NULL;
     s->released = true;
-    held_remember_ended(&t->a->held, s->job_id, s->attempt); /* a launch may be on its way to meet this */
+    /* a launch may be on its way to meet this. */
+    held_remember_ended(&t->a->held, s->job_id, s->attempt);
     turn_report_keep(t, s, p);
 }
 
@@ -62,7 +63,8 @@ bool program_given(const char *path)
     return path && *path;
 }
 
-/* The batch script is all of a job there is without being asked; the shell of an allocation is a step like others: more may follow it. */
+/* The batch script is all of a job there is without being asked; the shell of an allocation is a
+ * step like others: more may follow it. */
 static bool step_is_script(const struct held_step *s)
 {
     return s->step_id == STEP_BATCH || s->step_id == STEP_EXTERN;
@@ -95,7 +97,8 @@ void step_over(struct turn *t, struct held_step *s)
     over_finish(t, s);
 }
 
-/* The job's last step here is followed by the epilog: its batch script, or any once the job is to end. Between the steps of an allocation there is none. */
+/* The job's last step here is followed by the epilog: its batch script, or any once the job is to
+ * end. Between the steps of an allocation there is none. */
 static bool epilog_follows(const struct turn *t, const struct held_step *s)
 {
     return program_given(t->a->welcome.epilog) && (step_is_script(s) || s->release_wanted) &&
@@ -166,7 +169,8 @@ void step_settle(struct turn *t, struct held_step *s)
     bool prove = last && !devices_proven(t, s);
     if (!s->exit_reported)
         step_end_report(t, s,
-                        !epilog && !prove && last && s->step_id < 0); /* of srun steps RELEASED tells it */
+                        !epilog && !prove && last &&
+                            s->step_id < 0); /* of srun steps RELEASED tells it */
     if (epilog) {
         epilog_begin(t, s);
         return;
@@ -195,7 +199,8 @@ void step_failed(struct turn *t, struct held_step *s, const struct note *why)
 {
     struct report *p = turn_report_of(t, REPORT_FAILED, s, why);
     s->exit_reported = true;
-    held_move(s, HELD_OVER); /* before the report, which says how the devices are that it gives back */
+    /* Before the report, which says how the devices are that it gives back. */
+    held_move(s, HELD_OVER);
     devices_give_back(t, s);
     turn_report_keep(t, s, p);
     over_finish(t, s);

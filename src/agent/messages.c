@@ -10,7 +10,8 @@
 static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
 {
     struct agent *a = t->a;
-    const struct protocol_peer controller = {"the controller", w->version, w->protocol, w->protocol_oldest};
+    const struct protocol_peer controller = {"the controller", w->version, w->protocol,
+                                             w->protocol_oldest};
     const char *fault = protocol_fault(&controller, "this node", REMUDA_VERSION, t->fx->arena);
     if (fault) {
         turn_log(t, true, "%s", fault);
@@ -25,7 +26,8 @@ static void take_welcome(struct turn *t, const struct msg_node_welcome *w)
     a->has_welcome = a->welcomed = true;
     if (a->welcome.devices_failed)
         devices_learn_failed(t, a->welcome.devices_failed);
-    a->heartbeat_due_us = a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
+    a->heartbeat_due_us =
+        a->welcome.heartbeat_us > 0 ? t->now_us + a->welcome.heartbeat_us : INT64_MAX;
     for (struct report *p = a->reports.first; p; p = p->next)
         turn_report_send(t, p);
     struct held_walk walk = {0};
@@ -61,7 +63,8 @@ static void release_unknown(struct turn *t, const struct msg_terminate *m)
     struct held_step *s = held_add(&t->a->held, m->job_id, m->attempt, STEP_EXTERN, HELD_STARTING);
     const struct visit *visit = visit_of(&t->a->held, m->job_id, m->attempt);
     s->exit_reported = true;
-    if (visit && program_given(t->a->welcome.epilog)) { /* the steps of an allocation are over already */
+    /* The steps of an allocation are over already. */
+    if (visit && program_given(t->a->welcome.epilog)) {
         held_keep_launch(s, visit->launch, false);
         s->release_wanted = true;
         held_move(s, HELD_ENDED);
@@ -98,7 +101,8 @@ static void step_terminate(struct turn *t, struct held_step *s, const struct msg
     case HELD_EPILOG:
     case HELD_PROVING: break;
     case HELD_OVER:
-        /* What was said may have come before the controller wanted to hear it, when more was to be launched here. It asks, so it gets an answer. */
+        /* What was said may have come before the controller wanted to hear it, when more was to be
+         * launched here. It asks, so it gets an answer. */
         if (!m->only_step && !held_has_others(&t->a->held, s) && !held_has_speaker(&t->a->held, s))
             turn_report_released(t, s, NULL);
         break;
@@ -124,7 +128,8 @@ static void take_terminate(struct turn *t, const struct msg_terminate *m)
         release_unknown(t, m);
 }
 
-/* Steps, the batch script, or both: never what the script started without srun, unless all are meant. */
+/* Steps, the batch script, or both: never what the script started without srun, unless all are
+ * meant. */
 static bool signal_means(const struct msg_signal *m, const struct held_step *s)
 {
     if (s->attempt != m->attempt || s->state != HELD_RUNNING)
@@ -139,7 +144,8 @@ static void take_line(struct turn *t, const struct msg_signal *m)
     const struct held_step *script = held_find(&t->a->held, m->job_id, m->attempt, STEP_BATCH);
     bool has_script = script && script->state == HELD_RUNNING;
     for (struct held_step *s = held_of_job(&t->a->held, m->job_id); s; s = s->next_of_job) {
-        if (s->attempt != m->attempt || s->state != HELD_RUNNING || (has_script && s->step_id != STEP_BATCH))
+        if (s->attempt != m->attempt || s->state != HELD_RUNNING ||
+            (has_script && s->step_id != STEP_BATCH))
             continue;
         turn_effect_about(t, AGENT_TELL, s)->text = arena_strdup(t->fx->arena, m->say);
     }
@@ -187,14 +193,15 @@ static void take_ack(struct turn *t, const struct msg_report_ack *m)
     step_forget_if_acknowledged(t, s);
 }
 
-/* The answer to a hello that was refused: the node is not in the configuration. It stays connected and says hello again with the next
- * connection. */
+/* The answer to a hello that was refused: the node is not in the configuration. It stays connected
+ * and says hello again with the next connection. */
 static void take_refusal(struct turn *t, const struct msg_done *m)
 {
     if (m->refusal == REFUSE_NONE)
         return;
-    turn_log(t, true, "the controller refuses this node: %s%s%s", refusal_text((enum refusal)m->refusal),
-             m->detail ? ": " : "", m->detail ? m->detail : "");
+    turn_log(t, true, "the controller refuses this node: %s%s%s",
+             refusal_text((enum refusal)m->refusal), m->detail ? ": " : "",
+             m->detail ? m->detail : "");
 }
 
 /* What an operator took care of may be there again, or be another. */

@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* "KIND NUMBERS… {MORE NUMBERS…} detail": what is in braces is left out where it is all zero, and may be longer or shorter in another release. */
+/* "KIND NUMBERS… {MORE NUMBERS…} detail": what is in braces is left out where it is all zero, and
+ * may be longer or shorter in another release. */
 
 static const char kind_letter[NOTE_KIND_COUNT] = "SUECFGK";
 

@@ -1,5 +1,6 @@
-/* What a shepherd says about its step, as one line of text: on the socket to the node daemon, and in the step's
- * state file, so that the next daemon reads the same words when the first one is gone. */
+/* What a shepherd says about its step, as one line of text: on the socket to the node daemon, and
+ * in the step's state file, so that the next daemon reads the same words when the first one is
+ * gone. */
 #ifndef REMUDA_AGENT_NOTE_H
 #define REMUDA_AGENT_NOTE_H
 
@@ -15,7 +16,8 @@
 enum note_kind {
     NOTE_STARTED, /* the step runs; pid is the shepherd's */
     NOTE_USAGE,   /* used so far */
-    NOTE_EXITED,  /* the step ended with `status`; usage is final if clean. clean: no process is left */
+    /* The step ended with `status`; usage is final if clean. clean: no process is left. */
+    NOTE_EXITED,
     NOTE_CLEARED, /* after an EXITED that was not clean: now none is left */
     NOTE_FAILED,  /* could not be started; detail says why; retry: elsewhere it may work */
     NOTE_GONE,    /* the shepherd is gone (said by the daemon or the shepherds' parent) */
@@ -53,7 +55,8 @@ enum group_back {
     GROUP_TO_ANY,
 };
 
-/* Numbers that came later: shepherds of older releases do not write them. New ones go to the end. */
+/* Numbers that came later: shepherds of older releases do not write them. New ones go to the
+ * end. */
 // clang-format off
 #define NOTE_MORE_NUMBERS(X)                                                                                 \
     X(gpus, "GPUs it has here: bit n for number n, up to 62")                                                \

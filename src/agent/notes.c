@@ -54,8 +54,8 @@ static void note_failed(struct turn *t, struct held_step *s, const struct note *
         step_failed(t, s, n);
 }
 
-/* The shepherd is gone. It may have told its end by way of the state file only: the shell has fed the notes
- * of that file first. */
+/* The shepherd is gone. It may have told its end by way of the state file only: the shell has fed
+ * the notes of that file first. */
 static void note_gone(struct turn *t, struct held_step *s, const struct note *n)
 {
     if (s->state == HELD_CLEANING) {
@@ -91,7 +91,8 @@ static void note_stuck(struct turn *t, struct held_step *s, const struct note *n
     devices_announce(t);
 }
 
-/* Once a step has its shepherd, nobody else speaks for it. That the shepherd is gone, others must say. */
+/* Once a step has its shepherd, nobody else speaks for it. That the shepherd is gone, others must
+ * say. */
 static bool speaks_for(const struct note *n, const struct held_step *s)
 {
     return n->kind == NOTE_GONE || s->pid == 0 || n->pid == s->pid;
@@ -103,9 +104,10 @@ void take_note(struct turn *t, const struct note *n)
     if (!s)
         return;
     if (!speaks_for(n, s)) {
-        turn_log(t, true,
-                 "process %lld spoke for a step of job %llu that is process %lld's; it is not believed",
-                 (long long)n->pid, (unsigned long long)s->job_id, (long long)s->pid);
+        turn_log(
+            t, true,
+            "process %lld spoke for a step of job %llu that is process %lld's; it is not believed",
+            (long long)n->pid, (unsigned long long)s->job_id, (long long)s->pid);
         return;
     }
     if (s->found && s->gpus.count == 0 && n->gpus && s->state < HELD_ENDED)

@@ -57,8 +57,10 @@ static void tasks_fill(struct step *u, const struct note *n)
     u->ave_cpu_us = n->ave_cpu_us;
 }
 
-/* Where the tasks' own figures are not known, the step here is one task: most, least and mean are the same figure. */
-static void usage_fill(struct report *p, const struct held_step *s, const struct note *n, const char *node)
+/* Where the tasks' own figures are not known, the step here is one task: most, least and mean are
+ * the same figure. */
+static void usage_fill(struct report *p, const struct held_step *s, const struct note *n,
+                       const char *node)
 {
     int64_t cpu_us = n->cpu_user_us + n->cpu_system_us;
     p->node = xstrdup(node);

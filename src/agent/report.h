@@ -1,4 +1,5 @@
-/* Reports that the controller has not acknowledged yet, in the order they were made. Private to agent/. */
+/* Reports that the controller has not acknowledged yet, in the order they were made. Private to
+ * agent/. */
 #ifndef REMUDA_AGENT_REPORT_H
 #define REMUDA_AGENT_REPORT_H
 
@@ -24,14 +25,15 @@ struct reports {
 
 void reports_init(struct reports *r, uint64_t first_seq);
 void reports_done(struct reports *r);
-/* Makes a report about s from its notes. `seq` 0 when it needs no acknowledgement: then the caller frees it
- * with report_free. */
+/* Makes a report about s from its notes. `seq` 0 when it needs no acknowledgement: then the caller
+ * frees it with report_free. */
 struct report *report_make(enum report_kind kind, const struct held_step *s, const struct note *n,
                            const char *node, int64_t now_us);
 void report_free(struct report *p);
 /* Numbers it and keeps it until acknowledged. */
 void reports_add(struct reports *r, struct report *p);
-/* Takes the report of that number out; NULL if it is not there (acknowledged before). The caller frees it. */
+/* Takes the report of that number out; NULL if it is not there (acknowledged before). The caller
+ * frees it. */
 struct report *reports_take(struct reports *r, uint64_t seq);
 
 #endif

@@ -19,7 +19,8 @@ struct agent_effect *turn_effect(struct turn *t, enum agent_effect_kind kind)
     return e;
 }
 
-struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind, const struct held_step *s)
+struct agent_effect *turn_effect_about(struct turn *t, enum agent_effect_kind kind,
+                                       const struct held_step *s)
 {
     struct agent_effect *e = turn_effect(t, kind);
     e->note.job_id = (int64_t)s->job_id;

@@ -1,10 +1,12 @@
-/* Memory that is there or the program is not: out of memory aborts (the store brings everything back). */
+/* Memory that is there or the program is not: out of memory aborts (the store brings everything
+ * back). */
 #ifndef REMUDA_BASE_ALLOC_H
 #define REMUDA_BASE_ALLOC_H
 
 #include <stddef.h>
 
-/* Like malloc, calloc, realloc, strdup and strndup, but never return NULL; the caller frees with free(). */
+/* Like malloc, calloc, realloc, strdup and strndup, but never return NULL; the caller frees with
+ * free(). */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrealloc(void *ptr, size_t size);
@@ -13,7 +15,8 @@ char *xstrndup(const char *text, size_t max);
 void *xmemdup(const void *data, size_t size);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Stops the program with SIGABRT. `invariant` is for a debugger and a core file; nothing is printed here (base does no I/O). */
+/* Stops the program with SIGABRT. `invariant` is for a debugger and a core file; nothing is printed
+ * here (base does no I/O). */
 _Noreturn void die(const char *invariant);
 
 /* An invariant that stays on in production. */

@@ -1,5 +1,5 @@
-/* Blocks in a list, the newest first; each allocation is cut from the newest block. A reset keeps the largest
- * block, so that a turn that is like the last one allocates nothing from the system. */
+/* Blocks in a list, the newest first; each allocation is cut from the newest block. A reset keeps
+ * the largest block, so that a turn that is like the last one allocates nothing from the system. */
 #include "base/arena.h"
 
 #include "base/alloc.h"

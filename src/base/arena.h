@@ -1,4 +1,5 @@
-/* Memory with one lifetime: allocate at will, free all at once. One arena a turn, one a message, one a file. */
+/* Memory with one lifetime: allocate at will, free all at once. One arena a turn, one a message,
+ * one a file. */
 #ifndef REMUDA_BASE_ARENA_H
 #define REMUDA_BASE_ARENA_H
 
@@ -8,8 +9,9 @@
 struct arena; /* opaque */
 
 struct arena *arena_new(void);
-void arena_free(struct arena *a);         /* NULL is fine */
-void arena_reset(struct arena *a);        /* everything allocated is gone; keeps its largest block */
+void arena_free(struct arena *a); /* NULL is fine */
+/* Everything allocated is gone; keeps its largest block. */
+void arena_reset(struct arena *a);
 size_t arena_used(const struct arena *a); /* bytes */
 
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, aligned for any type */

@@ -1,5 +1,6 @@
-/* A text is read piece by piece (a word, a date, a time of day, `now` with an offset) into a struct reading,
- * in any order; what is missing is then filled in from today. Every piece may come once. */
+/* A text is read piece by piece (a word, a date, a time of day, `now` with an offset) into a struct
+ * reading, in any order; what is missing is then filled in from today. Every piece may come
+ * once. */
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
@@ -34,7 +35,8 @@ static bool blame(struct reading *r, long at)
     return false;
 }
 
-/* What has been read up to here is out of its range: Slurm takes every number for one of two digits. */
+/* What has been read up to here is out of its range: Slurm takes every number for one of two
+ * digits. */
 static bool number_blame(struct reading *r, const char *end)
 {
     return blame(r, end - r->text - 2);
@@ -269,7 +271,11 @@ static int64_t unit_take(struct reading *r)
     static const struct {
         const char *name;
         int64_t sec;
-    } units[] = {{"seconds", 1}, {"minutes", 60}, {"hours", 3600}, {"days", DAY_SEC}, {"weeks", 7 * DAY_SEC}};
+    } units[] = {{"seconds", 1},
+                 {"minutes", 60},
+                 {"hours", 3600},
+                 {"days", DAY_SEC},
+                 {"weeks", 7 * DAY_SEC}};
     size_t len = 0;
     while (isalpha((unsigned char)r->at[len]))
         len++;
@@ -366,9 +372,10 @@ static bool pieces_take(struct reading *r)
     return r->has_date || r->has_time;
 }
 
-/* Puts today, or the year, where the text names none; the day and the year that make sense for the direction
- * asked for. */
-static bool reading_complete(struct reading *r, const struct civil_zone *zone, bool future, int64_t *ret_sec)
+/* Puts today, or the year, where the text names none; the day and the year that make sense for the
+ * direction asked for. */
+static bool reading_complete(struct reading *r, const struct civil_zone *zone, bool future,
+                             int64_t *ret_sec)
 {
     bool no_date = !r->has_date, no_year = !r->has_year;
     if (no_date)

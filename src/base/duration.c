@@ -21,8 +21,8 @@ static bool field_read(const char **at, int64_t *ret)
     return some;
 }
 
-/* Reads up to three fields with colons between them and takes the whole text. Returns how many, 0 if it is
- * anything else. */
+/* Reads up to three fields with colons between them and takes the whole text. Returns how many, 0
+ * if it is anything else. */
 static int fields_read(const char *text, int64_t field[3])
 {
     for (int n = 0; n < 3; n++) {
@@ -36,8 +36,8 @@ static int fields_read(const char *text, int64_t field[3])
     return 0;
 }
 
-/* Seconds of "[days-]a[:b[:c]]", or -1. With days the fields start at hours; without, one or two fields start
- * at minutes. */
+/* Seconds of "[days-]a[:b[:c]]", or -1. With days the fields start at hours; without, one or two
+ * fields start at minutes. */
 static int64_t limit_seconds(const char *text)
 {
     int64_t days = 0, f[3] = {0};
@@ -54,20 +54,23 @@ static int64_t limit_seconds(const char *text)
 
 bool duration_parse(const char *text, int64_t *ret_us, struct err *ret_err)
 {
-    if (text_is_nocase(text, "UNLIMITED") || text_is_nocase(text, "INFINITE") || text_is(text, "-1")) {
+    if (text_is_nocase(text, "UNLIMITED") || text_is_nocase(text, "INFINITE") ||
+        text_is(text, "-1")) {
         *ret_us = TIME_UNLIMITED;
         return true;
     }
     int64_t sec = limit_seconds(text);
     if (sec < 0)
-        return err_set(ret_err, ERR_INVALID,
-                       "\"%.60s\" is no time limit: write minutes, minutes:seconds, hours:minutes:seconds, "
-                       "days-hours, days-hours:minutes, "
-                       "days-hours:minutes:seconds or UNLIMITED",
-                       text);
+        return err_set(
+            ret_err, ERR_INVALID,
+            "\"%.60s\" is no time limit: write minutes, minutes:seconds, hours:minutes:seconds, "
+            "days-hours, days-hours:minutes, "
+            "days-hours:minutes:seconds or UNLIMITED",
+            text);
     if (sec > DURATION_MAX_SEC)
-        return err_set(ret_err, ERR_LIMIT, "the time limit \"%.60s\" is above %lld days; UNLIMITED sets none",
-                       text, (long long)(DURATION_MAX_SEC / 86400));
+        return err_set(ret_err, ERR_LIMIT,
+                       "the time limit \"%.60s\" is above %lld days; UNLIMITED sets none", text,
+                       (long long)(DURATION_MAX_SEC / 86400));
     *ret_us = sec * USEC_PER_SEC;
     return true;
 }
@@ -77,8 +80,8 @@ bool duration_parse_lsf(const char *text, int64_t *ret_us, struct err *ret_err)
     int64_t f[3] = {0};
     int n = fields_read(text, f);
     if (n != 1 && n != 2)
-        return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no LSF run limit: write minutes or hours:minutes",
-                       text);
+        return err_set(ret_err, ERR_INVALID,
+                       "\"%.60s\" is no LSF run limit: write minutes or hours:minutes", text);
     int64_t min = n == 1 ? f[0] : f[0] * 60 + f[1];
     if (min > FIELD_MAX)
         return err_set(ret_err, ERR_LIMIT, "the run limit \"%.60s\" is above %lld minutes", text,
@@ -140,7 +143,8 @@ static int unit_power(char unit)
     return at ? (int)(at - size_units) + 1 : 0;
 }
 
-/* Reads "count[unit]"; *ret_power is 0 without a unit. With `byte_suffix` a B may follow the unit. */
+/* Reads "count[unit]"; *ret_power is 0 without a unit. With `byte_suffix` a B may follow the
+ * unit. */
 static bool amount_read(const char *text, bool byte_suffix, int64_t *ret_count, int *ret_power)
 {
     int64_t n = 0;
@@ -166,10 +170,11 @@ bool size_parse_mib(const char *text, int64_t *ret_mib, struct err *ret_err)
     int64_t n;
     int power;
     if (!amount_read(text, true, &n, &power))
-        return err_set(ret_err, ERR_INVALID,
-                       "\"%.60s\" is no memory size: write a whole number with K, M, G or T (without one: "
-                       "M), as in 1500M or 16G",
-                       text);
+        return err_set(
+            ret_err, ERR_INVALID,
+            "\"%.60s\" is no memory size: write a whole number with K, M, G or T (without one: "
+            "M), as in 1500M or 16G",
+            text);
     if (power == 0)
         power = 2;
     int64_t most = power < 2 ? SIZE_MAX_MIB << 10 : SIZE_MAX_MIB >> (10 * (power - 2));
@@ -217,7 +222,8 @@ void size_format_bytes(int64_t bytes, char unit, struct str *out)
         str_addc(out, '0');
         return;
     }
-    /* Slurm takes the largest unit in which the size is a multiple of a half; smaller than K is not shown. */
+    /* Slurm takes the largest unit in which the size is a multiple of a half; smaller than K is not
+     * shown. */
     int power = unit_power(unit);
     for (int p = 5; !power && p > 1; p--)
         if (bytes >> (10 * p) && (bytes & ((INT64_C(1) << (10 * p - 1)) - 1)) == 0)
@@ -231,7 +237,8 @@ bool count_parse(const char *text, int64_t *ret_count, struct err *ret_err)
     int power;
     if (!amount_read(text, false, &n, &power))
         return err_set(ret_err, ERR_INVALID,
-                       "\"%.60s\" is no count: write a whole number, optionally with K, M, G or T", text);
+                       "\"%.60s\" is no count: write a whole number, optionally with K, M, G or T",
+                       text);
     if (n > INT64_MAX >> (10 * power))
         return err_set(ret_err, ERR_LIMIT, "the count \"%.60s\" is too large", text);
     *ret_count = n << (10 * power);

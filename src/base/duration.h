@@ -15,7 +15,8 @@
 
 #define TIME_UNLIMITED INT64_MAX /* "UNLIMITED", "INFINITE", -1 */
 
-/* A time and a span, or two spans, together: what has no end stays without end, and what would not fit is the end of what fits. The one way to add times. */
+/* A time and a span, or two spans, together: what has no end stays without end, and what would not
+ * fit is the end of what fits. The one way to add times. */
 static inline int64_t time_add(int64_t at_us, int64_t span_us)
 {
     int64_t sum;
@@ -26,8 +27,9 @@ static inline int64_t time_add(int64_t at_us, int64_t span_us)
     return sum;
 }
 
-/* A limit as sbatch(1) --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours, days-hours:minutes,
- * days-hours:minutes:seconds, UNLIMITED, INFINITE, -1. Seconds are kept (Slurm rounds up to minutes; callers that want that do it). */
+/* A limit as sbatch(1) --time: minutes, minutes:seconds, hours:minutes:seconds, days-hours,
+ * days-hours:minutes, days-hours:minutes:seconds, UNLIMITED, INFINITE, -1. Seconds are kept (Slurm
+ * rounds up to minutes; callers that want that do it). */
 bool duration_parse(const char *text, int64_t *ret_us, struct err *ret_err);
 /* LSF's -W: minutes or hours:minutes. */
 bool duration_parse_lsf(const char *text, int64_t *ret_us, struct err *ret_err);
@@ -36,11 +38,14 @@ void duration_format(int64_t us, struct str *out);
 /* squeue's shorter form: "M:SS", "H:MM:SS", "D-HH:MM:SS"; TIME_UNLIMITED is "UNLIMITED". */
 void duration_format_short(int64_t us, struct str *out);
 
-/* A memory size with optional suffix K M G T (any case, optional B: "1GB", "4g"); no suffix means MiB. Result in MiB, K rounded up. */
+/* A memory size with optional suffix K M G T (any case, optional B: "1GB", "4g"); no suffix means
+ * MiB. Result in MiB, K rounded up. */
 bool size_parse_mib(const char *text, int64_t *ret_mib, struct err *ret_err);
-/* Slurm's rendering with the largest suffix that divides exactly ("16G", "1500M"); `unit` one of "KMGTP" forces it, 0 chooses. */
+/* Slurm's rendering with the largest suffix that divides exactly ("16G", "1500M"); `unit` one of
+ * "KMGTP" forces it, 0 chooses. */
 void size_format_mib(int64_t mib, char unit, struct str *out);
-/* sacct's MaxRSS and the like: bytes in K, M, G with up to two decimals ("1024K", "1.50G"); `unit` as above, 0 chooses. */
+/* sacct's MaxRSS and the like: bytes in K, M, G with up to two decimals ("1024K", "1.50G"); `unit`
+ * as above, 0 chooses. */
 void size_format_bytes(int64_t bytes, char unit, struct str *out);
 /* A count with optional suffix K (1024) M G T, as --gres and licences accept. */
 bool count_parse(const char *text, int64_t *ret_count, struct err *ret_err);

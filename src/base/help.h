@@ -20,9 +20,11 @@ struct help_option {
 
 /* "--name=metavar", "--name[=metavar]" or "--name"; "-x metavar" where there is no long name. */
 void help_spell(const struct help_option *o, struct str *out);
-/* "  -x, --name=metavar    doc", the doc in a column of its own, below where the name is too long. */
+/* "  -x, --name=metavar    doc", the doc in a column of its own, below where the name is too
+ * long. */
 void help_row(const struct help_option *o, struct str *out);
-/* "Usage: COMMAND [-abc] [-x metavar] [--name=metavar] … WORDS", wrapped, with the letters of flags in one bracket. */
+/* "Usage: COMMAND [-abc] [-x metavar] [--name=metavar] … WORDS", wrapped, with the letters of flags
+ * in one bracket. */
 void help_usage(const char *command, const struct help_option *o, size_t n, const char *words,
                 struct str *out);
 

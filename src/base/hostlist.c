@@ -1,7 +1,8 @@
-/* A name is a prefix and the number at its end, which may be missing. Reading multiplies brackets out depth
- * first, one buffer for the name under construction. Folding looks at neighbours only: the same prefix shares
- * brackets, the next number with the same padding widens a range. Numbers have at most 18 digits, so that
- * they fit in 64 bits; further digits to the left count as prefix. */
+/* A name is a prefix and the number at its end, which may be missing. Reading multiplies brackets
+ * out depth first, one buffer for the name under construction. Folding looks at neighbours only:
+ * the same prefix shares brackets, the next number with the same padding widens a range. Numbers
+ * have at most 18 digits, so that they fit in 64 bits; further digits to the left count as
+ * prefix. */
 #include "base/hostlist.h"
 
 #include "base/alloc.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES_MAX                                                                                       \
+#define NAME_BYTES_MAX                                                                             \
     255 /* of one name, as in DNS; also bounds how deep brackets nest while they are multiplied out */
 #define DIGITS_MAX 18
 
@@ -70,7 +71,8 @@ static bool number_read(const char **at, const char *end, struct number *ret)
     return ret->width > 0;
 }
 
-static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, struct err *ret_err);
+static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len,
+                   struct err *ret_err);
 
 /* One range of a bracket: each number with the rest of the expression after the bracket. */
 static bool range_expand(struct hostlist *h, struct str *before, const char *text, size_t len,
@@ -85,8 +87,8 @@ static bool range_expand(struct hostlist *h, struct str *before, const char *tex
         ok = number_read(&at, end, &high);
     }
     if (!ok || at != end || high.value < low.value)
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no number or range", (int)(len < 40 ? len : 40),
-                       text);
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no number or range",
+                       (int)(len < 40 ? len : 40), text);
     if (high.value - low.value >= HOSTLIST_MAX)
         return err_set(ret_err, ERR_LIMIT, "a host list names at most %u hosts", HOSTLIST_MAX);
     size_t keep = before->len;
@@ -103,8 +105,8 @@ static bool bracket_expand(struct hostlist *h, struct str *before, const char *o
 {
     const char *close = memchr(open, ']', len);
     if (!close)
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is not closed", (int)(len < 60 ? len : 60),
-                       open);
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is not closed",
+                       (int)(len < 60 ? len : 60), open);
     struct span inside = {open + 1, (size_t)(close - open - 1)}, piece;
     size_t after_len = len - (size_t)(close + 1 - open);
     if (!inside.len)
@@ -124,17 +126,18 @@ static bool plain_check(size_t have, const char *plain, size_t len, struct err *
         return err_set(ret_err, ERR_LIMIT, "a host name is longer than %d bytes", NAME_BYTES_MAX);
     for (size_t i = 0; i < len; i++) {
         if (plain[i] == ']')
-            return err_set(ret_err, ERR_INVALID, "\"%.*s\": a bracket is closed that was not opened",
-                           (int)len, plain);
+            return err_set(ret_err, ERR_INVALID,
+                           "\"%.*s\": a bracket is closed that was not opened", (int)len, plain);
         if ((unsigned char)plain[i] < ' ' || plain[i] == 0x7f)
-            return err_set(ret_err, ERR_INVALID, "\"%.*s\": a host name holds no control characters",
-                           (int)len, plain);
+            return err_set(ret_err, ERR_INVALID,
+                           "\"%.*s\": a host name holds no control characters", (int)len, plain);
     }
     return true;
 }
 
 /* Adds `before` + every expansion of rest. */
-static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len, struct err *ret_err)
+static bool expand(struct hostlist *h, struct str *before, const char *rest, size_t len,
+                   struct err *ret_err)
 {
     const char *open = len ? memchr(rest, '[', len) : NULL;
     size_t plain = open ? (size_t)(open - rest) : len;
@@ -265,11 +268,12 @@ static bool padded(const struct piece *p)
     return p->end - p->begin > 1 && p->name[p->begin] == '0';
 }
 
-/* May b follow a in a range? As many digits, or neither starts with a zero: 09-10 and 9-10, but never 09
- * and 9. */
+/* May b follow a in a range? As many digits, or neither starts with a zero: 09-10 and 9-10, but
+ * never 09 and 9. */
 static bool follows(const struct piece *a, const struct piece *b)
 {
-    return b->value == a->value + 1 && (a->end - a->begin == b->end - b->begin || (!padded(a) && !padded(b)));
+    return b->value == a->value + 1 &&
+           (a->end - a->begin == b->end - b->begin || (!padded(a) && !padded(b)));
 }
 
 static void range_add(struct str *out, const struct piece *first, const struct piece *last)
@@ -281,10 +285,10 @@ static void range_add(struct str *out, const struct piece *first, const struct p
     }
 }
 
-/* Writes `head` and the names from i on that share its prefix; `p` is the piece of name i and, after, of the
- * name whose index is returned. */
-static size_t brackets_add(const struct hostlist *h, size_t i, const struct piece *head, struct piece *p,
-                           struct str *out)
+/* Writes `head` and the names from i on that share its prefix; `p` is the piece of name i and,
+ * after, of the name whose index is returned. */
+static size_t brackets_add(const struct hostlist *h, size_t i, const struct piece *head,
+                           struct piece *p, struct str *out)
 {
     struct piece first = *head, last = *head;
     str_addn(out, head->name, head->begin);

@@ -1,6 +1,6 @@
 /* Lists of host names in Slurm's notation: "gpu[1-3,07],login" and back. The order given is kept.
- * Grammar as scontrol(1) "show hostnames" documents: brackets hold numbers and ranges, padded with zeros as the lower end is
- * written; several brackets in one name multiply (a[1-2]b[1-2]). */
+ * Grammar as scontrol(1) "show hostnames" documents: brackets hold numbers and ranges, padded with
+ * zeros as the lower end is written; several brackets in one name multiply (a[1-2]b[1-2]). */
 #ifndef REMUDA_BASE_HOSTLIST_H
 #define REMUDA_BASE_HOSTLIST_H
 
@@ -20,16 +20,17 @@ struct hostlist {
 #define HOSTLIST_MAX  (1u << 20) /* names in one list; more is refused */
 
 void hostlist_done(struct hostlist *h);
-/* Adds every name of `text` (expressions separated by commas or blanks; "" adds none). ERR_INVALID names the
- * place; ERR_LIMIT above HOSTLIST_MAX; on error h is unchanged. */
+/* Adds every name of `text` (expressions separated by commas or blanks; "" adds none). ERR_INVALID
+ * names the place; ERR_LIMIT above HOSTLIST_MAX; on error h is unchanged. */
 bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err);
 void hostlist_add(struct hostlist *h, const char *name);
 bool hostlist_has(const struct hostlist *h, const char *name);
 ptrdiff_t hostlist_find(const struct hostlist *h, const char *name); /* index or -1 */
-void hostlist_sort(struct hostlist *h);                              /* by prefix, then number as a number */
+/* By prefix, then number as a number. */
+void hostlist_sort(struct hostlist *h);
 void hostlist_uniq(struct hostlist *h); /* drops repeated names, keeps the first */
-/* Appends the folded form, order kept: neighbours with equal prefix, equal padding and consecutive numbers share brackets.
- * One host is never bracketed. */
+/* Appends the folded form, order kept: neighbours with equal prefix, equal padding and consecutive
+ * numbers share brackets. One host is never bracketed. */
 void hostlist_fold(const struct hostlist *h, struct str *out);
 
 #endif

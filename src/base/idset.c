@@ -1,11 +1,11 @@
-/* Ranges whose extents do not overlap, so that a member is found by halving. Two places make ranges, both
- * through a *builder*, which takes members in ascending order and joins those at equal distances: parsing
- * builds the whole set; adding and deleting rebuild the two or three ranges around the index and put the
- * result in their place. A builder takes a whole range in constant time: once three of its members are in,
- * the rest follow.
+/* Ranges whose extents do not overlap, so that a member is found by halving. Two places make
+ * ranges, both through a *builder*, which takes members in ascending order and joins those at equal
+ * distances: parsing builds the whole set; adding and deleting rebuild the two or three ranges
+ * around the index and put the result in their place. A builder takes a whole range in constant
+ * time: once three of its members are in, the rest follow.
  *
- * Ranges with steps that interleave ("1-9:2,4-20:4") are taken apart into members and built anew. That is the
- * one operation whose cost is the number of members, so it is limited. */
+ * Ranges with steps that interleave ("1-9:2,4-20:4") are taken apart into members and built anew.
+ * That is the one operation whose cost is the number of members, so it is limited. */
 #include "base/idset.h"
 
 #include "base/alloc.h"
@@ -59,8 +59,8 @@ static struct idrange single(uint32_t id)
     return (struct idrange){id, id, 1};
 }
 
-/* Too few members for a range of their own: a later one may be the begin of a longer range ("1,3,5-10", not
- * "1-5:2,6-10"). */
+/* Too few members for a range of their own: a later one may be the begin of a longer range
+ * ("1,3,5-10", not "1-5:2,6-10"). */
 static bool run_is_short(const struct builder *b)
 {
     return b->members < 3 || (b->members == 3 && b->run.step > 1);
@@ -140,13 +140,16 @@ static bool range_read(struct span text, uint32_t max, struct idrange *ret, stru
         }
     }
     if (!ok || at != end)
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no task index or range: write 7, 1-10 or 0-100:5",
-                       shown, text.data);
+        return err_set(ret_err, ERR_INVALID,
+                       "\"%.*s\" is no task index or range: write 7, 1-10 or 0-100:5", shown,
+                       text.data);
     if (last < first)
-        return err_set(ret_err, ERR_INVALID, "the range \"%.*s\" ends before it begins", shown, text.data);
+        return err_set(ret_err, ERR_INVALID, "the range \"%.*s\" ends before it begins", shown,
+                       text.data);
     if (last > max)
-        return err_set(ret_err, ERR_LIMIT, "the task index in \"%.*s\" is above %u, the largest allowed",
-                       shown, text.data, (unsigned)max);
+        return err_set(ret_err, ERR_LIMIT,
+                       "the task index in \"%.*s\" is above %u, the largest allowed", shown,
+                       text.data, (unsigned)max);
     if (step > last - first)
         last = first;
     last -= (last - first) % step;
@@ -167,7 +170,8 @@ static int id_compare(const void *pa, const void *pb)
 }
 
 /* Builds ranges whose extents overlap, member by member. */
-static bool interleaved_build(struct builder *b, const struct idrange *r, size_t n, struct err *ret_err)
+static bool interleaved_build(struct builder *b, const struct idrange *r, size_t n,
+                              struct err *ret_err)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < n; i++)
@@ -189,8 +193,8 @@ static bool interleaved_build(struct builder *b, const struct idrange *r, size_t
     return true;
 }
 
-/* Takes the group of ranges from i on whose extents overlap each other; builds it. Returns where the next
- * group begins, 0 on error. */
+/* Takes the group of ranges from i on whose extents overlap each other; builds it. Returns where
+ * the next group begins, 0 on error. */
 static size_t group_build(struct builder *b, const struct idset *raw, size_t i, struct err *ret_err)
 {
     struct idrange all = raw->range[i];
@@ -314,7 +318,8 @@ static void splice(struct idset *s, size_t begin, size_t end, const struct idset
 /* Rebuilds the neighbourhood of id with it (`present`) or without it. */
 static void change(struct idset *s, uint32_t id, bool present)
 {
-    struct idrange space[32]; /* five pieces go in; each pushes out at most three singles and itself */
+    /* Five pieces go in; each pushes out at most three singles and itself. */
+    struct idrange space[32];
     struct idset around = {.range = space, .cap = ARRAY_LEN(space)};
     struct builder b = {.out = &around};
     size_t from = ranges_from(s, id); /* the range before this one is the one that id may be in */
@@ -325,13 +330,15 @@ static void change(struct idset *s, uint32_t id, bool present)
         builder_range(&b, s->range[i]);
     struct idrange *r = from ? &s->range[from - 1] : NULL;
     if (r && r->first < id)
-        builder_range(&b, (struct idrange){r->first,
-                                           id > r->last ? r->last : id - 1 - (id - 1 - r->first) % r->step,
-                                           r->step});
+        builder_range(
+            &b, (struct idrange){r->first,
+                                 id > r->last ? r->last : id - 1 - (id - 1 - r->first) % r->step,
+                                 r->step});
     if (present)
         builder_id(&b, id);
     if (r && id < r->last)
-        builder_range(&b, (struct idrange){id + r->step - (id - r->first) % r->step, r->last, r->step});
+        builder_range(&b,
+                      (struct idrange){id + r->step - (id - r->first) % r->step, r->last, r->step});
     for (size_t i = from; i < end; i++)
         builder_range(&b, s->range[i]);
     builder_end(&b);

@@ -1,4 +1,5 @@
-/* A set of task indexes of a job array, kept as ranges: a million elements cost what their gaps cost. */
+/* A set of task indexes of a job array, kept as ranges: a million elements cost what their gaps
+ * cost. */
 #ifndef REMUDA_BASE_IDSET_H
 #define REMUDA_BASE_IDSET_H
 
@@ -23,18 +24,18 @@ struct idset {
 
 void idset_done(struct idset *s);
 void idset_copy(struct idset *to, const struct idset *from); /* `to` is replaced */
-/* Reads "1,3,5-10,20-100:5"; members up to `max`. Replaces what s held; on error s is unchanged. Ranges with steps that interleave with others may
- * have 2^20 members together (ERR_LIMIT). The text after a '%' is not part of it (see array_parse in model). */
+/* Reads "1,3,5-10,20-100:5"; members up to `max`. Replaces what s held; on error s is unchanged.
+ * Ranges with steps that interleave with others may have 2^20 members together (ERR_LIMIT). The
+ * text after a '%' is not part of it (see array_parse in model). */
 bool idset_parse(struct idset *s, const char *text, uint32_t max, struct err *ret_err);
-void idset_format(
-    const struct idset *s,
-    struct str
-        *out); /* "0-12:4,20", as sbatch(1) --array; two members make "1,2"; equal sets give equal texts */
+/* "0-12:4,20", as sbatch(1) --array; two members make "1,2"; equal sets give equal texts. */
+void idset_format(const struct idset *s, struct str *out);
 bool idset_has(const struct idset *s, uint32_t id);
 void idset_add(struct idset *s, uint32_t id); /* nothing if already there */
 bool idset_del(struct idset *s, uint32_t id); /* was it there */
 bool idset_first(const struct idset *s, uint32_t *ret_id);
-bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id); /* smallest member > after */
-uint32_t idset_last(const struct idset *s);                               /* 0 if empty */
+/* Smallest member > after. */
+bool idset_next(const struct idset *s, uint32_t after, uint32_t *ret_id);
+uint32_t idset_last(const struct idset *s); /* 0 if empty */
 
 #endif

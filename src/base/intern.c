@@ -1,5 +1,5 @@
-/* A table of pointers, open addressing; before each text lies the number of its users. Whoever gives a text back
- * gives its address, so that only the last user costs a look-up. */
+/* A table of pointers, open addressing; before each text lies the number of its users. Whoever
+ * gives a text back gives its address, so that only the last user costs a look-up. */
 #include "base/intern.h"
 
 #include "base/alloc.h"

@@ -1,14 +1,15 @@
-/* A walk goes in the order of insertion, must survive the deletion of the entry it stands at, and must see entries
- * that are added while it stands at the last. So each entry has a number that no other entry ever has.
+/* A walk goes in the order of insertion, must survive the deletion of the entry it stands at, and
+ * must see entries that are added while it stands at the last. So each entry has a number that no
+ * other entry ever has.
  *
- * Numbers: a cluster has a map with an entry a job, so that it is made small. The entries lie one after another in the
- * order they came; a deleted one stays as a gap until there are more gaps than entries; a table of their places,
- * open addressing, finds them. A walk knows the number it was at and its place; if entries were moved meanwhile it finds
- * the place again, for the numbers ascend.
+ * Numbers: a cluster has a map with an entry a job, so that it is made small. The entries lie one
+ * after another in the order they came; a deleted one stays as a gap until there are more gaps than
+ * entries; a table of their places, open addressing, finds them. A walk knows the number it was at
+ * and its place; if entries were moved meanwhile it finds the place again, for the numbers ascend.
  *
- * Texts: a uthash table, whose entries are in a list in the order of insertion. A walk holds the entry *before* the
- * current one, and the current one's number: what follows the held entry is the current one (then the walk goes one
- * further) or, after a deletion, already the next. */
+ * Texts: a uthash table, whose entries are in a list in the order of insertion. A walk holds the
+ * entry *before* the current one, and the current one's number: what follows the held entry is the
+ * current one (then the walk goes one further) or, after a deletion, already the next. */
 #include "base/map.h"
 
 #include "base/alloc.h"

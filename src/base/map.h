@@ -1,5 +1,5 @@
-/* Maps from a number or a text to a pointer; walking one goes in the order of insertion (nothing depends on addresses or
- * hashes). The values belong to the caller. */
+/* Maps from a number or a text to a pointer; walking one goes in the order of insertion (nothing
+ * depends on addresses or hashes). The values belong to the caller. */
 #ifndef REMUDA_BASE_MAP_H
 #define REMUDA_BASE_MAP_H
 
@@ -11,13 +11,15 @@ struct map_u64; /* opaque */
 struct map_str; /* opaque */
 
 struct map_u64 *map_u64_new(void);
-void map_u64_free(struct map_u64 *m);                           /* not the values */
-void map_u64_put(struct map_u64 *m, uint64_t key, void *value); /* replaces; a replaced key keeps its place */
-void *map_u64_get(const struct map_u64 *m, uint64_t key);       /* NULL if absent */
-void *map_u64_del(struct map_u64 *m, uint64_t key);             /* returns the removed value or NULL */
+void map_u64_free(struct map_u64 *m); /* not the values */
+/* Replaces; a replaced key keeps its place. */
+void map_u64_put(struct map_u64 *m, uint64_t key, void *value);
+void *map_u64_get(const struct map_u64 *m, uint64_t key); /* NULL if absent */
+/* Returns the removed value or NULL. */
+void *map_u64_del(struct map_u64 *m, uint64_t key);
 size_t map_u64_count(const struct map_u64 *m);
-/* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may be deleted while walking,
- * no other; entries added while walking are visited. */
+/* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may
+ * be deleted while walking, no other; entries added while walking are visited. */
 struct map_walk {
     void *at;     /* private */
     size_t place; /* private */
@@ -33,8 +35,9 @@ void map_str_free(struct map_str *m);
 void map_str_put(struct map_str *m, const char *key, void *value); /* copies the key */
 void *map_str_get(const struct map_str *m, const char *key);
 void *map_str_del(struct map_str *m, const char *key);
-/* Where the value of `key` lies, NULL if absent; with `add` an absent key is put first, with the value NULL. *ret_key becomes the map's
- * own copy of the key. Both stay valid until the key is deleted. */
+/* Where the value of `key` lies, NULL if absent; with `add` an absent key is put first, with the
+ * value NULL. *ret_key becomes the map's own copy of the key. Both stay valid until the key is
+ * deleted. */
 void **map_str_slot(struct map_str *m, const char *key, bool add, const char **ret_key);
 size_t map_str_count(const struct map_str *m);
 bool map_str_next(const struct map_str *m, struct map_walk *w); /* w.text is the key */

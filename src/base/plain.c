@@ -3,11 +3,17 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Length of the character at p and its number; 0: no UTF-8. A sequence cut by the end of the text meets its NUL, which is no tail. */
+/* Length of the character at p and its number; 0: no UTF-8. A sequence cut by the end of the text
+ * meets its NUL, which is no tail. */
 static size_t char_take(const unsigned char *p, uint32_t *ret)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : p[0] < 0xf5 ? 4 : 0;
+    size_t len = p[0] < 0x80   ? 1
+                 : p[0] < 0xc2 ? 0
+                 : p[0] < 0xe0 ? 2
+                 : p[0] < 0xf0 ? 3
+                 : p[0] < 0xf5 ? 4
+                               : 0;
     uint32_t c = len == 1 ? p[0] : len ? p[0] & (0x7fu >> len) : 0;
     for (size_t i = 1; i < len; i++) {
         if ((p[i] & 0xc0) != 0x80)
@@ -23,9 +29,11 @@ static bool is_control(uint32_t c)
 {
     if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
         return true;
-    return c == 0x061c || c == 0x200e || c == 0x200f ||                    /* marks of direction */
-           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || /* lines, embeddings, isolates */
-           c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f); /* not to be seen */
+    return c == 0x061c || c == 0x200e || c == 0x200f || /* marks of direction */
+           (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069) || /* lines, embeddings, isolates */
+           /* Not to be seen. */
+           c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
 }
 
 bool text_is_plain(const char *text)

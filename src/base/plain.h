@@ -1,4 +1,5 @@
-/* Texts of other people on their way to a terminal, a log or a mail: what is no letter there moves cursors, changes what was written before, or begins a line of its own. */
+/* Texts of other people on their way to a terminal, a log or a mail: what is no letter there moves
+ * cursors, changes what was written before, or begins a line of its own. */
 #ifndef REMUDA_BASE_PLAIN_H
 #define REMUDA_BASE_PLAIN_H
 
@@ -6,9 +7,11 @@
 
 #include <stdbool.h>
 
-/* Nothing in the text but printable characters: no control characters (C0, DEL, C1), none that turn the direction of writing or end a line, no bytes that are no UTF-8. */
+/* Nothing in the text but printable characters: no control characters (C0, DEL, C1), none that turn
+ * the direction of writing or end a line, no bytes that are no UTF-8. */
 bool text_is_plain(const char *text);
-/* Appends the text with each other character as \n, \t, \r, \xHH or \uHHHH. NULL appends nothing. */
+/* Appends the text with each other character as \n, \t, \r, \xHH or \uHHHH. NULL appends
+ * nothing. */
 void str_add_plain(struct str *s, const char *text);
 /* The same, but lines stay lines. */
 void str_add_plain_lines(struct str *s, const char *text);

@@ -11,8 +11,8 @@ static void size_add(struct str *out, uint64_t bytes)
         n /= 1024;
         i++;
     }
-    str_addf(out, bytes % 1024 == 0 && n < 10 && (double)(uint64_t)n == n ? "%.0f %s" : "%.1f %s", n,
-             unit[i]);
+    str_addf(out, bytes % 1024 == 0 && n < 10 && (double)(uint64_t)n == n ? "%.0f %s" : "%.1f %s",
+             n, unit[i]);
 }
 
 void room_add(struct str *out, uint64_t free_bytes, uint64_t all_bytes, uint64_t free_files,

@@ -238,8 +238,8 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
     return m < c ? m : c;
 }
 
-/* Optimal string alignment distance: insert, delete, replace, swap neighbours. Texts of up to NEAREST_MAX
- * letters. */
+/* Optimal string alignment distance: insert, delete, replace, swap neighbours. Texts of up to
+ * NEAREST_MAX letters. */
 static unsigned edit_distance(const char *a, size_t an, const char *b, size_t bn)
 {
     unsigned before[NEAREST_MAX + 1], last[NEAREST_MAX + 1], now[NEAREST_MAX + 1];
@@ -284,8 +284,8 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
-/* Does c belong to the set that starts after '['? Moves *pattern past the ']'. A set without end is the
- * letter '[' itself. */
+/* Does c belong to the set that starts after '['? Moves *pattern past the ']'. A set without end is
+ * the letter '[' itself. */
 static bool set_has(const char **pattern, char c, bool *ret_is_set)
 {
     const char *p = *pattern;

@@ -1,4 +1,5 @@
-/* Typed growing arrays: `VEC(struct job *) jobs = {0}; vec_push(&jobs, j); for (size_t i = 0; i < jobs.n; i++) jobs.v[i]` */
+/* Typed growing arrays: `VEC(struct job *) jobs = {0}; vec_push(&jobs, j); for (size_t i = 0; i <
+ * jobs.n; i++) jobs.v[i]` */
 #ifndef REMUDA_BASE_VEC_H
 #define REMUDA_BASE_VEC_H
 

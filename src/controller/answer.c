@@ -124,8 +124,9 @@ void answer_end(struct answer *a, enum refusal refusal, const char *detail)
     struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail, .count = a->rows};
     if (a->too_large) {
         done.refusal = REFUSE_BUSY;
-        done.detail = "the answer is too large to keep in memory and its disk is full; ask for less, or free "
-                      "space in the state directory";
+        done.detail =
+            "the answer is too large to keep in memory and its disk is full; ask for less, or free "
+            "space in the state directory";
     }
     struct message m = {.kind = MSG_DONE, .seq = a->seq, .body = &done};
     wire_encode(&m, &a->buf);
@@ -186,7 +187,8 @@ static bool window_fill(struct answer *a, struct err *ret_err)
     return true;
 }
 
-bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len, struct err *ret_err)
+bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len,
+                 struct err *ret_err)
 {
     while ((*ret_len = whole_frames(a, max, ret_err)) == 0) {
         if (a->file_read == a->file_len && a->buf.len == 0)

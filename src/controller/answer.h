@@ -17,7 +17,8 @@
 
 struct answer; /* opaque */
 
-struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t, const char *wanted);
+struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t,
+                          const char *wanted);
 void answer_free(struct answer *a);
 /* One row. */
 void answer_row(struct answer *a, const void *record);
@@ -29,6 +30,7 @@ uint64_t answer_rows(const struct answer *a);
 
 /* Whole frames from where the last call ended, at most about `max` bytes but at least one frame;
  * false when all was given. The data is valid until the next call. */
-bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len, struct err *ret_err);
+bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len,
+                 struct err *ret_err);
 
 #endif

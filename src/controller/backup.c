@@ -39,8 +39,8 @@ static bool options_read(int argc, char **argv, struct work *w)
         else if (argv[i][0] != '-' && !w->file)
             w->file = argv[i];
         else
-            return err_set(&w->err, ERR_INVALID, "\"%s\" is not understood; --state DIR and one FILE are",
-                           argv[i]);
+            return err_set(&w->err, ERR_INVALID,
+                           "\"%s\" is not understood; --state DIR and one FILE are", argv[i]);
     }
     w->dir = state_dir_find(dir, w->a);
     return w->file || err_set(&w->err, ERR_INVALID, "name the FILE");
@@ -99,8 +99,10 @@ int backup_main(int argc, char **argv)
     struct work w = {.a = arena_new()};
     bool ok = options_read(argc, argv, &w);
     if (ok && access(in_dir(&w, "remuda.db"), F_OK) != 0)
-        ok = err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno));
-    ok = ok && files_find(&w) && backup_write(in_dir(&w, "remuda.db"), w.file, w.files.v, w.files.n, &w.err);
+        ok =
+            err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno));
+    ok = ok && files_find(&w) &&
+         backup_write(in_dir(&w, "remuda.db"), w.file, w.files.v, w.files.n, &w.err);
     if (ok)
         printf("%s holds the cluster of %s: its store and %zu files.\n", w.file, w.dir, w.files.n);
     return finish(&w, "remuda backup", ok);
@@ -136,14 +138,15 @@ static bool file_restore(void *ctx, const struct backup_file *f)
     struct work *w = ctx;
     struct str now = STR_INIT;
     if (!name_is_good(f->name))
-        return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has", w->file,
-                       f->name);
-    bool same = file_read(in_dir(w, f->name), LIMIT_CONFIG_BYTES, &now, NULL) && now.len == f->data.len &&
+        return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
+                       w->file, f->name);
+    bool same = file_read(in_dir(w, f->name), LIMIT_CONFIG_BYTES, &now, NULL) &&
+                now.len == f->data.len &&
                 memcmp(str_text(&now), f->data.data ? f->data.data : "", now.len) == 0;
     str_done(&now);
-    return same ||
-           (set_aside(w, f->name) && dir_make(in_dir(w, "tls"), 0700, &w->err) &&
-            file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len, mode_good(f->mode), &w->err));
+    return same || (set_aside(w, f->name) && dir_make(in_dir(w, "tls"), 0700, &w->err) &&
+                    file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len,
+                                      mode_good(f->mode), &w->err));
 }
 
 /* With the controller's lock held. */
@@ -160,7 +163,8 @@ static bool restore(struct work *w)
         !set_aside(w, "remuda.db-wal") || !set_aside(w, "remuda.db-shm"))
         return false;
     if (rename(fresh, in_dir(w, "remuda.db")) != 0)
-        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir, strerror(errno));
+        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir,
+                       strerror(errno));
     return true;
 }
 
@@ -176,9 +180,11 @@ int restore_main(int argc, char **argv)
     ok = ok && restore(&w);
     pid_file_drop(&lock);
     if (ok)
-        printf("%s has the cluster of %s. `remuda up` starts it. Jobs that waited are held, for they may "
+        printf("%s has the cluster of %s. `remuda up` starts it. Jobs that waited are held, for "
+               "they may "
                "have run "
-               "since; `scontrol release` lets them run. What was there is kept beside, as *.before.\n",
+               "since; `scontrol release` lets them run. What was there is kept beside, as "
+               "*.before.\n",
                w.dir, w.file);
     return finish(&w, "remuda restore", ok);
 }

@@ -4,7 +4,8 @@
 
 /* --state DIR FILE; the exit status. The controller may run. */
 int backup_main(int argc, char **argv);
-/* --state DIR FILE; the exit status. The controller must not run; what is replaced is kept beside, with the ending ".before". */
+/* --state DIR FILE; the exit status. The controller must not run; what is replaced is kept beside,
+ * with the ending ".before". */
 int restore_main(int argc, char **argv);
 
 #endif

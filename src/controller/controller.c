@@ -133,7 +133,8 @@ static void row_load(void *ctx, const void *record)
     l->started[l->n++] = (struct started_job){.id = j->id, .attempt = j->attempt};
 }
 
-static bool table_load(struct loading *l, struct store *s, enum store_table table, struct err *ret_err)
+static bool table_load(struct loading *l, struct store *s, enum store_table table,
+                       struct err *ret_err)
 {
     int64_t ended_after_us = clock_now_us() - l->c->config.settings.min_job_age_us;
     l->table = table;
@@ -164,15 +165,17 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
     return true;
 }
 
-static bool everything_load(struct controller *c, struct store *s, uint64_t seq, struct err *ret_err)
+static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
+                            struct err *ret_err)
 {
     struct loading l = {.c = c};
     int64_t start_us = clock_monotonic_us();
     bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
-              table_load(&l, s, TABLE_PARTITION, ret_err) && table_load(&l, s, TABLE_NODE, ret_err) &&
-              table_load(&l, s, TABLE_TOKEN, ret_err) && table_load(&l, s, TABLE_HOST, ret_err) &&
-              table_load(&l, s, TABLE_RESERVATION, ret_err) && table_load(&l, s, TABLE_ANSWERED, ret_err) &&
-              table_load(&l, s, TABLE_JOB, ret_err);
+              table_load(&l, s, TABLE_PARTITION, ret_err) &&
+              table_load(&l, s, TABLE_NODE, ret_err) && table_load(&l, s, TABLE_TOKEN, ret_err) &&
+              table_load(&l, s, TABLE_HOST, ret_err) &&
+              table_load(&l, s, TABLE_RESERVATION, ret_err) &&
+              table_load(&l, s, TABLE_ANSWERED, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;
     for (size_t i = 0; ok && i < l.n; i++)
         ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
@@ -181,8 +184,8 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
     if (!ok || !given_compare(c, seq, ret_err))
         return false;
     core_loaded(c->core, clock_now_us(), turns_effects(c->turns));
-    log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows, store_describe(s),
-             (long long)(clock_monotonic_us() - start_us) / 1000);
+    log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows,
+             store_describe(s), (long long)(clock_monotonic_us() - start_us) / 1000);
     return true;
 }
 
@@ -291,7 +294,8 @@ static bool store_start(struct controller *c, struct err *ret_err)
     struct store *still = NULL;
     const char *path = controller_path(c, "remuda.db");
     struct writer *writer = writer_new(path);
-    if (!writer_open(writer, &seq, &away) && !(still = store_read_instead(path, &away, &seq, ret_err))) {
+    if (!writer_open(writer, &seq, &away) &&
+        !(still = store_read_instead(path, &away, &seq, ret_err))) {
         writer_free(writer);
         return false;
     }
@@ -363,16 +367,19 @@ static bool dirs_make(struct controller *c, struct err *ret_err)
 {
     umask(022);
     mode_t mode = geteuid() == 0 ? 0755 : 0700;
-    bool ok = dir_make(c->state_dir, mode, ret_err) && dir_make(controller_path(c, "log"), mode, ret_err);
+    bool ok =
+        dir_make(c->state_dir, mode, ret_err) && dir_make(controller_path(c, "log"), mode, ret_err);
     umask(077); /* scripts and environments are nobody else's business */
     return ok;
 }
 
 /* With the lock held. */
-static bool controller_run(struct controller *c, const struct options *o, int ready, struct err *ret_err)
+static bool controller_run(struct controller *c, const struct options *o, int ready,
+                           struct err *ret_err)
 {
     enum log_severity most = o->verbose ? LOG_IS_DEBUG : LOG_IS_INFO;
-    c->log = log_open(o->foreground ? NULL : controller_path(c, "log/controller.log"), most, ret_err);
+    c->log =
+        log_open(o->foreground ? NULL : controller_path(c, "log/controller.log"), most, ret_err);
     if (!c->log)
         return false;
     daemon_descriptors_raise();
@@ -380,7 +387,8 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
     bool ok = controller_start(c, ret_err);
     if (ok) {
-        log_info(c->log, "controller of cluster %s, Remuda " REMUDA_VERSION ", process %d, state in %s",
+        log_info(c->log,
+                 "controller of cluster %s, Remuda " REMUDA_VERSION ", process %d, state in %s",
                  core_settings(c->core)->cluster_name, (int)getpid(), c->state_dir);
         daemon_ready(ready);
         loop_run(c->loop);
@@ -406,7 +414,8 @@ static bool options_read(int argc, char **argv, struct options *o, struct err *r
             o->verbose = true;
         else
             return err_set(ret_err, ERR_INVALID,
-                           "\"%s\" is not understood; --state DIR, --foreground and --verbose are", argv[i]);
+                           "\"%s\" is not understood; --state DIR, --foreground and --verbose are",
+                           argv[i]);
     }
     return true;
 }
@@ -429,7 +438,8 @@ static bool controller_daemon(struct controller *c, const struct options *o, str
 {
     int ready = -1;
     struct pid_file lock;
-    if (!state_dir_fill(c, o->state_dir, ret_err) || (!o->foreground && !daemon_detach(&ready, ret_err)) ||
+    if (!state_dir_fill(c, o->state_dir, ret_err) ||
+        (!o->foreground && !daemon_detach(&ready, ret_err)) ||
         !pid_file_take(&lock, controller_path(c, "controller.pid"), ret_err))
         return false;
     bool ok = controller_run(c, o, ready, ret_err);

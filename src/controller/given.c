@@ -34,8 +34,8 @@ int given_open(const char *path, struct err *ret_err)
 bool given_write(int fd, const struct given *g)
 {
     char text[64];
-    int n =
-        snprintf(text, sizeof text, RECORD, (unsigned long long)g->seq, (unsigned long long)g->next_job_id);
+    int n = snprintf(text, sizeof text, RECORD, (unsigned long long)g->seq,
+                     (unsigned long long)g->next_job_id);
     return pwrite(fd, text, (size_t)n, 0) == n;
 }
 

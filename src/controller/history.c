@@ -34,12 +34,14 @@ struct read {
     struct answer *answer;
 };
 
-struct history *history_new(struct controller *c, const char *store_path, const struct writer *writer)
+struct history *history_new(struct controller *c, const char *store_path,
+                            const struct writer *writer)
 {
     struct history *h = xcalloc(1, sizeof *h);
     h->c = c;
     for (size_t i = 0; i < THREADS; i++)
-        h->queue[i] = (struct read_queue){.history = h, .reader = {.path = store_path, .writer = writer}};
+        h->queue[i] =
+            (struct read_queue){.history = h, .reader = {.path = store_path, .writer = writer}};
     return h;
 }
 
@@ -75,7 +77,8 @@ static void job_key_add(void *ctx, const void *record)
     keys->v[keys->n++] = (struct job_key){.id = j->id, .attempt = j->attempt};
 }
 
-static bool steps_read(struct store *s, const struct msg_query *q, struct answer *a, struct err *ret_err)
+static bool steps_read(struct store *s, const struct msg_query *q, struct answer *a,
+                       struct err *ret_err)
 {
     struct job_keys keys = {0};
     bool ok = store_query_jobs(s, q, job_key_add, &keys, ret_err);

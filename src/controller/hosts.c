@@ -66,7 +66,8 @@ void hosts_free(struct hosts *h)
 static bool authority_read(struct hosts *h, const char *key, const char *cert, struct err *ret_err)
 {
     h->authority.key = file_read_text(key, PEM_MAX_BYTES, h->arena, ret_err);
-    h->authority.cert = h->authority.key ? file_read_text(cert, PEM_MAX_BYTES, h->arena, ret_err) : NULL;
+    h->authority.cert =
+        h->authority.key ? file_read_text(cert, PEM_MAX_BYTES, h->arena, ret_err) : NULL;
     return h->authority.cert != NULL;
 }
 
@@ -101,8 +102,8 @@ const char *hosts_authority(const struct hosts *h)
 const char *hosts_certify(struct hosts *h, const char *public_key, const char *id, struct arena *a,
                           struct err *ret_err)
 {
-    return cert_sign(&h->authority, public_key, id, false, core_settings(h->c->core)->host_cert_life_us, a,
-                     ret_err);
+    return cert_sign(&h->authority, public_key, id, false,
+                     core_settings(h->c->core)->host_cert_life_us, a, ret_err);
 }
 
 const char *hosts_token_text(struct hosts *h, const char *id, const char *secret, struct arena *a)
@@ -120,10 +121,11 @@ static bool server_certify(struct hosts *h, struct err *ret_err)
     struct arena *a = arena_new();
     const char *key = cert_key_new(a, ret_err);
     const char *public_key = key ? cert_key_public(key, a, ret_err) : NULL;
-    const char *cert =
-        public_key ? cert_sign(&h->authority, public_key, "controller", true, SERVER_LIFE_US, a, ret_err)
-                   : NULL;
-    struct tls_context *fresh = cert ? tls_context_server(h->authority.cert, cert, key, ret_err) : NULL;
+    const char *cert = public_key ? cert_sign(&h->authority, public_key, "controller", true,
+                                              SERVER_LIFE_US, a, ret_err)
+                                  : NULL;
+    struct tls_context *fresh =
+        cert ? tls_context_server(h->authority.cert, cert, key, ret_err) : NULL;
     arena_free(a);
     if (!fresh)
         return false;
@@ -162,8 +164,8 @@ bool hosts_listen(struct hosts *h, struct err *ret_err)
         return true;
     if (!authority_ensure(h, ret_err) || !server_certify(h, ret_err))
         return false;
-    int fd = tcp_socket_listen(text_empty(s->slurmctld_addr) ? NULL : s->slurmctld_addr, s->slurmctld_port,
-                               ret_err);
+    int fd = tcp_socket_listen(text_empty(s->slurmctld_addr) ? NULL : s->slurmctld_addr,
+                               s->slurmctld_port, ret_err);
     if (fd < 0)
         return err_prefix(ret_err, "SlurmctldPort=%d", (int)s->slurmctld_port);
     h->listener = listener_new_of(h->c->loop, fd, connection_came, h, ret_err);

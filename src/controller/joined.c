@@ -7,9 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HEAD                                                                                                 \
-    "# Nodes of hosts that joined, as they found themselves; read after remuda.conf, whose own lines "       \
-    "count. "                                                                                                \
+#define HEAD                                                                                       \
+    "# Nodes of hosts that joined, as they found themselves; read after remuda.conf, whose own "   \
+    "lines "                                                                                       \
+    "count. "                                                                                      \
     "Yours to edit.\n"
 
 /* "" where there is none yet; false where it cannot be read. */

@@ -20,7 +20,9 @@ static void effect_release(struct controller *c, const struct effect *e)
     case FX_STORE: return;
     case FX_REPLY:
     case FX_SEND: session_send(c->sessions, e->conn, &e->msg, e->payload_job); return;
-    case FX_MAIL: mailer_send(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body); return;
+    case FX_MAIL:
+        mailer_send(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body);
+        return;
     case FX_CLOSE: session_close(c->sessions, e->conn); return;
     case FX_LOG: effect_log(c, e); return;
     case FX_STOP:
@@ -44,4 +46,5 @@ static void turns_over(struct controller *c)
     sessions_close(c->sessions, false);
 }
 
-const struct turn_ops let_out = {.effect = effect_release, .released = turn_released, .over = turns_over};
+const struct turn_ops let_out = {
+    .effect = effect_release, .released = turn_released, .over = turns_over};

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const char usage[] = "Usage: remudad controller --state DIR [--foreground] [--verbose]\n"
-                            "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
-                            "       remudad relay --state DIR [--foreground]\n"
-                            "       remudad backup|restore --state DIR FILE\n"
-                            "       remudad repair --state DIR\n"
-                            "`remuda up` starts both; see remuda help.\n";
+static const char usage[] =
+    "Usage: remudad controller --state DIR [--foreground] [--verbose]\n"
+    "       remudad node --state DIR --name NAME [--foreground] [--verbose]\n"
+    "       remudad relay --state DIR [--foreground]\n"
+    "       remudad backup|restore --state DIR FILE\n"
+    "       remudad repair --state DIR\n"
+    "`remuda up` starts both; see remuda help.\n";
 
 /* As descriptor 3, by srun or by the node daemon, whose others close by themselves. */
 static bool handed_a_socket(int argc, char **argv)

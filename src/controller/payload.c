@@ -28,7 +28,8 @@ struct payloads {
     size_t bytes;
 };
 
-struct payloads *payloads_new(struct controller *c, const char *store_path, const struct writer *writer)
+struct payloads *payloads_new(struct controller *c, const char *store_path,
+                              const struct writer *writer)
 {
     struct payloads *p = xcalloc(1, sizeof *p);
     p->c = c;
@@ -102,7 +103,8 @@ void payloads_put(struct payloads *p, const struct payload *payload)
     entry_front(p, e);
     map_u64_put(p->by_job, e->payload.job_id, e);
     p->bytes += e->size;
-    for (struct entry *oldest = p->ring.prev, *before; p->bytes > PAYLOAD_CACHE_BYTES; oldest = before) {
+    for (struct entry *oldest = p->ring.prev, *before; p->bytes > PAYLOAD_CACHE_BYTES;
+         oldest = before) {
         before = oldest->prev;
         entry_drop(p, oldest);
     }
@@ -156,7 +158,8 @@ static void read_done(void *ctx)
 }
 
 void payloads_read(struct payloads *p, uint64_t job_id,
-                   void (*got)(void *ctx, const struct payload *payload, const struct err *why), void *ctx)
+                   void (*got)(void *ctx, const struct payload *payload, const struct err *why),
+                   void *ctx)
 {
     struct read *r = xcalloc(1, sizeof *r);
     *r = (struct read){.owner = p, .job_id = job_id, .arena = arena_new(), .got = got, .ctx = ctx};

@@ -11,7 +11,8 @@
 struct payloads; /* opaque */
 struct writer;
 
-struct payloads *payloads_new(struct controller *c, const char *store_path, const struct writer *writer);
+struct payloads *payloads_new(struct controller *c, const char *store_path,
+                              const struct writer *writer);
 void payloads_free(struct payloads *p);
 /* Keeps a copy, the oldest make room. */
 void payloads_put(struct payloads *p, const struct payload *payload);
@@ -20,6 +21,7 @@ const struct payload *payloads_get(struct payloads *p, uint64_t job_id);
 /* Reads it from the store; got(ctx, payload, why) comes later. payload is NULL with why set if it
  * cannot be read; a job without one gets an empty one. */
 void payloads_read(struct payloads *p, uint64_t job_id,
-                   void (*got)(void *ctx, const struct payload *payload, const struct err *why), void *ctx);
+                   void (*got)(void *ctx, const struct payload *payload, const struct err *why),
+                   void *ctx);
 
 #endif

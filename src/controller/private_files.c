@@ -19,11 +19,13 @@ static void file_mend(struct controller *c, const char *name, const char *holds)
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & 077)) {
         unsigned mode = (unsigned)st.st_mode & 0777;
         if (fchmod(fd, 0600) == 0)
-            log_warning(c->log, "%s, which has %s in it, could be read by others (mode %04o): it is 0600 now",
-                        path, holds, mode);
+            log_warning(
+                c->log,
+                "%s, which has %s in it, could be read by others (mode %04o): it is 0600 now", path,
+                holds, mode);
         else
-            log_error(c->log, "%s, which has %s in it, can be read by others (mode %04o): %s", path, holds,
-                      mode, strerror(errno));
+            log_error(c->log, "%s, which has %s in it, can be read by others (mode %04o): %s", path,
+                      holds, mode, strerror(errno));
     }
     close(fd);
 }

@@ -38,7 +38,7 @@ static const struct fields *record_fields(enum query_what what)
 }
 
 /* ---- settings
- * ------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------- */
 
 static void settings_answer(struct controller *c, struct answer *a)
 {
@@ -53,8 +53,7 @@ static void settings_answer(struct controller *c, struct answer *a)
 }
 
 /* ---- status
- * ---------------------------------------------------------------------------------------------------------
- */
+ * ------------------------------------------------------------------------------- */
 
 static int64_t rss_bytes(void)
 {
@@ -74,7 +73,8 @@ static const char *trouble(struct controller *c, struct arena *a)
     if (turns_store_away(c->turns, &why))
         return arena_printf(a, "the store is away: %s; changes wait, running jobs go on", why);
     if (c->config.nwarnings > 1)
-        return arena_printf(a, "%s (and %zu more in the log)", c->config.warning[0], c->config.nwarnings - 1);
+        return arena_printf(a, "%s (and %zu more in the log)", c->config.warning[0],
+                            c->config.nwarnings - 1);
     return c->config.nwarnings == 1 ? c->config.warning[0] : NULL;
 }
 
@@ -142,8 +142,7 @@ static void diag_row(void *ctx, const void *record)
 }
 
 /* ---- live
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 /* A part; false: it was the last, and the reading is gone. */
 static bool long_read_go(struct long_read *r)
@@ -154,8 +153,8 @@ static bool long_read_go(struct long_read *r)
     struct view view = {.row = answer_row_callback, .ctx = a};
     struct str detail = STR_INIT;
     size_t most = session_hurry(sessions, session) ? PART_JOBS_HURRY : PART_JOBS;
-    enum refusal refusal =
-        core_query_part(r->c->core, &r->query, &r->peer, clock_now_us(), &view, &detail, &r->at, most);
+    enum refusal refusal = core_query_part(r->c->core, &r->query, &r->peer, clock_now_us(), &view,
+                                           &detail, &r->at, most);
     if (!r->at.more)
         answer_end(a, refusal, detail.len > 0 ? str_text(&detail) : NULL);
     str_done(&detail);
@@ -218,7 +217,8 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
         history_run(c->history, id, seq, q);
         return;
     }
-    struct answer *a = answer_new(c->state_dir, seq, record_fields((enum query_what)q->what), q->fields);
+    struct answer *a =
+        answer_new(c->state_dir, seq, record_fields((enum query_what)q->what), q->fields);
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);

@@ -11,9 +11,11 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
 struct history; /* opaque: threads with read-only handles */
 struct writer;
 
-struct history *history_new(struct controller *c, const char *store_path, const struct writer *writer);
+struct history *history_new(struct controller *c, const char *store_path,
+                            const struct writer *writer);
 void history_free(struct history *h); /* waits for the reads under way */
-/* Jobs or (QUERY_STEPS) their steps out of the store; the answer goes to the session when it is complete. */
+/* Jobs or (QUERY_STEPS) their steps out of the store; the answer goes to the session when it is
+ * complete. */
 void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q);
 
 #endif

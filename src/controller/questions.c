@@ -1,6 +1,8 @@
-/* One copy at a time, so that no more than one processor is taken from others; and where others ask for something, a fifth of that one: a copy that took so long is followed by a rest of four times as
- * long. A fork costs those others more than its own time, too: each page that is written afterwards is copied first. What waits holds its request, so a user may have a bounded number waiting. Where
- * there is no room for a copy the loop answers, in short. */
+/* One copy at a time, so that no more than one processor is taken from others; and where others ask
+ * for something, a fifth of that one: a copy that took so long is followed by a rest of four times
+ * as long. A fork costs those others more than its own time, too: each page that is written
+ * afterwards is copied first. What waits holds its request, so a user may have a bounded number
+ * waiting. Where there is no room for a copy the loop answers, in short. */
 #include "controller/questions.h"
 
 #include "base/alloc.h"
@@ -77,8 +79,8 @@ void questions_free(struct questions *q)
     free(q);
 }
 
-static struct question *question_new(struct controller *c, uint64_t session, const struct message *m,
-                                     const struct peer *peer)
+static struct question *question_new(struct controller *c, uint64_t session,
+                                     const struct message *m, const struct peer *peer)
 {
     const struct fields *t = message_table[m->kind].fields;
     struct arena *a = arena_new();
@@ -217,7 +219,8 @@ static bool full(const struct questions *q, uint32_t uid)
     return n >= WAITING_PER_USER || bytes > WAITING_BYTES;
 }
 
-void question_ask(struct questions *q, uint64_t session, const struct message *m, const struct peer *peer)
+void question_ask(struct questions *q, uint64_t session, const struct message *m,
+                  const struct peer *peer)
 {
     struct question *one = question_new(q->c, session, m, peer);
     if (full(q, peer->uid)) {

@@ -41,7 +41,8 @@ static bool options_read(int argc, char **argv, struct work *w)
         else if (text_starts(argv[i], "--state="))
             dir = argv[i] + strlen("--state=");
         else
-            return err_set(&w->err, ERR_INVALID, "\"%s\" is not understood; --state DIR is", argv[i]);
+            return err_set(&w->err, ERR_INVALID, "\"%s\" is not understood; --state DIR is",
+                           argv[i]);
     }
     w->dir = state_dir_find(dir, w->a);
     return true;
@@ -73,7 +74,8 @@ static void jobs_lost_say(const struct work *w)
 
 static void found_say(const struct work *w)
 {
-    printf("%s/remuda.db is a new store, of what could be read of the damaged one (%u pages, %u of them not "
+    printf("%s/remuda.db is a new store, of what could be read of the damaged one (%u pages, %u of "
+           "them not "
            "given "
            "by the disk; %u from its log):\n",
            w->dir, w->found.pages, w->found.unreadable, w->found.in_log);
@@ -82,12 +84,13 @@ static void found_say(const struct work *w)
     jobs_lost_say(w);
     if (w->found.log_left_out)
         printf("Its log (-wal) is of another store and was left out.\n");
-    printf(
-        "The damaged one stays as it was: %s. `remuda up` starts the cluster. Jobs that waited are held, for "
-        "they "
-        "may have run since; `scontrol release` lets them run. What is not in the store any more ends on its "
-        "nodes; rows that are lost wholly are not counted.\n",
-        w->aside);
+    printf("The damaged one stays as it was: %s. `remuda up` starts the cluster. Jobs that waited "
+           "are held, for "
+           "they "
+           "may have run since; `scontrol release` lets them run. What is not in the store any "
+           "more ends on its "
+           "nodes; rows that are lost wholly are not counted.\n",
+           w->aside);
 }
 
 /* ---- doing it ---- */
@@ -102,7 +105,8 @@ static bool aside_name(struct work *w)
         if (lstat(w->aside, &st) != 0 && errno == ENOENT)
             return true;
     }
-    return err_set(&w->err, ERR_EXISTS, "%s and others are there already: move them away", w->aside);
+    return err_set(&w->err, ERR_EXISTS, "%s and others are there already: move them away",
+                   w->aside);
 }
 
 /* The log keeps the name that makes it the log of that file. */
@@ -118,9 +122,11 @@ static bool is_damaged(struct work *w)
 {
     struct err err = {0};
     if (access(in_dir(w, "remuda.db"), F_OK) != 0)
-        return err_set(&w->err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w->dir, strerror(errno));
+        return err_set(&w->err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w->dir,
+                       strerror(errno));
     return !store_whole(in_dir(w, "remuda.db"), false, &err) ||
-           err_set(&w->err, ERR_EXISTS, "%s/remuda.db is whole: there is nothing to repair", w->dir);
+           err_set(&w->err, ERR_EXISTS, "%s/remuda.db is whole: there is nothing to repair",
+                   w->dir);
 }
 
 /* With the controller's lock held. The numbers are raised first: should this end in between, the
@@ -140,7 +146,8 @@ static bool repair(struct work *w)
         !set_aside(w, "-wal") || !set_aside(w, "-shm") || !set_aside(w, ""))
         return false;
     if (rename(fresh, in_dir(w, "remuda.db")) != 0)
-        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir, strerror(errno));
+        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir,
+                       strerror(errno));
     return true;
 }
 
@@ -148,12 +155,13 @@ int repair_main(int argc, char **argv)
 {
     struct work w = {.a = arena_new()};
     struct pid_file lock = {.fd = -1};
-    bool ok = options_read(argc, argv, &w) &&
-              (access(w.dir, F_OK) == 0 ||
-               err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno))) &&
-              (pid_file_take(&lock, in_dir(&w, "controller.pid"), &w.err) ||
-               err_prefix(&w.err, "`remuda down` first")) &&
-              is_damaged(&w) && repair(&w);
+    bool ok =
+        options_read(argc, argv, &w) &&
+        (access(w.dir, F_OK) == 0 ||
+         err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno))) &&
+        (pid_file_take(&lock, in_dir(&w, "controller.pid"), &w.err) ||
+         err_prefix(&w.err, "`remuda down` first")) &&
+        is_damaged(&w) && repair(&w);
     pid_file_drop(&lock);
     if (ok)
         found_say(&w);

@@ -2,7 +2,8 @@
 #ifndef REMUDA_CONTROLLER_REPAIR_H
 #define REMUDA_CONTROLLER_REPAIR_H
 
-/* --state DIR; the exit status. The controller must not run. The damaged store stays beside, as remuda.db.damaged. */
+/* --state DIR; the exit status. The controller must not run. The damaged store stays beside, as
+ * remuda.db.damaged. */
 int repair_main(int argc, char **argv);
 
 #endif

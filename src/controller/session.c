@@ -77,7 +77,8 @@ static const char *unwelcome(struct session *s, struct arena *a, enum refusal *r
 
 /* A configuration that cannot be read is refused to the one who asked, rather than in the log
  * alone. */
-static bool config_is_good(struct session *s, uint64_t seq, const struct peer *peer, const struct message *m)
+static bool config_is_good(struct session *s, uint64_t seq, const struct peer *peer,
+                           const struct message *m)
 {
     const struct msg_daemon *d = m->body;
     struct config config;
@@ -98,8 +99,10 @@ static void store_refuse(struct session *s, uint64_t seq)
     turns_store_away(s->owner->c->turns, &why);
     session_refuse(
         s, seq, REFUSE_STORE,
-        arena_printf(s->owner->arena,
-                     "the store is away: %s. Nothing was changed; running jobs go on; try again later", why));
+        arena_printf(
+            s->owner->arena,
+            "the store is away: %s. Nothing was changed; running jobs go on; try again later",
+            why));
 }
 
 static void message_take(struct session *s, const struct message *m)
@@ -108,13 +111,14 @@ static void message_take(struct session *s, const struct message *m)
     struct peer peer = session_peer(s);
     enum who who = message_table[m->kind].who;
     if (s->surplus && m->kind != MSG_NODE_HELLO) {
-        session_refuse(s, m->seq, REFUSE_BUSY, session_surplus_text(s->owner, s->who.uid, s->owner->arena));
+        session_refuse(s, m->seq, REFUSE_BUSY,
+                       session_surplus_text(s->owner, s->who.uid, s->owner->arena));
         conn_close(s->conn);
     } else if (who == WHO_CONTROLLER || who == WHO_STREAM || (who == WHO_NODE && !s->trusted)) {
-        session_refuse(
-            s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
-            "only node daemons, started by root or by the user of the controller, and the controller send "
-            "this");
+        session_refuse(s, m->seq, who == WHO_NODE ? REFUSE_ACCESS_DENIED : REFUSE_BAD_MESSAGE,
+                       "only node daemons, started by root or by the user of the controller, and "
+                       "the controller send "
+                       "this");
         conn_close(s->conn);
     } else if (m->kind == MSG_QUERY) {
         s->querying = true;
@@ -131,7 +135,8 @@ static void message_take(struct session *s, const struct message *m)
         struct msg_make_token make;
         struct token token;
         if (token_prepare(s, m, &make, &token))
-            session_step(s, &(struct message){.kind = m->kind, .seq = m->seq, .body = &make}, &peer);
+            session_step(s, &(struct message){.kind = m->kind, .seq = m->seq, .body = &make},
+                         &peer);
     } else if (m->kind == MSG_JOIN || m->kind == MSG_VOUCH || m->kind == MSG_RENEW) {
         session_refuse(s, m->seq, REFUSE_BAD_MESSAGE, "this is for other hosts, over TLS");
     } else if (config_is_good(s, m->seq, &peer, m)) {
@@ -237,9 +242,10 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
     held_remove(s);
     session_out_done(s);
     if (s->spoke && !all->draining)
-        turns_step(
-            all->c->turns,
-            &(struct event){.kind = EV_CLOSED, .now_us = clock_now_us(), .conn = s->id, .text = why->text});
+        turns_step(all->c->turns, &(struct event){.kind = EV_CLOSED,
+                                                  .now_us = clock_now_us(),
+                                                  .conn = s->id,
+                                                  .text = why->text});
     if (!s->user_known)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
     remote_end(s);

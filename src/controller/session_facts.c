@@ -54,10 +54,12 @@ static size_t user_limit(const struct sessions *s)
 const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a)
 {
     if (counted(s) > LIMIT_CONNECTIONS)
-        return arena_printf(a, "the controller has %u connections; no more are allowed", LIMIT_CONNECTIONS);
+        return arena_printf(a, "the controller has %u connections; no more are allowed",
+                            LIMIT_CONNECTIONS);
     return arena_printf(a, "uid %u has %zu connections to the controller; no more are allowed%s",
                         (unsigned)uid, user_limit(s),
-                        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many" : "");
+                        user_limit(s) < LIMIT_CONNECTIONS_PER_USER ? " while others have so many"
+                                                                   : "");
 }
 
 bool session_surplus(const struct sessions *s, uid_t uid)

@@ -40,8 +40,9 @@ struct session {
     struct remote *remote; /* NULL: of this host */
     struct conn_peer who;
     bool trusted; /* may speak as a node daemon */
-    struct share *
-        share; /* of the user's time and connections; NULL: it is not known who speaks, or a node daemon does */
+    /* Of the user's time and connections; NULL: it is not known who speaks, or a node daemon
+     * does. */
+    struct share *share;
     struct share_wait waiting; /* for the user's next slice */
     struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */
@@ -73,10 +74,11 @@ struct sessions {
     size_t nparked, nparked_remote; /* of this host, from others */
     uint64_t last_id;
     struct session *held;
-    const void
-        *same_body; /* of the message encoded last, while a turn is let out; many nodes may get the same */
+    /* Of the message encoded last, while a turn is let out; many nodes may get the same. */
+    const void *same_body;
     struct str same;
-    size_t hosts_seen;   /* hosts and tokens when connections of those shut out were last looked for */
+    /* Hosts and tokens when connections of those shut out were last looked for. */
+    size_t hosts_seen;
     struct arena *arena; /* of the frame being decoded */
     bool draining;       /* the daemon ends: nothing more is taken in */
 };
@@ -88,7 +90,8 @@ void session_gate(struct session *s);
 struct peer session_peer(const struct session *s);
 /* Answers request `seq` (0 = none in particular) with the refusal, at once. */
 void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
-/* Are there as many connections, of all or of that user, as may be? And the sentence about it, in the arena. */
+/* Are there as many connections, of all or of that user, as may be? And the sentence about it, in
+ * the arena. */
 bool session_surplus(const struct sessions *s, uid_t uid);
 const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
@@ -113,7 +116,8 @@ bool session_ready(void *session, struct conn *conn);
 void session_worked(void *session, struct conn *conn, int64_t ns);
 void session_kept(void *session, struct conn *conn, ptrdiff_t more);
 void halves_sweep(void *sessions);
-/* A new connection of this host, of a user whose turn it is not, is kept aside until it is: true. One too many is sent away: true. */
+/* A new connection of this host, of a user whose turn it is not, is kept aside until it is: true.
+ * One too many is sent away: true. */
 bool session_park(struct sessions *s, int fd, const struct conn_peer *who);
 /* The same of one from another host, by its address. */
 bool session_park_remote(struct sessions *s, int fd, const char *address);

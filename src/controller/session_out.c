@@ -77,8 +77,8 @@ static void launch_failed(struct session *s, const struct message *m, const stru
         .detail = why->text,
     };
     struct message report = {.kind = MSG_REPORT, .body = &r};
-    log_error(s->owner->c->log, "cannot read the script of job %llu: %s", (unsigned long long)job->id,
-              why->text);
+    log_error(s->owner->c->log, "cannot read the script of job %llu: %s",
+              (unsigned long long)job->id, why->text);
     session_step(s, &report, &peer);
 }
 

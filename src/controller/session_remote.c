@@ -104,7 +104,8 @@ static void deny(struct session *s, uint64_t seq, const char *why)
 /* ---- joining ---- */
 
 /* "remuda1.ID.SECRET.HASH" */
-static bool token_split(const char *text, struct arena *a, const char **ret_id, const char **ret_secret)
+static bool token_split(const char *text, struct arena *a, const char **ret_id,
+                        const char **ret_secret)
 {
     struct span rest = span_of(text ? text : ""), word[4];
     size_t n = 0;
@@ -126,7 +127,8 @@ static bool line_is_good(const char *line, const char *node, struct arena *a)
     for (const char *c = line; *c; c++)
         if ((unsigned char)*c < ' ' || *c == '\\' || *c == '#' || *c == '"')
             return false;
-    return strspn(node, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == strlen(node);
+    return strspn(node, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
+           strlen(node);
 }
 
 static const char *join_fault(struct session *s, const struct msg_join *m)
@@ -135,12 +137,12 @@ static const char *join_fault(struct session *s, const struct msg_join *m)
     if (!h || text_empty(h->name) || text_empty(m->public_key))
         return "a host that joins names itself and has a key";
     if (geteuid() != 0 && h->uid != geteuid())
-        return arena_printf(
-            s->owner->arena,
-            "this cluster was started by uid %u and runs jobs of that user only; %s joined as uid %u",
-            (unsigned)geteuid(), h->name, (unsigned)h->uid);
-    const struct protocol_peer peer = {arena_printf(s->owner->arena, "host %s", h->name), m->version,
-                                       m->protocol, m->protocol_oldest};
+        return arena_printf(s->owner->arena,
+                            "this cluster was started by uid %u and runs jobs of that user only; "
+                            "%s joined as uid %u",
+                            (unsigned)geteuid(), h->name, (unsigned)h->uid);
+    const struct protocol_peer peer = {arena_printf(s->owner->arena, "host %s", h->name),
+                                       m->version, m->protocol, m->protocol_oldest};
     const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
     if (fault)
         return fault;
@@ -190,13 +192,15 @@ static void renew_take(struct session *s, const struct message *m, const struct 
     struct err err = {0};
     struct host record = *h;
     struct msg_joined answer = {.host = {.v = &record, .n = 1}};
-    answer.cert = hosts_certify(c->hosts, r->public_key ? r->public_key : "", h->id, s->remote->arena, &err);
+    answer.cert =
+        hosts_certify(c->hosts, r->public_key ? r->public_key : "", h->id, s->remote->arena, &err);
     answer.authority = hosts_authority(c->hosts);
     if (!answer.cert) {
         deny(s, m->seq, err.text);
         return;
     }
-    conn_send_message(s->conn, &(struct message){.kind = MSG_JOINED, .seq = m->seq, .body = &answer});
+    conn_send_message(s->conn,
+                      &(struct message){.kind = MSG_JOINED, .seq = m->seq, .body = &answer});
 }
 
 static void leave_take(struct session *s, const struct message *m, const struct host *h)
@@ -218,8 +222,9 @@ static const char *vouch_fault(struct session *s, uint32_t uid, const struct hos
 
 static void vouch_take(struct session *s, const struct msg_vouch *v, const struct host *h)
 {
-    const struct protocol_peer peer = {arena_printf(s->owner->arena, "the relay of host %s", h->name),
-                                       v->version, v->protocol, v->protocol_oldest};
+    const struct protocol_peer peer = {
+        arena_printf(s->owner->arena, "the relay of host %s", h->name), v->version, v->protocol,
+        v->protocol_oldest};
     const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
     if (fault) {
         session_refuse(s, 0, REFUSE_BAD_MESSAGE, fault);
@@ -240,7 +245,8 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     /* Nobody becomes root by the word of a host that is not trusted; of SlurmUser see
      * request_fault. */
     s->remote->guest = kind->speaks != SPEAKS_FOR_ALL && v->uid == 0;
-    s->who = (struct conn_peer){.known = true, .uid = v->uid, .gid = kind->groups ? v->gid : GID_OF_USER};
+    s->who = (struct conn_peer){
+        .known = true, .uid = v->uid, .gid = kind->groups ? v->gid : GID_OF_USER};
     if (s->remote->guest)
         s->who.uid = GUEST_UID;
     s->trusted = !s->remote->guest && v->uid == geteuid();
@@ -256,20 +262,22 @@ static const char *request_fault(struct session *s, const struct message *m, con
     const struct msg_daemon *d = m->body;
     const struct peer p = session_peer(s);
     const char *slurm_user = c->config.settings.slurm_user;
-    bool reads =
-        m->kind == MSG_QUERY || m->kind == MSG_WHY || (m->kind == MSG_DAEMON && d->action == DAEMON_PING);
+    bool reads = m->kind == MSG_QUERY || m->kind == MSG_WHY ||
+                 (m->kind == MSG_DAEMON && d->action == DAEMON_PING);
     if (reads || host_kinds[h->kind].groups)
         return NULL;
     if (s->remote->guest || (p.user && !text_empty(slurm_user) && text_is(p.user, slurm_user)))
-        return arena_printf(s->owner->arena,
-                            "host %s speaks for its users, not for administrators: these may look from "
-                            "there, and no more (its token was not for a trusted host)",
-                            h->name);
+        return arena_printf(
+            s->owner->arena,
+            "host %s speaks for its users, not for administrators: these may look from "
+            "there, and no more (its token was not for a trusted host)",
+            h->name);
     if (!p.user && s->who.uid != geteuid())
-        return arena_printf(s->owner->arena,
-                            "the controller's host knows no user of uid %u, and host %s is not trusted to "
-                            "say who that is",
-                            (unsigned)s->who.uid, h->name);
+        return arena_printf(
+            s->owner->arena,
+            "the controller's host knows no user of uid %u, and host %s is not trusted to "
+            "say who that is",
+            (unsigned)s->who.uid, h->name);
     return NULL;
 }
 
@@ -289,7 +297,8 @@ bool remote_take(struct session *s, const struct message *m)
     const char *name = conn_tls_peer(s->conn);
     const struct host *h = remote_host(s);
     if (name && !h)
-        deny(s, m->seq, "this host was shut out of the cluster; it can join again with a new token");
+        deny(s, m->seq,
+             "this host was shut out of the cluster; it can join again with a new token");
     else if (!h && m->kind == MSG_JOIN)
         join_take(s, m);
     else if (!h)
@@ -335,9 +344,12 @@ static void token_narrow(struct token *t)
 static const char *token_fault(const struct token *t)
 {
     if (t->kind == HOST_UNTRUSTED && t->uid == 0 && geteuid() == 0)
-        return "an untrusted host speaks for one user, who is not root: whose is it? `remuda token --user "
-               "NAME`. For a machine that runs jobs and whose root you trust with all users, root among "
-               "them: `remuda token --host trusted`; whose users submit, but not root: `--host login`";
+        return "an untrusted host speaks for one user, who is not root: whose is it? `remuda token "
+               "--user "
+               "NAME`. For a machine that runs jobs and whose root you trust with all users, root "
+               "among "
+               "them: `remuda token --host trusted`; whose users submit, but not root: `--host "
+               "login`";
     return NULL;
 }
 

@@ -1,4 +1,5 @@
-/* What a session may have of the controller: its user's share of time, and room for messages that are not whole yet. */
+/* What a session may have of the controller: its user's share of time, and room for messages that
+ * are not whole yet. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/hosts.h"
@@ -113,8 +114,12 @@ static void parked_refuse(int fd, const char *why)
 static void park(struct sessions *all, int fd, struct share *share, bool remote)
 {
     struct parked *p = xcalloc(1, sizeof *p);
-    *p = (struct parked){
-        .owner = all, .share = share, .remote = remote, .fd = fd, .next = all->parked, .link = &all->parked};
+    *p = (struct parked){.owner = all,
+                         .share = share,
+                         .remote = remote,
+                         .fd = fd,
+                         .next = all->parked,
+                         .link = &all->parked};
     if (all->parked)
         all->parked->link = &p->next;
     all->parked = p;

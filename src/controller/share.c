@@ -1,18 +1,24 @@
-/* What others have to wait for is what is done for one user in one go: a round of the loop in which somebody gets no more than ALLOWED_NS, or a
- * commit that costs no more than ALLOWED_CAUSED_NS, holds nobody up, however many there are, and whoever asks for one thing after the other
- * never has more. What goes beyond is a debt, of which a fifth of the time that passes is forgiven. While it is below a slice the user is
- * served at once; then there is a pause until it is paid. So whoever floods gets little more than a fifth of the time, in slices short enough
- * that the others hardly meet one, and all who flood share that fifth. Where nobody asks for little there is nothing to keep free: those who
- * ask for much take turns; who is alone is held up only until the loop has looked round once.
+/* What others have to wait for is what is done for one user in one go: a round of the loop in which
+ * somebody gets no more than ALLOWED_NS, or a commit that costs no more than ALLOWED_CAUSED_NS,
+ * holds nobody up, however many there are, and whoever asks for one thing after the other never has
+ * more. What goes beyond is a debt, of which a fifth of the time that passes is forgiven. While it
+ * is below a slice the user is served at once; then there is a pause until it is paid. So whoever
+ * floods gets little more than a fifth of the time, in slices short enough that the others hardly
+ * meet one, and all who flood share that fifth. Where nobody asks for little there is nothing to
+ * keep free: those who ask for much take turns; who is alone is held up only until the loop has
+ * looked round once.
  *
- * A message that is not whole yet is no request: what its bytes cost is owed from the first on, or a user who sends beginnings of messages, one piece after the other, would have all the
- * time there is, in rounds that are short each.
+ * A message that is not whole yet is no request: what its bytes cost is owed from the first on, or
+ * a user who sends beginnings of messages, one piece after the other, would have all the time there
+ * is, in rounds that are short each.
  *
- * Commits and plans are paid by those whose requests made them necessary. Who has a fair share pays what they cost the processor beyond what
- * is allowed: they would have been made without the others. Who has more pays for as long as others had to wait for them, and for all else.
+ * Commits and plans are paid by those whose requests made them necessary. Who has a fair share pays
+ * what they cost the processor beyond what is allowed: they would have been made without the
+ * others. Who has more pays for as long as others had to wait for them, and for all else.
  *
- * The debt outlives the user's connections: a thousand of them one after the other are as dear as one. Who waits is called back few at a time,
- * the longest waiting first: a user with a thousand connections costs no more than one with ten. */
+ * The debt outlives the user's connections: a thousand of them one after the other are as dear as
+ * one. Who waits is called back few at a time, the longest waiting first: a user with a thousand
+ * connections costs no more than one with ten. */
 #include "controller/share.h"
 
 #include "base/alloc.h"
@@ -33,13 +39,13 @@
 #define SLICE_ADDRESS_NS   (5000 * NS)   /* a few handshakes */
 #define ADDRESS            (UINT64_C(1) << 63)
 #define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
-#define PART               5            /* of the time those who ask for much have one part of so many */
-#define PART_ADDRESS       (2 * PART)   /* and one address half of what all have */
+#define PART               5 /* of the time those who ask for much have one part of so many */
+#define PART_ADDRESS       (2 * PART) /* and one address half of what all have */
 #define PAUSE_MAX_US       (2 * USEC_PER_SEC)
 #define ABOUT_US           (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
 #define OVER_US            USEC_PER_SEC        /* who had too much less long ago still has … */
-#define MUCH_US            (50 * 1000)         /* … unless there was nothing but little for so long */
-#define BURST              8                   /* connections that go on at once */
+#define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
+#define BURST              8           /* connections that go on at once */
 #define BYTES_MAX          (64u << 20)
 
 struct share {
@@ -134,8 +140,11 @@ static struct share *join(struct shares *all, uint64_t key, int64_t slice_ns)
     if (!s) {
         gone_sweep(all);
         s = xcalloc(1, sizeof *s);
-        *s = (struct share){
-            .all = all, .key = key, .slice_ns = slice_ns, .over_us = -OVER_US, .asked_us = -ABOUT_US};
+        *s = (struct share){.all = all,
+                            .key = key,
+                            .slice_ns = slice_ns,
+                            .over_us = -OVER_US,
+                            .asked_us = -ABOUT_US};
         s->last = &s->first;
         map_u64_put(all->by_uid, key, s);
     }
@@ -196,7 +205,8 @@ static bool others_about(const struct share *s, int64_t now_us)
     return false;
 }
 
-/* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and each of their commands begins there. */
+/* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
+ * each of their commands begins there. */
 static bool is_stranger(const struct share *s)
 {
     return (s->key & ADDRESS) && !s->vouched;
@@ -229,7 +239,8 @@ static int64_t part(const struct share *s)
 /* When it is its turn. */
 static int64_t due(const struct share *s)
 {
-    return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us : s->free_us;
+    return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us
+                                                                    : s->free_us;
 }
 
 bool share_may(const struct share *s)
@@ -255,7 +266,8 @@ static void forgive(struct share *s, int64_t now_us)
     s->counted_us = now_us;
 }
 
-/* Who is about, besides: how many ask for much, and whether anybody asks for little. To an address other addresses are those who ask for much, and whoever is known is not to be held up. */
+/* Who is about, besides: how many ask for much, and whether anybody asks for little. To an address
+ * other addresses are those who ask for much, and whoever is known is not to be held up. */
 static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_light)
 {
     struct map_walk at = {0};
@@ -264,7 +276,8 @@ static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_ligh
     while (map_u64_next(s->all->by_uid, &at)) {
         const struct share *other = at.value;
         if (other == s || ((other->key & ADDRESS) && !is_stranger(s)) ||
-            is_stranger(other) != is_stranger(s) || (!other->first && other->asked_us <= now_us - ABOUT_US))
+            is_stranger(other) != is_stranger(s) ||
+            (!other->first && other->asked_us <= now_us - ABOUT_US))
             continue;
         if (is_over(other, now_us))
             n++;
@@ -306,7 +319,8 @@ static int64_t beyond(struct share *s, int64_t ns)
     return before < ALLOWED_NS ? after - ALLOWED_NS : ns;
 }
 
-/* It cost so much, of which so much was too much for one go; `full`: who has more than a fair share pays so much. */
+/* It cost so much, of which so much was too much for one go; `full`: who has more than a fair share
+ * pays so much. */
 static void owe(struct share *s, int64_t cost_ns, int64_t much_ns, int64_t full_ns, int64_t now_us)
 {
     forgive(s, now_us);
@@ -324,7 +338,8 @@ static void owe(struct share *s, int64_t cost_ns, int64_t much_ns, int64_t full_
     pause_for(s, now_us, 1);
 }
 
-/* However many addresses there are, and any number costs whoever has them nothing: all together have what one user who floods has. */
+/* However many addresses there are, and any number costs whoever has them nothing: all together
+ * have what one user who floods has. */
 static void strangers_owe(struct share *s, int64_t ns, int64_t now_us)
 {
     struct shares *all = s->all;

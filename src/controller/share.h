@@ -1,5 +1,6 @@
-/* Each user's share of the controller's time. Whoever asks for much waits for their own turn, not everybody for theirs: a user who has used up a
- * slice of it is not listened to until others, if there are any, had several times as much. The turn goes round over users, not over
+/* Each user's share of the controller's time. Whoever asks for much waits for their own turn, not
+ * everybody for theirs: a user who has used up a slice of it is not listened to until others, if
+ * there are any, had several times as much. The turn goes round over users, not over
  * connections. */
 #ifndef REMUDA_CONTROLLER_SHARE_H
 #define REMUDA_CONTROLLER_SHARE_H
@@ -12,7 +13,8 @@
 #include <sys/types.h>
 
 struct shares; /* opaque */
-struct share;  /* opaque: of one user, as long as somebody has it, and until the user owes nothing */
+/* Opaque: of one user, as long as somebody has it, and until the user owes nothing. */
+struct share;
 
 struct shares *shares_new(struct loop *l);
 void shares_free(struct shares *all); /* all shares must have been left */
@@ -22,7 +24,8 @@ struct share *share_join(struct shares *all, uid_t uid);
 void share_leave(struct share *s);
 /* The same of an address from which somebody speaks who has not said who it is. */
 struct share *share_join_address(struct shares *all, const char *address);
-/* A host of the cluster has shown itself at that address: its users' commands begin there, and are no strangers'. What it owed as one is forgotten. */
+/* A host of the cluster has shown itself at that address: its users' commands begin there, and are
+ * no strangers'. What it owed as one is forgotten. */
 void share_vouch(struct share *s);
 size_t share_connections(const struct shares *all, uid_t uid);
 
@@ -30,9 +33,11 @@ size_t share_connections(const struct shares *all, uid_t uid);
 bool share_may(const struct share *s);
 /* So much processor time of the loop went into what the user asked for. */
 void share_spent(struct share *s, int64_t ns);
-/* The same for what came of a message that is not whole yet: nobody waits for an answer to that, so none of it is allowed for nothing. */
+/* The same for what came of a message that is not whole yet: nobody waits for an answer to that, so
+ * none of it is allowed for nothing. */
 void share_spent_on_half(struct share *s, int64_t ns);
-/* What was asked made more necessary later (a commit, a plan): so much processor time, and so long others had to wait for it. Nothing if the user is not known any more. */
+/* What was asked made more necessary later (a commit, a plan): so much processor time, and so long
+ * others had to wait for it. Nothing if the user is not known any more. */
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
 
 /* Has somebody else asked for something a moment ago? */

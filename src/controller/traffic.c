@@ -113,8 +113,8 @@ void traffic_count(struct traffic *t, const struct message *m, uint32_t uid, con
 static void row_add(struct str *out, const char *name, uint32_t number, const struct tally *one)
 {
     if (one->count > 0)
-        str_addf(out, "%s%s %u %llu %lld", out->len ? ";" : "", name, number, (unsigned long long)one->count,
-                 (long long)one->us);
+        str_addf(out, "%s%s %u %llu %lld", out->len ? ";" : "", name, number,
+                 (unsigned long long)one->count, (long long)one->us);
 }
 
 static const char *text_of(struct str *s, struct arena *a)

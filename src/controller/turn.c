@@ -134,7 +134,8 @@ struct effects *turns_effects(struct turns *t)
 }
 
 /* What was stored since effect `from`: whose doing it is. */
-static void stores_note(struct turns *t, size_t from, const struct peer *peer, const uint32_t *sweeper)
+static void stores_note(struct turns *t, size_t from, const struct peer *peer,
+                        const uint32_t *sweeper)
 {
     const struct effects *fx = &t->open->fx;
     uint64_t rows = 0;
@@ -163,8 +164,8 @@ void turns_step(struct turns *t, const struct event *ev)
     timed.mono_us = clock_monotonic_us();
     core_step(t->c->core, &timed, &t->open->fx);
     stores_note(t, from, m ? ev->peer : NULL, sweeps ? &uid : NULL);
-    if (m && m->kind == MSG_DAEMON && ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG &&
-        ev->peer->is_admin)
+    if (m && m->kind == MSG_DAEMON &&
+        ((const struct msg_daemon *)m->body)->action == DAEMON_RESET_DIAG && ev->peer->is_admin)
         diag_reset(t);
 }
 
@@ -265,9 +266,11 @@ static void store_went(struct turns *t, const struct err *why)
     t->away = true;
     t->away_why = *why;
     timer_set(t->grace, AWAY_GRACE_US);
-    log_error(t->c->log, "the store is away: %s; changes wait, running jobs go on, tried again every second",
+    log_error(t->c->log,
+              "the store is away: %s; changes wait, running jobs go on, tried again every second",
               why->text);
-    turns_step(t, &(struct event){.kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
+    turns_step(t, &(struct event){
+                      .kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
 }
 
 static void store_came(struct turns *t)
@@ -301,7 +304,8 @@ static void commit_done(void *ctx)
         turn_release(t, turn);
         store_came(t);
     } else if (turn->err.code == ERR_DENIED) {
-        log_error(t->c->log, "another controller has taken over (%s): this one ends", turn->err.text);
+        log_error(t->c->log, "another controller has taken over (%s): this one ends",
+                  turn->err.text);
         loop_stop(t->c->loop);
     } else {
         store_went(t, &turn->err);
@@ -314,18 +318,19 @@ static void commit_done(void *ctx)
 static void waiting_tell(struct turns *t, struct turn *turn)
 {
     struct arena *a = arena_new();
-    const char *detail = arena_printf(
-        a,
-        "the request was understood but cannot be written: %s. It takes effect if the store comes back "
-        "before the controller ends; look before you repeat it",
-        t->away_why.text);
+    const char *detail = arena_printf(a,
+                                      "the request was understood but cannot be written: %s. It "
+                                      "takes effect if the store comes back "
+                                      "before the controller ends; look before you repeat it",
+                                      t->away_why.text);
     struct msg_done done = {.refusal = REFUSE_STORE, .detail = detail};
     for (size_t i = 0; i < turn->fx.n; i++) {
         struct effect *e = &turn->fx.v[i];
         if (e->kind != FX_REPLY)
             continue;
-        const struct effect tell = {
-            .kind = FX_REPLY, .conn = e->conn, .msg = {.kind = MSG_DONE, .seq = e->msg.seq, .body = &done}};
+        const struct effect tell = {.kind = FX_REPLY,
+                                    .conn = e->conn,
+                                    .msg = {.kind = MSG_DONE, .seq = e->msg.seq, .body = &done}};
         t->ops->effect(t->c, &tell);
         e->conn = 0; /* answered */
     }

@@ -63,7 +63,8 @@ static bool open_for(struct writer *w, const struct batch *b, struct err *ret_er
     uint64_t seq;
     if (!writer_open(w, &seq, ret_err))
         return false;
-    return seq + 1 == b->seq || err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
+    return seq + 1 == b->seq ||
+           err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
 }
 
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)

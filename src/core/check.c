@@ -1,5 +1,5 @@
-/* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories. Sums are counted again, and each index is compared with what it indexes
- * in both directions. */
+/* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories.
+ * Sums are counted again, and each index is compared with what it indexes in both directions. */
 #include "core/turn.h"
 
 #include <string.h>
@@ -11,8 +11,8 @@ static bool is_due(uint64_t number, uint32_t turn)
 
 static bool holds_nodes(const struct jobrec *r)
 {
-    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING ||
-           r->j.state == JOB_REQUEUED;
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED ||
+           r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
 }
 
 static bool in_list(const struct id_list *list, uint64_t id)
@@ -23,7 +23,7 @@ static bool in_list(const struct id_list *list, uint64_t id)
     return false;
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------------------------ */
+/* ---- jobs ----------------------------------------------------------------------------------- */
 
 static size_t times_listed(const struct noderec *n, uint64_t job_id)
 {
@@ -60,7 +60,8 @@ static void state_check(const struct core *c, const struct jobrec *r)
     CHECK((j->state == JOB_REQUEUED) <= j->requeue_pending);
     CHECK(!j->requeue_pending || ending);
     CHECK(!j->admin_hold || j->spec.hold || j->hold_after_requeue);
-    CHECK(!r->waiting || (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->turn.now_us));
+    CHECK(!r->waiting ||
+          (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->turn.now_us));
     CHECK(j->state != JOB_PENDING || (!j->start_us && !j->nodes && r->step.n == 0));
 }
 
@@ -158,7 +159,7 @@ static void jobs_check(const struct core *c, uint32_t turn)
     CHECK(running == c->jobs.running);
 }
 
-/* ---- arrays ---------------------------------------------------------------------------------------------------------------- */
+/* ---- arrays --------------------------------------------------------------------------------- */
 
 static void arrays_check(const struct core *c)
 {
@@ -170,14 +171,15 @@ static void arrays_check(const struct core *c)
         CHECK(map_u64_count(array->element) > 0 || job_find(c, w.key));
         while (map_u64_next(array->element, &e)) {
             const struct jobrec *r = e.value;
-            CHECK(r->j.array_job_id == w.key && r->j.array_task_id == e.key && job_find(c, r->j.id) == r);
+            CHECK(r->j.array_job_id == w.key && r->j.array_task_id == e.key &&
+                  job_find(c, r->j.id) == r);
             active += holds_nodes(r);
         }
         CHECK(active == array->active);
     }
 }
 
-/* ---- nodes ----------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static bool holds_node(const struct jobrec *r, uint32_t node)
 {
@@ -212,12 +214,13 @@ static void parts_check(const struct core *c)
     }
 }
 
-/* ---- reservations ---------------------------------------------------------------------------------------------------------- */
+/* ---- reservations --------------------------------------------------------------------------- */
 
 /* Does it keep whole nodes from everybody else, chosen where nothing ran? */
 static bool keeps_whole(const struct reservation *r)
 {
-    return r->nodes && !r->holds && !(r->flags & (RESV_ANY_NODES | RESV_PART_NODES | RESV_IGNORE_JOBS));
+    return r->nodes && !r->holds &&
+           !(r->flags & (RESV_ANY_NODES | RESV_PART_NODES | RESV_IGNORE_JOBS));
 }
 
 static bool may_lie_over(const struct core *c, const struct jobrec *r, const struct resvrec *v)
@@ -226,7 +229,8 @@ static bool may_lie_over(const struct core *c, const struct jobrec *r, const str
     return own && (own == v || (own->r.flags & (RESV_MAINT | RESV_OVERLAP)));
 }
 
-/* Who has just begun on a node that a reservation keeps now belongs there. Limits of running jobs may be raised into a reservation: later is too late to ask. */
+/* Who has just begun on a node that a reservation keeps now belongs there. Limits of running jobs
+ * may be raised into a reservation: later is too late to ask. */
 static void kept_check(const struct core *c, const struct resvrec *v)
 {
     struct hostlist names = HOSTLIST_INIT;
@@ -237,7 +241,8 @@ static void kept_check(const struct core *c, const struct resvrec *v)
         const struct noderec *n = node_find(c, names.name[i]);
         for (size_t k = 0; n && k < n->job.n; k++) {
             const struct jobrec *r = job_find(c, n->job.v[k]);
-            CHECK(r->j.state != JOB_RUNNING || r->j.start_us != c->turn.now_us || may_lie_over(c, r, v));
+            CHECK(r->j.state != JOB_RUNNING || r->j.start_us != c->turn.now_us ||
+                  may_lie_over(c, r, v));
         }
     }
     hostlist_done(&names);
@@ -261,9 +266,10 @@ static void resvs_check(const struct core *c)
     }
 }
 
-/* ---- timers ---------------------------------------------------------------------------------------------------------------- */
+/* ---- timers --------------------------------------------------------------------------------- */
 
-/* A job that something will happen to must be in the heap at that time: a forgotten alarm is a job that never ends. */
+/* A job that something will happen to must be in the heap at that time: a forgotten alarm is a job
+ * that never ends. */
 static void timers_check(const struct core *c)
 {
     struct map_u64 *armed = map_u64_new();
@@ -286,7 +292,7 @@ static void timers_check(const struct core *c)
     map_u64_free(armed);
 }
 
-/* ---- fields of all records -------------------------------------------------------------------------------------------------- */
+/* ---- fields of all records ------------------------------------------------------------------ */
 
 /* A text of the pool is the pool's own copy; an empty one is NULL. */
 static void texts_check(const struct core *c, const struct fields *t, const void *record)

@@ -1,10 +1,14 @@
-/* The wall clock may be set, by hours, forward and back; durations must not notice. Times are kept as the wall clock tells them, for people and for begin times, reservations
- * and deadlines; each event brings a second clock that nobody can set. When the difference of the two has changed, the wall clock was set by that much: then the instants from
- * which durations of work at hand are counted are told in the new time: when runs and their steps began and were stopped, how long nodes are silent and commands away. A
- * clock that is slewed changes both alike, or by less than a second until that is made up for.
+/* The wall clock may be set, by hours, forward and back; durations must not notice. Times are kept
+ * as the wall clock tells them, for people and for begin times, reservations and deadlines; each
+ * event brings a second clock that nobody can set. When the difference of the two has changed, the
+ * wall clock was set by that much: then the instants from which durations of work at hand are
+ * counted are told in the new time: when runs and their steps began and were stopped, how long
+ * nodes are silent and commands away. A clock that is slewed changes both alike, or by less than a
+ * second until that is made up for.
  *
- * What is over stays as it was written. The difference is stored with the name of the machine's boot: so a clock that was set while the controller was down is noticed, too.
- * After a boot nothing is known of the time between: the wall clock is believed. */
+ * What is over stays as it was written. The difference is stored with the name of the machine's
+ * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
+ * is known of the time between: the wall clock is believed. */
 #include "core/turn.h"
 
 #include <string.h>
@@ -90,7 +94,8 @@ void clock_look(struct core *c, const struct event *ev)
     c->clock.ahead_us = difference;
     fx_log(c, LEVEL_WARNING,
            "the clock was set %s by %lld s; limits and silences go on as if it had not been",
-           by_us > 0 ? "forward" : "back", (long long)((by_us > 0 ? by_us : -by_us) / USEC_PER_SEC));
+           by_us > 0 ? "forward" : "back",
+           (long long)((by_us > 0 ? by_us : -by_us) / USEC_PER_SEC));
     nodes_move(c, by_us);
     runs_move(c, by_us);
     answered_move(c, by_us);

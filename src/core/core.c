@@ -1,7 +1,9 @@
-/* The machine: events are dispatched to the file of their request or phase; a wake fires what is due and plans.
+/* The machine: events are dispatched to the file of their request or phase; a wake fires what is
+ * due and plans.
  *
- * Loading: rows come table by table, then core_loaded builds the indexes and tells the planner what runs and what waits. A job that was RUNNING stays RUNNING until its
- * node says what became of it. */
+ * Loading: rows come table by table, then core_loaded builds the indexes and tells the planner what
+ * runs and what waits. A job that was RUNNING stays RUNNING until its node says what became of
+ * it. */
 #include "core/turn.h"
 
 #include <string.h>
@@ -126,7 +128,7 @@ const struct settings *core_settings(const struct core *c)
     return &c->settings;
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------------------ */
+/* ---- events --------------------------------------------------------------------------------- */
 
 static bool allowed(const struct core *c, const struct event *ev)
 {
@@ -153,12 +155,12 @@ static void refuse_stranger(struct core *c, enum message_kind kind)
         [WHO_CONTROLLER] = "the controller",
         [WHO_STREAM] = "commands and shepherds, among themselves,",
     };
-    const char *plain =
-        c->turn.peer && c->turn.peer->is_plain
-            ? arena_printf(c->turn.fx->arena,
-                           ", and nobody speaks as such from host %s, whose token was not for a trusted host",
-                           c->turn.peer->host)
-            : "";
+    const char *plain = c->turn.peer && c->turn.peer->is_plain
+                            ? arena_printf(c->turn.fx->arena,
+                                           ", and nobody speaks as such from host %s, whose token "
+                                           "was not for a trusted host",
+                                           c->turn.peer->host)
+                            : "";
     reply_done(c, REFUSE_ACCESS_DENIED,
                arena_printf(c->turn.fx->arena, "only %s may %s%s", may[message_table[kind].who],
                             message_table[kind].doc, plain));
@@ -313,7 +315,7 @@ int64_t core_wake_due(const struct core *c)
     return c->planning.due_us && c->planning.due_us < due && !held ? c->planning.due_us : due;
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------------ */
+/* ---- loading -------------------------------------------------------------------------------- */
 
 static void job_load(struct core *c, const struct job *row)
 {
@@ -423,8 +425,8 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     struct alloc al = {0};
     struct err err = {0};
     if (!alloc_parse(r->j.alloc, a, &al, &err)) {
-        fx_log(c, LEVEL_ERROR, "job %llu: its allocation cannot be read: %s", (unsigned long long)r->j.id,
-               err.text);
+        fx_log(c, LEVEL_ERROR, "job %llu: its allocation cannot be read: %s",
+               (unsigned long long)r->j.id, err.text);
         return;
     }
     size_t known = 0;
@@ -435,7 +437,8 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     for (size_t i = 0; i < al.n; i++) {
         struct noderec *n = node_find(c, al.node[i].node);
         bool given_back = hostlist_has(&released, al.node[i].node);
-        if (given_back && n) { /* kept, so that it is not forgotten when the next one is given back */
+        /* Kept, so that it is not forgotten when the next one is given back. */
+        if (given_back && n) {
             struct hold hold = {.node = node_index(c, n), .released = true};
             vec_push(&r->hold, hold);
         }
@@ -455,8 +458,8 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     al.n = known;
     hostlist_done(&released);
     int64_t end = job_limit_end(c, r);
-    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al, r->j.start_us,
-                  end == INT64_MAX ? TIME_UNLIMITED : end);
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al,
+                  r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
     cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
     if (r->j.suspended_us) { /* its CPUs may have been lent to others, which still have them */
         cluster_suspend(c->cluster, r->j.id, true);
@@ -465,16 +468,17 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     if (r->j.state == JOB_SUSPENDED)
         suspend_tell_planner(c, r);
     if (ending || r->j.preempt_us)
-        cluster_ending(
-            c->cluster, r->j.id, r->j.preempt_for,
-            time_add(ending || r->j.preempt_end_us < c->turn.now_us ? c->turn.now_us : r->j.preempt_end_us,
-                     c->settings.kill_wait_us));
+        cluster_ending(c->cluster, r->j.id, r->j.preempt_for,
+                       time_add(ending || r->j.preempt_end_us < c->turn.now_us
+                                    ? c->turn.now_us
+                                    : r->j.preempt_end_us,
+                                c->settings.kill_wait_us));
 }
 
 static bool holds_nodes(const struct jobrec *r)
 {
-    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED || r->j.state == JOB_COMPLETING ||
-           r->j.state == JOB_REQUEUED;
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED ||
+           r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
 }
 
 static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
@@ -483,9 +487,11 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
     if (holds_nodes(r)) {
         holds_restore(c, r, a);
         steps_restore(c, r);
-        /* The warning before the limit may have been sent already: better twice than never is wrong for programs that save and end; once the time has passed, it was. */
+        /* The warning before the limit may have been sent already: better twice than never is wrong
+         * for programs that save and end; once the time has passed, it was. */
         int64_t end = job_limit_end(c, r);
-        r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
+        r->warned = r->j.spec.signal && end != INT64_MAX &&
+                    end - r->j.spec.signal_before_us < c->turn.now_us;
     } else if (r->j.state == JOB_PENDING) {
         dependencies_restore(c, r);
     }

@@ -1,4 +1,5 @@
-/* The controller's machine: the only place where a job's life is decided. Pure: the shell feeds events and carries effects out.
+/* The controller's machine: the only place where a job's life is decided. Pure: the shell feeds
+ * events and carries effects out.
  *
  *   turn:  for each input: core_step(EV_…)   — then one EV_WAKE if core_wake_due() ≤ now (it plans)
  *          commit all FX_STORE in one transaction
@@ -22,11 +23,13 @@ struct core; /* opaque */
 struct peer {
     uint32_t uid, gid;
     const char *user, *group; /* names; NULL if they have none */
-    const char *groups;       /* all group names of the user, comma-separated; NULL = not looked up */
-    const char *host;         /* where it is */
-    bool is_admin;            /* root, SlurmUser or the user the controller runs as */
-    bool is_daemon;           /* may speak as a node daemon; who is_admin may, too */
-    bool is_plain; /* speaks from a host that is not believed to have administrators: no operator either */
+    /* All group names of the user, comma-separated; NULL = not looked up. */
+    const char *groups;
+    const char *host; /* where it is */
+    bool is_admin;    /* root, SlurmUser or the user the controller runs as */
+    bool is_daemon;   /* may speak as a node daemon; who is_admin may, too */
+    /* Speaks from a host that is not believed to have administrators: no operator either. */
+    bool is_plain;
 };
 
 enum event_kind {
@@ -34,43 +37,54 @@ enum event_kind {
     EV_CLOSED,  /* connection `conn` is gone */
     EV_WAKE,    /* core_wake_due() has come */
     EV_CONFIG,  /* the configuration was read (again) */
-    EV_STORE_AWAY, /* a commit failed; text says why. Effects of that turn were not released; they will be when it is back */
+    /* a commit failed; text says why. Effects of that turn were not released; they will be when it
+     * is back. */
+    EV_STORE_AWAY,
     EV_STORE_BACK,
 };
 
 struct event {
     enum event_kind kind;
     int64_t now_us; /* wall clock: dates of people; it may be set */
-    int64_t
-        mono_us; /* a clock that is never set, from any beginning; 0 = not told, and the wall clock was not set */
+    /* a clock that is never set, from any beginning; 0 = not told, and the wall clock was not
+     * set. */
+    int64_t mono_us;
     uint64_t conn;               /* number of the connection, never reused */
     const struct peer *peer;     /* EV_MESSAGE */
     const struct message *msg;   /* EV_MESSAGE */
     const struct config *config; /* EV_CONFIG */
-    const char *text;            /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why */
-    bool hurry;                  /* EV_MESSAGE: others wait, what can be cut short is */
-    bool
-        plan_rests; /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next wake says otherwise */
-    const char *mail_fault; /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can */
+    /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why. */
+    const char *text;
+    bool hurry; /* EV_MESSAGE: others wait, what can be cut short is */
+    /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next
+     * wake says otherwise. */
+    bool plan_rests;
+    /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can. */
+    const char *mail_fault;
 };
 
 enum effect_kind {
     FX_STORE, /* table, op, record */
     FX_REPLY, /* conn, msg: an answer to a client */
-    FX_SEND, /* conn, msg: to a node daemon; payload_job ≠ 0: attach that job's script and environment to the LAUNCH */
+    /* Conn, msg: to a node daemon; payload_job ≠ 0: attach that job's script and environment to the
+     * LAUNCH. */
+    FX_SEND,
     FX_MAIL,  /* mail */
     FX_CLOSE, /* conn */
     FX_LOG,   /* text, level */
     FX_STOP,  /* stop this daemon after this turn */
-    FX_RECONFIGURE, /* read the configuration and feed EV_CONFIG; text: without what a host that joined said of that node */
+    /* Read the configuration and feed EV_CONFIG; text: without what a host that joined said of that
+     * node. */
+    FX_RECONFIGURE,
 };
 
 enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };
 
 struct mail {
-    uint32_t uid;        /* whose job it tells of */
-    const char *to;      /* user or address */
-    const char *subject; /* "Slurm Job_id=42 Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0" */
+    uint32_t uid;   /* whose job it tells of */
+    const char *to; /* user or address */
+    /* "Slurm Job_id=42 Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0" */
+    const char *subject;
     const char *body;
 };
 
@@ -128,15 +142,16 @@ struct query_at {
     struct map_walk walk;
     bool more; /* there is: call again */
 };
-/* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID
- * (clients.md edge 7). QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
+/* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense
+ * (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID (clients.md edge 7).
+ * QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
 /* The same a part at a time: of queries of all jobs or steps at most so many
  * jobs are looked at; others are answered whole. */
-enum refusal core_query_part(const struct core *c, const struct msg_query *q, const struct peer *peer,
-                             int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
-                             size_t most);
+enum refusal core_query_part(const struct core *c, const struct msg_query *q,
+                             const struct peer *peer, int64_t now_us, const struct view *v,
+                             struct str *detail, struct query_at *at, size_t most);
 
 /* Would the answer to it take long, and change nothing? Then it may be worked out in a copy of the
  * machine: core_step there, and its FX_REPLY is the answer. */
@@ -151,8 +166,9 @@ const struct host *core_host(const struct core *c, const char *id);
 size_t core_hosts_count(const struct core *c); /* hosts and tokens */
 
 void core_check(const struct core *c); /* asserts every invariant */
-/* The same, but of every CHECK_TURNS records the fields of one only, and of every CHECK_TURNS jobs that are over one: looking at all fields of all records after
- * each event was half of what a simulated world costs. TURN counts up. */
+/* The same, but of every CHECK_TURNS records the fields of one only, and of every CHECK_TURNS jobs
+ * that are over one: looking at all fields of all records after each event was half of what a
+ * simulated world costs. TURN counts up. */
 void core_check_turn(const struct core *c, uint32_t turn);
 #define CHECK_TURNS 32
 #define CHECK_ALL   UINT32_MAX

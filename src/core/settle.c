@@ -1,6 +1,8 @@
-/* The end of an event: what its deeds have marked is done here, in this order, until nothing is marked (record/marks.c). Who waited for a job looks first, for that may end jobs,
- * which others wait for; then steps that wait in their jobs are tried; then each row that changed is written, once. Planning is not among it: it waits for the event
- * that the shell gives the machine when nobody has anything to say. */
+/* The end of an event: what its deeds have marked is done here, in this order, until nothing is
+ * marked (record/marks.c). Who waited for a job looks first, for that may end jobs, which others
+ * wait for; then steps that wait in their jobs are tried; then each row that changed is written,
+ * once. Planning is not among it: it waits for the event that the shell gives the machine when
+ * nobody has anything to say. */
 #include "core/turn.h"
 
 /* What they depend on can never be, and their owners want them to be cancelled then. */

@@ -1,4 +1,5 @@
-/* What is done when a time has come: a limit is reached, a step's command stays away, a deadline passes, an ended job is forgotten. */
+/* What is done when a time has come: a limit is reached, a step's command stays away, a deadline
+ * passes, an ended job is forgotten. */
 #include "core/turn.h"
 
 static void running_fire(struct core *c, struct jobrec *r)
@@ -15,7 +16,8 @@ static void running_fire(struct core *c, struct jobrec *r)
         job_end(c, r, JOB_DEADLINE, REASON_DEADLINE, c->settings.kill_wait_us, "DUE TO DEADLINE");
     } else if (due_kill(c, r) <= c->turn.now_us) {
         mail_job(c, r, MAIL_TIME_LIMIT);
-        job_end(c, r, JOB_TIMEOUT, REASON_TIME_LIMIT, c->settings.kill_wait_us, "DUE TO TIME LIMIT");
+        job_end(c, r, JOB_TIMEOUT, REASON_TIME_LIMIT, c->settings.kill_wait_us,
+                "DUE TO TIME LIMIT");
     } else if (r->j.preempt_us && r->j.preempt_end_us <= c->turn.now_us) {
         preempt_end(c, r);
     }
@@ -48,7 +50,8 @@ static bool may_forget(const struct core *c, const struct jobrec *r)
 
 static void job_fire(struct core *c, struct jobrec *r)
 {
-    /* Who waits for it must have seen its end before it is forgotten, even if both come in one wake. */
+    /* Who waits for it must have seen its end before it is forgotten, even if both come in one
+     * wake. */
     if (!job_live(r))
         dependents_run(c);
     if (allocation_due(c, r) <= c->turn.now_us)

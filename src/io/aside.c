@@ -1,5 +1,6 @@
-/* The copy has one thread: ours. Another one may have held a lock of a library at the moment of the copy (the C library takes its own over); what would wait for such a lock for ever is ended by
- * the time limit, and the question has no answer. */
+/* The copy has one thread: ours. Another one may have held a lock of a library at the moment of the
+ * copy (the C library takes its own over); what would wait for such a lock for ever is ended by the
+ * time limit, and the question has no answer. */
 #include "io/aside.h"
 
 #include "base/alloc.h"
@@ -20,7 +21,8 @@
 
 #define LONGEST_US (120 * USEC_PER_SEC) /* on a machine that is busy with other things */
 #define LONGEST_S  30                   /* of a processor */
-#define URGENCY    5 /* a third of the weight of ours: much less would be none at all where others are busy */
+#define URGENCY                                                                                    \
+    5 /* a third of the weight of ours: much less would be none at all where others are busy */
 #define READ_BYTES (64u << 10)
 
 struct aside {
@@ -50,7 +52,8 @@ static void signals_default(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The way out becomes 3; all that comes after it, sockets of users and the store among it, is closed. */
+/* The way out becomes 3; all that comes after it, sockets of users and the store among it, is
+ * closed. */
 static void descriptors_close(int out)
 {
     if (out != 3 && dup2(out, 3) != 3)
@@ -89,7 +92,8 @@ static void become_copy(int out, pid_t parent)
     confine_process(&why); /* where the kernel knows no filters the rest holds */
 }
 
-_Noreturn static void copy_run(int out, pid_t parent, void (*work)(void *ctx, struct str *out), void *ctx)
+_Noreturn static void copy_run(int out, pid_t parent, void (*work)(void *ctx, struct str *out),
+                               void *ctx)
 {
     struct str answer = STR_INIT;
     become_copy(out, parent);
@@ -194,8 +198,8 @@ static bool watched(struct aside *a, struct err *ret_err)
 }
 
 struct aside *aside_start(struct loop *l, void (*work)(void *ctx, struct str *out),
-                          void (*done)(void *ctx, const struct str *answer, int64_t cpu_us), void *ctx,
-                          size_t most_bytes, struct err *ret_err)
+                          void (*done)(void *ctx, const struct str *answer, int64_t cpu_us),
+                          void *ctx, size_t most_bytes, struct err *ret_err)
 {
     int fd[2];
     if (pipe2(fd, O_CLOEXEC) != 0) {

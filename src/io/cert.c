@@ -34,8 +34,8 @@ static const char *bio_text(BIO *b, struct arena *a)
 static EVP_PKEY *key_read(const char *pem, bool is_public, struct err *ret_err)
 {
     BIO *b = bio_of(pem);
-    EVP_PKEY *key =
-        is_public ? PEM_read_bio_PUBKEY(b, NULL, NULL, NULL) : PEM_read_bio_PrivateKey(b, NULL, NULL, NULL);
+    EVP_PKEY *key = is_public ? PEM_read_bio_PUBKEY(b, NULL, NULL, NULL)
+                              : PEM_read_bio_PrivateKey(b, NULL, NULL, NULL);
     BIO_free(b);
     if (!key) {
         ERR_clear_error();
@@ -96,7 +96,8 @@ static bool extension_add(X509 *x, X509 *issuer, int nid, const char *value)
 
 static bool name_set(X509_NAME *n, const char *name)
 {
-    return X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_UTF8, (const unsigned char *)name, -1, -1, 0) == 1;
+    return X509_NAME_add_entry_by_txt(n, "CN", MBSTRING_UTF8, (const unsigned char *)name, -1, -1,
+                                      0) == 1;
 }
 
 /* Everything that authority and host certificates have in common. */
@@ -104,11 +105,13 @@ static X509 *cert_blank(EVP_PKEY *key, const char *name, int64_t good_s)
 {
     unsigned char serial[16];
     X509 *x = X509_new();
-    BIGNUM *number = RAND_bytes(serial, sizeof serial) == 1 ? BN_bin2bn(serial, sizeof serial, NULL) : NULL;
+    BIGNUM *number =
+        RAND_bytes(serial, sizeof serial) == 1 ? BN_bin2bn(serial, sizeof serial, NULL) : NULL;
     bool ok = x && number && X509_set_version(x, X509_VERSION_3) == 1 &&
               BN_to_ASN1_INTEGER(number, X509_get_serialNumber(x)) &&
               X509_gmtime_adj(X509_getm_notBefore(x), -SKEW_SECONDS) &&
-              X509_time_adj_ex(X509_getm_notAfter(x), (int)(good_s / 86400), (long)(good_s % 86400), NULL) &&
+              X509_time_adj_ex(X509_getm_notAfter(x), (int)(good_s / 86400), (long)(good_s % 86400),
+                               NULL) &&
               X509_set_pubkey(x, key) == 1 && name_set(X509_get_subject_name(x), name);
     BN_free(number);
     if (ok)
@@ -130,7 +133,8 @@ static const char *cert_finish(X509 *x, EVP_PKEY *signer, struct arena *a, struc
     return NULL;
 }
 
-bool cert_authority_new(const char *cluster, struct arena *a, struct cert_pair *ret, struct err *ret_err)
+bool cert_authority_new(const char *cluster, struct arena *a, struct cert_pair *ret,
+                        struct err *ret_err)
 {
     ret->key = cert_key_new(a, ret_err);
     EVP_PKEY *key = ret->key ? key_read(ret->key, false, ret_err) : NULL;
@@ -148,7 +152,8 @@ bool cert_authority_new(const char *cluster, struct arena *a, struct cert_pair *
     return ret->cert != NULL;
 }
 
-static X509 *cert_of_host(X509 *issuer, EVP_PKEY *key, const char *name, bool server, int64_t good_s)
+static X509 *cert_of_host(X509 *issuer, EVP_PKEY *key, const char *name, bool server,
+                          int64_t good_s)
 {
     X509 *x = cert_blank(key, name, good_s);
     if (x && X509_set_issuer_name(x, X509_get_subject_name(issuer)) == 1 &&
@@ -168,8 +173,8 @@ const char *cert_sign(const struct cert_pair *authority, const char *public_key,
     EVP_PKEY *signer = key ? key_read(authority->key, false, ret_err) : NULL;
     X509 *issuer = signer ? cert_read(authority->cert, ret_err) : NULL;
     if (issuer)
-        cert =
-            cert_finish(cert_of_host(issuer, key, name, server, good_us / USEC_PER_SEC), signer, a, ret_err);
+        cert = cert_finish(cert_of_host(issuer, key, name, server, good_us / USEC_PER_SEC), signer,
+                           a, ret_err);
     X509_free(issuer);
     EVP_PKEY_free(signer);
     EVP_PKEY_free(key);

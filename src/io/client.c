@@ -1,9 +1,9 @@
-/* One blocking socket. Frames are read into a buffer that grows; a frame stays in it until the next one is
- * asked for, because blobs of a decoded message point into it: what a caller keeps is copied into the
- * caller's arena first.
+/* One blocking socket. Frames are read into a buffer that grows; a frame stays in it until the next
+ * one is asked for, because blobs of a decoded message point into it: what a caller keeps is copied
+ * into the caller's arena first.
  *
- * With patience: a connection that breaks under a call is opened again and the request sent again, with the
- * number it had, until the patience that began with the first break is over. */
+ * With patience: a connection that breaks under a call is opened again and the request sent again,
+ * with the number it had, until the patience that began with the first break is over. */
 #include "io/client.h"
 
 #include "base/alloc.h"
@@ -23,9 +23,10 @@
 #define TIMEOUT_MS_DEFAULT 60000
 #define READ_BYTES         (16u << 10) /* most answers are small: room that needs no mapping of its own */
 #define READ_MORE_BYTES    (256u << 10)
-#define HELD_MAX_BYTES     (4u << 20) /* of an answer in rows that is handed out only when it is whole */
-#define PAUSE_FIRST_MS     10
-#define PAUSE_MOST_MS      500
+#define HELD_MAX_BYTES                                                                             \
+    (4u << 20) /* of an answer in rows that is handed out only when it is whole */
+#define PAUSE_FIRST_MS 10
+#define PAUSE_MOST_MS  500
 
 struct client {
     int fd;
@@ -33,8 +34,9 @@ struct client {
     struct str in;
     size_t used; /* bytes of `in` that were delivered */
     char *state_dir;
-    bool exact;               /* texts come as people gave them */
-    char *parting;            /* what the other side said of the connection as a whole before it closed it */
+    bool exact; /* texts come as people gave them */
+    /* What the other side said of the connection as a whole before it closed it. */
+    char *parting;
     client_patience patience; /* NULL = none */
     bool broken;              /* the connection broke, and nobody said why */
 };
@@ -46,10 +48,12 @@ static int socket_open(const char *state_dir, struct err *ret_err)
     int why = errno;
     arena_free(a);
     if (fd < 0 && why == EACCES)
-        err_set(ret_err, ERR_DENIED, "may not connect to the controller in %s: %s", state_dir, strerror(why));
+        err_set(ret_err, ERR_DENIED, "may not connect to the controller in %s: %s", state_dir,
+                strerror(why));
     else if (fd < 0)
-        err_set(ret_err, ERR_UNAVAILABLE, "controller not running in %s; start it with: remuda up --state %s",
-                state_dir, state_dir);
+        err_set(ret_err, ERR_UNAVAILABLE,
+                "controller not running in %s; start it with: remuda up --state %s", state_dir,
+                state_dir);
     return fd;
 }
 
@@ -80,8 +84,7 @@ void client_close(struct client *c)
 }
 
 /* ---- bytes
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static int64_t now_ms(void)
 {
@@ -92,7 +95,8 @@ static int64_t now_ms(void)
 
 /* ---- patience ---- */
 
-/* Between half of it and all: a thousand commands that lost one controller do not come back in one moment. */
+/* Between half of it and all: a thousand commands that lost one controller do not come back in one
+ * moment. */
 static void pause_uneven(int *pause_ms)
 {
     uint32_t dice = 0;
@@ -114,7 +118,8 @@ static int socket_reach(const char *state_dir, client_patience patience, int64_t
         if (fd >= 0)
             return fd;
         if (!*until_ms)
-            *until_ms = now_ms() + (patience && why.code == ERR_UNAVAILABLE ? patience(state_dir) : 0);
+            *until_ms =
+                now_ms() + (patience && why.code == ERR_UNAVAILABLE ? patience(state_dir) : 0);
         if (why.code != ERR_UNAVAILABLE || now_ms() >= *until_ms) {
             *ret_err = why;
             return -1;
@@ -133,7 +138,8 @@ struct client *client_reach(const char *state_dir, client_patience patience, str
     return c;
 }
 
-/* After a break. False: there is no patience, or it is over; ret_err stays what broke it, or says that nobody is there. */
+/* After a break. False: there is no patience, or it is over; ret_err stays what broke it, or says
+ * that nobody is there. */
 static bool client_return(struct client *c, int64_t *until_ms, int *pause_ms, struct err *ret_err)
 {
     if (!c->broken || !c->patience)
@@ -184,7 +190,8 @@ static bool wait_for(const struct client *c, short events, int64_t deadline, str
         if (rc == 0)
             return err_set(ret_err, ERR_UNAVAILABLE, "Socket timed out on send/recv operation");
         if (errno != EINTR)
-            return err_set(ret_err, ERR_UNAVAILABLE, "cannot wait for the controller: %s", strerror(errno));
+            return err_set(ret_err, ERR_UNAVAILABLE, "cannot wait for the controller: %s",
+                           strerror(errno));
     }
 }
 
@@ -193,7 +200,8 @@ static bool lost(struct client *c, struct err *ret_err)
     if (c->parting)
         return err_set(ret_err, ERR_UNAVAILABLE, "%s", c->parting);
     c->broken = true;
-    return err_set(ret_err, ERR_UNAVAILABLE, "the controller in %s closed the connection", c->state_dir);
+    return err_set(ret_err, ERR_UNAVAILABLE, "the controller in %s closed the connection",
+                   c->state_dir);
 }
 
 static void parting_keep(struct client *c, const struct message *m)
@@ -246,7 +254,8 @@ static bool bytes_receive(struct client *c, int64_t deadline, struct err *ret_er
 }
 
 /* The next frame, valid until the next call. */
-static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret, struct err *ret_err)
+static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret,
+                          struct err *ret_err)
 {
     for (;;) {
         ssize_t n = frame_take(c->in.data + c->used, c->in.len - c->used, ret, ret_err);
@@ -267,7 +276,7 @@ static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret,
 }
 
 /* ---- messages
- * ------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------- */
 
 static bool message_send(struct client *c, struct message *m, struct err *ret_err)
 {
@@ -289,8 +298,8 @@ bool client_send(struct client *c, enum message_kind kind, const void *body, uin
     return ok;
 }
 
-static bool message_receive(struct client *c, int64_t deadline, struct arena *a, struct message *ret,
-                            struct err *ret_err)
+static bool message_receive(struct client *c, int64_t deadline, struct arena *a,
+                            struct message *ret, struct err *ret_err)
 {
     struct frame f, kept;
     if (!frame_receive(c, deadline, &f, ret_err))
@@ -338,7 +347,8 @@ static enum client_got something_came(struct client *c, struct err *ret_err)
     return n > 0 ? CLIENT_MESSAGE : n == 0 ? CLIENT_NOTHING : CLIENT_LOST;
 }
 
-enum client_got client_take(struct client *c, struct arena *a, struct message *ret, struct err *ret_err)
+enum client_got client_take(struct client *c, struct arena *a, struct message *ret,
+                            struct err *ret_err)
 {
     enum client_got got = something_came(c, ret_err);
     if (got != CLIENT_MESSAGE)
@@ -366,13 +376,15 @@ static bool call_once(struct client *c, struct message *m, int64_t deadline, str
     do {
         if (!message_receive(c, deadline, a, ret, ret_err))
             return false;
-    } while (ret->seq != m->seq &&
-             ret->seq != 0); /* a late answer to a call that timed out; 0 = about the connection as a whole */
+    } while (
+        ret->seq != m->seq &&
+        ret->seq !=
+            0); /* a late answer to a call that timed out; 0 = about the connection as a whole */
     return true;
 }
 
-bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms, struct arena *a,
-                 struct message *ret, struct err *ret_err)
+bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms,
+                 struct arena *a, struct message *ret, struct err *ret_err)
 {
     struct message m = {.kind = kind, .body = body};
     int64_t deadline = deadline_of(timeout_ms), until_ms = 0;
@@ -393,7 +405,7 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
 }
 
 /* ---- queries
- * ------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------ */
 
 struct asking {
     struct client *c;
@@ -465,9 +477,9 @@ void client_keep_texts(struct client *c)
     c->exact = true;
 }
 
-bool client_query(struct client *c, const struct msg_query *q, const struct fields *t, struct arena *a,
-                  void (*row)(void *ctx, const void *record), void *ctx, struct msg_done *ret_done,
-                  struct err *ret_err)
+bool client_query(struct client *c, const struct msg_query *q, const struct fields *t,
+                  struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
+                  struct msg_done *ret_done, struct err *ret_err)
 {
     struct asking k = {.c = c, .q = q, .t = t, .a = a, .row = row, .ctx = ctx};
     int64_t until_ms = 0;

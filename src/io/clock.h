@@ -6,7 +6,7 @@
 
 int64_t clock_now_us(void);       /* wall clock: µs since 1970 UTC */
 int64_t clock_monotonic_us(void); /* never goes back; for how long something took */
-int64_t clock_thread_ns(
-    void); /* processor time of this thread: what something cost, however busy the machine is */
+/* Processor time of this thread: what something cost, however busy the machine is. */
+int64_t clock_thread_ns(void);
 
 #endif

@@ -1,5 +1,6 @@
-/* A list of what is denied, not of what is allowed: it is for a process that has no capabilities, so what is left in the kernel to attack is what any user may call, and a list of what a C
- * library needs would break with its next release. What is on the list fails with EPERM. */
+/* A list of what is denied, not of what is allowed: it is for a process that has no capabilities,
+ * so what is left in the kernel to attack is what any user may call, and a list of what a C library
+ * needs would break with its next release. What is on the list fails with EPERM. */
 #include "io/confine.h"
 
 #include "base/alloc.h"
@@ -113,7 +114,8 @@ static bool filter_set(void)
 }
 #endif
 
-/* The bounding set first: to change it takes a capability. Of what it has no process gets more by executing. */
+/* The bounding set first: to change it takes a capability. Of what it has no process gets more by
+ * executing. */
 static void capabilities_drop(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};

@@ -1,16 +1,17 @@
 /* One connection.
  *
- * In: the socket is read into the loop's scratch room and frames are delivered straight from there; only an
- * incomplete rest is kept in `in`, so an idle connection holds no buffer. Out: bytes are gathered in `out`
- * and written at the end of the round, so the thousand answers of one turn are a few writes; what the socket
- * does not take waits for it to become writable.
+ * In: the socket is read into the loop's scratch room and frames are delivered straight from there;
+ * only an incomplete rest is kept in `in`, so an idle connection holds no buffer. Out: bytes are
+ * gathered in `out` and written at the end of the round, so the thousand answers of one turn are a
+ * few writes; what the socket does not take waits for it to become writable.
  *
- * With TLS the same, with tls.h between: what the socket gave is fed to it before frames are cut, and `out` is
- * sealed before it is sent, a little at a time, so that what waits for a slow reader waits plain.
+ * With TLS the same, with tls.h between: what the socket gave is fed to it before frames are cut,
+ * and `out` is sealed before it is sent, a little at a time, so that what waits for a slow reader
+ * waits plain.
  *
- * Life: OPEN → CLOSING (conn_close: only writes go on) → GONE (descriptor closed; the callback `closed` is on
- * its way) → freed. The memory lives until `closed` was called, so any callback may end the connection it is
- * called for. */
+ * Life: OPEN → CLOSING (conn_close: only writes go on) → GONE (descriptor closed; the callback
+ * `closed` is on its way) → freed. The memory lives until `closed` was called, so any callback may
+ * end the connection it is called for. */
 #include "io/conn.h"
 
 #include "base/alloc.h"
@@ -72,7 +73,8 @@ void conn_poll_update(struct conn *c)
         uv_poll_stop(&c->poll);
 }
 
-struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *ctx, struct err *ret_err)
+struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *ctx,
+                      struct err *ret_err)
 {
     struct conn *c = xcalloc(1, sizeof *c);
     *c = (struct conn){.loop = l,
@@ -93,8 +95,8 @@ struct conn *conn_new(struct loop *l, int fd, const struct conn_ops *ops, void *
     return c;
 }
 
-struct conn *conn_new_tls(struct loop *l, int fd, struct tls_context *tls, const struct conn_ops *ops,
-                          void *ctx, struct err *ret_err)
+struct conn *conn_new_tls(struct loop *l, int fd, struct tls_context *tls,
+                          const struct conn_ops *ops, void *ctx, struct err *ret_err)
 {
     struct conn *c = conn_new(l, fd, ops, ctx, ret_err);
     if (!c)
@@ -198,8 +200,9 @@ static ssize_t in_frame(const struct conn *c, const char *data, size_t len, stru
         uint64_t json = (uint64_t)h[0] << 24 | (uint64_t)h[1] << 16 | (uint64_t)h[2] << 8 | h[3];
         uint64_t raw = (uint64_t)h[4] << 24 | (uint64_t)h[5] << 16 | (uint64_t)h[6] << 8 | h[7];
         if (json + raw > c->frame_max) {
-            err_set(ret_err, ERR_INVALID, "a message of %" PRIu64 " bytes came; %zu are allowed here",
-                    json + raw, c->frame_max);
+            err_set(ret_err, ERR_INVALID,
+                    "a message of %" PRIu64 " bytes came; %zu are allowed here", json + raw,
+                    c->frame_max);
             return -1;
         }
     }
@@ -288,7 +291,8 @@ static void in_came(struct conn *c, const char *data, size_t len)
     in_kept(c);
 }
 
-/* Bytes of the wire: opened, then as if they had come plain. What the handshake wants to say is said. */
+/* Bytes of the wire: opened, then as if they had come plain. What the handshake wants to say is
+ * said. */
 static void in_sealed(struct conn *c, const char *data, size_t len)
 {
     struct err why = {0};
@@ -299,8 +303,9 @@ static void in_sealed(struct conn *c, const char *data, size_t len)
         in_came(c, plain, (size_t)n);
     if (c->state == CONN_GONE)
         return;
+    /* Answers of the handshake, what waited for it, and the reason of a refusal. */
     if (!c->writable_wanted)
-        conn_out_write(c); /* answers of the handshake, what waited for it, and the reason of a refusal */
+        conn_out_write(c);
     if (n < 0)
         conn_fail(c, ERR_DENIED, why.text);
     else if (c->state != CONN_GONE)

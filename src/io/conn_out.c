@@ -21,8 +21,8 @@ static void out_taken(struct conn *c, size_t n)
         str_clear(&c->out);
 }
 
-/* Tells about the unsent bytes that went below the mark, and ends a connection that waited only for its last
- * bytes. */
+/* Tells about the unsent bytes that went below the mark, and ends a connection that waited only for
+ * its last bytes. */
 void conn_out_written(struct conn *c)
 {
     if (c->state == CONN_CLOSING && conn_unsent(c) == 0) {
@@ -53,7 +53,8 @@ static const char *out_next(struct conn *c, size_t *ret_len)
         return c->out.data + c->out_sent;
     }
     if (sealed_unsent(c) == 0 && plain > 0)
-        out_taken(c, tls_write(c->tls, c->out.data + c->out_sent, plain < SEAL_BYTES ? plain : SEAL_BYTES));
+        out_taken(c, tls_write(c->tls, c->out.data + c->out_sent,
+                               plain < SEAL_BYTES ? plain : SEAL_BYTES));
     return tls_unsent(c->tls, ret_len);
 }
 
@@ -97,8 +98,8 @@ void conn_flush(void *ctx)
     conn_work_end(c, began);
 }
 
-/* Moves the unsent bytes to the front when the sent ones take more room: a stream that never runs empty must
- * not grow. */
+/* Moves the unsent bytes to the front when the sent ones take more room: a stream that never runs
+ * empty must not grow. */
 static void out_compact(struct conn *c)
 {
     size_t unsent = c->out.len - c->out_sent;

@@ -72,7 +72,7 @@ void daemon_ready(int ready)
 }
 
 /* ---- pid file
- * ------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------- */
 
 static pid_t lock_holder(int fd)
 {
@@ -80,7 +80,8 @@ static pid_t lock_holder(int fd)
     return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
 }
 
-/* The file we locked may have been removed by its former holder meanwhile: then the lock means nothing. */
+/* The file we locked may have been removed by its former holder meanwhile: then the lock means
+ * nothing. */
 static bool is_still_there(int fd, const char *path)
 {
     struct stat ours, there;
@@ -88,7 +89,8 @@ static bool is_still_there(int fd, const char *path)
            ours.st_dev == there.st_dev;
 }
 
-/* A daemon that was just killed holds its lock until the kernel has cleaned up after it: wait a moment for that. */
+/* A daemon that was just killed holds its lock until the kernel has cleaned up after it: wait a
+ * moment for that. */
 static bool lock_try(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -109,7 +111,8 @@ static int lock_take(const char *path, struct err *ret_err)
             return -1;
         }
         if (!lock_try(fd)) {
-            err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path, (int)lock_holder(fd));
+            err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path,
+                    (int)lock_holder(fd));
             close(fd);
             return -1;
         }
@@ -119,7 +122,8 @@ static int lock_take(const char *path, struct err *ret_err)
     }
 }
 
-/* For people; who holds the lock is what counts. What is there is written over, which needs no room. */
+/* For people; who holds the lock is what counts. What is there is written over, which needs no
+ * room. */
 static bool number_write(int fd)
 {
     char text[32];

@@ -7,23 +7,28 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Puts the process into the background: a new session, standard input and output from and to /dev/null, work directory "/". Returns in the
- * child only. The first process waits: it exits with 0 when the child calls daemon_ready, or with the child's status if that ends first; until then
- * the child's stderr is the caller's, so that start-up errors are seen. Call before any thread, loop or lock. */
+/* Puts the process into the background: a new session, standard input and output from and to
+ * /dev/null, work directory "/". Returns in the child only. The first process waits: it exits with
+ * 0 when the child calls daemon_ready, or with the child's status if that ends first; until then
+ * the child's stderr is the caller's, so that start-up errors are seen. Call before any thread,
+ * loop or lock. */
 bool daemon_detach(int *ret_ready, struct err *ret_err);
-/* Tells the waiting first process that all is well, and lets go of stderr. `ready` is what daemon_detach gave; -1 does nothing. */
+/* Tells the waiting first process that all is well, and lets go of stderr. `ready` is what
+ * daemon_detach gave; -1 does nothing. */
 void daemon_ready(int ready);
 
 /* As many open files as the hard limit allows. */
 void daemon_descriptors_raise(void);
 
-/* A pid file that is also the lock: the process that holds the write lock (fcntl) on it runs; the kernel lets go of it when the process dies. Nobody
- * may open and close the file in the same process meanwhile. */
+/* A pid file that is also the lock: the process that holds the write lock (fcntl) on it runs; the
+ * kernel lets go of it when the process dies. Nobody may open and close the file in the same
+ * process meanwhile. */
 struct pid_file {
     int fd;
     char *path;
 };
-/* Takes the lock and writes our pid. ERR_EXISTS "… runs already as process N". After daemon_detach, before anything else is touched. */
+/* Takes the lock and writes our pid. ERR_EXISTS "… runs already as process N". After daemon_detach,
+ * before anything else is touched. */
 bool pid_file_take(struct pid_file *f, const char *path, struct err *ret_err);
 void pid_file_drop(struct pid_file *f); /* removes it; nothing if not taken */
 

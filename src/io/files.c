@@ -34,8 +34,8 @@ void room_say(const char *path, struct str *out)
 {
     struct statvfs fs;
     if (file_system_of(path, &fs))
-        room_add(out, (uint64_t)fs.f_bavail * fs.f_frsize, (uint64_t)fs.f_blocks * fs.f_frsize, fs.f_favail,
-                 fs.f_files);
+        room_add(out, (uint64_t)fs.f_bavail * fs.f_frsize, (uint64_t)fs.f_blocks * fs.f_frsize,
+                 fs.f_favail, fs.f_files);
 }
 
 bool file_error(struct err *ret_err, const char *what, const char *path)
@@ -68,7 +68,8 @@ static bool fd_read(int fd, const char *path, size_t max, struct str *out, struc
         if (n < 0)
             return file_error(ret_err, "read", path);
         if (out->len - had + (size_t)n > max)
-            return err_set(ret_err, ERR_LIMIT, "%s is longer than the %zu bytes allowed", path, max);
+            return err_set(ret_err, ERR_LIMIT, "%s is longer than the %zu bytes allowed", path,
+                           max);
         str_addn(out, piece, (size_t)n);
     }
     return true;
@@ -123,7 +124,8 @@ static void parent_sync(const char *path)
     free(dir);
 }
 
-bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode, struct err *ret_err)
+bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
+                       struct err *ret_err)
 {
     char *early = xasprintf("%s.%d.new", path, (int)getpid());
     int fd = open(early, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
@@ -182,7 +184,8 @@ static bool entries_remove(int fd)
     }
     bool ok = true;
     for (struct dirent *e; ok && (e = readdir(dir)) != NULL;) {
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || unlinkat(fd, e->d_name, 0) == 0)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            unlinkat(fd, e->d_name, 0) == 0)
             continue;
         int below = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         ok = below >= 0 && entries_remove(below) && unlinkat(fd, e->d_name, AT_REMOVEDIR) == 0;
@@ -206,7 +209,8 @@ static int name_compare(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool dir_list(const char *path, struct arena *a, const char ***ret_names, size_t *ret_n, struct err *ret_err)
+bool dir_list(const char *path, struct arena *a, const char ***ret_names, size_t *ret_n,
+              struct err *ret_err)
 {
     DIR *dir = opendir(path);
     if (!dir)

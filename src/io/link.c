@@ -46,8 +46,8 @@ static void link_frame(void *ctx, struct conn *c, const struct frame *f)
     struct link *k = ctx;
     if (!k || k->conn != c)
         return;
-    k->wait_us =
-        RETRY_FIRST_US; /* it talks to us; one that only accepts and closes is not asked faster and faster */
+    /* It talks to us; one that only accepts and closes is not asked faster and faster. */
+    k->wait_us = RETRY_FIRST_US;
     k->ops->frame(k->ctx, k, f);
 }
 

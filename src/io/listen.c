@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define BACKLOG      4096
-#define ACCEPT_BURST 64                  /* connections taken in one round: others get their turn too */
+#define ACCEPT_BURST 64 /* connections taken in one round: others get their turn too */
 #define REST_US      (USEC_PER_SEC / 10) /* before trying again when no descriptors are left */
 
 struct listener {
@@ -64,10 +64,11 @@ static int socket_open(const char *path, mode_t mode, struct err *ret_err)
     char *early = xasprintf("%s.new", path);
     unlink(early);
     int fd = unix_socket_bind(early);
-    bool ok = fd >= 0 && chmod(early, mode) == 0 && listen(fd, BACKLOG) == 0 && rename(early, path) == 0;
+    bool ok =
+        fd >= 0 && chmod(early, mode) == 0 && listen(fd, BACKLOG) == 0 && rename(early, path) == 0;
     if (!ok) {
-        err_set(ret_err, errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE, "cannot listen at %s: %s", path,
-                strerror(errno));
+        err_set(ret_err, errno == EACCES ? ERR_DENIED : ERR_UNAVAILABLE, "cannot listen at %s: %s",
+                path, strerror(errno));
         if (fd >= 0)
             close(fd);
         unlink(early);
@@ -76,8 +77,8 @@ static int socket_open(const char *path, mode_t mode, struct err *ret_err)
     return ok ? fd : -1;
 }
 
-struct listener *listener_new_of(struct loop *l, int fd, void (*accepted)(void *ctx, int fd), void *ctx,
-                                 struct err *ret_err)
+struct listener *listener_new_of(struct loop *l, int fd, void (*accepted)(void *ctx, int fd),
+                                 void *ctx, struct err *ret_err)
 {
     struct listener *li = xcalloc(1, sizeof *li);
     *li = (struct listener){.loop = l, .fd = fd, .accepted = accepted, .ctx = ctx};

@@ -16,10 +16,12 @@
 #include <unistd.h>
 
 struct log {
-    atomic_int fd; /* replaced as a whole by dup3, so that writers of other threads never see it closed */
+    /* Replaced as a whole by dup3, so that writers of other threads never see it closed. */
+    atomic_int fd;
     atomic_int most;
-    char *path;            /* NULL = stderr */
-    atomic_bool unopened;  /* there was no room for the file: fd leads nowhere, each line tries again */
+    char *path; /* NULL = stderr */
+    /* There was no room for the file: fd leads nowhere, each line tries again. */
+    atomic_bool unopened;
     atomic_bool cut;       /* the last line in the file has no end */
     atomic_size_t missing; /* lines that found no room since one did */
 };
@@ -97,11 +99,13 @@ static void line_write(struct log *l, const struct str *line, size_t missing)
         str_addc(&text, '\n');
     if (missing > 0) {
         time_add(&text);
-        str_addf(&text, "warning: %zu lines are missing here: there was no room for them\n", missing);
+        str_addf(&text, "warning: %zu lines are missing here: there was no room for them\n",
+                 missing);
     }
     str_addn(&text, line->data, line->len);
-    ssize_t n = write(l->fd, text.data, text.len); /* one write: lines of several threads do not mix */
-    if (n < 0 || (size_t)n < text.len) {           /* a full disk must not stop the daemon */
+    /* One write: lines of several threads do not mix. */
+    ssize_t n = write(l->fd, text.data, text.len);
+    if (n < 0 || (size_t)n < text.len) { /* a full disk must not stop the daemon */
         l->missing += missing + 1;
         l->cut = l->cut || n > 0;
     } else {

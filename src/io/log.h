@@ -1,5 +1,5 @@
-/* The daemons' log: lines "2026-11-21T05:06:01.123 warning: …" to a file or stderr. Safe from any thread. A message is one line: newlines and control
- * characters in it are escaped. */
+/* The daemons' log: lines "2026-11-21T05:06:01.123 warning: …" to a file or stderr. Safe from any
+ * thread. A message is one line: newlines and control characters in it are escaped. */
 #ifndef REMUDA_IO_LOG_H
 #define REMUDA_IO_LOG_H
 
@@ -16,8 +16,9 @@ enum log_severity {
     LOG_IS_DEBUG
 }; /* same values as core's enum log_level */
 
-/* path NULL = stderr. Lines less severe than `most` are dropped. The file is appended to, mode 0640. Where the disk is full, lines are
- * dropped, also from the beginning; the first that finds room again follows one that says how many are missing. */
+/* path NULL = stderr. Lines less severe than `most` are dropped. The file is appended to, mode
+ * 0640. Where the disk is full, lines are dropped, also from the beginning; the first that finds
+ * room again follows one that says how many are missing. */
 struct log *log_open(const char *path, enum log_severity most, struct err *ret_err);
 void log_close(struct log *l);                       /* NULL is fine */
 bool log_reopen(struct log *l, struct err *ret_err); /* after logrotate moved the file */

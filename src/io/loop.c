@@ -1,10 +1,10 @@
 /* The loop over libuv.
  *
- * A round: libuv polls, callbacks run, then the `prepare` handle runs just before it would sleep again. There
- * the later-list is worked off (what must not be called from inside its starter), what the connections
- * gathered is written, the turn hook is called, and what that gathered is written too; if new later-calls are
- * left, an idle handle keeps the next poll from sleeping. Posts from other threads go through a
- * mutex-protected list and one async handle. */
+ * A round: libuv polls, callbacks run, then the `prepare` handle runs just before it would sleep
+ * again. There the later-list is worked off (what must not be called from inside its starter), what
+ * the connections gathered is written, the turn hook is called, and what that gathered is written
+ * too; if new later-calls are left, an idle handle keeps the next poll from sleeping. Posts from
+ * other threads go through a mutex-protected list and one async handle. */
 #include "io/loop.h"
 
 #include "base/alloc.h"
@@ -45,8 +45,8 @@ struct loop {
     int64_t cpu_ns; /* the thread's processor time then */
 };
 
-const int64_t loop_length_us[LOOP_LENGTHS - 1] = {100,   200,   500,    1000,   2000,   5000,   10000,
-                                                  20000, 50000, 100000, 200000, 500000, 1000000};
+const int64_t loop_length_us[LOOP_LENGTHS - 1] = {
+    100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000};
 
 uv_loop_t *loop_uv(struct loop *l)
 {
@@ -64,8 +64,7 @@ bool loop_error(struct err *ret_err, int uv_code, const char *what)
 }
 
 /* ---- posts
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static void posts_run(uv_async_t *handle)
 {
@@ -95,8 +94,7 @@ void loop_post(struct loop *l, loop_fn fn, void *ctx)
 }
 
 /* ---- later
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static void awake_run(uv_idle_t *handle)
 {
@@ -223,8 +221,7 @@ char *loop_scratch(struct loop *l)
 }
 
 /* ---- life
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 struct loop *loop_new(struct err *ret_err)
 {
@@ -275,7 +272,8 @@ void loop_free(struct loop *l)
     uv_close((uv_handle_t *)&l->prepare, NULL);
     uv_close((uv_handle_t *)&l->awake, NULL);
     uv_close((uv_handle_t *)&l->async, NULL);
-    while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0) { /* a loop_stop that nobody waited for ends a run early */
+    /* a loop_stop that nobody waited for ends a run early. */
+    while (uv_run(&l->uv, UV_RUN_DEFAULT) != 0) {
     }
     CHECK(uv_loop_close(&l->uv) == 0);
     signals_free(l->signals);
@@ -301,7 +299,7 @@ void loop_on_turn(struct loop *l, loop_fn fn, void *ctx)
 }
 
 /* ---- signals
- * -------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------ */
 
 static void signal_run(uv_signal_t *handle, int signo)
 {

@@ -1,6 +1,6 @@
-/* Mail waits in a queue, oldest first; up to MAIL_AT_ONCE are on their way, each by a child process (MailProg
- * -t) or an SMTP session of its own. What fails for now goes back to wait longer and longer; what fails for
- * good, or for the last time, is logged and dropped. */
+/* Mail waits in a queue, oldest first; up to MAIL_AT_ONCE are on their way, each by a child process
+ * (MailProg -t) or an SMTP session of its own. What fails for now goes back to wait longer and
+ * longer; what fails for good, or for the last time, is logged and dropped. */
 #include "io/mail.h"
 
 #include "base/alloc.h"
@@ -60,14 +60,15 @@ struct mailer {
 
 bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
 {
-    if (!text_empty(s->server) || !s->program || s->program[0] != '/' || access(s->program, X_OK) == 0)
+    if (!text_empty(s->server) || !s->program || s->program[0] != '/' ||
+        access(s->program, X_OK) == 0)
         return false;
     str_addf(ret, "%s: %s", s->program, strerror(errno));
     return true;
 }
 
 /* ---- the letter
- * ----------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------- */
 
 /* Copies without what could end a header line or an address. */
 static char *plain(const char *text, size_t len, const char *without)
@@ -83,7 +84,8 @@ static char *plain(const char *text, size_t len, const char *without)
     return str_take(&s);
 }
 
-/* Mail programs take a recipient that begins with a mark for something else: "|program" and "/file" (mailx), ":include:", "-option". They run as the controller does. */
+/* Mail programs take a recipient that begins with a mark for something else: "|program" and "/file"
+ *   (mailx), ":include:", "-option". They run as the controller does. */
 static bool begins_as_address(const char *text)
 {
     unsigned char c = (unsigned char)text[0];
@@ -126,11 +128,12 @@ static void date_add(struct str *out, int64_t us)
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
     struct civil c;
     civil_from_sec(us / USEC_PER_SEC, &c);
-    str_addf(out, "%s, %d %s %d %02d:%02d:%02d +0000", day[c.weekday], c.day, month[c.month - 1], c.year,
-             c.hour, c.minute, c.second);
+    str_addf(out, "%s, %d %s %d %02d:%02d:%02d +0000", day[c.weekday], c.day, month[c.month - 1],
+             c.year, c.hour, c.minute, c.second);
 }
 
-/* RFC 2047 when there is anything but ASCII: encoded words of at most 45 bytes, cut between characters. */
+/* RFC 2047 when there is anything but ASCII: encoded words of at most 45 bytes, cut between
+ * characters. */
 static void subject_add(struct str *out, const char *text)
 {
     static const char digit[] = "0123456789ABCDEF";
@@ -166,9 +169,9 @@ static void message_make(struct letter *l)
     date_add(&s, l->made_us);
     str_addf(&s, "\nMessage-ID: <%lld.%d.%llu@%s>\n", (long long)l->made_us, (int)getpid(),
              (unsigned long long)++m->serial, m->host);
-    str_add(&s,
-            "MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
-            "Auto-Submitted: auto-generated\n\n");
+    str_add(&s, "MIME-Version: 1.0\nContent-Type: text/plain; "
+                "charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
+                "Auto-Submitted: auto-generated\n\n");
     str_add(&s, l->body);
     if (s.data[s.len - 1] != '\n')
         str_addc(&s, '\n');
@@ -202,7 +205,7 @@ static void letter_free(struct letter *l)
 }
 
 /* ---- the queue
- * ------------------------------------------------------------------------------------------------------ */
+ * ---------------------------------------------------------------------------- */
 
 static void letters_remove(struct letters *list, struct letter *l)
 {
@@ -248,7 +251,8 @@ static void letter_ended(struct letter *l, enum smtp_outcome outcome, const char
     l->spawn = NULL;
     l->smtp = NULL;
     if (outcome == SMTP_LATER && l->tries <= sizeof retry_after_us / sizeof *retry_after_us) {
-        log_warning(m->log, "mail to %s (%s): %s; it will be tried again", l->to_text, l->subject, why);
+        log_warning(m->log, "mail to %s (%s): %s; it will be tried again", l->to_text, l->subject,
+                    why);
         letter_wait(l, retry_after_us[l->tries - 1]);
     } else {
         if (outcome != SMTP_SENT)
@@ -261,7 +265,7 @@ static void letter_ended(struct letter *l, enum smtp_outcome outcome, const char
 }
 
 /* ---- ways out
- * ------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------- */
 
 static void smtp_ended(void *ctx, enum smtp_outcome outcome, const char *why)
 {
@@ -339,7 +343,7 @@ static void mailer_due(void *ctx)
 }
 
 /* ---- the mailer
- * ----------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------- */
 
 static void text_set(char **at, const char *text)
 {
@@ -370,7 +374,8 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s)
     text_set(&m->server, s->server);
     text_set(&m->domain, s->domain);
     free(m->from);
-    m->from = s->from && *s->from ? plain(s->from, strlen(s->from), "<> ") : xasprintf("remuda@%s", m->host);
+    m->from = s->from && *s->from ? plain(s->from, strlen(s->from), "<> ")
+                                  : xasprintf("remuda@%s", m->host);
 }
 
 /* NULL: it may wait. */
@@ -383,7 +388,8 @@ static const char *why_dropped(const struct mailer *m, const struct letter *l)
     return count_of_user(m, l->uid) > MAIL_USER_MAX ? "too many of this user's mails wait" : NULL;
 }
 
-void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject, const char *body)
+void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject,
+                 const char *body)
 {
     struct letter *l = xcalloc(1, sizeof *l);
     l->mailer = m;

@@ -1,5 +1,6 @@
-/* Mail about jobs: handed to a sendmail program, or straight to an SMTP server. Never blocks; a mail that cannot be delivered is tried again for a
- * while and then logged and dropped: no job waits for mail. */
+/* Mail about jobs: handed to a sendmail program, or straight to an SMTP server. Never blocks; a
+ * mail that cannot be delivered is tried again for a while and then logged and dropped: no job
+ * waits for mail. */
 #ifndef REMUDA_IO_MAIL_H
 #define REMUDA_IO_MAIL_H
 
@@ -12,10 +13,11 @@
 struct mailer; /* opaque */
 
 struct mail_settings {
-    const char *program; /* run as PROGRAM -t with the message on stdin; used when server is empty */
-    const char *server;  /* host[:port] or [v6]:port, port 25 unless given */
-    const char *from;    /* empty = remuda@HOST */
-    const char *domain;  /* appended as @domain to recipients without one; may be empty */
+    /* Run as PROGRAM -t with the message on stdin; used when server is empty. */
+    const char *program;
+    const char *server; /* host[:port] or [v6]:port, port 25 unless given */
+    const char *from;   /* empty = remuda@HOST */
+    const char *domain; /* appended as @domain to recipients without one; may be empty */
 };
 
 struct mailer *mailer_new(struct loop *l, struct log *log);
@@ -23,8 +25,10 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s); /* copie
 /* Can it be seen already that mail cannot be sent? Then why, in a few words, appended. */
 struct str;
 bool mail_settings_fault(const struct mail_settings *s, struct str *ret);
-/* Takes copies and returns at once. `uid`: whose job it tells of. `to` is a user name or an address, or several with commas. Line breaks in `to` and `subject` become blanks. */
-void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject, const char *body);
+/* Takes copies and returns at once. `uid`: whose job it tells of. `to` is a user name or an
+ * address, or several with commas. Line breaks in `to` and `subject` become blanks. */
+void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject,
+                 const char *body);
 size_t mailer_waiting(const struct mailer *m);
 void mailer_free(struct mailer *m); /* what waits is dropped, and logged. NULL is fine */
 

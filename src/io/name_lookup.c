@@ -1,5 +1,6 @@
-/* The thread owns a copy of the name and one end of a pair of sockets, and shares nothing else: it sends what it found as one message, or finds that nobody listens any more.
- * getaddrinfo cannot be interrupted, so a thread may outlive the question by as long as the name service is silent. */
+/* The thread owns a copy of the name and one end of a pair of sockets, and shares nothing else: it
+ * sends what it found as one message, or finds that nobody listens any more. getaddrinfo cannot be
+ * interrupted, so a thread may outlive the question by as long as the name service is silent. */
 #include "io/name_lookup.h"
 
 #include "base/alloc.h"
@@ -120,18 +121,19 @@ static void too_late(void *ctx)
     struct name_lookup *k = ctx;
     struct name_found found = {0};
     err_set(&found.why, ERR_UNAVAILABLE,
-            "cannot find the address of %s: the name service has not answered within %lld s", k->host,
-            (long long)(k->wait_us / USEC_PER_SEC));
+            "cannot find the address of %s: the name service has not answered within %lld s",
+            k->host, (long long)(k->wait_us / USEC_PER_SEC));
     answer(k, &found);
 }
 
 struct name_lookup *name_lookup_new(struct loop *l, const char *host, int port, int64_t wait_us,
-                                    void (*done)(void *ctx, const struct name_found *found), void *ctx,
-                                    struct err *ret_err)
+                                    void (*done)(void *ctx, const struct name_found *found),
+                                    void *ctx, struct err *ret_err)
 {
     int fd[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) != 0) {
-        err_set(ret_err, ERR_UNAVAILABLE, "cannot look for the address of %s: %s", host, strerror(errno));
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot look for the address of %s: %s", host,
+                strerror(errno));
         return NULL;
     }
     struct asked *q = xcalloc(1, sizeof *q);
@@ -143,7 +145,8 @@ struct name_lookup *name_lookup_new(struct loop *l, const char *host, int port, 
     int rc = k->watch ? thread_start(q) : 0;
     if (!k->watch || rc != 0) {
         if (rc != 0)
-            err_set(ret_err, ERR_UNAVAILABLE, "cannot look for the address of %s: %s", host, strerror(rc));
+            err_set(ret_err, ERR_UNAVAILABLE, "cannot look for the address of %s: %s", host,
+                    strerror(rc));
         close(q->fd);
         free(q->host);
         free(q);

@@ -34,8 +34,8 @@ bool program_list_find(const char *pattern, struct program_list *ret, struct err
     globfree(&found);
     if (rc == 0)
         return true;
-    return err_set(ret_err, ERR_NOT_FOUND, rc == GLOB_NOMATCH ? "no program matches %s" : "%s cannot be read",
-                   pattern);
+    return err_set(ret_err, ERR_NOT_FOUND,
+                   rc == GLOB_NOMATCH ? "no program matches %s" : "%s cannot be read", pattern);
 }
 
 void program_list_done(struct program_list *l)
@@ -52,25 +52,28 @@ bool program_list_check(const char *pattern, struct err *ret_err)
     bool ok = program_list_find(pattern, &l, ret_err);
     for (size_t i = 0; ok && i < l.n; i++)
         if (access(l.path[i], X_OK) != 0)
-            ok = err_set(ret_err, ERR_NOT_FOUND, "%s cannot be run: %s", l.path[i], strerror(errno));
+            ok =
+                err_set(ret_err, ERR_NOT_FOUND, "%s cannot be run: %s", l.path[i], strerror(errno));
     program_list_done(&l);
     return ok;
 }
 
-static void setting_check(const char *key, const char *pattern, void (*say)(void *ctx, const char *sentence),
-                          void *ctx)
+static void setting_check(const char *key, const char *pattern,
+                          void (*say)(void *ctx, const char *sentence), void *ctx)
 {
     struct err err = {0};
     if (text_empty(pattern) || program_list_check(pattern, &err))
         return;
-    char *text = xasprintf("%s=%s: %s on this host. A node where it is so is drained by the first job that "
-                           "comes (\"Prolog error\" in sinfo -R)",
-                           key, pattern, err.text);
+    char *text =
+        xasprintf("%s=%s: %s on this host. A node where it is so is drained by the first job that "
+                  "comes (\"Prolog error\" in sinfo -R)",
+                  key, pattern, err.text);
     say(ctx, text);
     free(text);
 }
 
-void program_settings_check(const struct settings *s, void (*say)(void *ctx, const char *sentence), void *ctx)
+void program_settings_check(const struct settings *s, void (*say)(void *ctx, const char *sentence),
+                            void *ctx)
 {
     setting_check("Prolog", s->prolog, say, ctx);
     setting_check("Epilog", s->epilog, say, ctx);

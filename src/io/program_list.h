@@ -1,4 +1,5 @@
-/* The programs of a site that a setting names: one path, or a pattern (glob(7)), as every file of /etc/slurm/prolog.d. */
+/* The programs of a site that a setting names: one path, or a pattern (glob(7)), as every file of
+ * /etc/slurm/prolog.d. */
 #ifndef REMUDA_IO_PROGRAM_LIST_H
 #define REMUDA_IO_PROGRAM_LIST_H
 
@@ -13,7 +14,8 @@ struct program_list {
     size_t n;
 };
 
-/* The paths that match, last name first, as Slurm runs them; a word that is no pattern is itself. False where a pattern matches nothing. program_list_done frees them. */
+/* The paths that match, last name first, as Slurm runs them; a word that is no pattern is itself.
+ * False where a pattern matches nothing. program_list_done frees them. */
 bool program_list_find(const char *pattern, struct program_list *ret, struct err *ret_err);
 void program_list_done(struct program_list *l);
 

@@ -1,6 +1,6 @@
-/* A small SMTP client: resolve, connect, then one command after another, each when the reply to the former
- * has come. A session carries one letter. Whatever goes wrong ends it with an outcome; nobody waits for it
- * longer than STEP_TIMEOUT_US a step. */
+/* A small SMTP client: resolve, connect, then one command after another, each when the reply to the
+ * former has come. A session carries one letter. Whatever goes wrong ends it with an outcome;
+ * nobody waits for it longer than STEP_TIMEOUT_US a step. */
 #include "io/smtp.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,15 @@
 #define LINE_MAX_BYTES  998u /* RFC 5321 4.5.3.1.6, without the CRLF */
 #define REPLY_MAX_BYTES (64u << 10)
 
-enum phase { PHASE_GREETING, PHASE_EHLO, PHASE_HELO, PHASE_MAIL, PHASE_RCPT, PHASE_DATA, PHASE_BODY };
+enum phase {
+    PHASE_GREETING,
+    PHASE_EHLO,
+    PHASE_HELO,
+    PHASE_MAIL,
+    PHASE_RCPT,
+    PHASE_DATA,
+    PHASE_BODY
+};
 
 struct smtp {
     struct loop *loop;
@@ -41,8 +49,7 @@ struct smtp {
 };
 
 /* ---- text
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 void smtp_data_add(struct str *out, const char *message)
 {
@@ -100,8 +107,7 @@ void smtp_server_split(const char *server, char **ret_host, char **ret_port)
 }
 
 /* ---- life
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 static void connect_next(struct smtp *s);
 
@@ -166,8 +172,7 @@ void smtp_free(struct smtp *s)
 }
 
 /* ---- talk
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 static void reply_take(struct smtp *s);
 
@@ -281,7 +286,8 @@ static void came(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 {
     struct smtp *s = stream->data;
     if (n < 0) {
-        smtp_finish(s, SMTP_LATER, n == UV_EOF ? "the server closed the connection" : uv_strerror((int)n));
+        smtp_finish(s, SMTP_LATER,
+                    n == UV_EOF ? "the server closed the connection" : uv_strerror((int)n));
         return;
     }
     str_addn(&s->in, buf->base, (size_t)n);
@@ -292,7 +298,7 @@ static void came(uv_stream_t *stream, ssize_t n, const uv_buf_t *buf)
 }
 
 /* ---- connect
- * -------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------------------ */
 
 static void connect_failed(struct smtp *s, int status)
 {
@@ -321,7 +327,8 @@ static void connect_next(struct smtp *s)
     s->has_tcp = true;
     s->tcp.data = s->connect.data = s;
     int rc = uv_tcp_connect(&s->connect, &s->tcp,
-                            (const struct sockaddr *)&s->found.address[s->at_address].address, connected);
+                            (const struct sockaddr *)&s->found.address[s->at_address].address,
+                            connected);
     if (rc != 0)
         connect_failed(s, rc);
 }
@@ -349,7 +356,8 @@ static void letter_copy(struct smtp *s, const struct smtp_letter *letter)
 
 struct smtp *smtp_start(struct loop *l, const char *server, const char *our_name,
                         const struct smtp_letter *letter,
-                        void (*done)(void *ctx, enum smtp_outcome outcome, const char *why), void *ctx)
+                        void (*done)(void *ctx, enum smtp_outcome outcome, const char *why),
+                        void *ctx)
 {
     struct smtp *s = xcalloc(1, sizeof *s);
     s->loop = l;

@@ -1,8 +1,9 @@
-/* Children through libuv's uv_spawn (which also owns SIGCHLD). Each leads a session, and with it a process
- * group, of its own.
+/* Children through libuv's uv_spawn (which also owns SIGCHLD). Each leads a session, and with it a
+ * process group, of its own.
  *
- * A child is done when it has exited and its output pipe is at its end, or a second after the exit if a
- * grandchild holds the pipe open. Its handles close one by one; the memory goes with the last. */
+ * A child is done when it has exited and its output pipe is at its end, or a second after the exit
+ * if a grandchild holds the pipe open. Its handles close one by one; the memory goes with the
+ * last. */
 #include "io/spawn.h"
 
 #include "base/alloc.h"
@@ -139,13 +140,13 @@ static void input_start(struct spawn *s, const struct spawn_options *o)
     s->input = xmemdup(o->input, o->input_len);
     uv_buf_t buf = uv_buf_init(s->input, (unsigned)o->input_len);
     s->write.data = s;
-    if (o->input_len == 0 || uv_write(&s->write, (uv_stream_t *)&s->in, &buf, 1, input_written) != 0)
+    if (o->input_len == 0 ||
+        uv_write(&s->write, (uv_stream_t *)&s->in, &buf, 1, input_written) != 0)
         handle_close(s, &s->in);
 }
 
 /* ---- start
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static void pipe_make(struct spawn *s, uv_pipe_t *pipe, bool *ret_has)
 {

@@ -12,21 +12,24 @@
 struct spawn; /* opaque; one running child */
 
 struct spawn_options {
-    const char *const
-        *argv; /* NULL-terminated; argv[0] is the path of the program (searched in PATH without a '/') */
+    /* NULL-terminated; argv[0] is the path of the program (searched in PATH without a '/') */
+    const char *const *argv;
     const char *const *env; /* NULL-terminated NAME=VALUE; NULL = the daemon's own */
     const char *dir;        /* work directory; NULL = the daemon's */
     const void *input;      /* its standard input, copied; NULL = /dev/null */
     size_t input_len;
-    size_t
-        output_max; /* so many bytes of its standard output and error together are kept (the rest is read and dropped); 0 = /dev/null */
-    const int *fds; /* further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec */
+    /* So many bytes of its standard output and error together are kept (the rest is read and
+     * dropped); 0 = /dev/null. */
+    size_t output_max;
+    /* Further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec. */
+    const int *fds;
     size_t nfds;
     int64_t timeout_us; /* then SIGKILL to its process group; 0 = none */
     bool as_user;       /* run with uid and gid below and no other groups (root only) */
     uid_t uid;
     gid_t gid;
-    bool detach; /* a session of its own that outlives us: no timeout, and spawn_free does not end it */
+    /* a session of its own that outlives us: no timeout, and spawn_free does not end it. */
+    bool detach;
 };
 
 struct spawn_result {
@@ -36,16 +39,19 @@ struct spawn_result {
     size_t output_len;
 };
 
-/* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a grandchild that keeps the pipe open is not
- * waited for longer than a second). The child starts with default signal handling and an empty signal mask, and leads a process group of its own.
- * NULL with ret_err if it could not be started (no such program, not executable, no such directory): then `done` is not called. */
+/* Starts it. done(ctx, result) comes once, when the process has ended and its output is read (a
+ * grandchild that keeps the pipe open is not waited for longer than a second). The child starts
+ * with default signal handling and an empty signal mask, and leads a process group of its own. NULL
+ * with ret_err if it could not be started (no such program, not executable, no such directory):
+ * then `done` is not called. */
 struct spawn *spawn_start(struct loop *l, const struct spawn_options *o,
                           void (*done)(void *ctx, const struct spawn_result *r), void *ctx,
                           struct err *ret_err);
 pid_t spawn_pid(const struct spawn *s);
 void spawn_kill(struct spawn *s, int signo); /* to its process group */
-/* Forgets it before it is done: SIGKILL to its group unless detached; `done` is not called. After `done` the spawn is freed by itself. A detached
- * child that is forgotten can be watched, and is reaped, by a pid_watch. */
+/* Forgets it before it is done: SIGKILL to its group unless detached; `done` is not called. After
+ * `done` the spawn is freed by itself. A detached child that is forgotten can be watched, and is
+ * reaped, by a pid_watch. */
 void spawn_free(struct spawn *s);
 
 /* "exited with 3", "was ended by signal 9 (Killed)", appended. */

@@ -55,4 +55,5 @@ static void closed(void *ctx, struct conn *c, const struct err *why)
 }
 
 const struct conn_ops splice_conn_ops = {.frame = frame_pass, .closed = closed, .drained = drained};
-const struct conn_ops splice_raw_conn_ops = {.bytes = bytes_pass, .closed = closed, .drained = drained};
+const struct conn_ops splice_raw_conn_ops = {
+    .bytes = bytes_pass, .closed = closed, .drained = drained};

@@ -15,8 +15,8 @@ static bool env_given(const char *name, const char **ret)
     return *ret && **ret;
 }
 
-/* SLURM_CONF selects a cluster only if it names a file in a state directory: one with our configuration or
- * our socket beside it. */
+/* SLURM_CONF selects a cluster only if it names a file in a state directory: one with our
+ * configuration or our socket beside it. */
 static const char *slurm_conf_dir(struct arena *a)
 {
     const char *conf;
@@ -27,8 +27,8 @@ static const char *slurm_conf_dir(struct arena *a)
     if (!slash)
         return NULL;
     const char *dir = slash == conf ? "/" : arena_strndup(a, conf, (size_t)(slash - conf));
-    bool ours =
-        stat(arena_printf(a, "%s/remuda.conf", dir), &st) == 0 || stat(state_socket_path(dir, a), &st) == 0;
+    bool ours = stat(arena_printf(a, "%s/remuda.conf", dir), &st) == 0 ||
+                stat(state_socket_path(dir, a), &st) == 0;
     return ours ? dir : NULL;
 }
 

@@ -44,14 +44,15 @@ static struct addrinfo *lookup(const char *host, int port, int flags, struct err
     int rc = getaddrinfo(host, service, &hints, &found);
     if (rc == 0)
         return found;
-    err_set(ret_err, ERR_UNAVAILABLE, "cannot find the address of %s: %s", host ? host : "this host",
-            gai_strerror(rc));
+    err_set(ret_err, ERR_UNAVAILABLE, "cannot find the address of %s: %s",
+            host ? host : "this host", gai_strerror(rc));
     return NULL;
 }
 
 static void option_set(int fd, int level, int name, int value)
 {
-    (void)setsockopt(fd, level, name, &value, sizeof value); /* a kernel without it only notices later */
+    /* a kernel without it only notices later. */
+    (void)setsockopt(fd, level, name, &value, sizeof value);
 }
 
 void tcp_socket_tune(int fd)
@@ -70,7 +71,8 @@ int tcp_socket_connect(const struct tcp_address *to, struct err *ret_err)
     if (fd >= 0) {
         tcp_socket_tune(fd);
         option_set(fd, IPPROTO_TCP, TCP_SYNCNT, CONNECT_TRIES);
-        if (connect(fd, (const struct sockaddr *)&to->address, to->len) == 0 || errno == EINPROGRESS)
+        if (connect(fd, (const struct sockaddr *)&to->address, to->len) == 0 ||
+            errno == EINPROGRESS)
             return fd;
     }
     err_set(ret_err, ERR_UNAVAILABLE, "%s", strerror(errno));
@@ -110,8 +112,8 @@ int tcp_socket_listen(const char *host, int port, struct err *ret_err)
             break;
     }
     if (fd < 0)
-        err_set(ret_err, errno == EADDRINUSE ? ERR_EXISTS : ERR_UNAVAILABLE, "cannot listen on port %d: %s",
-                port, strerror(errno));
+        err_set(ret_err, errno == EADDRINUSE ? ERR_EXISTS : ERR_UNAVAILABLE,
+                "cannot listen on port %d: %s", port, strerror(errno));
     freeaddrinfo(found);
     return fd;
 }
@@ -122,7 +124,8 @@ const char *tcp_socket_peer(int fd, struct arena *a)
     socklen_t len = sizeof from;
     char text[128];
     if (getpeername(fd, (struct sockaddr *)&from, &len) != 0 ||
-        getnameinfo((const struct sockaddr *)&from, len, text, sizeof text, NULL, 0, NI_NUMERICHOST) != 0)
+        getnameinfo((const struct sockaddr *)&from, len, text, sizeof text, NULL, 0,
+                    NI_NUMERICHOST) != 0)
         return "";
     return arena_strdup(a, strncmp(text, "::ffff:", 7) == 0 ? text + 7 : text);
 }

@@ -1,4 +1,5 @@
-/* TCP sockets between hosts (name_lookup.h finds their addresses). Addresses are written HOST, HOST:PORT, [V6]:PORT. */
+/* TCP sockets between hosts (name_lookup.h finds their addresses). Addresses are written HOST,
+ * HOST:PORT, [V6]:PORT. */
 #ifndef REMUDA_IO_TCP_SOCKET_H
 #define REMUDA_IO_TCP_SOCKET_H
 
@@ -16,10 +17,11 @@ struct tcp_address {
 /* Splits the text; ERR_INVALID if it is none. `port` is kept when it names none. */
 bool tcp_address_split(const char *text, struct arena *a, const char **ret_host, int *port,
                        struct err *ret_err);
-/* A non-blocking socket that is connecting: what fails is seen when it is written or read. -1 with ret_err. A peer that is gone without a word is noticed within half a
- * minute. */
+/* A non-blocking socket that is connecting: what fails is seen when it is written or read. -1 with
+ * ret_err. A peer that is gone without a word is noticed within half a minute. */
 int tcp_socket_connect(const struct tcp_address *to, struct err *ret_err);
-/* A non-blocking listening socket; host NULL = all addresses. ERR_EXISTS if the port is taken. -1 with ret_err. */
+/* A non-blocking listening socket; host NULL = all addresses. ERR_EXISTS if the port is taken. -1
+ * with ret_err. */
 int tcp_socket_listen(const char *host, int port, struct err *ret_err);
 /* Sets an accepted socket up as tcp_socket_connect does. */
 void tcp_socket_tune(int fd);

@@ -1,6 +1,6 @@
-/* Timers. Those of a duration are libuv's (monotonic, milliseconds). Those of a time of day are a timerfd on
- * the wall clock, which follows when the clock is set or the machine was asleep; TFD_TIMER_CANCEL_ON_SET
- * makes a jump wake us, and we set it again. */
+/* Timers. Those of a duration are libuv's (monotonic, milliseconds). Those of a time of day are a
+ * timerfd on the wall clock, which follows when the clock is set or the machine was asleep;
+ * TFD_TIMER_CANCEL_ON_SET makes a jump wake us, and we set it again. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "io/clock.h"
@@ -60,7 +60,8 @@ void timer_free(struct timer *t)
     uv_close((uv_handle_t *)&t->wall, timer_closed);
 }
 
-/* A timer of libuv's that is set to nothing by what it calls is due at once, before anybody else is heard. */
+/* A timer of libuv's that is set to nothing by what it calls is due at once, before anybody else is
+ * heard. */
 void timer_set(struct timer *t, int64_t after_us)
 {
     timer_stop(t);
@@ -69,14 +70,17 @@ void timer_set(struct timer *t, int64_t after_us)
         return;
     }
     uv_update_time(loop_uv(t->loop));
-    uv_timer_start(&t->handle, relative_fired, (uint64_t)(after_us / 1000 + (after_us % 1000 != 0)), 0);
+    uv_timer_start(&t->handle, relative_fired, (uint64_t)(after_us / 1000 + (after_us % 1000 != 0)),
+                   0);
 }
 
 static void wall_arm(const struct timer *t)
 {
     int64_t at = t->at_us > 0 ? t->at_us : 1; /* all zero would disarm it */
-    struct itimerspec when = {.it_value = {.tv_sec = at / USEC_PER_SEC, .tv_nsec = at % USEC_PER_SEC * 1000}};
-    CHECK(timerfd_settime(t->wall_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL) == 0 ||
+    struct itimerspec when = {
+        .it_value = {.tv_sec = at / USEC_PER_SEC, .tv_nsec = at % USEC_PER_SEC * 1000}};
+    CHECK(timerfd_settime(t->wall_fd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &when, NULL) ==
+              0 ||
           errno == ECANCELED);
 }
 

@@ -1,7 +1,8 @@
 /* OpenSSL over bytes in memory.
  *
- * A wrong certificate ends the handshake on either side: the reason is taken from the verification, because OpenSSL's own says only that it failed. Session tickets are
- * off: a host that was revoked must not come back on a ticket. */
+ * A wrong certificate ends the handshake on either side: the reason is taken from the verification,
+ * because OpenSSL's own says only that it failed. Session tickets are off: a host that was revoked
+ * must not come back on a ticket. */
 #include "io/tls.h"
 
 #include "base/alloc.h"
@@ -25,8 +26,8 @@ struct tls_context {
     unsigned char secret_name[EVP_MAX_MD_SIZE];
 };
 
-/* OpenSSL reads what came straight from the caller's bytes, and what it seals it writes into `out`: its own BIOs of memory would copy both once more, and clear what is
- * free again. */
+/* OpenSSL reads what came straight from the caller's bytes, and what it seals it writes into `out`:
+ * its own BIOs of memory would copy both once more, and clear what is free again. */
 struct tls {
     SSL *ssl;
     BIO_METHOD *method;
@@ -85,8 +86,8 @@ static struct tls_context *context_new(bool server, struct err *ret_err)
     return NULL;
 }
 
-static struct tls_context *context_with(bool server, const char *authority, const char *cert, const char *key,
-                                        struct err *ret_err)
+static struct tls_context *context_with(bool server, const char *authority, const char *cert,
+                                        const char *key, struct err *ret_err)
 {
     struct tls_context *c = context_new(server, ret_err);
     if (!c)
@@ -110,7 +111,8 @@ struct tls_context *tls_context_client(const char *authority, const char *cert, 
     return context_with(false, authority, cert, key, ret_err);
 }
 
-/* Trusts the one certificate that has the hash of the token, if it is among those the other side showed. */
+/* Trusts the one certificate that has the hash of the token, if it is among those the other side
+ * showed. */
 static int authority_find(X509_STORE_CTX *chain, void *context)
 {
     const struct tls_context *c = context;
@@ -154,8 +156,8 @@ static void secret_hash(const char *what, struct span secret, unsigned char ret[
     unsigned n = 0;
     CHECK(md && EVP_DigestInit_ex(md, EVP_sha256(), NULL) == 1 &&
           EVP_DigestUpdate(md, what, strlen(what)) == 1 &&
-          EVP_DigestUpdate(md, secret.data, secret.len) == 1 && EVP_DigestFinal_ex(md, ret, &n) == 1 &&
-          n == SECRET_HASH_BYTES);
+          EVP_DigestUpdate(md, secret.data, secret.len) == 1 &&
+          EVP_DigestFinal_ex(md, ret, &n) == 1 && n == SECRET_HASH_BYTES);
     EVP_MD_CTX_free(md);
 }
 
@@ -210,7 +212,8 @@ struct tls_context *tls_context_shared(bool server, const char *secrets, struct 
         return NULL;
     c->secrets = xstrdup(secrets);
     SSL_CTX_set_app_data(c->ctx, c);
-    CHECK(SSL_CTX_set_ciphersuites(c->ctx, "TLS_AES_128_GCM_SHA256") == 1); /* a key goes with one hash */
+    CHECK(SSL_CTX_set_ciphersuites(c->ctx, "TLS_AES_128_GCM_SHA256") ==
+          1); /* a key goes with one hash */
     if (server) {
         SSL_CTX_set_verify(c->ctx, SSL_VERIFY_NONE,
                            NULL); /* it has no certificate to show, so who has no secret fails */
@@ -314,13 +317,15 @@ static void certificate_refuse(struct tls *t, long verified, struct err *ret_err
     switch (verified) {
     case X509_V_ERR_CERT_NOT_YET_VALID:
         err_set(ret_err, ERR_INVALID,
-                "the certificate of the other side is not valid yet: the clock of one of the two is wrong; "
+                "the certificate of the other side is not valid yet: the clock of one of the two "
+                "is wrong; "
                 "here it is %s",
                 now);
         break;
     case X509_V_ERR_CERT_HAS_EXPIRED:
         err_set(ret_err, ERR_INVALID,
-                "the certificate of the other side has expired, or the clock of one of the two is wrong; "
+                "the certificate of the other side has expired, or the clock of one of the two is "
+                "wrong; "
                 "here it is %s",
                 now);
         break;
@@ -329,10 +334,12 @@ static void certificate_refuse(struct tls *t, long verified, struct err *ret_err
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT:
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-        err_set(ret_err, ERR_INVALID, "the certificate of the other side is not of %s",
-                t->joining ? "the cluster whose token this is: another cluster's controller answers there, "
-                             "or the token is not whole"
-                           : "this cluster");
+        err_set(
+            ret_err, ERR_INVALID, "the certificate of the other side is not of %s",
+            t->joining
+                ? "the cluster whose token this is: another cluster's controller answers there, "
+                  "or the token is not whole"
+                : "this cluster");
         break;
     default:
         err_set(ret_err, ERR_INVALID, "the certificate of the other side is not accepted: %s",
@@ -403,7 +410,8 @@ const char *tls_peer(const struct tls *t)
     if (t->peer || !SSL_is_init_finished(t->ssl))
         return t->peer;
     X509 *x = SSL_get0_peer_certificate(t->ssl);
-    if (x && X509_NAME_get_text_by_NID(X509_get_subject_name(x), NID_commonName, name, sizeof name) > 0)
+    if (x &&
+        X509_NAME_get_text_by_NID(X509_get_subject_name(x), NID_commonName, name, sizeof name) > 0)
         own->peer = xstrdup(name);
     return t->peer;
 }

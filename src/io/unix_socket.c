@@ -29,7 +29,8 @@ static bool address_fill(const char *path, struct sockaddr_un *ret, int *ret_dir
     *ret_dir = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (*ret_dir < 0)
         return false;
-    int n = snprintf(ret->sun_path, sizeof ret->sun_path, "/proc/self/fd/%d/%s", *ret_dir, slash + 1);
+    int n =
+        snprintf(ret->sun_path, sizeof ret->sun_path, "/proc/self/fd/%d/%s", *ret_dir, slash + 1);
     if (n > 0 && (size_t)n < sizeof ret->sun_path)
         return true;
     close(*ret_dir);

@@ -1,4 +1,5 @@
-/* Unix sockets at paths of any length: the directory is opened and reached through /proc/self/fd when sockaddr_un cannot hold the path. */
+/* Unix sockets at paths of any length: the directory is opened and reached through /proc/self/fd
+ * when sockaddr_un cannot hold the path. */
 #ifndef REMUDA_IO_UNIX_SOCKET_H
 #define REMUDA_IO_UNIX_SOCKET_H
 

@@ -1,6 +1,6 @@
-/* A cache of users. An entry is found by uid and gid (the group the peer runs with may differ from the
- * primary one). Lookups run on pool threads; all who ask for the same entry meanwhile wait for the one
- * lookup. An old entry serves on while it is asked again. */
+/* A cache of users. An entry is found by uid and gid (the group the peer runs with may differ from
+ * the primary one). Lookups run on pool threads; all who ask for the same entry meanwhile wait for
+ * the one lookup. An old entry serves on while it is asked again. */
 #include "io/users.h"
 
 #include "base/alloc.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* ---- blocking
- * ------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------- */
 
 /* getpwuid_r and friends want a buffer whose size nobody knows: double it until it fits. */
 static char *group_name(gid_t gid)
@@ -119,8 +119,7 @@ void user_done(struct user *user)
 }
 
 /* ---- cache
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 struct waiter {
     loop_fn found;

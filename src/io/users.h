@@ -1,4 +1,5 @@
-/* Users and groups of this host, with a cache: names may come from a directory service far away, so they are asked on worker threads. */
+/* Users and groups of this host, with a cache: names may come from a directory service far away, so
+ * they are asked on worker threads. */
 #ifndef REMUDA_IO_USERS_H
 #define REMUDA_IO_USERS_H
 
@@ -17,25 +18,30 @@ struct user_group {
 
 struct user {
     uid_t uid;
-    gid_t gid;          /* as asked: the group the peer runs with; asked as GID_OF_USER: primary_gid */
-    gid_t primary_gid;  /* in the user database; `gid` if the uid has no entry */
-    const char *name;   /* NULL if the uid has no name */
-    const char *group;  /* name of `gid`, or NULL */
-    const char *groups; /* names of all groups, comma-separated, primary first; NULL if the uid has no name */
+    /* As asked: the group the peer runs with; asked as GID_OF_USER: primary_gid. */
+    gid_t gid;
+    gid_t primary_gid; /* in the user database; `gid` if the uid has no entry */
+    const char *name;  /* NULL if the uid has no name */
+    const char *group; /* name of `gid`, or NULL */
+    /* Names of all groups, comma-separated, primary first; NULL if the uid has no name. */
+    const char *groups;
     const char *home, *shell;  /* NULL if the uid has no name */
     struct user_group *member; /* the same groups, with their numbers */
     size_t nmembers;
 };
 
-/* The group of that number as the user database has it for the user, who may be in several; NULL: not in it. */
+/* The group of that number as the user database has it for the user, who may be in several; NULL:
+ * not in it. */
 const struct user_group *user_group(const struct user *user, gid_t gid);
 
 struct users; /* opaque */
 
-/* Entries are kept for max_age_us, then asked again (the old entry serves until the answer is there). */
+/* Entries are kept for max_age_us, then asked again (the old entry serves until the answer is
+ * there). */
 struct users *users_new(struct loop *l, int64_t max_age_us);
 void users_free(struct users *u); /* waiting callbacks are not called. NULL is fine */
-/* The cached entry, valid until the next round of the loop; NULL if it is not cached. `gid` is the group the peer runs with. */
+/* The cached entry, valid until the next round of the loop; NULL if it is not cached. `gid` is the
+ * group the peer runs with. */
 const struct user *users_cached(struct users *u, uid_t uid, gid_t gid);
 /* found(ctx) in a later round, when users_cached will not be NULL for it. */
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx);
@@ -44,8 +50,8 @@ void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx);
 /* Asks for everything again (reconfigure); until the answers are there the old entries serve. */
 void users_flush(struct users *u);
 
-/* Blocking, without a cache: for small programs. Texts are malloc'ed, user_done frees them. False if the uid has no entry (the rest is filled
- * as far as known). */
+/* Blocking, without a cache: for small programs. Texts are malloc'ed, user_done frees them. False
+ * if the uid has no entry (the rest is filled as far as known). */
 bool user_lookup(uid_t uid, gid_t gid, struct user *ret);
 void user_done(struct user *user);
 

@@ -15,7 +15,7 @@
 #endif
 
 /* ---- descriptors
- * ---------------------------------------------------------------------------------------------------- */
+ * -------------------------------------------------------------------------- */
 
 struct fd_watch {
     uv_poll_t handle;
@@ -35,7 +35,8 @@ static void fd_closed(uv_handle_t *handle)
     free(handle->data);
 }
 
-struct fd_watch *fd_watch_new(struct loop *l, int fd, loop_fn readable, void *ctx, struct err *ret_err)
+struct fd_watch *fd_watch_new(struct loop *l, int fd, loop_fn readable, void *ctx,
+                              struct err *ret_err)
 {
     struct fd_watch *w = xcalloc(1, sizeof *w);
     w->readable = readable;
@@ -60,7 +61,7 @@ void fd_watch_free(struct fd_watch *w)
 }
 
 /* ---- processes
- * ------------------------------------------------------------------------------------------------------ */
+ * ---------------------------------------------------------------------------- */
 
 struct pid_watch {
     struct loop *loop;
@@ -86,7 +87,8 @@ static int64_t usage_us(const struct timeval *t)
     return (int64_t)t->tv_sec * 1000000 + t->tv_usec;
 }
 
-/* Reaps it if it is our child. The kernel's call tells what that one used; the C library's leaves it out. */
+/* Reaps it if it is our child. The kernel's call tells what that one used; the C library's leaves
+ * it out. */
 static int pid_status(pid_t pid, int fd, int64_t *ret_cpu_us)
 {
     siginfo_t info;
@@ -94,7 +96,8 @@ static int pid_status(pid_t pid, int fd, int64_t *ret_cpu_us)
     memset(&info, 0, sizeof info);
     long rc = syscall(SYS_waitid, fd >= 0 ? P_PIDFD : P_PID, fd >= 0 ? fd : (int)pid, &info,
                       WEXITED | WNOHANG, &used);
-    *ret_cpu_us = rc == 0 && info.si_pid != 0 ? usage_us(&used.ru_utime) + usage_us(&used.ru_stime) : 0;
+    *ret_cpu_us =
+        rc == 0 && info.si_pid != 0 ? usage_us(&used.ru_utime) + usage_us(&used.ru_stime) : 0;
     return rc == 0 && info.si_pid != 0 ? wait_status(&info) : -1;
 }
 

@@ -1,5 +1,6 @@
-/* Threads beside the loop. The pool is libuv's (it starts with the first work, four threads); a worker is a
- * thread with a queue of its own and a list of what has run, which an async handle makes the loop look at. */
+/* Threads beside the loop. The pool is libuv's (it starts with the first work, four threads); a
+ * worker is a thread with a queue of its own and a list of what has run, which an async handle
+ * makes the loop look at. */
 #include "io/work.h"
 
 #include "base/alloc.h"

@@ -4,15 +4,18 @@
 
 #include "io/loop.h"
 
-/* run(ctx) on some thread of a pool of four, then done(ctx) on the loop. Several run at once, in no particular order. */
+/* run(ctx) on some thread of a pool of four, then done(ctx) on the loop. Several run at once, in no
+ * particular order. */
 void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx);
 
-/* One thread of its own with a queue: works run one after another, in the order they were given; each done(ctx) comes on the loop in the
- * same order. The thread sleeps while there is nothing to do. */
+/* One thread of its own with a queue: works run one after another, in the order they were given;
+ * each done(ctx) comes on the loop in the same order. The thread sleeps while there is nothing to
+ * do. */
 struct worker; /* opaque */
 struct worker *worker_new(struct loop *l, const char *name);
 void worker_add(struct worker *w, loop_fn run, loop_fn done, void *ctx);
-/* Waits until all works given have run (their done() are called before it returns), then ends the thread. Blocks: for the end of a daemon. */
+/* Waits until all works given have run (their done() are called before it returns), then ends the
+ * thread. Blocks: for the end of a daemon. */
 void worker_free(struct worker *w);
 
 #endif

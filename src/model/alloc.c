@@ -36,8 +36,10 @@ static bool gres_same(const struct alloc_node *a, const struct alloc_node *b)
 {
     bool same = a->ngres == b->ngres;
     for (size_t i = 0; same && i < a->ngres; i++)
-        same = text_is(a->gres[i].kind, b->gres[i].kind) && text_is(a->gres[i].type, b->gres[i].type) &&
-               text_is(a->gres[i].devices, b->gres[i].devices) && a->gres[i].count == b->gres[i].count;
+        same = text_is(a->gres[i].kind, b->gres[i].kind) &&
+               text_is(a->gres[i].type, b->gres[i].type) &&
+               text_is(a->gres[i].devices, b->gres[i].devices) &&
+               a->gres[i].count == b->gres[i].count;
     return same;
 }
 
@@ -67,7 +69,8 @@ static bool ids_step(const char *a, const char *b, int64_t *ret)
     return *a == *b && *ret >= 0;
 }
 
-/* The name without its number, and the number; false if it ends in none that could be counted on. */
+/* The name without its number, and the number; false if it ends in none that could be counted
+ * on. */
 static bool name_split(const char *name, size_t *ret_prefix, uint64_t *ret_number)
 {
     size_t len = strlen(name), at = len;
@@ -97,9 +100,9 @@ static size_t run_length(const struct alloc *al, size_t i, int64_t *ret_step)
     for (; i + len < al->n; len++) {
         const struct alloc_node *a = &n[i + len - 1], *b = a + 1;
         int64_t step;
-        if (!name_follows(a->node, b->node) || !text_is(a->cpus, b->cpus) || a->mem_mib != b->mem_mib ||
-            a->tasks != b->tasks || !gres_same(a, b) || !ids_step(a->task_ids, b->task_ids, &step) ||
-            (len > 1 && step != *ret_step))
+        if (!name_follows(a->node, b->node) || !text_is(a->cpus, b->cpus) ||
+            a->mem_mib != b->mem_mib || a->tasks != b->tasks || !gres_same(a, b) ||
+            !ids_step(a->task_ids, b->task_ids, &step) || (len > 1 && step != *ret_step))
             break;
         *ret_step = step;
     }
@@ -251,8 +254,8 @@ static bool nodes_unfold(const struct alloc_node *like, struct arena *a, node_ve
     const char *plus = like->task_ids ? strchr(like->task_ids, '+') : NULL;
     const char *ids =
         plus ? arena_strndup(a, like->task_ids, (size_t)(plus - like->task_ids)) : like->task_ids;
-    bool ok =
-        (!plus || text_to_i64(plus + 1, 0, INT32_MAX, &step)) && hostlist_parse(&names, like->node, NULL);
+    bool ok = (!plus || text_to_i64(plus + 1, 0, INT32_MAX, &step)) &&
+              hostlist_parse(&names, like->node, NULL);
     for (size_t i = 0; ok && i < names.n; i++) {
         struct alloc_node n = *like;
         n.node = arena_strdup(a, names.name[i]);
@@ -272,8 +275,9 @@ bool alloc_parse(const char *text, struct arena *a, struct alloc *ret, struct er
         struct alloc_node n;
         if (!span_trim(piece).len)
             continue;
-        ok = node_parse(piece, a, &n) || err_set(ret_err, ERR_INVALID, "\"%.*s\" is no allocation of a node",
-                                                 (int)(piece.len < 200 ? piece.len : 200), piece.data);
+        ok = node_parse(piece, a, &n) ||
+             err_set(ret_err, ERR_INVALID, "\"%.*s\" is no allocation of a node",
+                     (int)(piece.len < 200 ? piece.len : 200), piece.data);
         if (ok && n.node && strchr(n.node, '['))
             ok = nodes_unfold(&n, a, &nodes) ||
                  err_set(ret_err, ERR_INVALID, "\"%s\" names no nodes of an allocation", n.node);

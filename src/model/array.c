@@ -15,7 +15,8 @@ bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, ui
     uint64_t limit = 0;
     if (percent && (!text_to_u64(percent + 1, UINT32_MAX, &limit) || limit == 0))
         return err_set(ret_err, ERR_INVALID,
-                       "\"%.60s\": after %% comes how many elements may run at once, at least 1", text);
+                       "\"%.60s\": after %% comes how many elements may run at once, at least 1",
+                       text);
     char *indexes = xstrndup(text ? text : "", percent ? (size_t)(percent - text) : SIZE_MAX);
     bool ok = idset_parse(ret_ids, indexes, max_index, ret_err);
     free(indexes);
@@ -165,10 +166,11 @@ bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err)
     job_ref_done(ret);
     if (err.code)
         return err_set(ret_err, err.code, "%s", err.text);
-    return err_set(ret_err, ERR_INVALID,
-                   "\"%.60s\" names no job: a job is written 42, 42_7 (array element), 42_[1-5], 42+1 "
-                   "(component) or 42.0 (step)",
-                   text ? text : "");
+    return err_set(
+        ret_err, ERR_INVALID,
+        "\"%.60s\" names no job: a job is written 42, 42_7 (array element), 42_[1-5], 42+1 "
+        "(component) or 42.0 (step)",
+        text ? text : "");
 }
 
 void job_ref_done(struct job_ref *r)

@@ -7,8 +7,8 @@
 /* Reads indexes and the optional %limit (0 = none). Indexes above max_index are refused by name. */
 bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, uint32_t *ret_limit,
                  struct err *ret_err);
-/* Indexes as Slurm writes them: runs ("0-3,7"), and "0-20:4" only where that is all of it and spans more than ten. Sets with very many members
- * are written as idset_format does. */
+/* Indexes as Slurm writes them: runs ("0-3,7"), and "0-20:4" only where that is all of it and spans
+ * more than ten. Sets with very many members are written as idset_format does. */
 void array_format_tasks(const struct idset *ids, struct str *out);
 /* "[0-9%4]" as squeue shows the pending rest; no brackets around a single index. */
 void array_format_pending(const struct idset *ids, uint32_t limit, struct str *out);
@@ -21,8 +21,9 @@ struct job_ref {
     int64_t step_id;    /* STEP_BATCH … when has_step */
     int32_t het_offset; /* -1 = none given */
     struct idset tasks; /* ID_[…]: owned; empty otherwise */
-    bool
-        exact; /* ID means the very record of that number, even where it is an array's; not parsed, but set by who knows */
+    /* ID means the very record of that number, even where it is an array's; not parsed, but set by
+     * who knows. */
+    bool exact;
 };
 bool job_ref_parse(const char *text, struct job_ref *ret, struct err *ret_err);
 void job_ref_done(struct job_ref *r);

@@ -1,13 +1,15 @@
 /* The reader of slurm.conf's grammar.
  *
- * A line that ends with a backslash goes on in the next. What is left after an unquoted '#' was cut off is a
- * list of Key=Value words. The first key says what the line is: one that describes nodes or partitions
- * (config_lines.c), or any number of cluster-wide settings. `Include FILE` reads another file in its place.
+ * A line that ends with a backslash goes on in the next. What is left after an unquoted '#' was cut
+ * off is a list of Key=Value words. The first key says what the line is: one that describes nodes
+ * or partitions (config_lines.c), or any number of cluster-wide settings. `Include FILE` reads
+ * another file in its place.
  *
- * Lines are taken one by one and in order, so that DEFAULT lines hold for what comes after them, and a
- * setting that is given twice holds as given last. What may refer to nodes described later (partitions,
- * NodeSet, DownNodes) is resolved after the last line. An unknown key must never be lost silently, and must
- * not keep a cluster from starting either: it gives a warning. A value that makes no sense is an error. */
+ * Lines are taken one by one and in order, so that DEFAULT lines hold for what comes after them,
+ * and a setting that is given twice holds as given last. What may refer to nodes described later
+ * (partitions, NodeSet, DownNodes) is resolved after the last line. An unknown key must never be
+ * lost silently, and must not keep a cluster from starting either: it gives a warning. A value that
+ * makes no sense is an error. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "model/config_parser.h"
@@ -33,8 +35,8 @@ void config_warn(struct parser *p, const char *format, ...)
     str_done(&text);
 }
 
-void config_warn_unknown(struct parser *p, const char *key, const char *where, const char *const *names,
-                         size_t n)
+void config_warn_unknown(struct parser *p, const char *key, const char *where,
+                         const char *const *names, size_t n)
 {
     const char *near = text_nearest(key, names, n);
     if (near)
@@ -95,8 +97,9 @@ static bool word_take(struct parser *p, const char **at, struct word *ret, struc
     if (*after == '=' && len) {
         after++;
         if (blank(*after) && pair_starts(blanks_skip(after)))
-            return err_set(ret_err, ERR_INVALID, "%.60s has no value; an empty one is written %.60s=\"\"",
-                           ret->key, ret->key);
+            return err_set(ret_err, ERR_INVALID,
+                           "%.60s has no value; an empty one is written %.60s=\"\"", ret->key,
+                           ret->key);
         after = blanks_skip(after);
     } else if (!text_is_nocase(ret->key, "Include")) {
         return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%.60s\"", *at);
@@ -187,7 +190,8 @@ static bool include_take(struct parser *p, const char *path, struct err *ret_err
         return config_error_at(&at, "Include", ret_err);
     }
     if (p->depth == LIMIT_CONFIG_INCLUDE_DEPTH) {
-        err_set(ret_err, ERR_LIMIT, "files include each other more than %u deep", LIMIT_CONFIG_INCLUDE_DEPTH);
+        err_set(ret_err, ERR_LIMIT, "files include each other more than %u deep",
+                LIMIT_CONFIG_INCLUDE_DEPTH);
         return config_error_at(&at, "Include", ret_err);
     }
     if (!p->reader)
@@ -318,8 +322,8 @@ static void parser_done(struct parser *p)
     vec_done(&p->warning);
 }
 
-bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret,
-                  struct err *ret_err)
+bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,
+                  struct config *ret, struct err *ret_err)
 {
     struct config config = {.arena = arena_new()};
     struct parser p = {
@@ -332,7 +336,8 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
         .part_seen = map_str_new(),
     };
     settings_default(&config.settings);
-    bool ok = cgroup_file_take(&p, text, ret_err) && file_parse(&p, text, arena_strdup(p.a, file), ret_err) &&
+    bool ok = cgroup_file_take(&p, text, ret_err) &&
+              file_parse(&p, text, arena_strdup(p.a, file), ret_err) &&
               config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
     if (ok) {
         result_fill(&p, &config);

@@ -22,8 +22,8 @@ static bool text(const char *value, const char **ret)
     return true;
 }
 
-static bool enum_set(const struct enum_names *names, const char *allowed, const char *value, int32_t *ret,
-                     struct err *ret_err)
+static bool enum_set(const struct enum_names *names, const char *allowed, const char *value,
+                     int32_t *ret, struct err *ret_err)
 {
     return enum_value(names, value, ret) ||
            err_set(ret_err, ERR_INVALID, "%s is expected, not \"%.60s\"", allowed, value);
@@ -33,8 +33,9 @@ static bool number(const char *value, int64_t min, int64_t max, int32_t *ret, st
 {
     int64_t n;
     if (!text_to_i64(value, min, max, &n))
-        return err_set(ret_err, ERR_INVALID, "a number from %lld to %lld is expected, not \"%.60s\"",
-                       (long long)min, (long long)max, value);
+        return err_set(ret_err, ERR_INVALID,
+                       "a number from %lld to %lld is expected, not \"%.60s\"", (long long)min,
+                       (long long)max, value);
     *ret = (int32_t)n;
     return true;
 }
@@ -70,7 +71,7 @@ static bool list_text(const char *value, const char **ret)
 
 /* ---- nodes ---- */
 
-#define NODE_KEY(name)                                                                                       \
+#define NODE_KEY(name)                                                                             \
     static bool node_##name(void *record, const char *value, struct arena *a, struct err *ret_err)
 // clang-format off
 #define NODE_AS(name, call)                                                                                  \
@@ -141,8 +142,8 @@ bool node_state_set(struct node *n, const char *value, struct err *ret_err)
             n->fail = words[i].fail;
             return true;
         }
-    return err_set(ret_err, ERR_INVALID, "UNKNOWN, DOWN, DRAIN, FAIL or FUTURE is expected, not \"%.60s\"",
-                   value);
+    return err_set(ret_err, ERR_INVALID,
+                   "UNKNOWN, DOWN, DRAIN, FAIL or FUTURE is expected, not \"%.60s\"", value);
 }
 
 static const struct line_key node_rows[] = {
@@ -180,7 +181,7 @@ const struct line_keys node_keys = {node_rows, ARRAY_LEN(node_rows)};
 
 /* ---- partitions ---- */
 
-#define PART_KEY(name)                                                                                       \
+#define PART_KEY(name)                                                                             \
     static bool part_##name(void *record, const char *value, struct arena *a, struct err *ret_err)
 // clang-format off
 #define PART_AS(name, call)                                                                                  \
@@ -192,7 +193,8 @@ const struct line_keys node_keys = {node_rows, ARRAY_LEN(node_rows)};
 // clang-format on
 
 PART_AS(nodes, text(value, &p->nodes))
-PART_AS(state, enum_set(&part_state_names, "UP, DOWN, DRAIN or INACTIVE", value, &p->state, ret_err))
+PART_AS(state,
+        enum_set(&part_state_names, "UP, DOWN, DRAIN or INACTIVE", value, &p->state, ret_err))
 PART_AS(max_time, limit_time(value, &p->max_time_us, ret_err))
 PART_AS(default_time, limit_time(value, &p->default_time_us, ret_err))
 PART_AS(min_nodes, number(value, 0, LIMIT_NODES, &p->min_nodes, ret_err))
@@ -275,7 +277,8 @@ PART_KEY(job_defaults)
             ok = part_def_mem_gpu(record, equals, a, ret_err);
         else
             ok = err_set(ret_err, ERR_INVALID,
-                         "DefCpuPerGPU=count and DefMemPerGPU=size are expected, not \"%.60s\"", value);
+                         "DefCpuPerGPU=count and DefMemPerGPU=size are expected, not \"%.60s\"",
+                         value);
     }
     return ok;
 }
@@ -288,7 +291,8 @@ PART_KEY(preempt)
     int32_t mode = PREEMPT_UNSET, one;
     while (span_next(&rest, ',', &piece)) {
         const char *word = arena_strndup(a, piece.data, piece.len);
-        if (!enum_set(&preempt_mode_names, "OFF, CANCEL, REQUEUE, SUSPEND or GANG", word, &one, ret_err))
+        if (!enum_set(&preempt_mode_names, "OFF, CANCEL, REQUEUE, SUSPEND or GANG", word, &one,
+                      ret_err))
             return false;
         if (mode == PREEMPT_UNSET || mode == PREEMPT_OFF || mode == PREEMPT_GANG)
             mode = one;
@@ -307,7 +311,8 @@ PART_KEY(share)
     if (!enum_value(&part_share_names, word, &p->share) ||
         (colon && !number(colon + 1, 1, 32767, &p->share_count, NULL)))
         return err_set(ret_err, ERR_INVALID,
-                       "NO, EXCLUSIVE, YES[:count] or FORCE[:count] is expected, not \"%.60s\"", value);
+                       "NO, EXCLUSIVE, YES[:count] or FORCE[:count] is expected, not \"%.60s\"",
+                       value);
     if (p->share == SHARE_NO || p->share == SHARE_EXCLUSIVE)
         p->share_count = 0;
     return true;

@@ -1,5 +1,5 @@
-/* Private to the configuration parser: the keys of NodeName= and PartitionName= lines, and Slurm's keys that
- * have no effect here. */
+/* Private to the configuration parser: the keys of NodeName= and PartitionName= lines, and Slurm's
+ * keys that have no effect here. */
 #ifndef REMUDA_MODEL_CONFIG_KEYS_H
 #define REMUDA_MODEL_CONFIG_KEYS_H
 
@@ -10,14 +10,15 @@
 
 #include <stdbool.h>
 
-/* A NodeName line while it is read: what it says, before node_complete fills in what follows from it. */
+/* A NodeName line while it is read: what it says, before node_complete fills in what follows from
+ * it. */
 struct node_draft {
     struct node node;
     int32_t sockets_per_board;
 };
 
-/* Reads one value into the record (a struct node_draft or a struct partition). Texts are kept, not copied:
- * they live in the arena. */
+/* Reads one value into the record (a struct node_draft or a struct partition). Texts are kept, not
+ * copied: they live in the arena. */
 typedef bool (*key_set)(void *record, const char *value, struct arena *a, struct err *ret_err);
 
 struct line_key {

@@ -1,4 +1,5 @@
-/* Lines that describe nodes and partitions: NodeName, PartitionName, NodeSet, DownNodes, FrontendName. */
+/* Lines that describe nodes and partitions: NodeName, PartitionName, NodeSet, DownNodes,
+ * FrontendName. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/str.h"
@@ -38,8 +39,8 @@ static bool key_later(const char *key)
 }
 
 /* Reads all words but the first into the record. */
-static bool keys_take(struct parser *p, const struct line *line, const struct line_keys *keys, void *record,
-                      struct err *ret_err)
+static bool keys_take(struct parser *p, const struct line *line, const struct line_keys *keys,
+                      void *record, struct err *ret_err)
 {
     const char *start = line->word[0].key;
     for (size_t i = 1; i < line->n; i++) {
@@ -48,12 +49,14 @@ static bool keys_take(struct parser *p, const struct line *line, const struct li
         if (!k)
             warn_unknown_key(p, keys, w->key, start);
         else if (!k->set)
-            config_warn(p, "%s on a %s line is known to Slurm but has no effect in Remuda", k->key, start);
+            config_warn(p, "%s on a %s line is known to Slurm but has no effect in Remuda", k->key,
+                        start);
         else if (!k->set(record, w->value, p->a, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
         else if (keys == &partition_keys && key_later(k->key) && !text_is_nocase(w->value, "ALL") &&
                  !text_is_nocase(w->value, "OFF"))
-            config_warn(p, "%s on a PartitionName line is kept and shown, but not enforced yet", k->key);
+            config_warn(p, "%s on a PartitionName line is kept and shown, but not enforced yet",
+                        k->key);
         else if (keys == &partition_keys)
             config_warn_value(p, k->key, w->value);
     }
@@ -62,8 +65,9 @@ static bool keys_take(struct parser *p, const struct line *line, const struct li
 
 /* ---- NodeName ---- */
 
-/* What was not said follows from what was, as in Slurm: CPUs is the product of sockets, cores and threads;
- * with CPUs alone each is a socket of one core. CPUs may count threads, cores or sockets. */
+/* What was not said follows from what was, as in Slurm: CPUs is the product of sockets, cores and
+ * threads; with CPUs alone each is a socket of one core. CPUs may count threads, cores or
+ * sockets. */
 static bool node_complete(struct parser *p, struct node_draft *d, struct err *ret_err)
 {
     struct node *n = &d->node;
@@ -78,12 +82,13 @@ static bool node_complete(struct parser *p, struct node_draft *d, struct err *re
         sockets = 1;
     int64_t cores = sockets * n->cores_per_socket, threads = cores * n->threads_per_core;
     if (threads > LIMIT_CPUS_PER_NODE)
-        return err_set(ret_err, ERR_LIMIT, "%lld CPUs on a node; %u is the limit", (long long)threads,
-                       LIMIT_CPUS_PER_NODE);
+        return err_set(ret_err, ERR_LIMIT, "%lld CPUs on a node; %u is the limit",
+                       (long long)threads, LIMIT_CPUS_PER_NODE);
     n->sockets = (int32_t)sockets;
     if (n->cpus && n->cpus != sockets && n->cpus != cores && n->cpus != threads) {
-        config_warn(p, "CPUs=%d is none of %lld sockets, %lld cores and %lld threads; %lld is used", n->cpus,
-                    (long long)sockets, (long long)cores, (long long)threads, (long long)threads);
+        config_warn(p, "CPUs=%d is none of %lld sockets, %lld cores and %lld threads; %lld is used",
+                    n->cpus, (long long)sockets, (long long)cores, (long long)threads,
+                    (long long)threads);
         n->cpus = 0;
     }
     if (!n->cpus)
@@ -100,8 +105,8 @@ static bool beside_parse(const char *key, const char *text, size_t n, struct hos
     if (!text || ret->n == n || ret->n == 1)
         return true;
     return err_set(ret_err, ERR_INVALID,
-                   "%s gives %zu values for %zu nodes; one for each or one for all is expected", key, ret->n,
-                   n);
+                   "%s gives %zu values for %zu nodes; one for each or one for all is expected",
+                   key, ret->n, n);
 }
 
 static const char *beside(struct parser *p, const struct hostlist *list, size_t i)
@@ -112,9 +117,11 @@ static const char *beside(struct parser *p, const struct hostlist *list, size_t 
 static bool node_add(struct parser *p, const struct node *n, struct err *ret_err)
 {
     if (strlen(n->name) >= LIMIT_NAME_BYTES)
-        return err_set(ret_err, ERR_LIMIT, "%.40s… is longer than %u bytes", n->name, LIMIT_NAME_BYTES - 1);
+        return err_set(ret_err, ERR_LIMIT, "%.40s… is longer than %u bytes", n->name,
+                       LIMIT_NAME_BYTES - 1);
     if (p->node.n == LIMIT_NODES)
-        return err_set(ret_err, ERR_LIMIT, "%s would be one more than %u nodes", n->name, LIMIT_NODES);
+        return err_set(ret_err, ERR_LIMIT, "%s would be one more than %u nodes", n->name,
+                       LIMIT_NODES);
     if (map_str_get(p->node_index, n->name)) /* the site's own line of a host that joined counts */
         return p->joined || err_set(ret_err, ERR_EXISTS, "%s is described twice", n->name);
     map_str_put(p->node_index, n->name, arena_dup(p->a, &p->node.n, sizeof p->node.n));
@@ -151,8 +158,8 @@ static bool node_line(struct parser *p, const struct line *line, struct err *ret
         p->default_node = d;
         return true;
     }
-    bool ok = hostlist_parse(&names, line->word[0].value, ret_err) && node_complete(p, &d, ret_err) &&
-              nodes_add(p, &names, &d.node, ret_err);
+    bool ok = hostlist_parse(&names, line->word[0].value, ret_err) &&
+              node_complete(p, &d, ret_err) && nodes_add(p, &names, &d.node, ret_err);
     hostlist_done(&names);
     return ok || config_error_at(&p->at, "NodeName", ret_err);
 }
@@ -209,7 +216,7 @@ static bool part_line(struct parser *p, const struct line *line, struct err *ret
     return true;
 }
 
-/* ---- lines that are kept until all nodes are known ---- */
+/* ---- lines that are kept until all nodes are known ------------------------------------------ */
 
 static bool set_set_nodes(void *record, const char *value, struct arena *a, struct err *ret_err)
 {
@@ -262,7 +269,8 @@ static bool frontend_line(struct parser *p, const struct line *line, struct err 
     return true;
 }
 
-bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine, struct err *ret_err)
+bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
+                      struct err *ret_err)
 {
     static const struct {
         const char *start;
@@ -315,8 +323,8 @@ static bool names_resolve(const struct parser *p, const char *text, bool sets, s
                           struct err *ret_err);
 
 /* Nodes of all NodeSet lines of that name; false, without an error, if there is none. */
-static bool set_resolve(const struct parser *p, const char *name, struct hostlist *out, bool *ret_ok,
-                        struct err *ret_err)
+static bool set_resolve(const struct parser *p, const char *name, struct hostlist *out,
+                        bool *ret_ok, struct err *ret_err)
 {
     bool found = false;
     *ret_ok = true;
@@ -351,8 +359,8 @@ static bool name_resolve(const struct parser *p, const char *name, bool sets, st
                    sets ? " and no NodeSet line" : "");
 }
 
-/* Adds the nodes that `text` names, each of which must be known: node names and ranges, ALL, and names of
- * node sets if `sets`. */
+/* Adds the nodes that `text` names, each of which must be known: node names and ranges, ALL, and
+ * names of node sets if `sets`. */
 static bool names_resolve(const struct parser *p, const char *text, bool sets, struct hostlist *out,
                           struct err *ret_err)
 {

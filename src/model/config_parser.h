@@ -18,7 +18,8 @@ struct line {
     size_t n; /* at least 1 */
 };
 
-/* The file beside the configuration to which joining hosts add a line each; its readers include it last. */
+/* The file beside the configuration to which joining hosts add a line each; its readers include it
+ * last. */
 #define CONFIG_JOINED "joined.conf"
 
 /* Where something was said. */
@@ -27,7 +28,8 @@ struct place {
     int line;
 };
 
-/* Lines that speak of nodes which may be described further down; config_lines_finish resolves them. */
+/* Lines that speak of nodes which may be described further down; config_lines_finish resolves
+ * them. */
 struct node_set {
     struct place at;
     const char *name, *nodes, *feature; /* nodes and feature NULL: not given */
@@ -62,10 +64,10 @@ struct parser {
 
 /* Adds "file:line: …" to the warnings. */
 void config_warn(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* The same for a key that is not known at all; `names` are the known ones, one of which may have been meant.
- */
-void config_warn_unknown(struct parser *p, const char *key, const char *where, const char *const *names,
-                         size_t n);
+/* The same for a key that is not known at all; `names` are the known ones, one of which may have
+ * been meant. */
+void config_warn_unknown(struct parser *p, const char *key, const char *where,
+                         const char *const *names, size_t n);
 /* A key that has an effect may have values that have none: says so. */
 void config_warn_value(struct parser *p, const char *key, const char *value);
 /* Puts "file:line: what: " before the error. Returns false. */
@@ -79,9 +81,11 @@ bool config_switch_line(struct parser *p, const struct line *line, struct err *r
 bool config_block_line(struct parser *p, const struct line *line, struct err *ret_err);
 bool config_block_sizes(struct parser *p, const struct line *line, struct err *ret_err);
 
-/* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes, FrontendName, SwitchName, BlockName and BlockSizes. *ret_mine
- * false: it starts with none of them and nothing was done. */
-bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine, struct err *ret_err);
+/* A line that starts with one of NodeName, PartitionName, NodeSet, DownNodes, FrontendName,
+ * SwitchName, BlockName and BlockSizes. *ret_mine false: it starts with none of them and nothing
+ * was done. */
+bool config_line_take(struct parser *p, const struct line *line, bool *ret_mine,
+                      struct err *ret_err);
 /* After the last line: node sets, DownNodes, and the node lists of the partitions. */
 bool config_lines_finish(struct parser *p, struct err *ret_err);
 

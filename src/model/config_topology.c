@@ -1,4 +1,5 @@
-/* SwitchName, BlockName and BlockSizes lines: of topology.conf beside the configuration, or of the configuration itself. */
+/* SwitchName, BlockName and BlockSizes lines: of topology.conf beside the configuration, or of the
+ * configuration itself. */
 #include "base/str.h"
 #include "model/config_parser.h"
 
@@ -76,10 +77,10 @@ bool config_topology_finish(struct parser *p, struct config *ret, struct err *re
     if (plugin_is(plugin, "flat") || plugin_is(plugin, "default") || plugin_is(plugin, "none"))
         return true;
     if (!text_empty(plugin) && !plugin_is(plugin, "tree") && !plugin_is(plugin, "block"))
-        return err_set(
-            ret_err, ERR_UNSUPPORTED,
-            "TopologyPlugin: topology/tree, topology/block or topology/flat is expected, not \"%.60s\"",
-            plugin);
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "TopologyPlugin: topology/tree, topology/block or topology/flat is "
+                       "expected, not \"%.60s\"",
+                       plugin);
     if (!file_find(p, ret_err))
         return false;
     struct topology t = {.n = p->topo.n, .block_sizes = p->block_sizes};

@@ -7,9 +7,10 @@ bool cpu_bind_wanted_parse(const char *value, const char **ret, struct err *ret_
 {
     static const struct {
         const char *word, *meant;
-    } words[] = {{"none", "none"},       {"socket", "sockets"}, {"sockets", "sockets"}, {"ldom", "ldoms"},
-                 {"ldoms", "ldoms"},     {"core", "cores"},     {"cores", "cores"},     {"thread", "threads"},
-                 {"threads", "threads"}, {"off", NULL}};
+    } words[] = {{"none", "none"},   {"socket", "sockets"}, {"sockets", "sockets"},
+                 {"ldom", "ldoms"},  {"ldoms", "ldoms"},    {"core", "cores"},
+                 {"cores", "cores"}, {"thread", "threads"}, {"threads", "threads"},
+                 {"off", NULL}};
     *ret = NULL;
     if (text_empty(value))
         return true;
@@ -18,6 +19,6 @@ bool cpu_bind_wanted_parse(const char *value, const char **ret, struct err *ret_
             *ret = words[i].meant;
             return true;
         }
-    return err_set(ret_err, ERR_INVALID, "none, socket, ldom, core, thread or off is expected, not \"%.60s\"",
-                   value);
+    return err_set(ret_err, ERR_INVALID,
+                   "none, socket, ldom, core, thread or off is expected, not \"%.60s\"", value);
 }

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* none, sockets, ldoms, cores, threads, also without the s: *ret is the word as --cpu-bind takes it, static; "off" and "" give NULL: nothing is wanted. ERR_INVALID. */
+/* none, sockets, ldoms, cores, threads, also without the s: *ret is the word as --cpu-bind takes
+ * it, static; "off" and "" give NULL: nothing is wanted. ERR_INVALID. */
 bool cpu_bind_wanted_parse(const char *value, const char **ret, struct err *ret_err);
 
 #endif

@@ -5,9 +5,10 @@
 #include "model/job.h"
 #include "model/limits.h"
 
-#define DEPENDENCY_HELP                                                                                      \
-    "a dependency is TYPE:JOB[:JOB…] with TYPE after, afterany, afterok, afternotok or aftercorr, or "     \
-    "singleton; "                                                                                            \
+#define DEPENDENCY_HELP                                                                            \
+    "a dependency is TYPE:JOB[:JOB…] with TYPE after, afterany, afterok, afternotok or "         \
+    "aftercorr, or "                                                                               \
+    "singleton; "                                                                                  \
     "several are joined by ',' (all) or '?' (any)"
 
 #define QUOTE_MAX 80 /* bytes of a wrong text repeated in a message */
@@ -34,7 +35,8 @@ static bool digits_read(struct span text, uint64_t max, uint64_t *ret)
     return text_to_u64(copy, max, ret);
 }
 
-/* Takes the part of *text after the first `mark` off it; an empty span without data if there is no mark. */
+/* Takes the part of *text after the first `mark` off it; an empty span without data if there is no
+ * mark. */
 static struct span tail_take(struct span *text, char mark)
 {
     const char *at = memchr(text->data, mark, text->len);
@@ -60,7 +62,8 @@ static enum dep_status status_take(struct span *text)
 }
 
 /* ID, ID_TASK or ID_*; for `after` with +MINUTES. */
-static bool target_parse(struct span text, enum dep_kind kind, struct dependency *ret, struct err *ret_err)
+static bool target_parse(struct span text, enum dep_kind kind, struct dependency *ret,
+                         struct err *ret_err)
 {
     enum dep_status status = status_take(&text);
     struct span id = text;
@@ -69,8 +72,9 @@ static bool target_parse(struct span text, enum dep_kind kind, struct dependency
     uint64_t number;
     *ret = (struct dependency){.kind = kind, .task_id = NO_TASK, .status = status};
     if (!digits_read(id, UINT64_MAX, &ret->job_id) || !ret->job_id)
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" in the dependency is no job id: " DEPENDENCY_HELP,
-                       quote_len(text), text.data);
+        return err_set(ret_err, ERR_INVALID,
+                       "\"%.*s\" in the dependency is no job id: " DEPENDENCY_HELP, quote_len(text),
+                       text.data);
     if (task.data && !span_is(task, "*")) {
         if (!digits_read(task, LIMIT_ARRAY_INDEX, &number))
             return err_set(ret_err, ERR_INVALID,
@@ -81,13 +85,15 @@ static bool target_parse(struct span text, enum dep_kind kind, struct dependency
     if (!minutes.data)
         return true;
     if (kind != DEP_AFTER || !digits_read(minutes, INT32_MAX, &number))
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" in the dependency: +MINUTES is for after:JOB+MINUTES",
+        return err_set(ret_err, ERR_INVALID,
+                       "\"%.*s\" in the dependency: +MINUTES is for after:JOB+MINUTES",
                        quote_len(text), text.data);
     ret->delay_us = (int64_t)number * USEC_PER_MIN;
     return true;
 }
 
-static bool targets_parse(struct span rest, enum dep_kind kind, dependency_vec *list, struct err *ret_err)
+static bool targets_parse(struct span rest, enum dep_kind kind, dependency_vec *list,
+                          struct err *ret_err)
 {
     struct span piece;
     while (span_next(&rest, ':', &piece)) {
@@ -95,9 +101,10 @@ static bool targets_parse(struct span rest, enum dep_kind kind, dependency_vec *
         if (!target_parse(span_trim(piece), kind, &d, ret_err))
             return false;
         if (list->n == LIMIT_DEPENDENCIES)
-            return err_set(ret_err, ERR_LIMIT,
-                           "a job may have %u dependencies at most; a job between can collect some of them",
-                           LIMIT_DEPENDENCIES);
+            return err_set(
+                ret_err, ERR_LIMIT,
+                "a job may have %u dependencies at most; a job between can collect some of them",
+                LIMIT_DEPENDENCIES);
         vec_push(list, d);
     }
     return true;
@@ -111,12 +118,14 @@ static bool kind_parse(struct span word, enum dep_kind *ret, struct err *ret_err
             return true;
         }
     if (span_is_nocase(word, "afterburstbuffer"))
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "not supported yet: afterburstbuffer, for there are no burst buffers; afterany "
-                       "waits for the end of the job");
+        return err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "not supported yet: afterburstbuffer, for there are no burst buffers; afterany "
+            "waits for the end of the job");
     if (span_is_nocase(word, "expand"))
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "not supported yet: expand, for a running job keeps its size; submit a larger job");
+        return err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "not supported yet: expand, for a running job keeps its size; submit a larger job");
     return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no type of dependency: " DEPENDENCY_HELP,
                    quote_len(word), word.data);
 }
@@ -135,31 +144,35 @@ static bool piece_parse(struct span piece, dependency_vec *list, struct err *ret
     if (kind != DEP_SINGLETON) {
         if (targets.data)
             return targets_parse(targets, kind, list, ret_err);
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" names no job: " DEPENDENCY_HELP, quote_len(piece),
-                       piece.data);
+        return err_set(ret_err, ERR_INVALID, "\"%.*s\" names no job: " DEPENDENCY_HELP,
+                       quote_len(piece), piece.data);
     }
     if (targets.data)
-        return err_set(ret_err, ERR_INVALID,
-                       "singleton takes no job: it waits for all earlier jobs of the same name and user");
+        return err_set(
+            ret_err, ERR_INVALID,
+            "singleton takes no job: it waits for all earlier jobs of the same name and user");
     vec_push(list, ((struct dependency){.kind = DEP_SINGLETON, .task_id = NO_TASK}));
     return true;
 }
 
-bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret, struct err *ret_err)
+bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret,
+                      struct err *ret_err)
 {
     struct span rest = span_trim(span_of(text)), piece;
     dependency_vec list = {0};
     bool ok = true, any = rest.len && memchr(rest.data, '?', rest.len);
     if (any && memchr(rest.data, ',', rest.len))
-        return err_set(ret_err, ERR_INVALID,
-                       "a dependency has either ',' (all must hold) or '?' (any one suffices), not both");
+        return err_set(
+            ret_err, ERR_INVALID,
+            "a dependency has either ',' (all must hold) or '?' (any one suffices), not both");
     /* `scontrol update Dependency=0` takes them away. */
     if (!rest.len || span_is(rest, "0"))
         rest = (struct span){0};
     while (ok && span_next(&rest, any ? '?' : ',', &piece))
         ok = piece_parse(span_trim(piece), &list, ret_err);
     if (ok)
-        *ret = (struct dependency_list){arena_dup(a, list.v, list.n * sizeof list.v[0]), list.n, any};
+        *ret =
+            (struct dependency_list){arena_dup(a, list.v, list.n * sizeof list.v[0]), list.n, any};
     vec_done(&list);
     return ok;
 }

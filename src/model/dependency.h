@@ -1,4 +1,5 @@
-/* --dependency: the grammar of sbatch(1).  "afterok:10:11_3,singleton" (all) or "afterany:10?afterok:11" (any one). */
+/* --dependency: the grammar of sbatch(1).  "afterok:10:11_3,singleton" (all) or
+ * "afterany:10?afterok:11" (any one). */
 #ifndef REMUDA_MODEL_DEPENDENCY_H
 #define REMUDA_MODEL_DEPENDENCY_H
 
@@ -10,7 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum dep_kind { DEP_AFTER, DEP_AFTERANY, DEP_AFTEROK, DEP_AFTERNOTOK, DEP_AFTERCORR, DEP_SINGLETON };
+enum dep_kind {
+    DEP_AFTER,
+    DEP_AFTERANY,
+    DEP_AFTEROK,
+    DEP_AFTERNOTOK,
+    DEP_AFTERCORR,
+    DEP_SINGLETON
+};
 
 enum dep_status { DEP_OPEN, DEP_SATISFIED, DEP_FAILED };
 
@@ -28,10 +36,12 @@ struct dependency_list {
     bool any; /* '?' between them: one suffices */
 };
 
-/* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; mixing ',' and '?' is refused. What dependency_format writes is read
- * back, with its statuses. */
-bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret, struct err *ret_err);
-/* As squeue %E shows the open ones: "afterok:10(unfulfilled),singleton(unfulfilled)"; appended. Failed ones: "(failed)". Satisfied ones are left out. */
+/* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; mixing ',' and '?' is
+ * refused. What dependency_format writes is read back, with its statuses. */
+bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret,
+                      struct err *ret_err);
+/* As squeue %E shows the open ones: "afterok:10(unfulfilled),singleton(unfulfilled)"; appended.
+ * Failed ones: "(failed)". Satisfied ones are left out. */
 void dependency_format(const struct dependency_list *d, struct str *out);
 
 #endif

@@ -14,7 +14,8 @@ static bool entry_parse(struct span text, struct arena *a, struct device_entry *
     *ret = (struct device_entry){.kind = arena_strndup(a, part[0].data, part[0].len),
                                  .word = arena_strndup(a, part[2].data, part[2].len),
                                  .why = rest.data ? arena_strndup(a, rest.data, rest.len) : ""};
-    if (!part[0].len || !text_to_i64(arena_strndup(a, part[1].data, part[1].len), 0, INT32_MAX, &index) ||
+    if (!part[0].len ||
+        !text_to_i64(arena_strndup(a, part[1].data, part[1].len), 0, INT32_MAX, &index) ||
         !text_to_i64(arena_strndup(a, part[3].data, part[3].len), 0, INT64_MAX, &ret->since_us))
         return false;
     ret->index = (int32_t)index;
@@ -96,7 +97,8 @@ const struct device_entry *device_entries_find(const struct device_entries *list
     return NULL;
 }
 
-const struct device_out *device_outs_find(const struct device_outs *list, const char *kind, int32_t index)
+const struct device_out *device_outs_find(const struct device_outs *list, const char *kind,
+                                          int32_t index)
 {
     for (size_t i = 0; i < list->n; i++)
         if (list->v[i].index == index && text_is(list->v[i].kind, kind))

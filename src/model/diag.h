@@ -1,4 +1,5 @@
-/* What the controller has done, as sdiag shows it (one row of QUERY_DIAG). Counters run since reset_us. */
+/* What the controller has done, as sdiag shows it (one row of QUERY_DIAG). Counters run since
+ * reset_us. */
 #ifndef REMUDA_MODEL_DIAG_H
 #define REMUDA_MODEL_DIAG_H
 

@@ -1,4 +1,5 @@
-/* Inside model/: how the environments of jobs, steps and programs are put together. A name that was put stays: what comes later does not replace it. */
+/* Inside model/: how the environments of jobs, steps and programs are put together. A name that was
+ * put stays: what comes later does not replace it. */
 #ifndef REMUDA_MODEL_ENV_MAKER_H
 #define REMUDA_MODEL_ENV_MAKER_H
 

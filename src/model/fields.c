@@ -50,8 +50,8 @@ static size_t type_size(enum field_type type)
     return 0;
 }
 
-static void list_copy(const struct fields *t, struct record_list *to, const struct record_list *from,
-                      struct arena *a)
+static void list_copy(const struct fields *t, struct record_list *to,
+                      const struct record_list *from, struct arena *a)
 {
     to->n = from->n;
     to->v = from->n ? arena_alloc(a, from->n * t->size) : NULL;
@@ -77,7 +77,8 @@ void record_copy(const struct fields *t, void *to, const void *from, struct aren
     }
 }
 
-static bool list_equal(const struct fields *t, const struct record_list *a, const struct record_list *b)
+static bool list_equal(const struct fields *t, const struct record_list *a,
+                       const struct record_list *b)
 {
     bool equal = a->n == b->n;
     for (size_t i = 0; equal && i < a->n; i++)

@@ -1,8 +1,10 @@
-/* The field tables: one description of each record, used by the wire, the store, --json and the documentation.
+/* The field tables: one description of each record, used by the wire, the store, --json and the
+ * documentation.
  *
- * A record is a plain struct whose members are declared by an X-macro; the same macro makes its table, so that a field is
- * written once. Every "not given" is zero (or NULL): the wire leaves such fields out and a decoder that does not know a
- * field skips it, which is what lets releases differ by one. */
+ * A record is a plain struct whose members are declared by an X-macro; the same macro makes its
+ * table, so that a field is written once. Every "not given" is zero (or NULL): the wire leaves such
+ * fields out and a decoder that does not know a field skips it, which is what lets releases differ
+ * by one. */
 #ifndef REMUDA_MODEL_FIELDS_H
 #define REMUDA_MODEL_FIELDS_H
 
@@ -14,7 +16,8 @@
 
 enum field_type {
     FIELD_BOOL, /* bool */
-    FIELD_I32,  /* numbers: aux = const struct int_range *, NULL = the range of the type (field_range) */
+    /* Numbers: aux = const struct int_range *, NULL = the range of the type (field_range) */
+    FIELD_I32,
     FIELD_U32,
     FIELD_I64,
     FIELD_U64,
@@ -52,11 +55,11 @@ struct int_range {
 
 #define FIELD_TIME_MAX INT64_C(253402300799999999) /* 9999-12-31T23:59:59 */
 #define FIELD_SPAN_MAX INT64_C(257698037700000000) /* as many minutes as 32 bits hold */
-#define FIELD_MIB_MAX  (INT64_C(1) << 44)          /* more than any machine, and its bytes fit in 64 bits */
+#define FIELD_MIB_MAX  (INT64_C(1) << 44) /* more than any machine, and its bytes fit in 64 bits */
 
-extern const struct int_range range_any32, range_any64, range_nodes, range_tasks, range_cpus, range_signal,
-    range_port, range_window, range_umask, range_mail, range_shares, range_resv, range_priority, range_step,
-    range_mem, range_change, range_reader;
+extern const struct int_range range_any32, range_any64, range_nodes, range_tasks, range_cpus,
+    range_signal, range_port, range_window, range_umask, range_mail, range_shares, range_resv,
+    range_priority, range_step, range_mem, range_change, range_reader;
 
 struct field {
     const char *name; /* as on the wire, in SQL and in --help of it: snake_case, units last */
@@ -88,8 +91,8 @@ struct fields {
 #define FIELD_C_LIST                       struct record_list
 #define FIELD_MEMBER(type, name, aux, doc) FIELD_C_##type name;
 
-/* The members of a record of which there are many in memory: `FIELD_MEMBERS(TABLE)` declares the wide ones first, so that none
- * leaves a gap before the next. */
+/* The members of a record of which there are many in memory: `FIELD_MEMBERS(TABLE)` declares the
+ * wide ones first, so that none leaves a gap before the next. */
 #define FIELD_MEMBERS(table)                 table(FIELD_MEMBER_8) table(FIELD_MEMBER_4) table(FIELD_MEMBER_1)
 #define FIELD_MEMBER_8(type, name, aux, doc) FIELD_8_##type(FIELD_C_##type name;)
 #define FIELD_MEMBER_4(type, name, aux, doc) FIELD_4_##type(FIELD_C_##type name;)
@@ -125,23 +128,27 @@ struct fields {
 #define FIELD_1_SPAN(member)
 #define FIELD_1_MIB(member)
 
-/* `#define FIELD_STRUCT struct job` / `#define FIELD_PREFIX spec.` before a table that uses FIELD_ROW. */
-#define FIELD_ROW_AT(structure, prefix, type, name, aux, doc)                                                \
+/* `#define FIELD_STRUCT struct job` / `#define FIELD_PREFIX spec.` before a table that uses
+ * FIELD_ROW. */
+#define FIELD_ROW_AT(structure, prefix, type, name, aux, doc)                                      \
     {#name, FIELD_##type, offsetof(structure, prefix name), aux, doc},
 
-/* Index of the field of that name, or -1. Fast enough for decoding (hash or binary search is up to the implementation of callers
- * that need more). */
+/* Index of the field of that name, or -1. Fast enough for decoding (hash or binary search is up to
+ * the implementation of callers that need more). */
 ptrdiff_t fields_find(const struct fields *t, const char *name);
 
-const char *enum_name(const struct enum_names *names, int32_t value);            /* "?" if out of range */
-bool enum_value(const struct enum_names *names, const char *name, int32_t *ret); /* any letter case */
+/* "?" if out of range. */
+const char *enum_name(const struct enum_names *names, int32_t value);
+/* Any letter case. */
+bool enum_value(const struct enum_names *names, const char *name, int32_t *ret);
 
 /* What the number in a field may be; NULL: the field holds no number. */
 const struct int_range *field_range(const struct field *f);
 /* "0 to 65536", "0 to 9, or 9223372036854775807 for no limit", appended. */
 struct str;
 void range_say(const struct int_range *r, struct str *out);
-/* Is every number within its range and every enumeration a value that there is, in lists as well? ERR_INVALID names field, value and range. */
+/* Is every number within its range and every enumeration a value that there is, in lists as well?
+ * ERR_INVALID names field, value and range. */
 struct err;
 bool record_check(const struct fields *t, const void *record, struct err *ret_err);
 

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define GRES_HELP "generic resources are written kind:count or kind:type:count, as in gpu:2 or gpu:v100:2"
+#define GRES_HELP                                                                                  \
+    "generic resources are written kind:count or kind:type:count, as in gpu:2 or gpu:v100:2"
 
 typedef VEC(struct gres_item) item_vec;
 
@@ -28,8 +29,8 @@ static bool item_add(item_vec *items, const struct gres_item *item, enum repeate
         }
         if (!__builtin_add_overflow(other->count, item->count, &other->count))
             return true;
-        return err_set(ret_err, ERR_LIMIT, "the counts of %.60s add up to more than a 63-bit number",
-                       item->kind);
+        return err_set(ret_err, ERR_LIMIT,
+                       "the counts of %.60s add up to more than a 63-bit number", item->kind);
     }
     vec_push(items, *item);
     return true;
@@ -68,8 +69,8 @@ static bool parts_split(char *text, size_t max, char **ret_part, size_t *ret_n, 
     return true;
 }
 
-/* "kind", "kind:count", "kind:type", "kind:type:count"; with a given kind (--gpus): "count", "type", "type:count". A
- * type may look like a count ("gpu:1g:2"): before a count it is a type. */
+/* "kind", "kind:count", "kind:type", "kind:type:count"; with a given kind (--gpus): "count",
+ * "type", "type:count". A type may look like a count ("gpu:1g:2"): before a count it is a type. */
 static bool item_parse(char *text, const char *kind, struct gres_item *ret, struct err *ret_err)
 {
     char *part[3];
@@ -79,7 +80,8 @@ static bool item_parse(char *text, const char *kind, struct gres_item *ret, stru
         return false;
     /* "gres" is a prefix of kinds (prefix_drop), so no kind can be called so. */
     if (!kind && (!name_ok(part[0], KIND_MARKS) || text_is_nocase(part[0], "gres")))
-        return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no kind of resource: " GRES_HELP, part[0]);
+        return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no kind of resource: " GRES_HELP,
+                       part[0]);
     if (!kind)
         ret->kind = part[0];
     if (n == at + 1 && count_parse(part[at], &ret->count, NULL))
@@ -87,13 +89,13 @@ static bool item_parse(char *text, const char *kind, struct gres_item *ret, stru
     if (n > at)
         ret->type = part[at];
     if (ret->type && !name_ok(ret->type, TYPE_MARKS))
-        return err_set(ret_err, ERR_INVALID, "\"%.60s\" is no type or count of a resource: " GRES_HELP,
-                       ret->type);
+        return err_set(ret_err, ERR_INVALID,
+                       "\"%.60s\" is no type or count of a resource: " GRES_HELP, ret->type);
     return n < at + 2 || count_parse(part[at + 1], &ret->count, ret_err);
 }
 
-/* scontrol shows more in parentheses, "gpu:v100:2(S:0-1)", "gpu:2(IDX:0,2)": commas in there separate nothing, and all of it
- * is left out. */
+/* scontrol shows more in parentheses, "gpu:v100:2(S:0-1)", "gpu:2(IDX:0,2)": commas in there
+ * separate nothing, and all of it is left out. */
 static bool piece_next(struct span *rest, struct span *ret)
 {
     if (!rest->data)
@@ -108,7 +110,8 @@ static bool piece_next(struct span *rest, struct span *ret)
         }
     }
     *ret = span_trim((struct span){rest->data, len < end ? len : end});
-    *rest = end < rest->len ? (struct span){rest->data + end + 1, rest->len - end - 1} : (struct span){0};
+    *rest = end < rest->len ? (struct span){rest->data + end + 1, rest->len - end - 1}
+                            : (struct span){0};
     return true;
 }
 
@@ -171,12 +174,14 @@ bool gres_last_counts(const char **text, const char *kind, struct arena *a, stru
     for (size_t i = 0; i < sum.n; i++) {
         differ |= sum.item[i].count != last.item[i].count;
         for (size_t k = 0; k < i; k++)
-            mixed |= text_is(sum.item[k].kind, sum.item[i].kind) && !sum.item[k].type != !sum.item[i].type;
+            mixed |= text_is(sum.item[k].kind, sum.item[i].kind) &&
+                     !sum.item[k].type != !sum.item[i].type;
     }
     if (mixed) {
         err_set(ret_err, ERR_INVALID,
                 "of one kind either each has a type or none has: gpu:3, or gpu:v100:1,gpu:p100:2");
-        return err_lead(ret_err, "error: Invalid GRES specification (with and without type identification)");
+        return err_lead(ret_err,
+                        "error: Invalid GRES specification (with and without type identification)");
     }
     if (differ) {
         (kind ? gpus_format : gres_format)(&last, &out);
@@ -246,8 +251,8 @@ static bool device_parse(struct span text, struct arena *a, struct device *ret, 
     struct span rest = text, part[6] = {{0}}, piece;
     int64_t number;
     size_t n = 0;
-    /* The uuid may hold ':' (MIG-GPU-…/1/0 has none, PCI-like ones do): it is all that is left after five
-     * parts. */
+    /* The uuid may hold ':' (MIG-GPU-…/1/0 has none, PCI-like ones do): it is all that is left
+     * after five parts. */
     while (n < 5 && span_next(&rest, ':', &piece))
         part[n++] = piece;
     if (n == 5 && rest.data && span_next(&rest, '|', &piece))
@@ -260,7 +265,8 @@ static bool device_parse(struct span text, struct arena *a, struct device *ret, 
         device_more(piece, a, ret);
     const char *index = part_or_null(part[2], a), *mem = part_or_null(part[3], a);
     if (!ret->kind || !index || !text_to_i64(index, 0, INT32_MAX, &number))
-        return err_set(ret_err, ERR_INVALID, "\"%.*s\" is no device: kind:type:index:memory:CPUs:uuid",
+        return err_set(ret_err, ERR_INVALID,
+                       "\"%.*s\" is no device: kind:type:index:memory:CPUs:uuid",
                        (int)(text.len < 80 ? text.len : 80), text.data);
     ret->index = (int32_t)number;
     return !mem || text_to_i64(mem, 0, INT64_MAX, &ret->mem_mib) ||

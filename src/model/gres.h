@@ -1,4 +1,5 @@
-/* Generic resources as people write them: "gpu:v100:2,gpu:a100:1,nic". Also the short forms of --gpus ("v100:2", "3"). */
+/* Generic resources as people write them: "gpu:v100:2,gpu:a100:1,nic". Also the short forms of
+ * --gpus ("v100:2", "3"). */
 #ifndef REMUDA_MODEL_GRES_H
 #define REMUDA_MODEL_GRES_H
 
@@ -12,8 +13,8 @@
 
 struct gres_item {
     const char *kind; /* "gpu" */
-    const char
-        *type; /* NULL = any; alternatives as "a100|a40" (our addition); compared without letter case */
+    /* NULL = any; alternatives as "a100|a40" (our addition); compared without letter case. */
+    const char *type;
     int64_t count;
 };
 
@@ -22,36 +23,42 @@ struct gres_list {
     size_t n;
 };
 
-/* --gres and Gres=: kind[[:type]:count],…; "none" and "" give an empty list; "gres/gpu:2" and "gres:gpu:2" are accepted; counts may
- * carry K, M, G. Equal kind and type are added up. Everything lives in the arena. */
+/* --gres and Gres=: kind[[:type]:count],…; "none" and "" give an empty list; "gres/gpu:2" and
+ * "gres:gpu:2" are accepted; counts may carry K, M, G. Equal kind and type are added up. Everything
+ * lives in the arena. */
 bool gres_parse(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
 /* --gpus and its relatives: [type:]count,… all of kind "gpu". */
 bool gres_parse_gpus(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
-/* A list that a job asks with: of equal kind and type the last counts, as in Slurm, and *text becomes a list without the others.
- * Kind NULL or, for --gpus and its relatives, "gpu". */
+/* A list that a job asks with: of equal kind and type the last counts, as in Slurm, and *text
+ * becomes a list without the others. Kind NULL or, for --gpus and its relatives, "gpu". */
 bool gres_last_counts(const char **text, const char *kind, struct arena *a, struct err *ret_err);
 void gres_format(const struct gres_list *list, struct str *out);    /* "gpu:v100:2,nic:1" */
 int64_t gres_count(const struct gres_list *list, const char *kind); /* of all types */
 /* ",gres/gpu=4,gres/gpu:v100=4" appended: the sum of each kind, then each type. */
 void gres_list_tres(const struct gres_list *list, struct str *out);
-/* The same of the text of a node's Gres=, or of several nodes' with commas between; what cannot be read is left out. */
+/* The same of the text of a node's Gres=, or of several nodes' with commas between; what cannot be
+ * read is left out. */
 void gres_text_tres(const char *text, struct str *out);
-bool gres_type_matches(const char *asked, const char *has); /* asked NULL = any; "a|b"; letter case ignored */
+/* Asked NULL = any; "a|b"; letter case ignored. */
+bool gres_type_matches(const char *asked, const char *has);
 
-/* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:" (kind:type:index:memory MiB:CPUs:uuid,
- * separated by ';'; empty parts allowed), where more is known followed by "|pci=0000:3b:00.0|numa=0|links=1+2|via=NVML 12.1". */
+/* Devices as node.devices carries them: "gpu:v100:0:16384:0-7:GPU-uuid;gpu:v100:1:16384:8-15:"
+ * (kind:type:index:memory MiB:CPUs:uuid,
+ * separated by ';'; empty parts allowed), where more is known followed by
+ *   "|pci=0000:3b:00.0|numa=0|links=1+2|via=NVML 12.1". */
 struct device {
     const char *kind, *type; /* type NULL = untyped */
-    int32_t index; /* as the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
+    /* As the node numbers it (what CUDA_VISIBLE_DEVICES would say with all of them visible) */
+    int32_t index;
     int64_t mem_mib;  /* 0 = unknown */
     const char *cpus; /* CPUs near it, folded; NULL = all */
     const char *uuid; /* NULL = none */
     const char *pci;  /* address; NULL = not known */
     const char *numa; /* number of its memory node; NULL = not known */
-    const char
-        *links; /* indexes of devices that it has a fast connection to (NVLink, XGMI): "1+2"; NULL = none */
-    const char
-        *via; /* what told of it, with version: "NVML 12.560.35.03, driver 560.35.03"; NULL = not said */
+    /* Indexes of devices that it has a fast connection to (NVLink, XGMI): "1+2"; NULL = none. */
+    const char *links;
+    /* What told of it, with version: "NVML 12.560.35.03, driver 560.35.03"; NULL = not said. */
+    const char *via;
 };
 struct device_list {
     struct device *v;
@@ -59,7 +66,8 @@ struct device_list {
 };
 bool devices_parse(const char *text, struct arena *a, struct device_list *ret, struct err *ret_err);
 void devices_format(const struct device_list *list, struct str *out);
-/* "3=MIG-a,4=MIG-b": what a device must be called by where its number does not do; of number 3 "MIG-a". Empty: its number does. */
+/* "3=MIG-a,4=MIG-b": what a device must be called by where its number does not do; of number 3
+ * "MIG-a". Empty: its number does. */
 struct span device_name_of(const char *names, uint32_t index);
 
 #endif

@@ -1,5 +1,7 @@
-/* A line is words KEY=VALUE; a value may be in quotes; '#' begins a comment; a line that ends with '\' goes on in the next. A line with AutoDetect and no Name is about all the
- * devices of its nodes (of all nodes, without NodeName); the last one that fits counts, one that names the node before one that does not. */
+/* A line is words KEY=VALUE; a value may be in quotes; '#' begins a comment; a line that ends with
+ * '\' goes on in the next. A line with AutoDetect and no Name is about all the devices of its nodes
+ * (of all nodes, without NodeName); the last one that fits counts, one that names the node before
+ * one that does not. */
 #include "model/gres_conf.h"
 
 #include "base/hostlist.h"
@@ -32,7 +34,8 @@ struct reading {
     bool has_file, has_multiple;
 };
 
-static bool wrong(const struct parsing *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool wrong(const struct parsing *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static bool wrong(const struct parsing *p, const char *format, ...)
 {
     struct str text = STR_INIT;
@@ -80,10 +83,11 @@ static bool take_files(struct parsing *p, struct reading *r, const char *value)
     struct err err = {0};
     if (value[0] != '/' || !hostlist_parse(&names, value, &err)) {
         hostlist_done(&names);
-        return wrong(p,
-                     "File=%s is no path of device files: /dev/nvidia0, /dev/nvidia[0-3] or several with "
-                     "commas are%s%s",
-                     value, err.text[0] ? ": " : "", err.text);
+        return wrong(
+            p,
+            "File=%s is no path of device files: /dev/nvidia0, /dev/nvidia[0-3] or several with "
+            "commas are%s%s",
+            value, err.text[0] ? ": " : "", err.text);
     }
     for (size_t i = 0; i < names.n; i++)
         vec_push(&r->files, arena_strdup(p->a, names.name[i]));
@@ -125,10 +129,11 @@ static bool take_links(struct parsing *p, struct reading *r, const char *value)
     int64_t n;
     while (span_next(&rest, ',', &one))
         if (!text_to_i64(arena_strndup(p->a, one.data, one.len), -1, 1000, &n))
-            return wrong(p,
-                         "Links=%s is no list of link counts, one for each device of the node, -1 for "
-                         "itself: -1,16,16,0 is",
-                         value);
+            return wrong(
+                p,
+                "Links=%s is no list of link counts, one for each device of the node, -1 for "
+                "itself: -1,16,16,0 is",
+                value);
     r->row.links = value;
     return true;
 }
@@ -142,10 +147,11 @@ static bool take_detect(struct parsing *p, struct reading *r, const char *value)
     else if (text_is_nocase(value, "off"))
         r->detect = DETECT_OFF;
     else
-        return wrong(p,
-                     "AutoDetect=%s is not supported: nvml, rsmi and off are; without it both makers' "
-                     "libraries are asked",
-                     value);
+        return wrong(
+            p,
+            "AutoDetect=%s is not supported: nvml, rsmi and off are; without it both makers' "
+            "libraries are asked",
+            value);
     return true;
 }
 
@@ -160,16 +166,17 @@ static bool take_flags(struct parsing *p, struct reading *r, const char *value)
         for (size_t i = 0; i < sizeof idle / sizeof idle[0] && !known; i++)
             if (span_is_nocase(one, idle[i])) {
                 known = true;
-                no_effect(p, arena_printf(p->a,
-                                          "Flags=%s has no effect: the variables of all makers are set, and "
-                                          "devices are not shared",
-                                          idle[i]));
+                no_effect(p, arena_printf(
+                                 p->a,
+                                 "Flags=%s has no effect: the variables of all makers are set, and "
+                                 "devices are not shared",
+                                 idle[i]));
             }
         if (!known)
-            return wrong(
-                p,
-                "Flags=%.*s is not supported: CountOnly is; the *_gpu_env flags are accepted without effect",
-                (int)one.len, one.data);
+            return wrong(p,
+                         "Flags=%.*s is not supported: CountOnly is; the *_gpu_env flags are "
+                         "accepted without effect",
+                         (int)one.len, one.data);
     }
     return true;
 }
@@ -194,7 +201,8 @@ static const struct {
 /* ---- lines ---- */
 
 /* The next KEY=VALUE; both in the arena. *ret_key NULL: the line is over. */
-static bool word_next(const struct parsing *p, const char **at, const char **ret_key, const char **ret_value)
+static bool word_next(const struct parsing *p, const char **at, const char **ret_key,
+                      const char **ret_value)
 {
     const char *c = *at + strspn(*at, " \t\r");
     *ret_key = NULL;
@@ -222,10 +230,11 @@ static bool key_take(struct parsing *p, struct reading *r, const char *key, cons
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (text_is_nocase(keys[i].key, key))
             return keys[i].take(p, r, value);
-    return wrong(p,
-                 "unknown key %s; NodeName, Name, Type, File, MultipleFiles, Count, Cores, Links, Flags and "
-                 "AutoDetect are known",
-                 key);
+    return wrong(
+        p,
+        "unknown key %s; NodeName, Name, Type, File, MultipleFiles, Count, Cores, Links, Flags and "
+        "AutoDetect are known",
+        key);
 }
 
 static bool row_check(const struct parsing *p, const struct reading *r)
@@ -281,7 +290,8 @@ static bool line_parse(struct parsing *p, const char *text)
     r.row.nfiles = r.files.n;
     r.row.file = r.files.n ? arena_dup(p->a, r.files.v, r.files.n * sizeof r.files.v[0]) : NULL;
     vec_done(&r.files);
-    ok = ok && (!any || r.row.name || r.detect || wrong(p, "Name= is missing: which resource is this?"));
+    ok = ok &&
+         (!any || r.row.name || r.detect || wrong(p, "Name= is missing: which resource is this?"));
     ok = ok && (!r.row.name || row_check(p, &r));
     if (ok && any)
         line_keep(p, &r);

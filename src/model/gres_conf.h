@@ -1,4 +1,5 @@
-/* gres.conf: devices of nodes as an operator describes them, in Slurm's grammar. Pure: the text comes from the shell. */
+/* gres.conf: devices of nodes as an operator describes them, in Slurm's grammar. Pure: the text
+ * comes from the shell. */
 #ifndef REMUDA_MODEL_GRES_CONF_H
 #define REMUDA_MODEL_GRES_CONF_H
 
@@ -21,7 +22,8 @@ struct gres_conf_row {
     bool count_only;   /* Flags=CountOnly */
     int64_t count;     /* 0 = as many as files */
     const char *cores; /* core numbers, folded; NULL = what is found */
-    const char *links; /* "-1,16,0": links to each device of the node, -1 = itself; NULL = what is found */
+    /* "-1,16,0": links to each device of the node, -1 = itself; NULL = what is found. */
+    const char *links;
 };
 
 struct gres_conf {
@@ -31,7 +33,8 @@ struct gres_conf {
     const char *remarks; /* what has no effect, sentences separated by "; "; NULL = nothing */
 };
 
-/* What the text says about the node. False with an error that names file, line and key, and what is allowed. */
+/* What the text says about the node. False with an error that names file, line and key, and what is
+ * allowed. */
 bool gres_conf_parse(const char *text, const char *file, const char *node, struct arena *a,
                      struct gres_conf *ret, struct err *ret_err);
 

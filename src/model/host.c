@@ -22,7 +22,8 @@ const struct host_kind_row host_kinds[HOST_KINDS] = {
 
 bool host_may_send(enum host_kind kind, int who)
 {
-    return kind < HOST_KINDS && who >= 0 && who <= WHO_STREAM && (host_kinds[kind].sends >> who & 1u);
+    return kind < HOST_KINDS && who >= 0 && who <= WHO_STREAM &&
+           (host_kinds[kind].sends >> who & 1u);
 }
 
 enum host_kind host_kind_of(const struct host *h)

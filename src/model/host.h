@@ -10,7 +10,8 @@ enum host_role {
 };
 extern const struct enum_names host_role_names;
 
-/* How far a host is believed: decided with the token, by who makes it. What a host says of itself decides nothing. */
+/* How far a host is believed: decided with the token, by who makes it. What a host says of itself
+ * decides nothing. */
 enum host_kind { HOST_KIND_UNSET, HOST_UNTRUSTED, HOST_LOGIN, HOST_TRUSTED, HOST_KINDS };
 extern const struct enum_names host_kind_names;
 
@@ -23,13 +24,15 @@ enum host_speaks {
 
 struct host_kind_row {
     enum host_speaks speaks;
-    unsigned sends;      /* kinds of requests (enum who, message.h), a bit each */
-    bool groups;         /* the group it names is taken as it is; else looked up by the controller */
+    unsigned sends; /* kinds of requests (enum who, message.h), a bit each */
+    /* The group it names is taken as it is; else looked up by the controller. */
+    bool groups;
     const char *vouches; /* in words, for lists */
 };
 extern const struct host_kind_row host_kinds[HOST_KINDS];
 
-/* A token is shown as "remuda1.ID.SECRET.HASH-OF-THE-AUTHORITY"; of the secret only a hash is kept. */
+/* A token is shown as "remuda1.ID.SECRET.HASH-OF-THE-AUTHORITY"; of the secret only a hash is
+ * kept. */
 // clang-format off
 #define TOKEN_FIELDS(X)                                                                         \
     X(TEXT, id, 0, "its name; no secret")                                                       \

@@ -18,8 +18,9 @@ static const char *const hints[] = {[HINT_UNSET] = "none",
                                     [HINT_MEMORY_BOUND] = "memory_bound",
                                     [HINT_MULTITHREAD] = "multithread",
                                     [HINT_NOMULTITHREAD] = "nomultithread"};
-static const char *const suspenders[] = {
-    [SUSPENDER_PERSON] = "PERSON", [SUSPENDER_PREEMPTION] = "PREEMPTION", [SUSPENDER_GANG] = "GANG"};
+static const char *const suspenders[] = {[SUSPENDER_PERSON] = "PERSON",
+                                         [SUSPENDER_PREEMPTION] = "PREEMPTION",
+                                         [SUSPENDER_GANG] = "GANG"};
 const struct enum_names suspender_names = {suspenders, ARRAY_LEN(suspenders)};
 const struct enum_names tristate_names = {tristates, ARRAY_LEN(tristates)};
 const struct enum_names exclusive_names = {exclusives, ARRAY_LEN(exclusives)};
@@ -35,21 +36,24 @@ const struct enum_names hint_names = {hints, ARRAY_LEN(hints)};
 #define STEP_ROW(type, name, aux, doc)     FIELD_ROW_AT(struct step, , type, name, aux, doc)
 
 static const struct field request_rows[] = {JOB_REQUEST_FIELDS(REQUEST_ROW)};
-static const struct field spec_rows[] = {JOB_REQUEST_FIELDS(SPEC_REQ_ROW) JOB_SPEC_FIELDS(SPEC_ROW)};
-static const struct field job_rows[] = {JOB_REQUEST_FIELDS(JOB_REQ_ROW) JOB_SPEC_FIELDS(JOB_SPEC_ROW)
-                                            JOB_STATE_FIELDS(JOB_ROW)};
+static const struct field spec_rows[] = {JOB_REQUEST_FIELDS(SPEC_REQ_ROW)
+                                             JOB_SPEC_FIELDS(SPEC_ROW)};
+static const struct field job_rows[] = {
+    JOB_REQUEST_FIELDS(JOB_REQ_ROW) JOB_SPEC_FIELDS(JOB_SPEC_ROW) JOB_STATE_FIELDS(JOB_ROW)};
 static const struct field step_rows[] = {STEP_FIELDS(STEP_ROW)};
 
 const struct fields job_request_fields = {"job_request", sizeof(struct job_request), request_rows,
                                           ARRAY_LEN(request_rows)};
-const struct fields job_spec_fields = {"job_spec", sizeof(struct job_spec), spec_rows, ARRAY_LEN(spec_rows)};
+const struct fields job_spec_fields = {"job_spec", sizeof(struct job_spec), spec_rows,
+                                       ARRAY_LEN(spec_rows)};
 const struct fields job_fields = {"job", sizeof(struct job), job_rows, ARRAY_LEN(job_rows)};
 const struct fields step_fields = {"step", sizeof(struct step), step_rows, ARRAY_LEN(step_rows)};
 
 void job_array_tasks(const struct job *j, struct str *out)
 {
     struct idset ids = IDSET_INIT;
-    if (!text_empty(j->array_pending) && idset_parse(&ids, j->array_pending, LIMIT_ARRAY_INDEX, NULL)) {
+    if (!text_empty(j->array_pending) &&
+        idset_parse(&ids, j->array_pending, LIMIT_ARRAY_INDEX, NULL)) {
         array_format_tasks(&ids, out);
         if (j->array_limit)
             str_addf(out, "%%%u", j->array_limit);

@@ -1,7 +1,9 @@
-/* A job: what was asked (struct job_request inside struct job_spec) and what became of it (struct job).
+/* A job: what was asked (struct job_request inside struct job_spec) and what became of it (struct
+ * job).
  *
- * Each member is declared by a row of a table, X(type, name, aux, doc); the tables job_spec_fields and job_fields hold the
- * same rows for the wire, the store and the documentation. "Not given" is 0, NULL or false everywhere. */
+ * Each member is declared by a row of a table, X(type, name, aux, doc); the tables job_spec_fields
+ * and job_fields hold the same rows for the wire, the store and the documentation. "Not given" is
+ * 0, NULL or false everywhere. */
 #ifndef REMUDA_MODEL_JOB_H
 #define REMUDA_MODEL_JOB_H
 
@@ -16,9 +18,15 @@
 enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
 enum open_mode { OPEN_UNSET, OPEN_APPEND, OPEN_TRUNCATE };
-enum hint { HINT_UNSET, HINT_COMPUTE_BOUND, HINT_MEMORY_BOUND, HINT_MULTITHREAD, HINT_NOMULTITHREAD };
-/* Who suspended a job, and so who may let it go on: a person (or a program in their name); the planner, for a job of higher precedence; or because others have
- * their turn on its CPUs. */
+enum hint {
+    HINT_UNSET,
+    HINT_COMPUTE_BOUND,
+    HINT_MEMORY_BOUND,
+    HINT_MULTITHREAD,
+    HINT_NOMULTITHREAD
+};
+/* Who suspended a job, and so who may let it go on: a person (or a program in their name); the
+ * planner, for a job of higher precedence; or because others have their turn on its CPUs. */
 enum suspender { SUSPENDER_PERSON, SUSPENDER_PREEMPTION, SUSPENDER_GANG };
 extern const struct enum_names suspender_names;
 extern const struct enum_names tristate_names, exclusive_names, open_mode_names, hint_names;
@@ -218,15 +226,18 @@ struct job {
 };
 
 extern const struct fields job_request_fields; /* offsets in struct job_request */
-extern const struct fields job_spec_fields;    /* in struct job_spec: the request's rows, then the rest */
-extern const struct fields job_fields; /* in struct job: all rows of job_spec_fields, then the state's */
+/* In struct job_spec: the request's rows, then the rest. */
+extern const struct fields job_spec_fields;
+/* In struct job: all rows of job_spec_fields, then the state's. */
+extern const struct fields job_fields;
 
 /* Steps that are no srun launch. */
 #define STEP_BATCH       INT64_C(-1)
 #define STEP_EXTERN      INT64_C(-2)
 #define STEP_INTERACTIVE INT64_C(-3)
 
-/* What a step has in its layout without having it to itself: with --overlap, or because it asked for none and may use all the job has there. */
+/* What a step has in its layout without having it to itself: with --overlap, or because it asked
+ * for none and may use all the job has there. */
 enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
 
 /* One job step and what it used. */
@@ -311,17 +322,21 @@ struct step {
 };
 extern const struct fields step_fields;
 
-/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to out. */
+/* "42", "42_7" for an array element, "42_[0-9%4]" for the pending rest of an array; appended to
+ * out. */
 struct str;
 void job_label(const struct job *j, struct str *out);
-/* The reservations it asked for; of one that asked for none the one that drew it, once it has begun. NULL = none. */
+/* The reservations it asked for; of one that asked for none the one that drew it, once it has
+ * begun. NULL = none. */
 const char *job_reservation(const struct job *j);
-/* The waiting indexes of an array record as Slurm writes them, "0-9%4"; nothing if there are none. */
+/* The waiting indexes of an array record as Slurm writes them, "0-9%4"; nothing if there are
+ * none. */
 void job_array_tasks(const struct job *j, struct str *out);
 /* "batch", "extern", "interactive" or the number. */
 void step_label(int64_t step_id, struct str *out);
 
-/* Wait statuses as job.exit_status holds them (see wait(2); here defined bit by bit so that simulators need no headers). */
+/* Wait statuses as job.exit_status holds them (see wait(2); here defined bit by bit so that
+ * simulators need no headers). */
 static inline int status_code(int32_t status)
 {
     return (status >> 8) & 0xff;
@@ -330,7 +345,8 @@ static inline int status_signal(int32_t status)
 {
     return status & 0x7f;
 }
-/* Memory ran out: Slurm shows a signal that there is not, 0:125, and commands exit with 128 more. */
+/* Memory ran out: Slurm shows a signal that there is not, 0:125, and commands exit with 128
+ * more. */
 #define STATUS_OOM 125
 /* Nothing of it ran, and would not elsewhere: 0:53, as Slurm shows it. */
 #define STATUS_LAUNCH_FAILED 53

@@ -99,7 +99,9 @@ static int64_t count_of(const struct job *j, const struct tres_weight *t)
     case TRES_MEM: return job_mem_mib(j);
     case TRES_NODE: return job_nodes(j);
     case TRES_GRES:
-        return j->alloc_nodes ? gres_held(j, t->name) : strcmp(t->name, "gpu") == 0 ? job_gpus_asked(j) : 0;
+        return j->alloc_nodes                ? gres_held(j, t->name)
+               : strcmp(t->name, "gpu") == 0 ? job_gpus_asked(j)
+                                             : 0;
     }
     return 0;
 }

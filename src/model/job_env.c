@@ -106,7 +106,8 @@ static const struct alloc_gres *gpus_here(const struct env_maker *m)
     return NULL;
 }
 
-/* Device numbers of all entries of the kind (a job may hold two types), unfolded: programs want "0,1,2". */
+/* Device numbers of all entries of the kind (a job may hold two types), unfolded: programs want
+ * "0,1,2". */
 int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node, struct str *out)
 {
     int64_t n = 0;
@@ -117,7 +118,8 @@ int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node
         if (!text_is(g->kind, "gpu"))
             continue;
         n += g->count;
-        bool more = g->devices && idset_parse(&set, g->devices, UINT32_MAX, NULL) && idset_first(&set, &id);
+        bool more =
+            g->devices && idset_parse(&set, g->devices, UINT32_MAX, NULL) && idset_first(&set, &id);
         for (; more; more = idset_next(&set, id, &id))
             str_addf(out, "%s%u", out->len ? "," : "", id);
         idset_done(&set);
@@ -125,7 +127,8 @@ int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node
     return n;
 }
 
-/* HIP numbers what ROCR has left over from 0 on, so the same list in both would hide devices twice. */
+/* HIP numbers what ROCR has left over from 0 on, so the same list in both would hide devices
+ * twice. */
 void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n)
 {
     struct str relative = STR_INIT, names = STR_INIT;
@@ -133,7 +136,8 @@ void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n
     for (int64_t i = 0; i < n; i++)
         str_addf(&relative, "%s%lld", i ? "," : "", (long long)i);
     while (m->e->gpu_names && span_next(&rest, ',', &number)) {
-        struct span name = device_name_of(m->e->gpu_names, (uint32_t)strtoul(number.data, NULL, 10));
+        struct span name =
+            device_name_of(m->e->gpu_names, (uint32_t)strtoul(number.data, NULL, 10));
         if (name.len)
             str_addf(&names, "%s%.*s", names.len ? "," : "", (int)name.len, name.data);
     }
@@ -239,7 +243,8 @@ static void put_mem_bind(struct env_maker *m)
         char word[256] = "";
         memcpy(word, piece.data, piece.len < sizeof word ? piece.len : sizeof word - 1);
         char *list = strchr(word, ':');
-        if (text_is(word, "verbose") || text_is(word, "v") || text_is(word, "quiet") || text_is(word, "q")) {
+        if (text_is(word, "verbose") || text_is(word, "v") || text_is(word, "quiet") ||
+            text_is(word, "q")) {
             env_put(m, "SBATCH_MEM_BIND_VERBOSE", word[0] == 'v' ? "verbose" : "quiet");
         } else if (text_is(word, "prefer")) {
             env_put(m, "SBATCH_MEM_BIND_PREFER", "prefer");
@@ -266,7 +271,8 @@ void env_put_array(struct env_maker *m)
         env_put_i64(m, "SLURM_ARRAY_TASK_COUNT", (int64_t)ids.count);
         env_put_i64(m, "SLURM_ARRAY_TASK_MIN", first);
         env_put_i64(m, "SLURM_ARRAY_TASK_MAX", idset_last(&ids));
-        env_put_i64(m, "SLURM_ARRAY_TASK_STEP", ids.n > 0 && ids.range[0].step > 0 ? ids.range[0].step : 1);
+        env_put_i64(m, "SLURM_ARRAY_TASK_STEP",
+                    ids.n > 0 && ids.range[0].step > 0 ? ids.range[0].step : 1);
     }
     idset_done(&ids);
 }
@@ -283,7 +289,8 @@ void env_put_identity(struct env_maker *m)
     env_put_i64(m, "SLURM_JOB_GID", j->group_id);
     env_put_given(m, "SLURM_JOB_USER", m->e->user ? m->e->user : j->user_name);
     env_put_given(m, "SLURM_JOB_GROUP", m->e->group ? m->e->group : j->group_name);
-    env_put_given(m, "SLURM_JOB_PARTITION", j->run_partition ? j->run_partition : j->spec.req.partition);
+    env_put_given(m, "SLURM_JOB_PARTITION",
+                  j->run_partition ? j->run_partition : j->spec.req.partition);
     env_put_given(m, "SLURM_JOB_ACCOUNT", j->spec.req.account);
     env_put_given(m, "SLURM_JOB_QOS", j->spec.req.qos);
     env_put_given(m, "SLURM_JOB_RESERVATION", job_reservation(j));
@@ -304,7 +311,8 @@ void env_put_place(struct env_maker *m)
 {
     env_put(m, "SLURMD_NODENAME", m->e->node);
     env_put(m, "SLURM_TOPOLOGY_ADDR", m->e->topology_addr ? m->e->topology_addr : m->e->node);
-    env_put(m, "SLURM_TOPOLOGY_ADDR_PATTERN", m->e->topology_pattern ? m->e->topology_pattern : "node");
+    env_put(m, "SLURM_TOPOLOGY_ADDR_PATTERN",
+            m->e->topology_pattern ? m->e->topology_pattern : "node");
 }
 
 void env_put_times(struct env_maker *m)
@@ -379,8 +387,11 @@ static void copy_exported(struct env_maker *m)
 
 struct env_maker env_maker_of(const struct job_env *e, struct str *out)
 {
-    return (struct env_maker){
-        .e = e, .job = e->job, .here = alloc_find(e->alloc, e->node), .set = map_str_new(), .out = out};
+    return (struct env_maker){.e = e,
+                              .job = e->job,
+                              .here = alloc_find(e->alloc, e->node),
+                              .set = map_str_new(),
+                              .out = out};
 }
 
 void job_env_batch(const struct job_env *e, struct str *out)
@@ -429,8 +440,8 @@ static void component_put(const struct job_env *e, size_t i, struct str *out)
     str_done(&plain);
 }
 
-void job_env_components(const struct job_env *like, const struct job *jobs, size_t n, struct arena *a,
-                        struct str *out)
+void job_env_components(const struct job_env *like, const struct job *jobs, size_t n,
+                        struct arena *a, struct str *out)
 {
     if (n < 2)
         return;

@@ -1,4 +1,5 @@
-/* The environment of a batch script, and of the site's programs around it: sbatch(1), OUTPUT ENVIRONMENT VARIABLES. */
+/* The environment of a batch script, and of the site's programs around it: sbatch(1), OUTPUT
+ * ENVIRONMENT VARIABLES. */
 #ifndef REMUDA_MODEL_JOB_ENV_H
 #define REMUDA_MODEL_JOB_ENV_H
 
@@ -17,25 +18,29 @@ struct job_env {
     const char *cluster_name, *state_dir;
     const char *topology_addr, *topology_pattern; /* switches above the node; NULL = no topology */
     const char *bin_dir;                          /* directory of the commands */
-    const char
-        *step_dir; /* of the step (found again in its processes' environment when its shepherd was lost) */
+    /* Of the step (found again in its processes' environment when its shepherd was lost) */
+    const char *step_dir;
     const char *user, *group, *home, *shell; /* of the owner; NULL = not known */
     struct blob exported; /* what was submitted with the job: NAME=VALUE, each ended by NUL */
     bool has_gpus;        /* the node has GPUs, allocated or not */
-    const char
-        *gpu_names;   /* of instances of GPUs, for CUDA_VISIBLE_DEVICES (device_name_of); NULL = numbers do */
+    /* Of instances of GPUs, for CUDA_VISIBLE_DEVICES (device_name_of); NULL = numbers do. */
+    const char *gpu_names;
     bool gpus_hidden; /* other jobs' GPUs cannot be seen: *_VISIBLE_DEVICES count from 0 */
 };
 
-/* Appends NAME=VALUE, each ended by NUL: what describes the job, then of the exported variables those it does not replace. */
+/* Appends NAME=VALUE, each ended by NUL: what describes the job, then of the exported variables
+ * those it does not replace. */
 void job_env_batch(const struct job_env *e, struct str *out);
-/* For the shell of salloc: what describes the allocation as a whole, nothing of a task or a node. */
+/* For the shell of salloc: what describes the allocation as a whole, nothing of a task or a
+ * node. */
 void job_env_allocation(const struct job_env *e, struct str *out);
-/* Of a heterogeneous job's n components: each one's allocation with _HET_GROUP_i behind the names, and SLURM_HET_SIZE. `like` says what they have in common;
- * scratch memory comes from a. Nothing for fewer than two. */
-void job_env_components(const struct job_env *like, const struct job *jobs, size_t n, struct arena *a,
-                        struct str *out);
-/* For prolog and epilog: only what describes the job. context: "prolog_slurmd" or "epilog_slurmd". */
+/* Of a heterogeneous job's n components: each one's allocation with _HET_GROUP_i behind the names,
+ * and SLURM_HET_SIZE. `like` says what they have in common; scratch memory comes from a. Nothing
+ * for fewer than two. */
+void job_env_components(const struct job_env *like, const struct job *jobs, size_t n,
+                        struct arena *a, struct str *out);
+/* For prolog and epilog: only what describes the job. context: "prolog_slurmd" or
+ * "epilog_slurmd". */
 void job_env_program(const struct job_env *e, const char *context, struct str *out);
 
 #endif

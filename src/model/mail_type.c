@@ -20,7 +20,8 @@ static const struct mail_word {
     {"TIME_LIMIT", MAIL_TIME_LIMIT},
     /* The rest is only read. */
     {"NONE", 0},
-    {"ALL", MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE | MAIL_STAGE_OUT},
+    {"ALL",
+     MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE | MAIL_STAGE_OUT},
 };
 #define WORDS_SHOWN (ARRAY_LEN(words) - 2)
 

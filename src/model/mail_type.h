@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /* For messages. */
-#define MAIL_TYPE_WORDS                                                                                      \
-    "NONE, ALL, BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, "           \
+#define MAIL_TYPE_WORDS                                                                            \
+    "NONE, ALL, BEGIN, END, FAIL, REQUEUE, INVALID_DEPEND, STAGE_OUT, TIME_LIMIT, TIME_LIMIT_90, " \
     "TIME_LIMIT_80, TIME_LIMIT_50 and ARRAY_TASKS"
 
 /* "BEGIN,FAIL", "ALL"; NONE takes back what stood before it. False: a word is not one of them. */

@@ -3,28 +3,31 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-#define NAMES(list, ...)                                                                                     \
-    static const char *const list##_text[] = {__VA_ARGS__};                                                  \
+#define NAMES(list, ...)                                                                           \
+    static const char *const list##_text[] = {__VA_ARGS__};                                        \
     const struct enum_names list = {list##_text, ARRAY_LEN(list##_text)};
 
-NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes", [QUERY_PARTITIONS] = "partitions",
-      [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings", [QUERY_STATUS] = "status",
-      [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations", [QUERY_PRIORITY] = "priority",
-      [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag", [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
-NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold", [ACTION_RELEASE] = "release",
-      [ACTION_REQUEUE] = "requeue", [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
+NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
+      [QUERY_PARTITIONS] = "partitions", [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings",
+      [QUERY_STATUS] = "status", [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations",
+      [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag",
+      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
+NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
+      [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
+      [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
       [ACTION_RESUME] = "resume", [ACTION_TOP] = "top", [ACTION_NOTIFY] = "notify")
 NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "reconfigure",
       [DAEMON_SHUTDOWN] = "shutdown", [DAEMON_RESET_DIAG] = "reset_diag")
-NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage", [REPORT_EXITED] = "exited",
-      [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed", [REPORT_LOST] = "lost")
+NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage",
+      [REPORT_EXITED] = "exited", [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed",
+      [REPORT_LOST] = "lost")
 
 NAMES(host_role_names, [ROLE_NODE] = "node", [ROLE_LOGIN] = "login")
 NAMES(stream_names, [STREAM_IN] = "in", [STREAM_OUT] = "out", [STREAM_ERR] = "err")
 
 /* A record and its table from its X-macro. */
-#define TABLE(tag, structure, macro)                                                                         \
-    static const struct field tag##_rows[] = {macro(ROW)};                                                   \
+#define TABLE(tag, structure, macro)                                                               \
+    static const struct field tag##_rows[] = {macro(ROW)};                                         \
     const struct fields tag##_fields = {#tag, sizeof(structure), tag##_rows, ARRAY_LEN(tag##_rows)};
 
 #define STRUCTURE                 struct result
@@ -55,21 +58,22 @@ TABLE(meta, struct meta, META_FIELDS)
 #define STRUCTURE struct left_out
 TABLE(left_out, struct left_out, LEFT_OUT_FIELDS)
 #undef STRUCTURE
-#define STRUCTURE                             struct queued_step
-#define QUEUED_REQ_ROW(type, name, aux, doc)  FIELD_ROW_AT(STRUCTURE, spec.req., type, name, aux, doc)
+#define STRUCTURE struct queued_step
+#define QUEUED_REQ_ROW(type, name, aux, doc)                                                       \
+    FIELD_ROW_AT(STRUCTURE, spec.req., type, name, aux, doc)
 #define QUEUED_SPEC_ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, spec., type, name, aux, doc)
-static const struct field queued_step_rows[] = {JOB_REQUEST_FIELDS(QUEUED_REQ_ROW)
-                                                    JOB_SPEC_FIELDS(QUEUED_SPEC_ROW) QUEUED_STEP_FIELDS(ROW)};
-const struct fields queued_step_fields = {"queued_step", sizeof(struct queued_step), queued_step_rows,
-                                          ARRAY_LEN(queued_step_rows)};
+static const struct field queued_step_rows[] = {
+    JOB_REQUEST_FIELDS(QUEUED_REQ_ROW) JOB_SPEC_FIELDS(QUEUED_SPEC_ROW) QUEUED_STEP_FIELDS(ROW)};
+const struct fields queued_step_fields = {"queued_step", sizeof(struct queued_step),
+                                          queued_step_rows, ARRAY_LEN(queued_step_rows)};
 #undef STRUCTURE
 #undef TABLE
 #undef ROW
 
-#define MESSAGE_ROWS(tag, macro)                                                                             \
-    static const struct field msg_##tag##_rows[] = {macro(ROW)};                                             \
-    static const struct fields msg_##tag##_table = {#tag, sizeof(struct msg_##tag), msg_##tag##_rows,        \
-                                                    ARRAY_LEN(msg_##tag##_rows)};
+#define MESSAGE_ROWS(tag, macro)                                                                   \
+    static const struct field msg_##tag##_rows[] = {macro(ROW)};                                   \
+    static const struct fields msg_##tag##_table = {                                               \
+        #tag, sizeof(struct msg_##tag), msg_##tag##_rows, ARRAY_LEN(msg_##tag##_rows)};
 #define ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, , type, name, aux, doc)
 #define STRUCTURE                 struct msg_submit
 MESSAGE_ROWS(submit, MSG_SUBMIT_FIELDS)
@@ -231,7 +235,8 @@ MESSAGE_ROWS(expel, MSG_EXPEL_FIELDS)
 #undef MESSAGE_ROWS
 
 const struct fields msg_create_step_fields = {"create_step", sizeof(struct msg_create_step),
-                                              msg_create_step_rows, ARRAY_LEN(msg_create_step_rows)};
+                                              msg_create_step_rows,
+                                              ARRAY_LEN(msg_create_step_rows)};
 
 const struct message_row message_table[MESSAGE_COUNT] = {
 #define X(kind, name, tag, who, doc) [MSG_##kind] = {name, &msg_##tag##_table, WHO_##who, doc},
@@ -241,9 +246,9 @@ const struct message_row message_table[MESSAGE_COUNT] = {
 
 bool message_changes(enum message_kind kind)
 {
-    return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL || kind == MSG_UPDATE_JOB ||
-           kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION || kind == MSG_UPDATE_RESERVATION ||
-           kind == MSG_FINISH_JOB || kind == MSG_EXPEL;
+    return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL ||
+           kind == MSG_UPDATE_JOB || kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION ||
+           kind == MSG_UPDATE_RESERVATION || kind == MSG_FINISH_JOB || kind == MSG_EXPEL;
 }
 
 bool message_kind_parse(const char *name, enum message_kind *ret)

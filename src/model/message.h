@@ -1,5 +1,5 @@
-/* The messages between clients, controller and nodes, and the request table: who may send what. Each message is a record with a
- * field table; wire/ turns them into frames. */
+/* The messages between clients, controller and nodes, and the request table: who may send what.
+ * Each message is a record with a field table; wire/ turns them into frames. */
 #ifndef REMUDA_MODEL_MESSAGE_H
 #define REMUDA_MODEL_MESSAGE_H
 
@@ -14,7 +14,7 @@
 #include "model/reservation.h"
 #include "model/why.h"
 
-/* ---- clients ask ------------------------------------------------------------------------------------------------- */
+/* ---- clients ask ---------------------------------------------------------------------------- */
 
 // clang-format off
 #define MSG_SUBMIT_FIELDS(X)                                                                               \
@@ -50,7 +50,8 @@ enum query_what {
 };
 #define QUERY_COUNT (QUERY_HOSTS + 1)
 extern const struct enum_names query_what_names;
-/* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then DONE. */
+/* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
+ * DONE. */
 // clang-format off
 #define MSG_QUERY_FIELDS(X)                                                                                \
     X(ENUM, what, &query_what_names, "which records")                                                      \
@@ -70,15 +71,16 @@ extern const struct enum_names query_what_names;
     X(BOOL, exact, 0, "JOBS, STEPS: a number in ids names the very record that carries it, not the array of that number")
 // clang-format on
 
-/* Answered with EXPLAINED. With `ids`: everything about each of these (at most WHY_JOBS_FULL); else in short about the waiting jobs of `uids`, in their order. */
+/* Answered with EXPLAINED. With `ids`: everything about each of these (at most WHY_JOBS_FULL); else
+ * in short about the waiting jobs of `uids`, in their order. */
 #define WHY_JOBS_FULL  16
 #define WHY_JOBS_SHORT 500
-#define MSG_WHY_FIELDS(X)                                                                                    \
-    X(TEXT, ids, 0, "job references, comma-separated")                                                       \
-    X(TEXT, uids, 0, "without ids: owners, numbers, comma-separated; NULL = all")                            \
+#define MSG_WHY_FIELDS(X)                                                                          \
+    X(TEXT, ids, 0, "job references, comma-separated")                                             \
+    X(TEXT, uids, 0, "without ids: owners, numbers, comma-separated; NULL = all")                  \
     X(BOOL, no_advice, 0, "do not look for changes that would let it start sooner")
-#define MSG_EXPLAINED_FIELDS(X)                                                                              \
-    X(LIST, jobs, &why_fields, "each job")                                                                   \
+#define MSG_EXPLAINED_FIELDS(X)                                                                    \
+    X(LIST, jobs, &why_fields, "each job")                                                         \
     X(U64, more, 0, "further jobs that were left out")
 
 enum job_action {
@@ -93,10 +95,10 @@ enum job_action {
     ACTION_NOTIFY,
 };
 extern const struct enum_names job_action_names;
-#define MSG_JOB_CONTROL_FIELDS(X)                                                                            \
-    X(ENUM, action, &job_action_names, "what to do")                                                         \
-    X(TEXT, ids, 0, "job references, comma-separated; or name=NAME for all jobs of that name")               \
-    X(BOOL, special_exit, 0, "REQUEUE_HOLD: with state SPECIAL_EXIT")                                        \
+#define MSG_JOB_CONTROL_FIELDS(X)                                                                  \
+    X(ENUM, action, &job_action_names, "what to do")                                               \
+    X(TEXT, ids, 0, "job references, comma-separated; or name=NAME for all jobs of that name")     \
+    X(BOOL, special_exit, 0, "REQUEUE_HOLD: with state SPECIAL_EXIT")                              \
     X(TEXT, text, 0, "NOTIFY: a line for the job's error output")
 
 // clang-format off
@@ -152,24 +154,31 @@ extern const struct enum_names job_action_names;
     X(LIST, values, &reservation_fields, "one reservation with the new values")
 // clang-format on
 
-#define MSG_WAIT_JOB_FIELDS(X)                                                                               \
+#define MSG_WAIT_JOB_FIELDS(X)                                                                     \
     X(U64, job_id, 0, "answered (JOB_ENDED) when the job, with all elements of an array, is over")
 
-/* Allocations (salloc, srun). A job with spec.attached belongs to the connection that submitted it, or that attached to it last. When that connection is gone, it
- * has settings.attach_grace_us to come back (a controller that was restarted, a cut network); then the job is ended. */
-#define MSG_ATTACH_FIELDS(X)                                                                                 \
-    X(U64, job_id, 0,                                                                                        \
-      "answered like a submission with `attach`: ALLOCATED when it runs, JOB_ENDED when it is over")         \
+/* Allocations (salloc, srun). A job with spec.attached belongs to the connection that submitted it,
+ * or that attached to it last. When that connection is gone, it has settings.attach_grace_us to
+ * come back (a controller that was restarted, a cut network); then the job is ended. */
+#define MSG_ATTACH_FIELDS(X)                                                                       \
+    X(U64, job_id, 0,                                                                              \
+      "answered like a submission with `attach`: ALLOCATED when it runs, JOB_ENDED when it is "    \
+      "over")                                                                                      \
     X(BOOL, hold, 0, "the job belongs to this connection from now on")
-#define MSG_FINISH_JOB_FIELDS(X)                                                                             \
-    X(U64, job_id, 0,                                                                                        \
-      "an allocation that is no longer needed (of a heterogeneous job: its leader; all components end)")     \
+#define MSG_FINISH_JOB_FIELDS(X)                                                                   \
+    X(U64, job_id, 0,                                                                              \
+      "an allocation that is no longer needed (of a heterogeneous job: its leader; all "           \
+      "components end)")                                                                           \
     X(I32, exit_status, &range_any32, "wait status the job ends with: COMPLETED or FAILED")
 
-/* create_step with `async`: the program comes with the request, is stored with it, and goes to the nodes with the launch; output goes to files that the nodes write. */
-/* A step: one launch of tasks in an allocation. The answer on the same call: STEP_PENDING if it has to wait for resources of the job, STEP_CREATED when it has them (the
- * nodes are told in the same turn), STEP_ENDED when all its tasks are gone. The tasks' program, environment and streams go directly between the command and the shepherds
- * (stream messages below), which connect to `address`. When the connection of this call is gone for longer than attach_grace_us, the step is ended. */
+/* create_step with `async`: the program comes with the request, is stored with it, and goes to the
+ * nodes with the launch; output goes to files that the nodes write. */
+/* A step: one launch of tasks in an allocation. The answer on the same call: STEP_PENDING if it has
+ * to wait for resources of the job, STEP_CREATED when it has them (the nodes are told in the same
+ * turn), STEP_ENDED when all its tasks are gone. The tasks' program, environment and streams go
+ * directly between the command and the shepherds (stream messages below), which connect to
+ * `address`. When the connection of this call is gone for longer than attach_grace_us, the step is
+ * ended. */
 // clang-format off
 #define MSG_CREATE_STEP_FIELDS(X)                                                                          \
     X(U64, job_id, 0, "job; a component of a heterogeneous job by its own id")                             \
@@ -192,14 +201,16 @@ extern const struct enum_names job_action_names;
     X(TEXT, cpu_freq, 0, "--cpu-freq, as asked")
 // clang-format on
 #define MSG_STEP_PENDING_FIELDS(X) X(TEXT, reason, 0, "Slurm's words: Requested nodes are busy, …")
-#define MSG_STEP_CREATED_FIELDS(X)                                                                           \
-    X(LIST, step, &step_fields, "one step; its layout says which tasks run where")                           \
+#define MSG_STEP_CREATED_FIELDS(X)                                                                 \
+    X(LIST, step, &step_fields, "one step; its layout says which tasks run where")                 \
     X(TEXT, warning, 0, "accepted, but")
-#define MSG_STEP_ENDED_FIELDS(X)                                                                             \
-    X(LIST, step, &step_fields, "one step, as it ended")                                                     \
-    X(TEXT, detail, 0,                                                                                       \
-      "why, when it is not its own doing: \"CANCELLED AT … DUE TO TIME LIMIT\", a node that failed")
-/* sattach, and a srun whose call was cut: shepherds of the step connect to `address` as well; STEP_CREATED, then STEP_ENDED. */
+#define MSG_STEP_ENDED_FIELDS(X)                                                                   \
+    X(LIST, step, &step_fields, "one step, as it ended")                                           \
+    X(TEXT, detail, 0,                                                                             \
+      "why, when it is not its own doing: \"CANCELLED AT … DUE TO TIME LIMIT\", a node that "    \
+      "failed")
+/* sattach, and a srun whose call was cut: shepherds of the step connect to `address` as well;
+ * STEP_CREATED, then STEP_ENDED. */
 // clang-format off
 #define MSG_ATTACH_STEP_FIELDS(X)                                                                          \
     X(U64, job_id, 0, "job")                                                                               \
@@ -211,23 +222,25 @@ extern const struct enum_names job_action_names;
 // clang-format on
 
 #define MSG_GET_SCRIPT_FIELDS(X) X(U64, job_id, 0, "whose batch script; answered with SCRIPT")
-#define MSG_SCRIPT_FIELDS(X)                                                                                 \
-    X(U64, job_id, 0, "job")                                                                                 \
+#define MSG_SCRIPT_FIELDS(X)                                                                       \
+    X(U64, job_id, 0, "job")                                                                       \
     X(BLOB, script, 0, "its batch script")
 
 enum daemon_action { DAEMON_PING, DAEMON_RECONFIGURE, DAEMON_SHUTDOWN, DAEMON_RESET_DIAG };
 extern const struct enum_names daemon_action_names;
-#define MSG_DAEMON_FIELDS(X)                                                                                 \
-    X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")            \
-    X(BOOL, nodes_too, 0, "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")
+#define MSG_DAEMON_FIELDS(X)                                                                       \
+    X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")  \
+    X(BOOL, nodes_too, 0,                                                                          \
+      "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")
 
-/* Hosts. The shell puts the hash of the secret, the address and the certificate in; the machine decides and remembers. */
-#define MSG_MAKE_TOKEN_FIELDS(X)                                                                             \
-    X(LIST, token, &token_fields,                                                                            \
-      "one token: role, trusted, uses_left and, as its age, expires_us are asked for")                       \
+/* Hosts. The shell puts the hash of the secret, the address and the certificate in; the machine
+ * decides and remembers. */
+#define MSG_MAKE_TOKEN_FIELDS(X)                                                                   \
+    X(LIST, token, &token_fields,                                                                  \
+      "one token: role, trusted, uses_left and, as its age, expires_us are asked for")             \
     X(TEXT, text, 0, "the token as people carry it; made by the controller")
-#define MSG_TOKEN_MADE_FIELDS(X)                                                                             \
-    X(LIST, token, &token_fields, "one token")                                                               \
+#define MSG_TOKEN_MADE_FIELDS(X)                                                                   \
+    X(LIST, token, &token_fields, "one token")                                                     \
     X(TEXT, text, 0, "the token as people carry it")
 // clang-format off
 #define MSG_JOIN_FIELDS(X)                                                                                 \
@@ -239,10 +252,10 @@ extern const struct enum_names daemon_action_names;
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")
 // clang-format on
-#define MSG_JOINED_FIELDS(X)                                                                                 \
-    X(LIST, host, &host_fields, "one host, as it was let in")                                                \
-    X(TEXT, cert, 0, "its certificate, PEM")                                                                 \
-    X(TEXT, authority, 0, "the cluster's, PEM")                                                              \
+#define MSG_JOINED_FIELDS(X)                                                                       \
+    X(LIST, host, &host_fields, "one host, as it was let in")                                      \
+    X(TEXT, cert, 0, "its certificate, PEM")                                                       \
+    X(TEXT, authority, 0, "the cluster's, PEM")                                                    \
     X(TEXT, cluster_name, 0, "name of the cluster")
 #define MSG_RENEW_FIELDS(X) X(TEXT, public_key, 0, "to be certified for the host that asks, PEM")
 // clang-format off
@@ -253,14 +266,15 @@ extern const struct enum_names daemon_action_names;
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")
 // clang-format on
-#define MSG_EXPEL_FIELDS(X)                                                                                  \
-    X(TEXT, names, 0, "tokens and hosts, by id or host name, comma-separated; NULL = the host that asks")
+#define MSG_EXPEL_FIELDS(X)                                                                        \
+    X(TEXT, names, 0,                                                                              \
+      "tokens and hosts, by id or host name, comma-separated; NULL = the host that asks")
 
-/* ---- answers ------------------------------------------------------------------------------------------------------ */
+/* ---- answers -------------------------------------------------------------------------------- */
 
-#define RESULT_FIELDS(X)                                                                                     \
-    X(TEXT, ref, 0, "what the result is about: a job reference, a node")                                     \
-    X(ENUM, refusal, &refusal_names, "NONE = done")                                                          \
+#define RESULT_FIELDS(X)                                                                           \
+    X(TEXT, ref, 0, "what the result is about: a job reference, a node")                           \
+    X(ENUM, refusal, &refusal_names, "NONE = done")                                                \
     X(TEXT, detail, 0, "sentence for people")
 struct result {
     RESULT_FIELDS(FIELD_MEMBER)
@@ -276,12 +290,12 @@ extern const struct fields result_fields;
     X(LIST, results, &result_fields, "for each reference that did not go as asked")
 // clang-format on
 
-#define MSG_ALLOCATED_FIELDS(X)                                                                              \
+#define MSG_ALLOCATED_FIELDS(X)                                                                    \
     X(LIST, jobs, &job_fields, "the job, running; of a heterogeneous job all components in order")
 
-#define MSG_JOB_ENDED_FIELDS(X)                                                                              \
-    X(U64, job_id, 0, "job")                                                                                 \
-    X(ENUM, state, &job_state_names, "how it ended")                                                         \
+#define MSG_JOB_ENDED_FIELDS(X)                                                                    \
+    X(U64, job_id, 0, "job")                                                                       \
+    X(ENUM, state, &job_state_names, "how it ended")                                               \
     X(I32, exit_status, &range_any32, "wait status; of an array: the highest")
 
 /* A controller or node daemon as `remuda status` shows it (rows of QUERY_STATUS). */
@@ -312,13 +326,13 @@ struct daemon_status {
 };
 extern const struct fields status_fields;
 
-/* ---- nodes and controller ------------------------------------------------------------------------------------------- */
+/* ---- nodes and controller ------------------------------------------------------------------- */
 
 /* What a node holds: rows of NODE_HELLO. */
-#define HELD_FIELDS(X)                                                                                       \
-    X(U64, job_id, 0, "job")                                                                                 \
-    X(U32, attempt, 0, "which start of it")                                                                  \
-    X(I64, step_id, &range_step, "step")                                                                     \
+#define HELD_FIELDS(X)                                                                             \
+    X(U64, job_id, 0, "job")                                                                       \
+    X(U32, attempt, 0, "which start of it")                                                        \
+    X(I64, step_id, &range_step, "step")                                                           \
     X(BOOL, ended, 0, "its processes are gone; the report is on its way")
 struct held {
     HELD_FIELDS(FIELD_MEMBER)
@@ -364,18 +378,20 @@ extern const struct fields held_fields;
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")
 // clang-format on
-#define MSG_HEARTBEAT_FIELDS(X)                                                                              \
-    X(I32, load_centi, 0, "load average, hundredths")                                                        \
-    X(MIB, free_mem_mib, 0, "free memory")                                                                   \
-    X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                                  \
-    X(TEXT, devices_out, 0, "as node.devices_out")                                                           \
-    X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")             \
-    X(LIST, node, &node_fields, "the node as a hello describes it, if its devices are others than those told")
+#define MSG_HEARTBEAT_FIELDS(X)                                                                    \
+    X(I32, load_centi, 0, "load average, hundredths")                                              \
+    X(MIB, free_mem_mib, 0, "free memory")                                                         \
+    X(U64, devices_seq, 0, "age of devices_out; 0 = nothing is said of it")                        \
+    X(TEXT, devices_out, 0, "as node.devices_out")                                                 \
+    X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")   \
+    X(LIST, node, &node_fields,                                                                    \
+      "the node as a hello describes it, if its devices are others than those told")
 /* An operator brings broken devices back: the node looks at them again. */
 #define MSG_DEVICES_RETRY_FIELDS(X) X(U64, devices_seq, 0, "what the controller knows")
 
 extern const struct fields msg_create_step_fields;
-/* Idempotent: a node that already has (job, attempt, step) does nothing. The script and env are attached by the controller's shell from the store. */
+/* Idempotent: a node that already has (job, attempt, step) does nothing. The script and env are
+ * attached by the controller's shell from the store. */
 // clang-format off
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
     X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script all components, the leader first")                                                     \
@@ -392,8 +408,9 @@ extern const struct fields msg_create_step_fields;
     X(TEXT, address, 0, "as in create_step")                                                               \
     X(TEXT, key, 0, "secret to show")
 // clang-format on
-/* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then report RELEASED. With only_step, that step alone: its EXITED follows as
- * always and no RELEASED; a node that does not hold the step answers LOST for it. */
+/* End everything of (job, attempt) on this node: SIGCONT, SIGTERM, after kill_wait SIGKILL; then
+ * report RELEASED. With only_step, that step alone: its EXITED follows as always and no RELEASED; a
+ * node that does not hold the step answers LOST for it. */
 // clang-format off
 #define MSG_TERMINATE_FIELDS(X)                                                                            \
     X(U64, job_id, 0, "job")                                                                               \
@@ -412,13 +429,16 @@ extern const struct fields msg_create_step_fields;
     X(I32, signal, &range_signal, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")     \
     X(TEXT, say, 0, "no signal: a line for the error output of the batch script, or of the steps where there is none")
 // clang-format on
-#define MSG_REPORT_ACK_FIELDS(X) X(U64, seq, 0, "the node's number of the report that is now durable")
+#define MSG_REPORT_ACK_FIELDS(X)                                                                   \
+    X(U64, seq, 0, "the node's number of the report that is now durable")
 
 enum report_kind {
     REPORT_STARTED, /* the batch script (step) runs */
     REPORT_USAGE,   /* so much used so far */
-    REPORT_EXITED,  /* the step ended; usage is final. clean = nothing of the job is left on this node */
-    REPORT_RELEASED, /* all processes of the job are gone and its epilog ran: its resources on this node are free */
+    /* The step ended; usage is final. clean = nothing of the job is left on this node. */
+    REPORT_EXITED,
+    /* All processes of the job are gone and its epilog ran: its resources on this node are free. */
+    REPORT_RELEASED,
     REPORT_FAILED, /* could not be launched: detail says why */
     REPORT_LOST,   /* the shepherd vanished: the end is unknown; processes were killed */
 };
@@ -486,19 +506,21 @@ extern const struct enum_names report_kind_names;
     X(I32, columns, &range_window, "pty: window")                                                          \
     X(TEXT, term, 0, "pty: TERM of the command's terminal")
 // clang-format on
-#define MSG_STREAM_STARTED_FIELDS(X)                                                                         \
-    X(TEXT, tasks, 0, "numbers of the tasks that run, folded")                                               \
+#define MSG_STREAM_STARTED_FIELDS(X)                                                               \
+    X(TEXT, tasks, 0, "numbers of the tasks that run, folded")                                     \
     X(TEXT, pids, 0, "their process ids, comma-separated, in order")
 
 enum stream_name { STREAM_IN, STREAM_OUT, STREAM_ERR };
 extern const struct enum_names stream_names;
-/* From shepherds: output of a task. To shepherds: input for a task, or for all that read the stream. */
-#define MSG_STREAM_DATA_FIELDS(X)                                                                            \
-    X(ENUM, stream, &stream_names, "which of a task's streams")                                              \
-    X(I32, task_plus1, &range_tasks, "task number, plus 1; 0 = all tasks of the node that read it")          \
-    X(BLOB, data, 0, "bytes")                                                                                \
+/* From shepherds: output of a task. To shepherds: input for a task, or for all that read the
+ * stream. */
+#define MSG_STREAM_DATA_FIELDS(X)                                                                  \
+    X(ENUM, stream, &stream_names, "which of a task's streams")                                    \
+    X(I32, task_plus1, &range_tasks,                                                               \
+      "task number, plus 1; 0 = all tasks of the node that read it")                               \
+    X(BLOB, data, 0, "bytes")                                                                      \
     X(BOOL, end, 0, "nothing follows on this stream")
-#define MSG_STREAM_CREDIT_FIELDS(X)                                                                          \
+#define MSG_STREAM_CREDIT_FIELDS(X)                                                                \
     X(I64, bytes, 0, "so many more bytes of STREAM_IN may be sent to this shepherd")
 // clang-format off
 #define MSG_STREAM_EXIT_FIELDS(X)                                                                          \
@@ -507,19 +529,20 @@ extern const struct enum_names stream_names;
     X(BOOL, oom, 0, "a process was killed for memory")                                                     \
     X(TEXT, detail, 0, "why they could not start: \"execve(): foo: No such file or directory\"; NULL = they ran")
 // clang-format on
-#define MSG_STREAM_WINDOW_FIELDS(X)                                                                          \
-    X(I32, rows, &range_window, "lines of the terminal")                                                     \
+#define MSG_STREAM_WINDOW_FIELDS(X)                                                                \
+    X(I32, rows, &range_window, "lines of the terminal")                                           \
     X(I32, columns, &range_window, "columns")
-#define MSG_STREAM_SIGNAL_FIELDS(X)                                                                          \
+#define MSG_STREAM_SIGNAL_FIELDS(X)                                                                \
     X(I32, signal, &range_signal, "for all tasks of the node; SIGKILL ends the step there")
 /* Lines from the shepherd itself for the command's standard error. */
-#define MSG_STREAM_NOTICE_FIELDS(X)                                                                          \
-    X(TEXT, text, 0, "\"slurmstepd: error: …\"")                                                             \
+#define MSG_STREAM_NOTICE_FIELDS(X)                                                                \
+    X(TEXT, text, 0, "\"slurmstepd: error: …\"")                                                   \
     X(BOOL, ends, 0, "it says that the step was told to end")
 /* All tasks of the node are gone and all their output was sent; the shepherd closes. */
-#define MSG_STREAM_DONE_FIELDS(X) X(I32, exit_status, &range_any32, "the highest wait status of its tasks")
+#define MSG_STREAM_DONE_FIELDS(X)                                                                  \
+    X(I32, exit_status, &range_any32, "the highest wait status of its tasks")
 
-/* ---- the table -------------------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------ */
 
 enum who {
     WHO_ANYONE,
@@ -766,26 +789,30 @@ bool message_kind_parse(const char *name, enum message_kind *ret);
 /* A message in memory: kind and record (struct msg_… of that kind). */
 struct message {
     enum message_kind kind;
-    uint64_t seq;     /* number of the request on its connection; an answer repeats it */
-    uint64_t request; /* the request's own number, the same when it is sent again; 0 = it may be done twice */
+    uint64_t seq; /* number of the request on its connection; an answer repeats it */
+    /* The request's own number, the same when it is sent again; 0 = it may be done twice. */
+    uint64_t request;
     const void *body;
 };
-/* Does a request of that kind change something, so that doing it twice is not the same as once? Steps have a name of their own: create_step.key. */
+/* Does a request of that kind change something, so that doing it twice is not the same as once?
+ * Steps have a name of their own: create_step.key. */
 bool message_changes(enum message_kind kind);
 
-/* ---- rows in the store -------------------------------------------------------------------------------------------- */
+/* ---- rows in the store ---------------------------------------------------------------------- */
 
-/* Scripts and environments are rows of their own, written once, never in the controller's memory. */
-#define PAYLOAD_FIELDS(X)                                                                                    \
-    X(U64, job_id, 0, "job (an array: its id; elements share it)")                                           \
-    X(BLOB, script, 0, "batch script")                                                                       \
+/* Scripts and environments are rows of their own, written once, never in the controller's
+ * memory. */
+#define PAYLOAD_FIELDS(X)                                                                          \
+    X(U64, job_id, 0, "job (an array: its id; elements share it)")                                 \
+    X(BLOB, script, 0, "batch script")                                                             \
     X(BLOB, env, 0, "exported environment")
 struct payload {
     PAYLOAD_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields payload_fields;
 
-/* A step of srun --async, from the request until it is over: what it asked for (its job_spec) and what it runs. */
+/* A step of srun --async, from the request until it is over: what it asked for (its job_spec) and
+ * what it runs. */
 // clang-format off
 #define QUEUED_STEP_FIELDS(X)                                                                              \
     X(U64, job_id, 0, "job")                                                                               \
@@ -806,7 +833,8 @@ struct queued_step {
 };
 extern const struct fields queued_step_fields; /* all rows of job_spec_fields, then these */
 
-/* A request that changed something, and what was answered: who asks again, because the answer was lost, gets it again. Kept for some minutes. */
+/* A request that changed something, and what was answered: who asks again, because the answer was
+ * lost, gets it again. Kept for some minutes. */
 // clang-format off
 #define ANSWERED_FIELDS(X)                                                                                 \
     X(TIME, at_us, 0, "when it was answered")                                                              \
@@ -824,10 +852,10 @@ struct answered {
 extern const struct fields answered_fields;
 
 /* A row that a start could not take: see core/load/left_out.c. */
-#define LEFT_OUT_FIELDS(X)                                                                                   \
-    X(TEXT, name, 0, "table and key of the row: job 42")                                                     \
-    X(TIME, at_us, 0, "when")                                                                                \
-    X(TEXT, why, 0, "what is wrong with it")                                                                 \
+#define LEFT_OUT_FIELDS(X)                                                                         \
+    X(TEXT, name, 0, "table and key of the row: job 42")                                           \
+    X(TIME, at_us, 0, "when")                                                                      \
+    X(TEXT, why, 0, "what is wrong with it")                                                       \
     X(TEXT, record, 0, "the row: name=value of all that is given, a line each")
 struct left_out {
     LEFT_OUT_FIELDS(FIELD_MEMBER)
@@ -835,15 +863,16 @@ struct left_out {
 extern const struct fields left_out_fields;
 
 /* Small facts: next_job_id, epoch, cluster name, schema version. */
-#define META_FIELDS(X)                                                                                       \
-    X(TEXT, key, 0, "name")                                                                                  \
+#define META_FIELDS(X)                                                                             \
+    X(TEXT, key, 0, "name")                                                                        \
     X(TEXT, value, 0, "value")
 struct meta {
     META_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields meta_fields;
 
-/* X(TABLE, SQL name, fields, leading fields of the table that make its key, as a comma-separated text, doc) */
+/* X(TABLE, SQL name, fields, leading fields of the table that make its key, as a comma-separated
+ * text, doc) */
 // clang-format off
 #define STORE_TABLES(X)                                                                                     \
     X(JOB, "job", job_fields, "id", "every job, live and ended; the latest run of each")                    \

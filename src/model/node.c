@@ -53,13 +53,15 @@ struct word_pair {
 /* One word stands for base and flags, the gravest first: sinfo(1), NODE STATE CODES. */
 static struct word_pair listing_word(const struct node *n, enum base_word base)
 {
-    static const struct word_pair words[] = {{"unknown", "unk"},     {"idle", "idle"}, {"mixed", "mix"},
-                                             {"allocated", "alloc"}, {"down", "down"}, {"future", "futr"}};
+    static const struct word_pair words[] = {{"unknown", "unk"}, {"idle", "idle"},
+                                             {"mixed", "mix"},   {"allocated", "alloc"},
+                                             {"down", "down"},   {"future", "futr"}};
     bool busy = base == BASE_MIXED || base == BASE_ALLOCATED || n->jobs_cleaning;
     if (base == BASE_FUTURE)
         return words[base];
     if (n->drain)
-        return busy ? (struct word_pair){"draining", "drng"} : (struct word_pair){"drained", "drain"};
+        return busy ? (struct word_pair){"draining", "drng"}
+                    : (struct word_pair){"drained", "drain"};
     if (n->fail)
         return busy ? (struct word_pair){"failing", "failg"} : (struct word_pair){"fail", "fail"};
     if (base == BASE_DOWN)

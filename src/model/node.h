@@ -4,7 +4,8 @@
 
 #include "model/fields.h"
 
-/* Availability, apart from what runs there. IDLE, MIXED and ALLOCATED are computed from alloc_cpus when shown. */
+/* Availability, apart from what runs there. IDLE, MIXED and ALLOCATED are computed from alloc_cpus
+ * when shown. */
 enum node_state { NODE_UNKNOWN, NODE_UP, NODE_DOWN, NODE_FUTURE };
 extern const struct enum_names node_state_names; /* "UNKNOWN" … as stored */
 
@@ -76,8 +77,8 @@ struct node {
 };
 extern const struct fields node_fields;
 
-/* Slurm's state words: base word and flags as "IDLE+DRAIN" (scontrol), "drained" (sinfo %T), "drain" (sinfo %t); a '*' is added
- * when it does not respond. `out` gets the word appended. */
+/* Slurm's state words: base word and flags as "IDLE+DRAIN" (scontrol), "drained" (sinfo %T),
+ * "drain" (sinfo %t); a '*' is added when it does not respond. `out` gets the word appended. */
 struct str;
 enum node_word { NODE_WORD_CONTROL, NODE_WORD_LONG, NODE_WORD_COMPACT };
 void node_state_word(const struct node *n, enum node_word form, struct str *out);

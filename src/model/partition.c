@@ -4,13 +4,17 @@
 
 static const char *const states[] = {
     [PART_UP] = "UP", [PART_DOWN] = "DOWN", [PART_DRAIN] = "DRAIN", [PART_INACTIVE] = "INACTIVE"};
-static const char *const shares[] = {
-    [SHARE_NO] = "NO", [SHARE_EXCLUSIVE] = "EXCLUSIVE", [SHARE_YES] = "YES", [SHARE_FORCE] = "FORCE"};
+static const char *const shares[] = {[SHARE_NO] = "NO",
+                                     [SHARE_EXCLUSIVE] = "EXCLUSIVE",
+                                     [SHARE_YES] = "YES",
+                                     [SHARE_FORCE] = "FORCE"};
 static const char *const modes[] = {
     [PREEMPT_UNSET] = "CLUSTER",   [PREEMPT_OFF] = "OFF",         [PREEMPT_CANCEL] = "CANCEL",
     [PREEMPT_REQUEUE] = "REQUEUE", [PREEMPT_SUSPEND] = "SUSPEND", [PREEMPT_GANG] = "GANG"};
-static const char *const policies[] = {
-    [LIMITS_PEND] = "PEND", [LIMITS_REFUSE] = "REFUSE", [LIMITS_CLAMP] = "CLAMP", [LIMITS_ALL] = "ALL"};
+static const char *const policies[] = {[LIMITS_PEND] = "PEND",
+                                       [LIMITS_REFUSE] = "REFUSE",
+                                       [LIMITS_CLAMP] = "CLAMP",
+                                       [LIMITS_ALL] = "ALL"};
 const struct enum_names part_state_names = {states, ARRAY_LEN(states)};
 const struct enum_names part_share_names = {shares, ARRAY_LEN(shares)};
 const struct enum_names preempt_mode_names = {modes, ARRAY_LEN(modes)};
@@ -18,4 +22,5 @@ const struct enum_names limit_policy_names = {policies, ARRAY_LEN(policies)};
 
 #define ROW(type, name, aux, doc) FIELD_ROW_AT(struct partition, , type, name, aux, doc)
 static const struct field rows[] = {PARTITION_FIELDS(ROW)};
-const struct fields partition_fields = {"partition", sizeof(struct partition), rows, ARRAY_LEN(rows)};
+const struct fields partition_fields = {"partition", sizeof(struct partition), rows,
+                                        ARRAY_LEN(rows)};

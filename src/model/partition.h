@@ -14,9 +14,11 @@ enum preempt_mode {
     PREEMPT_SUSPEND,
     PREEMPT_GANG
 };
-/* EnforcePartLimits: NO; ANY (one partition of a list that takes the job is enough); ours: CLAMP; ALL (each must) */
+/* EnforcePartLimits: NO; ANY (one partition of a list that takes the job is enough); ours: CLAMP;
+ * ALL (each must) */
 enum limit_policy { LIMITS_PEND, LIMITS_REFUSE, LIMITS_CLAMP, LIMITS_ALL };
-extern const struct enum_names part_state_names, part_share_names, preempt_mode_names, limit_policy_names;
+extern const struct enum_names part_state_names, part_share_names, preempt_mode_names,
+    limit_policy_names;
 
 // clang-format off
 #define PARTITION_FIELDS(X)                                                                        \

@@ -30,7 +30,9 @@ static uint64_t task_number(const struct pattern_env *env)
 static bool conversion_add(char letter, int width, const struct pattern_env *env, struct str *out)
 {
     switch (letter) {
-    case 'A': number_add(out, env->array_job_id ? env->array_job_id : env->job_id, width); return true;
+    case 'A':
+        number_add(out, env->array_job_id ? env->array_job_id : env->job_id, width);
+        return true;
     case 'a': number_add(out, task_number(env), width); return true;
     case 'b': number_add(out, task_number(env) % 10, width); return true;
     case 'J': job_step_add(env, width, out); return true;
@@ -48,7 +50,8 @@ static bool conversion_add(char letter, int width, const struct pattern_env *env
 
 void pattern_expand(const char *pattern, const struct pattern_env *env, struct str *out)
 {
-    /* A backslash turns replacement off for the whole name; the backslashes themselves are dropped. */
+    /* A backslash turns replacement off for the whole name; the backslashes themselves are
+     * dropped. */
     if (strchr(pattern, '\\')) {
         for (; *pattern; pattern++)
             if (*pattern != '\\')

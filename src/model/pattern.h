@@ -1,5 +1,6 @@
-/* File name patterns of --output and friends: %A %a %J %j %N %n %s %t %u %x %b %%, with widths (%4j, up to 10 digits, zero-padded);
- * a backslash in the pattern turns replacement off, as sbatch(1) says. */
+/* File name patterns of --output and friends: %A %a %J %j %N %n %s %t %u %x %b %%, with widths
+ * (%4j, up to 10 digits, zero-padded); a backslash in the pattern turns replacement off, as
+ * sbatch(1) says. */
 #ifndef REMUDA_MODEL_PATTERN_H
 #define REMUDA_MODEL_PATTERN_H
 

@@ -11,7 +11,8 @@ const struct fields priority_fields = {"priority", sizeof(struct priority_row), 
 
 #define USAGE_ROW(type, name, aux, doc) FIELD_ROW_AT(struct usage, , type, name, aux, doc)
 static const struct field usage_rows[] = {USAGE_FIELDS(USAGE_ROW)};
-const struct fields usage_fields = {"usage", sizeof(struct usage), usage_rows, ARRAY_LEN(usage_rows)};
+const struct fields usage_fields = {"usage", sizeof(struct usage), usage_rows,
+                                    ARRAY_LEN(usage_rows)};
 
 /* ---- weights ---- */
 
@@ -82,9 +83,10 @@ bool tres_weights_parse(const char *text, struct tres_weights *ret, struct err *
             continue;
         memcpy(one, piece.data, piece.len < sizeof one ? piece.len : sizeof one - 1);
         if (ret->n == TRES_WEIGHTS_MAX || !weight_parse(one, &ret->v[ret->n]))
-            return err_set(ret_err, ERR_INVALID,
-                           "weights like CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=1 are expected, not \"%.60s\"",
-                           text);
+            return err_set(
+                ret_err, ERR_INVALID,
+                "weights like CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=1 are expected, not \"%.60s\"",
+                text);
         ret->n++;
     }
     return true;
@@ -99,7 +101,8 @@ int64_t scale32(int64_t value, uint64_t factor)
     return (int64_t)((wide)value * (wide)factor >> 32);
 }
 
-/* 2^(−1/2), 2^(−1/4), 2^(−1/8) … in 2^32nds: a square root each. Their product over the bits of a fraction is its power. */
+/* 2^(−1/2), 2^(−1/4), 2^(−1/8) … in 2^32nds: a square root each. Their product over the bits of a
+ * fraction is its power. */
 uint64_t exp2_neg(int64_t part, int64_t whole)
 {
     int64_t halves = part / whole;

@@ -1,4 +1,5 @@
-/* What the priority of a job is made of, usage that counts for fair share, and weights of resources. */
+/* What the priority of a job is made of, usage that counts for fair share, and weights of
+ * resources. */
 #ifndef REMUDA_MODEL_PRIORITY_H
 #define REMUDA_MODEL_PRIORITY_H
 
@@ -8,8 +9,8 @@
 
 #define FACTOR_ONE (INT64_C(1) << 20) /* a factor of 1 in fixed point */
 
-/* A waiting job in one of its partitions, as sprio shows it (rows of QUERY_PRIORITY). Parts of the sum are whole numbers, already weighted; factors are
- * in FACTOR_ONE-ths. */
+/* A waiting job in one of its partitions, as sprio shows it (rows of QUERY_PRIORITY). Parts of the
+ * sum are whole numbers, already weighted; factors are in FACTOR_ONE-ths. */
 // clang-format off
 #define PRIORITY_FIELDS(X)                                                                         \
     X(U64, job_id, 0, "job")                                                                       \
@@ -44,7 +45,8 @@ struct priority_row {
 };
 extern const struct fields priority_fields;
 
-/* What a user used, in an account if one was given. Stored; the rest is worked out for sshare (rows of QUERY_SHARES). */
+/* What a user used, in an account if one was given. Stored; the rest is worked out for sshare (rows
+ * of QUERY_SHARES). */
 // clang-format off
 #define USAGE_FIELDS(X)                                                                            \
     X(TEXT, who, 0, "uid, or uid/account")                                                         \

@@ -1,5 +1,7 @@
-/* What numbers may be. Whoever speaks to a daemon can put any number into a frame: here it is said once what each may be, the wire refuses the rest, and a stored row that holds
- * something else is left out at the start. So what lies behind may add and multiply without fear, within these bounds. */
+/* What numbers may be. Whoever speaks to a daemon can put any number into a frame: here it is said
+ * once what each may be, the wire refuses the rest, and a stored row that holds something else is
+ * left out at the start. So what lies behind may add and multiply without fear, within these
+ * bounds. */
 #include "base/duration.h"
 #include "base/err.h"
 #include "base/str.h"
@@ -21,7 +23,8 @@ const struct int_range range_resv = {.max = (1u << 24) - 1};
 const struct int_range range_priority = {.max = INT64_MAX};
 const struct int_range range_step = {.min = -3, .max = INT64_MAX / 2};
 const struct int_range range_mem = {.min = -1, .max = FIELD_MIB_MAX};
-const struct int_range range_change = {.min = -FIELD_SPAN_MAX, .max = FIELD_SPAN_MAX, .endless = true};
+const struct int_range range_change = {
+    .min = -FIELD_SPAN_MAX, .max = FIELD_SPAN_MAX, .endless = true};
 const struct int_range range_reader = {.min = -1, .max = LIMIT_TASKS};
 
 static const struct int_range range_i32 = {.max = INT32_MAX};
@@ -61,14 +64,14 @@ void range_say(const struct int_range *r, struct str *out)
         str_addf(out, ", or %lld for no limit", (long long)TIME_UNLIMITED);
 }
 
-static bool out_of_range(const struct field *f, const struct int_range *r, bool is_signed, uint64_t n,
-                         struct err *ret_err)
+static bool out_of_range(const struct field *f, const struct int_range *r, bool is_signed,
+                         uint64_t n, struct err *ret_err)
 {
     struct str allowed = STR_INIT;
     range_say(r, &allowed);
     if (is_signed)
-        err_set(ret_err, ERR_INVALID, "%s: %lld is out of range, %s is allowed", f->name, (long long)n,
-                str_text(&allowed));
+        err_set(ret_err, ERR_INVALID, "%s: %lld is out of range, %s is allowed", f->name,
+                (long long)n, str_text(&allowed));
     else
         err_set(ret_err, ERR_INVALID, "%s: %llu is out of range, %s is allowed", f->name,
                 (unsigned long long)n, str_text(&allowed));

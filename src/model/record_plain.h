@@ -4,7 +4,8 @@
 
 #include "model/fields.h"
 
-/* Makes each text of the record, and of the lists in it, one that may go to anybody's terminal (base/plain.h). Texts that change live in the arena. Blobs stay. */
+/* Makes each text of the record, and of the lists in it, one that may go to anybody's terminal
+ * (base/plain.h). Texts that change live in the arena. Blobs stay. */
 void record_plain(const struct fields *t, void *record, struct arena *a);
 
 #endif

@@ -1,4 +1,5 @@
-/* Why a request is refused: Slurm's text (tools match it) and, with it, a sentence of ours in the reply's `detail`. */
+/* Why a request is refused: Slurm's text (tools match it) and, with it, a sentence of ours in the
+ * reply's `detail`. */
 #ifndef REMUDA_MODEL_REFUSAL_H
 #define REMUDA_MODEL_REFUSAL_H
 
@@ -79,6 +80,7 @@ enum refusal {
 };
 extern const struct enum_names refusal_names; /* "INVALID_JOB_ID", as they travel */
 const char *refusal_text(enum refusal r);     /* Slurm's text */
-const char *refusal_lead(enum refusal r);     /* what Slurm says in a line before it; NULL = nothing */
+/* What Slurm says in a line before it; NULL = nothing. */
+const char *refusal_lead(enum refusal r);
 
 #endif

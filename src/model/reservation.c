@@ -9,7 +9,8 @@
 
 #define ROW(type, name, aux, doc) FIELD_ROW_AT(struct reservation, , type, name, aux, doc)
 static const struct field rows[] = {RESERVATION_FIELDS(ROW)};
-const struct fields reservation_fields = {"reservation", sizeof(struct reservation), rows, ARRAY_LEN(rows)};
+const struct fields reservation_fields = {"reservation", sizeof(struct reservation), rows,
+                                          ARRAY_LEN(rows)};
 
 const struct resv_flag_row resv_flag_table[RESV_FLAG_COUNT] = {
 #define X(flag, name, sign, doc) [RESV_BIT_##flag] = {name, sign, doc},
@@ -22,15 +23,17 @@ const struct resv_flag_row resv_flag_table[RESV_FLAG_COUNT] = {
 static const struct {
     const char *word;
     uint32_t flag;
-} other_words[] = {{"IGNORE_RUNNING", RESV_IGNORE_JOBS}, {"LICENSE_ONLY", RESV_ANY_NODES},
-                   {"STATIC_ALLOC", RESV_STATIC_ALLOC},  {"NO_HOLD_JOBS_AFTER", RESV_NO_HOLD_JOBS_AFTER},
-                   {"PURGE", RESV_PURGE_COMP},           {"MAINTENANCE", RESV_MAINT}};
+} other_words[] = {
+    {"IGNORE_RUNNING", RESV_IGNORE_JOBS}, {"LICENSE_ONLY", RESV_ANY_NODES},
+    {"STATIC_ALLOC", RESV_STATIC_ALLOC},  {"NO_HOLD_JOBS_AFTER", RESV_NO_HOLD_JOBS_AFTER},
+    {"PURGE", RESV_PURGE_COMP},           {"MAINTENANCE", RESV_MAINT}};
 
 /* Flags of Slurm's that say more than can be kept here. */
 static const struct {
     const char *word, *why;
 } refused[] = {
-    {"TIME_FLOAT", "a reservation begins at a fixed time; use PartitionName= limits or a recurring one"},
+    {"TIME_FLOAT",
+     "a reservation begins at a fixed time; use PartitionName= limits or a recurring one"},
     {"FIRST_CORES", "which cores of a node it keeps is not fixed; only how many"},
     {"FORCE_START", "a recurring reservation begins at the time given"},
     {"USER_DELETE", "operators delete reservations"},
@@ -88,7 +91,8 @@ static bool flag_take(char *word, uint32_t *flags, int64_t *purge_us, struct err
     return true;
 }
 
-bool resv_flags_parse(const char *text, uint32_t *ret_flags, int64_t *ret_purge_us, struct err *ret_err)
+bool resv_flags_parse(const char *text, uint32_t *ret_flags, int64_t *ret_purge_us,
+                      struct err *ret_err)
 {
     struct span rest = span_of(text ? text : ""), piece;
     uint32_t flags = 0;
@@ -188,7 +192,8 @@ static bool any_group(const char *list, const char *groups)
     return false;
 }
 
-bool resv_admits(const struct reservation *r, const char *user, const char *groups, const char *account)
+bool resv_admits(const struct reservation *r, const char *user, const char *groups,
+                 const char *account)
 {
     if (!text_empty(r->users) && !list_admits(r->users, user))
         return false;

@@ -1,11 +1,13 @@
-/* A reservation: resources kept for some users or for maintenance during a time, once or again and again. */
+/* A reservation: resources kept for some users or for maintenance during a time, once or again and
+ * again. */
 #ifndef REMUDA_MODEL_RESERVATION_H
 #define REMUDA_MODEL_RESERVATION_H
 
 #include "base/zone.h"
 #include "model/fields.h"
 
-/* X(FLAG, name as in Flags=, sign with which it may be changed later: ' ' set only when it is made, '+' given, '-' given and taken away, doc) */
+/* X(FLAG, name as in Flags=, sign with which it may be changed later: ' ' set only when it is made,
+ * '+' given, '-' given and taken away, doc) */
 // clang-format off
 #define RESV_FLAGS(X)                                                                                        \
     X(MAINT, "MAINT", '-', "for maintenance: its nodes are shown so, it may lie over other reservations")    \
@@ -82,8 +84,10 @@ struct reservation {
 };
 extern const struct fields reservation_fields;
 
-/* "MAINT,DAILY,PURGE_COMP=00:10:00", any letter case; names flags that Slurm has and we have not. ERR_UNSUPPORTED, ERR_INVALID. */
-bool resv_flags_parse(const char *text, uint32_t *ret_flags, int64_t *ret_purge_us, struct err *ret_err);
+/* "MAINT,DAILY,PURGE_COMP=00:10:00", any letter case; names flags that Slurm has and we have not.
+ * ERR_UNSUPPORTED, ERR_INVALID. */
+bool resv_flags_parse(const char *text, uint32_t *ret_flags, int64_t *ret_purge_us,
+                      struct err *ret_err);
 struct str;
 void resv_flags_format(const struct reservation *r, struct str *out);
 
@@ -96,6 +100,7 @@ static inline bool resv_is_on(const struct reservation *r, int64_t at_us)
 }
 
 /* May this user with this account run jobs in it? */
-bool resv_admits(const struct reservation *r, const char *user, const char *groups, const char *account);
+bool resv_admits(const struct reservation *r, const char *user, const char *groups,
+                 const char *account);
 
 #endif

@@ -8,46 +8,53 @@
 
 #include <string.h>
 
-#define ANY                                                                                                  \
-    {                                                                                                        \
-        0                                                                                                    \
+#define ANY                                                                                        \
+    {                                                                                              \
+        0                                                                                          \
     }
-#define RANGE(least, most)                                                                                   \
-    {                                                                                                        \
-        .min = (least), .max = (most)                                                                        \
+#define RANGE(least, most)                                                                         \
+    {                                                                                              \
+        .min = (least), .max = (most)                                                              \
     }
-#define ONE_WORD                                                                                             \
-    {                                                                                                        \
-        .form = FORM_WORD                                                                                    \
+#define ONE_WORD                                                                                   \
+    {                                                                                              \
+        .form = FORM_WORD                                                                          \
     }
-#define WORDS                                                                                                \
-    {                                                                                                        \
-        .form = FORM_WORDS                                                                                   \
+#define WORDS                                                                                      \
+    {                                                                                              \
+        .form = FORM_WORDS                                                                         \
     }
-#define PORT_RANGE                                                                                           \
-    {                                                                                                        \
-        .form = FORM_PORTS                                                                                   \
+#define PORT_RANGE                                                                                 \
+    {                                                                                              \
+        .form = FORM_PORTS                                                                         \
     }
-#define TRES_WEIGHTS                                                                                         \
-    {                                                                                                        \
-        .form = FORM_WEIGHTS                                                                                 \
+#define TRES_WEIGHTS                                                                               \
+    {                                                                                              \
+        .form = FORM_WEIGHTS                                                                       \
     }
-#define LICENCES                                                                                             \
-    {                                                                                                        \
-        .form = FORM_LICENCES                                                                                \
+#define LICENCES                                                                                   \
+    {                                                                                              \
+        .form = FORM_LICENCES                                                                      \
     }
-#define FREQUENCIES                                                                                          \
-    {                                                                                                        \
-        .form = FORM_FREQUENCIES                                                                             \
+#define FREQUENCIES                                                                                \
+    {                                                                                              \
+        .form = FORM_FREQUENCIES                                                                   \
     }
-#define SLURM_WRITES(theirs, own)                                                                            \
-    {                                                                                                        \
-        .slurm = (theirs), .ours = (own)                                                                     \
+#define SLURM_WRITES(theirs, own)                                                                  \
+    {                                                                                              \
+        .slurm = (theirs), .ours = (own)                                                           \
     }
 
 const struct setting setting_table[] = {
-#define X(type, member, key, standard, unit, allowed, effect, doc)                                           \
-    {#key, SETTING_##type, offsetof(struct settings, member), standard, unit, allowed, EFFECT_##effect, doc},
+#define X(type, member, key, standard, unit, allowed, effect, doc)                                 \
+    {#key,                                                                                         \
+     SETTING_##type,                                                                               \
+     offsetof(struct settings, member),                                                            \
+     standard,                                                                                     \
+     unit,                                                                                         \
+     allowed,                                                                                      \
+     EFFECT_##effect,                                                                              \
+     doc},
     SETTINGS(X)
 #undef X
 };
@@ -55,7 +62,8 @@ const size_t setting_count = ARRAY_LEN(setting_table);
 
 bool setting_parse_bool(const char *text, bool *ret, struct err *ret_err)
 {
-    static const char *const yes[] = {"YES", "TRUE", "ON", "1"}, *const no[] = {"NO", "FALSE", "OFF", "0"};
+    static const char *const yes[] = {"YES", "TRUE", "ON", "1"}, *const no[] = {"NO", "FALSE",
+                                                                                "OFF", "0"};
     for (size_t i = 0; i < ARRAY_LEN(yes); i++)
         if (text_is_nocase(text, yes[i]) || text_is_nocase(text, no[i])) {
             *ret = text_is_nocase(text, yes[i]);
@@ -82,15 +90,17 @@ bool setting_parse_policy(const char *text, int32_t *ret, struct err *ret_err)
         *ret = LIMITS_PEND;
     else
         return err_set(ret_err, ERR_INVALID,
-                       "REFUSE, PEND or CLAMP (or Slurm's ALL, ANY, NO) is expected, not \"%.60s\"", text);
+                       "REFUSE, PEND or CLAMP (or Slurm's ALL, ANY, NO) is expected, not \"%.60s\"",
+                       text);
     return true;
 }
 
-/* Slurm writes spans as a number of the key's unit; day-hour forms ("7-0", "1:00:00") are times as --time has
- * them. */
+/* Slurm writes spans as a number of the key's unit; day-hour forms ("7-0", "1:00:00") are times as
+ * --time has them. */
 bool setting_parse_span(const char *text, const char *unit, int64_t *ret_us, struct err *ret_err)
 {
-    int64_t number, scale = text_is(unit, "min") || text_is(unit, "time") ? USEC_PER_MIN : USEC_PER_SEC;
+    int64_t number,
+        scale = text_is(unit, "min") || text_is(unit, "time") ? USEC_PER_MIN : USEC_PER_SEC;
     if (text_to_i64(text, 0, INT64_MAX / USEC_PER_MIN, &number)) {
         *ret_us = number * scale;
         return true;
@@ -112,8 +122,8 @@ bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct
         memcpy(low, text, len);
     if (len >= sizeof low || !text_to_i64(low, 1, 65535, &first) ||
         !text_to_i64(dash + 1, first, 65535, &last))
-        return err_set(ret_err, ERR_INVALID, "a range of ports as 20000-29999 is expected, not \"%.60s\"",
-                       text);
+        return err_set(ret_err, ERR_INVALID,
+                       "a range of ports as 20000-29999 is expected, not \"%.60s\"", text);
     *ret_first = (int32_t)first;
     *ret_last = (int32_t)last;
     return true;
@@ -132,8 +142,8 @@ static bool number_parse(const struct setting *k, const char *text, int64_t max,
                    (long long)min, (long long)max, text);
 }
 
-/* JobAcctGatherFrequency may be a list, "task=30,energy=60": the number without a name or the task's counts.
- */
+/* JobAcctGatherFrequency may be a list, "task=30,energy=60": the number without a name or the
+ * task's counts. */
 static bool frequency_parse(const char *text, int64_t *ret_us, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
@@ -159,14 +169,16 @@ static bool percent_parse(const char *text, int32_t *ret, struct err *ret_err)
     if (len < sizeof whole)
         memcpy(whole, text, len);
     memcpy(part, digits ? text + len + 1 : part, digits < 2 ? digits : 2);
-    if (len >= sizeof whole || (text[len] && text[len + 1 + digits]) || !text_to_i64(whole, 0, 100000, &n) ||
-        !text_to_i64(part, 0, 99, &hundredths))
-        return err_set(ret_err, ERR_INVALID, "a percentage as 100 or 101.5 is expected, not \"%.60s\"", text);
+    if (len >= sizeof whole || (text[len] && text[len + 1 + digits]) ||
+        !text_to_i64(whole, 0, 100000, &n) || !text_to_i64(part, 0, 99, &hundredths))
+        return err_set(ret_err, ERR_INVALID,
+                       "a percentage as 100 or 101.5 is expected, not \"%.60s\"", text);
     *ret = (int32_t)(100 * n + hundredths);
     return true;
 }
 
-static bool interval_parse(const struct setting *k, const char *text, int64_t *ret_us, struct err *ret_err)
+static bool interval_parse(const struct setting *k, const char *text, int64_t *ret_us,
+                           struct err *ret_err)
 {
     int64_t us = 0;
     if (!setting_parse_span(text, k->unit, &us, ret_err))
@@ -192,7 +204,8 @@ static bool licences_check(const char *text, struct err *ret_err)
             memcpy(digits, colon + 1, len);
             digits[len] = '\0';
         }
-        if (len >= sizeof digits || colon == piece.data || !text_to_i64(digits, 0, INT32_MAX, &count))
+        if (len >= sizeof digits || colon == piece.data ||
+            !text_to_i64(digits, 0, INT32_MAX, &count))
             return err_set(ret_err, ERR_INVALID, "name:count is expected, not \"%.*s\"",
                            piece.len < 60 ? (int)piece.len : 60, piece.data);
     }
@@ -211,8 +224,8 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
     case FORM_FREQUENCIES: break;
     case FORM_WORD:
     case FORM_WORDS:
-        if (!setting_words_parse(k->key, text, k->allowed.form == FORM_WORDS, lenient, &s->word, &text,
-                                 ret_err))
+        if (!setting_words_parse(k->key, text, k->allowed.form == FORM_WORDS, lenient, &s->word,
+                                 &text, ret_err))
             return false;
         break;
     case FORM_PORTS:
@@ -294,7 +307,8 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
             duration_format(us, out);
         else
             str_addf(out, "%lld %s",
-                     (long long)(us / (text_is(k->unit, "min") ? USEC_PER_MIN : USEC_PER_SEC)), k->unit);
+                     (long long)(us / (text_is(k->unit, "min") ? USEC_PER_MIN : USEC_PER_SEC)),
+                     k->unit);
         break;
     }
     case SETTING_MIB: {
@@ -310,11 +324,14 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
         str_addf(out, "%d.%02d%%", hundredths / 100, hundredths % 100);
         break;
     }
-    case SETTING_POLICY: str_add(out, enum_name(&limit_policy_names, *(const int32_t *)from)); break;
+    case SETTING_POLICY:
+        str_add(out, enum_name(&limit_policy_names, *(const int32_t *)from));
+        break;
     }
 }
 
-bool setting_read_shown(const struct setting *k, struct settings *s, const char *shown, struct arena *a)
+bool setting_read_shown(const struct setting *k, struct settings *s, const char *shown,
+                        struct arena *a)
 {
     static const char *const units[] = {" sec", " min", "%"};
     struct err ignored = {0};

@@ -1,5 +1,6 @@
-/* The settings table: every key of remuda.conf (slurm.conf's grammar) that is not a NodeName= or PartitionName= line. The parser, the
- * defaults, `scontrol show config` and docs/settings.md come from it. */
+/* The settings table: every key of remuda.conf (slurm.conf's grammar) that is not a NodeName= or
+ * PartitionName= line. The parser, the defaults, `scontrol show config` and docs/settings.md come
+ * from it. */
 #ifndef REMUDA_MODEL_SETTINGS_H
 #define REMUDA_MODEL_SETTINGS_H
 
@@ -11,11 +12,12 @@
 #include "model/settings_words.h"
 #include "model/topology.h"
 
-/* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed, effect, doc)
- * allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS: one, or a list, of its words in
- * model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES; FREQUENCIES; SLURM_WRITES(a value of Slurm's, what it is here).
- * effect: ACTS, or KEPT: kept for compatibility, and giving it is a warning.
- * Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
+/* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed,
+ * effect, doc) allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS:
+ * one, or a list, of its words in model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES;
+ * FREQUENCIES; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS, or KEPT: kept for
+ * compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in
+ * the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 // clang-format off
 #define SETTINGS(X) \
     X(TEXT, cluster_name, ClusterName, "remuda", "", ANY, ACTS, "name of the cluster") \
@@ -156,8 +158,9 @@ enum setting_effect { EFFECT_ACTS, EFFECT_KEPT };
 /* What is accepted beyond the type. */
 struct setting_allowed {
     enum setting_form form;
-    int64_t min, max;         /* both 0: from 0 to the type's end */
-    const char *slurm, *ours; /* a value that Slurm writes in its own way, and what it is here; NULL = none */
+    int64_t min, max; /* both 0: from 0 to the type's end */
+    /* a value that Slurm writes in its own way, and what it is here; NULL = none. */
+    const char *slurm, *ours;
 };
 
 struct setting {
@@ -179,15 +182,18 @@ void settings_default(struct settings *s);
 struct str;
 void setting_format(const struct setting *k, const struct settings *s, struct str *out);
 
-/* Reads a value as setting_format wrote it. The text is kept, not copied. False: it is none (the setting stays as it is). */
-bool setting_read_shown(const struct setting *k, struct settings *s, const char *shown, struct arena *a);
+/* Reads a value as setting_format wrote it. The text is kept, not copied. False: it is none (the
+ * setting stays as it is). */
+bool setting_read_shown(const struct setting *k, struct settings *s, const char *shown,
+                        struct arena *a);
 /* NULL if there is none of that name. */
 const struct setting *setting_find(const char *key);
 
 /* A range of ports, "20000-29999". */
 bool ports_parse(const char *text, int32_t *ret_first, int32_t *ret_last, struct err *ret_err);
 
-/* A whole configuration: settings, nodes, partitions, and what the reader should know. Owns its arena. */
+/* A whole configuration: settings, nodes, partitions, and what the reader should know. Owns its
+ * arena. */
 struct config {
     struct arena *arena;
     struct settings settings;
@@ -196,20 +202,24 @@ struct config {
     struct partition *part;
     size_t nparts;
     struct topology topology; /* empty with TopologyPlugin=topology/flat */
-    const char *
-        zone; /* local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it in */
+    /* Local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it
+     * in. */
+    const char *zone;
     const char **warning; /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
     size_t nwarnings;
 };
 
 /* Reads a file for Include; returns its text (in the arena) or NULL with ret_err set. */
-typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *a, struct err *ret_err);
+typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *a,
+                                     struct err *ret_err);
 
-/* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash continuation, quotes, NodeName=DEFAULT and
- * PartitionName=DEFAULT, ranges in names, NodeSet, DownNodes, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no effect
- * here, give warnings; bad values are errors that name file, line, key, what is allowed. ret is filled only on success. */
-bool config_parse(const char *text, const char *file, config_reader reader, void *ctx, struct config *ret,
-                  struct err *ret_err);
+/* Parses slurm.conf's grammar: Key=Value pairs separated by blanks, '#' comments, backslash
+ * continuation, quotes, NodeName=DEFAULT and PartitionName=DEFAULT, ranges in names, NodeSet,
+ * DownNodes, Include FILE. Keys in any letter case. Unknown keys, and known Slurm keys that have no
+ * effect here, give warnings; bad values are errors that name file, line, key, what is allowed. ret
+ * is filled only on success. */
+bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,
+                  struct config *ret, struct err *ret_err);
 void config_done(struct config *c);
 
 #endif

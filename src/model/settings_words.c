@@ -13,7 +13,7 @@
 #define OFFSET_CHOICE(member) offsetof(struct setting_words, member)
 
 const struct setting_word setting_word_table[] = {
-#define X(key, kind, member, word, choices, doc)                                                             \
+#define X(key, kind, member, word, choices, doc)                                                   \
     {#key, WORD_##kind, OFFSET_##kind(member), word, choices, doc},
     SETTING_WORDS(X)
 #undef X
@@ -55,7 +55,8 @@ static struct span name_take(struct span item, struct span *ret_value)
 {
     const char *equals = item.len ? memchr(item.data, '=', item.len) : NULL;
     size_t len = equals ? (size_t)(equals - item.data) : item.len;
-    *ret_value = equals ? (struct span){equals + 1, item.len - len - 1} : (struct span){item.data, 0};
+    *ret_value =
+        equals ? (struct span){equals + 1, item.len - len - 1} : (struct span){item.data, 0};
     return span_trim((struct span){item.data, len});
 }
 
@@ -73,9 +74,9 @@ static bool unknown(const char *key, struct span word, bool several, struct err 
     str_addn(&given, word.data, word.len < 60 ? word.len : 60);
     const char *near = text_nearest(str_text(&given), names.v, names.n);
     if (names.n <= LISTED_MOST)
-        err_set(ret_err, ERR_INVALID, "%s of %s is expected, not \"%s\"%s%s%s", several ? "a list" : "one",
-                str_text(&all), str_text(&given), near ? "; did you mean " : "", near ? near : "",
-                near ? "?" : "");
+        err_set(ret_err, ERR_INVALID, "%s of %s is expected, not \"%s\"%s%s%s",
+                several ? "a list" : "one", str_text(&all), str_text(&given),
+                near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     else
         err_set(ret_err, ERR_INVALID, "\"%s\" is not known%s%s%s", str_text(&given),
                 near ? "; did you mean " : "; docs/settings.md lists its words", near ? near : "",
@@ -107,23 +108,25 @@ static bool value_take(const struct setting_word *row, struct span value, struct
     case WORD_IDLE: return true;
     case WORD_FLAG:
         if (value.len)
-            return err_set(ret_err, ERR_INVALID, "%s takes no value, but has \"%s\"", row->word, text);
+            return err_set(ret_err, ERR_INVALID, "%s takes no value, but has \"%s\"", row->word,
+                           text);
         *(bool *)at = true;
         return true;
     case WORD_NUMBER:
         return text_to_i64(text, 0, INT32_MAX, at) ||
-               err_set(ret_err, ERR_INVALID, "%s=NUMBER is expected, not \"%s=%s\"", row->word, row->word,
-                       text);
+               err_set(ret_err, ERR_INVALID, "%s=NUMBER is expected, not \"%s=%s\"", row->word,
+                       row->word, text);
     case WORD_CHOICE:
         *(int32_t *)at = choice_find(row->choices, value);
-        return *(int32_t *)at >= 0 || err_set(ret_err, ERR_INVALID, "%s=%s is expected, not \"%s=%s\"",
-                                              row->word, row->choices, row->word, text);
+        return *(int32_t *)at >= 0 ||
+               err_set(ret_err, ERR_INVALID, "%s=%s is expected, not \"%s=%s\"", row->word,
+                       row->choices, row->word, text);
     }
     return false;
 }
 
-static bool item_take(const char *key, struct span item, bool several, bool lenient, struct setting_words *w,
-                      const char **ret_canonical, struct err *ret_err)
+static bool item_take(const char *key, struct span item, bool several, bool lenient,
+                      struct setting_words *w, const char **ret_canonical, struct err *ret_err)
 {
     struct span value, word = name_take(item, &value);
     const struct setting_word *row = row_find(key, word);
@@ -151,8 +154,8 @@ bool setting_words_parse(const char *key, const char *text, bool several, bool l
         item = span_trim(item);
         if (!several && (n || !item.len))
             return unknown(key, span_of(text), several, ret_err);
-        if (item.len &&
-            !item_take(key, item, several, lenient, &fresh, several ? NULL : ret_canonical, ret_err))
+        if (item.len && !item_take(key, item, several, lenient, &fresh,
+                                   several ? NULL : ret_canonical, ret_err))
             return false;
     }
     if (!several && !n)
@@ -161,8 +164,10 @@ bool setting_words_parse(const char *key, const char *text, bool several, bool l
     return true;
 }
 
-/* The words of `text` that are idle for the reason of `row`, which is the first of them; false: it is not. */
-static bool idle_words(const char *key, const char *text, const struct setting_word *row, struct str *out)
+/* The words of `text` that are idle for the reason of `row`, which is the first of them; false: it
+ * is not. */
+static bool idle_words(const char *key, const char *text, const struct setting_word *row,
+                       struct str *out)
 {
     struct span rest = span_of(text), item, value;
     while (span_next(&rest, ',', &item)) {
@@ -186,9 +191,11 @@ void setting_words_idle(const char *key, const char *text, void (*say)(void *ctx
         struct str words = STR_INIT, line = STR_INIT;
         if (row && row != before && row->kind == WORD_IDLE && idle_words(key, text, row, &words)) {
             if (row->doc[0])
-                str_addf(&line, "%s=%s has no effect in Remuda: %s", key, str_text(&words), row->doc);
+                str_addf(&line, "%s=%s has no effect in Remuda: %s", key, str_text(&words),
+                         row->doc);
             else
-                str_addf(&line, "%s=%s is known to Slurm but has no effect in Remuda", key, str_text(&words));
+                str_addf(&line, "%s=%s is known to Slurm but has no effect in Remuda", key,
+                         str_text(&words));
             say(ctx, str_text(&line));
         }
         before = row;

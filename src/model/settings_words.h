@@ -1,5 +1,5 @@
-/* The words of settings whose value is a word of a closed set, or a list of such words: each a row. The parser, its complaints, what the
- * program reads of them and docs/settings.md come from it. */
+/* The words of settings whose value is a word of a closed set, or a list of such words: each a row.
+ * The parser, its complaints, what the program reads of them and docs/settings.md come from it. */
 #ifndef REMUDA_MODEL_SETTINGS_WORDS_H
 #define REMUDA_MODEL_SETTINGS_WORDS_H
 
@@ -10,11 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(Key, kind, member, word, choices, doc)
- * Kinds: NAMED: whoever needs it reads the setting's text. FLAG: bool, it is given. NUMBER: int64_t after '=', 0 to 2147483647; -1 = not
+/* X(Key, kind, member, word, choices, doc) Kinds: NAMED: whoever needs it reads the setting's text.
+ * FLAG: bool, it is given. NUMBER: int64_t after '=', 0 to 2147483647; -1 = not
  * given. CHOICE: int32_t, the place of the word after '=' among choices ("a|b"); -1 = not
- * given. IDLE: a word of Slurm's, of any
- * release, without effect here; doc says why, and giving it is a warning. */
+ * given. IDLE: a word of Slurm's, of any release, without effect here; doc says why, and giving it
+ * is a warning. */
 // clang-format off
 #define BY_THE_PLAN "every waiting job is considered in each pass, and a pass is made when something changed"
 #define SETTING_WORDS(X) \
@@ -234,13 +234,16 @@ extern const size_t setting_word_count;
 /* Nothing is given. */
 void setting_words_default(struct setting_words *w);
 
-/* Reads `text`, the value of the setting `key`, into `w`: what it said of this key before is forgotten. Several: words with commas between
- * them; else one word. ret_canonical, if given: the table's spelling of the one word. Lenient: words that are not known, and values that
- * are none, are passed over (a newer controller's); else they are errors that name the nearest known one, and `w` stays as it is. */
+/* Reads `text`, the value of the setting `key`, into `w`: what it said of this key before is
+ * forgotten. Several: words with commas between them; else one word. ret_canonical, if given: the
+ * table's spelling of the one word. Lenient: words that are not known, and values that are none,
+ * are passed over (a newer controller's); else they are errors that name the nearest known one, and
+ * `w` stays as it is. */
 bool setting_words_parse(const char *key, const char *text, bool several, bool lenient,
                          struct setting_words *w, const char **ret_canonical, struct err *ret_err);
 
-/* Says of the words without effect in `text` that they have none: one line a reason, "Key=word,word has no effect in Remuda: why". */
+/* Says of the words without effect in `text` that they have none: one line a reason, "Key=word,word
+ * has no effect in Remuda: why". */
 void setting_words_idle(const char *key, const char *text, void (*say)(void *ctx, const char *line),
                         void *ctx);
 

@@ -3,7 +3,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 
-/* By number on Linux (signal(7), x86 and most others), given here so that simulators need no headers. */
+/* By number on Linux (signal(7), x86 and most others), given here so that simulators need no
+ * headers. */
 static const char *const names[] = {
     [1] = "HUP",   [2] = "INT",     [3] = "QUIT",  [4] = "ILL",     [5] = "TRAP",  [6] = "ABRT",
     [7] = "BUS",   [8] = "FPE",     [9] = "KILL",  [10] = "USR1",   [11] = "SEGV", [12] = "USR2",

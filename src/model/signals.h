@@ -1,4 +1,5 @@
-/* Signal names: "USR1", "SIGUSR1", "usr1", "10" ↔ number (Linux numbers, the same on every host of a cluster). */
+/* Signal names: "USR1", "SIGUSR1", "usr1", "10" ↔ number (Linux numbers, the same on every host of
+ * a cluster). */
 #ifndef REMUDA_MODEL_SIGNALS_H
 #define REMUDA_MODEL_SIGNALS_H
 
@@ -10,8 +11,9 @@
 bool signal_parse(const char *text, int *ret);
 const char *signal_name(int signo); /* "USR1"; NULL if unknown */
 
-/* What goes with a signal that a shepherd sends because all of a job are told (sigqueue(3)'s value): an srun among them need not tell the tasks of its steps, who are told
- * as it is. A process that takes no notice sees a signal like any other. */
+/* What goes with a signal that a shepherd sends because all of a job are told (sigqueue(3)'s
+ * value): an srun among them need not tell the tasks of its steps, who are told as it is. A process
+ * that takes no notice sees a signal like any other. */
 enum signal_word {
     SIGNAL_PLAIN, /* somebody sent it, to this process */
     SIGNAL_TOLD,  /* everybody has it */

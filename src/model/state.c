@@ -18,18 +18,20 @@ static const bool state_over[] = {JOB_STATES(OVER)};
 
 #define TO(state) (1u << JOB_##state)
 /* How a job that holds nothing any more may have ended. */
-#define ENDINGS                                                                                              \
-    (TO(COMPLETED) | TO(CANCELLED) | TO(FAILED) | TO(TIMEOUT) | TO(NODE_FAIL) | TO(PREEMPTED) |              \
+#define ENDINGS                                                                                    \
+    (TO(COMPLETED) | TO(CANCELLED) | TO(FAILED) | TO(TIMEOUT) | TO(NODE_FAIL) | TO(PREEMPTED) |    \
      TO(BOOT_FAIL) | TO(DEADLINE) | TO(OUT_OF_MEMORY))
 
-/* From PENDING a job may end without having run (cancelled, deadline passed, dependency that can never be
- * satisfied, launch refused for good). A run ends at once when nothing of it is left, else through
- * COMPLETING; a run that is to be repeated goes through REQUEUED while it is cleaned. Ended jobs may be
- * requeued by hand (scontrol requeue). */
+/* From PENDING a job may end without having run (cancelled, deadline passed, dependency that can
+ * never be satisfied, launch refused for good). A run ends at once when nothing of it is left, else
+ * through COMPLETING; a run that is to be repeated goes through REQUEUED while it is cleaned. Ended
+ * jobs may be requeued by hand (scontrol requeue). */
 static const unsigned moves[JOB_STATE_COUNT] = {
     [JOB_PENDING] = TO(RUNNING) | TO(CANCELLED) | TO(FAILED) | TO(DEADLINE) | TO(SPECIAL_EXIT),
-    [JOB_RUNNING] = TO(SUSPENDED) | TO(COMPLETING) | TO(REQUEUED) | TO(PENDING) | TO(SPECIAL_EXIT) | ENDINGS,
-    [JOB_SUSPENDED] = TO(RUNNING) | TO(COMPLETING) | TO(REQUEUED) | TO(PENDING) | TO(SPECIAL_EXIT) | ENDINGS,
+    [JOB_RUNNING] =
+        TO(SUSPENDED) | TO(COMPLETING) | TO(REQUEUED) | TO(PENDING) | TO(SPECIAL_EXIT) | ENDINGS,
+    [JOB_SUSPENDED] =
+        TO(RUNNING) | TO(COMPLETING) | TO(REQUEUED) | TO(PENDING) | TO(SPECIAL_EXIT) | ENDINGS,
     [JOB_COMPLETING] = TO(REQUEUED) | TO(PENDING) | TO(SPECIAL_EXIT) | ENDINGS,
     [JOB_REQUEUED] = TO(PENDING) | TO(SPECIAL_EXIT) | TO(CANCELLED) | TO(COMPLETING),
     [JOB_SPECIAL_EXIT] = TO(PENDING) | TO(CANCELLED) | TO(DEADLINE),
@@ -57,16 +59,18 @@ bool job_state_over(enum job_state s)
 
 bool job_state_allowed(enum job_state from, enum job_state to)
 {
-    return (unsigned)from < JOB_STATE_COUNT && (unsigned)to < JOB_STATE_COUNT && (moves[from] & 1u << to);
+    return (unsigned)from < JOB_STATE_COUNT && (unsigned)to < JOB_STATE_COUNT &&
+           (moves[from] & 1u << to);
 }
 
 bool job_state_parse(const char *text, int32_t *ret)
 {
     /* Slurm's states that none of our jobs is ever in. */
     static const char *const foreign[] = {
-        "CONFIGURING",   "CF", "REVOKED",       "RV", "SIGNALING",     "SI",       "STAGE_OUT",     "SO",
-        "STOPPED",       "ST", "REQUEUE_FED",   "RF", "REQUEUE_HOLD",  "RH",       "RESV_DEL_HOLD", "RD",
-        "POWER_UP_NODE", "PU", "LAUNCH_FAILED", "LF", "RECONFIG_FAIL", "UPDATE_DB"};
+        "CONFIGURING",   "CF", "REVOKED",       "RV",       "SIGNALING",     "SI",
+        "STAGE_OUT",     "SO", "STOPPED",       "ST",       "REQUEUE_FED",   "RF",
+        "REQUEUE_HOLD",  "RH", "RESV_DEL_HOLD", "RD",       "POWER_UP_NODE", "PU",
+        "LAUNCH_FAILED", "LF", "RECONFIG_FAIL", "UPDATE_DB"};
     for (int i = 0; i < JOB_STATE_COUNT; i++)
         if (text_is_nocase(text, state_names[i]) || text_is_nocase(text, state_short_names[i])) {
             *ret = i;

@@ -25,9 +25,10 @@
     X(RESIZING, "RESIZING", "RS", true)
 // clang-format on
 
-/* PENDING…SUSPENDED are what they say. COMPLETING: the script ended (record.end_state says how), processes or nodes are still
- * being cleaned. REQUEUED: ended (cleaning) and goes back to PENDING; SPECIAL_EXIT: requeued and held (scontrol requeuehold State=SpecialExit).
- * RESIZING: of no job; in the accounting, the part of a run before it gave nodes back. */
+/* PENDING…SUSPENDED are what they say. COMPLETING: the script ended (record.end_state says how),
+ * processes or nodes are still being cleaned. REQUEUED: ended (cleaning) and goes back to PENDING;
+ * SPECIAL_EXIT: requeued and held (scontrol requeuehold State=SpecialExit). RESIZING: of no job; in
+ * the accounting, the part of a run before it gave nodes back. */
 enum job_state {
 #define X(state, name, shorter, over) JOB_##state,
     JOB_STATES(X)
@@ -37,10 +38,12 @@ enum job_state {
 
 extern const struct enum_names job_state_names;
 const char *job_state_short(enum job_state s);
-bool job_state_over(enum job_state s);                          /* final: it will not change again */
+/* Final: it will not change again. */
+bool job_state_over(enum job_state s);
 bool job_state_allowed(enum job_state from, enum job_state to); /* the table of moves */
-/* "PENDING", "pd", "r", "timeout": long or short, any case; also Slurm's CONFIGURING/CF, REVOKED/RV, SIGNALING/SI, STAGE_OUT/SO,
- * STOPPED/ST, REQUEUE_FED/RF, REQUEUE_HOLD/RH, RESV_DEL_HOLD/RD, which no job of ours is ever in: then *ret = -1 and true. */
+/* "PENDING", "pd", "r", "timeout": long or short, any case; also Slurm's CONFIGURING/CF,
+ * REVOKED/RV, SIGNALING/SI, STAGE_OUT/SO, STOPPED/ST, REQUEUE_FED/RF, REQUEUE_HOLD/RH,
+ * RESV_DEL_HOLD/RD, which no job of ours is ever in: then *ret = -1 and true. */
 bool job_state_parse(const char *text, int32_t *ret);
 
 /* Why a job waits, or why it ended as it did. X(code, Slurm's word, sentence for people) */

@@ -34,7 +34,8 @@ static bool step_add(struct step_dependency_list *to, enum dep_kind kind, const 
 {
     struct job_ref ref;
     if (to->n == LIMIT_DEPENDENCIES)
-        return err_set(ret_err, ERR_LIMIT, "a step depends on at most %u others", LIMIT_DEPENDENCIES);
+        return err_set(ret_err, ERR_LIMIT, "a step depends on at most %u others",
+                       LIMIT_DEPENDENCIES);
     if (!job_ref_parse(name, &ref, NULL))
         return err_set(ret_err, ERR_INVALID,
                        "\"%s\" is no step: 42.3 is, the number that srun --async printed", name);
@@ -58,8 +59,9 @@ bool step_dependency_parse(const char *text, struct arena *a, struct step_depend
     while (span_next(&rest, ',', &one)) {
         enum dep_kind kind;
         if (!span_next(&one, ':', &word) || !kind_parse(word, &kind) || !one.len)
-            return err_set(ret_err, ERR_INVALID,
-                           "of steps after, afterany, afterok and afternotok are known: afterok:42.3:42.4");
+            return err_set(
+                ret_err, ERR_INVALID,
+                "of steps after, afterany, afterok and afternotok are known: afterok:42.3:42.4");
         while (span_next(&one, ':', &step))
             if (!step_add(ret, kind, arena_strndup(a, step.data, step.len), ret_err))
                 return false;

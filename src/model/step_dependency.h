@@ -1,4 +1,5 @@
-/* srun --dependency in an allocation: steps wait for steps of their own job. "afterok:42.3:42.4,afterany:42_7.5": all of them. */
+/* srun --dependency in an allocation: steps wait for steps of their own job.
+ * "afterok:42.3:42.4,afterany:42_7.5": all of them. */
 #ifndef REMUDA_MODEL_STEP_DEPENDENCY_H
 #define REMUDA_MODEL_STEP_DEPENDENCY_H
 

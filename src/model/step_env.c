@@ -66,8 +66,10 @@ static void put_asked(struct env_maker *m, const struct step_env *e, const struc
     const struct job_spec *spec = spec_of(e);
     const struct job_request *r = spec ? &spec->req : &m->job->spec.req, *job = &m->job->spec.req;
     env_put_i64(m, "SLURM_CPUS_ON_NODE", here ? here->cpu_count : 1);
-    env_put_count(m, "SLURM_CPUS_PER_TASK", r->cpus_per_task ? r->cpus_per_task : job->cpus_per_task);
-    env_put_count(m, "SLURM_NTASKS_PER_NODE", r->ntasks_per_node ? r->ntasks_per_node : job->ntasks_per_node);
+    env_put_count(m, "SLURM_CPUS_PER_TASK",
+                  r->cpus_per_task ? r->cpus_per_task : job->cpus_per_task);
+    env_put_count(m, "SLURM_NTASKS_PER_NODE",
+                  r->ntasks_per_node ? r->ntasks_per_node : job->ntasks_per_node);
     env_put_count(m, "SLURM_NTASKS_PER_SOCKET", r->ntasks_per_socket);
     env_put_count(m, "SLURM_NTASKS_PER_CORE", r->ntasks_per_core);
     env_put_count(m, "SLURM_THREADS_PER_CORE", r->threads_per_core);
@@ -146,7 +148,8 @@ void step_env_shared(const struct step_env *e, struct str *out)
 
 /* ---- several components as one ---- */
 
-static void alloc_append(struct alloc *to, const char *text, struct hostlist *names, struct arena *a)
+static void alloc_append(struct alloc *to, const char *text, struct hostlist *names,
+                         struct arena *a)
 {
     struct alloc more = {0};
     if (text_empty(text) || !alloc_parse(text, a, &more, NULL))
@@ -160,7 +163,8 @@ static void alloc_append(struct alloc *to, const char *text, struct hostlist *na
     to->n += more.n;
 }
 
-static void put_names(struct env_maker *m, const char *name, const char *other, const struct hostlist *names)
+static void put_names(struct env_maker *m, const char *name, const char *other,
+                      const struct hostlist *names)
 {
     struct str text = STR_INIT;
     hostlist_fold(names, &text);
@@ -170,8 +174,8 @@ static void put_names(struct env_maker *m, const char *name, const char *other, 
     str_done(&text);
 }
 
-void step_env_whole(const struct job *const *jobs, const struct step *steps, size_t n, struct arena *a,
-                    struct str *out)
+void step_env_whole(const struct job *const *jobs, const struct step *steps, size_t n,
+                    struct arena *a, struct str *out)
 {
     static const struct alloc nothing;
     struct job_env leader = {.job = jobs[0], .alloc = &nothing, .node = ""};

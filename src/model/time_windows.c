@@ -70,7 +70,8 @@ static bool span_parse(char *text, struct time_window *w)
     if (!dash)
         return false;
     *dash = '\0';
-    return minute_parse(text, &w->from_min) && minute_parse(dash + 1, &w->to_min) && w->from_min < 24 * 60;
+    return minute_parse(text, &w->from_min) && minute_parse(dash + 1, &w->to_min) &&
+           w->from_min < 24 * 60;
 }
 
 static bool limit_parse(char *word, struct time_window *w, struct err *ret_err)
@@ -79,21 +80,24 @@ static bool limit_parse(char *word, struct time_window *w, struct err *ret_err)
     int64_t n;
     if (!equals)
         return err_set(ret_err, ERR_INVALID,
-                       "max_nodes=, max_time= or max_jobs_per_user= is expected, not \"%.60s\"", word);
+                       "max_nodes=, max_time= or max_jobs_per_user= is expected, not \"%.60s\"",
+                       word);
     *equals++ = '\0';
     if (text_is_nocase(word, "max_time"))
         return duration_parse(equals, &w->max_time_us, ret_err);
     if (!text_is_nocase(word, "max_nodes") && !text_is_nocase(word, "max_jobs_per_user"))
         return err_set(
             ret_err, ERR_INVALID,
-            "there is no limit \"%.60s\" by time; there are max_nodes, max_time, max_jobs_per_user", word);
+            "there is no limit \"%.60s\" by time; there are max_nodes, max_time, max_jobs_per_user",
+            word);
     if (!text_to_i64(equals, 1, INT32_MAX, &n))
         return err_set(ret_err, ERR_INVALID, "a number above 0 is expected, not \"%.60s\"", equals);
     *(text_is_nocase(word, "max_nodes") ? &w->max_nodes : &w->max_jobs_per_user) = (int32_t)n;
     return true;
 }
 
-static bool window_parse(struct span text, struct arena *a, struct time_window *w, struct err *ret_err)
+static bool window_parse(struct span text, struct arena *a, struct time_window *w,
+                         struct err *ret_err)
 {
     struct span rest = text, piece;
     size_t words = 0;
@@ -103,19 +107,22 @@ static bool window_parse(struct span text, struct arena *a, struct time_window *
         char *word = arena_strndup(a, piece.data, piece.len);
         words++;
         if (words == 1 && !days_parse(word, &w->days))
-            return err_set(ret_err, ERR_INVALID,
-                           "daily, weekdays, weekend or days (mon-fri,sun) are expected, not \"%.60s\"",
-                           word);
+            return err_set(
+                ret_err, ERR_INVALID,
+                "daily, weekdays, weekend or days (mon-fri,sun) are expected, not \"%.60s\"", word);
         if (words == 2 && !span_parse(word, w))
-            return err_set(ret_err, ERR_INVALID, "a time like 08:00-18:00 is expected, not \"%.60s\"", word);
+            return err_set(ret_err, ERR_INVALID,
+                           "a time like 08:00-18:00 is expected, not \"%.60s\"", word);
         if (words > 2 && !limit_parse(word, w, ret_err))
             return false;
     }
-    return words > 2 || err_set(ret_err, ERR_INVALID,
-                                "days, a time and a limit are expected: weekdays 08:00-18:00 max_nodes=2");
+    return words > 2 ||
+           err_set(ret_err, ERR_INVALID,
+                   "days, a time and a limit are expected: weekdays 08:00-18:00 max_nodes=2");
 }
 
-bool time_windows_parse(const char *text, struct arena *a, struct time_windows *ret, struct err *ret_err)
+bool time_windows_parse(const char *text, struct arena *a, struct time_windows *ret,
+                        struct err *ret_err)
 {
     struct span rest = span_of(text ? text : ""), piece;
     size_t most = 1;
@@ -143,13 +150,15 @@ static int64_t day_minute(const struct civil *day, int32_t minutes, const struct
     return zone_us(z, &c);
 }
 
-/* Its opening on the local day that is `back` days before `at`, and its closing; false if it does not open then. */
-static bool opening(const struct time_window *w, int64_t at_us, int back, const struct zone *z, int64_t *from,
-                    int64_t *to)
+/* Its opening on the local day that is `back` days before `at`, and its closing; false if it does
+ * not open then. */
+static bool opening(const struct time_window *w, int64_t at_us, int back, const struct zone *z,
+                    int64_t *from, int64_t *to)
 {
     struct civil c;
     zone_local(z, at_us, &c);
-    int64_t noon = civil_to_sec(&(struct civil){.year = c.year, .month = c.month, .day = c.day, .hour = 12});
+    int64_t noon =
+        civil_to_sec(&(struct civil){.year = c.year, .month = c.month, .day = c.day, .hour = 12});
     civil_from_sec(noon - (int64_t)back * 86400, &c);
     if (!(w->days >> c.weekday & 1))
         return false;

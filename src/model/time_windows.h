@@ -1,7 +1,8 @@
 /* Limits by time of day (TimeWindows= of a partition), which are in force only then:
  *   windows = window { ";" window }
  *   window  = days HH:MM-HH:MM limit { limit }       to before from: until then on the next day
- *   days    = "daily" | "weekdays" | "weekend" | day [ "-" day ] { "," day [ "-" day ] }     day = mon, tue, … sun
+ *   days    = "daily" | "weekdays" | "weekend" | day [ "-" day ] { "," day [ "-" day ] }     day =
+ *           mon, tue, … sun
  *   limit   = max_nodes=N | max_time=TIME | max_jobs_per_user=N
  * "weekdays 08:00-18:00 max_jobs_per_user=2 max_time=4:00:00; weekend 00:00-24:00 max_nodes=16" */
 #ifndef REMUDA_MODEL_TIME_WINDOWS_H
@@ -23,7 +24,8 @@ struct time_windows {
 };
 
 /* ERR_INVALID says what is wrong and what is allowed. */
-bool time_windows_parse(const char *text, struct arena *a, struct time_windows *ret, struct err *ret_err);
+bool time_windows_parse(const char *text, struct arena *a, struct time_windows *ret,
+                        struct err *ret_err);
 /* The least of each limit of the windows that are open then; zeros where there is none. */
 void time_windows_at(const struct time_windows *w, int64_t at_us, const struct zone *z,
                      struct time_window *ret);

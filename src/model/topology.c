@@ -71,23 +71,23 @@ static bool row_check(const struct topology *t, const struct topo_row *row, stru
     for (size_t i = 0; ok && i < names.n; i++) {
         const struct topo_row *other = row->nodes ? map_str_get(leaf_of, names.name[i]) : NULL;
         if (other)
-            ok = err_set(ret_err, ERR_INVALID, "node %s is below %s and below %s", names.name[i], other->name,
-                         row->name);
+            ok = err_set(ret_err, ERR_INVALID, "node %s is below %s and below %s", names.name[i],
+                         other->name, row->name);
         else if (row->nodes)
             map_str_put(leaf_of, names.name[i], (void *)(uintptr_t)row);
         else if (!topology_find(t, names.name[i]))
-            ok = err_set(ret_err, ERR_INVALID, "%s names the switch %s, which no line describes", row->name,
-                         names.name[i]);
+            ok = err_set(ret_err, ERR_INVALID, "%s names the switch %s, which no line describes",
+                         row->name, names.name[i]);
     }
     hostlist_done(&names);
     if (ok && row->switches) {
         struct hostlist all = HOSTLIST_INIT;
         int ways = 0;
         ok = collect(t, row, 0, &ways, &all) ||
-             err_set(
-                 ret_err, ERR_INVALID,
-                 "%s is below itself, or more than %d levels high, or reaches switches by more than %d ways",
-                 row->name, DEPTH_MAX, WAYS_MAX);
+             err_set(ret_err, ERR_INVALID,
+                     "%s is below itself, or more than %d levels high, or reaches switches by more "
+                     "than %d ways",
+                     row->name, DEPTH_MAX, WAYS_MAX);
         hostlist_done(&all);
     }
     return ok;

@@ -19,10 +19,12 @@ struct topo_row {
 struct topology {
     struct topo_row *row;
     size_t n;
-    const char *block_sizes; /* BlockSizes=18,36: nodes of a block, and of groups of consecutive blocks */
+    /* BlockSizes=18,36: nodes of a block, and of groups of consecutive blocks. */
+    const char *block_sizes;
 };
 
-/* Are children named that there are, is no switch below itself, is each node below one leaf only? ERR_INVALID says what is wrong. */
+/* Are children named that there are, is no switch below itself, is each node below one leaf only?
+ * ERR_INVALID says what is wrong. */
 bool topology_check(const struct topology *t, struct err *ret_err);
 /* Levels of a tree: 0 of a leaf. */
 int topology_level(const struct topology *t, const struct topo_row *row);

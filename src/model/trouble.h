@@ -1,4 +1,5 @@
-/* What may be wrong with a store, what the controller does then, and what people can do: one table. The sentences, the page of `remuda docs` and the tests come from it. */
+/* What may be wrong with a store, what the controller does then, and what people can do: one table.
+ * The sentences, the page of `remuda docs` and the tests come from it. */
 #ifndef REMUDA_MODEL_TROUBLE_H
 #define REMUDA_MODEL_TROUBLE_H
 
@@ -6,12 +7,14 @@
 
 #include <stdbool.h>
 
-#define TROUBLE_WAYS                                                                                         \
-    "`remuda restore FILE` puts a backup in its place, `remuda repair` without one a new store of what can " \
+#define TROUBLE_WAYS                                                                               \
+    "`remuda restore FILE` puts a backup in its place, `remuda repair` without one a new store "   \
+    "of what can "                                                                                 \
     "still be read; both keep what is there, beside it"
 
-/* X(trouble, passes, what was found, what to do). The name of the file comes before "what was found". passes: what only reads goes on meanwhile, a controller starts, and it goes on by
- * itself when the trouble is over. Others keep a controller from starting, and nothing is written. */
+/* X(trouble, passes, what was found, what to do). The name of the file comes before "what was
+ * found". passes: what only reads goes on meanwhile, a controller starts, and it goes on by itself
+ * when the trouble is over. Others keep a controller from starting, and nothing is written. */
 // clang-format off
 #define STORE_TROUBLES(X)                                                                                    \
     X(FULL, true, "has no room", "free some there, and all goes on by itself")                               \

@@ -10,12 +10,14 @@ static const char *const blocker_kinds[] = {
 };
 const struct enum_names blocker_kind_names = {blocker_kinds, ARRAY_LEN(blocker_kinds)};
 
-static const char *const surenesses[] = {
-    [SURE_NONE] = "none", [SURE_PROMISE] = "promise", [SURE_FORECAST] = "forecast", [SURE_ROUGH] = "rough"};
+static const char *const surenesses[] = {[SURE_NONE] = "none",
+                                         [SURE_PROMISE] = "promise",
+                                         [SURE_FORECAST] = "forecast",
+                                         [SURE_ROUGH] = "rough"};
 const struct enum_names sureness_names = {surenesses, ARRAY_LEN(surenesses)};
 
-#define TABLE(tag, structure, macro)                                                                         \
-    static const struct field tag##_rows[] = {macro(ROW)};                                                   \
+#define TABLE(tag, structure, macro)                                                               \
+    static const struct field tag##_rows[] = {macro(ROW)};                                         \
     const struct fields tag##_fields = {#tag, sizeof(structure), tag##_rows, ARRAY_LEN(tag##_rows)};
 #define ROW(type, name, aux, doc) FIELD_ROW_AT(STRUCTURE, , type, name, aux, doc)
 

@@ -5,7 +5,8 @@
 #include "model/fields.h"
 #include "model/state.h"
 
-/* NEEDS: what a partition's nodes are asked for, and how many have it free. The others say where the rest of its nodes stand, or what else is in the way. */
+/* NEEDS: what a partition's nodes are asked for, and how many have it free. The others say where
+ * the rest of its nodes stand, or what else is in the way. */
 enum blocker_kind {
     BLOCKER_NEEDS,
     BLOCKER_BUSY,

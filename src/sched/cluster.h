@@ -38,8 +38,8 @@ enum preempt_mode cluster_preempt_mode(const struct cluster *cl);
  * given to nobody; who has one keeps it. */
 bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_err);
 void cluster_remove_node(struct cluster *cl, const char *name); /* only when nothing runs there */
-bool cluster_put_partition(struct cluster *cl, const struct partition *p,
-                           struct err *ret_err); /* ERR_NOT_FOUND names unknown nodes */
+/* ERR_NOT_FOUND names unknown nodes. */
+bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct err *ret_err);
 void cluster_remove_partition(struct cluster *cl, const char *name);
 
 /* How nodes are connected; copied. */
@@ -49,22 +49,21 @@ void cluster_set_topology(struct cluster *cl, const struct topology *t);
 
 /* ---- reservations ---- */
 
-void cluster_set_zone(
-    struct cluster *cl,
-    const char *zone); /* local time for recurring ones and time windows, as zone.h writes it */
+/* Local time for recurring ones and time windows, as zone.h writes it. */
+void cluster_set_zone(struct cluster *cl, const char *zone);
 const struct zone *cluster_zone(const struct cluster *cl);
 /* Keeps what r->nodes or r->holds say in r's time from anybody but its own jobs. Adds or
  * replaces. */
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r);
-bool cluster_knows_reservation(const struct cluster *cl,
-                               const struct reservation *r); /* for oracles: exactly so */
+/* For oracles: exactly so. */
+bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r);
 void cluster_remove_reservation(struct cluster *cl, const char *name);
 /* Chooses the nodes, and what of them, that the reservation asks for, from what is free in its
  * time: fills nodes, node_count, holds, core_count, cpu_count (texts in the arena) and SPEC_NODES,
  * ALL_NODES. A reservation of that name that is there already does not stand in its own way. On
  * refusal `detail` says what is missing. */
-enum refusal sched_reserve(const struct cluster *cl, struct reservation *r, int64_t now_us, struct arena *a,
-                           struct str *detail);
+enum refusal sched_reserve(const struct cluster *cl, struct reservation *r, int64_t now_us,
+                           struct arena *a, struct str *detail);
 /* The job, which runs, does so inside that reservation; NULL or one that is gone: in none. */
 void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reservation);
 
@@ -75,7 +74,8 @@ struct node_use {
     int32_t jobs;
     bool planned; /* part of a promised start */
 };
-void cluster_node_use(const struct cluster *cl, const char *name, struct node_use *ret, struct str *gres);
+void cluster_node_use(const struct cluster *cl, const char *name, struct node_use *ret,
+                      struct str *gres);
 
 /* ---- waiting work ---- */
 
@@ -125,16 +125,16 @@ enum refusal sched_check(const struct cluster *cl, struct job_request *req, uint
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
                    const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us);
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us);
-void cluster_suspend(struct cluster *cl, uint64_t job_id,
-                     bool suspended); /* suspended work holds memory and devices, not CPUs */
+/* Suspended work holds memory and devices, not CPUs. */
+void cluster_suspend(struct cluster *cl, uint64_t job_id, bool suspended);
 /* It was told to end, which is expected by end_us, so that for_job (0 = nobody in particular) can
  * start: it need not give way any more. */
 void cluster_ending(struct cluster *cl, uint64_t job_id, uint64_t for_job, int64_t end_us);
 /* Suspended work that goes on by itself once its CPUs are idle: the plan says when (struct
  * plan.resume). */
 void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us);
-void cluster_release_node(struct cluster *cl, uint64_t job_id,
-                          const char *node);               /* one node of a job is free */
+/* One node of a job is free. */
+void cluster_release_node(struct cluster *cl, uint64_t job_id, const char *node);
 void cluster_release(struct cluster *cl, uint64_t job_id); /* all that it still holds */
 bool cluster_is_running(const struct cluster *cl, uint64_t job_id);
 

@@ -65,14 +65,15 @@ void sched_plan(const struct cluster *cl, int64_t now_us, struct budget *b, stru
 
 /* What the last pass found about a waiting job (texts valid until the next pass). False if it was
  * not waiting then. */
-bool plan_wait_of(const struct plan *p, const struct cluster *cl, uint64_t job_id, struct plan_wait *ret);
+bool plan_wait_of(const struct plan *p, const struct cluster *cl, uint64_t job_id,
+                  struct plan_wait *ret);
 /* Multifactor priority now, as squeue %Q and sprio show it. */
 uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64_t now_us);
 
 /* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call;
  * names of people are not filled in. */
 typedef void (*priority_take)(void *ctx, const struct priority_row *row);
-void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
-                         void *ctx);
+void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us,
+                         priority_take take, void *ctx);
 
 #endif

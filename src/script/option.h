@@ -1,8 +1,10 @@
-/* One description of an option, of whatever command: a row says how it is spelt, what it takes, which variables stand
- * in for it, what Remuda does with it, and what it sets. Command lines and variables of all commands are read by
- * option_read.c; --help, --usage, refusals and docs/options.md walk over the same rows.
+/* One description of an option, of whatever command: a row says how it is spelt, what it takes,
+ * which variables stand in for it, what Remuda does with it, and what it sets. Command lines and
+ * variables of all commands are read by option_read.c; --help, --usage, refusals and
+ * docs/options.md walk over the same rows.
  *
- * Spellings are looked up in option_read.c alone (spelling_next): another dialect is one more member there. */
+ * Spellings are looked up in option_read.c alone (spelling_next): another dialect is one more
+ * member there. */
 #ifndef REMUDA_SCRIPT_OPTION_H
 #define REMUDA_SCRIPT_OPTION_H
 
@@ -28,9 +30,15 @@ enum option_arg {
     ARG_NEXT,     /* optional; attached, or the next word where that is no option: squeue -j 42 */
 };
 
-/* Who gave a value; a higher one beats a lower one. FROM_COMPONENT: carried over from the component before
- * (heterogeneous jobs). */
-enum option_source { FROM_DEFAULT, FROM_COMPONENT, FROM_DIRECTIVE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
+/* Who gave a value; a higher one beats a lower one. FROM_COMPONENT: carried over from the component
+ * before (heterogeneous jobs). */
+enum option_source {
+    FROM_DEFAULT,
+    FROM_COMPONENT,
+    FROM_DIRECTIVE,
+    FROM_ENVIRONMENT,
+    FROM_COMMAND_LINE
+};
 
 #define OPTION_MAX 256 /* rows in a table, at most */
 
@@ -41,8 +49,8 @@ struct option_env {
 };
 
 struct option_row;
-/* Puts a value (NULL = a flag, or an optional value left out) into what the command fills. `env` may be NULL where no
- * row of the table reads it. */
+/* Puts a value (NULL = a flag, or an optional value left out) into what the command fills. `env`
+ * may be NULL where no row of the table reads it. */
 typedef bool (*option_setter)(void *to, const struct option_row *row, const char *value,
                               const struct option_env *env, struct arena *a, struct err *ret_err);
 
@@ -53,21 +61,25 @@ struct option_row {
     enum option_arg arg;
     unsigned commands; /* of a table that several commands share: bits of those that have it */
     enum support support;
-    const char *env[3]; /* variables (of sbatch, salloc, srun; of another command the first): blank-separated,
+    const char *env
+        [3]; /* variables (of sbatch, salloc, srun; of another command the first): blank-separated,
                             the first that is set counts; NULL = none */
     const char *metavar; /* "minutes" */
     const char *doc;     /* one line of --help */
-    const char *values;  /* what --NAME=help prints: a heading, then "word<tab>doc" a line; NULL = "help" is a
+    const char *
+        values; /* what --NAME=help prints: a heading, then "word<tab>doc" a line; NULL = "help" is a
                             value like any other */
-    const char *why;     /* the reason and the nearest thing that works */
-    option_setter set;   /* NULL for REFUSED: the reader refuses in the row's words; else it does */
-    size_t at;           /* for the generic setters: offset in what the command fills */
-    int64_t min, max;    /* and the range of numbers */
-    const char *rival;   /* option that sets the same thing ("no-requeue"): the one from the stronger source
+    const char *why;   /* the reason and the nearest thing that works */
+    option_setter set; /* NULL for REFUSED: the reader refuses in the row's words; else it does */
+    size_t at;         /* for the generic setters: offset in what the command fills */
+    int64_t min, max;  /* and the range of numbers */
+    const char
+        *rival; /* option that sets the same thing ("no-requeue"): the one from the stronger source
                             counts, else the later one */
-    const char *newer;   /* a value that releases of Slurm after 25.05 take; NULL = none */
-    bool hidden;         /* not shown by --help, as Slurm does not either */
-    bool component; /* each component of a heterogeneous job has its own; other options carry over to the next
+    const char *newer; /* a value that releases of Slurm after 25.05 take; NULL = none */
+    bool hidden;       /* not shown by --help, as Slurm does not either */
+    bool
+        component; /* each component of a heterogeneous job has its own; other options carry over to the next
                      */
 };
 
@@ -102,42 +114,42 @@ struct option_table {
 };
 
 /* A table of one array of rows; more members of struct option_table behind. */
-#define OPTION_TABLE(name, rows, ...)                                                                        \
-    static const size_t name##_n = sizeof(rows) / sizeof(rows)[0];                                           \
-    static const struct option_theme name##_theme = {NULL, NULL, rows, &name##_n};                           \
+#define OPTION_TABLE(name, rows, ...)                                                              \
+    static const size_t name##_n = sizeof(rows) / sizeof(rows)[0];                                 \
+    static const struct option_theme name##_theme = {NULL, NULL, rows, &name##_n};                 \
     const struct option_table name = {.theme = &name##_theme, .themes = 1, __VA_ARGS__}
 
 /* Rows in short; the last argument may be followed by more members. */
-#define OPT_FLAG(name_, letter_, doc_, ...)                                                                  \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .doc = doc_, .set = set_flag, .at = __VA_ARGS__                    \
+#define OPT_FLAG(name_, letter_, doc_, ...)                                                        \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .doc = doc_, .set = set_flag, .at = __VA_ARGS__          \
     }
-#define OPT_VALUE(name_, letter_, metavar_, doc_, set_, ...)                                                 \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_,             \
-        .set = set_, .at = __VA_ARGS__                                                                       \
+#define OPT_VALUE(name_, letter_, metavar_, doc_, set_, ...)                                       \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_,   \
+        .set = set_, .at = __VA_ARGS__                                                             \
     }
 /* Accepted; nothing comes of it, or the command asks by itself whether it was given (--help). */
-#define OPT_ACCEPTED(name_, letter_, arg_, ...)                                                              \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .set = set_nothing, .doc = __VA_ARGS__                \
+#define OPT_ACCEPTED(name_, letter_, arg_, ...)                                                    \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .set = set_nothing, .doc = __VA_ARGS__      \
     }
-#define OPT_NO_EFFECT(name_, letter_, arg_, ...)                                                             \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .set = set_nothing,     \
-        .doc = __VA_ARGS__                                                                                   \
+#define OPT_NO_EFFECT(name_, letter_, arg_, ...)                                                   \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_NO_EFFECT,               \
+        .set = set_nothing, .doc = __VA_ARGS__                                                     \
     }
-#define OPT_REFUSED(name_, letter_, arg_, doc_, ...)                                                         \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_,              \
-        .why = __VA_ARGS__                                                                                   \
+#define OPT_REFUSED(name_, letter_, arg_, doc_, ...)                                               \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_,    \
+        .why = __VA_ARGS__                                                                         \
     }
 
 /* ---- setters that rows of any command share ---- */
 
-#define SETTER(name)                                                                                         \
-    bool name(void *to, const struct option_row *row, const char *value, const struct option_env *env,       \
-              struct arena *a, struct err *ret_err)
+#define SETTER(name)                                                                               \
+    bool name(void *to, const struct option_row *row, const char *value,                           \
+              const struct option_env *env, struct arena *a, struct err *ret_err)
 
 SETTER(set_text);     /* any text; "" takes the value back */
 SETTER(set_any_text); /* the same, and "" is a text */
@@ -167,17 +179,19 @@ const struct option_row *option_row_letter(const struct option_table *t, char le
 
 /* ---- reading ---- */
 
-typedef bool (*option_taker)(void *ctx, const struct option_row *row, const char *value, struct err *ret_err);
+typedef bool (*option_taker)(void *ctx, const struct option_row *row, const char *value,
+                             struct err *ret_err);
 
-/* Reads a command line, GNU style: bundled and attached letters, unambiguous prefixes of long names, --name=value and
- * --name value, "--" ends the options. argv[0] is skipped. Each option goes to `take`, each word (WORDS_MIXED) to
- * `word`; a false result ends with its error. *ret_rest: index of the word that ended the options. */
+/* Reads a command line, GNU style: bundled and attached letters, unambiguous prefixes of long
+ * names, --name=value and --name value, "--" ends the options. argv[0] is skipped. Each option goes
+ * to `take`, each word (WORDS_MIXED) to `word`; a false result ends with its error. *ret_rest:
+ * index of the word that ended the options. */
 bool options_walk(const struct option_table *t, int argc, char *const argv[], option_taker take,
-                  bool (*word)(void *ctx, const char *word, struct err *ret_err), void *ctx, int *ret_rest,
-                  struct err *ret_err);
+                  bool (*word)(void *ctx, const char *word, struct err *ret_err), void *ctx,
+                  int *ret_rest, struct err *ret_err);
 /* The same of variables; getenv is the caller's. */
-bool options_walk_variables(const struct option_table *t, char *(*get)(const char *name), option_taker take,
-                            void *ctx, struct err *ret_err);
+bool options_walk_variables(const struct option_table *t, char *(*get)(const char *name),
+                            option_taker take, void *ctx, struct err *ret_err);
 
 /* A command line that is read into one struct of the command. */
 struct option_line {
@@ -185,7 +199,8 @@ struct option_line {
     void *to;        /* what the setters fill */
     struct arena *a; /* texts */
     const struct option_env *env;
-    /* Does the variable of that row count, now that the command line is read? NULL = where the option was not given. */
+    /* Does the variable of that row count, now that the command line is read? NULL = where the
+     * option was not given. */
     bool (*variable_counts)(void *to, const struct option_row *row, const char *value);
     /* By index of the row: who set it, and the text that did ("" for a flag). */
     enum option_source source[OPTION_MAX];
@@ -194,20 +209,22 @@ struct option_line {
 
 bool option_line_read(struct option_line *l, int argc, char *const argv[], struct err *ret_err);
 /* Variables, where the command line has nothing to say. */
-bool option_line_read_variables(struct option_line *l, char *(*get)(const char *name), struct err *ret_err);
+bool option_line_read_variables(struct option_line *l, char *(*get)(const char *name),
+                                struct err *ret_err);
 /* Was the option of that name on the command line? False where there is none such. */
 bool option_line_has(const struct option_line *l, const char *name);
 
 /* ---- texts ---- */
 
-/* What --help of a command prints: a line for each option. The shape follows table->usage: "squeue [OPTIONS] WORDS" has
- * --help and --usage under a heading of their own, "sacct [<OPTION>]" and "sshare [OPTION]" call theirs the valid
- * ones. */
+/* What --help of a command prints: a line for each option. The shape follows table->usage: "squeue
+ * [OPTIONS] WORDS" has --help and --usage under a heading of their own, "sacct [<OPTION>]" and
+ * "sshare [OPTION]" call theirs the valid ones. */
 void option_table_write_help(const struct option_table *t, struct str *out);
-/* What --usage prints: a few lines with all options; of "[<OPTION>]" and "[OPTION]" as short, where the whole help is
- * long. */
+/* What --usage prints: a few lines with all options; of "[<OPTION>]" and "[OPTION]" as short, where
+ * the whole help is long. */
 void option_table_write_usage(const struct option_table *t, struct str *out);
 /* A section of docs/options.md: every option of the command and what Remuda does with it. */
-void option_table_write_markdown(const struct option_table *t, const char *command, struct str *out);
+void option_table_write_markdown(const struct option_table *t, const char *command,
+                                 struct str *out);
 
 #endif

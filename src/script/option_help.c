@@ -1,4 +1,5 @@
-/* --help and --usage of the commands that have one table of their own; those of sbatch, salloc and srun: options_doc.c. */
+/* --help and --usage of the commands that have one table of their own; those of sbatch, salloc and
+ * srun: options_doc.c. */
 #include "script/option_values.h"
 
 #include "base/alloc.h"
@@ -18,7 +19,8 @@ static enum help_value value_kind(enum option_arg arg)
 
 struct help_option option_help_of(const struct option_row *row)
 {
-    return (struct help_option){row->name, row->letter, value_kind(row->arg), row->metavar, row->doc};
+    return (struct help_option){row->name, row->letter, value_kind(row->arg), row->metavar,
+                                row->doc};
 }
 
 static bool is_shown(const struct option_table *t, const struct option_row *row)
@@ -44,7 +46,8 @@ static void rows_add(const struct option_table *t, bool of_help, bool both, stru
 
 void option_table_write_help(const struct option_table *t, struct str *out)
 {
-    bool valid = strstr(t->usage, "[<OPTION>]") != NULL, sshare = strstr(t->usage, "[OPTION]") != NULL;
+    bool valid = strstr(t->usage, "[<OPTION>]") != NULL,
+         sshare = strstr(t->usage, "[OPTION]") != NULL;
     str_addf(out, "%s%s\n", valid ? "" : "Usage: ", t->usage);
     if (valid || sshare) {
         str_add(out, valid ? "    Valid <OPTION> values are:\n" : "  Valid OPTIONs are:\n");
@@ -63,14 +66,15 @@ void option_table_write_usage(const struct option_table *t, struct str *out)
     size_t name = strcspn(t->usage, " "), n = 0;
     const char *words = strchr(t->usage, ']');
     if (strstr(t->usage, "OPTION>]") || strstr(t->usage, "OPTION]")) {
-        str_addf(out, "Usage: %.*s [options]%s\n\tUse --help for all of them\n", (int)name, t->usage,
-                 words + 1);
+        str_addf(out, "Usage: %.*s [options]%s\n\tUse --help for all of them\n", (int)name,
+                 t->usage, words + 1);
         return;
     }
     for (size_t i = 0; (row = option_row_at(t, i)); i++)
         if (is_shown(t, row))
             o[n++] = option_help_of(row);
     struct arena *a = arena_new();
-    help_usage(arena_strndup(a, t->usage, name), o, n, words ? words + 1 + (words[1] == ' ') : "", out);
+    help_usage(arena_strndup(a, t->usage, name), o, n, words ? words + 1 + (words[1] == ' ') : "",
+               out);
     arena_free(a);
 }

@@ -96,7 +96,8 @@ const struct option_row *option_row_letter(const struct option_table *t, char le
 }
 
 /* `word`: as typed, with its --name=value, which getopt shows too. */
-static void unknown_refuse(const struct option_table *t, struct span name, const char *word, struct err *e)
+static void unknown_refuse(const struct option_table *t, struct span name, const char *word,
+                           struct err *e)
 {
     const char *names[2 * OPTION_MAX];
     const struct option_row *row;
@@ -105,7 +106,8 @@ static void unknown_refuse(const struct option_table *t, struct span name, const
     struct arena *a = arena_new();
     for (size_t i = 0; (row = option_row_at(t, i)); i++) {
         const char *rest = NULL;
-        while (option_row_is_of(t, row) && n < ARRAY_LEN(names) && spelling_next(row, &rest, &spelt))
+        while (option_row_is_of(t, row) && n < ARRAY_LEN(names) &&
+               spelling_next(row, &rest, &spelt))
             names[n++] = arena_strndup(a, spelt.data, spelt.len);
     }
     const char *near = text_nearest(arena_strndup(a, name.data, name.len), names, n);
@@ -116,7 +118,8 @@ static void unknown_refuse(const struct option_table *t, struct span name, const
     arena_free(a);
 }
 
-static void ambiguous_refuse(const struct option_table *t, struct span name, const char *word, struct err *e)
+static void ambiguous_refuse(const struct option_table *t, struct span name, const char *word,
+                             struct err *e)
 {
     struct str list = STR_INIT;
     const struct option_row *row;
@@ -132,8 +135,8 @@ static void ambiguous_refuse(const struct option_table *t, struct span name, con
 }
 
 /* Exact, else a prefix that fits one row only. *ret: as it is spelt in full. */
-static const struct option_row *row_find(const struct option_table *t, struct span name, const char *word,
-                                         struct span *ret, struct err *e)
+static const struct option_row *row_find(const struct option_table *t, struct span name,
+                                         const char *word, struct span *ret, struct err *e)
 {
     const struct option_row *row, *found = NULL;
     struct span spelt = {0};
@@ -176,7 +179,8 @@ static bool next_word(struct reader *r, const char **ret)
     return true;
 }
 
-/* The value of an option that has none attached: the next word, if it is to have it. False: it is missing. */
+/* The value of an option that has none attached: the next word, if it is to have it. False: it is
+ * missing. */
 static bool value_behind(struct reader *r, const struct option_row *row, const char **ret)
 {
     if (row->arg == ARG_REQUIRED)
@@ -193,20 +197,23 @@ static bool no_argument_refuse(const struct option_row *row, struct span spelt, 
         return err_set(e, ERR_USAGE,
                        "option '--%.*s' doesn't allow an argument (=%s is newer than Slurm 25.05)",
                        (int)spelt.len, spelt.data, row->newer);
-    return err_set(e, ERR_USAGE, "option '--%.*s' doesn't allow an argument", (int)spelt.len, spelt.data);
+    return err_set(e, ERR_USAGE, "option '--%.*s' doesn't allow an argument", (int)spelt.len,
+                   spelt.data);
 }
 
 static bool long_take(struct reader *r, const char *word, struct err *e)
 {
     const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
-    struct span name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2)}, spelt = {0};
+    struct span name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2)},
+                spelt = {0};
     const struct option_row *row = row_find(r->table, name, word, &spelt, e);
     if (!row)
         return false;
     if (row->arg == ARG_NONE && value)
         return no_argument_refuse(row, spelt, value, e);
     if (!value && !value_behind(r, row, &value))
-        return err_set(e, ERR_USAGE, "option '--%.*s' requires an argument", (int)spelt.len, spelt.data);
+        return err_set(e, ERR_USAGE, "option '--%.*s' requires an argument", (int)spelt.len,
+                       spelt.data);
     return r->take(r->ctx, row, value, e);
 }
 
@@ -248,12 +255,14 @@ bool options_walk(const struct option_table *t, int argc, char *const argv[], op
             break;
         r.at++;
         if (!option)
-            ok = t->words == WORDS_MIXED ? word_take(ctx, word, ret_err)
-                                         : err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", word);
+            ok = t->words == WORDS_MIXED
+                     ? word_take(ctx, word, ret_err)
+                     : err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", word);
         else if (text_is(word, "--"))
             only_words = true;
         else
-            ok = word[1] == '-' ? long_take(&r, word, ret_err) : letters_take(&r, word + 1, ret_err);
+            ok =
+                word[1] == '-' ? long_take(&r, word, ret_err) : letters_take(&r, word + 1, ret_err);
     }
     if (ret_rest)
         *ret_rest = r.at;
@@ -271,8 +280,8 @@ static bool flag_enabled(const char *value)
 }
 
 /* SBATCH_DEBUG tells how often -v is meant. */
-static bool level_take(const struct option_row *row, const char *value, option_taker take, void *ctx,
-                       struct err *e)
+static bool level_take(const struct option_row *row, const char *value, option_taker take,
+                       void *ctx, struct err *e)
 {
     int64_t level = 0;
     text_to_i64(value, 0, 9, &level);
@@ -282,8 +291,9 @@ static bool level_take(const struct option_row *row, const char *value, option_t
     return true;
 }
 
-static bool variable_take(const struct option_table *t, const struct option_row *row, const char *name,
-                          const char *value, option_taker take, void *ctx, struct err *e)
+static bool variable_take(const struct option_table *t, const struct option_row *row,
+                          const char *name, const char *value, option_taker take, void *ctx,
+                          struct err *e)
 {
     if (row->set == set_count)
         return level_take(row, value, take, ctx, e);
@@ -297,8 +307,8 @@ static bool variable_take(const struct option_table *t, const struct option_row 
            err_prefix(e, "environment variable %s", name);
 }
 
-bool options_walk_variables(const struct option_table *t, char *(*get)(const char *name), option_taker take,
-                            void *ctx, struct err *ret_err)
+bool options_walk_variables(const struct option_table *t, char *(*get)(const char *name),
+                            option_taker take, void *ctx, struct err *ret_err)
 {
     const struct option_row *row;
     for (size_t i = 0; (row = option_row_at(t, i)); i++) {
@@ -332,7 +342,8 @@ static bool row_set(struct option_line *l, const struct option_row *row, const c
     return true;
 }
 
-static bool option_take(void *ctx, const struct option_row *row, const char *value, struct err *ret_err)
+static bool option_take(void *ctx, const struct option_row *row, const char *value,
+                        struct err *ret_err)
 {
     return row_set(ctx, row, value, FROM_COMMAND_LINE, ret_err);
 }
@@ -348,7 +359,8 @@ bool option_line_read(struct option_line *l, int argc, char *const argv[], struc
     return options_walk(l->table, argc, argv, option_take, word_take, l, NULL, ret_err);
 }
 
-static bool variable_counts(const struct option_line *l, const struct option_row *row, const char *value)
+static bool variable_counts(const struct option_line *l, const struct option_row *row,
+                            const char *value)
 {
     if (l->source[option_row_index(l->table, row)] != FROM_DEFAULT)
         return false;
@@ -357,12 +369,14 @@ static bool variable_counts(const struct option_line *l, const struct option_row
     return !l->variable_counts || l->variable_counts(l->to, row, value);
 }
 
-static bool stand_in_take(void *ctx, const struct option_row *row, const char *value, struct err *ret_err)
+static bool stand_in_take(void *ctx, const struct option_row *row, const char *value,
+                          struct err *ret_err)
 {
     return !variable_counts(ctx, row, value) || row_set(ctx, row, value, FROM_ENVIRONMENT, ret_err);
 }
 
-bool option_line_read_variables(struct option_line *l, char *(*get)(const char *name), struct err *ret_err)
+bool option_line_read_variables(struct option_line *l, char *(*get)(const char *name),
+                                struct err *ret_err)
 {
     return options_walk_variables(l->table, get, stand_in_take, l, ret_err);
 }

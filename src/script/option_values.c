@@ -1,6 +1,6 @@
-/* Setters of the option table that many rows share. Each knows its target by the row's offset; the words of
- * its refusals are Slurm's
- * ("Invalid --time specification"), with what is allowed behind them. */
+/* Setters of the option table that many rows share. Each knows its target by the row's offset; the
+ * words of its refusals are Slurm's ("Invalid --time specification"), with what is allowed behind
+ * them. */
 #include "script/option_values.h"
 
 #include "base/alloc.h"
@@ -16,7 +16,8 @@ static void *target(void *to, const struct option_row *row)
     return (char *)to + row->at;
 }
 
-bool value_refuse(const struct option_row *row, const char *value, struct err *e, const char *format, ...)
+bool value_refuse(const struct option_row *row, const char *value, struct err *e,
+                  const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -34,8 +35,8 @@ bool value_blame(const struct option_row *row, const char *value, struct err *e)
     return err_prefix(e, "--%s=%s", row->name, value);
 }
 
-bool value_lead(const struct option_row *row, const char *value, struct err *e, const char *sentence,
-                const char *lead, ...)
+bool value_lead(const struct option_row *row, const char *value, struct err *e,
+                const char *sentence, const char *lead, ...)
 {
     char text[ERR_LEAD_MAX];
     va_list args;
@@ -47,25 +48,26 @@ bool value_lead(const struct option_row *row, const char *value, struct err *e, 
     return value_blame(row, value, e);
 }
 
-bool value_refused(const struct option_row *row, const char *value, struct err *e, const char *slurm)
+bool value_refused(const struct option_row *row, const char *value, struct err *e,
+                   const char *slurm)
 {
     err_lead(e, "refused: %s", slurm);
     return err_prefix(e, "--%s=%s", row->name, value);
 }
 
-bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max, int64_t *ret,
-                  struct err *e)
+bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max,
+                  int64_t *ret, struct err *e)
 {
     const char *digits = value[0] == '+' ? value + 1 : value;
     if (text_to_i64(digits, min, max, ret))
         return true;
-    err_set(e, ERR_INVALID, "--%s: a whole number from %lld to %lld is allowed", row->name, (long long)min,
-            (long long)max);
+    err_set(e, ERR_INVALID, "--%s: a whole number from %lld to %lld is allowed", row->name,
+            (long long)min, (long long)max);
     return err_lead(e, "error: Invalid numeric value \"%s\" for --%s.", value, row->name);
 }
 
-bool value_count(const struct option_row *row, struct span text, const char *value, int64_t max, int64_t *ret,
-                 struct err *e)
+bool value_count(const struct option_row *row, struct span text, const char *value, int64_t max,
+                 int64_t *ret, struct err *e)
 {
     char digits[24];
     int64_t factor = 1;
@@ -137,7 +139,8 @@ SETTER(set_mib)
     if (!size_parse_mib(value, &mib, ret_err))
         return value_blame(row, value, ret_err);
     if (mib < row->min)
-        return value_refuse(row, value, ret_err, "at least %lld MiB is needed", (long long)row->min);
+        return value_refuse(row, value, ret_err, "at least %lld MiB is needed",
+                            (long long)row->min);
     *(int64_t *)target(to, row) = mib;
     return true;
 }

@@ -1,4 +1,5 @@
-/* Inside script/: what setters say when they refuse, and the notation of the rows of sbatch, salloc and srun. */
+/* Inside script/: what setters say when they refuse, and the notation of the rows of sbatch, salloc
+ * and srun. */
 #ifndef REMUDA_SCRIPT_OPTION_VALUES_H
 #define REMUDA_SCRIPT_OPTION_VALUES_H
 
@@ -22,21 +23,24 @@
 // clang-format on
 
 /* "--NAME=VALUE: SENTENCE", led by Slurm's "Invalid --NAME specification"; returns false. */
-bool value_refuse(const struct option_row *row, const char *value, struct err *e, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+bool value_refuse(const struct option_row *row, const char *value, struct err *e,
+                  const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* The same before a sentence that is already there. */
 bool value_blame(const struct option_row *row, const char *value, struct err *e);
-/* The same with another lead ("error: " stands before it): Slurm has words of its own for some options. */
-bool value_lead(const struct option_row *row, const char *value, struct err *e, const char *sentence,
-                const char *lead, ...) __attribute__((format(printf, 5, 6)));
-/* The same for a value that Slurm's controller would refuse, in its words; the sentence is there already. */
-bool value_refused(const struct option_row *row, const char *value, struct err *e, const char *slurm);
+/* The same with another lead ("error: " stands before it): Slurm has words of its own for some
+ * options. */
+bool value_lead(const struct option_row *row, const char *value, struct err *e,
+                const char *sentence, const char *lead, ...) __attribute__((format(printf, 5, 6)));
+/* The same for a value that Slurm's controller would refuse, in its words; the sentence is there
+ * already. */
+bool value_refused(const struct option_row *row, const char *value, struct err *e,
+                   const char *slurm);
 /* A number of row->min … row->max; refuses in Slurm's words. */
-bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max, int64_t *ret,
-                  struct err *e);
+bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max,
+                  int64_t *ret, struct err *e);
 /* "4", "4k" (times 1024), "2m". */
-bool value_count(const struct option_row *row, struct span text, const char *value, int64_t max, int64_t *ret,
-                 struct err *e);
+bool value_count(const struct option_row *row, struct span text, const char *value, int64_t max,
+                 int64_t *ret, struct err *e);
 /* Notes that something was accepted without effect. */
 void note_no_effect(struct submit_options *o, struct arena *a, const char *what, const char *why);
 
@@ -44,9 +48,9 @@ void note_no_effect(struct submit_options *o, struct arena *a, const char *what,
 struct help_option option_help_of(const struct option_row *row);
 
 #define AT(member) offsetof(struct submit_options, member)
-#define ENV3(suffix)                                                                                         \
-    {                                                                                                        \
-        "SBATCH_" suffix, "SALLOC_" suffix, "SLURM_" suffix                                                  \
+#define ENV3(suffix)                                                                               \
+    {                                                                                              \
+        "SBATCH_" suffix, "SALLOC_" suffix, "SLURM_" suffix                                        \
     }
 
 /* The themes: the heading in docs/options.md, and that of --help. */
@@ -66,8 +70,8 @@ struct help_option option_help_of(const struct option_row *row);
     X(version, "Version", "Other options")
 // clang-format on
 
-#define X(theme, title, heading)                                                                             \
-    extern const struct option_row options_##theme[];                                                        \
+#define X(theme, title, heading)                                                                   \
+    extern const struct option_row options_##theme[];                                              \
     extern const size_t options_##theme##_n;
 OPTION_THEMES(X)
 #undef X

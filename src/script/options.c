@@ -1,9 +1,9 @@
-/* The option table of sbatch, salloc and srun put together from its themes, and the three ways into it: a command
- * line, the environment, a directive (which is a command line found in a script).
+/* The option table of sbatch, salloc and srun put together from its themes, and the three ways into
+ * it: a command line, the environment, a directive (which is a command line found in a script).
  *
- * Every value goes through option_set, which knows who gave the value before; so a command line beats the
- * environment, and that beats the script, whatever the order of the calls. Options that exclude each other
- * (--mem, --mem-per-cpu) are sorted out by their sources in options_finish.c. */
+ * Every value goes through option_set, which knows who gave the value before; so a command line
+ * beats the environment, and that beats the script, whatever the order of the calls. Options that
+ * exclude each other (--mem, --mem-per-cpu) are sorted out by their sources in options_finish.c. */
 #include "script/options.h"
 
 #include "base/alloc.h"
@@ -17,10 +17,10 @@ static const struct option_theme themes[] = {
 #undef X
 };
 
-#define TABLE(command_, variables_)                                                                          \
-    {                                                                                                        \
-        .theme = themes, .themes = ARRAY_LEN(themes), .command = command_, .variables = variables_,          \
-        .words = WORDS_END, .letters_named = true                                                            \
+#define TABLE(command_, variables_)                                                                \
+    {                                                                                              \
+        .theme = themes, .themes = ARRAY_LEN(themes), .command = command_,                         \
+        .variables = variables_, .words = WORDS_END, .letters_named = true                         \
     }
 static const struct option_table all = TABLE(0, 0), sbatch = TABLE(CMD_SBATCH, 0),
                                  salloc = TABLE(CMD_SALLOC, 1), srun = TABLE(CMD_SRUN, 2);
@@ -69,7 +69,8 @@ const struct option_row *option_named(const char *name, unsigned command)
     return option_row_named(&some, name);
 }
 
-enum option_source option_source_of(const struct submit_options *o, const char *name, unsigned command)
+enum option_source option_source_of(const struct submit_options *o, const char *name,
+                                    unsigned command)
 {
     const struct option_row *row = option_named(name, command);
     return row ? o->source[option_index(row)] : FROM_DEFAULT;
@@ -92,10 +93,12 @@ static bool rival_is_stronger(const struct submit_options *o, const struct optio
 }
 
 bool option_set(struct submit_options *o, const struct option_row *row, const char *value,
-                enum option_source source, const struct option_env *env, struct arena *a, struct err *ret_err)
+                enum option_source source, const struct option_env *env, struct arena *a,
+                struct err *ret_err)
 {
     if (row->support == SUPPORT_REFUSED)
-        return err_set(ret_err, ERR_UNSUPPORTED, "not supported yet: --%s (%s)", row->name, row->why);
+        return err_set(ret_err, ERR_UNSUPPORTED, "not supported yet: --%s (%s)", row->name,
+                       row->why);
     size_t i = option_index(row);
     if (source < o->source[i] || rival_is_stronger(o, row, source))
         return true;
@@ -121,7 +124,8 @@ struct taker {
     struct arena *a;
 };
 
-static bool option_take(void *ctx, const struct option_row *row, const char *value, struct err *ret_err)
+static bool option_take(void *ctx, const struct option_row *row, const char *value,
+                        struct err *ret_err)
 {
     const struct taker *t = ctx;
     return option_set(t->o, row, value, t->source, t->env, t->a, ret_err);

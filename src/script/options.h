@@ -1,5 +1,5 @@
-/* The option table of sbatch, salloc and srun, whose rows (script/option.h) stand in options_THEME.c. Directives of
- * scripts are read by it, too. */
+/* The option table of sbatch, salloc and srun, whose rows (script/option.h) stand in
+ * options_THEME.c. Directives of scripts are read by it, too. */
 #ifndef REMUDA_SCRIPT_OPTIONS_H
 #define REMUDA_SCRIPT_OPTIONS_H
 
@@ -64,36 +64,39 @@ const struct option_row *option_at(size_t index);
 size_t option_index(const struct option_row *row);
 /* The themes of the table, for help and documentation: NULL past the last. */
 const char *option_theme(size_t theme, const struct option_row **ret_rows, size_t *ret_n);
-/* The heading of --help under which a theme's options stand, as Slurm's users know it; several themes share one. */
+/* The heading of --help under which a theme's options stand, as Slurm's users know it; several
+ * themes share one. */
 const char *option_heading(size_t theme);
 
 /* The row of that exact name; NULL if there is none. */
 const struct option_row *option_named(const char *name, unsigned command);
 /* Was the option of that name set, and by whom? */
-enum option_source option_source_of(const struct submit_options *o, const char *name, unsigned command);
+enum option_source option_source_of(const struct submit_options *o, const char *name,
+                                    unsigned command);
 
-/* Sets an option if `source` is at least as strong as who set it before. value NULL = a flag, or an optional
- * value left out. ERR_UNSUPPORTED for refused ones. */
+/* Sets an option if `source` is at least as strong as who set it before. value NULL = a flag, or an
+ * optional value left out. ERR_UNSUPPORTED for refused ones. */
 bool option_set(struct submit_options *o, const struct option_row *row, const char *value,
                 enum option_source source, const struct option_env *env, struct arena *a,
                 struct err *ret_err);
-/* Parses the options of a command line up to the first word that is none (or after "--"), GNU style: bundled
- * and attached letters, prefixes of long names, --name=value and --name value. argv[0] is skipped. *ret_rest:
- * index of that word. */
+/* Parses the options of a command line up to the first word that is none (or after "--"), GNU
+ * style: bundled and attached letters, prefixes of long names, --name=value and --name value.
+ * argv[0] is skipped. *ret_rest: index of that word. */
 bool options_parse_argv(struct submit_options *o, unsigned command, int argc, char *const argv[],
                         enum option_source source, const struct option_env *env, struct arena *a,
                         int *ret_rest, struct err *ret_err);
 /* From the environment: getenv is the caller's. Errors name the variable. */
 bool options_parse_env(struct submit_options *o, unsigned command, char *(*get)(const char *name),
                        const struct option_env *env, struct arena *a, struct err *ret_err);
-/* Heterogeneous jobs: gives `o` every job-wide option of the component before that it has not set itself. */
+/* Heterogeneous jobs: gives `o` every job-wide option of the component before that it has not set
+ * itself. */
 bool options_carry_over(struct submit_options *o, const struct submit_options *before,
                         const struct option_env *env, struct arena *a, struct err *ret_err);
-/* Cross-checks and derived values once everything is in (ntasks from nodes, --gres with --gpus-per-node
- * merged or refused, kinds of memory exclusive …). Remarks that people should see on stderr, one a line, are
- * appended to `warnings`. */
-bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings,
-                    struct err *ret_err);
+/* Cross-checks and derived values once everything is in (ntasks from nodes, --gres with
+ * --gpus-per-node merged or refused, kinds of memory exclusive …). Remarks that people should see
+ * on stderr, one a line, are appended to `warnings`. */
+bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
+                    struct str *warnings, struct err *ret_err);
 
 /* `sbatch --help` and `--usage`. */
 void options_write_help(unsigned command, struct str *out);

@@ -1,24 +1,26 @@
-/* Options for services that a cluster of Remuda does not have: burst buffers, federations, container
- * plug-ins, power management. */
+/* Options for services that a cluster of Remuda does not have: burst buffers, federations,
+ * container plug-ins, power management. */
 #include "script/option_values.h"
 
 #include "base/alloc.h"
 
 #define BUFFERS "there are no burst buffers; copy files in the script"
-#define OCI                                                                                                  \
-    "no OCI runtime is started for a job; start the container in the script: apptainer exec --nv image.sif " \
+#define OCI                                                                                        \
+    "no OCI runtime is started for a job; start the container in the script: apptainer exec --nv " \
+    "image.sif "                                                                                   \
     "program"
-#define PYXIS                                                                                                \
-    "it belongs to the SPANK plug-in pyxis, and there are no SPANK plug-ins; start the container in the "    \
+#define PYXIS                                                                                      \
+    "it belongs to the SPANK plug-in pyxis, and there are no SPANK plug-ins; start the container " \
+    "in the "                                                                                      \
     "script: apptainer exec --nv image.sif program"
 #define NEWER      "it is newer than Slurm 25.05, whose options are taken here"
 #define FEDERATION "there is one cluster and no federation"
 #define X11        "X11 is not forwarded; ssh -X to the node works where the site allows it"
 
-#define ABSENT(name_, arg_, commands_, metavar_, doc_, why_)                                                 \
-    {                                                                                                        \
-        .name = name_, .arg = arg_, .commands = commands_, .support = SUPPORT_REFUSED, .metavar = metavar_,  \
-        .doc = doc_, .why = why_                                                                             \
+#define ABSENT(name_, arg_, commands_, metavar_, doc_, why_)                                       \
+    {                                                                                              \
+        .name = name_, .arg = arg_, .commands = commands_, .support = SUPPORT_REFUSED,             \
+        .metavar = metavar_, .doc = doc_, .why = why_                                              \
     }
 
 const struct option_row options_absent[] = {
@@ -64,9 +66,10 @@ const struct option_row options_absent[] = {
      .doc = "name of the OCI container",
      .why = OCI},
     ABSENT("container-entrypoint", ARG_NONE, CMD_ALL, NULL, "run the image's entry point", PYXIS),
-    ABSENT("container-entrypoint-log", ARG_NONE, CMD_ALL, NULL, "show the output of the entry point", PYXIS),
-    ABSENT("container-env", ARG_REQUIRED, CMD_ALL, "names", "variables kept from the job's environment",
-           PYXIS),
+    ABSENT("container-entrypoint-log", ARG_NONE, CMD_ALL, NULL,
+           "show the output of the entry point", PYXIS),
+    ABSENT("container-env", ARG_REQUIRED, CMD_ALL, "names",
+           "variables kept from the job's environment", PYXIS),
     ABSENT("container-image", ARG_REQUIRED, CMD_ALL, "image", "container image to run in", PYXIS),
     ABSENT("container-mount-home", ARG_NONE, CMD_ALL, NULL, "home directory inside", PYXIS),
     ABSENT("container-mounts", ARG_REQUIRED, CMD_ALL, "list", "directories inside", PYXIS),
@@ -76,7 +79,8 @@ const struct option_row options_absent[] = {
     ABSENT("container-save", ARG_REQUIRED, CMD_ALL, "path", "save the container afterwards", PYXIS),
     ABSENT("container-workdir", ARG_REQUIRED, CMD_ALL, "path", "work directory inside", PYXIS),
     ABSENT("container-writable", ARG_NONE, CMD_ALL, NULL, "image can be written", PYXIS),
-    ABSENT("no-container-entrypoint", ARG_NONE, CMD_ALL, NULL, "not the image's entry point", PYXIS),
+    ABSENT("no-container-entrypoint", ARG_NONE, CMD_ALL, NULL, "not the image's entry point",
+           PYXIS),
     ABSENT("no-container-mount-home", ARG_NONE, CMD_ALL, NULL, "no home directory inside", PYXIS),
     ABSENT("no-container-remap-root", ARG_NONE, CMD_ALL, NULL, "same user inside", PYXIS),
     ABSENT("mcs-label", ARG_REQUIRED, CMD_ALL, "label", "security label",

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* [quiet|verbose,]TYPE[:LIST]: the type must be a known one; the list is read when steps are bound. */
+/* [quiet|verbose,]TYPE[:LIST]: the type must be a known one; the list is read when steps are
+ * bound. */
 static bool binding_valid(const char *value, const char *const *types, size_t n)
 {
     static const char *const loud[] = {"quiet,", "verbose,", "q,", "v,"};
@@ -30,41 +31,44 @@ static bool binding_valid(const char *value, const char *const *types, size_t n)
 
 JOB_SETTER(set_cpu_bind)
 {
-    static const char *const types[] = {"none",      "no",       "rank",      "map_cpu",  "mask_cpu",
-                                        "rank_ldom", "map_ldom", "mask_ldom", "cores",    "cores",
-                                        "sockets",   "threads",  "ldoms",     "boards",   "quiet",
-                                        "verbose",   "q",        "v",         "autobind", "one_thread"};
+    static const char *const types[] = {
+        "none",      "no",      "rank",  "map_cpu", "mask_cpu", "rank_ldom", "map_ldom",
+        "mask_ldom", "cores",   "cores", "sockets", "threads",  "ldoms",     "boards",
+        "quiet",     "verbose", "q",     "v",       "autobind", "one_thread"};
     if (!binding_valid(value, types, ARRAY_LEN(types)))
-        return value_refuse(
-            row, value, ret_err,
-            "[quiet,|verbose,] and none, rank, map_cpu:LIST, mask_cpu:LIST, rank_ldom, map_ldom:LIST, "
-            "mask_ldom:LIST, sockets, cores, threads or ldoms are allowed");
+        return value_refuse(row, value, ret_err,
+                            "[quiet,|verbose,] and none, rank, map_cpu:LIST, mask_cpu:LIST, "
+                            "rank_ldom, map_ldom:LIST, "
+                            "mask_ldom:LIST, sockets, cores, threads or ldoms are allowed");
     return set_text(o, row, value, env, a, ret_err);
 }
 
 JOB_SETTER(set_mem_bind)
 {
-    static const char *const types[] = {"none", "no",   "local",  "rank",    "map_mem", "mask_mem", "prefer",
-                                        "p",    "sort", "nosort", "verbose", "v",       "quiet",    "q"};
+    static const char *const types[] = {"none",     "no",     "local", "rank", "map_mem",
+                                        "mask_mem", "prefer", "p",     "sort", "nosort",
+                                        "verbose",  "v",      "quiet", "q"};
     if (!binding_valid(value, types, ARRAY_LEN(types)))
-        return value_lead(
-            row, value, ret_err,
-            "[quiet,|verbose,] and none, local, rank, map_mem:LIST, mask_mem:LIST, prefer or sort are "
-            "allowed",
-            "unrecognized --mem-bind argument \"%s\"", value);
+        return value_lead(row, value, ret_err,
+                          "[quiet,|verbose,] and none, local, rank, map_mem:LIST, mask_mem:LIST, "
+                          "prefer or sort are "
+                          "allowed",
+                          "unrecognized --mem-bind argument \"%s\"", value);
     return set_text(o, row, value, env, a, ret_err);
 }
 
 JOB_SETTER(set_profile)
 {
-    static const char *const types[] = {"all", "none", "energy", "task", "lustre", "network", "filesystem"};
+    static const char *const types[] = {"all",    "none",    "energy",    "task",
+                                        "lustre", "network", "filesystem"};
     struct span rest = span_of(value), word;
     while (span_next(&rest, ',', &word)) {
         size_t i = 0;
         while (i < ARRAY_LEN(types) && !span_is_nocase(word, types[i]))
             i++;
         if (i == ARRAY_LEN(types))
-            return value_lead(row, value, ret_err, "all, none, energy, task, lustre and network are allowed",
+            return value_lead(row, value, ret_err,
+                              "all, none, energy, task, lustre and network are allowed",
                               "invalid --profile=%s option", value);
     }
     return set_text(o, row, value, env, a, ret_err);
@@ -123,17 +127,20 @@ static bool is_governor(const char *text)
     return i < ARRAY_LEN(names);
 }
 
-static bool cpu_freq_refuse(const struct option_row *row, const char *value, struct err *e, const char *lead)
+static bool cpu_freq_refuse(const struct option_row *row, const char *value, struct err *e,
+                            const char *lead)
 {
-    value_lead(row, value, e,
-               "a frequency in kHz, low, medium, high or highm1, then -MAX and :GOVERNOR, or a governor "
-               "alone are allowed",
-               "%s", lead);
+    value_lead(
+        row, value, e,
+        "a frequency in kHz, low, medium, high or highm1, then -MAX and :GOVERNOR, or a governor "
+        "alone are allowed",
+        "%s", lead);
     return err_lead(e, "error: Invalid --cpu-freq argument");
 }
 
 /* Each part for itself, then both ends together. NULL: well. */
-static const char *cpu_freq_wrong(const char *low, const char *high, const char *governor, struct arena *a)
+static const char *cpu_freq_wrong(const char *low, const char *high, const char *governor,
+                                  struct arena *a)
 {
     const char *const part[] = {low, high ? high : low};
     if (governor && !high)
@@ -151,8 +158,9 @@ static const char *cpu_freq_wrong(const char *low, const char *high, const char 
 /* As Slurm writes it: Low-High:OnDemand. */
 static const char *cpu_freq_spelled(const char *value, struct arena *a)
 {
-    static const char *const words[] = {"Low",      "Medium",      "Highm1",    "High",      "Conservative",
-                                        "OnDemand", "Performance", "PowerSave", "SchedUtil", "UserSpace"};
+    static const char *const words[] = {"Low",          "Medium",   "Highm1",      "High",
+                                        "Conservative", "OnDemand", "Performance", "PowerSave",
+                                        "SchedUtil",    "UserSpace"};
     char *text = arena_strdup(a, value);
     for (char *at = text; *at; at += *at != '\0') {
         size_t len = strcspn(at, "-:");
@@ -170,9 +178,9 @@ JOB_SETTER(set_cpu_freq)
     size_t low = strcspn(value, "-:");
     const char *rest = value + low, *colon = strchr(value, ':');
     const char *high = *rest == '-' ? arena_strndup(a, rest + 1, strcspn(rest + 1, ":")) : NULL;
-    const char *wrong = is_governor(value)
-                            ? NULL
-                            : cpu_freq_wrong(arena_strndup(a, value, low), high, colon ? colon + 1 : NULL, a);
+    const char *wrong = is_governor(value) ? NULL
+                                           : cpu_freq_wrong(arena_strndup(a, value, low), high,
+                                                            colon ? colon + 1 : NULL, a);
     if (wrong)
         return cpu_freq_refuse(row, value, ret_err, wrong);
     o->cpu_freq = cpu_freq_spelled(value, a);
@@ -190,11 +198,10 @@ JOB_SETTER(set_gpu_freq)
             text += strlen("memory=");
         ok = frequency_rank(text) || text_is_nocase(text, "verbose");
     }
-    return ok ||
-           value_lead(
-               row, value, ret_err,
-               "a frequency in MHz, low, medium, high or highm1, memory= with one, and verbose are allowed",
-               "Invalid --gpu-freq argument: gpu:%s", value);
+    return ok || value_lead(row, value, ret_err,
+                            "a frequency in MHz, low, medium, high or highm1, memory= with one, "
+                            "and verbose are allowed",
+                            "Invalid --gpu-freq argument: gpu:%s", value);
 }
 
 const struct option_row options_binding[] = {
@@ -274,7 +281,8 @@ const struct option_row options_binding[] = {
      .env = ENV3("NETWORK"),
      .metavar = "type",
      .doc = "network of the job",
-     .why = "it steers the switches of Cray and IBM; programs find the networks of the nodes themselves",
+     .why = "it steers the switches of Cray and IBM; programs find the networks of the nodes "
+            "themselves",
      .set = set_nothing},
     {.name = "oom-kill-step",
      .arg = ARG_OPTIONAL,

@@ -32,7 +32,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* The rows of that heading (NULL: all) that help shows, in the order of their names; returns how many. */
+/* The rows of that heading (NULL: all) that help shows, in the order of their names; returns how
+ * many. */
 static size_t rows_take(unsigned command, const char *heading, const struct option_row **to)
 {
     const struct option_row *rows;
@@ -73,7 +74,8 @@ void options_write_values(const struct option_row *row, struct str *out)
         const char *tab = memchr(line.data, '\t', line.len);
         int word = (int)(tab ? (size_t)(tab - line.data) : line.len);
         if (tab)
-            str_addf(out, "        %-18.*s%.*s\n", word, line.data, (int)line.len - word - 1, tab + 1);
+            str_addf(out, "        %-18.*s%.*s\n", word, line.data, (int)line.len - word - 1,
+                     tab + 1);
         else
             str_addf(out, "%.*s\n", word, line.data);
         if (heading && tab == NULL && rest.len && memchr(rest.data, '\t', rest.len))
@@ -102,11 +104,12 @@ void options_write_help(unsigned command, struct str *out)
         for (size_t i = 0; i < n; i++)
             row_write(row[i], out);
     }
-    str_add(out, "\nAny other option of Slurm's is refused with the reason; docs/options.md has them all.\n");
+    str_add(out, "\nAny other option of Slurm's is refused with the reason; docs/options.md has "
+                 "them all.\n");
 }
 
 /* ---- the support matrix
- * ------------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------------- */
 
 static const char *support_word(enum support s)
 {
@@ -182,16 +185,18 @@ void options_write_markdown(struct str *out)
     const struct option_row *rows;
     const char *title;
     size_t n;
-    str_add(out, "# Options of sbatch, salloc and srun\n\n"
-                 "Made from the option table by `remuda docs`. Every option of Slurm 25.05 is here. *yes*: "
-                 "it does what Slurm's manual says.\n"
-                 "*no effect*: it is accepted, nothing comes of it, and the job's SystemComment says so. "
-                 "*refused*: the command ends with an error\n"
-                 "that gives the reason. An empty cell: the command has no such option.\n\n"
-                 "A command line beats the environment, and that beats the script; of an option given twice "
-                 "the last counts.\n"
-                 "salloc and srun come with job steps; their columns say what they will do with an option.\n"
-                 "The other commands' options stand at the end, a table a command.\n");
+    str_add(
+        out,
+        "# Options of sbatch, salloc and srun\n\n"
+        "Made from the option table by `remuda docs`. Every option of Slurm 25.05 is here. *yes*: "
+        "it does what Slurm's manual says.\n"
+        "*no effect*: it is accepted, nothing comes of it, and the job's SystemComment says so. "
+        "*refused*: the command ends with an error\n"
+        "that gives the reason. An empty cell: the command has no such option.\n\n"
+        "A command line beats the environment, and that beats the script; of an option given twice "
+        "the last counts.\n"
+        "salloc and srun come with job steps; their columns say what they will do with an option.\n"
+        "The other commands' options stand at the end, a table a command.\n");
     for (size_t t = 0; (title = option_theme(t, &rows, &n)); t++) {
         str_addf(out,
                  "\n## %s\n\n| option | sbatch | salloc | srun | variables | meaning "
@@ -210,7 +215,8 @@ static const char *support_of(const struct option_row *row)
 void option_table_write_markdown(const struct option_table *t, const char *command, struct str *out)
 {
     const struct option_row *row;
-    str_addf(out, "\n## %s\n\n| option | works | variables | meaning |\n|---|---|---|---|\n", command);
+    str_addf(out, "\n## %s\n\n| option | works | variables | meaning |\n|---|---|---|---|\n",
+             command);
     for (size_t i = 0; (row = option_row_at(t, i)); i++) {
         str_add(out, "| ");
         spelling_cell(row, out);

@@ -30,11 +30,13 @@ JOB_SETTER(set_get_user_env)
     return true;
 }
 
-static bool propagate_refuse(const struct option_row *row, const char *value, struct err *e, struct span word)
+static bool propagate_refuse(const struct option_row *row, const char *value, struct err *e,
+                             struct span word)
 {
-    value_lead(row, value, e,
-               "ALL, NONE, AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK are allowed",
-               "Bad rlimit name: %.*s", (int)word.len, word.data);
+    value_lead(
+        row, value, e,
+        "ALL, NONE, AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK are allowed",
+        "Bad rlimit name: %.*s", (int)word.len, word.data);
     if (e)
         e->code = ERR_INVALID; /* the command exits with 1 */
     return err_lead(e, "error: --propagate=%s is not valid.", value);

@@ -1,9 +1,9 @@
-/* What only shows when all options are in: which of several that exclude each other counts, what follows from
- * others, and what cannot be.
+/* What only shows when all options are in: which of several that exclude each other counts, what
+ * follows from others, and what cannot be.
  *
- * Options that exclude each other are judged by who set them: the command line beats the environment beats
- * the script, so that `sbatch --mem-per-cpu=2G job.sh` works with a script that says --mem. Two of equal
- * strength are an error, as in Slurm. */
+ * Options that exclude each other are judged by who set them: the command line beats the
+ * environment beats the script, so that `sbatch --mem-per-cpu=2G job.sh` works with a script that
+ * says --mem. Two of equal strength are an error, as in Slurm. */
 #include "script/options_finish.h"
 
 #include "base/alloc.h"
@@ -21,8 +21,7 @@ static enum option_source source_of(const struct finishing *f, const char *name)
 }
 
 /* ---- which counts
- * -------------------------------------------------------------------------------------------------------------
- */
+ * ------------------------------------------------------------------------- */
 
 bool rivals_judge(struct finishing *f, const char *first, const char *second, bool *ret_drop_first,
                   bool *ret_drop_second, struct err *e)
@@ -31,13 +30,13 @@ bool rivals_judge(struct finishing *f, const char *first, const char *second, bo
     *ret_drop_first = a != FROM_DEFAULT && a < b;
     *ret_drop_second = b != FROM_DEFAULT && b < a;
     if (a != FROM_DEFAULT && a == b)
-        return err_set(e, ERR_INVALID, "--%s and --%s are mutually exclusive; give one of them", first,
-                       second);
+        return err_set(e, ERR_INVALID, "--%s and --%s are mutually exclusive; give one of them",
+                       first, second);
     return true;
 }
 
-static bool i64_rivals(struct finishing *f, const char *first, int64_t *x, const char *second, int64_t *y,
-                       struct err *e)
+static bool i64_rivals(struct finishing *f, const char *first, int64_t *x, const char *second,
+                       int64_t *y, struct err *e)
 {
     bool drop_x, drop_y;
     if (!rivals_judge(f, first, second, &drop_x, &drop_y, e))
@@ -60,7 +59,8 @@ bool i32_rivals(struct finishing *f, const char *first, int32_t *x, const char *
 
 static bool memory_from_environment(struct finishing *f)
 {
-    return (source_of(f, "mem") == FROM_ENVIRONMENT) + (source_of(f, "mem-per-cpu") == FROM_ENVIRONMENT) +
+    return (source_of(f, "mem") == FROM_ENVIRONMENT) +
+               (source_of(f, "mem-per-cpu") == FROM_ENVIRONMENT) +
                (source_of(f, "mem-per-gpu") == FROM_ENVIRONMENT) >
            1;
 }
@@ -71,10 +71,11 @@ static bool memory_judge(struct finishing *f, struct err *e)
     if (!i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-cpu", &q->mem_per_cpu_mib, e) ||
         !i64_rivals(f, "mem", &q->mem_per_node_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e) ||
         !i64_rivals(f, "mem-per-cpu", &q->mem_per_cpu_mib, "mem-per-gpu", &q->mem_per_gpu_mib, e))
-        return err_lead(e, memory_from_environment(f) ? "fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and "
-                                                        "SLURM_MEM_PER_NODE are mutually exclusive."
-                                                      : "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are "
-                                                        "mutually exclusive.");
+        return err_lead(e, memory_from_environment(f)
+                               ? "fatal: SLURM_MEM_PER_CPU, SLURM_MEM_PER_GPU, and "
+                                 "SLURM_MEM_PER_NODE are mutually exclusive."
+                               : "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are "
+                                 "mutually exclusive.");
     if (q->mem_per_cpu_mib == MEM_ALL) {
         q->mem_per_cpu_mib = 0;
         q->mem_per_node_mib = MEM_ALL;
@@ -82,13 +83,14 @@ static bool memory_judge(struct finishing *f, struct err *e)
     return true;
 }
 
-/* --hint says in a word what these say in numbers: the numbers count, unless the hint comes from a stronger
- * source. */
+/* --hint says in a word what these say in numbers: the numbers count, unless the hint comes from a
+ * stronger source. */
 static void hint_judge(struct finishing *f)
 {
     struct job_request *q = f->q;
     enum option_source hint = source_of(f, "hint"), numbers = source_of(f, "threads-per-core");
-    enum option_source others[] = {source_of(f, "ntasks-per-core"), source_of(f, "extra-node-info")};
+    enum option_source others[] = {source_of(f, "ntasks-per-core"),
+                                   source_of(f, "extra-node-info")};
     for (size_t i = 0; i < ARRAY_LEN(others); i++)
         numbers = others[i] > numbers ? others[i] : numbers;
     if (hint == FROM_DEFAULT || numbers == FROM_DEFAULT)
@@ -99,13 +101,13 @@ static void hint_judge(struct finishing *f)
             q->sockets_per_node = q->cores_per_socket = 0;
     } else {
         q->hint = HINT_UNSET;
-        note_no_effect(f->o, f->a, "--hint", "--threads-per-core, --ntasks-per-core or -B says it already");
+        note_no_effect(f->o, f->a, "--hint",
+                       "--threads-per-core, --ntasks-per-core or -B says it already");
     }
 }
 
 /* ---- GPUs
- * ---------------------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 static bool typed(const struct gres_list *list)
 {
@@ -124,8 +126,8 @@ static bool gpus_agree(const struct gres_list *a, const struct gres_list *b)
         return true;
     for (size_t i = 0; i < a->n; i++) {
         size_t k = 0;
-        while (k < b->n &&
-               !(text_is_nocase(a->item[i].type, b->item[k].type) && a->item[i].count == b->item[k].count))
+        while (k < b->n && !(text_is_nocase(a->item[i].type, b->item[k].type) &&
+                             a->item[i].count == b->item[k].count))
             k++;
         if (k == b->n)
             return false;
@@ -156,14 +158,15 @@ static struct gres_list only_gpus(const struct gres_list *list, struct arena *a)
     return gpus;
 }
 
-/* --gres=gpu:4 with --gpus-per-node=4 is four GPUs a node, not eight; with --gpus-per-node=2 it is a mistake.
- */
+/* --gres=gpu:4 with --gpus-per-node=4 is four GPUs a node, not eight; with --gpus-per-node=2 it is
+ * a mistake. */
 static bool gpus_per_node_merge(struct finishing *f, struct err *e)
 {
     struct gres_list gres, per_node;
     if (!f->q->gres || !f->q->gpus_per_node)
         return true;
-    if (!gres_parse(f->q->gres, f->a, &gres, e) || !gres_parse_gpus(f->q->gpus_per_node, f->a, &per_node, e))
+    if (!gres_parse(f->q->gres, f->a, &gres, e) ||
+        !gres_parse_gpus(f->q->gpus_per_node, f->a, &per_node, e))
         return false;
     struct gres_list gpus = only_gpus(&gres, f->a);
     if (gpus.n == 0)
@@ -171,10 +174,11 @@ static bool gpus_per_node_merge(struct finishing *f, struct err *e)
     if (!gpus_agree(&gpus, &per_node)) {
         enum option_source a = source_of(f, "gres"), b = source_of(f, "gpus-per-node");
         if (a == b)
-            return err_set(e, ERR_INVALID,
-                           "--gres=%s and --gpus-per-node=%s ask for different GPUs on each node; give one "
-                           "of them, or the same number twice",
-                           f->q->gres, f->q->gpus_per_node);
+            return err_set(
+                e, ERR_INVALID,
+                "--gres=%s and --gpus-per-node=%s ask for different GPUs on each node; give one "
+                "of them, or the same number twice",
+                f->q->gres, f->q->gpus_per_node);
         if (a > b) {
             f->q->gpus_per_node = NULL;
             return true;
@@ -200,8 +204,8 @@ static bool gpu_total(struct finishing *f, const char *text, int64_t *ret, struc
     return true;
 }
 
-/* A step's own: --gpus with --gpus-per-node says how many nodes; with --gpus-per-task or --ntasks-per-gpu how many
- * tasks. */
+/* A step's own: --gpus with --gpus-per-node says how many nodes; with --gpus-per-task or
+ * --ntasks-per-gpu how many tasks. */
 static bool step_gpus_derive(struct finishing *f, struct err *e)
 {
     struct job_request *q = f->q;
@@ -210,12 +214,14 @@ static bool step_gpus_derive(struct finishing *f, struct err *e)
         !gpu_total(f, q->gpus_per_task, &per_task, e))
         return false;
     if (q->ntasks_per_gpu && per_task)
-        return err_set(e, ERR_INVALID,
-                       "--ntasks-per-gpu and --gpus-per-task are mutually exclusive; give one of them");
+        return err_set(
+            e, ERR_INVALID,
+            "--ntasks-per-gpu and --gpus-per-task are mutually exclusive; give one of them");
     if (total && per_node) {
         if (total % per_node ||
             (q->min_nodes && q->min_nodes == q->max_nodes && total != per_node * q->min_nodes))
-            return err_set(e, ERR_INVALID, "--gpus=%s, --gpus-per-node=%s and %d node%s do not fit together",
+            return err_set(e, ERR_INVALID,
+                           "--gpus=%s, --gpus-per-node=%s and %d node%s do not fit together",
                            q->gpus, q->gpus_per_node, q->min_nodes ? q->min_nodes : 1,
                            q->min_nodes > 1 ? "s" : "");
         if (!q->min_nodes)
@@ -223,18 +229,18 @@ static bool step_gpus_derive(struct finishing *f, struct err *e)
     }
     if (total && per_task && !q->ntasks) {
         if (total % per_task)
-            return err_set(e, ERR_INVALID, "--gpus=%s is no multiple of --gpus-per-task=%s", q->gpus,
-                           q->gpus_per_task);
+            return err_set(e, ERR_INVALID, "--gpus=%s is no multiple of --gpus-per-task=%s",
+                           q->gpus, q->gpus_per_task);
         q->ntasks = (int32_t)(total / per_task);
     }
-    if (total && q->ntasks_per_gpu && !q->ntasks && total * q->ntasks_per_gpu <= (int64_t)LIMIT_TASKS)
+    if (total && q->ntasks_per_gpu && !q->ntasks &&
+        total * q->ntasks_per_gpu <= (int64_t)LIMIT_TASKS)
         q->ntasks = (int32_t)(total * q->ntasks_per_gpu);
     return true;
 }
 
 /* ---- nodes and tasks
- * ----------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------- */
 
 /* srun that runs in a job; else it makes one. */
 static bool is_step(const struct finishing *f)
@@ -246,19 +252,19 @@ static bool is_step(const struct finishing *f)
 static void per_node_ignore(struct finishing *f)
 {
     struct job_request *q = f->q;
-    str_addf(
-        f->warnings,
-        "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested tasks %d with "
-        "the number of requested nodes %d. Ignoring --ntasks-per-node.\n",
-        q->ntasks_per_node, q->ntasks, q->min_nodes ? q->min_nodes : q->max_nodes);
+    str_addf(f->warnings,
+             "Warning: can't honor --ntasks-per-node set to %d which doesn't match the requested "
+             "tasks %d with "
+             "the number of requested nodes %d. Ignoring --ntasks-per-node.\n",
+             q->ntasks_per_node, q->ntasks, q->min_nodes ? q->min_nodes : q->max_nodes);
     q->ntasks_per_node = 0;
 }
 
 static bool tasks_multiply(struct finishing *f, int64_t tasks, struct err *e)
 {
     if (tasks > (int64_t)LIMIT_TASKS)
-        return err_set(e, ERR_LIMIT, "that are %lld tasks; at most %u are allowed", (long long)tasks,
-                       LIMIT_TASKS);
+        return err_set(e, ERR_LIMIT, "that are %lld tasks; at most %u are allowed",
+                       (long long)tasks, LIMIT_TASKS);
     f->q->ntasks = (int32_t)tasks;
     return true;
 }
@@ -312,13 +318,15 @@ static void nodelist_fold(struct finishing *f, const struct hostlist *hosts, siz
     hostlist_done(&kept);
 }
 
-/* The job has all nodes of --nodelist, and more where its tasks need them; of more nodes than tasks the first count. */
+/* The job has all nodes of --nodelist, and more where its tasks need them; of more nodes than tasks
+ * the first count. */
 static bool nodelist_count(struct finishing *f, const struct hostlist *hosts, struct err *e)
 {
     struct job_request *q = f->q;
     int32_t n = (int32_t)hosts->n;
     if (q->max_nodes && q->max_nodes < n) {
-        err_set(e, ERR_INVALID, "--nodelist names %d nodes, of which all are used, and --nodes allows %d", n,
+        err_set(e, ERR_INVALID,
+                "--nodelist names %d nodes, of which all are used, and --nodes allows %d", n,
                 q->max_nodes);
         return err_lead(e, "error: invalid number of nodes (-N %d-%d)", n, q->max_nodes);
     }
@@ -342,8 +350,9 @@ static bool nodelist_judge(struct finishing *f, struct err *e)
         return true;
     if (arbitrary && text_empty(f->q->nodelist) && f->command != CMD_SRUN) {
         err_set(e, ERR_INVALID, "--distribution=arbitrary: --nodelist has the node of each task");
-        return err_lead(e, "error: With Arbitrary distribution you need to specify a nodelist or hostfile "
-                           "with the -w option");
+        return err_lead(
+            e, "error: With Arbitrary distribution you need to specify a nodelist or hostfile "
+               "with the -w option");
     }
     if (text_empty(f->q->nodelist) || (arbitrary && f->command == CMD_SRUN))
         return true;
@@ -363,7 +372,8 @@ static bool times_check(const struct finishing *f, struct err *e)
     const struct job_spec *s = &f->o->spec;
     if (s->req.time_min_us && s->req.time_limit_us && s->req.time_min_us > s->req.time_limit_us) {
         err_set(e, ERR_INVALID, "--time-min is longer than --time");
-        return err_lead(e, "refused: Invalid time-min specification (exceeds job's time or other limits)");
+        return err_lead(
+            e, "refused: Invalid time-min specification (exceeds job's time or other limits)");
     }
     if (s->deadline_us && s->begin_us > s->deadline_us) {
         err_set(e, ERR_INVALID, "the job may begin only after its deadline");
@@ -374,13 +384,15 @@ static bool times_check(const struct finishing *f, struct err *e)
 
 static bool cpus_judge(struct finishing *f, struct err *e)
 {
-    if (i32_rivals(f, "cpus-per-task", &f->q->cpus_per_task, "cpus-per-gpu", &f->q->cpus_per_gpu, e))
+    if (i32_rivals(f, "cpus-per-task", &f->q->cpus_per_task, "cpus-per-gpu", &f->q->cpus_per_gpu,
+                   e))
         return true;
     err_lead(e, "error: --cpus-per-gpu is mutually exclusive with --cpus-per-task");
     return err_lead(e, "error: Invalid generic resource (gres) specification");
 }
 
-/* --thread-spec is ignored as Slurm ignores it where AllowSpecResourcesUsage is not set, which says so. */
+/* --thread-spec is ignored as Slurm ignores it where AllowSpecResourcesUsage is not set, which says
+ * so. */
 static bool specialised_judge(struct finishing *f, struct err *e)
 {
     if (source_of(f, "thread-spec") == FROM_DEFAULT)
@@ -401,7 +413,8 @@ static bool asked_for_gpus(const struct finishing *f, const char *option)
            (!text_is(option, "gres") || !gres || strstr(gres, "gpu") || text_is(gres, "none"));
 }
 
-/* SLURM_GPUS, SLURM_GPUS_PER_NODE and SLURM_GPUS_PER_TASK of a job speak for every step that says nothing of GPUs; one that does means what it says. */
+/* SLURM_GPUS, SLURM_GPUS_PER_NODE and SLURM_GPUS_PER_TASK of a job speak for every step that says
+ * nothing of GPUs; one that does means what it says. */
 static void gpus_judge(struct finishing *f)
 {
     const struct {
@@ -409,18 +422,21 @@ static void gpus_judge(struct finishing *f)
         const char **text;
         const char *others[4];
     } rule[] = {
-        {"gpus-per-task", &f->q->gpus_per_task, {"gpus", "gpus-per-node", "gpus-per-socket", "gres"}},
+        {"gpus-per-task",
+         &f->q->gpus_per_task,
+         {"gpus", "gpus-per-node", "gpus-per-socket", "gres"}},
         {"gpus-per-node", &f->q->gpus_per_node, {"gpus", "gres"}},
         {"gpus", &f->q->gpus, {"gpus-per-node", "gpus-per-socket", "gres"}},
     };
     for (size_t i = 0; f->command == CMD_SRUN && i < ARRAY_LEN(rule); i++)
         for (size_t k = 0; k < ARRAY_LEN(rule[i].others) && rule[i].others[k]; k++)
-            if (source_of(f, rule[i].inherited) == FROM_ENVIRONMENT && asked_for_gpus(f, rule[i].others[k]))
+            if (source_of(f, rule[i].inherited) == FROM_ENVIRONMENT &&
+                asked_for_gpus(f, rule[i].others[k]))
                 *rule[i].text = NULL;
 }
 
-bool options_finish(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings,
-                    struct err *ret_err)
+bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
+                    struct str *warnings, struct err *ret_err)
 {
     struct finishing f = {o, &o->spec.req, command, a, warnings};
     hint_judge(&f);

@@ -12,7 +12,8 @@ struct finishing {
     struct str *warnings;
 };
 
-/* Of two options that exclude each other the one from the weaker source is to be dropped; two of the same are an error. */
+/* Of two options that exclude each other the one from the weaker source is to be dropped; two of
+ * the same are an error. */
 bool rivals_judge(struct finishing *f, const char *first, const char *second, bool *ret_drop_first,
                   bool *ret_drop_second, struct err *e);
 /* The same for numbers: the one to drop is set to 0. */

@@ -36,8 +36,10 @@ static bool places_valid(const char *list, bool masks)
     struct span rest = span_of(list), one;
     bool ok = true;
     while (ok && span_next(&rest, ',', &one)) {
-        size_t at = one.len > 2 && one.data[0] == '0' && (one.data[1] | 0x20) == 'x' ? 2 : 0, from = at;
-        while (at < one.len && (strchr(digits, one.data[at]) || (at > from && strchr("*-", one.data[at]))))
+        size_t at = one.len > 2 && one.data[0] == '0' && (one.data[1] | 0x20) == 'x' ? 2 : 0,
+               from = at;
+        while (at < one.len &&
+               (strchr(digits, one.data[at]) || (at > from && strchr("*-", one.data[at]))))
             at++;
         ok = at == one.len && at > from;
     }
@@ -58,7 +60,8 @@ static bool gpu_bind_valid(const char *type)
             return text_to_i64(type + strlen(numbered[i]), 1, LIMIT_DEVICES_PER_NODE, &n);
     for (size_t i = 0; i < ARRAY_LEN(listed); i++)
         if (text_starts_nocase(type, listed[i]))
-            return places_valid(type + strlen(listed[i]), listed[i][1] == 'a' && listed[i][2] == 's');
+            return places_valid(type + strlen(listed[i]),
+                                listed[i][1] == 'a' && listed[i][2] == 's');
     return false;
 }
 
@@ -72,33 +75,34 @@ JOB_SETTER(set_gpu_bind)
         type += strlen("v,");
     if (gpu_bind_valid(type))
         return set_text(o, row, value, env, a, ret_err);
-    return value_lead(
-        row, value, ret_err,
-        "[verbose,] and one of closest, map_gpu:LIST, mask_gpu:LIST, none, per_task:N and single:N are "
-        "allowed",
-        "Invalid --gpu-bind argument: gpu:%s", value);
+    return value_lead(row, value, ret_err,
+                      "[verbose,] and one of closest, map_gpu:LIST, mask_gpu:LIST, none, "
+                      "per_task:N and single:N are "
+                      "allowed",
+                      "Invalid --gpu-bind argument: gpu:%s", value);
 }
 
 JOB_SETTER(set_gres_flags)
 {
-    static const char *const flags[] = {"disable-binding", "enforce-binding", "one-task-per-sharing",
-                                        "multiple-tasks-per-sharing", "allow-task-sharing"};
+    static const char *const flags[] = {"disable-binding", "enforce-binding",
+                                        "one-task-per-sharing", "multiple-tasks-per-sharing",
+                                        "allow-task-sharing"};
     struct span rest = span_of(value), word;
     while (span_next(&rest, ',', &word)) {
         size_t i = 0;
         while (i < ARRAY_LEN(flags) && !span_is_nocase(word, flags[i]))
             i++;
         if (i == ARRAY_LEN(flags))
-            return value_refuse(
-                row, value, ret_err,
-                "disable-binding, enforce-binding, one-task-per-sharing, multiple-tasks-per-sharing and "
-                "allow-task-sharing are allowed");
+            return value_refuse(row, value, ret_err,
+                                "disable-binding, enforce-binding, one-task-per-sharing, "
+                                "multiple-tasks-per-sharing and "
+                                "allow-task-sharing are allowed");
     }
     return true;
 }
 
-/* One part of --tres-per-task: cpu:N or gres/gpu[:type]:N, with ':' or '=' before the number. GPUs are
- * gathered in `gpus`. */
+/* One part of --tres-per-task: cpu:N or gres/gpu[:type]:N, with ':' or '=' before the number. GPUs
+ * are gathered in `gpus`. */
 static bool task_tres(struct submit_options *o, const struct option_row *row, struct span part,
                       const char *value, struct str *gpus, struct arena *a, struct err *e)
 {
@@ -117,8 +121,9 @@ static bool task_tres(struct submit_options *o, const struct option_row *row, st
         str_addf(gpus, "%s%s", gpus->len ? "," : "", text + strlen("gres/gpu:"));
         return true;
     }
-    return value_refuse(row, value, e,
-                        "cpu:N and gres/gpu[:type]:N are supported; ask for others on each node with --gres");
+    return value_refuse(
+        row, value, e,
+        "cpu:N and gres/gpu[:type]:N are supported; ask for others on each node with --gres");
 }
 
 JOB_SETTER(set_tres_per_task)
@@ -134,7 +139,8 @@ JOB_SETTER(set_tres_per_task)
     return ok;
 }
 
-/* gres/NAME:BINDING, joined with '+'. That of GPUs is --gpu-bind; of others every task has all that its step has. */
+/* gres/NAME:BINDING, joined with '+'. That of GPUs is --gpu-bind; of others every task has all that
+ * its step has. */
 JOB_SETTER(set_tres_bind)
 {
     const char *gpu = "gres/gpu:";
@@ -146,7 +152,8 @@ JOB_SETTER(set_tres_bind)
         if (text_starts_nocase(part, gpu)) {
             if (!set_gpu_bind(o, row, part + strlen(gpu), env, a, ret_err))
                 return false;
-        } else if (!text_starts_nocase(part, "gres/") || !binding || !text_is_nocase(binding + 1, "none")) {
+        } else if (!text_starts_nocase(part, "gres/") || !binding ||
+                   !text_is_nocase(binding + 1, "none")) {
             return value_refuse(
                 row, value, ret_err,
                 "gres/gpu:BINDING as of --gpu-bind and gres/NAME:none are allowed, joined with +");

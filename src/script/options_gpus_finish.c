@@ -1,9 +1,11 @@
-/* GPUs said in several ways: what follows from several options together, and what cannot be, in Slurm's words.
+/* GPUs said in several ways: what follows from several options together, and what cannot be, in
+ * Slurm's words.
  *
- * A job says how many GPUs it wants in all (--gpus), on each node (--gpus-per-node, --gres=gpu), on each socket and
- * for each task; --ntasks-per-gpu says how many tasks each has. Two of them determine a third number (of nodes, of
- * tasks on each node, of tasks): it is filled in where it is not given and must agree where it is. A step inside a
- * job inherits the job's numbers as variables and may ask for a part of it, so nothing is held against those. */
+ * A job says how many GPUs it wants in all (--gpus), on each node (--gpus-per-node, --gres=gpu), on
+ * each socket and for each task; --ntasks-per-gpu says how many tasks each has. Two of them
+ * determine a third number (of nodes, of tasks on each node, of tasks): it is filled in where it is
+ * not given and must agree where it is. A step inside a job inherits the job's numbers as variables
+ * and may ask for a part of it, so nothing is held against those. */
 #include "script/options_finish.h"
 
 #include "base/alloc.h"
@@ -28,7 +30,8 @@ static bool numbers_read(struct finishing *f, struct gpu_numbers *g, struct err 
     const struct job_request *q = f->q;
     struct gres_list gres = {0};
     if (!counted(f, q->gpus, &g->job, e) || !counted(f, q->gpus_per_node, &g->node, e) ||
-        !counted(f, q->gpus_per_socket, &g->socket, e) || !counted(f, q->gpus_per_task, &g->task, e) ||
+        !counted(f, q->gpus_per_socket, &g->socket, e) ||
+        !counted(f, q->gpus_per_task, &g->task, e) ||
         (q->gres && !gres_parse(q->gres, f->a, &gres, e)))
         return false;
     if (!g->node)
@@ -60,16 +63,16 @@ static bool tasks_per_gpu_alone(struct finishing *f, struct err *e)
             continue;
         if (!rivals_judge(f, others[i].name, "ntasks-per-gpu", &drop_gpus, &drop_tasks, e))
             return err_lead(
-                e, "fatal: --%s is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU",
+                e,
+                "fatal: --%s is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU",
                 others[i].name);
         *text = drop_gpus ? NULL : *text;
         f->q->ntasks_per_gpu = drop_tasks ? 0 : f->q->ntasks_per_gpu;
     }
-    if (f->q->ntasks_per_gpu &&
-        !i32_rivals(f, "ntasks-per-node", &f->q->ntasks_per_node, "ntasks-per-gpu", &f->q->ntasks_per_gpu, e))
-        return err_lead(
-            e,
-            "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu and SLURM_NTASKS_PER_GPU");
+    if (f->q->ntasks_per_gpu && !i32_rivals(f, "ntasks-per-node", &f->q->ntasks_per_node,
+                                            "ntasks-per-gpu", &f->q->ntasks_per_gpu, e))
+        return err_lead(e, "fatal: --ntasks-per-node is mutually exclusive with --ntasks-per-gpu "
+                           "and SLURM_NTASKS_PER_GPU");
     return true;
 }
 
@@ -82,10 +85,11 @@ static int32_t nodes_exact(const struct finishing *f)
 static bool tasks_set(struct finishing *f, int64_t tasks, struct err *e)
 {
     if (tasks > (int64_t)LIMIT_TASKS)
-        return err_set(e, ERR_LIMIT, "that are %lld tasks; at most %u are allowed", (long long)tasks,
-                       LIMIT_TASKS);
+        return err_set(e, ERR_LIMIT, "that are %lld tasks; at most %u are allowed",
+                       (long long)tasks, LIMIT_TASKS);
     if (f->q->ntasks && f->q->ntasks != tasks)
-        str_addf(f->warnings, "Warning: %d tasks do not go with %d for each GPU; there will be %lld\n",
+        str_addf(f->warnings,
+                 "Warning: %d tasks do not go with %d for each GPU; there will be %lld\n",
                  f->q->ntasks, f->q->ntasks_per_gpu, (long long)tasks);
     f->q->ntasks = (int32_t)tasks;
     return true;
@@ -126,19 +130,21 @@ static bool tasks_from_gpus(struct finishing *f, struct gpu_numbers *g, struct e
     return true;
 }
 
-/* ---- which is the larger, and of which a multiple ---- */
+/* ---- which is the larger, and of which a multiple ------------------------------------------- */
 
 static bool sizes_check(const struct finishing *f, const struct gpu_numbers *g, struct err *e)
 {
     if (g->job && (g->job < g->node || g->job < g->socket || g->job < g->task))
-        return gpus_refuse(e, "--gpus is how many GPUs the whole job gets",
-                           "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
+        return gpus_refuse(
+            e, "--gpus is how many GPUs the whole job gets",
+            "Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket");
     if (g->node && (g->node < g->socket || g->node < g->task))
         return gpus_refuse(e, "a task and a socket have their GPUs on one node",
                            "Failed to ensure --gpus >= --gpus-per-task");
     if (g->job && f->q->min_nodes > g->job)
-        return gpus_refuse(e, "fewer GPUs than nodes: each node of a job with --gpus gets at least one",
-                           "Failed to validate job spec, --gpus < -N");
+        return gpus_refuse(
+            e, "fewer GPUs than nodes: each node of a job with --gpus gets at least one",
+            "Failed to validate job spec, --gpus < -N");
     return true;
 }
 
@@ -156,14 +162,15 @@ static bool nodes_follow(struct finishing *f, const struct gpu_numbers *g, struc
     if ((q->min_nodes && nodes < q->min_nodes) || (q->max_nodes && nodes > q->max_nodes))
         return gpus_refuse(
             e, "leave --nodes out, or give as many as the numbers of GPUs say",
-            arena_printf(f->a,
-                         "Failed to validate job spec. Based on --gpu and --gres=gpu/--gpus-per-node "
-                         "required nodes (%lld) doesn't fall between min_nodes (%d) and max_nodes (%d) "
-                         "boundaries.",
-                         (long long)nodes, q->min_nodes, q->max_nodes));
+            arena_printf(
+                f->a,
+                "Failed to validate job spec. Based on --gpu and --gres=gpu/--gpus-per-node "
+                "required nodes (%lld) doesn't fall between min_nodes (%d) and max_nodes (%d) "
+                "boundaries.",
+                (long long)nodes, q->min_nodes, q->max_nodes));
     if (nodes > (int64_t)LIMIT_NODES)
-        return err_set(e, ERR_LIMIT, "that are %lld nodes; at most %u are allowed", (long long)nodes,
-                       LIMIT_NODES);
+        return err_set(e, ERR_LIMIT, "that are %lld nodes; at most %u are allowed",
+                       (long long)nodes, LIMIT_NODES);
     q->min_nodes = q->max_nodes = (int32_t)nodes;
     return true;
 }
@@ -176,14 +183,14 @@ static bool sockets_check(const struct finishing *f, const struct gpu_numbers *g
         return gpus_refuse(e, "it says how many sockets of each node count",
                            "--gpus-per-socket option requires --sockets-per-node specification");
     if (g->node % g->socket)
-        return gpus_refuse(
-            e, "each socket gets the same number of GPUs",
-            "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-socket.");
+        return gpus_refuse(e, "each socket gets the same number of GPUs",
+                           "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple "
+                           "of --gpus-per-socket.");
     if (g->node && g->node / g->socket != f->q->sockets_per_node)
-        return gpus_refuse(
-            e, "leave one of the three out",
-            "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-socket "
-            "required number of sockets differ from --sockets-per-node.");
+        return gpus_refuse(e, "leave one of the three out",
+                           "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and "
+                           "--gpus-per-socket "
+                           "required number of sockets differ from --sockets-per-node.");
     return true;
 }
 
@@ -211,24 +218,27 @@ static int64_t tasks_said(const struct finishing *f)
     return on_node && !q->min_nodes ? on_node : nodes * (on_node ? on_node : 1);
 }
 
-static bool tasks_follow(struct finishing *f, const struct gpu_numbers *g, int64_t said, struct err *e)
+static bool tasks_follow(struct finishing *f, const struct gpu_numbers *g, int64_t said,
+                         struct err *e)
 {
     if (!g->task)
         return true;
     if (!g->job && !said)
         return gpus_refuse(
             e, "--gpus-per-task needs the number of tasks (--ntasks=N) or of GPUs (--gpus=N)",
-            "Failed to validate job spec. --gpus-per-task used without either --gpus or -n/--ntasks is "
+            "Failed to validate job spec. --gpus-per-task used without either --gpus or "
+            "-n/--ntasks is "
             "not allowed.");
     if (g->job % g->task)
         return gpus_refuse(e, "each task gets the same number of GPUs",
                            "Failed to validate job spec, --gpus not multiple of --gpus-per-task");
     int64_t tasks = g->job ? g->job / g->task : said;
     if (said && tasks != said)
-        return gpus_refuse(
-            e, "each node has one task unless --ntasks or --ntasks-per-node say more",
-            "Failed to validate job spec. Based on --gpus and --gpus-per-task number of requested tasks "
-            "differ from -n/--ntasks.");
+        return gpus_refuse(e,
+                           "each node has one task unless --ntasks or --ntasks-per-node say more",
+                           "Failed to validate job spec. Based on --gpus and --gpus-per-task "
+                           "number of requested tasks "
+                           "differ from -n/--ntasks.");
     return tasks_set(f, tasks, e);
 }
 
@@ -236,9 +246,10 @@ static bool memory_check(const struct finishing *f, const struct gpu_numbers *g,
 {
     if (!f->q->mem_per_gpu_mib || g->job || g->node || g->socket || g->task)
         return true;
-    return gpus_refuse(e, "memory for each GPU needs GPUs; --mem-per-cpu is memory for each CPU",
-                       arena_printf(f->a, "Requested mem_per_tres=gres/gpu:%lld but did not request any GPU.",
-                                    (long long)f->q->mem_per_gpu_mib));
+    return gpus_refuse(
+        e, "memory for each GPU needs GPUs; --mem-per-cpu is memory for each CPU",
+        arena_printf(f->a, "Requested mem_per_tres=gres/gpu:%lld but did not request any GPU.",
+                     (long long)f->q->mem_per_gpu_mib));
 }
 
 static bool tasks_on_nodes_follow(struct finishing *f, const struct gpu_numbers *g, bool several,
@@ -248,14 +259,16 @@ static bool tasks_on_nodes_follow(struct finishing *f, const struct gpu_numbers 
     int32_t on_node = q->ntasks_per_node, on_socket = q->ntasks_per_socket;
     if (!tasks_on_follow(
             g->node, g->task, &on_node,
-            "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of --gpus-per-task.",
+            "Failed to validate job spec, --gres=gpu/--gpus-per-node not multiple of "
+            "--gpus-per-task.",
             "Failed to validate job spec. Based on --gres=gpu/--gpus-per-node and --gpus-per-task "
             "requested number of tasks per node differ from --ntasks-per-node.",
             e) ||
         !tasks_on_follow(
             g->socket, g->task, &on_socket,
             "Failed to validate job spec, --gpus-per-socket not multiple of --gpus-per-task.",
-            "Failed to validate job spec. Based on --gpus-per-socket and --gpus-per-task requested number "
+            "Failed to validate job spec. Based on --gpus-per-socket and --gpus-per-task requested "
+            "number "
             "of tasks per sockets differ from --ntasks-per-socket.",
             e))
         return false;

@@ -33,7 +33,8 @@ JOB_SETTER(set_nice)
 JOB_SETTER(set_priority)
 {
     int64_t priority = PRIORITY_TOP;
-    if (!text_is_nocase(value, "TOP") && !value_number(row, value, 0, PRIORITY_TOP, &priority, ret_err))
+    if (!text_is_nocase(value, "TOP") &&
+        !value_number(row, value, 0, PRIORITY_TOP, &priority, ret_err))
         return value_lead(row, value, ret_err, "a whole number below 4294967294 is allowed, or TOP",
                           "Priority must be %s", value[0] == '-' ? ">= 0" : "< 4294967294");
     o->spec.hold = o->spec.hold || priority == 0;
@@ -57,7 +58,8 @@ JOB_SETTER(set_no_requeue)
 JOB_SETTER(set_no_kill)
 {
     bool off = text_is_nocase(value, "off") || text_is_nocase(value, "no");
-    bool on = !value || text_is_nocase(value, "set") || text_is_nocase(value, "yes") || text_is(value, "1");
+    bool on = !value || text_is_nocase(value, "set") || text_is_nocase(value, "yes") ||
+              text_is(value, "1");
     if (!off && !on)
         return value_refuse(row, value, ret_err, "only \"off\" is allowed, attached");
     o->spec.no_kill = on;

@@ -15,20 +15,22 @@ JOB_SETTER(set_exclusive)
     } kinds[] = {{"user", EXCLUSIVE_USER}, {"topo", EXCLUSIVE_TOPO}};
     o->spec.req.oversubscribe = false;
     o->spec.req.exclusive = EXCLUSIVE_NODE;
-    if (!value || text_is_nocase(value, "exclusive") || text_is_nocase(value, "yes") || text_is(value, "1"))
+    if (!value || text_is_nocase(value, "exclusive") || text_is_nocase(value, "yes") ||
+        text_is(value, "1"))
         return true;
     if (text_is_nocase(value, "mcs"))
-        return err_set(
-            ret_err, ERR_UNSUPPORTED,
-            "not supported yet: --exclusive=mcs (there are no MCS labels); --exclusive=user shares nodes "
-            "among the jobs of one user");
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "not supported yet: --exclusive=mcs (there are no MCS labels); "
+                       "--exclusive=user shares nodes "
+                       "among the jobs of one user");
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (text_is_nocase(value, kinds[i].name)) {
             o->spec.req.exclusive = kinds[i].value;
             return true;
         }
     }
-    return value_refuse(row, value, ret_err, "\"user\" and \"topo\" are allowed, attached: --exclusive=user");
+    return value_refuse(row, value, ret_err,
+                        "\"user\" and \"topo\" are allowed, attached: --exclusive=user");
 }
 
 JOB_SETTER(set_oversubscribe)
@@ -49,7 +51,8 @@ JOB_SETTER(set_nodelist)
 
 JOB_SETTER(set_max_switch_wait)
 {
-    return duration_parse(value, &o->spec.req.switches_wait_us, ret_err) || value_blame(row, value, ret_err);
+    return duration_parse(value, &o->spec.req.switches_wait_us, ret_err) ||
+           value_blame(row, value, ret_err);
 }
 
 /* COUNT[@LIMIT] */
@@ -57,8 +60,8 @@ JOB_SETTER(set_switches)
 {
     const char *at = strchr(value, '@');
     int64_t n;
-    if (!value_number(row, at ? arena_strndup(a, value, (size_t)(at - value)) : value, 1, LIMIT_NODES, &n,
-                      ret_err))
+    if (!value_number(row, at ? arena_strndup(a, value, (size_t)(at - value)) : value, 1,
+                      LIMIT_NODES, &n, ret_err))
         return false;
     o->spec.req.switches = (int32_t)n;
     return !at || set_max_switch_wait(o, row, at + 1, env, a, ret_err);
@@ -104,7 +107,8 @@ static bool packing_word(struct span word)
     return span_is_nocase(word, "pack") || span_is_nocase(word, "nopack");
 }
 
-/* {*|block|cyclic|plane=N}[:{*|block|cyclic|fcyclic}[:…]][,Pack|NoPack], or one of the last two alone */
+/* {*|block|cyclic|plane=N}[:{*|block|cyclic|fcyclic}[:…]][,Pack|NoPack], or one of the last two
+ *   alone */
 JOB_SETTER(set_distribution)
 {
     struct span rest = span_of(value), word;
@@ -114,7 +118,8 @@ JOB_SETTER(set_distribution)
     if (ok)
         return set_text(o, row, value, env, a, ret_err);
     err_set(ret_err, ERR_VALUE,
-            "arbitrary, block, cyclic or plane=N, then :block, :cyclic or :fcyclic, then ,Pack or ,NoPack "
+            "arbitrary, block, cyclic or plane=N, then :block, :cyclic or :fcyclic, then ,Pack or "
+            ",NoPack "
             "are allowed");
     if (text_starts_nocase(value, "plane"))
         err_lead(ret_err, "error: Invalid plane size or size not specified");
@@ -154,7 +159,8 @@ const struct option_row options_placement[] = {
      .commands = CMD_ALL,
      .env = {"SBATCH_DISTRIBUTION", NULL, "SLURM_DISTRIBUTION"},
      .metavar = "type",
-     .doc = "how srun lays out tasks: block, cyclic, plane=N, arbitrary (SLURM_HOSTFILE or --nodelist has a "
+     .doc = "how srun lays out tasks: block, cyclic, plane=N, arbitrary (SLURM_HOSTFILE or "
+            "--nodelist has a "
             "node for each)",
      .set = set_distribution,
      .at = AT(spec.req.distribution),

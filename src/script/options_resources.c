@@ -15,7 +15,8 @@ static bool nodes_read(const struct option_row *row, const char *value, int64_t 
                        struct err *e)
 {
     struct span rest = span_of(value), part;
-    if (!span_next(&rest, '-', &part) || !value_count(row, span_trim(part), value, LIMIT_NODES, min, e))
+    if (!span_next(&rest, '-', &part) ||
+        !value_count(row, span_trim(part), value, LIMIT_NODES, min, e))
         return false;
     *max = *min;
     return !strchr(value, '-') || value_count(row, span_trim(rest), value, LIMIT_NODES, max, e);
@@ -27,7 +28,8 @@ static bool sizes_read(struct submit_options *o, const struct option_row *row, c
 {
     struct node_sizes sizes;
     if (!node_sizes_parse(value, &sizes, e))
-        return value_lead(row, value, e, arena_strdup(a, e->text), "\"%s\" is not a valid node count", value);
+        return value_lead(row, value, e, arena_strdup(a, e->text),
+                          "\"%s\" is not a valid node count", value);
     o->spec.req.min_nodes = sizes.range[0].low;
     o->spec.req.max_nodes = sizes.range[sizes.n - 1].high;
     o->spec.req.node_sizes = arena_strdup(a, value);
@@ -41,12 +43,13 @@ JOB_SETTER(set_nodes)
         return sizes_read(o, row, value, a, ret_err);
     o->spec.req.node_sizes = NULL;
     if (!nodes_read(row, value, &min, &max, ret_err))
-        return value_lead(row, value, ret_err, "MIN or MIN-MAX of at most 65536 is allowed, with k for 1024",
+        return value_lead(row, value, ret_err,
+                          "MIN or MIN-MAX of at most 65536 is allowed, with k for 1024",
                           "\"%s\" is not a valid node count", value);
     if (max < min)
         return value_lead(row, value, ret_err, "the smaller number comes first",
-                          "Maximum node count %lld is less than minimum node count %lld", (long long)max,
-                          (long long)min);
+                          "Maximum node count %lld is less than minimum node count %lld",
+                          (long long)max, (long long)min);
     if (max == 0) {
         err_set(ret_err, ERR_INVALID, "a job needs a node");
         return value_refused(row, value, ret_err, "Node count specification invalid");
@@ -68,8 +71,8 @@ JOB_SETTER(set_mem)
 }
 
 /* One part of -B: a count, "*" for any, "2-4" for at least 2. */
-static bool info_part(const struct option_row *row, struct span part, const char *value, int32_t *ret,
-                      struct err *e)
+static bool info_part(const struct option_row *row, struct span part, const char *value,
+                      int32_t *ret, struct err *e)
 {
     if (span_is(part, "*") || part.len == 0)
         return true;
@@ -92,10 +95,11 @@ JOB_SETTER(set_node_info)
     for (; i < ARRAY_LEN(field) && span_next(&rest, ':', &part); i++)
         if (!info_part(row, part, value, field[i], ret_err)) {
             err_set(ret_err, ERR_INVALID,
-                    "--extra-node-info=%s: sockets[:cores[:threads]] is allowed, a number or * in each place",
+                    "--extra-node-info=%s: sockets[:cores[:threads]] is allowed, a number or * in "
+                    "each place",
                     value);
-            return err_lead(ret_err, "error: Invalid numeric value \"%.*s\" for %s arg of -B.", (int)part.len,
-                            part.data, ordinal[i]);
+            return err_lead(ret_err, "error: Invalid numeric value \"%.*s\" for %s arg of -B.",
+                            (int)part.len, part.data, ordinal[i]);
         }
     if (span_next(&rest, ':', &part))
         return value_refuse(row, value, ret_err, "sockets[:cores[:threads]] is allowed");
@@ -129,7 +133,8 @@ JOB_SETTER(set_hint)
         }
     }
     err_set(ret_err, ERR_INVALID,
-            "--hint=%s: compute_bound, memory_bound, multithread and nomultithread are allowed", value);
+            "--hint=%s: compute_bound, memory_bound, multithread and nomultithread are allowed",
+            value);
     return err_lead(ret_err, "error: unrecognized --hint argument \"%s\", see --hint=help", value);
 }
 

@@ -62,10 +62,11 @@ JOB_SETTER(set_job_id)
 JOB_SETTER(set_mpi)
 {
     if (!text_is(value, "none") && !text_is(value, "list"))
-        return value_refuse(row, value, ret_err,
-                            "none and list are allowed; programs of Open MPI and MPICH start with their own "
-                            "mpirun inside the job, which "
-                            "launches through srun");
+        return value_refuse(
+            row, value, ret_err,
+            "none and list are allowed; programs of Open MPI and MPICH start with their own "
+            "mpirun inside the job, which "
+            "launches through srun");
     o->launch.mpi = value;
     return set_text(o, row, value, env, a, ret_err);
 }
@@ -88,25 +89,28 @@ JOB_SETTER(set_pty)
 #define NODE_SIDE "the controller tells each node of the step itself"
 
 /* A row of srun's that sets a member of launch. */
-#define STEP_FLAG(name_, letter_, env_, doc_, member)                                                        \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = ARG_NONE, .commands = CMD_SRUN, .env = {NULL, NULL, env_},  \
-        .doc = doc_, .set = set_flag, .at = AT(launch.member)                                                \
+#define STEP_FLAG(name_, letter_, env_, doc_, member)                                              \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = ARG_NONE, .commands = CMD_SRUN,                   \
+        .env = {NULL, NULL, env_}, .doc = doc_, .set = set_flag, .at = AT(launch.member)           \
     }
-#define STEP_VALUE(name_, letter_, arg_, env_, metavar_, doc_, setter, member)                               \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN, .env = {NULL, NULL, env_},      \
-        .metavar = metavar_, .doc = doc_, .set = setter, .at = AT(launch.member)                             \
+#define STEP_VALUE(name_, letter_, arg_, env_, metavar_, doc_, setter, member)                     \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN,                       \
+        .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .set = setter,                \
+        .at = AT(launch.member)                                                                    \
     }
-#define STEP_NOTHING(name_, letter_, arg_, env_, metavar_, doc_, why_)                                       \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN, .support = SUPPORT_NO_EFFECT,   \
-        .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .why = why_, .set = set_nothing         \
+#define STEP_NOTHING(name_, letter_, arg_, env_, metavar_, doc_, why_)                             \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN,                       \
+        .support = SUPPORT_NO_EFFECT, .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, \
+        .why = why_, .set = set_nothing                                                            \
     }
-#define STEP_REFUSED(name_, letter_, arg_, env_, metavar_, doc_, why_)                                       \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN, .support = SUPPORT_REFUSED,     \
-        .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .why = why_                             \
+#define STEP_REFUSED(name_, letter_, arg_, env_, metavar_, doc_, why_)                             \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN,                       \
+        .support = SUPPORT_REFUSED, .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_,   \
+        .why = why_                                                                                \
     }
 
 // clang-format off

@@ -21,8 +21,9 @@ JOB_SETTER(set_dependency)
     struct dependency_list list;
     struct step_dependency_list steps;
     if (step_dependency_is(value))
-        return step_dependency_parse(value, a, &steps, ret_err) ? set_text(o, row, value, env, a, ret_err)
-                                                                : value_blame(row, value, ret_err);
+        return step_dependency_parse(value, a, &steps, ret_err)
+                   ? set_text(o, row, value, env, a, ret_err)
+                   : value_blame(row, value, ret_err);
     if (!dependency_parse(text, a, &list, ret_err))
         return value_refused(row, value, ret_err, "Job dependency problem");
     return set_text(o, row, text, env, a, ret_err);
@@ -59,9 +60,11 @@ JOB_SETTER(set_signal)
         return value_refuse(row, value, ret_err, "at most %d seconds before the limit are allowed",
                             SIGNAL_BEFORE_MAX);
     int signo;
-    if (!signal_parse(at ? arena_strndup(a, rest, (size_t)(at - rest)) : rest, &signo) || signo <= 0)
-        return value_refuse(row, value, ret_err,
-                            "a signal name or number, and @seconds before the limit, are allowed: B:USR1@60");
+    if (!signal_parse(at ? arena_strndup(a, rest, (size_t)(at - rest)) : rest, &signo) ||
+        signo <= 0)
+        return value_refuse(
+            row, value, ret_err,
+            "a signal name or number, and @seconds before the limit, are allowed: B:USR1@60");
     o->spec.signal = signo;
     o->spec.signal_before_us = before * USEC_PER_SEC;
     o->spec.signal_batch = batch;
@@ -73,7 +76,8 @@ JOB_SETTER(set_signal)
 /* Minutes, or any time limit. */
 JOB_SETTER(set_delay)
 {
-    return duration_parse(value, &o->spec.delay_boot_us, ret_err) || value_blame(row, value, ret_err);
+    return duration_parse(value, &o->spec.delay_boot_us, ret_err) ||
+           value_blame(row, value, ret_err);
 }
 
 JOB_SETTER(set_immediate)

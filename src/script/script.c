@@ -1,10 +1,10 @@
 /* Directives in a job script.
  *
- * The script is read line by line. "#SBATCH" at the very start of a line makes the rest of the line part of a
- * command line; words are split as Slurm splits them (quotes, backslash, '#' ends the line). The first line
- * that is neither blank nor a comment ends the directives. What comes behind is only looked at to tell people
- * of #SBATCH lines that are dropped there; a here-document is left out of that, because scripts that write
- * other scripts are common.
+ * The script is read line by line. "#SBATCH" at the very start of a line makes the rest of the line
+ * part of a command line; words are split as Slurm splits them (quotes, backslash, '#' ends the
+ * line). The first line that is neither blank nor a comment ends the directives. What comes behind
+ * is only looked at to tell people of #SBATCH lines that are dropped there; a here-document is left
+ * out of that, because scripts that write other scripts are common.
  *
  * "hetjob" as a word of a directive starts the next component. */
 #include "script/script.h"
@@ -40,8 +40,7 @@ struct script_reader {
 };
 
 /* ---- lines and words
- * ----------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------- */
 
 static bool line_next(struct span *rest, struct span *ret)
 {
@@ -67,7 +66,8 @@ static bool starts_with(struct span s, const char *prefix)
     return s.len >= len && memcmp(s.data, prefix, len) == 0;
 }
 
-/* Takes one word off *rest. Returns 1, 0 at the end of the line or a comment, -1 with the error set. */
+/* Takes one word off *rest. Returns 1, 0 at the end of the line or a comment, -1 with the error
+ * set. */
 static int word_take(struct script_reader *r, struct span *rest, char **ret, struct err *e)
 {
     size_t i = 0, n = 0;
@@ -102,8 +102,7 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
 }
 
 /* ---- directives
- * ---------------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------- */
 
 static bool directive_refuse(const char *word, struct err *e)
 {
@@ -129,8 +128,8 @@ static bool line_blame(const struct script_reader *r, struct err *e)
 static bool words_apply(struct script_reader *r, words_t *words, struct err *e)
 {
     int rest = 0;
-    bool ok = options_parse_argv(&r->comp[r->ncomp - 1], CMD_SBATCH, (int)words->n, words->v, FROM_DIRECTIVE,
-                                 r->env, r->a, &rest, e);
+    bool ok = options_parse_argv(&r->comp[r->ncomp - 1], CMD_SBATCH, (int)words->n, words->v,
+                                 FROM_DIRECTIVE, r->env, r->a, &rest, e);
     if (ok && rest < (int)words->n)
         ok = directive_refuse(words->v[rest], e);
     words->n = 1;
@@ -145,7 +144,8 @@ static bool component_begin(struct script_reader *r, struct err *e)
     return true;
 }
 
-static bool directive_words(struct script_reader *r, struct span rest, words_t *words, struct err *e)
+static bool directive_words(struct script_reader *r, struct span rest, words_t *words,
+                            struct err *e)
 {
     char *word;
     int more;
@@ -172,8 +172,7 @@ static bool directive_read(struct script_reader *r, struct span rest, struct err
 }
 
 /* ---- the other lines
- * ----------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------- */
 
 static bool is_command(struct span line)
 {
@@ -223,8 +222,8 @@ static void dropped_note(struct script_reader *r, struct span line)
         return;
     if (line.len > 120)
         line.len = 120;
-    str_addf(r->warnings, "line %u: ignored, because it stands after the first command: %.*s\n", r->line,
-             (int)line.len, line.data);
+    str_addf(r->warnings, "line %u: ignored, because it stands after the first command: %.*s\n",
+             r->line, (int)line.len, line.data);
 }
 
 /* A line that is no directive in force. */
@@ -263,17 +262,19 @@ static bool foreign_check(const struct script_reader *r, bool ignore_pbs, struct
 {
     if (!r->foreign || r->directives || ignore_pbs)
         return true;
-    return err_set(e, ERR_UNSUPPORTED,
-                   "line %u: %s directives are not supported yet; write them as #SBATCH, or submit the "
-                   "script without them: sbatch --ignore-pbs",
-                   r->foreign_line, r->foreign);
+    return err_set(
+        e, ERR_UNSUPPORTED,
+        "line %u: %s directives are not supported yet; write them as #SBATCH, or submit the "
+        "script without them: sbatch --ignore-pbs",
+        r->foreign_line, r->foreign);
 }
 
-bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max, size_t *ret_ncomp,
-                  bool ignore_pbs, const struct option_env *env, struct arena *a, struct str *warnings,
-                  struct err *ret_err)
+bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max,
+                  size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env, struct arena *a,
+                  struct str *warnings, struct err *ret_err)
 {
-    struct script_reader r = {.comp = comp, .max = max, .ncomp = 1, .env = env, .a = a, .warnings = warnings};
+    struct script_reader r = {
+        .comp = comp, .max = max, .ncomp = 1, .env = env, .a = a, .warnings = warnings};
     struct span rest = {text, len}, line;
     while (line_next(&rest, &line)) {
         r.line++;
@@ -289,8 +290,7 @@ bool script_parse(const char *text, size_t len, struct submit_options *comp, siz
 }
 
 /* ---- is it a script
- * -----------------------------------------------------------------------------------------------------------
- */
+ * ----------------------------------------------------------------------- */
 
 static bool shebang_refuse(const char *text, const char *name, struct err *e)
 {
@@ -298,13 +298,16 @@ static bool shebang_refuse(const char *text, const char *name, struct err *e)
     if (starts_with((struct span){text, strlen(text)}, "\xef\xbb\xbf#!"))
         hint = "it starts with a byte order mark; remove that: sed -i '1s/^\\xef\\xbb\\xbf//'";
     else if (text_starts(text, "'''") || text_starts(text, "\"\"\""))
-        hint = "it starts with a Python docstring; put a line #!/bin/bash (or #!/usr/bin/env python3 for a "
+        hint = "it starts with a Python docstring; put a line #!/bin/bash (or #!/usr/bin/env "
+               "python3 for a "
                "Python program) above it";
     else if (text_starts(text, "import ") || text_starts(text, "from "))
-        hint = "it looks like a Python program; put a line #!/usr/bin/env python3 at the top, or submit "
+        hint = "it looks like a Python program; put a line #!/usr/bin/env python3 at the top, or "
+               "submit "
                "sbatch --wrap=\"python3 FILE\"";
     else if (text_starts(text, "#SBATCH") || text_starts(text, "\n#!") || text_starts(text, " #!"))
-        hint = "put a line #!/bin/bash at the very top, above the directives, with nothing before it";
+        hint =
+            "put a line #!/bin/bash at the very top, above the directives, with nothing before it";
     else if (text_starts(text, "\177ELF"))
         hint = "it is a program; submit it with sbatch --wrap=COMMAND";
     err_set(e, ERR_INVALID, "%s: %s", name, hint);
@@ -320,10 +323,11 @@ bool script_check(const char *text, size_t len, const char *name, struct err *re
         return err_lead(ret_err, "error: Batch script is empty!");
     }
     if (len > LIMIT_SCRIPT_BYTES)
-        return err_set(ret_err, ERR_LIMIT,
-                       "%s has %zu bytes; a batch script has at most %u (keep data in files and read them in "
-                       "the script)",
-                       name, len, LIMIT_SCRIPT_BYTES);
+        return err_set(
+            ret_err, ERR_LIMIT,
+            "%s has %zu bytes; a batch script has at most %u (keep data in files and read them in "
+            "the script)",
+            name, len, LIMIT_SCRIPT_BYTES);
     if (strspn(text, " \t\r\n\v\f") >= len) {
         err_set(ret_err, ERR_INVALID, "%s has nothing else in it", name);
         return err_lead(ret_err, "error: Batch script contains only whitespace!");

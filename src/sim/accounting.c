@@ -27,9 +27,10 @@ bool site_time(const char *cell, int64_t *ret_s, struct err *ret_err)
             return true;
     if (text_to_i64(cell, 0, TIME_MAX, ret_s))
         return true;
-    int used = 0, n = sscanf(cell, "%d-%d-%dT%d:%d:%d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour,
-                             &tm.tm_min, &tm.tm_sec, &used);
-    if (n != 6 || cell[used] || tm.tm_year < 1970 || tm.tm_year > 9999 || tm.tm_mon < 1 || tm.tm_mon > 12)
+    int used = 0, n = sscanf(cell, "%d-%d-%dT%d:%d:%d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+                             &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &used);
+    if (n != 6 || cell[used] || tm.tm_year < 1970 || tm.tm_year > 9999 || tm.tm_mon < 1 ||
+        tm.tm_mon > 12)
         return err_set(ret_err, ERR_INVALID,
                        "'%s' is no time such as 2026-11-21T05:06:01 or seconds since 1970", cell);
     tm.tm_year -= 1900;

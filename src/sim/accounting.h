@@ -6,8 +6,9 @@
 #include "sim/trace.h"
 
 /* The columns that are read, for help texts. */
-#define SACCT_FORMAT                                                                                         \
-    "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,ReqNodes,ReqMem,ReqTRES,User,Account,"  \
+#define SACCT_FORMAT                                                                               \
+    "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,ReqNodes,ReqMem,ReqTRES,"     \
+    "User,Account,"                                                                                \
     "Partition,State"
 
 /* `path`: a file, plain or gzipped, or "-". Cells are set apart by bars, columns come in any order;
@@ -22,9 +23,10 @@ bool sacct_read(const char *path, struct trace *ret, struct err *ret_err);
  * run, and it is `now_s`. Jobs that run already begin at the trace's first second and last until
  * their limits are over; held jobs and those that wait for others or for a time are counted as
  * dropped. */
-#define SQUEUE_FORMAT                                                                                        \
-    "JobArrayID:60|,UserName:60|,Account:60|,Partition:200|,State:30|,SubmitTime:30|,StartTime:30|,"         \
-    "TimeLimit:30|,"                                                                                         \
+#define SQUEUE_FORMAT                                                                              \
+    "JobArrayID:60|,UserName:60|,Account:60|,Partition:200|,State:30|,SubmitTime:30|,StartTime:"   \
+    "30|,"                                                                                         \
+    "TimeLimit:30|,"                                                                               \
     "TimeUsed:30|,NumCPUs:20|,NumNodes:20|,tres-alloc:400|,NodeList:4000|,Reason:100|,Feature:200"
 bool squeue_read(const char *path, int64_t now_s, struct trace *ret, struct err *ret_err);
 

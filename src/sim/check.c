@@ -43,7 +43,8 @@ static void tap(struct count *c, bool ok, const char *name, const char *column, 
  * are the run times. */
 static bool column_setup(const char *column, const struct trace *t, struct replay_setup *s)
 {
-    char *name = xstrdup(column), *rest = name, *rule = strsep(&rest, "-"), *policy = strsep(&rest, "-");
+    char *name = xstrdup(column), *rest = name, *rule = strsep(&rest, "-"),
+         *policy = strsep(&rest, "-");
     const struct ref_policy *p = policy ? ref_policy_named(policy) : NULL;
     bool nodes = text_is(rule, "N"), ok = p && (nodes || rest);
     *s = (struct replay_setup){.machine = {.procs = t->max_procs}, .untimed = true};
@@ -111,7 +112,8 @@ static void starts_done(struct starts *b)
     vec_done(&b->value);
 }
 
-static void column_check(struct count *c, const struct trace *t, const struct starts *b, size_t column)
+static void column_check(struct count *c, const struct trace *t, const struct starts *b,
+                         size_t column)
 {
     struct replay_setup s;
     struct replay_result r;
@@ -136,12 +138,12 @@ static void column_check(struct count *c, const struct trace *t, const struct st
         if (j && j->start == row[column + 1])
             continue;
         if (differ++ == 0)
-            snprintf(detail, sizeof detail, "job %lld starts at %lld instead of %lld", (long long)row[0],
-                     j ? (long long)j->start : -1, (long long)row[column + 1]);
+            snprintf(detail, sizeof detail, "job %lld starts at %lld instead of %lld",
+                     (long long)row[0], j ? (long long)j->start : -1, (long long)row[column + 1]);
     }
     if (differ)
-        snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "; %zu of %zu differ", differ,
-                 rows);
+        snprintf(detail + strlen(detail), sizeof detail - strlen(detail), "; %zu of %zu differ",
+                 differ, rows);
     tap(c, differ == 0 && rows == t->job.n, t->name, name, differ ? detail : "not the same jobs");
     map_u64_free(by_id);
     replay_done(&r);
@@ -189,9 +191,10 @@ static void row_check(struct count *c, const struct trace *t, char *const cell[]
     snprintf(slow, sizeof slow, "%.4f", m.bsld.mean);
     bool same = text_is(mean, cell[7]) && text_is(slow, cell[8]) &&
                 (strlen(cell[n - 1]) != 64 || text_is(m.schedule, cell[n - 1]));
-    snprintf(detail, sizeof detail,
-             "mean wait %s instead of %s, slowdown %s instead of %s, schedule %.12s instead of %.12s", mean,
-             cell[7], slow, cell[8], m.schedule, cell[n - 1]);
+    snprintf(
+        detail, sizeof detail,
+        "mean wait %s instead of %s, slowdown %s instead of %s, schedule %.12s instead of %.12s",
+        mean, cell[7], slow, cell[8], m.schedule, cell[n - 1]);
     tap(c, same, t->name, column, detail);
     replay_done(&r);
 }
@@ -217,7 +220,8 @@ static void reference_check(struct count *c, const char *trace, const char *refe
     free(text);
 }
 
-struct exactness exactness_of(const char *trace, const char *expected, bool reference, const char *only)
+struct exactness exactness_of(const char *trace, const char *expected, bool reference,
+                              const char *only)
 {
     struct count c = {.only = only, .quiet = true};
     if (reference)

@@ -10,6 +10,7 @@ struct exactness {
 
 /* Compares a trace with a table of expected starts, or with the rows of reference.csv that are its
  * own; `only`: columns, comma-separated, NULL = all. Prints what differs. */
-struct exactness exactness_of(const char *trace, const char *expected, bool reference, const char *only);
+struct exactness exactness_of(const char *trace, const char *expected, bool reference,
+                              const char *only);
 
 #endif

@@ -20,21 +20,27 @@ struct side {
 
 static void help(FILE *to)
 {
-    fputs("Usage: remuda-sim compare [OPTION]… --a WHAT --b WHAT TRACE.swf[.gz] | --from-sacct FILE | "
+    fputs("Usage: remuda-sim compare [OPTION]… --a WHAT --b WHAT TRACE.swf[.gz] | --from-sacct "
+          "FILE | "
           "--from-live[=FILE]\n"
-          "Replays the same jobs twice and prints both results beside each other: who waits less, who waits "
+          "Replays the same jobs twice and prints both results beside each other: who waits less, "
+          "who waits "
           "more.\n"
-          "  --a WHAT, --b WHAT         a remuda.conf or slurm.conf; or the name of a policy (remuda-sim run "
+          "  --a WHAT, --b WHAT         a remuda.conf or slurm.conf; or the name of a policy "
+          "(remuda-sim run "
           "--help), or settings\n"
-          "                             ('SchedulerParameters=order=sjf'), on the machine that --config, "
+          "                             ('SchedulerParameters=order=sjf'), on the machine that "
+          "--config, "
           "--machine, the other side\n"
           "                             or the trace describes. Without --a: --config as it is\n",
           to);
     options_help(to);
     fputs("Examples:\n"
-          "  sacct … | remuda-sim compare --from-sacct - --a /etc/slurm/slurm.conf --b trial.conf --svg "
+          "  sacct … | remuda-sim compare --from-sacct - --a /etc/slurm/slurm.conf --b trial.conf "
+          "--svg "
           "both.svg\n"
-          "  remuda-sim compare --from-live --config remuda.conf --b 'PriorityType=priority/multifactor'\n",
+          "  remuda-sim compare --from-live --config remuda.conf --b "
+          "'PriorityType=priority/multifactor'\n",
           to);
 }
 
@@ -56,9 +62,9 @@ static bool side_words(const struct sim_options *o, struct side *s)
         for (size_t i = 0; i < ref_policy_count; i++)
             names[i] = ref_policies[i].name;
         const char *near = text_nearest(s->what, names, ref_policy_count);
-        return options_complain(o->command,
-                                "'%s' is neither a configuration file nor a policy nor KEY=VALUE%s%s%s",
-                                s->what, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        return options_complain(
+            o->command, "'%s' is neither a configuration file nor a policy nor KEY=VALUE%s%s%s",
+            s->what, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     }
     str_addf(&s->settings, "%s%s\n", o->setup.settings ? o->setup.settings : "", s->what);
     s->setup.settings = str_text(&s->settings);
@@ -113,7 +119,8 @@ static bool tell(const struct sim_options *o, const struct trace *t, const struc
         report_compare(stdout, t, known ? &recorded : NULL, &a->run, &b->run);
     }
     replay_done(&recorded.result);
-    return !o->svg || svg_write(o->svg, t, columns, 2, &err) || options_complain(o->command, "%s", err.text);
+    return !o->svg || svg_write(o->svg, t, columns, 2, &err) ||
+           options_complain(o->command, "%s", err.text);
 }
 
 static bool sides_run(const struct sim_options *o, const char *path, struct side *a, struct side *b)
@@ -140,12 +147,11 @@ bool compare_run(struct sim_options *o, int argc, char **argv)
         b.what = o->config[1];
     }
     if (!b.what || (!a.what && o->nconfigs == 0))
-        return options_complain(
-            o->command,
-            "two sides are needed: --a WHAT and --b WHAT, or --config FILE and --b WHAT, or --config twice");
+        return options_complain(o->command, "two sides are needed: --a WHAT and --b WHAT, or "
+                                            "--config FILE and --b WHAT, or --config twice");
     if (argc - optind > 1 || o->starts)
-        return options_complain(o->command,
-                                o->starts ? "--starts goes with remuda-sim run" : "one trace at a time");
+        return options_complain(o->command, o->starts ? "--starts goes with remuda-sim run"
+                                                      : "one trace at a time");
     bool ok = sides_open(o, &a, &b) && sides_run(o, optind < argc ? argv[optind] : NULL, &a, &b);
     site_done(&a.site);
     site_done(&b.site);

@@ -27,8 +27,8 @@ void simgpus_init(struct simgpus *g, const char *gres); /* "gpu:v100:2" */
 void simgpus_done(struct simgpus *g);
 /* A step begins with what the launch gives it on that node. A sentence if that must not be; the
  * caller frees it. */
-char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch *l, const struct note *ids,
-                    int64_t now_us);
+char *simgpus_begin(struct simgpus *g, const char *node, const struct msg_launch *l,
+                    const struct note *ids, int64_t now_us);
 /* Its GPUs, as a shepherd notes them. */
 int64_t simgpus_of(const struct simgpus *g, const struct note *ids);
 /* Of what a shepherd says the agent hears so much later. */
@@ -38,7 +38,7 @@ void simgpus_end(struct simgpus *g, const struct note *ids, int64_t now_us, int6
 void simgpus_reboot(struct simgpus *g); /* nothing holds anything */
 void simgpus_break(struct simgpus *g, int32_t index, bool broken);
 /* What a look at it shows; texts in the arena. */
-struct device_seen simgpus_look(const struct simgpus *g, const struct device_look *look, int64_t now_us,
-                                struct arena *a);
+struct device_seen simgpus_look(const struct simgpus *g, const struct device_look *look,
+                                int64_t now_us, struct arena *a);
 
 #endif

@@ -15,12 +15,15 @@ struct columns {
 static bool columns_find(const struct text_table *t, struct columns *c, struct err *ret_err)
 {
     *c = (struct columns){table_column(t, "name|sn"), table_column(t, "cpu_milli"),
-                          table_column(t, "memory_mib"), table_column(t, "gpu"), table_column(t, "model")};
-    if (c->name != NO_COLUMN && c->cpu != NO_COLUMN && c->memory != NO_COLUMN && c->gpu != NO_COLUMN)
+                          table_column(t, "memory_mib"), table_column(t, "gpu"),
+                          table_column(t, "model")};
+    if (c->name != NO_COLUMN && c->cpu != NO_COLUMN && c->memory != NO_COLUMN &&
+        c->gpu != NO_COLUMN)
         return true;
-    return err_set(ret_err, ERR_INVALID,
-                   "the first line of a table of nodes names the columns name, cpu_milli, memory_mib, gpu "
-                   "and, if you like, model");
+    return err_set(
+        ret_err, ERR_INVALID,
+        "the first line of a table of nodes names the columns name, cpu_milli, memory_mib, gpu "
+        "and, if you like, model");
 }
 
 static bool node_read(const struct text_table *t, size_t row, const struct columns *c,
@@ -77,10 +80,11 @@ void machine_config(const struct machine_table *t, struct str *out)
 {
     for (size_t i = 0; i < t->node.n; i++) {
         const struct machine_node *n = &t->node.v[i];
-        str_addf(out, "NodeName=%s CPUs=%lld RealMemory=%lld", n->name, (long long)(n->cpu_milli / 1000),
-                 (long long)(n->memory_mib ? n->memory_mib : 1));
+        str_addf(out, "NodeName=%s CPUs=%lld RealMemory=%lld", n->name,
+                 (long long)(n->cpu_milli / 1000), (long long)(n->memory_mib ? n->memory_mib : 1));
         if (n->gpus > 0)
-            str_addf(out, " Gres=gpu:%s%s%d", n->model ? n->model : "", n->model ? ":" : "", n->gpus);
+            str_addf(out, " Gres=gpu:%s%s%d", n->model ? n->model : "", n->model ? ":" : "",
+                     n->gpus);
         str_addc(out, '\n');
     }
 }

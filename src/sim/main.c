@@ -27,11 +27,13 @@ static const struct command {
      "         schedules against those of other simulators, to the second; prints TAP\n"},
     {"story", sim_story,
      "story [--bless] FILE…\n"
-     "         plays a story (tests/story/*.story) and compares its trace; --bless writes the trace "
+     "         plays a story (tests/story/*.story) and compares its trace; --bless writes the "
+     "trace "
      "into the file\n"},
     {"worlds", sim_worlds,
      "worlds [--seed N] [--count N] [--hostile] [--disasters] [--once] [--trace]\n"
-     "         seeded worlds with crashes, losses and repeats; each is played twice (--once: once); prints "
+     "         seeded worlds with crashes, losses and repeats; each is played twice (--once: "
+     "once); prints "
      "TAP and the seed of a world that fails\n"},
 };
 

@@ -50,7 +50,8 @@ bool recorded_result(const struct trace *t, struct replay_result *ret)
 static void waits(const struct trace *t, const struct replay_result *r, struct metrics *m)
 {
     size_t n = 0;
-    double *wait = xcalloc(t->job.n + 1, sizeof wait[0]), *slow = xcalloc(t->job.n + 1, sizeof slow[0]);
+    double *wait = xcalloc(t->job.n + 1, sizeof wait[0]),
+           *slow = xcalloc(t->job.n + 1, sizeof slow[0]);
     double area = 0, weighted = 0, waited = 0, slowed = 0;
     for (size_t i = 0; i < t->job.n; i++) {
         const struct trace_job *j = &t->job.v[i];
@@ -121,12 +122,14 @@ static struct group_sum *groups_of(const struct trace *t, const struct replay_re
     return group.v;
 }
 
-struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r, size_t *ret_n)
+struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r,
+                                 size_t *ret_n)
 {
     return groups_of(t, r, user_key, ret_n);
 }
 
-struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r, size_t *ret_n)
+struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r,
+                                  size_t *ret_n)
 {
     return groups_of(t, r, width_key, ret_n);
 }
@@ -155,11 +158,12 @@ static void worst(const struct trace *t, const struct replay_result *r, struct m
     m->bsld.worst_width = w.slow / (double)w.n;
 }
 
-static void use(const struct trace *t, const struct replay_machine *machine, const struct replay_result *r,
-                struct metrics *m)
+static void use(const struct trace *t, const struct replay_machine *machine,
+                const struct replay_result *r, struct metrics *m)
 {
     size_t n = t->job.n;
-    int64_t first = n ? t->job.v[0].submit : 0, last_submit = n ? t->job.v[n - 1].submit : 0, last = first;
+    int64_t first = n ? t->job.v[0].submit : 0, last_submit = n ? t->job.v[n - 1].submit : 0,
+            last = first;
     double work = 0, early = 0, procs = (double)machine->procs;
     for (size_t i = 0; i < n; i++) {
         const struct replayed *j = &r->job[i];
@@ -173,7 +177,8 @@ static void use(const struct trace *t, const struct replay_machine *machine, con
     }
     m->makespan = last - first;
     m->util = m->makespan ? work / (procs * (double)m->makespan) : 0;
-    m->util_to_last_submit = last_submit > first ? early / (procs * (double)(last_submit - first)) : 0;
+    m->util_to_last_submit =
+        last_submit > first ? early / (procs * (double)(last_submit - first)) : 0;
 }
 
 static void pass_times(const struct replay_result *r, struct metrics *m)
@@ -220,11 +225,13 @@ static void hashes(const struct trace *t, const struct replay_result *r, struct 
     sha256_init(&jobs);
     for (size_t k = 0; k < t->job.n; k++) {
         const struct trace_job *j = &t->job.v[l[k].i];
-        int n = snprintf(text, sizeof text, "%lld %lld\n", (long long)j->id, (long long)r->job[l[k].i].start);
+        int n = snprintf(text, sizeof text, "%lld %lld\n", (long long)j->id,
+                         (long long)r->job[l[k].i].start);
         sha256_add(&schedule, text, (size_t)n);
         j = &t->job.v[k];
-        n = snprintf(text, sizeof text, "%lld %lld %lld %lld %lld\n", (long long)j->id, (long long)j->submit,
-                     (long long)j->run, (long long)j->procs, (long long)j->estimate);
+        n = snprintf(text, sizeof text, "%lld %lld %lld %lld %lld\n", (long long)j->id,
+                     (long long)j->submit, (long long)j->run, (long long)j->procs,
+                     (long long)j->estimate);
         sha256_add(&jobs, text, (size_t)n);
     }
     sha256_hex(&schedule, m->schedule);
@@ -232,8 +239,8 @@ static void hashes(const struct trace *t, const struct replay_result *r, struct 
     free(l);
 }
 
-void metrics_of(const struct trace *t, const struct replay_machine *machine, const struct replay_result *r,
-                struct metrics *ret)
+void metrics_of(const struct trace *t, const struct replay_machine *machine,
+                const struct replay_result *r, struct metrics *ret)
 {
     *ret = (struct metrics){0};
     waits(t, r, ret);
@@ -257,11 +264,12 @@ void starts_csv(FILE *to, const struct trace *t, const struct replay_result *r)
         else
             fprintf(to, "%lld,", (long long)j->id);
         if (s->refused)
-            fprintf(to, "%lld,,,%lld,,refused\n", (long long)(j->submit + t->epoch), (long long)j->procs);
+            fprintf(to, "%lld,,,%lld,,refused\n", (long long)(j->submit + t->epoch),
+                    (long long)j->procs);
         else
             fprintf(to, "%lld,%lld,%lld,%lld,%d,%s\n", (long long)(j->submit + t->epoch),
-                    (long long)(s->start + t->epoch), (long long)(s->end + t->epoch), (long long)j->procs,
-                    s->nodes, j->nodelist ? "running" : why[s->why]);
+                    (long long)(s->start + t->epoch), (long long)(s->end + t->epoch),
+                    (long long)j->procs, s->nodes, j->nodelist ? "running" : why[s->why]);
     }
     free(l);
 }
@@ -291,26 +299,30 @@ void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,
     else
         fprintf(to, "\"machine\": \"%lld\", ", (long long)s->machine.procs);
     fprintf(to,
-            "\"jobs\": %zu, \"dropped\": {\"run0\": %llu, \"procs0\": %llu, \"submit0\": %llu, \"wide\": "
+            "\"jobs\": %zu, \"dropped\": {\"run0\": %llu, \"procs0\": %llu, \"submit0\": %llu, "
+            "\"wide\": "
             "%llu, \"still\": %llu, \"refused\": %llu}, ",
             m->jobs, (unsigned long long)t->dropped.run0, (unsigned long long)t->dropped.procs0,
             (unsigned long long)t->dropped.submit0, (unsigned long long)t->dropped.wide,
             (unsigned long long)t->dropped.still, (unsigned long long)r->refused);
     fprintf(to, "\"rule\": \"%s\", \"policy\": \"%s\", \"estimates\": \"%s\", ",
             s->rule == RULE_EVENT ? "E" : "B", s->policy.name, estimates_name(s, text));
+    fprintf(
+        to,
+        "\"wait\": {\"mean\": %.3f, \"p50\": %.0f, \"p95\": %.0f, \"p99\": %.0f, \"max\": %.0f, "
+        "\"area\": %.1f}, ",
+        m->wait.mean, m->wait.p50, m->wait.p95, m->wait.p99, m->wait.max, m->wait.area);
     fprintf(to,
-            "\"wait\": {\"mean\": %.3f, \"p50\": %.0f, \"p95\": %.0f, \"p99\": %.0f, \"max\": %.0f, "
-            "\"area\": %.1f}, ",
-            m->wait.mean, m->wait.p50, m->wait.p95, m->wait.p99, m->wait.max, m->wait.area);
-    fprintf(to,
-            "\"bsld\": {\"mean\": %.4f, \"p95\": %.2f, \"p99\": %.1f, \"worst_user\": %.2f, \"worst_width\": "
+            "\"bsld\": {\"mean\": %.4f, \"p95\": %.2f, \"p99\": %.1f, \"worst_user\": %.2f, "
+            "\"worst_width\": "
             "%.2f}, ",
             m->bsld.mean, m->bsld.p95, m->bsld.p99, m->bsld.worst_user, m->bsld.worst_width);
-    fprintf(to, "\"util\": %.6f, \"util_to_last_submit\": %.6f, \"makespan\": %lld, \"passes\": %llu, ",
+    fprintf(to,
+            "\"util\": %.6f, \"util_to_last_submit\": %.6f, \"makespan\": %lld, \"passes\": %llu, ",
             m->util, m->util_to_last_submit, (long long)m->makespan, (unsigned long long)r->passes);
     if (!s->untimed)
-        fprintf(to, "\"pass_us\": {\"mean\": %.1f, \"p99\": %.1f, \"max\": %.1f}, ", m->pass_us.mean,
-                m->pass_us.p99, m->pass_us.max);
+        fprintf(to, "\"pass_us\": {\"mean\": %.1f, \"p99\": %.1f, \"max\": %.1f}, ",
+                m->pass_us.mean, m->pass_us.p99, m->pass_us.max);
     if (s->machine.nodes)
         fprintf(to, "\"fragmented\": %.4f, ", r->fragmented);
     if (r->promises)
@@ -318,6 +330,6 @@ void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,
                 (unsigned long long)r->promises, (unsigned long long)r->moved_later);
     if (r->lost_s)
         fprintf(to, "\"lost_seconds\": %lld, ", (long long)r->lost_s);
-    fprintf(to, "\"max_queue\": %llu, \"sha256_schedule\": \"%s\"}", (unsigned long long)r->max_queue,
-            m->schedule);
+    fprintf(to, "\"max_queue\": %llu, \"sha256_schedule\": \"%s\"}",
+            (unsigned long long)r->max_queue, m->schedule);
 }

@@ -28,8 +28,8 @@ struct metrics {
     char schedule[65], jobs_hash[65]; /* SHA-256 */
 };
 
-void metrics_of(const struct trace *t, const struct replay_machine *m, const struct replay_result *r,
-                struct metrics *ret);
+void metrics_of(const struct trace *t, const struct replay_machine *m,
+                const struct replay_result *r, struct metrics *ret);
 
 /* Is job i one of those that count? */
 bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i);
@@ -46,8 +46,10 @@ struct group_sum {
     uint64_t n;
 };
 /* Groups in order of their first job; freed by the caller. */
-struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r, size_t *ret_n);
-struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r, size_t *ret_n);
+struct group_sum *groups_by_user(const struct trace *t, const struct replay_result *r,
+                                 size_t *ret_n);
+struct group_sum *groups_by_width(const struct trace *t, const struct replay_result *r,
+                                  size_t *ret_n);
 
 /* The whole result as JSON (spec/scheduling.md 6b). */
 void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,

@@ -24,37 +24,47 @@ bool options_complain(const char *command, const char *format, ...)
 
 void options_help(FILE *to)
 {
-    fputs(
-        "Workload:\n"
-        "  TRACE.swf[.gz]             Standard Workload Format, plain or gzipped\n"
-        "  --from-sacct FILE          a site's own jobs; - is standard input. As this prints them:\n"
-        "                             SLURM_TIME_FORMAT=%s sacct -aXP -S 2026-10-01 -E 2026-11-01 --format=\n"
-        "                             " SACCT_FORMAT "\n"
-        "                             (columns in any order; JobID, Submit, ElapsedRaw and ReqCPUS are "
-        "needed)\n"
-        "  --from-live[=FILE]         the queue as it is now, from squeue (or from a file with its output):\n"
-        "                             when would everything start, if jobs run to their limits and nothing "
-        "new comes?\n"
-        "  --jobs FIRST..LAST         only these, counted in order of submission\n"
-        "  --shake SEED,SECONDS       move each arrival by up to so much\n"
-        "  --estimates WHOSE          what the planner believes of run times: user (default), perfect, "
-        "factor:N, predict\n"
-        "                             (mean of the user's last two runs; what was asked, once that is "
-        "outlived)\n"
-        "Machine:\n"
-        "  --machine N | NxM | FILE   N processors in one pool, N nodes of M, or a table of nodes (CSV: "
-        "name, cpu_milli,\n"
-        "                             memory_mib, gpu, model); default: the trace's MaxProcs\n"
-        "  --config FILE              a remuda.conf or slurm.conf: its nodes, partitions, order, weights, "
-        "preemption\n"
-        "  --set KEY=VALUE            one more setting, as in remuda.conf\n"
-        "Results:\n"
-        "  --starts FILE              job,submit,start,end,procs,nodes,why (head, backfill or reservation)\n"
-        "  --svg FILE                 a picture of use and of waiting jobs over time\n"
-        "  --json                     the result as one JSON object\n"
-        "  --untimed                  leave out how long passes took, the one thing that differs between "
-        "runs\n",
-        to);
+    fputs("Workload:\n"
+          "  TRACE.swf[.gz]             Standard Workload Format, plain or gzipped\n"
+          "  --from-sacct FILE          a site's own jobs; - is standard input. As this prints "
+          "them:\n"
+          "                             SLURM_TIME_FORMAT=%s sacct -aXP -S 2026-10-01 -E "
+          "2026-11-01 --format=\n"
+          "                             " SACCT_FORMAT "\n"
+          "                             (columns in any order; JobID, Submit, ElapsedRaw and "
+          "ReqCPUS are "
+          "needed)\n"
+          "  --from-live[=FILE]         the queue as it is now, from squeue (or from a file with "
+          "its output):\n"
+          "                             when would everything start, if jobs run to their limits "
+          "and nothing "
+          "new comes?\n"
+          "  --jobs FIRST..LAST         only these, counted in order of submission\n"
+          "  --shake SEED,SECONDS       move each arrival by up to so much\n"
+          "  --estimates WHOSE          what the planner believes of run times: user (default), "
+          "perfect, "
+          "factor:N, predict\n"
+          "                             (mean of the user's last two runs; what was asked, once "
+          "that is "
+          "outlived)\n"
+          "Machine:\n"
+          "  --machine N | NxM | FILE   N processors in one pool, N nodes of M, or a table of "
+          "nodes (CSV: "
+          "name, cpu_milli,\n"
+          "                             memory_mib, gpu, model); default: the trace's MaxProcs\n"
+          "  --config FILE              a remuda.conf or slurm.conf: its nodes, partitions, order, "
+          "weights, "
+          "preemption\n"
+          "  --set KEY=VALUE            one more setting, as in remuda.conf\n"
+          "Results:\n"
+          "  --starts FILE              job,submit,start,end,procs,nodes,why (head, backfill or "
+          "reservation)\n"
+          "  --svg FILE                 a picture of use and of waiting jobs over time\n"
+          "  --json                     the result as one JSON object\n"
+          "  --untimed                  leave out how long passes took, the one thing that differs "
+          "between "
+          "runs\n",
+          to);
 }
 
 /* ---- values ---- */
@@ -95,16 +105,18 @@ static bool machine_take(struct sim_options *o, const char *text)
         return true;
     if (strchr(text, '.') || strchr(text, '/'))
         return machine_table(o, text);
-    return options_complain(o->command,
-                            "--machine=%s: a number of processors (640), nodes x processors (80x8) or a "
-                            "table of nodes (nodes.csv)",
-                            text);
+    return options_complain(
+        o->command,
+        "--machine=%s: a number of processors (640), nodes x processors (80x8) or a "
+        "table of nodes (nodes.csv)",
+        text);
 }
 
 static bool estimates_take(struct sim_options *o, const char *text)
 {
-    static const char *const names[] = {
-        [ESTIMATES_USER] = "user", [ESTIMATES_PERFECT] = "perfect", [ESTIMATES_PREDICT] = "predict"};
+    static const char *const names[] = {[ESTIMATES_USER] = "user",
+                                        [ESTIMATES_PERFECT] = "perfect",
+                                        [ESTIMATES_PREDICT] = "predict"};
     char *end;
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i] && text_is(text, names[i])) {
@@ -117,8 +129,9 @@ static bool estimates_take(struct sim_options *o, const char *text)
         o->setup.factor = (int64_t)(strtod(text + 7, NULL) * 1000 + 0.5);
         return true;
     }
-    return options_complain(o->command,
-                            "--estimates=%s: user, perfect, predict or factor:N with N of 1 at least", text);
+    return options_complain(
+        o->command, "--estimates=%s: user, perfect, predict or factor:N with N of 1 at least",
+        text);
 }
 
 static bool backfill_take(struct sim_options *o, const char *text)
@@ -144,11 +157,10 @@ static bool order_take(struct sim_options *o, const char *text)
     if (ok && comma)
         ok = ref_order_named(comma + 1, &p->passing) && p->passing != REF_DAEMON;
     free(names);
-    return ok ||
-           options_complain(
-               o->command,
-               "--order=%s: arrival, sjf, saf, wfp3 or f1, and after a comma the order of those that pass",
-               text);
+    return ok || options_complain(o->command,
+                                  "--order=%s: arrival, sjf, saf, wfp3 or f1, and after a comma "
+                                  "the order of those that pass",
+                                  text);
 }
 
 static bool policies_take(struct sim_options *o, const char *names)
@@ -183,7 +195,8 @@ static bool shake_take(struct sim_options *o, const char *text)
     char *end;
     o->shake_seed = strtoull(text, &end, 10);
     o->shake_s = *end == ',' ? strtoll(end + 1, &end, 10) : -1;
-    return (o->shake_s >= 0 && !*end) || options_complain(o->command, "--shake=%s: SEED,SECONDS", text);
+    return (o->shake_s >= 0 && !*end) ||
+           options_complain(o->command, "--shake=%s: SEED,SECONDS", text);
 }
 
 static bool depth_take(struct sim_options *o, const char *text)
@@ -191,7 +204,8 @@ static bool depth_take(struct sim_options *o, const char *text)
     int64_t n;
     if (!text_to_i64(text, 1, INT32_MAX, &n))
         return options_complain(
-            o->command, "--depth=%s: how many of the waiting jobs a pass considers, 1 at least", text);
+            o->command, "--depth=%s: how many of the waiting jobs a pass considers, 1 at least",
+            text);
     o->setup.depth = (size_t)n;
     return true;
 }
@@ -203,8 +217,9 @@ static bool choice_take(struct sim_options *o, const char *text)
             o->setup.node_choice = (enum node_choice)i;
             return true;
         }
-    return options_complain(o->command,
-                            "--nodes=%s: best-fit (the daemon's), least-lost, first-fit or worst-fit", text);
+    return options_complain(
+        o->command, "--nodes=%s: best-fit (the daemon's), least-lost, first-fit or worst-fit",
+        text);
 }
 
 static bool config_take(struct sim_options *o, const char *text)
@@ -275,11 +290,12 @@ static void option_keep(struct sim_options *o, int c, const char *value)
     o->setup.untimed |= c == 'u';
 }
 
-int options_parse(int argc, char **argv, const char *command, void (*help)(FILE *), struct sim_options *ret)
+int options_parse(int argc, char **argv, const char *command, void (*help)(FILE *),
+                  struct sim_options *ret)
 {
     int c;
-    *ret = (struct sim_options){.command = command,
-                                .setup = {.policy = *ref_policy_named("default"), .rule = RULE_BATCH}};
+    *ret = (struct sim_options){
+        .command = command, .setup = {.policy = *ref_policy_named("default"), .rule = RULE_BATCH}};
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
         if (c == 'h' || c == '?') {
             if (c == 'h')
@@ -295,14 +311,19 @@ int options_parse(int argc, char **argv, const char *command, void (*help)(FILE 
     ret->setup.settings = ret->settings.len ? str_text(&ret->settings) : NULL;
     bool own = ret->sacct || ret->live;
     if (ret->sacct && ret->live)
-        return options_complain(command, "--from-sacct and --from-live are two workloads: give one"), 2;
+        return options_complain(command,
+                                "--from-sacct and --from-live are two workloads: give one"),
+               2;
     if (own == (optind < argc))
-        return options_complain(command, own ? "a trace and a site's own jobs are two workloads: give one"
-                                             : "what is to be replayed? A trace (FILE.swf), --from-sacct "
-                                               "FILE or --from-live; --help tells more"),
+        return options_complain(command,
+                                own ? "a trace and a site's own jobs are two workloads: give one"
+                                    : "what is to be replayed? A trace (FILE.swf), --from-sacct "
+                                      "FILE or --from-live; --help tells more"),
                2;
     if (ret->nconfigs && (ret->setup.machine.procs || ret->setup.machine.lines))
-        return options_complain(command, "--machine and --config both say what the machine is: give one"), 2;
+        return options_complain(command,
+                                "--machine and --config both say what the machine is: give one"),
+               2;
     return -1;
 }
 
@@ -333,9 +354,9 @@ bool workload_open(const struct sim_options *o, const char *path, struct replay_
     if (machine->procs == 0)
         machine->procs = ret->max_procs;
     if (machine->procs == 0) {
-        options_complain(o->command,
-                         "%s does not say how large the machine is: give --config FILE or --machine",
-                         ret->name);
+        options_complain(
+            o->command, "%s does not say how large the machine is: give --config FILE or --machine",
+            ret->name);
         trace_done(ret);
         return false;
     }
@@ -346,12 +367,12 @@ bool workload_open(const struct sim_options *o, const char *path, struct replay_
         trace_shake(ret, o->shake_seed, o->shake_s);
     if (ret->job.n > 0)
         return true;
-    options_complain(o->command,
-                     "%s: no job is left to replay (%llu did not run, %llu have no processors, %llu are too "
-                     "wide, %llu have not ended or are held)",
-                     ret->name, (unsigned long long)ret->dropped.run0,
-                     (unsigned long long)ret->dropped.procs0, (unsigned long long)ret->dropped.wide,
-                     (unsigned long long)ret->dropped.still);
+    options_complain(
+        o->command,
+        "%s: no job is left to replay (%llu did not run, %llu have no processors, %llu are too "
+        "wide, %llu have not ended or are held)",
+        ret->name, (unsigned long long)ret->dropped.run0, (unsigned long long)ret->dropped.procs0,
+        (unsigned long long)ret->dropped.wide, (unsigned long long)ret->dropped.still);
     trace_done(ret);
     return false;
 }
@@ -411,7 +432,8 @@ bool machine_open(const struct sim_options *o, const char *config, struct site *
     char *path = live_config();
     bool ok = path ? config_open(o, path, site, setup)
                    : options_complain(
-                         o->command, "where is the configuration of the running cluster? Give --config FILE");
+                         o->command,
+                         "where is the configuration of the running cluster? Give --config FILE");
     free(path);
     return ok;
 }

@@ -26,7 +26,8 @@ struct sim_options {
 
 /* Reads the options in front of the operands. Returns -1 to go on with argv[optind]…, else the exit
  * status; what was wrong has been said. */
-int options_parse(int argc, char **argv, const char *command, void (*help)(FILE *), struct sim_options *ret);
+int options_parse(int argc, char **argv, const char *command, void (*help)(FILE *),
+                  struct sim_options *ret);
 void options_done(struct sim_options *o);
 void options_help(FILE *to); /* those that both commands have */
 
@@ -46,6 +47,7 @@ bool machine_open(const struct sim_options *o, const char *config, struct site *
 bool compare_run(struct sim_options *o, int argc, char **argv);
 
 /* Says "remuda-sim COMMAND: …"; returns false. */
-bool options_complain(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool options_complain(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 #endif

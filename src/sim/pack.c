@@ -15,15 +15,19 @@ struct pack_options {
 static void help(FILE *to)
 {
     fputs("Usage: remuda-sim pack --machine NODES.csv [OPTION]… TASKS.csv[.gz]\n"
-          "Tasks arrive in random order and never leave. Prints how many of the machine's GPUs are allocated "
+          "Tasks arrive in random order and never leave. Prints how many of the machine's GPUs are "
+          "allocated "
           "when as\n"
           "many have been asked for, with nodes chosen by least lost capacity and by best fit.\n"
-          "  --machine NODES.csv  columns name, cpu_milli, memory_mib, gpu, model, in any order; nodes "
+          "  --machine NODES.csv  columns name, cpu_milli, memory_mib, gpu, model, in any order; "
+          "nodes "
           "without GPUs are\n"
           "                       left out\n"
-          "  TASKS.csv            columns cpu_milli, memory_mib, num_gpu, gpu_milli (share of the GPU of a "
+          "  TASKS.csv            columns cpu_milli, memory_mib, num_gpu, gpu_milli (share of the "
+          "GPU of a "
           "task with one)\n"
-          "                       and gpu_spec (models that will do, A|B; empty = any), in any order\n"
+          "                       and gpu_spec (models that will do, A|B; empty = any), in any "
+          "order\n"
           "  --seeds N            orders of arrival (default 12)\n"
           "  --json               one JSON object\n",
           to);
@@ -46,19 +50,22 @@ static bool pack(const struct pack_options *o, const char *tasks)
                least.percent, least.deviation, best.percent, best.deviation);
         return true;
     }
-    printf("%zu tasks of %zu kinds on %lld GPUs of %zu nodes; %lld orders of arrival\n", least.tasks,
-           least.kinds, (long long)least.gpus, least.nodes, (long long)o->seeds);
-    printf("  least lost capacity  %6.2f %% of the GPUs allocated at full demand, +- %.2f\n", least.percent,
-           least.deviation);
-    printf("  best fit             %6.2f %%                                       +- %.2f\n", best.percent,
-           best.deviation);
+    printf("%zu tasks of %zu kinds on %lld GPUs of %zu nodes; %lld orders of arrival\n",
+           least.tasks, least.kinds, (long long)least.gpus, least.nodes, (long long)o->seeds);
+    printf("  least lost capacity  %6.2f %% of the GPUs allocated at full demand, +- %.2f\n",
+           least.percent, least.deviation);
+    printf("  best fit             %6.2f %%                                       +- %.2f\n",
+           best.percent, best.deviation);
     return true;
 }
 
 int sim_pack(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"machine", 1, 0, 'm'}, {"seeds", 1, 0, 'n'}, {"json", 0, 0, 'J'}, {"help", 0, 0, 'h'}, {0}};
+    static const struct option longs[] = {{"machine", 1, 0, 'm'},
+                                          {"seeds", 1, 0, 'n'},
+                                          {"json", 0, 0, 'J'},
+                                          {"help", 0, 0, 'h'},
+                                          {0}};
     struct pack_options o = {.seeds = 12};
     int c;
     while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1)

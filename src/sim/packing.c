@@ -74,8 +74,8 @@ static bool nodes_take(struct packing *p, const struct machine_table *m, struct 
         const struct machine_node *from = &m->node.v[i];
         struct packnode n = {.cpu = from->cpu_milli, .mem = from->memory_mib, .gpus = from->gpus};
         if (n.gpus > GPUS_MAX)
-            return err_set(ret_err, ERR_LIMIT, "%s has %d GPUs; packing takes %d a node at most", from->name,
-                           n.gpus, GPUS_MAX);
+            return err_set(ret_err, ERR_LIMIT, "%s has %d GPUs; packing takes %d a node at most",
+                           from->name, n.gpus, GPUS_MAX);
         if (n.gpus == 0)
             continue;
         n.model = model_number(p, from->model ? from->model : "");
@@ -103,8 +103,8 @@ static void task_add(struct packing *p, struct task t)
     vec_push(&p->task, t);
 }
 
-static bool task_read(struct packing *p, const struct text_table *b, size_t row, const size_t column[5],
-                      struct err *ret_err)
+static bool task_read(struct packing *p, const struct text_table *b, size_t row,
+                      const size_t column[5], struct err *ret_err)
 {
     int64_t v[4];
     for (size_t i = 0; i < 4; i++)
@@ -114,8 +114,10 @@ static bool task_read(struct packing *p, const struct text_table *b, size_t row,
         return err_set(ret_err, ERR_INVALID,
                        "line %zu: a task asks for %d GPUs at most, or for 1 to %d gpu_milli of one",
                        b->line.v[row], GPUS_MAX, WHOLE);
-    struct task t = {
-        .cpu = v[0], .mem = v[1], .gpus = (int32_t)v[2], .share = v[2] == 1 ? (int32_t)v[3] : WHOLE};
+    struct task t = {.cpu = v[0],
+                     .mem = v[1],
+                     .gpus = (int32_t)v[2],
+                     .share = v[2] == 1 ? (int32_t)v[3] : WHOLE};
     struct span rest = span_of(table_cell(b, row, column[4])), model;
     while (rest.len > 0 && span_next(&rest, '|', &model)) {
         char name[64] = "";
@@ -137,11 +139,12 @@ static bool tasks_read(struct packing *p, const char *path, struct err *ret_err)
     const size_t column[] = {table_column(&b, "cpu_milli"), table_column(&b, "memory_mib"),
                              table_column(&b, "num_gpu|gpu"), table_column(&b, "gpu_milli"),
                              table_column(&b, "gpu_spec|model")};
-    bool ok = b.rows > 0 && column[0] != NO_COLUMN && column[1] != NO_COLUMN && column[2] != NO_COLUMN &&
-              column[3] != NO_COLUMN;
+    bool ok = b.rows > 0 && column[0] != NO_COLUMN && column[1] != NO_COLUMN &&
+              column[2] != NO_COLUMN && column[3] != NO_COLUMN;
     if (!ok)
         err_set(ret_err, ERR_INVALID,
-                "a table of tasks has the columns cpu_milli, memory_mib, num_gpu, gpu_milli and, if you "
+                "a table of tasks has the columns cpu_milli, memory_mib, num_gpu, gpu_milli and, "
+                "if you "
                 "like, gpu_spec, and a task at least");
     for (size_t row = 0; ok && row < b.rows; row++)
         ok = task_read(p, &b, row, column, ret_err);
@@ -215,8 +218,8 @@ static bool gpu_fits(const struct packnode *n, const struct task *t, int32_t at)
 }
 
 /* Smaller is better. */
-static int64_t cost_of(const struct packing *p, const struct packnode *n, const struct task *t, int32_t at,
-                       enum packing_rule rule)
+static int64_t cost_of(const struct packing *p, const struct packnode *n, const struct task *t,
+                       int32_t at, enum packing_rule rule)
 {
     struct packnode after = *n;
     int64_t left = 0;
@@ -227,7 +230,8 @@ static int64_t cost_of(const struct packing *p, const struct packnode *n, const 
         left += after.left[i];
     /* What is left of everything, each as a share of a large node; among GPUs of a node the
      * fullest. */
-    return (after.cpu * 1000 / 128000 + after.mem * 1000 / 1048576 + left / GPUS_MAX) * 1024 + n->left[at];
+    return (after.cpu * 1000 / 128000 + after.mem * 1000 / 1048576 + left / GPUS_MAX) * 1024 +
+           n->left[at];
 }
 
 /* GPUs of a node with the same left of them are worth the same. */
@@ -239,8 +243,8 @@ static bool gpu_like_before(const struct packnode *n, int32_t at)
     return false;
 }
 
-static struct offer offer_of(const struct packing *p, const struct packnode *n, const struct task *t,
-                             enum packing_rule rule)
+static struct offer offer_of(const struct packing *p, const struct packnode *n,
+                             const struct task *t, enum packing_rule rule)
 {
     struct offer best = {.cost = NO_OFFER, .known = true};
     for (int32_t at = 0; suits(n, t) && at < (t->gpus == 1 ? n->gpus : 1); at++) {
@@ -312,7 +316,8 @@ static void packing_done(struct packing *p)
     free(p->offer);
 }
 
-static bool packing_open(struct packing *p, const char *nodes, const char *tasks, struct err *ret_err)
+static bool packing_open(struct packing *p, const char *nodes, const char *tasks,
+                         struct err *ret_err)
 {
     struct machine_table m;
     if (!machine_read(nodes, &m, ret_err))

@@ -12,7 +12,8 @@
 const struct ref_policy ref_policies[] = {
     {"fcfs", REF_ARRIVAL, REF_ARRIVAL, REF_NONE, NULL, "in order of arrival, none passes"},
     {"fifo", REF_ARRIVAL, REF_ARRIVAL, REF_NONE, NULL, "the same"},
-    {"easy", REF_ARRIVAL, REF_ARRIVAL, REF_EASY, NULL, "arrival; what cannot delay the first may pass"},
+    {"easy", REF_ARRIVAL, REF_ARRIVAL, REF_EASY, NULL,
+     "arrival; what cannot delay the first may pass"},
     {"sjbf", REF_ARRIVAL, REF_SJF, REF_EASY, NULL, "arrival; the shortest pass first"},
     {"sjf", REF_SJF, REF_SJF, REF_EASY, NULL, "shortest estimate first"},
     {"saf", REF_SAF, REF_SAF, REF_EASY, NULL, "smallest area first"},
@@ -23,7 +24,8 @@ const struct ref_policy ref_policies[] = {
     {"default", REF_DAEMON, REF_DAEMON, REF_EASY, "", "the daemon without any setting"},
     {"ageing", REF_DAEMON, REF_DAEMON, REF_EASY, "order=ageing", "the daemon's default by name"},
     {"wfp", REF_DAEMON, REF_DAEMON, REF_EASY, "order=wfp", "WFP3 in fixed point"},
-    {"priority", REF_DAEMON, REF_DAEMON, REF_EASY, "order=priority", "the daemon's multifactor priority"},
+    {"priority", REF_DAEMON, REF_DAEMON, REF_EASY, "order=priority",
+     "the daemon's multifactor priority"},
 };
 const size_t ref_policy_count = ARRAY_LEN(ref_policies);
 
@@ -74,7 +76,8 @@ int64_t ref_key(enum ref_order order, int64_t estimate, int64_t procs, int64_t s
     case REF_DAEMON: break;
     case REF_SJF: return -(estimate << 24 | procs);
     case REF_SAF: return -(estimate * procs);
-    case REF_WFP3: return key_of(-pow((double)(now - submit) / (double)estimate, 3) * (double)procs);
+    case REF_WFP3:
+        return key_of(-pow((double)(now - submit) / (double)estimate, 3) * (double)procs);
     case REF_F1: return key_of(f1((double)estimate, (double)procs, submit));
     }
     return 0;

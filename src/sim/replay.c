@@ -169,7 +169,8 @@ static void replay_open(struct replay *p)
     p->job = xcalloc(n, sizeof p->job[0]);
     p->by_id = map_u64_new();
     p->users = map_u64_new();
-    p->user = (struct peer){.uid = 999, .gid = 999, .user = "trace", .group = "trace", .host = "sim"};
+    p->user =
+        (struct peer){.uid = 999, .gid = 999, .user = "trace", .group = "trace", .host = "sim"};
     p->root = (struct peer){.user = "root", .group = "root", .host = "sim", .is_admin = true};
     hook_fill(p);
     profile_init(&p->plan, p->now, p->s->machine.procs);
@@ -215,14 +216,15 @@ static bool combination_known(const struct replay_setup *s, struct err *ret_err)
 {
     bool conservative = s->policy.backfill == REF_CONSERVATIVE;
     if (s->depth > 0 && (s->policy.order == REF_DAEMON || conservative))
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "--depth goes with the policies fcfs, easy, sjbf, sjf, saf, wfp3 and f1; the daemon "
-                       "considers every waiting job");
-    if (conservative && (s->rule != RULE_EVENT || s->estimates == ESTIMATES_PREDICT || s->machine.config ||
-                         s->machine.lines || s->machine.nodes))
         return err_set(
             ret_err, ERR_UNSUPPORTED,
-            "conservative backfill is there for a flat pool, with --rule E and without predictions");
+            "--depth goes with the policies fcfs, easy, sjbf, sjf, saf, wfp3 and f1; the daemon "
+            "considers every waiting job");
+    if (conservative && (s->rule != RULE_EVENT || s->estimates == ESTIMATES_PREDICT ||
+                         s->machine.config || s->machine.lines || s->machine.nodes))
+        return err_set(ret_err, ERR_UNSUPPORTED,
+                       "conservative backfill is there for a flat pool, with --rule E and without "
+                       "predictions");
     if (s->node_choice != NODES_BEST_FIT && s->machine.nodes == 0)
         return err_set(ret_err, ERR_UNSUPPORTED,
                        "--nodes goes with a machine of equal nodes (--machine 80x8)");

@@ -76,7 +76,7 @@ struct replay {
     bool failed;
 };
 
-/* ---- replay_machine.c: what the controller's machine is told and says ---- */
+/* ---- replay_machine.c: what the controller's machine is told and says ----------------------- */
 bool machine_start(struct replay *p);
 void machine_stop(struct replay *p);
 void replay_failed(struct replay *p, const char *what, int64_t job, const char *why);

@@ -22,8 +22,8 @@ int64_t wall_us(const struct replay *p)
 void replay_failed(struct replay *p, const char *what, int64_t job, const char *why)
 {
     if (!p->failed)
-        err_set(p->err, ERR_INVALID, "job %lld of the trace %s%s%s", (long long)job, what, why ? ": " : "",
-                why ? why : "");
+        err_set(p->err, ERR_INVALID, "job %lld of the trace %s%s%s", (long long)job, what,
+                why ? ": " : "", why ? why : "");
     p->failed = true;
 }
 
@@ -50,7 +50,8 @@ static void job_started(struct replay *p, const struct job *j, uint64_t conn)
         endings_push(&p->corrections,
                      (struct ending){.at = p->now + l->limit, .job = i, .attempt = l->attempt});
     if (p->t->job.v[i].nodelist)
-        endings_push(&p->corrections, (struct ending){.at = p->now, .job = i, .attempt = l->attempt});
+        endings_push(&p->corrections,
+                     (struct ending){.at = p->now, .job = i, .attempt = l->attempt});
     nodes_count_take(p, i, j->alloc);
 }
 
@@ -90,7 +91,8 @@ static void signal_take(struct replay *p, const struct msg_signal *m, uint64_t c
     } else if (m->signal == SIGNAL_CONT && l->suspended) {
         l->suspended = false;
         p->r->job[i].end = p->now + l->left;
-        endings_push(&p->ends, (struct ending){.at = p->r->job[i].end, .job = i, .attempt = l->attempt});
+        endings_push(&p->ends,
+                     (struct ending){.at = p->r->job[i].end, .job = i, .attempt = l->attempt});
     }
 }
 
@@ -129,7 +131,8 @@ static void say(struct replay *p, uint64_t conn, const struct peer *peer, enum m
     feed(p, (struct event){.kind = EV_MESSAGE, .conn = conn, .peer = peer, .msg = &m});
 }
 
-static void report(struct replay *p, uint64_t conn, enum report_kind kind, uint64_t job_id, uint32_t attempt)
+static void report(struct replay *p, uint64_t conn, enum report_kind kind, uint64_t job_id,
+                   uint32_t attempt)
 {
     struct msg_report m = {.seq = ++p->seq,
                            .kind = kind,
@@ -157,7 +160,8 @@ static void nodes_answer(struct replay *p)
 void replay_end(struct replay *p, struct ending *e)
 {
     struct live_job *l = &p->job[e->job];
-    if (e->reported || l->over || l->suspended || e->attempt != l->attempt || e->at != p->r->job[e->job].end)
+    if (e->reported || l->over || l->suspended || e->attempt != l->attempt ||
+        e->at != p->r->job[e->job].end)
         return;
     e->reported = true;
     l->over = true;
@@ -217,7 +221,8 @@ static bool partition_there(const struct replay *p, const char *names)
 }
 
 /* Of a site: what its accounting says was asked. */
-static void request_site(struct replay *p, const struct trace_job *j, struct job_request *r, struct str *gres)
+static void request_site(struct replay *p, const struct trace_job *j, struct job_request *r,
+                         struct str *gres)
 {
     int64_t nodes = j->nodes > 0 ? j->nodes : 1;
     if (j->partition && partition_there(p, j->partition))
@@ -347,7 +352,8 @@ void replay_pass(struct replay *p)
 int64_t replay_wake_due(const struct replay *p)
 {
     int64_t due = core_wake_due(p->core);
-    return due > INT64_MAX - USEC_PER_SEC ? NEVER : (due + USEC_PER_SEC - 1) / USEC_PER_SEC - p->epoch;
+    return due > INT64_MAX - USEC_PER_SEC ? NEVER
+                                          : (due + USEC_PER_SEC - 1) / USEC_PER_SEC - p->epoch;
 }
 
 /* ---- birth and death ---- */
@@ -357,7 +363,8 @@ static void config_text(const struct replay *p, struct str *out)
     const struct replay_machine *m = &p->s->machine;
     if (m->config)
         str_addf(out, "%s\n", m->config);
-    str_addf(out, "FirstJobId=1\nMinJobAge=1\nSlurmdTimeout=0\nMaxJobCount=%zu\n", p->t->job.n + 1000);
+    str_addf(out, "FirstJobId=1\nMinJobAge=1\nSlurmdTimeout=0\nMaxJobCount=%zu\n",
+             p->t->job.n + 1000);
     if (p->s->policy.parameters || !m->config)
         str_addf(out, "%sSchedulerParameters=%s\n",
                  m->config ? "PriorityType=priority/ageing\nSchedulerType=sched/backfill\n" : "",
@@ -371,13 +378,15 @@ static void config_text(const struct replay *p, struct str *out)
     if (m->lines)
         str_add(out, m->lines);
     else if (m->nodes == 0)
-        str_addf(out, "NodeName=pool Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 RealMemory=1000000\n",
-                 (long long)m->procs);
-    else
         str_addf(
             out,
-            "NodeName=n[0001-%04lld] Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 RealMemory=1000000\n",
-            (long long)m->nodes, (long long)m->node_procs);
+            "NodeName=pool Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 RealMemory=1000000\n",
+            (long long)m->procs);
+    else
+        str_addf(out,
+                 "NodeName=n[0001-%04lld] Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 "
+                 "RealMemory=1000000\n",
+                 (long long)m->nodes, (long long)m->node_procs);
     str_add(out, "PartitionName=all Nodes=ALL Default=YES MaxTime=UNLIMITED State=UP\n");
 }
 
@@ -386,9 +395,12 @@ static void config_text(const struct replay *p, struct str *out)
 static void nodes_greet(struct replay *p)
 {
     for (size_t i = 0; i < p->config.nnodes; i++) {
-        struct node n = {.name = p->config.node[i].name, .is_virtual = true, .version = REMUDA_VERSION};
-        struct msg_node_hello m = {
-            .node = {&n, 1}, .pid = 1, .protocol = PROTOCOL_NOW, .protocol_oldest = PROTOCOL_OLDEST};
+        struct node n = {
+            .name = p->config.node[i].name, .is_virtual = true, .version = REMUDA_VERSION};
+        struct msg_node_hello m = {.node = {&n, 1},
+                                   .pid = 1,
+                                   .protocol = PROTOCOL_NOW,
+                                   .protocol_oldest = PROTOCOL_OLDEST};
         say(p, NODE_CONN + i, &p->root, MSG_NODE_HELLO, &m);
     }
 }
@@ -398,8 +410,8 @@ bool machine_start(struct replay *p)
     struct str text = STR_INIT;
     config_text(p, &text);
     bool ok = config_parse(str_text(&text), p->s->machine.path ? p->s->machine.path : "trace",
-                           p->s->machine.config ? site_include : NULL, (void *)p->s->machine.path, &p->config,
-                           p->err);
+                           p->s->machine.config ? site_include : NULL, (void *)p->s->machine.path,
+                           &p->config, p->err);
     str_done(&text);
     if (!ok)
         return false;

@@ -30,9 +30,9 @@ static uint64_t cost(void *ctx, int64_t free, int64_t wanted)
     switch (p->s->node_choice) {
     case NODES_BEST_FIT: return (uint64_t)free;
     case NODES_LEAST_LOST:
-        return (
-            uint64_t)((p->node_lost[free - take] - p->node_lost[free] + (double)p->s->machine.node_procs) *
-                      1000);
+        return (uint64_t)((p->node_lost[free - take] - p->node_lost[free] +
+                           (double)p->s->machine.node_procs) *
+                          1000);
     case NODES_FIRST_FIT: return 0;
     case NODES_WORST_FIT: break;
     }

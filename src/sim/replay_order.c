@@ -57,8 +57,8 @@ int64_t estimate_of(struct replay *p, uint32_t i)
 static int64_t key_of(const struct replay *p, uint32_t i, bool passing)
 {
     const struct trace_job *t = &p->t->job.v[i];
-    return ref_key(passing ? p->s->policy.passing : p->s->policy.order, p->job[i].limit, t->procs, t->submit,
-                   p->now);
+    return ref_key(passing ? p->s->policy.passing : p->s->policy.order, p->job[i].limit, t->procs,
+                   t->submit, p->now);
 }
 
 static uint32_t index_of(const struct replay *p, uint64_t job_id)
@@ -71,7 +71,8 @@ static bool key(void *ctx, const struct order_job *j, bool passing, int64_t *ret
     struct replay *p = ctx;
     uint32_t i = index_of(p, j->job_id);
     *ret_key = key_of(p, i, passing);
-    return (p->s->policy.backfill != REF_CONSERVATIVE || p->job[i].place <= p->now) && !p->job[i].held_back;
+    return (p->s->policy.backfill != REF_CONSERVATIVE || p->job[i].place <= p->now) &&
+           !p->job[i].held_back;
 }
 
 static void started(void *ctx, uint64_t job_id, enum start_why why)
@@ -88,7 +89,8 @@ static void promised(void *ctx, uint64_t job_id, int64_t start_us)
     struct live_job *l = &p->job[index_of(p, job_id)];
     int64_t at = start_us / USEC_PER_SEC - p->epoch;
     p->r->promises++;
-    if (l->promise_pass && l->promise_pass + 1 == p->pass_mark && at > l->promise && l->promise > p->now)
+    if (l->promise_pass && l->promise_pass + 1 == p->pass_mark && at > l->promise &&
+        l->promise > p->now)
         p->r->moved_later++;
     l->promise = at;
     l->promise_pass = p->pass_mark;

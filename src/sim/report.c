@@ -65,7 +65,8 @@ void report_workload(FILE *to, const struct trace *t, const struct replay_machin
     left_out(to, t->dropped.submit0, "before time 0", &first);
     left_out(to, t->dropped.wide, "too wide for the machine", &first);
     left_out(to, t->dropped.still,
-             t->live_at ? "held, or waiting for other jobs or for a time" : "that have not ended", &first);
+             t->live_at ? "held, or waiting for other jobs or for a time" : "that have not ended",
+             &first);
     fputc('\n', to);
 }
 
@@ -75,10 +76,13 @@ static void refusals(FILE *to, const struct trace *t, const struct replay_result
 {
     size_t shown = 0;
     if (r->elsewhere)
-        fprintf(to, "  jobs in partitions that the configuration lacks, sent to its default one: %llu\n",
-                (unsigned long long)r->elsewhere);
+        fprintf(
+            to,
+            "  jobs in partitions that the configuration lacks, sent to its default one: %llu\n",
+            (unsigned long long)r->elsewhere);
     if (r->refused)
-        fprintf(to, "  jobs that the configuration does not take: %llu\n", (unsigned long long)r->refused);
+        fprintf(to, "  jobs that the configuration does not take: %llu\n",
+                (unsigned long long)r->refused);
     for (size_t i = 0; i < t->job.n && shown < 3; i++) {
         struct text room;
         if (!r->job[i].refused ||
@@ -112,16 +116,17 @@ static size_t *by_start(const struct trace *t, const struct replay_result *r, si
 static void live_run(FILE *to, const struct trace *t, const struct report_run *r)
 {
     size_t n, *v = by_start(t, &r->result, &n);
-    fprintf(to, "  %-14s %-10s %-12s %6s %5s %12s %12s  %-17s %s\n", "JOB", "USER", "PARTITION", "CPUS",
-            "NODES", "LIMIT", "WAITED", "STARTS", "IN");
+    fprintf(to, "  %-14s %-10s %-12s %6s %5s %12s %12s  %-17s %s\n", "JOB", "USER", "PARTITION",
+            "CPUS", "NODES", "LIMIT", "WAITED", "STARTS", "IN");
     for (size_t k = 0; k < n && k < LINES_MAX; k++) {
         const struct trace_job *j = &t->job.v[v[k]];
         struct text room;
         int64_t start = r->result.job[v[k]].start;
         fprintf(to, "  %-14s %-10s %-12s %6lld %5lld %12s %12s  %-17s %s\n", label_of(j, &room),
-                j->user_name ? j->user_name : "-", j->partition ? j->partition : "-", (long long)j->procs,
-                (long long)j->nodes, span((double)j->estimate).v, span((double)(t->live_at - j->submit)).v,
-                when(t, start).v, start <= t->live_at ? "now" : span((double)(start - t->live_at)).v);
+                j->user_name ? j->user_name : "-", j->partition ? j->partition : "-",
+                (long long)j->procs, (long long)j->nodes, span((double)j->estimate).v,
+                span((double)(t->live_at - j->submit)).v, when(t, start).v,
+                start <= t->live_at ? "now" : span((double)(start - t->live_at)).v);
     }
     if (n > LINES_MAX)
         fprintf(to, "  and %zu more: --starts FILE writes them all\n", n - LINES_MAX);
@@ -137,27 +142,33 @@ void report_run(FILE *to, const struct trace *t, const struct report_run *r)
         live_run(to, t, r);
         return;
     }
-    fprintf(to, "  wait      mean %.1f s, median %.0f, p95 %.0f, p99 %.0f, longest %.0f; by area %.0f\n",
-            m->wait.mean, m->wait.p50, m->wait.p95, m->wait.p99, m->wait.max, m->wait.area);
-    fprintf(to, "  slowdown  mean %.3f, p95 %.1f, p99 %.1f", m->bsld.mean, m->bsld.p95, m->bsld.p99);
+    fprintf(
+        to,
+        "  wait      mean %.1f s, median %.0f, p95 %.0f, p99 %.0f, longest %.0f; by area %.0f\n",
+        m->wait.mean, m->wait.p50, m->wait.p95, m->wait.p99, m->wait.max, m->wait.area);
+    fprintf(to, "  slowdown  mean %.3f, p95 %.1f, p99 %.1f", m->bsld.mean, m->bsld.p95,
+            m->bsld.p99);
     if (m->bsld.worst_user > 0 && m->worst_user >= 0)
         fprintf(to, "; worst user %.2f", m->bsld.worst_user);
     if (m->worst_width > 0)
-        fprintf(to, "; worst width %.2f (%lld and more)", m->bsld.worst_width, (long long)m->worst_width);
+        fprintf(to, "; worst width %.2f (%lld and more)", m->bsld.worst_width,
+                (long long)m->worst_width);
     fputc('\n', to);
     fprintf(to, "  use       %.4f, to the last submission %.4f; makespan %lld s\n", m->util,
             m->util_to_last_submit, (long long)m->makespan);
     if (r->setup->machine.nodes)
-        fprintf(to, "  idle      %.1f %% of what was idle while jobs waited was on nodes partly busy\n",
+        fprintf(to,
+                "  idle      %.1f %% of what was idle while jobs waited was on nodes partly busy\n",
                 100 * r->result.fragmented);
     if (r->result.lost_s)
-        fprintf(to, "  lost      %.1f CPU hours of work that was stopped for others and began anew\n",
+        fprintf(to,
+                "  lost      %.1f CPU hours of work that was stopped for others and began anew\n",
                 (double)r->result.lost_s / 3600);
     fprintf(to, "  passes    %llu; queue of %llu at most\n", (unsigned long long)r->result.passes,
             (unsigned long long)r->result.max_queue);
     if (!r->setup->untimed)
-        fprintf(to, "  a pass    mean %.1f us, p99 %.1f, longest %.1f\n", m->pass_us.mean, m->pass_us.p99,
-                m->pass_us.max);
+        fprintf(to, "  a pass    mean %.1f us, p99 %.1f, longest %.1f\n", m->pass_us.mean,
+                m->pass_us.p99, m->pass_us.max);
     fprintf(to, "  schedule  %s\n", m->schedule);
 }
 
@@ -194,8 +205,8 @@ static struct text ratio(double a, double b)
     return out;
 }
 
-static void columns(FILE *to, bool recorded, const char *name, const char *was, const char *a, const char *b,
-                    const char *ratio)
+static void columns(FILE *to, bool recorded, const char *name, const char *was, const char *a,
+                    const char *b, const char *ratio)
 {
     fprintf(to, "  %-32s", name);
     if (recorded)
@@ -217,13 +228,15 @@ static void rows_print(FILE *to, const struct report_run *recorded, const struct
         {"      by area (wide, long jobs)", SECONDS, w->wait.area, x->wait.area, y->wait.area},
         {"slowdown, mean", RATIO, w->bsld.mean, x->bsld.mean, y->bsld.mean},
         {"          95 of 100 below", RATIO, w->bsld.p95, x->bsld.p95, y->bsld.p95},
-        {"          of the worst user", RATIO, w->bsld.worst_user, x->bsld.worst_user, y->bsld.worst_user},
+        {"          of the worst user", RATIO, w->bsld.worst_user, x->bsld.worst_user,
+         y->bsld.worst_user},
         {"          of the worst width", RATIO, w->bsld.worst_width, x->bsld.worst_width,
          y->bsld.worst_width},
         {"use, to the last submission", SHARE, w->util_to_last_submit, x->util_to_last_submit,
          y->util_to_last_submit},
         {"all over after", SECONDS, (double)w->makespan, (double)x->makespan, (double)y->makespan},
-        {"jobs waiting, at most", COUNT, 0, (double)a->result.max_queue, (double)b->result.max_queue},
+        {"jobs waiting, at most", COUNT, 0, (double)a->result.max_queue,
+         (double)b->result.max_queue},
         {"work lost to preemption, CPU h", HOURS, 0, (double)a->result.lost_s / 3600,
          (double)b->result.lost_s / 3600},
         {"jobs not taken", COUNT, 0, (double)a->result.refused, (double)b->result.refused},
@@ -233,8 +246,8 @@ static void rows_print(FILE *to, const struct report_run *recorded, const struct
         const struct row *r = &rows[i];
         bool always = i < 12 && r->unit != RATIO, seen = always || r->a > 0 || r->b > 0;
         if (seen)
-            columns(to, recorded, r->name, i < 12 ? cell(r->recorded, r->unit).v : "", cell(r->a, r->unit).v,
-                    cell(r->b, r->unit).v, ratio(r->a, r->b).v);
+            columns(to, recorded, r->name, i < 12 ? cell(r->recorded, r->unit).v : "",
+                    cell(r->a, r->unit).v, cell(r->b, r->unit).v, ratio(r->a, r->b).v);
     }
 }
 
@@ -251,7 +264,8 @@ static int64_t later_by(const struct report_run *a, const struct report_run *b, 
 }
 
 /* Those that start later by most, worst first. */
-static void worst_keep(struct change *c, const struct report_run *a, const struct report_run *b, size_t i)
+static void worst_keep(struct change *c, const struct report_run *a, const struct report_run *b,
+                       size_t i)
 {
     size_t k = c->nworst < ARRAY_LEN(c->worst) ? c->nworst++ : ARRAY_LEN(c->worst);
     if (k == ARRAY_LEN(c->worst) && later_by(a, b, i) <= later_by(a, b, c->worst[k - 1]))
@@ -262,7 +276,8 @@ static void worst_keep(struct change *c, const struct report_run *a, const struc
     c->worst[k] = i;
 }
 
-static struct change change_of(const struct trace *t, const struct report_run *a, const struct report_run *b)
+static struct change change_of(const struct trace *t, const struct report_run *a,
+                               const struct report_run *b)
 {
     struct change c = {0};
     for (size_t i = 0; i < t->job.n; i++) {
@@ -291,7 +306,8 @@ static void change_print(FILE *to, const struct trace *t, const struct report_ru
     struct change c = change_of(t, a, b);
     double all = (double)(c.earlier + c.later + c.same);
     fprintf(to,
-            "\n  With B %llu jobs (%.0f %%) start earlier, by %s in the mean; %llu (%.0f %%) later, by %s; "
+            "\n  With B %llu jobs (%.0f %%) start earlier, by %s in the mean; %llu (%.0f %%) "
+            "later, by %s; "
             "%llu at the same time.\n",
             (unsigned long long)c.earlier, all > 0 ? 100 * (double)c.earlier / all : 0,
             span(mean_of(c.gained, c.earlier)).v, (unsigned long long)c.later,
@@ -299,8 +315,8 @@ static void change_print(FILE *to, const struct trace *t, const struct report_ru
             (unsigned long long)c.same);
     if (c.nworst == 0)
         return;
-    fprintf(to, "\n  %-14s %-12s %8s %14s %14s %14s %14s\n", "later by most", "user", "width", "limit",
-            "waits with A", "with B", "longer by");
+    fprintf(to, "\n  %-14s %-12s %8s %14s %14s %14s %14s\n", "later by most", "user", "width",
+            "limit", "waits with A", "with B", "longer by");
     for (size_t k = 0; k < c.nworst; k++) {
         const struct trace_job *j = &t->job.v[c.worst[k]];
         struct text room;
@@ -337,8 +353,8 @@ static void groups_print(FILE *to, const char *title, bool users, struct group_s
 {
     if (na > 1)
         qsort(a, na, sizeof a[0], users ? by_count : by_key);
-    fprintf(to, "\n  %-14s %8s %14s %14s %8s %12s %12s %8s\n", title, "jobs", "mean wait A", "B", "B / A",
-            "slowdown A", "B", "B / A");
+    fprintf(to, "\n  %-14s %8s %14s %14s %8s %12s %12s %8s\n", title, "jobs", "mean wait A", "B",
+            "B / A", "slowdown A", "B", "B / A");
     for (size_t i = 0; i < na && i < (users ? 10 : 24); i++) {
         const struct group_sum *x = &a[i], *y = group_find(b, nb, x->key);
         char name[32];
@@ -351,8 +367,9 @@ static void groups_print(FILE *to, const char *title, bool users, struct group_s
         if (!users && i + 1 < na && x->key > 1)
             snprintf(name + strlen(name), sizeof name - strlen(name), " to %lld",
                      (long long)(2 * x->key - 1));
-        fprintf(to, "  %-14s %8llu %14s %14s %8s %12.2f %12.2f %8s\n", name, (unsigned long long)x->n,
-                span(mean_of(x->wait, x->n)).v, span(mean_of(y->wait, y->n)).v,
+        fprintf(to, "  %-14s %8llu %14s %14s %8s %12.2f %12.2f %8s\n", name,
+                (unsigned long long)x->n, span(mean_of(x->wait, x->n)).v,
+                span(mean_of(y->wait, y->n)).v,
                 ratio(mean_of(x->wait, x->n), mean_of(y->wait, y->n)).v, mean_of(x->slow, x->n),
                 mean_of(y->slow, y->n), ratio(mean_of(x->slow, x->n), mean_of(y->slow, y->n)).v);
     }
@@ -364,7 +381,8 @@ static void groups_compare(FILE *to, const struct trace *t, const struct report_
                            const struct report_run *b)
 {
     size_t na, nb;
-    struct group_sum *x = groups_by_width(t, &a->result, &na), *y = groups_by_width(t, &b->result, &nb);
+    struct group_sum *x = groups_by_width(t, &a->result, &na),
+                     *y = groups_by_width(t, &b->result, &nb);
     groups_print(to, "width", false, x, na, y, nb);
     free(x);
     free(y);
@@ -380,21 +398,24 @@ static void live_compare(FILE *to, const struct trace *t, const struct report_ru
                          const struct report_run *b)
 {
     size_t n, *v = by_start(t, &a->result, &n);
-    fprintf(to, "  %-14s %-10s %-12s %6s %12s  %-17s %-17s %s\n", "JOB", "USER", "PARTITION", "CPUS", "LIMIT",
-            "STARTS WITH A", "WITH B", "DIFFERENCE");
+    fprintf(to, "  %-14s %-10s %-12s %6s %12s  %-17s %-17s %s\n", "JOB", "USER", "PARTITION",
+            "CPUS", "LIMIT", "STARTS WITH A", "WITH B", "DIFFERENCE");
     for (size_t k = 0; k < n && k < LINES_MAX; k++) {
         const struct trace_job *j = &t->job.v[v[k]];
         struct text room, by = {"no start with B"};
         bool both = metrics_count(t, &b->result, v[k]);
         if (both)
-            by = later_by(a, b, v[k]) ? span((double)later_by(a, b, v[k])) : (struct text){"the same"};
+            by = later_by(a, b, v[k]) ? span((double)later_by(a, b, v[k]))
+                                      : (struct text){"the same"};
         fprintf(to, "  %-14s %-10s %-12s %6lld %12s  %-17s %-17s %s\n", label_of(j, &room),
-                j->user_name ? j->user_name : "-", j->partition ? j->partition : "-", (long long)j->procs,
-                span((double)j->estimate).v, when(t, a->result.job[v[k]].start).v,
+                j->user_name ? j->user_name : "-", j->partition ? j->partition : "-",
+                (long long)j->procs, span((double)j->estimate).v,
+                when(t, a->result.job[v[k]].start).v,
                 both ? when(t, b->result.job[v[k]].start).v : "-", by.v);
     }
     if (n > LINES_MAX)
-        fprintf(to, "  and %zu more: remuda-sim run --starts FILE writes them all\n", n - LINES_MAX);
+        fprintf(to, "  and %zu more: remuda-sim run --starts FILE writes them all\n",
+                n - LINES_MAX);
     fputc('\n', to);
     free(v);
 }
@@ -425,12 +446,14 @@ void report_compare_json(FILE *to, const struct trace *t, const struct report_ru
     metrics_json(to, t, b->setup, &b->result, &b->m);
     if (recorded)
         fprintf(to,
-                ", \"recorded\": {\"wait\": {\"mean\": %.3f, \"p50\": %.0f, \"p95\": %.0f, \"max\": %.0f}, "
+                ", \"recorded\": {\"wait\": {\"mean\": %.3f, \"p50\": %.0f, \"p95\": %.0f, "
+                "\"max\": %.0f}, "
                 "\"bsld\": {\"mean\": %.4f}}",
-                recorded->m.wait.mean, recorded->m.wait.p50, recorded->m.wait.p95, recorded->m.wait.max,
-                recorded->m.bsld.mean);
+                recorded->m.wait.mean, recorded->m.wait.p50, recorded->m.wait.p95,
+                recorded->m.wait.max, recorded->m.bsld.mean);
     fprintf(to,
-            ", \"earlier\": %llu, \"later\": %llu, \"same\": %llu, \"gained_s\": %.0f, \"lost_s\": %.0f}\n",
-            (unsigned long long)c.earlier, (unsigned long long)c.later, (unsigned long long)c.same, c.gained,
-            c.lost);
+            ", \"earlier\": %llu, \"later\": %llu, \"same\": %llu, \"gained_s\": %.0f, \"lost_s\": "
+            "%.0f}\n",
+            (unsigned long long)c.earlier, (unsigned long long)c.later, (unsigned long long)c.same,
+            c.gained, c.lost);
 }

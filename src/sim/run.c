@@ -14,27 +14,35 @@ static void help(FILE *to)
 {
     fputs(
         "Usage: remuda-sim run [OPTION]… TRACE.swf[.gz]… | --from-sacct FILE | --from-live[=FILE]\n"
-        "Replays a workload through the controller's own planner. (Two configurations beside each other: "
+        "Replays a workload through the controller's own planner. (Two configurations beside each "
+        "other: "
         "remuda-sim compare.)\n"
         "Policy:\n"
-        "  --policy NAME[,NAME…]      several: one after the other. Default: default, or as --config says\n",
+        "  --policy NAME[,NAME…]      several: one after the other. Default: default, or as "
+        "--config says\n",
         to);
     for (size_t i = 0; i < ref_policy_count; i++)
-        fprintf(to, "                               %-9s %s\n", ref_policies[i].name, ref_policies[i].doc);
-    fputs("  --order ORDER[,ORDER]      instead of the policy's: arrival sjf saf wfp3 f1; the second for "
-          "jobs that pass\n"
-          "  --backfill HOW             instead of the policy's: easy, conservative, none\n"
-          "  --depth N                  a pass considers only the first N waiting jobs (to show what such "
-          "caps cost)\n"
-          "  --nodes CHOICE             of nodes that would do: best-fit (the daemon's), least-lost, "
-          "first-fit, worst-fit\n"
-          "  --rule E|B                 a pass for each event, arrivals before ends; or one pass a second "
-          "(default B)\n",
-          to);
+        fprintf(to, "                               %-9s %s\n", ref_policies[i].name,
+                ref_policies[i].doc);
+    fputs(
+        "  --order ORDER[,ORDER]      instead of the policy's: arrival sjf saf wfp3 f1; the second "
+        "for "
+        "jobs that pass\n"
+        "  --backfill HOW             instead of the policy's: easy, conservative, none\n"
+        "  --depth N                  a pass considers only the first N waiting jobs (to show what "
+        "such "
+        "caps cost)\n"
+        "  --nodes CHOICE             of nodes that would do: best-fit (the daemon's), least-lost, "
+        "first-fit, worst-fit\n"
+        "  --rule E|B                 a pass for each event, arrivals before ends; or one pass a "
+        "second "
+        "(default B)\n",
+        to);
     options_help(to);
 }
 
-static bool starts_write(const struct sim_options *o, const struct trace *t, const struct replay_result *r)
+static bool starts_write(const struct sim_options *o, const struct trace *t,
+                         const struct replay_result *r)
 {
     FILE *to = fopen(o->starts, "w");
     if (!to)
@@ -43,15 +51,18 @@ static bool starts_write(const struct sim_options *o, const struct trace *t, con
     return fclose(to) == 0;
 }
 
-static bool files_write(const struct sim_options *o, const struct trace *t, const struct report_run *r)
+static bool files_write(const struct sim_options *o, const struct trace *t,
+                        const struct report_run *r)
 {
     struct err err = {0};
     if (o->starts && !starts_write(o, t, &r->result))
         return false;
-    return !o->svg || svg_write(o->svg, t, &r, 1, &err) || options_complain(o->command, "%s", err.text);
+    return !o->svg || svg_write(o->svg, t, &r, 1, &err) ||
+           options_complain(o->command, "%s", err.text);
 }
 
-static bool run_one(const struct trace *t, const struct sim_options *o, const struct replay_setup *setup)
+static bool run_one(const struct trace *t, const struct sim_options *o,
+                    const struct replay_setup *setup)
 {
     struct report_run r = {.name = setup->policy.name, .setup = setup};
     struct err err = {0};

@@ -16,8 +16,8 @@ struct sacct {
     const struct text_table *t;
     struct trace *trace;
     struct map_str *users;
-    size_t id, submit, eligible, start, end, elapsed_raw, elapsed, limit_raw, limit, cpus, alloc_cpus, nodes,
-        mem, tres, user, account, partition, state, constraints;
+    size_t id, submit, eligible, start, end, elapsed_raw, elapsed, limit_raw, limit, cpus,
+        alloc_cpus, nodes, mem, tres, user, account, partition, state, constraints;
 };
 
 static bool columns_find(struct sacct *s, struct err *ret_err)
@@ -47,23 +47,26 @@ static bool columns_find(struct sacct *s, struct err *ret_err)
     bool wide = s->cpus != NO_COLUMN || s->alloc_cpus != NO_COLUMN || s->tres != NO_COLUMN;
     if (s->id != NO_COLUMN && s->submit != NO_COLUMN && ran && wide)
         return true;
-    return err_set(ret_err, ERR_INVALID,
-                   "a column is missing: %s. Get the table with: SLURM_TIME_FORMAT=%%s sacct -aXP -S "
-                   "2026-10-01 -E 2026-11-01 --format=" SACCT_FORMAT,
-                   s->id == NO_COLUMN       ? "JobID"
-                   : s->submit == NO_COLUMN ? "Submit"
-                   : !ran                   ? "ElapsedRaw"
-                                            : "ReqCPUS");
+    return err_set(
+        ret_err, ERR_INVALID,
+        "a column is missing: %s. Get the table with: SLURM_TIME_FORMAT=%%s sacct -aXP -S "
+        "2026-10-01 -E 2026-11-01 --format=" SACCT_FORMAT,
+        s->id == NO_COLUMN       ? "JobID"
+        : s->submit == NO_COLUMN ? "Submit"
+        : !ran                   ? "ElapsedRaw"
+                                 : "ReqCPUS");
 }
 
-static bool cell_time(const struct sacct *s, size_t row, size_t column, int64_t *ret, struct err *ret_err)
+static bool cell_time(const struct sacct *s, size_t row, size_t column, int64_t *ret,
+                      struct err *ret_err)
 {
     if (site_time(table_cell(s->t, row, column), ret, ret_err))
         return true;
     return err_prefix(ret_err, "line %zu, %s", s->t->line.v[row], s->t->column.v[column]);
 }
 
-static bool cell_span(const struct sacct *s, size_t row, size_t column, int64_t *ret_s, struct err *ret_err)
+static bool cell_span(const struct sacct *s, size_t row, size_t column, int64_t *ret_s,
+                      struct err *ret_err)
 {
     const char *cell = table_cell(s->t, row, column);
     int64_t us = 0;
@@ -152,8 +155,10 @@ static bool row_take(struct sacct *s, size_t row, struct err *ret_err)
     }
     if (!cell_time(s, row, s->submit, &j.submit, ret_err) ||
         !cell_time(s, row, s->eligible, &eligible, ret_err) ||
-        !cell_time(s, row, s->start, &j.started, ret_err) || !cell_time(s, row, s->end, &end, ret_err) ||
-        !run_read(s, row, j.started, end, &j.run, ret_err) || !limit_read(s, row, &j.estimate, ret_err))
+        !cell_time(s, row, s->start, &j.started, ret_err) ||
+        !cell_time(s, row, s->end, &end, ret_err) ||
+        !run_read(s, row, j.started, end, &j.run, ret_err) ||
+        !limit_read(s, row, &j.estimate, ret_err))
         return false;
     j.run = j.run < SPAN_MAX_S ? j.run : SPAN_MAX_S;
     j.estimate = j.estimate > SPAN_MAX_S ? SPAN_MAX_S : j.estimate > 0 ? j.estimate : j.run;

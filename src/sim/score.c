@@ -17,7 +17,8 @@ struct ratios {
     double slow, max, p99, area, util;
 };
 
-const char *const score_traces[3] = {"philly-2017-sep-oct", "philly-6c71a0-oct", "philly-b436b2-oct"};
+const char *const score_traces[3] = {"philly-2017-sep-oct", "philly-6c71a0-oct",
+                                     "philly-b436b2-oct"};
 
 bool score_trace(const struct scoring *s, const char *name, struct trace *t)
 {
@@ -33,7 +34,8 @@ bool score_trace(const struct scoring *s, const char *name, struct trace *t)
     return ok;
 }
 
-static void figures_add(struct figures *f, const struct metrics *m, double fragmented, double *square)
+static void figures_add(struct figures *f, const struct metrics *m, double fragmented,
+                        double *square)
 {
     f->slow += m->bsld.mean;
     *square += m->bsld.mean * m->bsld.mean;
@@ -48,7 +50,8 @@ static void figures_add(struct figures *f, const struct metrics *m, double fragm
 
 static void figures_mean(struct figures *f, double n, double square)
 {
-    double *all[] = {&f->slow, &f->wait, &f->max, &f->p99, &f->area, &f->util, &f->pass_us, &f->fragmented};
+    double *all[] = {&f->slow, &f->wait, &f->max,     &f->p99,
+                     &f->area, &f->util, &f->pass_us, &f->fragmented};
     for (size_t i = 0; i < ARRAY_LEN(all); i++)
         *all[i] /= n;
     double variance = n > 1 ? (square - n * f->slow * f->slow) / (n - 1) : 0;
@@ -87,7 +90,8 @@ bool score_shaken(const struct scoring *s, const char *name, const struct replay
     return true;
 }
 
-struct replay_setup score_setup(const struct scoring *s, const struct ref_policy *p, const struct trace *t)
+struct replay_setup score_setup(const struct scoring *s, const struct ref_policy *p,
+                                const struct trace *t)
 {
     return (struct replay_setup){.machine = {.procs = t->max_procs},
                                  .policy = *p,
@@ -113,24 +117,26 @@ static bool order_score(struct scoring *s, const char *name)
     trace_done(&t);
     if (!score_shaken(s, name, &base, &easy) || !score_shaken(s, name, &mine, &ours))
         return false;
-    struct ratios r = {ours.slow / easy.slow, ours.max / easy.max, ours.p99 / easy.p99, ours.area / easy.area,
-                       ours.util / easy.util};
+    struct ratios r = {ours.slow / easy.slow, ours.max / easy.max, ours.p99 / easy.p99,
+                       ours.area / easy.area, ours.util / easy.util};
     bool ok = gate(&r);
     s->slow[s->n] = r.slow;
     s->area[s->n++] = r.area;
     s->gates &= ok;
-    printf("S2 %-20s slowdown %7.3f +- %.3f (EASY %.3f +- %.3f): %.3f of EASY's; mean wait %.0f s (%.0f)\n",
+    printf("S2 %-20s slowdown %7.3f +- %.3f (EASY %.3f +- %.3f): %.3f of EASY's; mean wait %.0f s "
+           "(%.0f)\n",
            name, ours.slow, ours.slow_dev, easy.slow, easy.slow_dev, r.slow, ours.wait, easy.wait);
-    printf("S3 %-20s longest wait x %.2f, p99 x %.2f, by area x %.3f, use x %.4f: %s\n", name, r.max, r.p99,
-           r.area, r.util, ok ? "holds" : "FAILS");
+    printf("S3 %-20s longest wait x %.2f, p99 x %.2f, by area x %.3f, use x %.4f: %s\n", name,
+           r.max, r.p99, r.area, r.util, ok ? "holds" : "FAILS");
     printf("S9 %-20s %.1f us of CPU a pass, whole queue considered\n", name, ours.pass_us);
     fflush(stdout);
-    str_addf(
-        &s->json,
-        "%s{\"trace\": \"%s\", \"bsld\": %.4f, \"bsld_dev\": %.4f, \"bsld_easy\": %.4f, \"ratio\": %.4f, "
-        "\"max\": %.3f, \"p99\": %.3f, \"area\": %.4f, \"util\": %.5f, \"gates\": %s, \"pass_us\": %.1f}",
-        s->n > 1 ? ", " : "", name, ours.slow, ours.slow_dev, easy.slow, r.slow, r.max, r.p99, r.area, r.util,
-        ok ? "true" : "false", ours.pass_us);
+    str_addf(&s->json,
+             "%s{\"trace\": \"%s\", \"bsld\": %.4f, \"bsld_dev\": %.4f, \"bsld_easy\": %.4f, "
+             "\"ratio\": %.4f, "
+             "\"max\": %.3f, \"p99\": %.3f, \"area\": %.4f, \"util\": %.5f, \"gates\": %s, "
+             "\"pass_us\": %.1f}",
+             s->n > 1 ? ", " : "", name, ours.slow, ours.slow_dev, easy.slow, r.slow, r.max, r.p99,
+             r.area, r.util, ok ? "true" : "false", ours.pass_us);
     return true;
 }
 
@@ -155,12 +161,15 @@ static bool tax_score(struct scoring *s, const char *name, bool first)
     trace_done(&t);
     if (!score_shaken(s, name, &a, &flat) || !score_shaken(s, name, &b, &nodes))
         return false;
-    printf("S6 %-20s mean wait %.0f s in nodes, %.0f flat: x %.3f; %.1f us a pass in nodes; of what was idle "
+    printf("S6 %-20s mean wait %.0f s in nodes, %.0f flat: x %.3f; %.1f us a pass in nodes; of "
+           "what was idle "
            "while jobs waited %.1f %% on "
            "nodes partly busy\n",
-           name, nodes.wait, flat.wait, nodes.wait / flat.wait, nodes.pass_us, 100 * nodes.fragmented);
+           name, nodes.wait, flat.wait, nodes.wait / flat.wait, nodes.pass_us,
+           100 * nodes.fragmented);
     fflush(stdout);
-    str_addf(&s->json, "%s{\"trace\": \"%s\", \"tax\": %.4f, \"fragmented\": %.4f, \"pass_us\": %.1f}",
+    str_addf(&s->json,
+             "%s{\"trace\": \"%s\", \"tax\": %.4f, \"fragmented\": %.4f, \"pass_us\": %.1f}",
              first ? "" : ", ", name, nodes.wait / flat.wait, nodes.fragmented, nodes.pass_us);
     return true;
 }
@@ -220,7 +229,8 @@ static bool only_known(const char *only)
             known |= span_is(piece, parts[i].name);
         if (!known) {
             fprintf(stderr,
-                    "remuda-sim score: --only=%s: S1, S2 (with S3 and S9), S4, S6, S7 and S8 are scored "
+                    "remuda-sim score: --only=%s: S1, S2 (with S3 and S9), S4, S6, S7 and S8 are "
+                    "scored "
                     "here, comma-separated\n",
                     only);
             return false;
@@ -241,14 +251,16 @@ static bool score(struct scoring *s)
 static void help(FILE *to)
 {
     fputs("Usage: remuda-sim score [OPTION]…\n"
-          "The scoreboard on the Philly traces and openb: S1 exactness, S2 slowdown against EASY, S3 gates, "
+          "The scoreboard on the Philly traces and openb: S1 exactness, S2 slowdown against EASY, "
+          "S3 gates, "
           "S4 the logs of\n"
           "SC '15 where they are, S6 placement tax, S7 packing, S8 promises, S9 time a pass.\n"
           "  --traces FOLDER   default $REMUDA_TRACES or ../shared/traces\n"
           "  --policy NAME     default default (remuda-sim run --help)\n"
           "  --set KEY=VALUE   a setting as in remuda.conf\n"
           "  --only S2,S7      these only (all take a quarter of an hour)\n"
-          "  --seeds N         shaken arrivals for S2, S4, S6 and orders of arrival for S7 (12; 0 = the "
+          "  --seeds N         shaken arrivals for S2, S4, S6 and orders of arrival for S7 (12; 0 "
+          "= the "
           "files as they are)\n"
           "  --json FILE       the result as a JSON object; - is standard output\n",
           to);

@@ -23,10 +23,11 @@ struct scoring {
 
 extern const char *const score_traces[3]; /* the open ones, the large one first */
 
-bool score_trace(const struct scoring *s, const char *name,
-                 struct trace *t); /* opened and cleaned; says what is wrong */
+/* Opened and cleaned; says what is wrong. */
+bool score_trace(const struct scoring *s, const char *name, struct trace *t);
 /* On a flat pool of the trace's size, rule B. */
-struct replay_setup score_setup(const struct scoring *s, const struct ref_policy *p, const struct trace *t);
+struct replay_setup score_setup(const struct scoring *s, const struct ref_policy *p,
+                                const struct trace *t);
 /* Means over arrivals shaken with seeds 1 … n; n 0: the file as it is. */
 bool score_shaken(const struct scoring *s, const char *name, const struct replay_setup *setup,
                   struct figures *ret);

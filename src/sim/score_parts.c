@@ -72,10 +72,11 @@ bool score_exactness(struct scoring *s)
     }
     /* Conservative plans of the large one take minutes, and EASY in one order stands for the
      * others; all of them: remuda-sim check --reference. */
-    sum(&rows,
-        trace_exactness(s, score_traces[0], true, "E-easy-perfect,B-wfp3-user,B-sjf-user,B-f1-perfect"));
+    sum(&rows, trace_exactness(s, score_traces[0], true,
+                               "E-easy-perfect,B-wfp3-user,B-sjf-user,B-f1-perfect"));
     unsigned n = small.n + columns.n + rows.n, failed = small.failed + columns.failed + rows.failed;
-    printf("S1 exactness            %u of %u schedules equal to the second: conformance %u of %u, virtual "
+    printf("S1 exactness            %u of %u schedules equal to the second: conformance %u of %u, "
+           "virtual "
            "clusters %u of %u, reference.csv %u of %u\n",
            n - failed, n, small.n - small.failed, small.n, columns.n - columns.failed, columns.n,
            rows.n - rows.failed, rows.n);
@@ -123,7 +124,8 @@ bool score_sc15(struct scoring *s)
         n++;
     }
     if (missing.len)
-        printf("S4 %s: not in %s (no licence text comes with them; shared/traces/README.md says where they "
+        printf("S4 %s: not in %s (no licence text comes with them; shared/traces/README.md says "
+               "where they "
                "are)\n",
                str_text(&missing), s->folder);
     if (n > 0)
@@ -152,12 +154,13 @@ bool score_packing(struct scoring *s)
         fprintf(stderr, "remuda-sim score: %s\n", err.text);
         return false;
     }
-    printf("S7 openb                GPUs allocated at full demand: %.2f %% +- %.2f by least lost capacity, "
+    printf("S7 openb                GPUs allocated at full demand: %.2f %% +- %.2f by least lost "
+           "capacity, "
            "%.2f %% +- %.2f by best fit\n",
            least.percent, least.deviation, best.percent, best.deviation);
     score_part(s, "S7");
-    str_addf(&s->json, "{\"least_lost\": %.3f, \"deviation\": %.3f, \"best_fit\": %.3f}", least.percent,
-             least.deviation, best.percent);
+    str_addf(&s->json, "{\"least_lost\": %.3f, \"deviation\": %.3f, \"best_fit\": %.3f}",
+             least.percent, least.deviation, best.percent);
     return true;
 }
 
@@ -215,10 +218,11 @@ static bool promise_row(struct scoring *s, const char *name, const struct ref_po
         return false;
     }
     struct errors e = errors_of(&t, &r);
-    printf("S8 %-20s %-8s %-8s estimates: %llu promises, %llu moved later", name, p->name, words[estimates],
-           (unsigned long long)r.promises, (unsigned long long)r.moved_later);
+    printf("S8 %-20s %-8s %-8s estimates: %llu promises, %llu moved later", name, p->name,
+           words[estimates], (unsigned long long)r.promises, (unsigned long long)r.moved_later);
     if (foresee)
-        printf("; first planned start off by %.0f s (median), %.0f s (p90), after a mean wait of %.0f s",
+        printf("; first planned start off by %.0f s (median), %.0f s (p90), after a mean wait of "
+               "%.0f s",
                e.median, e.p90, e.waited);
     putchar('\n');
     fflush(stdout);
@@ -228,7 +232,8 @@ static bool promise_row(struct scoring *s, const char *name, const struct ref_po
              first ? "" : ", ", name, p->name, words[estimates], (unsigned long long)r.promises,
              (unsigned long long)r.moved_later);
     if (foresee)
-        str_addf(&s->json, ", \"told\": %zu, \"median_s\": %.0f, \"p90_s\": %.0f", e.n, e.median, e.p90);
+        str_addf(&s->json, ", \"told\": %zu, \"median_s\": %.0f, \"p90_s\": %.0f", e.n, e.median,
+                 e.p90);
     str_add(&s->json, "}");
     replay_done(&r);
     trace_done(&t);

@@ -44,8 +44,8 @@ static void machine_count(const struct config *c, struct replay_machine *m)
     arena_free(a);
 }
 
-bool site_read(const char *path, struct site *site, struct replay_machine *ret, size_t *ret_warnings,
-               struct err *ret_err)
+bool site_read(const char *path, struct site *site, struct replay_machine *ret,
+               size_t *ret_warnings, struct err *ret_err)
 {
     struct config c;
     size_t len;
@@ -67,10 +67,10 @@ bool site_read(const char *path, struct site *site, struct replay_machine *ret, 
     bool whole = c.nnodes > 0 && c.nparts > 0;
     config_done(&c);
     if (!whole) {
-        err_set(
-            ret_err, ERR_INVALID,
-            "%s: a configuration to replay on describes nodes (NodeName=…) and partitions (PartitionName=…)",
-            path);
+        err_set(ret_err, ERR_INVALID,
+                "%s: a configuration to replay on describes nodes (NodeName=…) and partitions "
+                "(PartitionName=…)",
+                path);
         site_done(site);
     }
     return whole;

@@ -11,8 +11,8 @@ struct site {
 /* Reads the file (with what it includes) and fills in the machine: its text, processors and GPUs.
  * The machine refers to `site`. What is ignored or without effect is counted in *ret_warnings (NULL
  * = not wanted). ERR names file, line and key. */
-bool site_read(const char *path, struct site *site, struct replay_machine *ret, size_t *ret_warnings,
-               struct err *ret_err);
+bool site_read(const char *path, struct site *site, struct replay_machine *ret,
+               size_t *ret_warnings, struct err *ret_err);
 void site_done(struct site *s);
 
 /* For config_parse: paths are relative to the folder of the file `ctx`. */

@@ -16,8 +16,8 @@ struct squeue {
     struct trace *trace;
     struct map_str *users;
     int64_t now;
-    size_t id, user, account, partition, state, submit, start, limit, used, cpus, nodes, tres, nodelist,
-        reason, feature;
+    size_t id, user, account, partition, state, submit, start, limit, used, cpus, nodes, tres,
+        nodelist, reason, feature;
 };
 
 static bool columns_find(struct squeue *s, struct err *ret_err)
@@ -45,10 +45,11 @@ static bool columns_find(struct squeue *s, struct err *ret_err)
     for (size_t i = 0; i < ARRAY_LEN(columns); i++) {
         *columns[i].at = table_column(t, columns[i].names);
         if (columns[i].needed && *columns[i].at == NO_COLUMN)
-            return err_set(ret_err, ERR_INVALID,
-                           "the column %s is missing. Get the table with: SLURM_TIME_FORMAT=%%s squeue -ar "
-                           "--Format='" SQUEUE_FORMAT "'",
-                           columns[i].names);
+            return err_set(
+                ret_err, ERR_INVALID,
+                "the column %s is missing. Get the table with: SLURM_TIME_FORMAT=%%s squeue -ar "
+                "--Format='" SQUEUE_FORMAT "'",
+                columns[i].names);
     }
     return true;
 }
@@ -63,7 +64,8 @@ static const char *text_of(struct squeue *s, size_t row, size_t column)
     return arena_strdup(s->trace->text, cell);
 }
 
-static bool span_read(struct squeue *s, size_t row, size_t column, int64_t *ret_s, struct err *ret_err)
+static bool span_read(struct squeue *s, size_t row, size_t column, int64_t *ret_s,
+                      struct err *ret_err)
 {
     const char *cell = table_cell(s->t, row, column);
     int64_t us = 0;
@@ -114,7 +116,8 @@ static bool row_take(struct squeue *s, size_t row, struct err *ret_err)
         return true;
     }
     if (!site_time(table_cell(s->t, row, s->submit), &j.submit, ret_err) ||
-        !span_read(s, row, s->limit, &limit, ret_err) || !span_read(s, row, s->used, &used, ret_err))
+        !span_read(s, row, s->limit, &limit, ret_err) ||
+        !span_read(s, row, s->used, &used, ret_err))
         return err_prefix(ret_err, "line %zu", s->t->line.v[row]);
     limit = limit > 0 && limit < UNLIMITED_S ? limit : UNLIMITED_S;
     if (!text_to_i64(table_cell(s->t, row, s->cpus), 1, INT32_MAX, &j.procs))
@@ -233,8 +236,8 @@ bool squeue_read(const char *path, int64_t now_s, struct trace *ret, struct err 
     char *text = path ? NULL : squeue_output(ret_err);
     if (path ? !table_read(path, '|', &t, ret_err) : !text || !table_parse(text, '|', &t, ret_err))
         return false;
-    bool ok =
-        squeue_parse(&t, path ? 0 : now_s, ret, ret_err) || err_prefix(ret_err, "%s", path ? path : "squeue");
+    bool ok = squeue_parse(&t, path ? 0 : now_s, ret, ret_err) ||
+              err_prefix(ret_err, "%s", path ? path : "squeue");
     table_done(&t);
     return ok;
 }

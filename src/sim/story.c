@@ -1,14 +1,23 @@
-/* Stories: files tests/story/NAME.story. Lines of a script, then "----", then the trace that must come out.
+/* Stories: files tests/story/NAME.story. Lines of a script, then "----", then the trace that must
+ * come out.
  *
- *   nodes n[1-3] cpus=4 mem=4000 gres=gpu:v100:2      KillWait=2 (any setting line)      partition NAME Key=Value…
- *   submit nodes=2 tasks=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 array=0-3%2 depends=afterok:1 begin=60 hold stubborn oom norequeue name=x
- *   submit tasks=1 : tasks=2 partition=high            (a heterogeneous job of up to four components)
- *   at 30                                              hold 1 | release 1 | cancel 1_2 | requeue 1 | requeuehold 1 | suspend 1 | resume 1
- *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
- *   break-gpu n1 0, mend-gpu n1 0 (resume-node has it looked at); stuck=30 of submit: so long its GPUs are held after its end
- *   reserve NAME start=60 length=5:00 nodes=n[1-2] | count=2 | cores=4 | licenses=x:1, flags=DAILY users=root         unreserve NAME
+ *   nodes n[1-3] cpus=4 mem=4000 gres=gpu:v100:2      KillWait=2 (any setting line)      partition
+ *     NAME Key=Value…
+ *   submit nodes=2 tasks=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 array=0-3%2
+ *     depends=afterok:1 begin=60 hold stubborn oom norequeue name=x
+ *   submit tasks=1 : tasks=2 partition=high            (a heterogeneous job of up to four
+ *     components)
+ *   at 30                                              hold 1 | release 1 | cancel 1_2 | requeue 1
+ *     | requeuehold 1 | suspend 1 | resume 1
+ *   limit 1 2:00                                       drain n1 | resume-node n1 | down n1 | lose
+ *     n1 100 | cut n1 5 | crash 3 | crash-agent n1 3
+ *   break-gpu n1 0, mend-gpu n1 0 (resume-node has it looked at); stuck=30 of submit: so long its
+ *     GPUs are held after its end
+ *   reserve NAME start=60 length=5:00 nodes=n[1-2] | count=2 | cores=4 | licenses=x:1, flags=DAILY
+ *     users=root         unreserve NAME
  *   alloc WORDS as of submit                           finish 1 [exit code]
- *   step JOB tasks=4 nodes=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 exact overlap immediate nokill stubborn
+ *   step JOB tasks=4 nodes=2 cpus=1 mem=100 gres=gpu:1 limit=1:00 runs=30 exit=1 exact overlap
+ *     immediate nokill stubborn
  *   hangup 1 (the first of the commands of `alloc` and `step` lines)
  *   run 600
  * Times are seconds; limits are written as --time. */
@@ -84,7 +93,8 @@ static void nodes_line(struct story *s, char **word, size_t n)
     str_addc(&s->config, '\n');
 }
 
-static bool submit_word(struct story *s, const char *word, struct job_spec *spec, struct behaviour *b)
+static bool submit_word(struct story *s, const char *word, struct job_spec *spec,
+                        struct behaviour *b)
 {
     const char *v;
     if ((v = value_of(word, "nodes")) && strpbrk(v, ",:"))
@@ -235,7 +245,8 @@ static bool command_verb(struct story *s, char **word, size_t n)
     }
     if (text_is(word[0], "finish") && n > 1) {
         struct msg_finish_job m = {.job_id = (uint64_t)number_of(word[1]),
-                                   .exit_status = n > 2 ? status_of_code((int)number_of(word[2])) : 0};
+                                   .exit_status =
+                                       n > 2 ? status_of_code((int)number_of(word[2])) : 0};
         bool answered = world_request(s->w, MSG_FINISH_JOB, &m, &refusal);
         answer_say(s, answered, refusal);
         return true;
@@ -272,7 +283,8 @@ static bool job_verb(struct story *s, char **word, size_t n)
     }
     if (text_is(word[0], "limit") && n == 3) {
         struct job_spec values = {0};
-        struct msg_update_job m = {.ids = word[1], .fields = "time_limit_us", .values = {&values, 1}};
+        struct msg_update_job m = {
+            .ids = word[1], .fields = "time_limit_us", .values = {&values, 1}};
         if (!duration_parse(word[2], &values.req.time_limit_us, NULL))
             return false;
         bool answered = world_request(s->w, MSG_UPDATE_JOB, &m, &refusal);
@@ -386,7 +398,8 @@ static bool line_play(struct story *s, const char *line)
     size_t n = 0;
     char *copy = arena_strdup(s->a, line);
     copy[strcspn(copy, "#")] = '\0';
-    for (char *at = strtok_r(copy, " \t\n", &copy); at && n < 64; at = strtok_r(NULL, " \t\n", &copy))
+    for (char *at = strtok_r(copy, " \t\n", &copy); at && n < 64;
+         at = strtok_r(NULL, " \t\n", &copy))
         word[n++] = at;
     if (!n)
         return true;

@@ -80,13 +80,15 @@ static double scale_of(const struct picture *p, enum series s)
     double most = p->capacity[s];
     for (size_t k = 0; k < p->runs; k++)
         most = p->curve[k][s].most > most ? p->curve[k][s].most : most;
-    return p->capacity[s] > 0 && most <= p->capacity[s] ? p->capacity[s] : round_up(most > 1 ? most : 1);
+    return p->capacity[s] > 0 && most <= p->capacity[s] ? p->capacity[s]
+                                                        : round_up(most > 1 ? most : 1);
 }
 
 static void text(const struct picture *p, double x, double y, const char *anchor, const char *class,
                  const char *what)
 {
-    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor, class);
+    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor,
+            class);
     for (; *what; what++)
         fputs(*what == '&'   ? "&amp;"
               : *what == '<' ? "&lt;"
@@ -96,8 +98,8 @@ static void text(const struct picture *p, double x, double y, const char *anchor
     fputs("</text>\n", p->out);
 }
 
-static void curve_draw(const struct picture *p, const struct curve *c, double x, double y, double scale,
-                       const char *class)
+static void curve_draw(const struct picture *p, const struct curve *c, double x, double y,
+                       double scale, const char *class)
 {
     fprintf(p->out, "<path class=\"%s\" d=\"M%.1f,%.1f", class, x, y + HEIGHT);
     for (size_t i = 0; i < POINTS; i++) {
@@ -148,7 +150,8 @@ static void row_draw(const struct picture *p, enum series s, double y)
         [CPUS] = "busy CPUs", [GPUS] = "busy GPUs", [WAITING] = "waiting jobs"};
     double scale = scale_of(p, s);
     for (size_t k = 0; k < p->runs; k++) {
-        double x = LEFT + (double)k * (WIDTH + LEFT), full = y + HEIGHT - p->capacity[s] / scale * HEIGHT;
+        double x = LEFT + (double)k * (WIDTH + LEFT),
+               full = y + HEIGHT - p->capacity[s] / scale * HEIGHT;
         axes_draw(p, x, y, scale, titles[s], true);
         curve_draw(p, &p->curve[k][s], x, y, scale, s == WAITING ? "waiting" : "busy");
         if (p->capacity[s] > 0)
@@ -164,8 +167,8 @@ static void heads_draw(const struct picture *p)
         const struct metrics *m = &p->run[k]->m;
         text(p, x, 22, "start", "head", p->run[k]->name);
         snprintf(line, sizeof line,
-                 "mean wait %.0f s, 95 of 100 below %.0f s; mean slowdown %.2f; use %.1f %%", m->wait.mean,
-                 m->wait.p95, m->bsld.mean, 100 * m->util_to_last_submit);
+                 "mean wait %.0f s, 95 of 100 below %.0f s; mean slowdown %.2f; use %.1f %%",
+                 m->wait.mean, m->wait.p95, m->bsld.mean, 100 * m->util_to_last_submit);
         text(p, x, 38, "start", "axis", line);
     }
 }
@@ -176,13 +179,16 @@ static void draw(struct picture *p)
     for (size_t i = 0; i < p->t->job.n; i++)
         gpus |= p->t->job.v[i].gpus > 0 && p->capacity[GPUS] > 0;
     size_t rows = gpus ? 3 : 2;
-    double width = LEFT + (double)p->runs * (WIDTH + LEFT), height = TOP + (double)rows * (HEIGHT + GAP);
+    double width = LEFT + (double)p->runs * (WIDTH + LEFT),
+           height = TOP + (double)rows * (HEIGHT + GAP);
     fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" width=\"%.0f\" "
             "height=\"%.0f\" font-family=\"sans-serif\">\n"
-            "<style>.head{font-size:15px;font-weight:bold}.title{font-size:12px;font-weight:bold}.axis{font-"
+            "<style>.head{font-size:15px;font-weight:bold}.title{font-size:12px;font-weight:bold}."
+            "axis{font-"
             "size:11px;fill:#444}"
-            ".grid{stroke:#ddd;fill:none}.busy{fill:#4477aa;fill-opacity:.75}.waiting{fill:#cc6677;fill-"
+            ".grid{stroke:#ddd;fill:none}.busy{fill:#4477aa;fill-opacity:.75}.waiting{fill:#cc6677;"
+            "fill-"
             "opacity:.75}"
             ".full{stroke:#222;stroke-dasharray:4 3;fill:none}</style>\n"
             "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
@@ -206,8 +212,8 @@ static void span_find(struct picture *p)
                 p->to = p->run[k]->result.job[i].end;
 }
 
-bool svg_write(const char *path, const struct trace *t, const struct report_run *const *run, size_t runs,
-               struct err *ret_err)
+bool svg_write(const char *path, const struct trace *t, const struct report_run *const *run,
+               size_t runs, struct err *ret_err)
 {
     struct picture p = {.t = t, .run = run, .runs = runs, .out = fopen(path, "w")};
     if (!p.out)

@@ -6,7 +6,7 @@
 
 /* Each run is a column, with the same scales; A machine with GPUs gets a row for them. False with a
  * message if it cannot be written. */
-bool svg_write(const char *path, const struct trace *t, const struct report_run *const *run, size_t runs,
-               struct err *ret_err);
+bool svg_write(const char *path, const struct trace *t, const struct report_run *const *run,
+               size_t runs, struct err *ret_err);
 
 #endif

@@ -28,7 +28,8 @@ size_t cells_split(char *line, char separator, char **cell, size_t max)
     return n;
 }
 
-static bool line_take(struct text_table *t, char *line, char separator, size_t number, struct err *ret_err)
+static bool line_take(struct text_table *t, char *line, char separator, size_t number,
+                      struct err *ret_err)
 {
     char *cell[CELLS_MAX];
     line[strcspn(line, "\r")] = '\0';
@@ -44,8 +45,9 @@ static bool line_take(struct text_table *t, char *line, char separator, size_t n
     if (n == columns + 1 && *cell[columns] == '\0')
         n--;
     if (n != columns)
-        return err_set(ret_err, ERR_INVALID, "line %zu has %zu cells, the first line names %zu columns",
-                       number, n, columns);
+        return err_set(ret_err, ERR_INVALID,
+                       "line %zu has %zu cells, the first line names %zu columns", number, n,
+                       columns);
     for (size_t i = 0; i < n; i++)
         vec_push(&t->cell, cell[i]);
     vec_push(&t->line, number);
@@ -91,7 +93,8 @@ size_t table_column(const struct text_table *t, const char *names)
     struct span rest = span_of(names), name;
     while (span_next(&rest, '|', &name))
         for (size_t i = 0; i < t->column.n; i++)
-            if (strncasecmp(t->column.v[i], name.data, name.len) == 0 && t->column.v[i][name.len] == '\0')
+            if (strncasecmp(t->column.v[i], name.data, name.len) == 0 &&
+                t->column.v[i][name.len] == '\0')
                 return i;
     return NO_COLUMN;
 }
@@ -101,7 +104,8 @@ const char *table_cell(const struct text_table *t, size_t row, size_t column)
     return column == NO_COLUMN ? "" : t->cell.v[row * t->column.n + column];
 }
 
-bool table_number(const struct text_table *t, size_t row, size_t column, int64_t *ret, struct err *ret_err)
+bool table_number(const struct text_table *t, size_t row, size_t column, int64_t *ret,
+                  struct err *ret_err)
 {
     const char *cell = table_cell(t, row, column);
     char *end;
@@ -111,6 +115,6 @@ bool table_number(const struct text_table *t, size_t row, size_t column, int64_t
     if (end != cell && *end == '\0' && *ret >= 0 && *ret <= NUMBER_MAX)
         return true;
     return err_set(ret_err, ERR_INVALID, "line %zu: %s is '%s', where a whole number is expected",
-                   t->line.v[row], column == NO_COLUMN ? "a column that is missing" : t->column.v[column],
-                   cell);
+                   t->line.v[row],
+                   column == NO_COLUMN ? "a column that is missing" : t->column.v[column], cell);
 }

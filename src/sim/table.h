@@ -35,7 +35,8 @@ size_t table_column(const struct text_table *t, const char *names);
 const char *table_cell(const struct text_table *t, size_t row, size_t column);
 /* A whole number of 0 at least, its fraction cut off; false with ret_err naming line, column and
  * content. */
-bool table_number(const struct text_table *t, size_t row, size_t column, int64_t *ret, struct err *ret_err);
+bool table_number(const struct text_table *t, size_t row, size_t column, int64_t *ret,
+                  struct err *ret_err);
 
 /* Splits one line in place, at most `max` cells; returns how many. */
 size_t cells_split(char *line, char separator, char **cell, size_t max);

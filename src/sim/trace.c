@@ -121,8 +121,8 @@ void trace_sort(struct trace *t)
                    high = low + 2 * width < n ? low + 2 * width : n;
             size_t a = low, b = middle;
             for (size_t k = low; k < high; k++)
-                to[k] =
-                    b == high || (a < middle && job_order(&from[a], &from[b]) <= 0) ? from[a++] : from[b++];
+                to[k] = b == high || (a < middle && job_order(&from[a], &from[b]) <= 0) ? from[a++]
+                                                                                        : from[b++];
         }
         struct trace_job *swap = from;
         from = to;
@@ -160,7 +160,8 @@ bool trace_read(const char *path, struct trace *ret, struct err *ret_err)
     size_t len, line;
     char *text = file_text(path, &len, ret_err);
     *ret = (struct trace){0};
-    bool ok = text && (trace_parse(text, ret, &line, ret_err) || err_prefix(ret_err, "%s:%zu", path, line));
+    bool ok = text &&
+              (trace_parse(text, ret, &line, ret_err) || err_prefix(ret_err, "%s:%zu", path, line));
     free(text);
     if (ok)
         ret->name = trace_name(path);

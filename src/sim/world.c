@@ -23,7 +23,8 @@ static void happen(struct world *w, struct happening *h)
         if (w->core && n->conn == h->conn && h->conn && world_message_read(w, h, &m)) {
             heard(w, n);
             controller_event(
-                w, (struct event){.kind = EV_MESSAGE, .conn = h->conn, .peer = &world_daemon, .msg = &m});
+                w, (struct event){
+                       .kind = EV_MESSAGE, .conn = h->conn, .peer = &world_daemon, .msg = &m});
             controller_turn_end(w);
         }
         break;
@@ -31,7 +32,9 @@ static void happen(struct world *w, struct happening *h)
         if (n->agent && n->conn == h->conn && h->conn && world_message_read(w, h, &m))
             simnode_event(w, h->node, (struct agent_event){.kind = AGENT_MESSAGE, .msg = &m});
         break;
-    case H_NOTE: simnode_event(w, h->node, (struct agent_event){.kind = AGENT_NOTE, .note = &h->note}); break;
+    case H_NOTE:
+        simnode_event(w, h->node, (struct agent_event){.kind = AGENT_NOTE, .note = &h->note});
+        break;
     case H_STEP_END: simstep_ends(w, h); break;
     case H_STEP_START: break;
     case H_CONNECT: simnode_connect(w, h->node); break;
@@ -42,7 +45,8 @@ static void happen(struct world *w, struct happening *h)
         break;
     case H_AGENT_WAKE:
         if (n->agent && agent_wake_due(n->agent) <= world_wall(w))
-            simnode_event(w, h->node, (struct agent_event){.kind = AGENT_WAKE, .free_mem_mib = 1000});
+            simnode_event(w, h->node,
+                          (struct agent_event){.kind = AGENT_WAKE, .free_mem_mib = 1000});
         break;
     case H_CORE_WAKE:
         if (w->core && !w->away && core_wake_due(w->core) <= world_wall(w))
@@ -50,10 +54,11 @@ static void happen(struct world *w, struct happening *h)
         break;
     case H_STORE_RETRY: controller_store_retry(w); break;
     case H_PROGRAM:
-        simnode_event(w, h->node,
-                      (struct agent_event){.kind = h->is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
-                                           .note = &h->note,
-                                           .ok = true});
+        simnode_event(
+            w, h->node,
+            (struct agent_event){.kind = h->is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
+                                 .note = &h->note,
+                                 .ok = true});
         break;
     case H_SCRIPT: simscript_goes(w, h); break;
     case H_SCRIPT_REQUEUE: simscript_requeues(w, h); break;

@@ -44,8 +44,8 @@ bool world_idle(const struct world *w); /* no job waits for resources, runs or i
  * over it. Returns the id of an acknowledged submission, 0 if it was refused or never answered.
  * *ret_refusal may be NULL. */
 /* The components of a heterogeneous job; the script runs in the first, and all end with it. */
-uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n, const struct behaviour *b,
-                          enum refusal *ret_refusal);
+uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n,
+                          const struct behaviour *b, enum refusal *ret_refusal);
 uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal);
 /* An allocation that belongs to its command, which stays to hear of it. */
@@ -57,7 +57,8 @@ bool world_step(struct world *w, const struct msg_create_step *m, const struct b
 void world_hang_up(struct world *w, size_t n);
 size_t world_callers(const struct world *w);
 /* Any other request; false if it was not answered. */
-bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal);
+bool world_request(struct world *w, enum message_kind kind, const void *body,
+                   enum refusal *ret_refusal);
 
 /* ---- faults ---- */
 enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BETWEEN_EFFECTS };

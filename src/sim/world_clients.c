@@ -20,9 +20,10 @@ static bool deliver(struct world *w, struct happening *carried)
         return false;
     w->client_conn = CLIENT + w->answer_seq;
     if (world_message_read(w, carried, &read)) {
-        controller_event(
-            w,
-            (struct event){.kind = EV_MESSAGE, .conn = w->client_conn, .peer = &world_daemon, .msg = &read});
+        controller_event(w, (struct event){.kind = EV_MESSAGE,
+                                           .conn = w->client_conn,
+                                           .peer = &world_daemon,
+                                           .msg = &read});
         controller_turn_end(w);
     }
     return w->answered;
@@ -67,7 +68,8 @@ void world_ask_again(struct world *w, const struct happening *h)
         world_plan(w, AGAIN_US, next);
 }
 
-bool world_request(struct world *w, enum message_kind kind, const void *body, enum refusal *ret_refusal)
+bool world_request(struct world *w, enum message_kind kind, const void *body,
+                   enum refusal *ret_refusal)
 {
     return call(w, kind, body, false, ret_refusal);
 }
@@ -88,7 +90,8 @@ static const char *comment_of(const struct behaviour *b, struct str *text)
     return str_text(text);
 }
 
-static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stays, enum refusal *ret_refusal)
+static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stays,
+                          enum refusal *ret_refusal)
 {
     bool answered = call(w, MSG_SUBMIT, m, stays, ret_refusal);
     if (!answered || !w->answered_id)
@@ -97,8 +100,8 @@ static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stay
     return w->answered_id;
 }
 
-uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n, const struct behaviour *b,
-                          enum refusal *ret_refusal)
+uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n,
+                          const struct behaviour *b, enum refusal *ret_refusal)
 {
     struct job_spec *copy = xcalloc(n, sizeof copy[0]);
     struct str comment = STR_INIT, line = STR_INIT;

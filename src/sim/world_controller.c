@@ -15,10 +15,10 @@ void node_link_drop(struct world *w, size_t i)
     if (!n->agent)
         return;
     agent_effects_init(&fx);
-    agent_step(
-        n->agent,
-        &(struct agent_event){.kind = AGENT_DOWN, .now_us = world_wall(w), .mono_us = world_monotonic(w)},
-        &fx);
+    agent_step(n->agent,
+               &(struct agent_event){
+                   .kind = AGENT_DOWN, .now_us = world_wall(w), .mono_us = world_monotonic(w)},
+               &fx);
     agent_effects_done(&fx);
 }
 
@@ -38,7 +38,8 @@ void controller_die(struct world *w)
         node_link_drop(w, i);
     world_plan(w, w->crash_back_us, (struct happening){.what = H_CORE_BACK});
     for (size_t i = 0; i < w->node.n; i++)
-        world_plan(w, w->crash_back_us + world_delay(w), (struct happening){.what = H_CONNECT, .node = i});
+        world_plan(w, w->crash_back_us + world_delay(w),
+                   (struct happening){.what = H_CONNECT, .node = i});
 }
 
 static bool crash_here(struct world *w, enum crash_point point)
@@ -98,7 +99,8 @@ static struct batch *batch_of(struct world *w)
     b->seq = w->batch_seq + 1;
     for (size_t i = 0; i < w->fx.n; i++)
         if (w->fx.v[i].kind == FX_STORE)
-            batch_add(b, w->fx.v[i].remove ? ROW_DELETE : ROW_PUT, w->fx.v[i].table, w->fx.v[i].record);
+            batch_add(b, w->fx.v[i].remove ? ROW_DELETE : ROW_PUT, w->fx.v[i].table,
+                      w->fx.v[i].record);
     return b;
 }
 
@@ -107,8 +109,9 @@ static void given_keep(struct world *w)
 {
     w->given_seq = w->batch_seq;
     for (size_t i = 0; i < w->fx.n; i++) {
-        const struct meta *m =
-            w->fx.v[i].kind == FX_STORE && w->fx.v[i].table == TABLE_META ? w->fx.v[i].record : NULL;
+        const struct meta *m = w->fx.v[i].kind == FX_STORE && w->fx.v[i].table == TABLE_META
+                                   ? w->fx.v[i].record
+                                   : NULL;
         if (m && text_is(m->key, "next_job_id") && m->value)
             text_to_u64(m->value, UINT64_MAX, &w->given_next);
     }
@@ -126,7 +129,8 @@ static void wake_plan(struct world *w)
 {
     int64_t due = core_wake_due(w->core);
     if (due != INT64_MAX)
-        world_plan(w, due > world_wall(w) ? due - world_wall(w) : 1, (struct happening){.what = H_CORE_WAKE});
+        world_plan(w, due > world_wall(w) ? due - world_wall(w) : 1,
+                   (struct happening){.what = H_CORE_WAKE});
 }
 
 /* Commits what the turn wants stored, then lets the other effects out; a crash may come between any
@@ -209,7 +213,8 @@ void controller_start(struct world *w)
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         struct loading l = {w->core, tables[i]};
         CHECK(store_load(w->store, tables[i], tables[i] == TABLE_JOB,
-                         world_wall(w) - core_settings(w->core)->min_job_age_us, row_load, &l, NULL));
+                         world_wall(w) - core_settings(w->core)->min_job_age_us, row_load, &l,
+                         NULL));
     }
     core_ids_from(w->core, w->given_next);
     if (w->given_seq > w->batch_seq)

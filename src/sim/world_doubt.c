@@ -8,8 +8,10 @@ void world_doubt_check(struct world *w, const struct job *j, const struct simjob
     /* An element that left its array since is as doubtful as that. */
     bool doubtful = map_u64_get(w->doubtful, known->of_backup ? j->id : j->array_job_id);
     if (doubtful && waits && j->state == JOB_RUNNING)
-        world_broke(w, "job %llu starts, of which a store that was restored does not know whether it has run",
-                    (unsigned long long)j->id);
+        world_broke(
+            w,
+            "job %llu starts, of which a store that was restored does not know whether it has run",
+            (unsigned long long)j->id);
     if (!waits && !j->restored && j->attempt == known->attempt)
         map_u64_del(w->doubtful, j->id); /* its node has that run */
 }

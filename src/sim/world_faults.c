@@ -61,10 +61,12 @@ void world_kill_shepherds(struct world *w, uint64_t job_id)
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken)
 {
     struct simnode *n = &w->node.v[node];
-    struct device_seen seen = {.index = index, .sign = DEVICE_BROKEN, .why = "it has fallen off the bus"};
+    struct device_seen seen = {
+        .index = index, .sign = DEVICE_BROKEN, .why = "it has fallen off the bus"};
     simgpus_break(&n->gpus, index, broken);
     if (broken)
-        simnode_event(w, node, (struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
+        simnode_event(w, node,
+                      (struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
 }
 
 void world_cut_link(struct world *w, size_t node, int64_t back_after_us)

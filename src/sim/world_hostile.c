@@ -58,11 +58,11 @@ static int64_t some_number(struct rng *rng, const struct int_range *range)
     return edges[rng_below(rng, ARRAY_LEN(edges))];
 }
 
-static void record_fill(const struct fields *t, void *record, struct rng *rng, uint32_t permille, int depth,
-                        struct arena *a);
+static void record_fill(const struct fields *t, void *record, struct rng *rng, uint32_t permille,
+                        int depth, struct arena *a);
 
-static void field_fill(const struct field *f, void *p, struct rng *rng, uint32_t permille, int depth,
-                       struct arena *a)
+static void field_fill(const struct field *f, void *p, struct rng *rng, uint32_t permille,
+                       int depth, struct arena *a)
 {
     switch (f->type) {
     case FIELD_BOOL: *(bool *)p = true; break;
@@ -74,7 +74,9 @@ static void field_fill(const struct field *f, void *p, struct rng *rng, uint32_t
     case FIELD_SPAN:
     case FIELD_MIB: *(int64_t *)p = some_number(rng, field_range(f)); break;
     case FIELD_TEXT: *(const char **)p = some_text(rng); break;
-    case FIELD_ENUM: *(int32_t *)p = (int32_t)rng_below(rng, ((const struct enum_names *)f->aux)->n); break;
+    case FIELD_ENUM:
+        *(int32_t *)p = (int32_t)rng_below(rng, ((const struct enum_names *)f->aux)->n);
+        break;
     case FIELD_BLOB: *(struct blob *)p = (struct blob){"#!/bin/sh\n", 10}; break;
     case FIELD_LIST: {
         struct record_list *list = p;
@@ -89,8 +91,8 @@ static void field_fill(const struct field *f, void *p, struct rng *rng, uint32_t
     }
 }
 
-static void record_fill(const struct fields *t, void *record, struct rng *rng, uint32_t permille, int depth,
-                        struct arena *a)
+static void record_fill(const struct fields *t, void *record, struct rng *rng, uint32_t permille,
+                        int depth, struct arena *a)
 {
     for (size_t i = 0; i < t->n; i++)
         if (t->field[i].type == FIELD_LIST || rng_chance(rng, permille))
@@ -135,9 +137,10 @@ void world_hostile(struct world *w, struct rng *rng)
     if (!taken && !err.text[0])
         world_broke(w, "a hostile %s was refused without a word", message_table[kind].name);
     if (taken && w->core) {
-        controller_event(
-            w, (struct event){
-                   .kind = EV_MESSAGE, .conn = CLIENT + ++w->answer_seq, .peer = &stranger, .msg = &m});
+        controller_event(w, (struct event){.kind = EV_MESSAGE,
+                                           .conn = CLIENT + ++w->answer_seq,
+                                           .peer = &stranger,
+                                           .msg = &m});
         controller_turn_end(w);
     }
     str_done(&bytes);

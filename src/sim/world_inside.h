@@ -148,7 +148,7 @@ struct world {
 
 extern const struct peer world_daemon; /* who node daemons and clients of the world are: root */
 
-/* ---- world_time.c: clocks, and the heap of what will happen ---- */
+/* ---- world_time.c: clocks, and the heap of what will happen --------------------------------- */
 /* What must hold does not: keeps the first sentence. */
 void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Happens so long from now; the bytes of `h` become the heap's. */
@@ -172,10 +172,10 @@ void world_trace_node(struct world *w, const struct node *row);
 void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
-/* ---- world_steps.c: what must hold of steps after each commit ---- */
+/* ---- world_steps.c: what must hold of steps after each commit ------------------------------- */
 void world_cancel_note(struct world *w, const struct msg_cancel *m); /* a client asks */
-void world_rows_learn(struct world *w, enum store_table table,
-                      const void *record); /* before world_trace_step */
+/* Before world_trace_step. */
+void world_rows_learn(struct world *w, enum store_table table, const void *record);
 /* When all are learnt */
 void world_rows_check(struct world *w, enum store_table table, const void *record);
 
@@ -205,8 +205,8 @@ void world_ask_again(struct world *w, const struct happening *h);
 void world_call(struct world *w, enum message_kind kind, const void *body);
 
 /* ---- world_scripts.c: scripts that run srun ---- */
-bool simscript_begins(struct world *w, size_t i, struct simstep *s,
-                      const struct job *j); /* false: it has no srun */
+/* False: it has no srun. */
+bool simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j);
 void simscript_goes(struct world *w, const struct happening *h);
 void simscript_requeues(struct world *w, const struct happening *h);
 void simscripts_hear(struct world *w, uint64_t conn, const struct message *m);

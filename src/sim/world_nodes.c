@@ -84,7 +84,8 @@ static char *step_cpus(struct world *w, const struct simnode *n, const struct st
 {
     struct arena *a = arena_new();
     struct alloc al = {0};
-    const struct alloc_node *here = alloc_parse(s->layout, a, &al, NULL) ? alloc_find(&al, n->n.name) : NULL;
+    const struct alloc_node *here =
+        alloc_parse(s->layout, a, &al, NULL) ? alloc_find(&al, n->n.name) : NULL;
     char *cpus = here && !(s->shares & SHARES_CPUS) ? xstrdup(here->cpus) : NULL;
     if (!here)
         world_broke(w, "step %llu.%lld was launched on %s, where it has nothing",
@@ -108,8 +109,8 @@ static void start_check(struct world *w, size_t i, const struct job *j, const st
     bool batch = ids->step_id == STEP_BATCH;
     uint64_t key = world_step_key(j->id, j->attempt, ids->step_id, batch ? 0 : i + 1);
     if (simstep_of(n, ids))
-        world_broke(w, "job %llu attempt %u step %lld was started twice on %s", (unsigned long long)j->id,
-                    j->attempt, (long long)ids->step_id, n->n.name);
+        world_broke(w, "job %llu attempt %u step %lld was started twice on %s",
+                    (unsigned long long)j->id, j->attempt, (long long)ids->step_id, n->n.name);
     else if (map_u64_get(w->starts, key))
         world_broke(w, "job %llu attempt %u step %lld was started again", (unsigned long long)j->id,
                     j->attempt, (long long)ids->step_id);
@@ -117,11 +118,12 @@ static void start_check(struct world *w, size_t i, const struct job *j, const st
     for (size_t k = 0; k < w->node.n; k++)
         for (size_t s = 0; s < w->node.v[k].step.n; s++) {
             const struct simstep *other = w->node.v[k].step.v[s];
-            if (other->alive && (uint64_t)other->ids.job_id == j->id && other->ids.attempt != j->attempt &&
-                was_known(w, &w->node.v[k], j))
-                world_broke(
-                    w, "job %llu runs twice: attempt %u starts while another is alive on a connected node",
-                    (unsigned long long)j->id, j->attempt);
+            if (other->alive && (uint64_t)other->ids.job_id == j->id &&
+                other->ids.attempt != j->attempt && was_known(w, &w->node.v[k], j))
+                world_broke(w,
+                            "job %llu runs twice: attempt %u starts while another is alive on a "
+                            "connected node",
+                            (unsigned long long)j->id, j->attempt);
         }
 }
 
@@ -131,8 +133,10 @@ static void step_start(struct world *w, size_t i, const struct msg_launch *l)
     struct simnode *n = &w->node.v[i];
     const struct msg_create_step *create = l->create.n ? l->create.v : NULL;
     const struct job_spec *asked = create && create->spec.n ? create->spec.v : &j->spec;
-    struct note ids = {
-        .job_id = (int64_t)j->id, .attempt = j->attempt, .step_id = l->step_id, .pid = 1000 + (int64_t)j->id};
+    struct note ids = {.job_id = (int64_t)j->id,
+                       .attempt = j->attempt,
+                       .step_id = l->step_id,
+                       .pid = 1000 + (int64_t)j->id};
     start_check(w, i, j, &ids);
     if (w->broken)
         return;
@@ -198,7 +202,8 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         if (s && s->alive)
             simscript_terminated(w, i, s);
         if (s && s->alive)
-            simstep_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000, s->b.stubborn ? 9 : 15);
+            simstep_end_at(w, i, s, s->b.stubborn ? e->kill_wait_us + 1000 : 1000,
+                           s->b.stubborn ? 9 : 15);
         return;
     case AGENT_SIGNAL:
         if (s && s->alive)
@@ -211,7 +216,8 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
         return;
     case AGENT_FORGET:
         if (s && s->alive)
-            world_broke(w, "%s forgets job %lld while it runs", n->n.name, (long long)e->note.job_id);
+            world_broke(w, "%s forgets job %lld while it runs", n->n.name,
+                        (long long)e->note.job_id);
         simstep_forget(n, &e->note);
         return;
     case AGENT_PROLOG:
@@ -293,7 +299,8 @@ void simnode_looked(struct world *w, const struct happening *h)
         seen[i] = simgpus_look(&n->gpus, &look, w->now_us, a);
     }
     if (n->life == h->turn)
-        simnode_event(w, h->node, (struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = count});
+        simnode_event(w, h->node,
+                      (struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = count});
     arena_free(a);
     free(seen);
 }

@@ -41,9 +41,9 @@ static void row_audit(void *ctx, const void *record)
     struct audit *a = ctx;
     const struct job *j = record;
     map_u64_put(a->seen, j->id, a);
-    bool resting =
-        job_state_over((enum job_state)j->state) || j->state == JOB_SPECIAL_EXIT ||
-        (j->state == JOB_PENDING && (j->spec.hold || j->spec.dependency || reservation_is_gone(a->w, j)));
+    bool resting = job_state_over((enum job_state)j->state) || j->state == JOB_SPECIAL_EXIT ||
+                   (j->state == JOB_PENDING &&
+                    (j->spec.hold || j->spec.dependency || reservation_is_gone(a->w, j)));
     if (!resting) {
         world_broke(a->w, "job %llu is still %s (%s) in the store when all is healed and quiet",
                     (unsigned long long)j->id, enum_name(&job_state_names, j->state),
@@ -86,8 +86,8 @@ struct count {
 static void job_count(void *ctx, const void *record)
 {
     const struct job *j = record;
-    bool rests = j->state == JOB_PENDING &&
-                 (j->spec.hold || j->reason == REASON_DEPENDENCY_NEVER || j->reason == REASON_DEPENDENCY);
+    bool rests = j->state == JOB_PENDING && (j->spec.hold || j->reason == REASON_DEPENDENCY_NEVER ||
+                                             j->reason == REASON_DEPENDENCY);
     ((struct count *)ctx)->busy += !rests && j->state != JOB_SPECIAL_EXIT;
 }
 

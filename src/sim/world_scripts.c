@@ -45,10 +45,10 @@ static void create(struct world *w, const struct simstep *s, size_t lane)
 {
     char key[64], comment[64];
     const struct simsrun *srun = &s->lane[lane];
-    snprintf(key, sizeof key, "%lld.%u.%zu.%d", (long long)s->ids.job_id, (unsigned)s->ids.attempt, lane,
-             srun->left);
-    snprintf(comment, sizeof comment, "runs=%lld exit=%d%s", (long long)s->b.step_runs_us, s->b.exit_status,
-             s->b.stubborn ? " stubborn" : "");
+    snprintf(key, sizeof key, "%lld.%u.%zu.%d", (long long)s->ids.job_id, (unsigned)s->ids.attempt,
+             lane, srun->left);
+    snprintf(comment, sizeof comment, "runs=%lld exit=%d%s", (long long)s->b.step_runs_us,
+             s->b.exit_status, s->b.stubborn ? " stubborn" : "");
     struct job_spec spec = {.name = "task", .comment = comment, .req = {.ntasks = 1}};
     spec.req.time_limit_us = srun->left % 5 == 4 ? 5 * USEC_PER_SEC : 0;
     struct msg_create_step m = {.spec = {&spec, 1},
@@ -81,7 +81,8 @@ void simscript_goes(struct world *w, const struct happening *h)
         return;
     if (s->stopped || !w->core) {
         world_plan(w, AGAIN_US,
-                   (struct happening){.what = H_SCRIPT, .node = h->node, .note = h->note, .turn = h->turn});
+                   (struct happening){
+                       .what = H_SCRIPT, .node = h->node, .note = h->note, .turn = h->turn});
     } else if (lanes_done(s)) {
         simstep_end_at(w, h->node, s, 1000, s->b.exit_status << 8);
         s->dying = true;
@@ -102,13 +103,14 @@ void simscript_requeues(struct world *w, const struct happening *h)
 
 /* ---- hearing ---- */
 
-static void created(struct world *w, const struct simstep *s, struct simsrun *srun, const struct step *made)
+static void created(struct world *w, const struct simstep *s, struct simsrun *srun,
+                    const struct step *made)
 {
     uint64_t key = world_step_key(made->job_id, made->attempt, made->step_id, 0);
     if ((int64_t)made->job_id != s->ids.job_id || (int64_t)made->attempt != (int64_t)s->ids.attempt)
         world_broke(w, "a srun in job %lld attempt %lld was given step %llu.%lld of attempt %u",
-                    (long long)s->ids.job_id, (long long)s->ids.attempt, (unsigned long long)made->job_id,
-                    (long long)made->step_id, made->attempt);
+                    (long long)s->ids.job_id, (long long)s->ids.attempt,
+                    (unsigned long long)made->job_id, (long long)made->step_id, made->attempt);
     if (!map_u64_get(w->step_ended, key))
         world_broke(w, "step %llu.%lld was acknowledged and is not in the store",
                     (unsigned long long)made->job_id, (long long)made->step_id);
@@ -122,7 +124,8 @@ static void over(struct world *w, size_t node, struct simstep *s, size_t lane)
                (struct happening){.what = H_SCRIPT, .node = node, .note = s->ids, .turn = lane});
 }
 
-static void lane_hears(struct world *w, size_t node, struct simstep *s, size_t lane, const struct message *m)
+static void lane_hears(struct world *w, size_t node, struct simstep *s, size_t lane,
+                       const struct message *m)
 {
     const struct msg_step_created *made = m->body;
     if (m->kind == MSG_STEP_CREATED && made->step.n)
@@ -146,7 +149,8 @@ struct heard {
     const struct message *m;
 };
 
-static void hear_if_mine(struct world *w, size_t node, struct simstep *s, size_t lane, const void *ctx)
+static void hear_if_mine(struct world *w, size_t node, struct simstep *s, size_t lane,
+                         const void *ctx)
 {
     const struct heard *heard = ctx;
     if (s->alive && s->lane[lane].conn == heard->conn)
@@ -164,7 +168,8 @@ static void lose(struct world *w, size_t node, struct simstep *s, size_t lane, c
     if (!s->alive || !s->lane[lane].conn)
         return;
     s->lane[lane].conn = 0;
-    world_plan(w, AGAIN_US, (struct happening){.what = H_SCRIPT, .node = node, .note = s->ids, .turn = lane});
+    world_plan(w, AGAIN_US,
+               (struct happening){.what = H_SCRIPT, .node = node, .note = s->ids, .turn = lane});
 }
 
 void simscripts_lose(struct world *w)
@@ -197,7 +202,8 @@ void simscript_dies(struct world *w, struct simstep *s)
 {
     for (size_t k = 0; k < s->lanes; k++) {
         if (s->lane[k].conn)
-            world_plan(w, world_delay(w), (struct happening){.what = H_HANG_UP, .conn = s->lane[k].conn});
+            world_plan(w, world_delay(w),
+                       (struct happening){.what = H_HANG_UP, .conn = s->lane[k].conn});
         s->lane[k].conn = 0;
     }
 }

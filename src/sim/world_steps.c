@@ -30,10 +30,11 @@ static void begun_check(struct world *w, const struct step *s)
     if (!j || (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED && j->state != JOB_COMPLETING &&
                j->state != JOB_REQUEUED))
         world_broke(w, "step %llu.%lld is live and its job is %s", (unsigned long long)s->job_id,
-                    (long long)s->step_id, j ? enum_name(&job_state_names, (int32_t)j->state) : "not known");
+                    (long long)s->step_id,
+                    j ? enum_name(&job_state_names, (int32_t)j->state) : "not known");
     else if (s->attempt != j->attempt)
-        world_broke(w, "step %llu.%lld is live in attempt %u, its job in %u", (unsigned long long)s->job_id,
-                    (long long)s->step_id, s->attempt, j->attempt);
+        world_broke(w, "step %llu.%lld is live in attempt %u, its job in %u",
+                    (unsigned long long)s->job_id, (long long)s->step_id, s->attempt, j->attempt);
 }
 
 static void processes_check(struct world *w, const struct job *j)
@@ -41,10 +42,11 @@ static void processes_check(struct world *w, const struct job *j)
     for (size_t i = 0; i < w->node.n; i++)
         for (size_t k = 0; k < w->node.v[i].step.n; k++) {
             const struct simstep *s = w->node.v[i].step.v[k];
-            if (s->alive && (uint64_t)s->ids.job_id == j->id && s->ids.attempt == j->attempt && s->conn &&
-                s->conn == w->node.v[i].conn)
-                world_broke(w, "step %lld of job %llu runs on %s after its job", (long long)s->ids.step_id,
-                            (unsigned long long)j->id, w->node.v[i].n.name);
+            if (s->alive && (uint64_t)s->ids.job_id == j->id && s->ids.attempt == j->attempt &&
+                s->conn && s->conn == w->node.v[i].conn)
+                world_broke(w, "step %lld of job %llu runs on %s after its job",
+                            (long long)s->ids.step_id, (unsigned long long)j->id,
+                            w->node.v[i].n.name);
         }
 }
 
@@ -52,7 +54,8 @@ static void job_check(struct world *w, const struct job *j)
 {
     const struct simjob *known = map_u64_get(w->job, j->id);
     bool over = job_state_over(known->state);
-    if ((over || known->state == JOB_PENDING || known->state == JOB_SPECIAL_EXIT) && known->live_steps)
+    if ((over || known->state == JOB_PENDING || known->state == JOB_SPECIAL_EXIT) &&
+        known->live_steps)
         world_broke(w, "job %llu is %s with %u live steps", (unsigned long long)j->id,
                     enum_name(&job_state_names, (int32_t)known->state), known->live_steps);
     if (over && known->attempt == j->attempt)
@@ -61,13 +64,16 @@ static void job_check(struct world *w, const struct job *j)
                  map_u64_get(w->to_end, j->het_job_id);
     bool ran = j->attempt > 0; /* one that never did may be cancelled with what it waits for */
     if (j->state == JOB_CANCELLED && j->spec.batch && ran && !asked)
-        world_broke(w, "job %llu is CANCELLED and nobody asked for that", (unsigned long long)j->id);
+        world_broke(w, "job %llu is CANCELLED and nobody asked for that",
+                    (unsigned long long)j->id);
 }
 
 /* A submission that was sent again is the same job: its submit_line is its number. */
 static void made_learn(struct world *w, const struct job *j)
 {
-    uint64_t request, id = j->array_job_id ? j->array_job_id : j->het_job_id ? j->het_job_id : j->id;
+    uint64_t request, id = j->array_job_id ? j->array_job_id
+                           : j->het_job_id ? j->het_job_id
+                                           : j->id;
     if (!j->spec.submit_line || !text_to_u64(j->spec.submit_line, UINT64_MAX, &request))
         return;
     uint64_t owner = (uintptr_t)map_u64_get(w->numbers, j->id);
@@ -123,11 +129,13 @@ static bool another_is_due(const struct world *w, const struct job *j)
 /* Nothing ends because somebody sets the clock. */
 static void limit_check(struct world *w, const struct simjob *known, const struct job *j)
 {
-    bool timeout = j->state == JOB_TIMEOUT || (j->state == JOB_COMPLETING && j->end_state == JOB_TIMEOUT);
+    bool timeout =
+        j->state == JOB_TIMEOUT || (j->state == JOB_COMPLETING && j->end_state == JOB_TIMEOUT);
     if (timeout && known->state == JOB_RUNNING && known->began_us && !j->run_reservation &&
         ran_us(w, known) + SLACK_US < j->limit_us && !another_is_due(w, j))
-        world_broke(w, "job %llu is ended for its limit of %lld s after %lld s", (unsigned long long)j->id,
-                    (long long)(j->limit_us / USEC_PER_SEC), (long long)(ran_us(w, known) / USEC_PER_SEC));
+        world_broke(w, "job %llu is ended for its limit of %lld s after %lld s",
+                    (unsigned long long)j->id, (long long)(j->limit_us / USEC_PER_SEC),
+                    (long long)(ran_us(w, known) / USEC_PER_SEC));
 }
 
 static void state_keep(void *ctx, const void *record)
@@ -149,7 +157,8 @@ static bool is_down(const struct world *w, const char *name)
 
 static void silence_check(struct world *w, const struct node *row)
 {
-    if (!is_down(w, row->name) || row->state != NODE_DOWN || !text_is(row->reason, "Not responding"))
+    if (!is_down(w, row->name) || row->state != NODE_DOWN ||
+        !text_is(row->reason, "Not responding"))
         return;
     for (size_t i = 0; i < w->node.n; i++) {
         int64_t silent_us = w->now_us - w->node.v[i].heard_us;
@@ -194,7 +203,8 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
     if (table != TABLE_STEP)
         return;
     const struct step *s = record;
-    step_learn(w, s, !map_u64_get(w->step_ended, world_step_key(s->job_id, s->attempt, s->step_id, 0)));
+    step_learn(w, s,
+               !map_u64_get(w->step_ended, world_step_key(s->job_id, s->attempt, s->step_id, 0)));
 }
 
 void world_rows_check(struct world *w, enum store_table table, const void *record)

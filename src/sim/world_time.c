@@ -80,7 +80,8 @@ bool world_message_read(struct world *w, struct happening *h, struct message *re
     struct frame f;
     struct err err = {0};
     arena_reset(w->arena);
-    if (frame_take(h->bytes.data, h->bytes.len, &f, &err) <= 0 || !wire_decode(&f, w->arena, ret, &err)) {
+    if (frame_take(h->bytes.data, h->bytes.len, &f, &err) <= 0 ||
+        !wire_decode(&f, w->arena, ret, &err)) {
         world_broke(w, "a frame cannot be read back: %s", err.text);
         return false;
     }

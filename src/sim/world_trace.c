@@ -10,7 +10,8 @@
 
 void world_state_seen(struct world *w, const struct job *j)
 {
-    map_u64_put(w->state, j->id, (void *)((uintptr_t)j->restarts << SEEN_BITS | (uintptr_t)(j->state + 1)));
+    map_u64_put(w->state, j->id,
+                (void *)((uintptr_t)j->restarts << SEEN_BITS | (uintptr_t)(j->state + 1)));
 }
 
 void world_trace_job(struct world *w, const struct job *j)
@@ -35,7 +36,8 @@ void world_trace_job(struct world *w, const struct job *j)
     str_done(&at);
     str_add(&w->trace, "] ");
     job_label(j, &w->trace);
-    str_addf(&w->trace, " %s > %s", enum_name(&job_state_names, known ? (int32_t)before : JOB_PENDING),
+    str_addf(&w->trace, " %s > %s",
+             enum_name(&job_state_names, known ? (int32_t)before : JOB_PENDING),
              enum_name(&job_state_names, j->state));
     if (j->state == JOB_RUNNING)
         str_addf(&w->trace, " on %s", j->nodes ? j->nodes : "?");
@@ -84,8 +86,8 @@ void world_trace_step(struct world *w, const struct step *s)
     if (s->step_id == STEP_BATCH)
         return;
     if (was_over)
-        world_broke(w, "step %llu.%lld is over and was written again", (unsigned long long)s->job_id,
-                    (long long)s->step_id);
+        world_broke(w, "step %llu.%lld is over and was written again",
+                    (unsigned long long)s->job_id, (long long)s->step_id);
     if (s->state != JOB_PENDING)
         map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
     if (known && !s->end_us)

@@ -70,12 +70,14 @@ static void submit(struct play *p)
         spec.req.min_nodes = 2;
     if (rng_chance(&p->rng, 300))
         spec.req.gres = "gpu:1";
-    spec.req.time_limit_us =
-        rng_chance(&p->rng, 500) ? some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC : 10 * USEC_PER_MIN;
+    spec.req.time_limit_us = rng_chance(&p->rng, 500)
+                                 ? some_time(p, 60 * USEC_PER_SEC) + USEC_PER_SEC
+                                 : 10 * USEC_PER_MIN;
     if (rng_chance(&p->rng, 150))
         spec.array = arrays[rng_below(&p->rng, ARRAY_LEN(arrays))];
     if (rng_chance(&p->rng, 150) && p->id.n) {
-        snprintf(dependency, sizeof dependency, "%s:%llu", kinds[rng_below(&p->rng, ARRAY_LEN(kinds))],
+        snprintf(dependency, sizeof dependency, "%s:%llu",
+                 kinds[rng_below(&p->rng, ARRAY_LEN(kinds))],
                  (unsigned long long)p->id.v[rng_below(&p->rng, p->id.n)]);
         spec.dependency = dependency;
     } else if (rng_chance(&p->rng, 60)) {
@@ -126,7 +128,8 @@ static void step(struct play *p)
     struct behaviour b = {.runs_us = some_time(p, 30 * USEC_PER_SEC),
                           .exit_status = rng_chance(&p->rng, 200) ? 3 : 0,
                           .stubborn = rng_chance(&p->rng, 150),
-                          .stuck_us = rng_chance(&p->rng, 300) ? some_time(p, 30 * USEC_PER_SEC) : 0};
+                          .stuck_us =
+                              rng_chance(&p->rng, 300) ? some_time(p, 30 * USEC_PER_SEC) : 0};
     struct msg_create_step m = {.spec = {&spec, 1},
                                 .job_id = n ? p->id.v[p->id.n - 1 - rng_below(&p->rng, n)] : 1};
     m.exact = rng_chance(&p->rng, 600);
@@ -202,7 +205,8 @@ static void cancel(struct play *p)
 static void update(struct play *p)
 {
     char text[32];
-    struct job_spec values = {.req = {.time_limit_us = some_time(p, 100 * USEC_PER_SEC) + USEC_PER_SEC}};
+    struct job_spec values = {
+        .req = {.time_limit_us = some_time(p, 100 * USEC_PER_SEC) + USEC_PER_SEC}};
     struct msg_update_job m = {
         .ids = any_id(p, text, sizeof text), .fields = "time_limit_us", .values = {&values, 1}};
     world_request(p->w, MSG_UPDATE_JOB, &m, NULL);
@@ -222,7 +226,8 @@ static void reserve(struct play *p)
                                      RESV_NO_HOLD_JOBS_AFTER};
     struct reservation r = {
         .users = "root", .purge_us = 10 * USEC_PER_SEC, .node_count = 1, .core_counts = "1"};
-    struct msg_update_reservation m = {.name = rng_chance(&p->rng, 500) ? "r1" : "r2", .values = {&r, 1}};
+    struct msg_update_reservation m = {.name = rng_chance(&p->rng, 500) ? "r1" : "r2",
+                                       .values = {&r, 1}};
     m.create = rng_chance(&p->rng, 600);
     m.remove = !m.create && rng_chance(&p->rng, 300);
     m.skip = !m.create && !m.remove && rng_chance(&p->rng, 300);
@@ -256,7 +261,8 @@ static void drain(struct play *p)
 /* By hours, or by less than a second, forward or back. */
 static void set_clock(struct play *p)
 {
-    int64_t by_us = some_time(p, rng_chance(&p->rng, 200) ? USEC_PER_SEC / 2 : 5 * 60 * USEC_PER_MIN);
+    int64_t by_us =
+        some_time(p, rng_chance(&p->rng, 200) ? USEC_PER_SEC / 2 : 5 * 60 * USEC_PER_MIN);
     world_set_clock(p->w, rng_chance(&p->rng, 500) ? by_us : -by_us);
 }
 
@@ -301,9 +307,13 @@ static void fault(struct play *p)
     case 5:
         world_lose_machine(p->w, node, rng_chance(&p->rng, 300) ? back + 100 * USEC_PER_SEC : back);
         break;
-    case 6: world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back); break;
+    case 6:
+        world_cut_link(p->w, node, rng_chance(&p->rng, 200) ? back + 100 * USEC_PER_SEC : back);
+        break;
     case 7: world_fail_store(p->w, (unsigned)rng_range(&p->rng, 1, 4)); break;
-    case 8: world_break_gpu(p->w, node, (int32_t)rng_below(&p->rng, 2), rng_chance(&p->rng, 600)); break;
+    case 8:
+        world_break_gpu(p->w, node, (int32_t)rng_below(&p->rng, 2), rng_chance(&p->rng, 600));
+        break;
     case 9: set_clock(p); break;
     }
 }
@@ -383,14 +393,15 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
     char config[512];
     const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
-             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace=20\nNodeName=n[1-"
+             "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace="
+             "20\nNodeName=n[1-"
              "%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PreemptType=preempt/partition_prio\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
              "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
              "PartitionName=high Nodes=ALL PriorityTier=9\n",
-             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode, (int)rng_below(&p.rng, 2) * 7,
-             strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "");
+             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode,
+             (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "");
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
@@ -428,10 +439,11 @@ int sim_worlds(int argc, char **argv)
         else if (text_is(argv[i], "--trace"))
             trace = true;
         else {
-            fprintf(stderr,
-                    "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --disasters, "
-                    "--once, --trace\n",
-                    argv[i]);
+            fprintf(
+                stderr,
+                "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --disasters, "
+                "--once, --trace\n",
+                argv[i]);
             return 2;
         }
     }

@@ -46,9 +46,9 @@ static bool vacuum_into(const char *from, const char *to, struct err *ret_err)
     }
     umask(before);
     bool ok = rc == SQLITE_DONE ||
-              ((rc & 0xff) == SQLITE_FULL
-                   ? err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: there is no room for it", to)
-                   : sql_failed(db, rc, "copying", ret_err));
+              ((rc & 0xff) == SQLITE_FULL ? err_set(ret_err, ERR_UNAVAILABLE,
+                                                    "cannot write %s: there is no room for it", to)
+                                          : sql_failed(db, rc, "copying", ret_err));
     sqlite3_finalize(st);
     sqlite3_close(db);
     return ok;
@@ -82,7 +82,8 @@ static bool file_put(sqlite3 *db, const struct backup_file *f, struct err *ret_e
     return ok;
 }
 
-static bool files_put(const char *path, const struct backup_file *files, size_t n, struct err *ret_err)
+static bool files_put(const char *path, const struct backup_file *files, size_t n,
+                      struct err *ret_err)
 {
     sqlite3 *db;
     if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
@@ -113,7 +114,8 @@ bool backup_write(const char *db, const char *to, const struct backup_file *file
         ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
              synced(partial, ret_err);
         if (ok && link(partial, to) != 0)
-            ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+            ok =
+                err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
         unlink(partial);
     }
     free(partial);
@@ -126,8 +128,8 @@ bool backup_write(const char *db, const char *to, const struct backup_file *file
 static bool value_read(sqlite3 *db, const char *sql, char *ret, size_t size)
 {
     sqlite3_stmt *st = NULL;
-    bool ok = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW &&
-              sqlite3_column_text(st, 0);
+    bool ok = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
+              sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0);
     if (ok) {
         ret[0] = '\0';
         strncat(ret, (const char *)sqlite3_column_text(st, 0), size - 1);
@@ -153,12 +155,14 @@ static bool backup_check(sqlite3 *db, const char *from, uint64_t *ret_seq, uint6
                        *said ? said : sqlite3_errmsg(db));
     if (!number_read(db, "SELECT count(*) FROM file", &files) ||
         !number_read(db, "SELECT value FROM meta WHERE key='seq'", ret_seq))
-        return err_set(ret_err, ERR_INVALID, "%s is no backup of Remuda: `remuda backup` makes them", from);
+        return err_set(ret_err, ERR_INVALID,
+                       "%s is no backup of Remuda: `remuda backup` makes them", from);
     /* They would act on what the controller writes. */
     if (value_read(db, "SELECT name FROM sqlite_master WHERE type NOT IN ('table','index')", said,
                    sizeof said))
         return err_set(ret_err, ERR_INVALID,
-                       "%s holds %s, a trigger or a view, which no backup of Remuda has", from, said);
+                       "%s holds %s, a trigger or a view, which no backup of Remuda has", from,
+                       said);
     number_read(db, "SELECT value FROM meta WHERE key='next_job_id'", ret_next);
     return true;
 }
@@ -191,8 +195,9 @@ static bool file_table_drop(const char *path, struct err *ret_err)
     return ok;
 }
 
-bool backup_read(const char *from, const char *db, bool (*file)(void *ctx, const struct backup_file *f),
-                 void *ctx, uint64_t *ret_seq, uint64_t *ret_next_job_id, struct err *ret_err)
+bool backup_read(const char *from, const char *db,
+                 bool (*file)(void *ctx, const struct backup_file *f), void *ctx, uint64_t *ret_seq,
+                 uint64_t *ret_next_job_id, struct err *ret_err)
 {
     sqlite3 *source;
     if (access(from, R_OK) != 0)
@@ -200,8 +205,8 @@ bool backup_read(const char *from, const char *db, bool (*file)(void *ctx, const
     if (!db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
         return false;
     bool ok = backup_check(source, from, ret_seq, ret_next_job_id, ret_err) &&
-              vacuum_into(from, db, ret_err) && file_table_drop(db, ret_err) && synced(db, ret_err) &&
-              files_get(source, file, ctx, ret_err);
+              vacuum_into(from, db, ret_err) && file_table_drop(db, ret_err) &&
+              synced(db, ret_err) && files_get(source, file, ctx, ret_err);
     sqlite3_close(source);
     return ok;
 }

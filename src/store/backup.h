@@ -1,4 +1,5 @@
-/* A whole cluster in one file: a SQLite database with the tables of the store, and the files that belong to it in a table `file`. Readable with sqlite3 as the store is. */
+/* A whole cluster in one file: a SQLite database with the tables of the store, and the files that
+ * belong to it in a table `file`. Readable with sqlite3 as the store is. */
 #ifndef REMUDA_STORE_BACKUP_H
 #define REMUDA_STORE_BACKUP_H
 
@@ -15,13 +16,16 @@ struct backup_file {
     struct blob data;
 };
 
-/* Writes `to`, which must not be there, with the mode 0600: the store at `db` as it is at one moment, while others may use it, and the files. Durable when it returns true; nothing is
- * left otherwise. */
+/* Writes `to`, which must not be there, with the mode 0600: the store at `db` as it is at one
+ * moment, while others may use it, and the files. Durable when it returns true; nothing is left
+ * otherwise. */
 bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
                   struct err *ret_err);
-/* Checks that `from` is a whole backup, writes its store to `db`, which must not be there, and calls file(ctx, …) for each of its files, until that returns false. *ret_seq is the number of
- * its last commit, *ret_next_job_id what it would give next. */
-bool backup_read(const char *from, const char *db, bool (*file)(void *ctx, const struct backup_file *f),
-                 void *ctx, uint64_t *ret_seq, uint64_t *ret_next_job_id, struct err *ret_err);
+/* Checks that `from` is a whole backup, writes its store to `db`, which must not be there, and
+ * calls file(ctx, …) for each of its files, until that returns false. *ret_seq is the number of its
+ * last commit, *ret_next_job_id what it would give next. */
+bool backup_read(const char *from, const char *db,
+                 bool (*file)(void *ctx, const struct backup_file *f), void *ctx, uint64_t *ret_seq,
+                 uint64_t *ret_next_job_id, struct err *ret_err);
 
 #endif

@@ -1,10 +1,14 @@
 /* What sacct(1) says of its filters:
  *
- *   times alone    every job that lived in [from, to]: submitted before its end, not over before its start.
+ *   times alone    every job that lived in [from, to]: submitted before its end, not over before
+ *                  its start.
  *   states alone   jobs that are in one of these states.
- *   both           jobs that were in one of these states within [from, to]: a job that is COMPLETED now was
- * PENDING and RUNNING before, and is found as such. PENDING counts from the eligible time; a job held from
- * the start has none, and is not found so. job ids        an array's id means the record and all its
+ *   both           jobs that were in one of these states within [from, to]: a job that is COMPLETED
+ *                  now was
+ * PENDING and RUNNING before, and is found as such. PENDING counts from the eligible time; a job
+ * held from
+ * the start has none, and is not found so. job ids        an array's id means the record and all
+ *   its
  * elements, a heterogeneous job's id all its components. */
 #include "store/job_filter.h"
 
@@ -156,7 +160,8 @@ static bool pending_has(const struct job *j, const struct job_ref *r)
     if (r->task_id != NO_TASK)
         has = idset_has(&pending, r->task_id);
     uint32_t task = 0;
-    for (bool more = idset_first(&r->tasks, &task); more && !has; more = idset_next(&r->tasks, task, &task))
+    for (bool more = idset_first(&r->tasks, &task); more && !has;
+         more = idset_next(&r->tasks, task, &task))
         has = idset_has(&pending, task);
     idset_done(&pending);
     return has;
@@ -279,8 +284,8 @@ static bool matches_time(const struct job_filter *f, const struct job *j, bool f
 
 bool job_filter_matches(const struct job_filter *f, const struct job *j, bool former)
 {
-    return matches_time(f, j, former) && matches_uid(f, j) && matches_ids(f, j) && matches_partition(f, j) &&
-           (f->names.n == 0 || list_has(&f->names, j->spec.name)) &&
+    return matches_time(f, j, former) && matches_uid(f, j) && matches_ids(f, j) &&
+           matches_partition(f, j) && (f->names.n == 0 || list_has(&f->names, j->spec.name)) &&
            (f->accounts.n == 0 || list_has(&f->accounts, j->spec.req.account)) &&
            (f->qos.n == 0 || list_has(&f->qos, j->spec.req.qos)) && matches_nodes(f, j);
 }

@@ -73,8 +73,10 @@ static int field_compare(const struct field *f, const void *a, const void *b)
     if (f->type == FIELD_TEXT)
         return strcmp(*(const char *const *)p, *(const char *const *)q);
     if (f->type == FIELD_U32)
-        return (*(const uint32_t *)p > *(const uint32_t *)q) - (*(const uint32_t *)p < *(const uint32_t *)q);
-    return (*(const int64_t *)p > *(const int64_t *)q) - (*(const int64_t *)p < *(const int64_t *)q);
+        return (*(const uint32_t *)p > *(const uint32_t *)q) -
+               (*(const uint32_t *)p < *(const uint32_t *)q);
+    return (*(const int64_t *)p > *(const int64_t *)q) -
+           (*(const int64_t *)p < *(const int64_t *)q);
 }
 
 static int key_compare(const struct table *t, const void *a, const void *b)
@@ -162,7 +164,8 @@ static bool memory_commit(struct store *s, const struct batch *b, struct err *re
     return true;
 }
 
-static bool memory_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err)
+static bool memory_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq,
+                              struct err *ret_err)
 {
     struct memory *m = memory_of(s);
     put_fact(m, META_EPOCH, ++m->epoch);
@@ -185,7 +188,8 @@ static void memory_close(struct store *s)
 
 /* ---- cursors ---- */
 
-static bool step_is_of_recent_job(const struct memory *m, const struct scan *scan, const struct step *step)
+static bool step_is_of_recent_job(const struct memory *m, const struct scan *scan,
+                                  const struct step *step)
 {
     bool there = false;
     struct job key = {.id = step->job_id};

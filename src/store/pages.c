@@ -121,12 +121,14 @@ static void log_take(struct pages *p)
     bool ok = log_begin(&r);
     for (uint64_t i = 0; ok; i++) {
         uint64_t at = LOG_HEAD + i * (FRAME_HEAD + p->size);
-        if (!read_at(p->log, head, sizeof head, at) || !read_at(p->log, r.data, p->size, at + FRAME_HEAD))
+        if (!read_at(p->log, head, sizeof head, at) ||
+            !read_at(p->log, r.data, p->size, at + FRAME_HEAD))
             break;
         if (!frame_is_good(&r, head) || get32(head) == 0)
             continue;
         /* A place is a number, not a pointer: none is ever followed. */
-        map_u64_put(open, get32(head), (void *)(uintptr_t)(i + 1)); // NOLINT(performance-no-int-to-ptr)
+        map_u64_put(open, get32(head),
+                    (void *)(uintptr_t)(i + 1)); // NOLINT(performance-no-int-to-ptr)
         struct map_walk w = {0};
         while (get32(head + 4) && map_u64_next(open, &w)) {
             map_u64_put(p->frame, w.key, w.value);
@@ -204,7 +206,8 @@ bool page_read(struct pages *p, uint32_t number, uint8_t *to)
         return false;
     uintptr_t frame = (uintptr_t)map_u64_get(p->frame, number);
     if (frame)
-        return read_at(p->log, to, p->size, LOG_HEAD + (frame - 1) * (FRAME_HEAD + p->size) + FRAME_HEAD);
+        return read_at(p->log, to, p->size,
+                       LOG_HEAD + (frame - 1) * (FRAME_HEAD + p->size) + FRAME_HEAD);
     return read_at(p->fd, to, p->size, (uint64_t)(number - 1) * p->size);
 }
 
@@ -230,10 +233,13 @@ static size_t cell_list(enum page_kind kind)
     return is_leaf(kind) ? 8 : 12;
 }
 
-bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data, struct tree_page *ret)
+bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data,
+                     struct tree_page *ret)
 {
-    static const enum page_kind kinds[256] = {
-        [2] = PAGE_INDEX_INNER, [5] = PAGE_TABLE_INNER, [10] = PAGE_INDEX_LEAF, [13] = PAGE_TABLE_LEAF};
+    static const enum page_kind kinds[256] = {[2] = PAGE_INDEX_INNER,
+                                              [5] = PAGE_TABLE_INNER,
+                                              [10] = PAGE_INDEX_LEAF,
+                                              [13] = PAGE_TABLE_LEAF};
     size_t head = number == 1 ? FILE_HEAD : 0;
     *ret = (struct tree_page){.kind = kinds[data[head]], .data = data, .head = head};
     if (ret->kind == PAGE_OTHER)
@@ -245,7 +251,8 @@ bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data
 /* Where cell i lies; 0: outside. */
 static size_t cell_place(const struct pages *p, const struct tree_page *page, unsigned i)
 {
-    size_t cells = page->head + cell_list(page->kind), at = get16(page->data + cells + 2 * (size_t)i);
+    size_t cells = page->head + cell_list(page->kind),
+           at = get16(page->data + cells + 2 * (size_t)i);
     return at >= cells + 2 * (size_t)page->cells && at + 4 <= p->usable ? at : 0;
 }
 
@@ -356,7 +363,8 @@ static bool record_parse(const uint8_t *data, size_t len, struct cell *ret)
     return ret->n && value == data + len;
 }
 
-bool cell_parse(struct pages *p, const struct tree_page *page, unsigned i, struct arena *a, struct cell *ret)
+bool cell_parse(struct pages *p, const struct tree_page *page, unsigned i, struct arena *a,
+                struct cell *ret)
 {
     size_t at = cell_place(p, page, i);
     uint64_t size, rowid = 0;

@@ -1,5 +1,7 @@
-/* The pages of a SQLite file whose state nobody knows, and the rows on them: what is read by the format's description (sqlite.org/fileformat2.html) alone, since SQLite itself
- * gives a damaged file up. Nothing is believed: every length and number is checked, whatever does not fit ends the row. */
+/* The pages of a SQLite file whose state nobody knows, and the rows on them: what is read by the
+ * format's description (sqlite.org/fileformat2.html) alone, since SQLite itself gives a damaged
+ * file up. Nothing is believed: every length and number is checked, whatever does not fit ends the
+ * row. */
 #ifndef REMUDA_STORE_PAGES_H
 #define REMUDA_STORE_PAGES_H
 
@@ -15,13 +17,15 @@
 
 struct pages; /* opaque */
 
-/* Opens `path` and its log (`path`-wal), both for reading. With `use_log` the log's last whole commit is what a page is. NULL with ret_err: the file cannot be opened or is empty. */
+/* Opens `path` and its log (`path`-wal), both for reading. With `use_log` the log's last whole
+ * commit is what a page is. NULL with ret_err: the file cannot be opened or is empty. */
 struct pages *pages_open(const char *path, bool use_log, struct err *ret_err);
 void pages_close(struct pages *p);
 uint32_t pages_count(const struct pages *p);  /* numbers are 1 to this */
 uint32_t pages_in_log(const struct pages *p); /* pages that the log has */
 size_t pages_size(const struct pages *p);     /* bytes of one */
-/* Copies a page to `to` (PAGE_SIZE_MAX bytes). False: there is none of that number, or the disk does not give it. */
+/* Copies a page to `to` (PAGE_SIZE_MAX bytes). False: there is none of that number, or the disk
+ * does not give it. */
 bool page_read(struct pages *p, uint32_t number, uint8_t *to);
 /* The head of the list of pages that are free; 0 = none, or not known. */
 uint32_t pages_first_free(struct pages *p);
@@ -35,7 +39,8 @@ struct tree_page {
     size_t head;         /* where its header begins */
     unsigned cells;
 };
-bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data, struct tree_page *ret);
+bool tree_page_parse(const struct pages *p, uint32_t number, const uint8_t *data,
+                     struct tree_page *ret);
 /* The page below cell i, for i = cells the last one; 0: none, or not believable. */
 uint32_t tree_page_below(const struct pages *p, const struct tree_page *page, unsigned i);
 
@@ -51,7 +56,9 @@ struct cell {
     size_t n;
     struct value value[VALUES_MAX]; /* texts and blobs are the arena's */
 };
-/* The row in cell i of a page that has rows (all kinds but PAGE_TABLE_INNER). False: it does not parse, or a page that it goes on at cannot be read. */
-bool cell_parse(struct pages *p, const struct tree_page *page, unsigned i, struct arena *a, struct cell *ret);
+/* The row in cell i of a page that has rows (all kinds but PAGE_TABLE_INNER). False: it does not
+ * parse, or a page that it goes on at cannot be read. */
+bool cell_parse(struct pages *p, const struct tree_page *page, unsigned i, struct arena *a,
+                struct cell *ret);
 
 #endif

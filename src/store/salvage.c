@@ -95,7 +95,8 @@ static void schema_row(struct work *w, const struct cell *c)
                *sql = text_of(w, &c->value[4]);
     uint32_t root = (uint32_t)c->value[3].number;
     if (text_is(type, "index") && name && sql)
-        root_take(w, text_is(text_of(w, &c->value[2]), "job") ? OWNER_JOB_INDEX : OWNER_OTHER, root);
+        root_take(w, text_is(text_of(w, &c->value[2]), "job") ? OWNER_JOB_INDEX : OWNER_OTHER,
+                  root);
     for (size_t i = 0; text_is(type, "table") && name && sql && i < STORE_TABLE_COUNT; i++)
         if (text_is(name, store_table_rows[i].name) && shape_from_sql(&w->shape[i], sql))
             root_take(w, (uint8_t)i, root);
@@ -153,12 +154,14 @@ static void free_walk(struct work *w)
 {
     uint8_t *data = xmalloc(PAGE_SIZE_MAX);
     uint32_t at = pages_first_free(w->pages);
-    for (uint32_t i = 0; at && at <= w->s->pages && i < w->s->pages && page_read(w->pages, at, data); i++) {
+    for (uint32_t i = 0;
+         at && at <= w->s->pages && i < w->s->pages && page_read(w->pages, at, data); i++) {
         uint32_t leaves =
             (uint32_t)data[4] << 24 | (uint32_t)data[5] << 16 | (uint32_t)data[6] << 8 | data[7];
         for (uint32_t k = 0; k < leaves && 12 + 4 * (size_t)k <= pages_size(w->pages); k++) {
             const uint8_t *p = data + 8 + 4 * (size_t)k;
-            uint32_t leaf = (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+            uint32_t leaf =
+                (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
             if (leaf <= w->s->pages && w->owner[leaf] == OWNER_NONE)
                 w->owner[leaf] = OWNER_OTHER;
         }
@@ -211,8 +214,8 @@ static bool meta_take(struct work *w, const struct meta *m)
         number_raise(m->value, &w->s->seq);
     if (text_is(m->key, "next_job_id"))
         number_raise(m->value, &w->s->next_job_id);
-    return !text_is(m->key, META_SEQ) && !text_is(m->key, META_EPOCH) && !text_is(m->key, META_SCHEMA) &&
-           !text_is(m->key, META_TABLES);
+    return !text_is(m->key, META_SEQ) && !text_is(m->key, META_EPOCH) &&
+           !text_is(m->key, META_SCHEMA) && !text_is(m->key, META_TABLES);
 }
 
 static void job_seen(struct work *w, uint64_t id, bool kept)
@@ -255,13 +258,15 @@ static void row_put(struct work *w, enum store_table table, const void *record, 
 static bool row_read(struct work *w, const struct shape *shape, bool sure)
 {
     void *record = arena_alloc(w->a, store_table_rows[shape->table].fields->size);
-    bool ok = shape_read(shape, &w->cell, sure, w->a, record) && w->s->sound(shape->table, record, NULL);
+    bool ok =
+        shape_read(shape, &w->cell, sure, w->a, record) && w->s->sound(shape->table, record, NULL);
     if (ok)
         row_put(w, shape->table, record, sure);
     return ok;
 }
 
-static void cell_of_table(struct work *w, const struct tree_page *page, unsigned i, enum store_table table)
+static void cell_of_table(struct work *w, const struct tree_page *page, unsigned i,
+                          enum store_table table)
 {
     if (!cell_parse(w->pages, page, i, w->a, &w->cell) || !row_read(w, &w->shape[table], true))
         w->s->lost[table]++;
@@ -272,7 +277,8 @@ static void cell_of_none(struct work *w, const struct tree_page *page, unsigned 
     if (!cell_parse(w->pages, page, i, w->a, &w->cell))
         return;
     for (size_t t = 0; t < STORE_TABLE_COUNT; t++)
-        if (rows_stay((enum store_table)t) && w->shape[t].rowid == (page->kind == PAGE_TABLE_LEAF) &&
+        if (rows_stay((enum store_table)t) &&
+            w->shape[t].rowid == (page->kind == PAGE_TABLE_LEAF) &&
             row_read(w, &w->shape[t], false))
             return;
 }
@@ -353,7 +359,8 @@ static bool finish(struct work *w)
         ok = store_load(w->to, (enum store_table)t, false, 0, row_count, &w->s->kept[t], &w->err);
         rows += t == TABLE_META ? 0 : w->s->kept[t];
     }
-    return ok && (rows || err_set(&w->err, ERR_NOT_FOUND, "no row of a store of Remuda's is left in it"));
+    return ok &&
+           (rows || err_set(&w->err, ERR_NOT_FOUND, "no row of a store of Remuda's is left in it"));
 }
 
 /* Together a whole database and the log of another are damage; without the log it is whole. */

@@ -19,8 +19,9 @@ struct salvage {
     struct idset jobs_lost_ids;  /* the caller's: idset_done; of ids that 32 bits hold */
 };
 
-/* Reads `from` and its log, which stay as they are, and writes `to`, which must not be there, for its owner alone; durable when it returns true. False with ret_err, and `to` is not
- * there: nothing of a store is left in it (ERR_NOT_FOUND), or it could not be read or written. */
+/* Reads `from` and its log, which stay as they are, and writes `to`, which must not be there, for
+ * its owner alone; durable when it returns true. False with ret_err, and `to` is not there: nothing
+ * of a store is left in it (ERR_NOT_FOUND), or it could not be read or written. */
 bool store_salvage(const char *from, const char *to, struct salvage *s, struct err *ret_err);
 
 #endif

@@ -143,7 +143,8 @@ static bool value_read(const struct field *f, const struct value *v, struct aren
     return true;
 }
 
-bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct arena *a, void *record)
+bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct arena *a,
+                void *record)
 {
     const struct field *key[KEY_FIELDS_MAX];
     const struct field *id = table_key(s->table, key) && s->rowid ? key[0] : NULL;

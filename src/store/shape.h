@@ -16,10 +16,13 @@ struct shape {
 
 /* As this release makes the table. */
 void shape_init(struct shape *s, enum store_table table);
-/* As the text says that made it ("CREATE TABLE …", as SQLite keeps it); false and as before if that is not understood. */
+/* As the text says that made it ("CREATE TABLE …", as SQLite keeps it); false and as before if that
+ * is not understood. */
 bool shape_from_sql(struct shape *s, const char *sql);
 
-/* Fills a zeroed record from a row; texts are the arena's. False: it is none of this table's. `sure`: its page belongs to the table; else it must look like a row that is whole. */
-bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct arena *a, void *record);
+/* Fills a zeroed record from a row; texts are the arena's. False: it is none of this table's.
+ * `sure`: its page belongs to the table; else it must look like a row that is whole. */
+bool shape_read(const struct shape *s, const struct cell *c, bool sure, struct arena *a,
+                void *record);
 
 #endif

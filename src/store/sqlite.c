@@ -83,12 +83,13 @@ static bool set_up(struct sqlite *s, bool read_only, struct err *ret_err)
     struct str sql = STR_INIT;
     sqlite3_busy_timeout(s->db, BUSY_MS);
     str_addf(&sql, "PRAGMA cache_size=-%d; PRAGMA temp_store=MEMORY;", CACHE_KIB);
-    bool good =
-        sql_exec(s->db, str_text(&sql), ret_err) && (read_only || sql_tables_check(s->db, s->table, ret_err));
+    bool good = sql_exec(s->db, str_text(&sql), ret_err) &&
+                (read_only || sql_tables_check(s->db, s->table, ret_err));
     str_clear(&sql);
     if (!read_only)
         str_addf(&sql,
-                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=%d; PRAGMA "
+                 "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=%d; "
+                 "PRAGMA "
                  "journal_size_limit=%d;",
                  CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
     good = good && sql_exec(s->db, str_text(&sql), ret_err) &&
@@ -108,7 +109,8 @@ static bool prepare_table(struct sqlite *s, struct sql_table *t, struct err *ret
     struct str put = STR_INIT, del = STR_INIT;
     sql_put_text(t, &put);
     sql_delete_text(t, &del);
-    bool good = prepare(s, str_text(&put), &t->put, ret_err) && prepare(s, str_text(&del), &t->del, ret_err);
+    bool good = prepare(s, str_text(&put), &t->put, ret_err) &&
+                prepare(s, str_text(&del), &t->del, ret_err);
     str_done(&put);
     str_done(&del);
     return good;
@@ -119,7 +121,8 @@ static bool prepare_writer(struct sqlite *s, struct err *ret_err)
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
         if (!prepare_table(s, &s->table[i], ret_err))
             return false;
-    return prepare(s, "BEGIN IMMEDIATE", &s->begin, ret_err) && prepare(s, "COMMIT", &s->commit, ret_err) &&
+    return prepare(s, "BEGIN IMMEDIATE", &s->begin, ret_err) &&
+           prepare(s, "COMMIT", &s->commit, ret_err) &&
            prepare(s,
                    "SELECT (SELECT value FROM meta WHERE key='" META_EPOCH
                    "'), (SELECT value FROM meta WHERE key='" META_SEQ "')",
@@ -131,7 +134,8 @@ static bool prepare_writer(struct sqlite *s, struct err *ret_err)
 
 static bool may_write(const struct sqlite *s, struct err *ret_err)
 {
-    return s->begin || err_set(ret_err, ERR_DENIED, "%s was opened for reading only", s->store.description);
+    return s->begin ||
+           err_set(ret_err, ERR_DENIED, "%s was opened for reading only", s->store.description);
 }
 
 /* Runs a statement that yields no rows, and leaves it ready for the next time. */
@@ -152,7 +156,8 @@ static bool roll_back(struct sqlite *s)
     return false;
 }
 
-static bool read_facts(struct sqlite *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err)
+static bool read_facts(struct sqlite *s, uint64_t *ret_epoch, uint64_t *ret_seq,
+                       struct err *ret_err)
 {
     int rc = sqlite3_step(s->facts);
     if (rc == SQLITE_ROW) {
@@ -180,7 +185,8 @@ static bool apply_row(struct sqlite *s, const struct row *row, struct err *ret_e
     struct sql_table *t = &s->table[row->table];
     sqlite3_stmt *st = row->op == ROW_PUT ? t->put : t->del;
     sqlite3_clear_bindings(st);
-    int rc = row->op == ROW_PUT ? sql_bind_record(t, st, row->record) : sql_bind_key(t, st, row->record);
+    int rc =
+        row->op == ROW_PUT ? sql_bind_record(t, st, row->record) : sql_bind_key(t, st, row->record);
     if (rc != SQLITE_OK)
         return sql_failed(s->db, rc, "binding a row", ret_err);
     return run(s, st, "writing a row", ret_err);
@@ -223,7 +229,8 @@ static bool sqlite_take_epoch(struct store *store, uint64_t *ret_epoch, uint64_t
     struct sqlite *s = sqlite_of(store);
     if (!may_write(s, ret_err) || !run(s, s->begin, "taking over", ret_err))
         return false;
-    if (!read_facts(s, ret_epoch, ret_seq, ret_err) || !set_fact(s, META_EPOCH, *ret_epoch + 1, ret_err) ||
+    if (!read_facts(s, ret_epoch, ret_seq, ret_err) ||
+        !set_fact(s, META_EPOCH, *ret_epoch + 1, ret_err) ||
         !run(s, s->commit, "taking over", ret_err))
         return roll_back(s);
     *ret_epoch += 1;
@@ -267,7 +274,8 @@ static struct cursor *sqlite_open(struct store *store, const struct scan *scan, 
     if (!st)
         return NULL;
     struct sqlite_cursor *c = xcalloc(1, sizeof *c);
-    *c = (struct sqlite_cursor){.cursor = {.store = store, .scan = scan}, .st = st, .kept = scan->of_job};
+    *c = (struct sqlite_cursor){
+        .cursor = {.store = store, .scan = scan}, .st = st, .kept = scan->of_job};
     c->table = &s->table[scan->table];
     c->record = xcalloc(1, c->table->row->fields->size);
     return &c->cursor;
@@ -289,7 +297,8 @@ static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct e
 }
 
 /* `name` is the path, or a URI of it. */
-static struct store *open_as(const char *path, const char *name, bool read_only, struct err *ret_err)
+static struct store *open_as(const char *path, const char *name, bool read_only,
+                             struct err *ret_err)
 {
     static const struct store_ops ops = {
         .close = sqlite_close,
@@ -307,7 +316,8 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
     int rc = sqlite3_open_v2(name, &s->db, flags | (name == path ? 0 : SQLITE_OPEN_URI), NULL);
     if (rc != SQLITE_OK)
         sql_failed(s->db, rc, "opening", ret_err);
-    if (rc == SQLITE_OK && set_up(s, read_only, ret_err) && (read_only || prepare_writer(s, ret_err)))
+    if (rc == SQLITE_OK && set_up(s, read_only, ret_err) &&
+        (read_only || prepare_writer(s, ret_err)))
         return &s->store;
     sqlite_close(&s->store);
     return NULL;
@@ -363,15 +373,17 @@ static bool whole_as(const char *path, const char *name, struct err *ret_err)
     sqlite3 *db = NULL;
     sqlite3_stmt *st = NULL;
     char said[200] = "";
-    int rc = sqlite3_open_v2(name, &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
+    int rc = sqlite3_open_v2(name, &db,
+                             SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_prepare_v2(db, "PRAGMA quick_check(1)", -1, &st, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_step(st);
     if (rc == SQLITE_ROW && sqlite3_column_text(st, 0))
         strncat(said, (const char *)sqlite3_column_text(st, 0), sizeof said - 1);
-    bool ok = rc == SQLITE_ROW ? text_is(said, "ok") || sql_trouble(TROUBLE_DAMAGED, path, said, ret_err)
-                               : sql_failed(db, rc, "checking it", ret_err);
+    bool ok = rc == SQLITE_ROW
+                  ? text_is(said, "ok") || sql_trouble(TROUBLE_DAMAGED, path, said, ret_err)
+                  : sql_failed(db, rc, "checking it", ret_err);
     sqlite3_finalize(st);
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
         sql_table_init(&table[i], (enum store_table)i);

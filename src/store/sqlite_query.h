@@ -1,5 +1,5 @@
-/* The SELECT for a scan: conditions that an index serves, so that few rows beside the wanted ones are read.
- */
+/* The SELECT for a scan: conditions that an index serves, so that few rows beside the wanted ones
+ * are read. */
 #ifndef REMUDA_STORE_SQLITE_QUERY_H
 #define REMUDA_STORE_SQLITE_QUERY_H
 

@@ -240,8 +240,8 @@ static bool index_is_made_so(sqlite3 *db, const char *name, const char *sql, boo
                              struct err *ret_err)
 {
     sqlite3_stmt *st = NULL;
-    int rc =
-        sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_master WHERE type='index' AND name=?", -1, &st, NULL);
+    int rc = sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_master WHERE type='index' AND name=?",
+                                -1, &st, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
     if (rc == SQLITE_OK)
@@ -304,8 +304,8 @@ static bool make_all(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], str
             return false;
     return make_indexes(db, ret_err) &&
            sql_exec(db,
-                    "INSERT OR IGNORE INTO meta (key, value) VALUES ('" META_EPOCH "', '0'), ('" META_SEQ
-                    "', '0'), "
+                    "INSERT OR IGNORE INTO meta (key, value) VALUES ('" META_EPOCH
+                    "', '0'), ('" META_SEQ "', '0'), "
                     "('" META_SCHEMA "', '" SCHEMA_VERSION "')",
                     ret_err) &&
            sql_tables_note(db, ret_err);
@@ -343,9 +343,11 @@ static int bind_field(const struct column *c, sqlite3_stmt *st, int i, const voi
     const void *p = field_ptr(c->f, record);
     switch (c->f->type) {
     case FIELD_BOOL:
-        return *(const bool *)p || c->always ? sqlite3_bind_int(st, i, *(const bool *)p) : SQLITE_OK;
+        return *(const bool *)p || c->always ? sqlite3_bind_int(st, i, *(const bool *)p)
+                                             : SQLITE_OK;
     case FIELD_I32:
-        return *(const int32_t *)p || c->always ? sqlite3_bind_int(st, i, *(const int32_t *)p) : SQLITE_OK;
+        return *(const int32_t *)p || c->always ? sqlite3_bind_int(st, i, *(const int32_t *)p)
+                                                : SQLITE_OK;
     case FIELD_U32:
         return *(const uint32_t *)p || c->always ? sqlite3_bind_int64(st, i, *(const uint32_t *)p)
                                                  : SQLITE_OK;
@@ -354,13 +356,15 @@ static int bind_field(const struct column *c, sqlite3_stmt *st, int i, const voi
     case FIELD_TIME:
     case FIELD_SPAN:
     case FIELD_MIB:
-        return *(const int64_t *)p || c->always ? sqlite3_bind_int64(st, i, *(const int64_t *)p) : SQLITE_OK;
+        return *(const int64_t *)p || c->always ? sqlite3_bind_int64(st, i, *(const int64_t *)p)
+                                                : SQLITE_OK;
     case FIELD_TEXT: {
         const char *text = *(const char *const *)p;
         return text ? sqlite3_bind_text(st, i, text, -1, SQLITE_STATIC) : SQLITE_OK;
     }
     case FIELD_ENUM:
-        return *(const int32_t *)p || c->always ? bind_enum(c, st, i, *(const int32_t *)p) : SQLITE_OK;
+        return *(const int32_t *)p || c->always ? bind_enum(c, st, i, *(const int32_t *)p)
+                                                : SQLITE_OK;
     case FIELD_BLOB: {
         const struct blob *b = p;
         return b->len ? sqlite3_bind_blob64(st, i, b->data, b->len, SQLITE_STATIC) : SQLITE_OK;

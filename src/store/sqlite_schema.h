@@ -1,6 +1,6 @@
-/* The SQL schema, made from the field tables: names as they are, numbers, booleans and times INTEGER (times
- * in µs since 1970 UTC), texts and names of enums TEXT, blobs BLOB. Zeros are NULL, except in keys and in
- * columns called "state". */
+/* The SQL schema, made from the field tables: names as they are, numbers, booleans and times
+ * INTEGER (times in µs since 1970 UTC), texts and names of enums TEXT, blobs BLOB. Zeros are NULL,
+ * except in keys and in columns called "state". */
 #ifndef REMUDA_STORE_SQLITE_SCHEMA_H
 #define REMUDA_STORE_SQLITE_SCHEMA_H
 
@@ -35,13 +35,15 @@ void sql_job_over(struct str *out);
 
 void sql_table_init(struct sql_table *t, enum store_table table);
 void sql_table_done(struct sql_table *t);
-/* Makes tables and indexes, adds missing columns (unless read_only), and notes which columns there are. One
- * transaction. */
+/* Makes tables and indexes, adds missing columns (unless read_only), and notes which columns there
+ * are. One transaction. */
 bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,
                      struct err *ret_err);
 
-/* Are the tables there that the store had? A file without any is one that is to be made. False with ret_err: one was lost, or it is a database of something else. */
-bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT], struct err *ret_err);
+/* Are the tables there that the store had? A file without any is one that is to be made. False with
+ * ret_err: one was lost, or it is a database of something else. */
+bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
+                      struct err *ret_err);
 /* Writes down which there are. */
 bool sql_tables_note(sqlite3 *db, struct err *ret_err);
 
@@ -51,11 +53,12 @@ void sql_delete_text(const struct sql_table *t, struct str *out);
 void sql_select_text(const struct sql_table *t, struct str *out);
 void sql_order_text(const struct sql_table *t, struct str *out);
 
-/* Binds the non-zero fields; others must be NULL (sqlite3_clear_bindings). Texts and blobs must live until
- * the statement is reset. */
+/* Binds the non-zero fields; others must be NULL (sqlite3_clear_bindings). Texts and blobs must
+ * live until the statement is reset. */
 int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *record);
 int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record);
-/* Fills a zeroed record from the row; texts and blobs point into the statement. A name that its enumeration does not have becomes -1. */
+/* Fills a zeroed record from the row; texts and blobs point into the statement. A name that its
+ * enumeration does not have becomes -1. */
 void sql_read_record(const struct sql_table *t, sqlite3_stmt *st, void *record);
 
 #endif

@@ -21,12 +21,14 @@ static bool text_read(sqlite3 *db, const char *sql, const char *key, struct str 
 static bool table_is_there(sqlite3 *db, const char *name)
 {
     struct str text = STR_INIT;
-    bool there = text_read(db, "SELECT name FROM sqlite_master WHERE type='table' AND name=?1", name, &text);
+    bool there =
+        text_read(db, "SELECT name FROM sqlite_master WHERE type='table' AND name=?1", name, &text);
     str_done(&text);
     return there;
 }
 
-bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT], struct err *ret_err)
+bool sql_tables_check(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
+                      struct err *ret_err)
 {
     const char *path = sqlite3_db_filename(db, "main");
     struct str had = STR_INIT;

@@ -34,7 +34,8 @@ static enum store_trouble trouble_of_disk(const char *path, int error)
 {
     if (is_read_only(path, error))
         return TROUBLE_READ_ONLY;
-    if (error == EACCES || error == EPERM || (error == 0 && access(path, W_OK) != 0 && errno == EACCES))
+    if (error == EACCES || error == EPERM ||
+        (error == 0 && access(path, W_OK) != 0 && errno == EACCES))
         return TROUBLE_DENIED;
     return room_is_missing(path, error) ? TROUBLE_FULL : TROUBLE_DISK;
 }
@@ -48,7 +49,9 @@ static bool trouble_of(int rc, const char *path, int error, enum store_trouble *
     case SQLITE_LOCKED:
     case SQLITE_PROTOCOL: *ret = TROUBLE_LOCKED; return true;
     case SQLITE_READONLY:
-    case SQLITE_PERM: *ret = is_read_only(path, error) ? TROUBLE_READ_ONLY : TROUBLE_DENIED; return true;
+    case SQLITE_PERM:
+        *ret = is_read_only(path, error) ? TROUBLE_READ_ONLY : TROUBLE_DENIED;
+        return true;
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR: *ret = trouble_of_disk(path, error); return true;
     case SQLITE_CORRUPT: *ret = TROUBLE_DAMAGED; return true;
@@ -67,9 +70,11 @@ static long holder_in(const char *line, const struct stat *file)
     long pid;
     unsigned major_of, minor_of;
     unsigned long inode;
-    if (sscanf(line, "%*s %*s %*s %15s %ld %x:%x:%lu", kind, &pid, &major_of, &minor_of, &inode) != 5)
+    if (sscanf(line, "%*s %*s %*s %15s %ld %x:%x:%lu", kind, &pid, &major_of, &minor_of, &inode) !=
+        5)
         return 0;
-    bool same = major_of == major(file->st_dev) && minor_of == minor(file->st_dev) && inode == file->st_ino;
+    bool same =
+        major_of == major(file->st_dev) && minor_of == minor(file->st_dev) && inode == file->st_ino;
     return same && strcmp(kind, "WRITE") == 0 && pid != getpid() ? pid : 0;
 }
 
@@ -136,7 +141,8 @@ bool sql_trouble(enum store_trouble t, const char *path, const char *detail, str
 {
     struct str text = STR_INIT;
     trouble_say(t, path, detail, &text);
-    err_set(ret_err, store_trouble_rows[t].passes ? ERR_UNAVAILABLE : ERR_INTERNAL, "%s", str_text(&text));
+    err_set(ret_err, store_trouble_rows[t].passes ? ERR_UNAVAILABLE : ERR_INTERNAL, "%s",
+            str_text(&text));
     str_done(&text);
     return false;
 }

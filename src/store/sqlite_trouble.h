@@ -7,7 +7,8 @@
 
 #include <sqlite3.h>
 
-/* Error of SQLite → ours: ERR_UNAVAILABLE for troubles that pass, else ERR_INTERNAL. Always false. */
+/* Error of SQLite → ours: ERR_UNAVAILABLE for troubles that pass, else ERR_INTERNAL. Always
+ * false. */
 bool sql_failed(sqlite3 *db, int rc, const char *doing, struct err *ret_err);
 bool sql_exec(sqlite3 *db, const char *sql, struct err *ret_err);
 /* A trouble found by looking. Always false. */

@@ -45,7 +45,8 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_JOB_PART:
     case TABLE_JOB_RUN: return !scan->filter || job_filter_matches(scan->filter, record, true);
     case TABLE_STEP: return !scan->of_job || ((const struct step *)record)->job_id == scan->job_id;
-    case TABLE_PAYLOAD: return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
+    case TABLE_PAYLOAD:
+        return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
     case TABLE_NODE:
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
@@ -128,11 +129,12 @@ static void merge_all(struct merge *m, store_row_fn fn, void *ctx, struct err *r
     }
 }
 
-static bool scan_history(struct store *s, const struct job_filter *f, bool former, store_row_fn fn, void *ctx,
-                         struct err *ret_err)
+static bool scan_history(struct store *s, const struct job_filter *f, bool former, store_row_fn fn,
+                         void *ctx, struct err *ret_err)
 {
-    static const enum store_table tables[HISTORY_COUNT] = {
-        [HISTORY_PARTS] = TABLE_JOB_PART, [HISTORY_RUNS] = TABLE_JOB_RUN, [HISTORY_JOBS] = TABLE_JOB};
+    static const enum store_table tables[HISTORY_COUNT] = {[HISTORY_PARTS] = TABLE_JOB_PART,
+                                                           [HISTORY_RUNS] = TABLE_JOB_RUN,
+                                                           [HISTORY_JOBS] = TABLE_JOB};
     struct scan scan[HISTORY_COUNT];
     struct merge m = {0};
     for (int i = 0; i < HISTORY_COUNT && !m.failed; i++) {
@@ -190,7 +192,8 @@ bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn f
                       struct err *ret_err)
 {
     struct job_filter f;
-    bool done = job_filter_init(&f, q, ret_err) && scan_history(s, &f, q->duplicates, fn, ctx, ret_err);
+    bool done =
+        job_filter_init(&f, q, ret_err) && scan_history(s, &f, q->duplicates, fn, ctx, ret_err);
     job_filter_done(&f);
     return done;
 }
@@ -208,8 +211,8 @@ static void pass_step(void *ctx, const void *record)
         of->fn(of->ctx, record);
 }
 
-bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn, void *ctx,
-                       struct err *ret_err)
+bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn,
+                       void *ctx, struct err *ret_err)
 {
     struct scan scan = {.table = TABLE_STEP, .of_job = true, .job_id = job_id};
     struct steps_of of = {.attempt = attempt, .fn = fn, .ctx = ctx};
@@ -229,7 +232,8 @@ bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct pay
         record_copy(&payload_fields, ret, found, a);
     s->ops->done(c);
     if (!found && !failed)
-        err_set(ret_err, ERR_NOT_FOUND, "no script of job %llu is stored", (unsigned long long)job_id);
+        err_set(ret_err, ERR_NOT_FOUND, "no script of job %llu is stored",
+                (unsigned long long)job_id);
     return found != NULL;
 }
 

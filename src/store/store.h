@@ -1,9 +1,9 @@
-/* The store: rows in, rows out. One SQL schema made from the field tables (model/message.h STORE_TABLES),
- * SQLite behind it, a memory twin with the same operations for simulators and tests. Nothing but store/ knows
- * which database it is.
+/* The store: rows in, rows out. One SQL schema made from the field tables (model/message.h
+ * STORE_TABLES), SQLite behind it, a memory twin with the same operations for simulators and tests.
+ * Nothing but store/ knows which database it is.
  *
- * A commit is a batch: plain rows, a sequence number, the writer's epoch, stored in the same transaction.
- * Applying a batch is deterministic. */
+ * A commit is a batch: plain rows, a sequence number, the writer's epoch, stored in the same
+ * transaction. Applying a batch is deterministic. */
 #ifndef REMUDA_STORE_STORE_H
 #define REMUDA_STORE_STORE_H
 
@@ -23,7 +23,8 @@ struct row {
     const void *record; /* whole record for ROW_PUT; for ROW_DELETE only the key fields matter */
 };
 
-/* Rows of one transaction; owns copies of its records. May be handed to another thread as a whole. */
+/* Rows of one transaction; owns copies of its records. May be handed to another thread as a
+ * whole. */
 struct batch {
     struct arena *arena;
     uint64_t seq;   /* set by store_commit's caller: one more than the last */
@@ -33,47 +34,54 @@ struct batch {
 };
 struct batch *batch_new(void);
 void batch_free(struct batch *b);
-void batch_add(struct batch *b, enum row_op op, enum store_table table, const void *record); /* copies */
+/* Copies. */
+void batch_add(struct batch *b, enum row_op op, enum store_table table, const void *record);
 
 struct store; /* opaque; use from one thread at a time */
 
-/* Each returns NULL/false with ret_err (ERR_UNAVAILABLE: disk full, locked, I/O error: trying again later may
- * work; the store stays usable). */
-/* Makes the file (its owner's alone: environments hold secrets) and the schema, and adds columns that this release
- * has and the file lacks. Read-only handles need an existing file; any number of them may be used beside the writer,
- * each by one thread. */
+/* Each returns NULL/false with ret_err (ERR_UNAVAILABLE: disk full, locked, I/O error: trying again
+ * later may work; the store stays usable). */
+/* Makes the file (its owner's alone: environments hold secrets) and the schema, and adds columns
+ * that this release has and the file lacks. Read-only handles need an existing file; any number of
+ * them may be used beside the writer, each by one thread. */
 struct store *store_open_sqlite(const char *path, bool read_only, struct err *ret_err);
-/* For reading a store that nobody writes to nor will while it is open, where nothing can be written: on a disk that is full or read-only. */
+/* For reading a store that nobody writes to nor will while it is open, where nothing can be
+ * written: on a disk that is full or read-only. */
 struct store *store_open_still(const char *path, struct err *ret_err);
-/* Reads through all of it, or of the file alone without its log: may take seconds, changes nothing. False with ret_err if it is damaged, lacks a table or cannot be read. */
+/* Reads through all of it, or of the file alone without its log: may take seconds, changes nothing.
+ * False with ret_err if it is damaged, lacks a table or cannot be read. */
 bool store_whole(const char *path, bool without_log, struct err *ret_err);
 struct store *store_open_memory(void);
 void store_close(struct store *s);
 
-/* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with ERR_DENIED if the stored
- * epoch is newer than the batch's, with ERR_INVALID if the batch's number is not the last one's plus 1. A batch that
- * failed with ERR_UNAVAILABLE may be committed again as it is. */
+/* All or nothing, durable when it returns true (SQLite: WAL, synchronous=FULL). Fails with
+ * ERR_DENIED if the stored epoch is newer than the batch's, with ERR_INVALID if the batch's number
+ * is not the last one's plus 1. A batch that failed with ERR_UNAVAILABLE may be committed again as
+ * it is. */
 bool store_commit(struct store *s, const struct batch *b, struct err *ret_err);
-/* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the last
- * committed sequence number. */
+/* Takes over as the writer: stores and returns a new epoch, higher than any before; *ret_seq is the
+ * last committed sequence number. */
 bool store_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
 /* The number of the last commit. */
 bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 
-typedef void (*store_row_fn)(void *ctx, const void *record); /* record and texts are valid during the call */
-/* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that are over and ended
- * before `ended_after_us`; for TABLE_STEP, the steps of such jobs. TABLE_META also holds the store's own facts: epoch,
- * seq, schema_version. `fn` may read from the store, not write. */
+/* Record and texts are valid during the call. */
+typedef void (*store_row_fn)(void *ctx, const void *record);
+/* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that
+ * are over and ended before `ended_after_us`; for TABLE_STEP, the steps of such jobs. TABLE_META
+ * also holds the store's own facts: epoch, seq, schema_version. `fn` may read from the store, not
+ * write. */
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err);
-/* History for sacct: jobs (TABLE_JOB, after its TABLE_JOB_PART, with q->duplicates also TABLE_JOB_RUN) that match q
- * (ids, uids, states, partitions, names, accounts, qos, nodes, from_us, to_us as sacct(1) defines them, see
- * job_filter.c), in order of job id. An array's id matches all its elements. */
+/* History for sacct: jobs (TABLE_JOB, after its TABLE_JOB_PART, with q->duplicates also
+ * TABLE_JOB_RUN) that match q (ids, uids, states, partitions, names, accounts, qos, nodes, from_us,
+ * to_us as sacct(1) defines them, see job_filter.c), in order of job id. An array's id matches all
+ * its elements. */
 bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,
                       struct err *ret_err);
 /* Steps of a job in key order; attempt 0 = of all its runs. */
-bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn, void *ctx,
-                       struct err *ret_err);
+bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn,
+                       void *ctx, struct err *ret_err);
 /* One payload; false with ERR_NOT_FOUND if there is none. Blobs live in the arena. */
 bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct payload *ret,
                    struct err *ret_err);

@@ -1,5 +1,5 @@
-/* What a kind of store must be able to do. Everything else (what matches a query, in what order) is written
- * once, in store.c and job_filter.c. */
+/* What a kind of store must be able to do. Everything else (what matches a query, in what order) is
+ * written once, in store.c and job_filter.c. */
 #ifndef REMUDA_STORE_STORE_OPS_H
 #define REMUDA_STORE_STORE_OPS_H
 
@@ -8,12 +8,13 @@
 
 #define KEY_FIELDS_MAX 3u
 
-/* Which rows to visit. A kind of store may visit more than these: the caller checks each row with scan_wants.
- */
+/* Which rows to visit. A kind of store may visit more than these: the caller checks each row with
+ * scan_wants. */
 struct scan {
     enum store_table table;
     const struct job_filter *filter; /* JOB, JOB_RUN: those that match; NULL = all */
-    bool live_only; /* JOB: those not over, or ended at ended_after_us or later; STEP: of such jobs (exact) */
+    /* JOB: those not over, or ended at ended_after_us or later; STEP: of such jobs (exact) */
+    bool live_only;
     int64_t ended_after_us;
     bool of_job; /* STEP, PAYLOAD: of this one */
     uint64_t job_id;
@@ -27,10 +28,13 @@ struct cursor {
 struct store_ops {
     void (*close)(struct store *s);
     bool (*commit)(struct store *s, const struct batch *b, struct err *ret_err);
-    bool (*take_epoch)(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq, struct err *ret_err);
-    /* Rows in key order. `scan` stays the caller's and must outlive the cursor. NULL with ret_err. */
+    bool (*take_epoch)(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq,
+                       struct err *ret_err);
+    /* Rows in key order. `scan` stays the caller's and must outlive the cursor. NULL with
+     * ret_err. */
     struct cursor *(*open)(struct store *s, const struct scan *scan, struct err *ret_err);
-    /* The next row, valid until the next call. NULL at the end, or with *ret_failed = true and ret_err. */
+    /* The next row, valid until the next call. NULL at the end, or with *ret_failed = true and
+     * ret_err. */
     const void *(*next)(struct cursor *c, bool *ret_failed, struct err *ret_err);
     void (*done)(struct cursor *c);
 };
@@ -55,8 +59,8 @@ bool job_is_recent(const struct job *j, int64_t ended_after_us);
 #define META_TABLES    "tables" /* those that it has, with commas */
 #define SCHEMA_VERSION "1"
 
-/* May a batch of this epoch and number follow what is stored? ERR_DENIED if the epoch is newer here;
- * ERR_INVALID if the number does not follow. */
+/* May a batch of this epoch and number follow what is stored? ERR_DENIED if the epoch is newer
+ * here; ERR_INVALID if the number does not follow. */
 bool batch_may_follow(const struct batch *b, uint64_t epoch, uint64_t seq, struct err *ret_err);
 
 #endif

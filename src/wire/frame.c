@@ -16,12 +16,13 @@ ssize_t frame_take(const void *data, size_t len, struct frame *ret, struct err *
     const unsigned char *p = data;
     uint32_t json_len = len >= 4 ? big_endian(p) : 2, raw_len = len >= 8 ? big_endian(p + 4) : 0;
     if (json_len < 2 || json_len > LIMIT_FRAME_JSON_BYTES) {
-        err_set(ret_err, ERR_INVALID, "not a frame: a JSON part of %u bytes (2 to %u are allowed)", json_len,
-                LIMIT_FRAME_JSON_BYTES);
+        err_set(ret_err, ERR_INVALID, "not a frame: a JSON part of %u bytes (2 to %u are allowed)",
+                json_len, LIMIT_FRAME_JSON_BYTES);
         return -1;
     }
     if (raw_len > LIMIT_FRAME_DATA_BYTES) {
-        err_set(ret_err, ERR_INVALID, "not a frame: a raw part of %u bytes (at most %u are allowed)", raw_len,
+        err_set(ret_err, ERR_INVALID,
+                "not a frame: a raw part of %u bytes (at most %u are allowed)", raw_len,
                 LIMIT_FRAME_DATA_BYTES);
         return -1;
     }
@@ -33,7 +34,8 @@ ssize_t frame_take(const void *data, size_t len, struct frame *ret, struct err *
     if (len < whole || len < FRAME_HEADER_BYTES)
         return 0;
     const char *json = (const char *)data + FRAME_HEADER_BYTES;
-    *ret = (struct frame){.json = json, .json_len = json_len, .raw = json + json_len, .raw_len = raw_len};
+    *ret = (struct frame){
+        .json = json, .json_len = json_len, .raw = json + json_len, .raw_len = raw_len};
     return (ssize_t)whole;
 }
 

@@ -190,10 +190,11 @@ void json_record(struct json_out *j, const struct fields *t, const void *record)
     json_object_end(j);
 }
 
-bool json_to_record(const char *text, size_t len, const struct fields *t, void *record, struct arena *a,
-                    struct err *ret_err)
+bool json_to_record(const char *text, size_t len, const struct fields *t, void *record,
+                    struct arena *a, struct err *ret_err)
 {
     struct record_reader r = {.text_max = LIMIT_TEXT_BYTES, .blobs_are_texts = true};
     json_in_begin(&r.in, text, len, a, ret_err);
-    return json_in_open(&r.in, '{') && record_read(&r, t, record, true, NULL, NULL) && json_in_end(&r.in);
+    return json_in_open(&r.in, '{') && record_read(&r, t, record, true, NULL, NULL) &&
+           json_in_end(&r.in);
 }

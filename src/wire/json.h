@@ -1,4 +1,5 @@
-/* JSON out: a streaming writer. JSON in: records by their field tables (the reader itself is json_in.h). */
+/* JSON out: a streaming writer. JSON in: records by their field tables (the reader itself is
+ * json_in.h). */
 #ifndef REMUDA_WIRE_JSON_H
 #define REMUDA_WIRE_JSON_H
 
@@ -10,8 +11,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Writes well-formed JSON into `out`; commas are put by the writer. Misuse (a value without a key inside an
- * object) aborts. Bytes that are no UTF-8 are written as U+FFFD. At most 64 levels deep. */
+/* Writes well-formed JSON into `out`; commas are put by the writer. Misuse (a value without a key
+ * inside an object) aborts. Bytes that are no UTF-8 are written as U+FFFD. At most 64 levels
+ * deep. */
 struct json_out {
     struct str *out;
     uint64_t object; /* private: bit set per depth: inside an object */
@@ -30,8 +32,8 @@ void json_i64(struct json_out *j, int64_t n);
 void json_u64(struct json_out *j, uint64_t n);
 void json_bool(struct json_out *j, bool b);
 void json_null(struct json_out *j);
-void json_double(struct json_out *j,
-                 double d); /* shortest that reads back as d; null for infinities and NaN */
+/* Shortest that reads back as d; null for infinities and NaN. */
+void json_double(struct json_out *j, double d);
 /* key and value in one */
 void json_key_text(struct json_out *j, const char *key, const char *text);
 void json_key_i64(struct json_out *j, const char *key, int64_t n);
@@ -39,10 +41,10 @@ void json_key_bool(struct json_out *j, const char *key, bool b);
 /* A record as an object of its non-zero fields; blobs are texts. */
 void json_record(struct json_out *j, const struct fields *t, const void *record);
 
-/* Fills a zeroed record from the text of a JSON object by its table; lists, texts and blobs (JSON strings
- * here) go to the arena. Unknown members are skipped. For programs of the site (submit filter). ERR_INVALID
- * names the field or the byte. */
-bool json_to_record(const char *text, size_t len, const struct fields *t, void *record, struct arena *a,
-                    struct err *ret_err);
+/* Fills a zeroed record from the text of a JSON object by its table; lists, texts and blobs (JSON
+ * strings here) go to the arena. Unknown members are skipped. For programs of the site (submit
+ * filter). ERR_INVALID names the field or the byte. */
+bool json_to_record(const char *text, size_t len, const struct fields *t, void *record,
+                    struct arena *a, struct err *ret_err);
 
 #endif

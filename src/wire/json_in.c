@@ -12,9 +12,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-void json_in_begin(struct json_in *in, const char *text, size_t len, struct arena *a, struct err *ret_err)
+void json_in_begin(struct json_in *in, const char *text, size_t len, struct arena *a,
+                   struct err *ret_err)
 {
-    *in = (struct json_in){.start = text, .at = text, .end = text + len, .arena = a, .err = ret_err};
+    *in =
+        (struct json_in){.start = text, .at = text, .end = text + len, .arena = a, .err = ret_err};
 }
 
 bool json_in_fail(struct json_in *in, const char *format, ...)
@@ -218,7 +220,8 @@ static bool unescape(struct json_in *in, char *out, size_t *ret_len)
         } else {
             n = utf8_take(run, (size_t)(in->end - run));
             if (n == 0 || (unsigned char)*run < 0x20)
-                return fail_here(in, n ? "no bare control character in a string" : "UTF-8 in a string");
+                return fail_here(in,
+                                 n ? "no bare control character in a string" : "UTF-8 in a string");
             memcpy(at, run, n);
             in->at += n;
         }
@@ -309,7 +312,8 @@ bool json_in_number(struct json_in *in, bool *ret_negative, uint64_t *ret)
     for (; is_digit(in); in->at++) {
         uint64_t digit = (uint64_t)(*in->at - '0');
         if (n > (UINT64_MAX - digit) / 10)
-            return json_in_fail(in, "number at byte %zu does not fit 64 bits", (size_t)(from - in->start));
+            return json_in_fail(in, "number at byte %zu does not fit 64 bits",
+                                (size_t)(from - in->start));
         n = n * 10 + digit;
     }
     if (zero && in->at - from - *ret_negative > 1)
@@ -329,7 +333,8 @@ bool json_in_i64(struct json_in *in, int64_t min, int64_t max, int64_t *ret)
     uint64_t most = negative ? (uint64_t)INT64_MAX + 1 : (uint64_t)INT64_MAX;
     int64_t value = n > most ? 0 : negative ? (int64_t)(0 - n) : (int64_t)n;
     if (n > most || value < min || value > max)
-        return json_in_fail(in, "number %s%llu is out of range", negative ? "-" : "", (unsigned long long)n);
+        return json_in_fail(in, "number %s%llu is out of range", negative ? "-" : "",
+                            (unsigned long long)n);
     *ret = value;
     return true;
 }
@@ -341,7 +346,8 @@ bool json_in_u64(struct json_in *in, uint64_t max, uint64_t *ret)
     if (!json_in_number(in, &negative, &n))
         return false;
     if ((negative && n) || n > max)
-        return json_in_fail(in, "number %s%llu is out of range", negative ? "-" : "", (unsigned long long)n);
+        return json_in_fail(in, "number %s%llu is out of range", negative ? "-" : "",
+                            (unsigned long long)n);
     *ret = n;
     return true;
 }
@@ -427,7 +433,8 @@ static bool skip_string(struct json_in *in)
         } else {
             size_t n = utf8_take(in->at, (size_t)(in->end - in->at));
             if (n == 0 || (unsigned char)*in->at < 0x20)
-                return fail_here(in, n ? "no bare control character in a string" : "UTF-8 in a string");
+                return fail_here(in,
+                                 n ? "no bare control character in a string" : "UTF-8 in a string");
             in->at += n;
         }
     }

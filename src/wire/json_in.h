@@ -1,13 +1,14 @@
-/* JSON in: a pull reader over bytes that are there as a whole. The caller asks for what it expects, in order,
- * and gets it without a tree in between: reading costs no memory but the texts that are kept, whatever a
- * stranger sends.
+/* JSON in: a pull reader over bytes that are there as a whole. The caller asks for what it expects,
+ * in order, and gets it without a tree in between: reading costs no memory but the texts that are
+ * kept, whatever a stranger sends.
  *
  *     json_in_open(&in, '{');
- *     for (bool first = true; json_in_more(&in, '}', &first);) { json_in_key(&in, &key); json_in_u64(&in,
+ *     for (bool first = true; json_in_more(&in, '}', &first);) { json_in_key(&in, &key);
+ *       json_in_u64(&in,
  * &n); } json_in_end(&in);
  *
- * The first error sticks: it is set once in err (ERR_INVALID, with the byte), everything after it does
- * nothing and returns false. */
+ * The first error sticks: it is set once in err (ERR_INVALID, with the byte), everything after it
+ * does nothing and returns false. */
 #ifndef REMUDA_WIRE_JSON_IN_H
 #define REMUDA_WIRE_JSON_IN_H
 
@@ -29,16 +30,21 @@ struct json_in {
     bool failed;
 };
 
-void json_in_begin(struct json_in *in, const char *text, size_t len, struct arena *a, struct err *ret_err);
+void json_in_begin(struct json_in *in, const char *text, size_t len, struct arena *a,
+                   struct err *ret_err);
 /* Sets the error (unless there is one) and returns false. */
-bool json_in_fail(struct json_in *in, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool json_in_fail(struct json_in *in, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-char json_in_peek(struct json_in *in);               /* first byte of what comes next, 0 at the end */
+/* First byte of what comes next, 0 at the end. */
+char json_in_peek(struct json_in *in);
 bool json_in_open(struct json_in *in, char bracket); /* '{' or '[' */
 /* Is there another member or element? Takes the comma before it, or the closing bracket. */
 bool json_in_more(struct json_in *in, char bracket, bool *first);
-bool json_in_key(struct json_in *in, struct span *ret); /* and its colon; in the text or the arena */
-/* A string of at most max bytes, as a C string in the arena: NUL inside is an error. ret_len may be NULL. */
+/* And its colon; in the text or the arena. */
+bool json_in_key(struct json_in *in, struct span *ret);
+/* A string of at most max bytes, as a C string in the arena: NUL inside is an error. ret_len may be
+ * NULL. */
 bool json_in_text(struct json_in *in, size_t max, const char **ret);
 /* A string with any bytes, NUL too; one NUL follows them. */
 bool json_in_bytes(struct json_in *in, size_t max, const char **ret, size_t *ret_len);
@@ -51,6 +57,7 @@ bool json_in_u64(struct json_in *in, uint64_t max, uint64_t *ret);
 bool json_in_bool(struct json_in *in, bool *ret);
 bool json_in_null(struct json_in *in);
 bool json_in_skip(struct json_in *in); /* any value */
-bool json_in_end(struct json_in *in);  /* nothing but blanks may follow; returns whether all went well */
+/* Nothing but blanks may follow; returns whether all went well. */
+bool json_in_end(struct json_in *in);
 
 #endif

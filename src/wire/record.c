@@ -182,7 +182,8 @@ void field_write(struct str *out, const struct field *f, const void *record)
     }
 }
 
-static void write_list(struct str *out, const struct field *f, const void *record, size_t *raw_bytes)
+static void write_list(struct str *out, const struct field *f, const void *record,
+                       size_t *raw_bytes)
 {
     const struct record_list *list = field_ptr(f, record);
     const struct fields *t = f->aux;
@@ -197,7 +198,8 @@ static void write_list(struct str *out, const struct field *f, const void *recor
 }
 
 /* As deep as the tables nest lists: two. */
-void record_write(struct str *out, const struct fields *t, const void *record, bool *first, size_t *raw_bytes)
+void record_write(struct str *out, const struct fields *t, const void *record, bool *first,
+                  size_t *raw_bytes)
 {
     for (size_t i = 0; i < t->n; i++) {
         const struct field *f = &t->field[i];
@@ -327,7 +329,8 @@ static bool read_list(struct record_reader *r, const struct fields *t, struct re
 }
 
 /* A number out of its range: which are allowed belongs to the sentence. */
-static bool range_fail(struct record_reader *r, const struct int_range *range, const char *sign, uint64_t n)
+static bool range_fail(struct record_reader *r, const struct int_range *range, const char *sign,
+                       uint64_t n)
 {
     struct str allowed = STR_INIT;
     range_say(range, &allowed);

@@ -1,8 +1,9 @@
 /* Records as JSON objects by their field tables: what frames, rows and --json have in common.
  *
- *   BOOL true; numbers, times, spans and MiB as whole numbers; TEXT a string; ENUM its name (its number when
- * no name, or the name of a value before it, is its own); LIST an array of objects; BLOB {"bytes":n}, and the
- * bytes travel elsewhere. */
+ *   BOOL true; numbers, times, spans and MiB as whole numbers; TEXT a string; ENUM its name (its
+ *     number when
+ * no name, or the name of a value before it, is its own); LIST an array of objects; BLOB
+ * {"bytes":n}, and the bytes travel elsewhere. */
 #ifndef REMUDA_WIRE_RECORD_H
 #define REMUDA_WIRE_RECORD_H
 
@@ -13,15 +14,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A JSON string with its quotes. Bytes that are no UTF-8 become \udcNN (keep_bytes: they come out again at
- * our own reader) or U+FFFD. */
+/* A JSON string with its quotes. Bytes that are no UTF-8 become \udcNN (keep_bytes: they come out
+ * again at our own reader) or U+FFFD. */
 void json_quote(struct str *out, const char *text, size_t len, bool keep_bytes);
 
 bool field_is_zero(const struct field *f, const void *record);
 /* One value of any type but LIST, as records hold it on the wire. */
 void field_write(struct str *out, const struct field *f, const void *record);
-/* The non-zero fields as members: "a":1,"b":"x". A comma is put before the first too unless *first, which is
- * false afterwards when any was written. Adds the bytes of blobs to *raw_bytes. */
+/* The non-zero fields as members: "a":1,"b":"x". A comma is put before the first too unless *first,
+ * which is false afterwards when any was written. Adds the bytes of blobs to *raw_bytes. */
 void record_write(struct str *out, const struct fields *t, const void *record, bool *first,
                   size_t *raw_bytes);
 /* Appends the bytes of the blobs in the order in which record_write names them. */
@@ -38,9 +39,9 @@ struct record_reader {
 
 /* Reads one value into its field of a record. JSON null leaves the field zero. */
 bool field_read(struct record_reader *r, const struct field *f, void *record);
-/* Reads the members of an object into a zeroed record; unknown ones are skipped, a repeated one is an error.
- * The opening bracket is taken already (first = false if a member was, too). `unknown` (or NULL) sees unknown
- * keys first: true = it has taken the value. */
+/* Reads the members of an object into a zeroed record; unknown ones are skipped, a repeated one is
+ * an error. The opening bracket is taken already (first = false if a member was, too). `unknown`
+ * (or NULL) sees unknown keys first: true = it has taken the value. */
 bool record_read(struct record_reader *r, const struct fields *t, void *record, bool first,
                  bool (*unknown)(void *ctx, struct span key), void *ctx);
 

@@ -51,7 +51,8 @@ static void add_named(struct rows_writer *w, struct span name)
             add_column(w, &w->t->field[i]);
 }
 
-struct rows_writer *rows_writer_new(const struct fields *t, const char *wanted, uint64_t seq, struct str *out)
+struct rows_writer *rows_writer_new(const struct fields *t, const char *wanted, uint64_t seq,
+                                    struct str *out)
 {
     struct rows_writer *w = xcalloc(1, sizeof *w + t->n * sizeof w->column[0]);
     *w = (struct rows_writer){.t = t, .out = out, .call = seq};

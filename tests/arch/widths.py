@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Comments are read at 100 columns; code may have 110. For each folder of src/ the number of wider
-lines with a comment on them may not be larger than the table says, and the table only ever shrinks.
+"""Code and comments are read at 100 columns. clang-format keeps code there; for each folder of
+src/ the number of wider lines with a comment on them may not be larger than the table says, and the
+table only ever shrinks.
 
 Prints TAP. Usage: widths.py SOURCE_ROOT
 """
@@ -10,19 +11,19 @@ import sys
 WIDTH = 100
 # folder: lines that are wider and have a comment on them. The aim is 0 everywhere.
 WIDER = {
-    "agent": 88,
-    "base": 97,
-    "cli": 298,
-    "controller": 40,
-    "core": 341,
-    "io": 215,
-    "model": 202,
-    "node": 433,
-    "sched": 3,
-    "script": 70,
-    "sim": 10,
-    "store": 47,
-    "wire": 34,
+    "agent": 0,
+    "base": 1,
+    "cli": 3,
+    "controller": 1,
+    "core": 2,
+    "io": 2,
+    "model": 6,
+    "node": 12,
+    "sched": 0,
+    "script": 0,
+    "sim": 0,
+    "store": 0,
+    "wire": 0,
 }
 
 

@@ -57,21 +57,25 @@ static void node_make(const char *root, const struct amd_tree_gpu *gpu, size_t n
     snprintf(path, sizeof path, "%s/properties", dir);
     amd_tree_say(
         root, path,
-        "cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\ncaches_count 500\nio_links_count %zu\n"
+        "cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\ncaches_count 500\nio_links_count "
+        "%zu\n"
         "gfx_target_version %u\nvendor_id 4098\ndevice_id %u\nlocation_id %zu\ndomain 0\n"
         "drm_render_minor %zu\nhive_id 12345\nlocal_mem_size 0\nfw_version 166\ncapability 2\n"
         "unique_id %zu\nnum_xcc 8\n",
         n, gpu[i].gfx, gpu[i].device, (0x41 + i) << 8, 128 + i, 0xabc0 + i);
     snprintf(path, sizeof path, "%s/mem_banks/0/properties", dir);
-    amd_tree_say(root, path, "heap_type 1\nsize_in_bytes %llu\nflags 0\nwidth 8192\nmem_clk_max 1300\n",
+    amd_tree_say(root, path,
+                 "heap_type 1\nsize_in_bytes %llu\nflags 0\nwidth 8192\nmem_clk_max 1300\n",
                  gpu[i].gib << 30);
     snprintf(path, sizeof path, "%s/io_links/%zu/properties", dir, links++);
-    amd_tree_say(root, path, "type 2\nversion_major 0\nnode_from %zu\nnode_to 0\nweight 20\n", i + 1);
+    amd_tree_say(root, path, "type 2\nversion_major 0\nnode_from %zu\nnode_to 0\nweight 20\n",
+                 i + 1);
     for (size_t k = 0; k < n; k++) {
         if (k == i || gpu[k].device != gpu[i].device)
             continue;
         snprintf(path, sizeof path, "%s/io_links/%zu/properties", dir, links++);
-        amd_tree_say(root, path, "type 11\nversion_major 0\nnode_from %zu\nnode_to %zu\nweight 15\n", i + 1,
+        amd_tree_say(root, path,
+                     "type 11\nversion_major 0\nnode_from %zu\nnode_to %zu\nweight 15\n", i + 1,
                      k + 1);
     }
 }
@@ -82,10 +86,10 @@ static void device_make(const char *root, const struct amd_tree_gpu *gpu, size_t
     static const unsigned char registers[64] = {0x02, 0x10, 0xa1, 0x74};
     char dir[128], path[256];
     snprintf(dir, sizeof dir, "bus/pci/devices/0000:%02zx:00.0", 0x41 + i);
-#define SAY(file, ...)                                                                                       \
-    do {                                                                                                     \
-        snprintf(path, sizeof path, "%s/" file, dir);                                                        \
-        amd_tree_say(root, path, __VA_ARGS__);                                                               \
+#define SAY(file, ...)                                                                             \
+    do {                                                                                           \
+        snprintf(path, sizeof path, "%s/" file, dir);                                              \
+        amd_tree_say(root, path, __VA_ARGS__);                                                     \
     } while (0)
     SAY("vendor", "0x1002\n");
     SAY("device", "0x%04x\n", gpu->device);
@@ -109,7 +113,8 @@ static void device_make(const char *root, const struct amd_tree_gpu *gpu, size_t
 void amd_tree_make(const char *root, const struct amd_tree_gpu *gpu, size_t n)
 {
     amd_tree_say(root, "class/kfd/kfd/topology/nodes/0/gpu_id", "0\n");
-    amd_tree_say(root, "class/kfd/kfd/topology/nodes/0/properties", "cpu_cores_count 96\nvendor_id 4098\n");
+    amd_tree_say(root, "class/kfd/kfd/topology/nodes/0/properties",
+                 "cpu_cores_count 96\nvendor_id 4098\n");
     amd_tree_say(root, "class/kfd/kfd/proc/.keep", "\n");
     for (size_t i = 0; i < n; i++) {
         node_make(root, gpu, n, i);

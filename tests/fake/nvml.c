@@ -1,24 +1,33 @@
-/* A fake of NVIDIA's management library for tests: REMUDA_NVML names it, and REMUDA_FAKE_GPUS a file that says what machine it is and what happens to it. The file is read anew at each
- * question, so that things can happen while daemons run. Lines:
+/* A fake of NVIDIA's management library for tests: REMUDA_NVML names it, and REMUDA_FAKE_GPUS a
+ * file that says what machine it is and what happens to it. The file is read anew at each question,
+ * so that things can happen while daemons run. Lines:
  *
- *   machine a100x8 | a100x4 | a100x2 | a100mig | mixed | none     (see machines below; the first line)
+ *   machine a100x8 | a100x4 | a100x2 | a100mig | mixed | none     (see machines below; the first
+ *     line)
  *   process GPU PID MIB      PID computes on it and holds so much of its memory
  *   graphics GPU PID MIB     the same, of an X server's kind
- *   busy GPU PID PERCENT     PID keeps it so busy (nosamples GPU: it does not tell of processes; rate GPU PERCENT: how busy it is as a whole)
+ *   busy GPU PID PERCENT     PID keeps it so busy (nosamples GPU: it does not tell of processes;
+ *                            rate GPU PERCENT: how busy it is as a whole)
  *   used GPU MIB             so much of its memory is in use
  *   mps GPU PID MIB          the same, a client of MPS: it stands in a list of its own
  *   many GPU NUMBER          so many processes that are none stand in the list before the others
  *   long GPU                 entries of the lists have 32 bytes, as with the first drivers of R535
- *   lost GPU                 it has fallen off the bus: whatever is asked answers NVML_ERROR_GPU_IS_LOST, and no GPU is found by its name any more
- *   answer:CALL GPU CODE     that call answers so (init, count, uuid_of: by its name, at: by its address, index, memory, compute, graphics, mps, wait, rows, fields); of init, count and wait GPU is 0
+ *   lost GPU                 it has fallen off the bus: whatever is asked answers
+ *                            NVML_ERROR_GPU_IS_LOST, and no GPU is found by its name any more
+ *   answer:CALL GPU CODE     that call answers so (init, count, uuid_of: by its name, at: by its
+ *                            address, index, memory, compute, graphics, mps, wait, rows, fields);
+ *                            of init, count and wait GPU is 0
  *   slow GPU MS              so long its first handle takes
  *   gone GPU                 the driver does not know it any more (instances that were changed)
- *   action GPU NUMBER        what the driver wants done (field 230); without such a line it does not know the field
+ *   action GPU NUMBER        what the driver wants done (field 230); without such a line it does
+ *                            not know the field
  *   rows GPU PENDING FAILED  remapped rows of memory; without such a line it does not tell
  *   numa GPU NODE            its memory is memory of the system
  *   ecc GPU COUNT            uncorrectable errors since the driver was loaded
- *   xid GPU CODE GI          reported once to each process that waits for events; GI: of that instance (none: of the whole)
- *   count 0 NUMBER           it says that there are so many devices; crash 0: it ends the process when it is asked for that
+ *   xid GPU CODE GI          reported once to each process that waits for events; GI: of that
+ *                            instance (none: of the whole)
+ *   count 0 NUMBER           it says that there are so many devices; crash 0: it ends the process
+ *                            when it is asked for that
  *   hang GPU                 questions about its memory are never answered
  *
  * GPU is a number of the device in NVML's order; instances of GPU 0 of a100mig are 100, 101, …. */
@@ -120,9 +129,10 @@ int nvmlDeviceGetMemoryInfo(void *d, struct memory *m)
         used += b;
     if (fake_fact("used", fake_number_of(d), 0, &a, &b))
         used = a;
-    m->total = (unsigned long long)(fake_is_instance(d) ? fake_instance_of(d)->mib
-                                                        : fake_the_machine()->gpu[fake_number_of(d)].mib)
-               << 20;
+    m->total =
+        (unsigned long long)(fake_is_instance(d) ? fake_instance_of(d)->mib
+                                                 : fake_the_machine()->gpu[fake_number_of(d)].mib)
+        << 20;
     m->used = used << 20;
     m->free = m->total - m->used;
     return OK;
@@ -152,7 +162,8 @@ int nvmlDeviceGetPciInfo_v3(void *d, struct pci *p)
 }
 int nvmlDeviceGetNvLinkState(void *d, unsigned link, unsigned *active)
 {
-    if (fake_is_instance(d) || link >= 8 || !fake_the_machine()->gpu[fake_number_of(d)].linked[link])
+    if (fake_is_instance(d) || link >= 8 ||
+        !fake_the_machine()->gpu[fake_number_of(d)].linked[link])
         return NOT_SUPPORTED;
     *active = 1;
     return OK;
@@ -168,7 +179,8 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *d, unsigned link, struct pci *p)
 
 int nvmlDeviceGetMigMode(void *d, unsigned *now, unsigned *pending)
 {
-    *now = *pending = !fake_is_instance(d) && fake_the_machine()->gpu[fake_number_of(d)].instance[0].name;
+    *now = *pending =
+        !fake_is_instance(d) && fake_the_machine()->gpu[fake_number_of(d)].instance[0].name;
     return OK;
 }
 int nvmlDeviceGetMaxMigDeviceCount(void *d, unsigned *n)

@@ -1,10 +1,14 @@
-/* How NVML behaves, in situations of which the first fakes knew nothing: one table for the fake library (nvml.c, which plays them) and the tests (gpu_nvml_test.c, which puts each to every
+/* How NVML behaves, in situations of which the first fakes knew nothing: one table for the fake
+ * library (nvml.c, which plays them) and the tests (gpu_nvml_test.c, which puts each to every
  * question that the node's daemon has).
  *
- * X(name, lines for the fake, what a look at device 0 says, and at device 1, where it is known from)
+ * X(name, lines for the fake, what a look at device 0 says, and at device 1, where it is known
+ * from)
  *
- * Lines: as nvml.c explains them; "PID" is a process of a job that is over, "OTHER" one of the system's; devices are 0 and 1 of the machine that the first line names. Signs are those of
- * agent/health.h. Sources: [header] the text of nvml.h, [gpu.md n.m] the project's spec/gpu.md, [driver] the driver's documentation, [assumed] not checked against anything. */
+ * Lines: as nvml.c explains them; "PID" is a process of a job that is over, "OTHER" one of the
+ * system's; devices are 0 and 1 of the machine that the first line names. Signs are those of
+ * agent/health.h. Sources: [header] the text of nvml.h, [gpu.md n.m] the project's spec/gpu.md,
+ * [driver] the driver's documentation, [assumed] not checked against anything. */
 #ifndef REMUDA_FAKE_NVML_BEHAVIOURS_H
 #define REMUDA_FAKE_NVML_BEHAVIOURS_H
 

@@ -1,4 +1,5 @@
-/* What the files of the fake of NVML share. A device of the library is its number + 1, an instance 100 + its number + 1. */
+/* What the files of the fake of NVML share. A device of the library is its number + 1, an instance
+ * 100 + its number + 1. */
 #ifndef REMUDA_FAKE_NVML_FAKE_H
 #define REMUDA_FAKE_NVML_FAKE_H
 
@@ -43,7 +44,8 @@ struct machine {
 };
 
 const struct machine *fake_the_machine(void);
-int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a, unsigned long long *b);
+int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a,
+              unsigned long long *b);
 unsigned fake_number_of(const void *device);
 int fake_is_instance(const void *device);
 unsigned fake_whole_of(const void *device);

@@ -62,7 +62,8 @@ const struct machine *fake_the_machine(void)
 }
 
 /* The n-th line about that device with that word: its numbers. */
-int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a, unsigned long long *b)
+int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a,
+              unsigned long long *b)
 {
     const char *path = getenv("REMUDA_FAKE_GPUS");
     char line[256], first[32];
@@ -71,8 +72,8 @@ int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a,
     FILE *f = path ? fopen(path, "re") : NULL;
     while (f && !found && fgets(line, sizeof line, f)) {
         *a = *b = 0;
-        if (sscanf(line, "%31s %u %llu %llu", first, &which, a, b) >= 2 && strcmp(first, word) == 0 &&
-            which == gpu)
+        if (sscanf(line, "%31s %u %llu %llu", first, &which, a, b) >= 2 &&
+            strcmp(first, word) == 0 && which == gpu)
             found = n-- == 0;
     }
     if (f)
@@ -80,7 +81,7 @@ int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a,
     return found;
 }
 
-/* ---- handles: number + 1; of instances 100 + number + 1 ---- */
+/* ---- handles: number + 1; of instances 100 + number + 1 ------------------------------------- */
 
 unsigned fake_number_of(const void *device)
 {

@@ -1,4 +1,5 @@
-/* What goes on on the devices of the fake of NVML, and how they are: processes, use, damage, events. */
+/* What goes on on the devices of the fake of NVML, and how they are: processes, use, damage,
+ * events. */
 #include "nvml_fake.h"
 
 #include <stdint.h>
@@ -25,7 +26,8 @@ static int processes(const char *word, const char *call, void *d, unsigned *n, s
     if (*n > most)
         return TOO_SMALL;
     for (unsigned i = 0; i < *n; i++) {
-        struct process one = {.pid = 0x7fffffff, .gpu_instance = UINT32_MAX, .compute_instance = UINT32_MAX};
+        struct process one = {
+            .pid = 0x7fffffff, .gpu_instance = UINT32_MAX, .compute_instance = UINT32_MAX};
         char *to = (char *)p + i * each;
         if (i >= many && fake_fact(word, fake_number_of(d), i - (unsigned)many, &pid, &mib)) {
             one.pid = (unsigned)pid;
@@ -56,8 +58,8 @@ int nvmlDeviceGetNumaNodeId(void *d, unsigned *node)
     *node = (unsigned)a;
     return OK;
 }
-int nvmlDeviceGetRemappedRows(void *d, unsigned *corrected, unsigned *uncorrected, unsigned *pending,
-                              unsigned *failed)
+int nvmlDeviceGetRemappedRows(void *d, unsigned *corrected, unsigned *uncorrected,
+                              unsigned *pending, unsigned *failed)
 {
     unsigned long long a, b;
     if (fake_wanted("rows", fake_whole_of(d)))

@@ -1,7 +1,10 @@
-/* A fake of AMD's management library for tests: two MI250X that are linked (XGMI) and an MI210, render nodes 128 to 130. REMUDA_FAKE_AMD names a file of what happens, read anew each
- * time: "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT BLOCK", "rate GPU PERCENT", and of any call what it answers in place of that: "rsmi_dev_busy_percent_get GPU 16"; code 9999:
- * it does not come back while the line is there. As in the real one, what fails leaves alone what it was to fill, and the list of processes has numbers only. Built with LACKS_PROCESSES
- * it has none of the functions that are newer. */
+/* A fake of AMD's management library for tests: two MI250X that are linked (XGMI) and an MI210,
+ * render nodes 128 to 130. REMUDA_FAKE_AMD names a file of what happens, read anew each time:
+ * "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT BLOCK", "rate GPU PERCENT", and of any call
+ * what it answers in place of that: "rsmi_dev_busy_percent_get GPU 16"; code 9999: it does not come
+ * back while the line is there. As in the real one, what fails leaves alone what it was to fill,
+ * and the list of processes has numbers only. Built with LACKS_PROCESSES it has none of the
+ * functions that are newer. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,8 +33,8 @@ static int fact(const char *word, uint32_t gpu, uint32_t n, uint32_t *which, uns
     FILE *f = path ? fopen(path, "re") : NULL;
     while (f && !found && fgets(line, sizeof line, f)) {
         *a = *b = 0;
-        if (sscanf(line, "%63s %u %llu %llu", first, which, a, b) >= 2 && strcmp(first, word) == 0 &&
-            (gpu == UINT32_MAX || *which == gpu))
+        if (sscanf(line, "%63s %u %llu %llu", first, which, a, b) >= 2 &&
+            strcmp(first, word) == 0 && (gpu == UINT32_MAX || *which == gpu))
             found = n-- == 0;
     }
     if (f)
@@ -51,17 +54,17 @@ static int told(const char *call, uint32_t gpu)
     }
     return OK;
 }
-#define ANSWER(gpu)                                                                                          \
-    do {                                                                                                     \
-        int code = told(__func__, gpu);                                                                      \
-        if (code)                                                                                            \
-            return code;                                                                                     \
+#define ANSWER(gpu)                                                                                \
+    do {                                                                                           \
+        int code = told(__func__, gpu);                                                            \
+        if (code)                                                                                  \
+            return code;                                                                           \
     } while (0)
-#define ANSWER_OF(gpu)                                                                                       \
-    do {                                                                                                     \
-        ANSWER(gpu);                                                                                         \
-        if ((gpu) >= GPUS)                                                                                   \
-            return INVALID;                                                                                  \
+#define ANSWER_OF(gpu)                                                                             \
+    do {                                                                                           \
+        ANSWER(gpu);                                                                               \
+        if ((gpu) >= GPUS)                                                                         \
+            return INVALID;                                                                        \
     } while (0)
 
 int rsmi_init(uint64_t flags)
@@ -88,7 +91,8 @@ int rsmi_dev_id_get(uint32_t d, uint16_t *id)
 int rsmi_dev_name_get(uint32_t d, char *to, size_t n)
 {
     ANSWER_OF(d);
-    snprintf(to, n, "%s", d < 2 ? "Aldebaran/MI200 [Instinct MI250X]" : "Aldebaran/MI200 [Instinct MI210]");
+    snprintf(to, n, "%s",
+             d < 2 ? "Aldebaran/MI200 [Instinct MI250X]" : "Aldebaran/MI200 [Instinct MI210]");
     return OK;
 }
 int rsmi_dev_unique_id_get(uint32_t d, uint64_t *id)

@@ -1,4 +1,5 @@
-/* What programs beside ours say: a mail server, the process that watches the GPUs, whose words are those of vendors' libraries, and the kernel about a process, whose name is its owner's. The text
+/* What programs beside ours say: a mail server, the process that watches the GPUs, whose words are
+ * those of vendors' libraries, and the kernel about a process, whose name is its owner's. The text
  * is each of them; of a mail server it comes in two pieces. */
 #include "fuzz.h"
 
@@ -106,7 +107,8 @@ static void watch_check(struct loop *l, struct log *log, const char *data, size_
     vec_push(&w->asked, ((struct device_look){.index = 7, .use = 1}));
     str_addn(&w->in, data, size);
     lines_take(w);
-    CHECK(!memchr(str_text(&w->in), '\n', w->in.len) && w->used.n <= USED_MAX && w->seen.n <= SEEN_MAX);
+    CHECK(!memchr(str_text(&w->in), '\n', w->in.len) && w->used.n <= USED_MAX &&
+          w->seen.n <= SEEN_MAX);
     gpu_watch_free(w);
 }
 

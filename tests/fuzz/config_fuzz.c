@@ -1,4 +1,5 @@
-/* Any configuration: read or refused with a place. What was read holds together: names are there and not twice, shapes multiply, partitions hold known nodes. */
+/* Any configuration: read or refused with a place. What was read holds together: names are there
+ * and not twice, shapes multiply, partitions hold known nodes. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -54,7 +55,8 @@ const char *const fuzz_words[] = {
     NULL,
 };
 
-/* Whatever is included is the first line of the text itself: it may include itself, and ends at the limit. */
+/* Whatever is included is the first line of the text itself: it may include itself, and ends at the
+ * limit. */
 static const char *again(void *ctx, const char *path, struct arena *a, struct err *ret_err)
 {
     const char *text = ctx;
@@ -65,8 +67,10 @@ static void nodes_check(const struct config *c, struct map_str *seen)
 {
     for (size_t i = 0; i < c->nnodes; i++) {
         struct node *n = &c->node[i];
-        int64_t cores = (int64_t)n->sockets * n->cores_per_socket, threads = cores * n->threads_per_core;
-        CHECK(n->name && n->name[0] && strlen(n->name) < LIMIT_NAME_BYTES && !map_str_get(seen, n->name));
+        int64_t cores = (int64_t)n->sockets * n->cores_per_socket,
+                threads = cores * n->threads_per_core;
+        CHECK(n->name && n->name[0] && strlen(n->name) < LIMIT_NAME_BYTES &&
+              !map_str_get(seen, n->name));
         CHECK(n->cpus == n->sockets || n->cpus == cores || n->cpus == threads);
         CHECK(n->cpus > 0 && threads <= LIMIT_CPUS_PER_NODE && n->weight > 0);
         map_str_put(seen, n->name, n);

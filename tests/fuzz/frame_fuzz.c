@@ -1,5 +1,6 @@
-/* Bytes from a connection: frames, messages, rows, and JSON from programs of the site. Each is read or refused with a sentence; a message that
- * was read is written as a frame that reads to the same message. */
+/* Bytes from a connection: frames, messages, rows, and JSON from programs of the site. Each is read
+ * or refused with a sentence; a message that was read is written as a frame that reads to the same
+ * message. */
 #include "fuzz.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
-/* Any text: read or refused. What is read folds to a text that reads to the same names, in the same order;
- * refusing leaves the list as it was. */
+/* Any text: read or refused. What is read folds to a text that reads to the same names, in the same
+ * order; refusing leaves the list as it was. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fuzz_words[] = {"gpu", "node",  "[1-3]",  "[01-12,20]", "[8-11]", "gpu[1-2]n[0-1]",
-                                  ",",   "login", "rack1-", "007",        NULL};
+const char *const fuzz_words[] = {
+    "gpu", "node",  "[1-3]",  "[01-12,20]", "[8-11]", "gpu[1-2]n[0-1]",
+    ",",   "login", "rack1-", "007",        NULL};
 
 static void fold_check(const struct hostlist *h)
 {

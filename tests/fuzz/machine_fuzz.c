@@ -1,6 +1,7 @@
-/* Requests as a hostile command writes them, one JSON text a line, to the controller's machine: read by the wire, carried out, every invariant checked after each. The first
- * character of a line says who asks: a user, another, an operator, root, a node. What texts of users mean (constraints, licences, distributions, dependencies, references of jobs) is read
- * in there. */
+/* Requests as a hostile command writes them, one JSON text a line, to the controller's machine:
+ * read by the wire, carried out, every invariant checked after each. The first character of a line
+ * says who asks: a user, another, an operator, root, a node. What texts of users mean (constraints,
+ * licences, distributions, dependencies, references of jobs) is read in there. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -12,9 +13,9 @@
 #include <string.h>
 
 #define NOW INT64_C(1790000000000000)
-#define CONF                                                                                                 \
-    "ClusterName=test\nOperators=olga\nLicenses=lic:4\nGresTypes=gpu\n"                                      \
-    "NodeName=n[1-4] CPUs=8 RealMemory=8000 Feature=a,b Gres=gpu:v100:2\n"                                   \
+#define CONF                                                                                       \
+    "ClusterName=test\nOperators=olga\nLicenses=lic:4\nGresTypes=gpu\n"                            \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000 Feature=a,b Gres=gpu:v100:2\n"                         \
     "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"
 
 const char *const fuzz_words[] = {
@@ -36,21 +37,25 @@ const char *const fuzz_words[] = {
     "a|b&(a)",
     "plane=2",
     "u{\"type\":\"cancel\",\"ids\":\"",
-    "u{\"type\":\"update_job\",\"ids\":\"1\",\"fields\":\"constraint,ntasks\",\"values\":[{\"ntasks\":3",
+    "u{\"type\":\"update_job\",\"ids\":\"1\",\"fields\":\"constraint,ntasks\",\"values\":[{"
+    "\"ntasks\":3",
     "o{\"type\":\"update_node\",\"names\":\"n[1-2]\",\"state\":\"DRAIN\",\"reason\":\"x\"}\n",
-    "r{\"type\":\"update_reservation\",\"create\":true,\"fields\":\"users,nodes,start_us,duration_us\","
+    "r{\"type\":\"update_reservation\",\"create\":true,\"fields\":\"users,nodes,start_us,duration_"
+    "us\","
     "\"values\":[{\"users\":\"",
-    "n{\"type\":\"report\",\"kind\":\"exited\",\"job_id\":1,\"attempt\":1,\"step_id\":-1,\"clean\":true}\n",
+    "n{\"type\":\"report\",\"kind\":\"exited\",\"job_id\":1,\"attempt\":1,\"step_id\":-1,\"clean\":"
+    "true}\n",
     "u{\"type\":\"create_step\",\"job_id\":1,\"spec\":[{\"ntasks\":1",
     "}],\"task_nodes\":\"n1,n1\"}\n",
     "b{\"type\":\"job_control\",\"action\":\"requeue\",\"ids\":\"1_[1-2]\"}\n",
     NULL,
 };
 
-static const struct peer alice = {.uid = 1000, .gid = 1000, .user = "alice", .groups = "alice", .host = "h"},
-                         bob = {.uid = 1001, .gid = 1001, .user = "bob", .groups = "bob", .host = "h"},
-                         olga = {.uid = 900, .gid = 900, .user = "olga", .groups = "olga", .host = "h"},
-                         root = {.user = "root", .host = "h", .is_admin = true, .is_daemon = true};
+static const struct peer
+    alice = {.uid = 1000, .gid = 1000, .user = "alice", .groups = "alice", .host = "h"},
+    bob = {.uid = 1001, .gid = 1001, .user = "bob", .groups = "bob", .host = "h"},
+    olga = {.uid = 900, .gid = 900, .user = "olga", .groups = "olga", .host = "h"},
+    root = {.user = "root", .host = "h", .is_admin = true, .is_daemon = true};
 
 static void step(struct core *c, struct effects *fx, struct event ev, int64_t now)
 {
@@ -79,11 +84,13 @@ static void nodes_come(struct core *c, struct effects *fx)
                          .version = "test"};
         struct msg_node_hello hello = {.node = {&n, 1}, .pid = 7};
         struct message m = {.kind = MSG_NODE_HELLO, .body = &hello};
-        step(c, fx, (struct event){.kind = EV_MESSAGE, .conn = 100 + i, .peer = &root, .msg = &m}, NOW);
+        step(c, fx, (struct event){.kind = EV_MESSAGE, .conn = 100 + i, .peer = &root, .msg = &m},
+             NOW);
     }
 }
 
-static void line_take(struct core *c, struct effects *fx, struct span line, struct arena *a, int64_t now)
+static void line_take(struct core *c, struct effects *fx, struct span line, struct arena *a,
+                      int64_t now)
 {
     struct message m;
     struct frame f = {.json = line.data + 1, .json_len = line.len - 1};

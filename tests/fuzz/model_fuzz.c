@@ -1,5 +1,6 @@
-/* Texts that jobs and nodes carry: dependencies, arrays, job references, gres, devices, allocations. Each is read or refused with a sentence; what was read is
- * written in a form that reads to the same. */
+/* Texts that jobs and nodes carry: dependencies, arrays, job references, gres, devices,
+ * allocations. Each is read or refused with a sentence; what was read is written in a form that
+ * reads to the same. */
 #include "fuzz.h"
 
 #include "base/alloc.h"

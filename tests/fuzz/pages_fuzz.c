@@ -1,4 +1,5 @@
-/* A damaged store as `remuda repair` reads it: any bytes are a file or a log. Each page is taken apart, each row that parses is held against each table. */
+/* A damaged store as `remuda repair` reads it: any bytes are a file or a log. Each page is taken
+ * apart, each row that parses is held against each table. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -75,7 +76,8 @@ static void database_try(const uint8_t *data, size_t size)
 {
     uint8_t head[100] = "SQLite format 3";
     head[16] = PAGE >> 8;
-    char *path = xasprintf("/tmp/remuda-pages-fuzz-%d", (int)getpid()), *log = xasprintf("%s-wal", path);
+    char *path = xasprintf("/tmp/remuda-pages-fuzz-%d", (int)getpid()),
+         *log = xasprintf("%s-wal", path);
     FILE *f = fopen(path, "w"), *w = fopen(log, "w");
     CHECK(f && w);
     fwrite(head, 1, sizeof head, f);

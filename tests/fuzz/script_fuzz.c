@@ -1,6 +1,6 @@
-/* Any text as a job script, and any words as a command line of the three commands: taken or refused with a
- * sentence. What is taken can stand as a job: no negative counts, no range upside down, and only one kind of
- * memory. Text that begins with '#' is a script; else each line is a word. */
+/* Any text as a job script, and any words as a command line of the three commands: taken or refused
+ * with a sentence. What is taken can stand as a job: no negative counts, no range upside down, and
+ * only one kind of memory. Text that begins with '#' is a script; else each line is a word. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -49,7 +49,8 @@ const char *const fuzz_words[] = {"#!/bin/sh\n",
 
 static const unsigned commands[] = {CMD_SBATCH, CMD_SALLOC, CMD_SRUN};
 
-static bool job_checked(struct submit_options *o, unsigned command, struct arena *a, struct str *warnings)
+static bool job_checked(struct submit_options *o, unsigned command, struct arena *a,
+                        struct str *warnings)
 {
     struct err e = {0};
     if (!options_finish(o, command, a, warnings, &e)) {
@@ -84,8 +85,8 @@ static void script_check_all(struct submit_options *comp, const char *text, size
     str_done(&warnings);
 }
 
-static void words_check(struct submit_options *o, char *text, unsigned command, const struct option_env *env,
-                        struct arena *a)
+static void words_check(struct submit_options *o, char *text, unsigned command,
+                        const struct option_env *env, struct arena *a)
 {
     static char name[] = "command";
     char *argv[WORDS_MAX + 1] = {name}, *save = NULL;

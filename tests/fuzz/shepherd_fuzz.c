@@ -1,4 +1,6 @@
-/* What a node reads of processes that may be anybody's, or were changed by somebody: notes, names of steps' directories, plans, the file of srun --multi-prog, file name patterns, what is asked of binding. */
+/* What a node reads of processes that may be anybody's, or were changed by somebody: notes, names
+ * of steps' directories, plans, the file of srun --multi-prog, file name patterns, what is asked of
+ * binding. */
 #include "fuzz.h"
 
 #include "agent/note.h"
@@ -127,7 +129,8 @@ static void binding_check(const char *text)
     struct arena *a = arena_new();
     struct alloc al = {0};
     struct bind_result r;
-    struct job_spec spec = {.cpu_bind = text, .gpu_bind = text, .mem_bind = text, .req.distribution = text};
+    struct job_spec spec = {
+        .cpu_bind = text, .gpu_bind = text, .mem_bind = text, .req.distribution = text};
     int lines = 0;
     CHECK(alloc_parse("a cpus=0-7 mem=1 gpu:v100=0-3 tasks=3 ids=0-2", a, &al, NULL));
     spec.req.cpus_per_task = (int32_t)strlen(text) * 1000;

@@ -1,4 +1,5 @@
-/* What a node reads of its kernel and its site: the kernel's log about memory, lists of devices, names of groups, gres.conf, windows of time. */
+/* What a node reads of its kernel and its site: the kernel's log about memory, lists of devices,
+ * names of groups, gres.conf, windows of time. */
 #include "fuzz.h"
 
 #include "base/alloc.h"

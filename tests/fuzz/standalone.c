@@ -1,6 +1,6 @@
-/* Runs a fuzz target without libFuzzer: the same inputs in every run, joined from the target's own words and
- * from random bytes. Most are wrong in one place only, so that they get past the first check. A failure
- * aborts; the input that did it is printed before, as hexadecimal. */
+/* Runs a fuzz target without libFuzzer: the same inputs in every run, joined from the target's own
+ * words and from random bytes. Most are wrong in one place only, so that they get past the first
+ * check. A failure aborts; the input that did it is printed before, as hexadecimal. */
 #include "fuzz.h"
 
 #include "base/rng.h"

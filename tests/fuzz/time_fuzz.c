@@ -1,5 +1,5 @@
-/* Any text, as a point in time, a time limit, a size and a set of task indexes: read or refused. What is read
- * is written in a form that reads to the same value. */
+/* Any text, as a point in time, a time limit, a size and a set of task indexes: read or refused.
+ * What is read is written in a form that reads to the same value. */
 #include "fuzz.h"
 
 #include "base/alloc.h"

@@ -1,5 +1,6 @@
-/* Any text, as a workload (Standard Workload Format, accounting, a live queue): read or refused with a sentence. What is read can be cleaned, shaken and
- * cut, and holds nothing a replay could not take. */
+/* Any text, as a workload (Standard Workload Format, accounting, a live queue): read or refused
+ * with a sentence. What is read can be cleaned, shaken and cut, and holds nothing a replay could
+ * not take. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -11,7 +12,8 @@
 const char *const fuzz_words[] = {
     "; MaxProcs: 640\n",
     "1 0 -1 100 8 -1 -1 8 3600 -1 1 7 -1 -1 3 -1 -1 -1\n",
-    "JobID|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|ReqNodes|ReqMem|ReqTRES|User|Partition|"
+    "JobID|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|ReqCPUS|ReqNodes|ReqMem|ReqTRES|User|"
+    "Partition|"
     "State\n",
     "7_1|1790000000|1790000000|1790000010|1790000020|10|60|4|1|4Gn|cpu=4,mem=4G,gres/"
     "gpu:a100=2|ann|batch|COMPLETED\n",
@@ -37,7 +39,8 @@ static void trace_use(struct trace *t)
     for (size_t i = 0; i < t->job.n; i++) {
         const struct trace_job *j = &t->job.v[i];
         CHECK(j->run > 0 && j->procs > 0 && j->procs <= 1 << 20 && j->submit >= 0);
-        CHECK(j->run <= j->estimate && j->estimate < INT64_C(1) << 40 && j->submit < INT64_C(1) << 40);
+        CHECK(j->run <= j->estimate && j->estimate < INT64_C(1) << 40 &&
+              j->submit < INT64_C(1) << 40);
         CHECK(j->mem_mib >= 0 && j->gpus <= INT64_C(1) << 33);
     }
     trace_shake(t, 1, 60);

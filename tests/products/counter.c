@@ -1,5 +1,7 @@
-/* A process of a product (run.py): says when it starts and ends, counts each signal it gets, and ends by itself when told to, or shortly after SIGTERM.
- * usage: counter NAME, with D (folder), N (which run of the job) in the environment. Lines in D/log: "start NAME N", "sig NAME N TERM", "end NAME N". */
+/* A process of a product (run.py): says when it starts and ends, counts each signal it gets, and
+ * ends by itself when told to, or shortly after SIGTERM. usage: counter NAME, with D (folder), N
+ * (which run of the job) in the environment. Lines in D/log: "start NAME N", "sig NAME N TERM",
+ * "end NAME N". */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -46,7 +46,8 @@ static void test_processes_of_a_task_are_added_and_the_most_is_kept(void **state
     account_close(&a);
 }
 
-/* A process that ended stays counted, once: neither forgotten with it nor added to its last sample. */
+/* A process that ended stays counted, once: neither forgotten with it nor added to its last
+ * sample. */
 static void test_what_ended_is_counted_once(void **state)
 {
     (void)state;
@@ -71,7 +72,8 @@ static void test_what_ended_is_counted_once(void **state)
     account_close(&a);
 }
 
-/* What a process read is known from its io where that could be seen, from the disk's blocks else; the larger counts. */
+/* What a process read is known from its io where that could be seen, from the disk's blocks else;
+ * the larger counts. */
 static void test_reading_and_writing_of_what_ended(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The node's machine and its GPUs: who may have them, what looks and signs make of them, and what the controller hears. */
+/* The node's machine and its GPUs: who may have them, what looks and signs make of them, and what
+ * the controller hears. */
 #include "agent_world.h"
 
 #include "model/device_out.h"
@@ -13,8 +14,9 @@ static void test_nothing_is_said_before_the_devices_were_looked_at(void **state)
     struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL},
                                  {1, 0, DEVICE_HELD, "process 9 (x) still holds it"}};
     step((struct agent_event){.kind = AGENT_LOOKED, .seen = seen, .nseen = 2});
-    EXPECT("log \"GPU 1 is not given to anybody: process 9 (x) still holds it\"; node_hello n1 pid=77 "
-           "out=gpu:1:unproven");
+    EXPECT(
+        "log \"GPU 1 is not given to anybody: process 9 (x) still holds it\"; node_hello n1 pid=77 "
+        "out=gpu:1:unproven");
 }
 
 static void test_a_job_is_gone_when_its_device_is_clean(void **state)
@@ -22,10 +24,15 @@ static void test_a_job_is_gone_when_its_device_is_clean(void **state)
     (void)state;
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
-    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
-    str_clear(&said);
     note((struct note){
-        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    str_clear(&said);
+    note((struct note){.kind = NOTE_EXITED,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 9,
+                       .clean = 1});
     EXPECT("report exited 5.1 #100; look 1/1");
     looked(1, 1, DEVICE_CLEAN, NULL);
     EXPECT("report released 5.1 #101");
@@ -36,9 +43,14 @@ static void test_a_stuck_device_is_out_and_the_job_is_over(void **state)
     (void)state;
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
-    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     note((struct note){
-        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){.kind = NOTE_EXITED,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 9,
+                       .clean = 1});
     looked(1, 1, DEVICE_HELD, "process 12 still holds it");
     str_clear(&said);
     wait_us(4000000);
@@ -77,19 +89,21 @@ static void test_a_step_waits_for_what_a_former_one_left(void **state)
     str_clear(&said);
     step_launch(5, 2, "n1 cpus=0 mem=1 gpu:v100=1");
     looked(1, 3, DEVICE_HELD, "process 12 (python) of job 5 still holds it");
-    EXPECT("log \"GPU 1 is not given to anybody: process 12 (python) of job 5 still holds it\"; heartbeat "
+    EXPECT("log \"GPU 1 is not given to anybody: process 12 (python) of job 5 still holds it\"; "
+           "heartbeat "
            "out=gpu:1:unproven");
     wait_us(4000000);
-    EXPECT(
-        "look 1/3(5.1.-1); report failed 5.1 #102 retry \"GPU 1 of n1 cannot be used: process 12 (python) of "
-        "job 5 still holds it\" out=gpu:1:unproven");
+    EXPECT("look 1/3(5.1.-1); report failed 5.1 #102 retry \"GPU 1 of n1 cannot be used: process "
+           "12 (python) of "
+           "job 5 still holds it\" out=gpu:1:unproven");
     looked(1, 3, DEVICE_CLEAN, NULL);
     EXPECT("log \"GPU 1 is free of what a step left on it\"; heartbeat");
     step_launch(5, 3, "n1 cpus=0 mem=1 gpu:v100=1");
     EXPECT("start 5.1");
 }
 
-/* Steps, or the script, or both with all that the script started; of the job unless one is named. */
+/* Steps, or the script, or both with all that the script started; of the job unless one is
+ * named. */
 static void test_a_step_that_waits_for_a_device_can_be_ended(void **state)
 {
     (void)state;
@@ -164,8 +178,12 @@ static void test_a_new_daemon_knows_who_has_what(void **state)
     struct note ids = {.job_id = 5, .attempt = 1, .step_id = STEP_BATCH};
     struct device_seen seen[] = {{0, 0, DEVICE_CLEAN, NULL}, {1, 0, DEVICE_SHARED, NULL}};
     step((struct agent_event){.kind = AGENT_FOUND, .note = &ids});
-    note((struct note){
-        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .gpus = 2});
+    note((struct note){.kind = NOTE_STARTED,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 9,
+                       .gpus = 2});
     str_clear(&said);
     up();
     EXPECT("look 0/0 1/0(5.1.-1)");
@@ -200,9 +218,14 @@ static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
     (void)state;
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
-    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     note((struct note){
-        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){.kind = NOTE_EXITED,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 9,
+                       .clean = 1});
     str_clear(&said);
     looked(1, 0, DEVICE_CLEAN, NULL);
     EXPECT("");
@@ -217,13 +240,19 @@ static void test_a_broken_device_is_out_until_it_is_asked_back(void **state)
     struct msg_devices_retry retry = {0};
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
-    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     str_clear(&said);
     step((struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
-    EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this job uses, is "
+    EXPECT("log \"GPU 1 is taken out of use: XID 79\"; tell 5.1 pid=9 \"GPU 1 of n1, which this "
+           "job uses, is "
            "broken: XID 79\"; heartbeat out=gpu:1:failed");
-    note((struct note){
-        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    note((struct note){.kind = NOTE_EXITED,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 9,
+                       .clean = 1});
     EXPECT("report exited 5.1 #100 clean out=gpu:1:failed");
     message(MSG_DEVICES_RETRY, &retry);
     EXPECT("look 1/2; heartbeat out=gpu:1:unproven; find all");
@@ -251,22 +280,29 @@ static void signed_by_itself(int32_t index, enum device_sign sign, const char *w
     step((struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
 }
 
-/* Its job goes on and is told; the device comes back when its library says that the reset has been done, and a look has shown that nobody is on it. */
+/* Its job goes on and is told; the device comes back when its library says that the reset has been
+ * done, and a look has shown that nobody is on it. */
 static void test_what_needs_a_reset_comes_back_by_itself(void **state)
 {
     (void)state;
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
-    note((struct note){.kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
+    note((struct note){
+        .kind = NOTE_STARTED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9});
     str_clear(&said);
     signed_by_itself(1, DEVICE_RESET, "it needs a reset");
-    EXPECT("log \"GPU 1 is taken out of use: it needs a reset\"; tell 5.1 pid=9 \"GPU 1 of n1, which this "
+    EXPECT("log \"GPU 1 is taken out of use: it needs a reset\"; tell 5.1 pid=9 \"GPU 1 of n1, "
+           "which this "
            "job uses, is broken: it needs a reset\"; heartbeat out=gpu:1:unproven");
     signed_by_itself(1, DEVICE_RESET, "it needs a reset");
     signed_by_itself(1, DEVICE_BLIND, "no driver");
     EXPECT("");
-    note((struct note){
-        .kind = NOTE_EXITED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 9, .clean = 1});
+    note((struct note){.kind = NOTE_EXITED,
+                       .job_id = 5,
+                       .attempt = 1,
+                       .step_id = STEP_BATCH,
+                       .pid = 9,
+                       .clean = 1});
     EXPECT("report exited 5.1 #100 clean out=gpu:1:unproven; look 1/1");
     looked(1, 1, DEVICE_RESET, "it needs a reset");
     EXPECT("");
@@ -286,8 +322,9 @@ static void test_one_failure_is_no_suspicion(void **state)
     EXPECT("");
     signed_by_itself(1, DEVICE_DOUBT, "timeout");
     EXPECT("log \"GPU 1 is not given to anybody: timeout\"; heartbeat out=gpu:1:unproven");
-    launch_with(6,
-                "n1 cpus=0 mem=1 gpu:v100=1"); /* it was on its way: it waits for what the next look says */
+    launch_with(
+        6,
+        "n1 cpus=0 mem=1 gpu:v100=1"); /* it was on its way: it waits for what the next look says */
     EXPECT("");
 }
 

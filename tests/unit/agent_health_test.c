@@ -12,11 +12,13 @@ static struct health health_of(int state, bool returns)
     return (struct health){.state = (enum device_health)state, .returns = returns};
 }
 
-/* X(state, returns) of every health that a device can have; sign and what becomes of it are the loops'. */
+/* X(state, returns) of every health that a device can have; sign and what becomes of it are the
+ * loops'. */
 static void each(void (*fn)(struct health before, enum device_sign sign, struct health after))
 {
     for (int state = 0; state < HEALTHS_N; state++)
-        for (int returns = 0; returns <= (state == HEALTH_BROKEN || state == HEALTH_GONE); returns++)
+        for (int returns = 0; returns <= (state == HEALTH_BROKEN || state == HEALTH_GONE);
+             returns++)
             for (int sign = 0; sign < DEVICE_SIGNS_N; sign++) {
                 struct health h = health_of(state, returns);
                 health_take(&h, (enum device_sign)sign);
@@ -24,7 +26,8 @@ static void each(void (*fn)(struct health before, enum device_sign sign, struct 
             }
 }
 
-static void only_a_look_makes_clean(struct health before, enum device_sign sign, struct health after)
+static void only_a_look_makes_clean(struct health before, enum device_sign sign,
+                                    struct health after)
 {
     if (after.state == HEALTH_CLEAN && before.state != HEALTH_CLEAN)
         assert_int_equal(sign, DEVICE_CLEAN);
@@ -37,13 +40,15 @@ static void what_failed_stays(struct health before, enum device_sign sign, struc
         assert_true(health_is_failed(&after));
 }
 
-static void one_doubt_changes_nothing(struct health before, enum device_sign sign, struct health after)
+static void one_doubt_changes_nothing(struct health before, enum device_sign sign,
+                                      struct health after)
 {
     if (sign == DEVICE_DOUBT)
         assert_int_equal(after.state, before.state);
 }
 
-static void what_cannot_be_asked_is_not_clean_and_not_broken(struct health before, enum device_sign sign,
+static void what_cannot_be_asked_is_not_clean_and_not_broken(struct health before,
+                                                             enum device_sign sign,
                                                              struct health after)
 {
     if (sign != DEVICE_BLIND)

@@ -1,4 +1,5 @@
-/* The node's machine: each test feeds events and compares what the machine wants done, one line an effect. */
+/* The node's machine: each test feeds events and compares what the machine wants done, one line an
+ * effect. */
 #include "agent_world.h"
 
 #include <string.h>
@@ -80,7 +81,8 @@ static void test_reports_wait_for_the_controller_and_are_repeated_in_order(void 
     down();
     up();
     welcome();
-    EXPECT("node_hello n1 pid=77 7.1(ended) 8.1(ended); report exited 8.1 #100 clean; report exited 7.1 #101 "
+    EXPECT("node_hello n1 pid=77 7.1(ended) 8.1(ended); report exited 8.1 #100 clean; report "
+           "exited 7.1 #101 "
            "status=9 clean");
     ack(101);
     EXPECT("forget 7.1 pid=1007");
@@ -194,11 +196,13 @@ static void test_a_process_that_cannot_be_killed_is_told(void **state)
     str_clear(&said);
     strcpy(stuck.detail, "process 12 (x) outlives SIGKILL");
     note(stuck);
-    EXPECT("log \"process 12 (x) outlives SIGKILL; job 5 keeps what it has here until that ends\"; heartbeat "
+    EXPECT("log \"process 12 (x) outlives SIGKILL; job 5 keeps what it has here until that ends\"; "
+           "heartbeat "
            "out=process:12:unproven");
     note(stuck);
     EXPECT("");
-    note((struct note){.kind = NOTE_CLEARED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 1005});
+    note((struct note){
+        .kind = NOTE_CLEARED, .job_id = 5, .attempt = 1, .step_id = STEP_BATCH, .pid = 1005});
     EXPECT("report released 5.1 #101");
 }
 
@@ -216,7 +220,8 @@ static void test_a_shepherd_speaks_for_its_own_step(void **state)
     lie.pid = 1005;
     lie.clean = 1;
     note(lie);
-    EXPECT("log \"process 1005 spoke for a step of job 7 that is process 1007's; it is not believed\"");
+    EXPECT("log \"process 1005 spoke for a step of job 7 that is process 1007's; it is not "
+           "believed\"");
     str_clear(&said);
     exited(7, 1, 0, true);
     assert_non_null(strstr(str_text(&said), "report exited 7.1"));
@@ -263,7 +268,8 @@ static void test_a_shepherd_that_never_came(void **state)
     begin();
     launch(7, 1);
     note(ids(NOTE_GONE, 7, 1));
-    EXPECT("start 7.1; report failed 7.1 #100 retry \"its shepherd ended before it could start it\"");
+    EXPECT(
+        "start 7.1; report failed 7.1 #100 retry \"its shepherd ended before it could start it\"");
 }
 
 static void test_a_restarted_daemon_goes_on(void **state)
@@ -284,7 +290,8 @@ static void test_a_restarted_daemon_goes_on(void **state)
     launch(5, 1);
     EXPECT("");
     welcome();
-    EXPECT("report exited 6.1 #100 status=512 clean; report lost 7.1 #101 clean; report released 7.1 #102");
+    EXPECT("report exited 6.1 #100 status=512 clean; report lost 7.1 #101 clean; report released "
+           "7.1 #102");
     launch(5, 1);
     EXPECT("");
     terminate(5, 1);
@@ -353,7 +360,8 @@ static void test_a_failing_prolog_and_a_failing_epilog(void **state)
     program_done(AGENT_PROLOG_DONE, 8, true, NULL);
     exited(8, 1, 0, true);
     program_done(AGENT_EPILOG_DONE, 8, false, "epilog /e exited with 4");
-    EXPECT("prolog 8.1; start 8.1; report exited 8.1 #101; epilog 8.1 pid=1008 job; report released 8.1 #102 "
+    EXPECT("prolog 8.1; start 8.1; report exited 8.1 #101; epilog 8.1 pid=1008 job; report "
+           "released 8.1 #102 "
            "\"epilog /e exited with 4\"");
 }
 
@@ -406,7 +414,8 @@ static void test_a_refused_hello_is_logged(void **state)
     up();
     str_clear(&said);
     message(MSG_DONE, &m);
-    EXPECT("log \"the controller refuses this node: Invalid node name specified: no NodeName line\"");
+    EXPECT(
+        "log \"the controller refuses this node: Invalid node name specified: no NodeName line\"");
     m.refusal = REFUSE_NONE;
     message(MSG_DONE, &m);
     launch(7, 1);

@@ -62,8 +62,8 @@ static void health_keep(const char *text)
 
 static void report_say(const struct msg_report *m)
 {
-    str_addf(&said, " %s %llu.%u", enum_name(&report_kind_names, m->kind), (unsigned long long)m->job_id,
-             m->attempt);
+    str_addf(&said, " %s %llu.%u", enum_name(&report_kind_names, m->kind),
+             (unsigned long long)m->job_id, m->attempt);
     if (m->seq)
         str_addf(&said, " #%llu", (unsigned long long)m->seq);
     if (m->exit_status)
@@ -103,8 +103,9 @@ static void heartbeat_say(const struct msg_heartbeat *m)
 
 static void effect_say(const struct agent_effect *e)
 {
-    static const char *const names[] = {"send",   "prolog", "start", "terminate", "signal", "follow", "clear",
-                                        "epilog", "forget", "log",   "look",      "tell",   "find"};
+    static const char *const names[] = {"send",   "prolog", "start",  "terminate", "signal",
+                                        "follow", "clear",  "epilog", "forget",    "log",
+                                        "look",   "tell",   "find"};
     if (said.len)
         str_add(&said, "; ");
     if (e->kind == AGENT_SEND) {
@@ -138,7 +139,8 @@ static void effect_say(const struct agent_effect *e)
     if (e->kind == AGENT_TERMINATE)
         str_addf(&said, " wait=%lld why=%s", (long long)e->kill_wait_us, e->why ? e->why : "");
     if (e->kind == AGENT_SIGNAL)
-        str_addf(&said, " signal=%d%s%s", e->signal, e->batch ? " batch" : "", e->of_job ? " of_job" : "");
+        str_addf(&said, " signal=%d%s%s", e->signal, e->batch ? " batch" : "",
+                 e->of_job ? " of_job" : "");
     if (e->kind == AGENT_START || e->kind == AGENT_PROLOG) {
         const struct job *j = e->launch->job.v;
         assert_int_equal(j->id, e->note.job_id);
@@ -281,7 +283,8 @@ void step_launch(uint64_t id, int64_t step_id, const char *alloc)
 {
     struct job j = {.id = id, .attempt = 1, .alloc = alloc};
     struct step row = {.job_id = id, .step_id = step_id, .layout = alloc};
-    struct msg_launch m = {.job = {&j, 1}, .step_id = step_id, .step = {&row, 1}, .script = {"true", 4}};
+    struct msg_launch m = {
+        .job = {&j, 1}, .step_id = step_id, .step = {&row, 1}, .script = {"true", 4}};
     message(MSG_LAUNCH, &m);
 }
 

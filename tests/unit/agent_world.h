@@ -1,4 +1,5 @@
-/* A node's machine for tests: they feed it events and compare what it wants done, one line an effect. */
+/* A node's machine for tests: they feed it events and compare what it wants done, one line an
+ * effect. */
 #ifndef REMUDA_TESTS_AGENT_WORLD_H
 #define REMUDA_TESTS_AGENT_WORLD_H
 
@@ -13,10 +14,10 @@ extern struct str said;        /* the effects since the last EXPECT */
 extern int64_t now_us;
 extern struct msg_node_welcome settings; /* that welcome() gives */
 
-#define EXPECT(text)                                                                                         \
-    do {                                                                                                     \
-        assert_string_equal(str_text(&said), text);                                                          \
-        str_clear(&said);                                                                                    \
+#define EXPECT(text)                                                                               \
+    do {                                                                                           \
+        assert_string_equal(str_text(&said), text);                                                \
+        str_clear(&said);                                                                          \
     } while (0)
 
 int setup(void **state);

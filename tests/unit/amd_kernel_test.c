@@ -1,4 +1,5 @@
-/* AMD's GPUs by the kernel's files, which lie as real ones do: each lie in each file, and what every question then gets. This test has the place of sysfs_read.c. */
+/* AMD's GPUs by the kernel's files, which lie as real ones do: each lie in each file, and what
+ * every question then gets. This test has the place of sysfs_read.c. */
 #include "unit.h"
 
 #include "../fake/amd_tree.h"
@@ -85,7 +86,8 @@ static void tree_remove(const char *below)
 
 static void machine_make(const char *first, const char *second, const char *third)
 {
-    struct amd_tree_gpu gpu[GPUS] = {*amd_tree_model(first), *amd_tree_model(second), *amd_tree_model(third)};
+    struct amd_tree_gpu gpu[GPUS] = {*amd_tree_model(first), *amd_tree_model(second),
+                                     *amd_tree_model(third)};
     tree_remove("");
     amd_tree_make(top, gpu, GPUS);
     amd_tree_say(top, KFD "proc/4711/vram_1000", "1048576\n");
@@ -147,20 +149,22 @@ static void test_devices_are_described(void **state)
     amd_close(a);
 }
 
-/* A card without a number that is its own is known by its file; of one that no list names the type is its instruction set. */
+/* A card without a number that is its own is known by its file; of one that no list names the type
+ * is its instruction set. */
 static void test_cards_without_names(void **state)
 {
     (void)state;
     machine_make("w7900", "w7900", "mi100");
-    amd_tree_say(
-        top, KFD "topology/nodes/1/properties",
-        "vendor_id 4098\ndevice_id 1\nlocation_id 16640\ndomain 0\ndrm_render_minor 128\ngfx_target_version "
-        "90402\n");
+    amd_tree_say(top, KFD "topology/nodes/1/properties",
+                 "vendor_id 4098\ndevice_id 1\nlocation_id 16640\ndomain 0\ndrm_render_minor "
+                 "128\ngfx_target_version "
+                 "90402\n");
     amd_tree_say(top, BUS "/product_name", "AMD Radeon PRO W7900 Dual Slot\n");
     struct amd *a = opened();
     assert_string_equal(a->device[0].type, "gfx942");
     assert_string_equal(a->device[0].uuid, "");
-    assert_true(a->device[0].bytes == UINT64_C(48) << 30); /* as the device says: no memory bank is listed */
+    /* As the device says: no memory bank is listed. */
+    assert_true(a->device[0].bytes == UINT64_C(48) << 30);
     assert_int_equal(amd_find(a, "-", 128), 0);
     assert_string_equal(a->device[1].type, "w7900");
     amd_close(a);
@@ -171,10 +175,10 @@ static void test_parts_of_a_gpu(void **state)
 {
     (void)state;
     machine_make("mi300x", "mi300x", "mi300x");
-    amd_tree_say(
-        top, KFD "topology/nodes/2/properties",
-        "vendor_id 4098\ndevice_id 29857\nlocation_id 268452096\ndomain 0\ndrm_render_minor 129\nunique_id "
-        "43968\nmem_banks_count 1\n");
+    amd_tree_say(top, KFD "topology/nodes/2/properties",
+                 "vendor_id 4098\ndevice_id 29857\nlocation_id 268452096\ndomain "
+                 "0\ndrm_render_minor 129\nunique_id "
+                 "43968\nmem_banks_count 1\n");
     struct amd *a = opened();
     assert_string_equal(a->device[1].pci, a->device[0].pci);
     assert_true(a->device[0].is_part && a->device[1].is_part && !a->device[2].is_part);
@@ -281,7 +285,8 @@ static const struct {
 static int known_of(const struct amd *a, uint32_t device, const amd_process_vec *p)
 {
     const struct amd_now *now = amd_now(a, device);
-    int known = (now->has_memory ? MEMORY : 0) | (now->has_errors ? ERRORS : 0) | (now->has_busy ? BUSY : 0);
+    int known = (now->has_memory ? MEMORY : 0) | (now->has_errors ? ERRORS : 0) |
+                (now->has_busy ? BUSY : 0);
     for (size_t i = 0; i < p->n; i++)
         if (p->v[i].device == device && p->v[i].pid == PID)
             known |= ON | (p->v[i].has_bytes ? BYTES : 0);
@@ -303,7 +308,8 @@ static void test_each_error_in_each_file(void **state)
     const amd_process_vec *p;
     for (size_t f = 0; f < sizeof files / sizeof files[0]; f++)
         for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++) {
-            bool list = f == 0; /* it is looked for in the list; then that nobody lists it is proof */
+            /* It is looked for in the list; then that nobody lists it is proof. */
+            bool list = f == 0;
             enum amd_answer expected = files[f].of_device ? errors[e].answer : AMD_OK;
             if (list && (errors[e].error == ENOENT || errors[e].error == EBADMSG))
                 expected = AMD_ABSENT;
@@ -345,7 +351,8 @@ static void test_values_that_cannot_be(void **state)
             bool is_number = values[v][0] == '1'; /* a small one, or one that is none of bytes */
             if (!is_number)
                 assert_int_equal(known_of(a, LIAR, p), ALL & ~files[f].costs);
-            assert_true(!amd_now(a, LIAR)->has_memory || amd_now(a, LIAR)->memory_total <= UINT64_C(1) << 50);
+            assert_true(!amd_now(a, LIAR)->has_memory ||
+                        amd_now(a, LIAR)->memory_total <= UINT64_C(1) << 50);
             assert_true(!amd_now(a, LIAR)->has_busy || amd_now(a, LIAR)->busy_percent <= 100);
             assert_honest(a, p);
         }
@@ -353,7 +360,8 @@ static void test_values_that_cannot_be(void **state)
     amd_close(a);
 }
 
-/* The driver waits for a device that does not come back: the others are not held up, and nothing is asked of it twice. */
+/* The driver waits for a device that does not come back: the others are not held up, and nothing is
+ * asked of it twice. */
 static void test_one_that_hangs(void **state)
 {
     (void)state;
@@ -415,7 +423,8 @@ static void test_one_falls_off_its_bus(void **state)
     amd_tree_write(top, BUS "/config", "\x02\x10\x0c\x74", 4);
     amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
-    amd_tree_write(top, BUS "/config", "\xff\xff\xff\xff", 4); /* it counts from the beginning: a reset */
+    amd_tree_write(top, BUS "/config", "\xff\xff\xff\xff",
+                   4); /* it counts from the beginning: a reset */
     amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_DOUBT);
     amd_close(a);
@@ -434,7 +443,8 @@ static void test_one_goes_and_comes_back(void **state)
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_ABSENT);
     assert_non_null(strstr(amd_now(a, LIAR)->why, "neither on its bus nor in its driver's list"));
     machine_make("mi250x", "mi250x", "mi210");
-    amd_tree_say(top, KFD "topology/nodes/2/gpu_id", "1002\n"); /* the list is in another order now */
+    amd_tree_say(top, KFD "topology/nodes/2/gpu_id",
+                 "1002\n"); /* the list is in another order now */
     amd_tree_say(top, KFD "topology/nodes/3/gpu_id", "1001\n");
     amd_look(a, AMD_ALL, true);
     assert_int_equal(amd_now(a, LIAR)->answer, AMD_OK);
@@ -491,7 +501,8 @@ static void test_processes_are_where_they_have_something(void **state)
     assert_true(amd_processes(a, &p));
     assert_int_equal(p->n, 3);
     for (size_t i = 0; i < p->n; i++) {
-        assert_true(p->v[i].pid == PID || (p->v[i].pid == 9 && p->v[i].device == 2 && p->v[i].bytes == 0));
+        assert_true(p->v[i].pid == PID ||
+                    (p->v[i].pid == 9 && p->v[i].device == 2 && p->v[i].bytes == 0));
         assert_true(p->v[i].has_bytes);
     }
     tree_remove(KFD "proc"); /* an old kernel */

@@ -1,4 +1,5 @@
-/* AMD's GPUs by ROCm SMI, where the kernel shows no list: each of its codes from each call, and what every question then gets. FAKE_RSMI is tests/fake/rsmi.c. */
+/* AMD's GPUs by ROCm SMI, where the kernel shows no list: each of its codes from each call, and
+ * what every question then gets. FAKE_RSMI is tests/fake/rsmi.c. */
 #include "unit.h"
 
 #include "node/hardware/amd.h"
@@ -83,7 +84,8 @@ static void test_it_is_found_where_packages_put_it(void **state)
     char rocm[64], dir[80], path[128];
     unsetenv("REMUDA_RSMI");
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        snprintf(rocm, sizeof rocm, "%s/%zu", top, i); /* the linker knows again what it opened by a name */
+        snprintf(rocm, sizeof rocm, "%s/%zu", top,
+                 i); /* the linker knows again what it opened by a name */
         snprintf(dir, sizeof dir, "%s/lib", rocm);
         assert_true(mkdir(rocm, 0755) == 0 && mkdir(dir, 0755) == 0);
         setenv("ROCM_PATH", rocm, 1);
@@ -125,7 +127,8 @@ enum { MEMORY = 1, ERRORS = 2, BUSY = 4, BYTES = 8, ON = 16, ALL = 31 };
 static int known_of(const struct amd *a, uint32_t device, const amd_process_vec *p)
 {
     const struct amd_now *now = amd_now(a, device);
-    int known = (now->has_memory ? MEMORY : 0) | (now->has_errors ? ERRORS : 0) | (now->has_busy ? BUSY : 0);
+    int known = (now->has_memory ? MEMORY : 0) | (now->has_errors ? ERRORS : 0) |
+                (now->has_busy ? BUSY : 0);
     for (size_t i = 0; p && i < p->n; i++)
         if (p->v[i].device == device && p->v[i].pid == PID)
             known |= ON | (p->v[i].has_bytes ? BYTES : 0);
@@ -193,7 +196,8 @@ static void test_each_code_of_each_call(void **state)
     amd_close(a);
 }
 
-/* Processes that cannot be listed are not known to be none; that there is no such call says so of none. */
+/* Processes that cannot be listed are not known to be none; that there is no such call says so of
+ * none. */
 static void test_each_code_of_the_list_of_processes(void **state)
 {
     (void)state;
@@ -202,7 +206,8 @@ static void test_each_code_of_the_list_of_processes(void **state)
     for (size_t k = 0; k < sizeof codes / sizeof codes[0]; k++) {
         char lie[128];
         unsigned code = codes[k].code;
-        bool none = code == 1 || code == 2 || code == 4 || code == 7 || code == 9 || code == 10 || code == 14;
+        bool none = code == 1 || code == 2 || code == 4 || code == 7 || code == 9 || code == 10 ||
+                    code == 14;
         snprintf(lie, sizeof lie, "rsmi_compute_process_info_get 0 %u\n", code);
         say(usual, lie);
         assert_int_equal(amd_processes(a, &p), none);
@@ -220,7 +225,8 @@ static void test_processes_have_memory_where_they_have_it(void **state)
     assert_int_equal(p->n, 3);
     assert_true(p->v[0].device == 0 && p->v[0].bytes == UINT64_C(100) << 20);
     assert_true(p->v[1].device == 1 && p->v[1].bytes == UINT64_C(200) << 20);
-    assert_true(p->v[2].pid == 12 && p->v[2].device == 1 && p->v[2].has_bytes && p->v[2].bytes == 0);
+    assert_true(p->v[2].pid == 12 && p->v[2].device == 1 && p->v[2].has_bytes &&
+                p->v[2].bytes == 0);
     amd_close(a);
 }
 

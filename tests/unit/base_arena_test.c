@@ -67,7 +67,8 @@ static void test_copies_of_texts(void **state)
 {
     struct arena *a = arena_new();
     char text[] = "gpu[1-3]";
-    char *copy = arena_strdup(a, text), *cut = arena_strndup(a, text, 3), *data = arena_dup(a, text, 5);
+    char *copy = arena_strdup(a, text), *cut = arena_strndup(a, text, 3),
+         *data = arena_dup(a, text, 5);
     text[0] = 'x';
     assert_string_equal(copy, "gpu[1-3]");
     assert_string_equal(cut, "gpu");

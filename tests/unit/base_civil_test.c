@@ -42,10 +42,10 @@ static void expect(const struct expectation *e, size_t count, bool future)
             fail_msg("\"%s\": %s, not %s", e[i].text, read_at(e[i].text, future), e[i].iso);
 }
 
-#define EXPECT(future, ...)                                                                                  \
-    do {                                                                                                     \
-        static const struct expectation expected_[] = {__VA_ARGS__};                                         \
-        expect(expected_, ARRAY_LEN(expected_), future);                                                     \
+#define EXPECT(future, ...)                                                                        \
+    do {                                                                                           \
+        static const struct expectation expected_[] = {__VA_ARGS__};                               \
+        expect(expected_, ARRAY_LEN(expected_), future);                                           \
     } while (0)
 
 static void test_dates_and_seconds_are_the_same_thing(void **state)
@@ -105,8 +105,8 @@ static void test_am_and_pm(void **state)
 {
     EXPECT(false, {"12:00AM", "2026-11-21T00:00:00"}, {"12:30 am", "2026-11-21T00:30:00"},
            {"12:00PM", "2026-11-21T12:00:00"}, {"1:05pm", "2026-11-21T13:05:00"},
-           {"11:59:59 PM", "2026-11-21T23:59:59"}, {"13:00PM", "refused"}, {"0:30AM", "2026-11-21T00:30:00"},
-           {"1:00 PMx", "refused"}, {"1:00 AM PM", "refused"});
+           {"11:59:59 PM", "2026-11-21T23:59:59"}, {"13:00PM", "refused"},
+           {"0:30AM", "2026-11-21T00:30:00"}, {"1:00 PMx", "refused"}, {"1:00 AM PM", "refused"});
 }
 
 static void test_hours_with_names(void **state)
@@ -149,43 +149,45 @@ static void test_now_and_an_offset(void **state)
            {"NOW+1HOUR", "2026-11-21T06:06:01"});
     EXPECT(true, {"now+", "refused"}, {"now+hour", "refused"}, {"now+1fortnight", "refused"},
            {"now+1hours2", "refused"}, {"now 12:00", "refused"}, {"nowadays", "refused"},
-           {"now+99999999999weeks", "refused"}, {"now+999999999999", "refused"}, {"now+1.5hours", "refused"},
-           {"now++1", "refused"});
+           {"now+99999999999weeks", "refused"}, {"now+999999999999", "refused"},
+           {"now+1.5hours", "refused"}, {"now++1", "refused"});
 }
 
 static void test_days_as_numbers(void **state)
 {
-    EXPECT(true, {"2030-01-20T12:34:00", "2030-01-20T12:34:00"}, {"2030-01-20T12:34", "2030-01-20T12:34:00"},
-           {"2030-01-20", "2030-01-20T00:00:00"}, {"2030-01-20-12:34:56", "2030-01-20T12:34:56"},
-           {"2030-01-20 12:34", "2030-01-20T12:34:00"}, {"1970-01-01-00:00:01", "1970-01-01T00:00:01"},
-           {"2030-1-2", "2030-01-02T00:00:00"}, {"12/25/28", "2028-12-25T00:00:00"},
-           {"12/25/2028", "2028-12-25T00:00:00"}, {"12.25.28", "2028-12-25T00:00:00"},
-           {"122528", "2028-12-25T00:00:00"}, {"122528-16:00", "2028-12-25T16:00:00"},
-           {"122528T16:00:05", "2028-12-25T16:00:05"}, {"12/25/28-4:00 PM", "2028-12-25T16:00:00"},
-           {"16:00 12/25/28", "2028-12-25T16:00:00"}, {"010170", "2070-01-01T00:00:00"},
-           {"2028-02-29", "2028-02-29T00:00:00"});
+    EXPECT(true, {"2030-01-20T12:34:00", "2030-01-20T12:34:00"},
+           {"2030-01-20T12:34", "2030-01-20T12:34:00"}, {"2030-01-20", "2030-01-20T00:00:00"},
+           {"2030-01-20-12:34:56", "2030-01-20T12:34:56"},
+           {"2030-01-20 12:34", "2030-01-20T12:34:00"},
+           {"1970-01-01-00:00:01", "1970-01-01T00:00:01"}, {"2030-1-2", "2030-01-02T00:00:00"},
+           {"12/25/28", "2028-12-25T00:00:00"}, {"12/25/2028", "2028-12-25T00:00:00"},
+           {"12.25.28", "2028-12-25T00:00:00"}, {"122528", "2028-12-25T00:00:00"},
+           {"122528-16:00", "2028-12-25T16:00:00"}, {"122528T16:00:05", "2028-12-25T16:00:05"},
+           {"12/25/28-4:00 PM", "2028-12-25T16:00:00"}, {"16:00 12/25/28", "2028-12-25T16:00:00"},
+           {"010170", "2070-01-01T00:00:00"}, {"2028-02-29", "2028-02-29T00:00:00"});
 }
 
 static void test_a_date_in_the_past_stays_there(void **state)
 {
-    EXPECT(true, {"2010-01-20T12:34:00", "2010-01-20T12:34:00"}, {"01/20/10", "2010-01-20T00:00:00"},
-           {"112126", "2026-11-21T00:00:00"});
+    EXPECT(true, {"2010-01-20T12:34:00", "2010-01-20T12:34:00"},
+           {"01/20/10", "2010-01-20T00:00:00"}, {"112126", "2026-11-21T00:00:00"});
 }
 
 static void test_a_day_without_a_year_is_the_next_for_begin_and_the_last_for_a_report(void **state)
 {
     EXPECT(true, {"1225", "2026-12-25T00:00:00"}, {"12/25", "2026-12-25T00:00:00"},
-           {"12.25", "2026-12-25T00:00:00"}, {"0101", "2027-01-01T00:00:00"}, {"1121", "2027-11-21T00:00:00"},
-           {"1121-06:00", "2026-11-21T06:00:00"}, {"1225-16:00:01", "2026-12-25T16:00:01"},
-           {"1225T16:00", "2026-12-25T16:00:00"}, {"teatime 12/25", "2026-12-25T16:00:00"});
+           {"12.25", "2026-12-25T00:00:00"}, {"0101", "2027-01-01T00:00:00"},
+           {"1121", "2027-11-21T00:00:00"}, {"1121-06:00", "2026-11-21T06:00:00"},
+           {"1225-16:00:01", "2026-12-25T16:00:01"}, {"1225T16:00", "2026-12-25T16:00:00"},
+           {"teatime 12/25", "2026-12-25T16:00:00"});
     EXPECT(false, {"1225", "2025-12-25T00:00:00"}, {"0101", "2026-01-01T00:00:00"},
            {"1121", "2026-11-21T00:00:00"}, {"11/21 06:00", "2025-11-21T06:00:00"});
 }
 
 static void test_29_february_needs_a_year_that_has_it(void **state)
 {
-    EXPECT(true, {"2026-02-29", "refused"}, {"2100-02-29", "refused"}, {"2000-02-29", "2000-02-29T00:00:00"},
-           {"0229", "refused"});
+    EXPECT(true, {"2026-02-29", "refused"}, {"2100-02-29", "refused"},
+           {"2000-02-29", "2000-02-29T00:00:00"}, {"0229", "refused"});
     int64_t us, now = INT64_C(1830000000) * USEC_PER_SEC; /* in December 2027 */
     assert_true(civil_parse("0229", now, &civil_utc, true, &us, NULL));
     assert_string_equal(iso(us), "2028-02-29T00:00:00");
@@ -195,25 +197,26 @@ static void test_seconds_since_1970(void **state)
 {
     EXPECT(true, {"uts=1", "1970-01-01T00:00:01"}, {"uts=0", "1970-01-01T00:00:00"},
            {"1795237561", "2026-11-21T05:06:01"}, {"100000000", "1973-03-03T09:46:40"},
-           {"253402300799", "9999-12-31T23:59:59"}, {"253402300800", "refused"}, {"uts=", "refused"},
-           {"uts=x", "refused"}, {"uts=1x", "refused"}, {"12345678", "refused"},
-           {"1795237561 12:00", "refused"});
+           {"253402300799", "9999-12-31T23:59:59"}, {"253402300800", "refused"},
+           {"uts=", "refused"}, {"uts=x", "refused"}, {"uts=1x", "refused"},
+           {"12345678", "refused"}, {"1795237561 12:00", "refused"});
 }
 
 static void test_what_is_no_point_in_time_is_refused(void **state)
 {
-    EXPECT(true, {"", "refused"}, {" ", "refused"}, {"x", "refused"}, {"5", "refused"}, {"12", "refused"},
-           {"123", "refused"}, {"12345", "refused"}, {"1234567", "refused"}, {"24:00", "refused"},
-           {"12:60", "refused"}, {"12:00:60", "refused"}, {"12:", "refused"}, {":30", "refused"},
-           {"12:00:", "refused"}, {"1:2:3:4", "refused"}, {"123:00", "refused"});
+    EXPECT(true, {"", "refused"}, {" ", "refused"}, {"x", "refused"}, {"5", "refused"},
+           {"12", "refused"}, {"123", "refused"}, {"12345", "refused"}, {"1234567", "refused"},
+           {"24:00", "refused"}, {"12:60", "refused"}, {"12:00:60", "refused"}, {"12:", "refused"},
+           {":30", "refused"}, {"12:00:", "refused"}, {"1:2:3:4", "refused"},
+           {"123:00", "refused"});
     EXPECT(true, {"2026-13-01", "refused"}, {"2026-00-01", "refused"}, {"2026-04-31", "refused"},
            {"2026-04-00", "refused"}, {"2026-04", "refused"}, {"2026-04-", "refused"},
-           {"2026-04-01T", "refused"}, {"2026-04-01T12", "refused"}, {"2026-04-01X12:00", "refused"},
-           {"2026-04-01T12:00Z", "refused"}, {"1332", "refused"}, {"12/32", "refused"},
-           {"12/25/1", "refused"}, {"12/25.26", "refused"});
+           {"2026-04-01T", "refused"}, {"2026-04-01T12", "refused"},
+           {"2026-04-01X12:00", "refused"}, {"2026-04-01T12:00Z", "refused"}, {"1332", "refused"},
+           {"12/32", "refused"}, {"12/25/1", "refused"}, {"12/25.26", "refused"});
     EXPECT(true, {"noon noon", "refused"}, {"today tomorrow", "refused"}, {"noonfika", "refused"},
-           {"12:00noon", "refused"}, {"noon!", "refused"}, {"today2026-01-01", "refused"}, {"-1", "refused"},
-           {"+60", "refused"}, {"1hour", "refused"});
+           {"12:00noon", "refused"}, {"noon!", "refused"}, {"today2026-01-01", "refused"},
+           {"-1", "refused"}, {"+60", "refused"}, {"1hour", "refused"});
 }
 
 /* Two hours east of UTC: what a zone with summer time looks like on a day. */
@@ -301,7 +304,8 @@ static void test_the_mistake_is_where_slurm_says_it_is(void **state)
         int64_t us;
         struct err e = {0};
         char line[100];
-        snprintf(line, sizeof line, "Invalid time specification (pos=%d): %s", cases[i].pos, cases[i].text);
+        snprintf(line, sizeof line, "Invalid time specification (pos=%d): %s", cases[i].pos,
+                 cases[i].text);
         assert_false(civil_parse(cases[i].text, NOW_US, &civil_utc, true, &us, &e));
         assert_string_equal(e.lead, line);
     }
@@ -315,7 +319,8 @@ static void test_the_zone_decides_which_day_it_is(void **state)
 {
     static const struct civil_zone east = {east_to_sec, east_from_sec};
     int64_t us,
-        now = INT64_C(1795300000) * USEC_PER_SEC; /* 22:26:40 UTC on the 21st; there, 00:26:40 on the 22nd */
+        /* 22:26:40 UTC on the 21st; there, 00:26:40 on the 22nd. */
+        now = INT64_C(1795300000) * USEC_PER_SEC;
     assert_true(civil_parse("today", now, &east, true, &us, NULL));
     assert_string_equal(iso(us), "2026-11-21T22:00:00");
     assert_true(civil_parse("00:20", now, &east, true, &us, NULL));

@@ -51,8 +51,9 @@ static void test_no_limit_has_three_names(void **state)
 static void test_what_is_no_time_limit_is_refused_with_what_would_be(void **state)
 {
     static const char *const wrong[] = {
-        "",   " ",     "x",   "2h",  "30m",  "1:", ":1",     "1::2",      "1:2:3:4", "1-",          "-",
-        "-5", "1-2-3", "1 2", "1.5", "1-:2", "+5", "1:2:3 ", "1-2:3:4:5", " 5",      "UNLIMITEDLY", "0x10"};
+        "",        " ",      "x",         "2h", "30m",         "1:",  ":1",  "1::2",
+        "1:2:3:4", "1-",     "-",         "-5", "1-2-3",       "1 2", "1.5", "1-:2",
+        "+5",      "1:2:3 ", "1-2:3:4:5", " 5", "UNLIMITEDLY", "0x10"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         int64_t us = 77;
         struct err e = {0};
@@ -66,8 +67,8 @@ static void test_what_is_no_time_limit_is_refused_with_what_would_be(void **stat
 
 static void test_a_limit_too_long_to_count_is_refused(void **state)
 {
-    static const char *const wrong[] = {"4294967296", "99999999999999999999999", "4294967295-0", "2982617-0",
-                                        "71582789:00:00"};
+    static const char *const wrong[] = {"4294967296", "99999999999999999999999", "4294967295-0",
+                                        "2982617-0", "71582789:00:00"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         int64_t us;
         if (duration_parse(wrong[i], &us, NULL))
@@ -81,7 +82,8 @@ static void test_lsf_counts_minutes_and_hours(void **state)
     assert_true(duration_parse_lsf("30", &us, NULL) && us == 30 * USEC_PER_MIN);
     assert_true(duration_parse_lsf("24:00", &us, NULL) && us == 24 * USEC_PER_HOUR);
     assert_true(duration_parse_lsf("0:05", &us, NULL) && us == 5 * USEC_PER_MIN);
-    static const char *const wrong[] = {"", "1:2:3", "1-0", "UNLIMITED", "1h", "1:", "-1", "4294967295:00"};
+    static const char *const wrong[] = {"",   "1:2:3", "1-0", "UNLIMITED",
+                                        "1h", "1:",    "-1",  "4294967295:00"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         struct err e = {0};
         assert_false(duration_parse_lsf(wrong[i], &us, &e));
@@ -219,7 +221,8 @@ static void test_counts_may_be_in_thousands_of_1024(void **state)
     assert_true(count_parse("1M", &n, NULL) && n == 1 << 20);
     assert_true(count_parse("1G", &n, NULL) && n == 1 << 30);
     assert_true(count_parse("9223372036854775807", &n, NULL) && n == INT64_MAX);
-    static const char *const wrong[] = {"", "K", "-1", "1KB", "1.5", "2x", "9223372036854775808", "8388608T"};
+    static const char *const wrong[] = {
+        "", "K", "-1", "1KB", "1.5", "2x", "9223372036854775808", "8388608T"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         struct err e = {0};
         if (count_parse(wrong[i], &n, &e))

@@ -4,12 +4,14 @@
 
 #include <string.h>
 
-static const struct help_option nodes = {"nodes", 'N', HELP_REQUIRED, "min[-max]", "how many nodes"};
+static const struct help_option nodes = {"nodes", 'N', HELP_REQUIRED, "min[-max]",
+                                         "how many nodes"};
 static const struct help_option quiet = {"quiet", 'Q', HELP_NONE, NULL, "say little"};
 static const struct help_option verbose = {"verbose", 'v', HELP_NONE, NULL, "say more"};
 static const struct help_option pty = {"pty", 0, HELP_OPTIONAL, NULL, "a terminal"};
 static const struct help_option letter = {NULL, 'x', HELP_REQUIRED, "file", "a letter alone"};
-static const struct help_option wide = {"a-name-of-thirty-letters-or-so", 0, HELP_NONE, NULL, "below"};
+static const struct help_option wide = {"a-name-of-thirty-letters-or-so", 0, HELP_NONE, NULL,
+                                        "below"};
 
 static void row_is(const struct help_option *o, const char *row)
 {

@@ -77,7 +77,8 @@ static void test_a_range_is_padded_as_its_lower_end_is(void **state)
 static void test_several_brackets_multiply(void **state)
 {
     assert_string_equal(names("a[1-2]b[1-2]"), "a1b1 a1b2 a2b1 a2b2");
-    assert_string_equal(names("r[1-2]n[01-02].local"), "r1n01.local r1n02.local r2n01.local r2n02.local");
+    assert_string_equal(names("r[1-2]n[01-02].local"),
+                        "r1n01.local r1n02.local r2n01.local r2n02.local");
     assert_string_equal(names("[1-2][3-4]"), "13 14 23 24");
 }
 

@@ -93,8 +93,8 @@ static void test_the_largest_index_is_allowed_and_the_next_is_not(void **state)
     assert_true(s.count == UINT64_C(2147483648) && s.n == 1);
     assert_true(idset_parse(&s, "2147483647", INDEX_MAX, &e));
     assert_int_equal(idset_last(&s), 2147483647);
-    static const char *const above[] = {"2147483648", "0-2147483648", "4294967296", "0-4294967297:2",
-                                        "99999999999999999999999"};
+    static const char *const above[] = {"2147483648", "0-2147483648", "4294967296",
+                                        "0-4294967297:2", "99999999999999999999999"};
     for (size_t i = 0; i < ARRAY_LEN(above); i++) {
         assert_false(idset_parse(&s, above[i], INDEX_MAX, &e));
         assert_int_equal(e.code, ERR_LIMIT);
@@ -237,7 +237,8 @@ static void members_check(const struct idset *s, const bool *member, uint32_t si
     assert_true(s->count == next);
 }
 
-/* A set is compared with an array of booleans, for a long random life; its text reads to the same set. */
+/* A set is compared with an array of booleans, for a long random life; its text reads to the same
+ * set. */
 static void test_a_set_equals_an_array_whatever_happens(void **state)
 {
     bool member[64] = {false};
@@ -275,7 +276,8 @@ static void test_any_list_of_ranges_reads_to_its_members(void **state)
         bool member[80] = {false};
         struct str text = STR_INIT;
         for (uint64_t k = 1 + rng_below(&r, 5); k; k--) {
-            uint64_t first = rng_below(&r, 40), last = first + rng_below(&r, 40), step = 1 + rng_below(&r, 6);
+            uint64_t first = rng_below(&r, 40), last = first + rng_below(&r, 40),
+                     step = 1 + rng_below(&r, 6);
             str_addf(&text, "%s%d-%d:%d", text.len ? "," : "", (int)first, (int)last, (int)step);
             for (uint64_t id = first; id <= last; id += step)
                 member[id] = true;

@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 
-/* The first numbers of seed 1234567, as published with the algorithm's reference implementations. */
+/* The first numbers of seed 1234567, as published with the algorithm's reference
+ * implementations. */
 static void test_the_numbers_are_those_of_splitmix64(void **state)
 {
-    static const uint64_t expected[] = {UINT64_C(6457827717110365317), UINT64_C(3203168211198807973),
-                                        UINT64_C(9817491932198370423), UINT64_C(4593380528125082431),
-                                        UINT64_C(16408922859458223821)};
+    static const uint64_t expected[] = {
+        UINT64_C(6457827717110365317), UINT64_C(3203168211198807973), UINT64_C(9817491932198370423),
+        UINT64_C(4593380528125082431), UINT64_C(16408922859458223821)};
     struct rng r = {1234567};
     for (size_t i = 0; i < ARRAY_LEN(expected); i++)
         assert_true(rng_next(&r) == expected[i]);

@@ -71,7 +71,8 @@ static void test_numbers_at_their_bounds(void **state)
     str_add_i64(&s, INT64_MIN);
     str_addc(&s, ' ');
     str_add_u64(&s, UINT64_MAX);
-    assert_string_equal(str_text(&s), "0 9223372036854775807 -9223372036854775808 18446744073709551615");
+    assert_string_equal(str_text(&s),
+                        "0 9223372036854775807 -9223372036854775808 18446744073709551615");
     str_done(&s);
 }
 

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A node of two sockets with four cores each; two GPUs near each socket; the system numbers the CPUs of the sockets in turn. */
+/* A node of two sockets with four cores each; two GPUs near each socket; the system numbers the
+ * CPUs of the sockets in turn. */
 static const char devices[] = "gpu:v100:0:0:0-3;gpu:v100:1:0:0-3;gpu:v100:2:0:4-7;gpu:v100:3:0:4-7";
 static const char in_turn[] = "0,2,4,6,1,3,5,7";
 
@@ -71,7 +72,7 @@ static void test_gpus_of_tasks(void **state)
     }
 }
 
-/* ---- by hand-made frames: what no command of ours says ---- */
+/* ---- by hand-made frames: what no command of ours says -------------------------------------- */
 
 static struct bind_result bind_by(struct arena *a, const char *holds, struct job_spec *spec)
 {
@@ -92,14 +93,15 @@ static struct bind_result bind_by(struct arena *a, const char *holds, struct job
 static void test_lists_without_elements(void **state)
 {
     (void)state;
-    static const char *const asked[] = {"map_cpu",  "mask_cpu",  "map_cpu:", "mask_cpu:,", "map_gpu",
-                                        "map_gpu:", "mask_gpu:", "map:",     "single:",    "per_task",
-                                        "map_mem",  "map_mem:",  ",",        ":",          "verbose,",
-                                        "v,",       "none,"};
+    static const char *const asked[] = {
+        "map_cpu",   "mask_cpu", "map_cpu:", "mask_cpu:,", "map_gpu", "map_gpu:",
+        "mask_gpu:", "map:",     "single:",  "per_task",   "map_mem", "map_mem:",
+        ",",         ":",        "verbose,", "v,",         "none,"};
     for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
         struct arena *a = arena_new();
         struct job_spec spec = {.cpu_bind = asked[i], .gpu_bind = asked[i], .mem_bind = asked[i]};
-        const char *tasks = bind_by(a, "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", &spec).tasks;
+        const char *tasks =
+            bind_by(a, "a cpus=0-7 mem=1 gpu:v100=0-3 tasks=2 ids=0,1", &spec).tasks;
         int lines = 0;
         for (const char *c = tasks; *c; c++)
             lines += *c == '\n';
@@ -132,7 +134,8 @@ static void test_no_task_has_more_than_all(void **state)
     (void)state;
     struct arena *a = arena_new();
     struct job_spec spec = {.cpu_bind = "threads", .req = {.cpus_per_task = INT32_MAX}};
-    assert_string_equal(bind_by(a, "a cpus=0-7 mem=1 tasks=1 ids=0", &spec).tasks, "0 0,1,2,3,4,5,6,7 - -\n");
+    assert_string_equal(bind_by(a, "a cpus=0-7 mem=1 tasks=1 ids=0", &spec).tasks,
+                        "0 0,1,2,3,4,5,6,7 - -\n");
     arena_free(a);
 }
 

@@ -1,5 +1,7 @@
-/* Control groups of version 2 in a tree of plain files that behaves like them: a directory made in it has the control files, one that is removed needs not be emptied of them,
- * and controllers are handed down only from groups without processes. mkdir, rmdir and open are this program's own for paths in the tree. */
+/* Control groups of version 2 in a tree of plain files that behaves like them: a directory made in
+ * it has the control files, one that is removed needs not be emptied of them, and controllers are
+ * handed down only from groups without processes. mkdir, rmdir and open are this program's own for
+ * paths in the tree. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -19,8 +21,9 @@
 #include <unistd.h>
 
 static char tree[64], mounts[96], own[96];
-static bool
-    spoiled; /* a group with processes was to hand down controllers: that fails, or makes a threaded tree of it */
+/* a group with processes was to hand down controllers: that fails, or makes a threaded tree of
+ * it. */
+static bool spoiled;
 
 static const char *subtree_gives; /* the controllers that can be had */
 
@@ -173,10 +176,10 @@ static void test_a_delegated_group_is_used(void **state)
     assert_false(b.hides_devices);
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1"), "pids.max"),
                         "300"); /* of all jobs together */
-    assert_string_equal(
-        str_text(&b.said),
-        "enforced by cgroup v2: cores, memory, swap, number of processes, the end of all processes; "
-        "devices of other jobs are not hidden (that takes root)");
+    assert_string_equal(str_text(&b.said),
+                        "enforced by cgroup v2: cores, memory, swap, number of processes, the end "
+                        "of all processes; "
+                        "devices of other jobs are not hidden (that takes root)");
     cgroup_bases_done(&b);
     assert_int_not_equal(access(in_tree("user/me/remuda.n1.1"), F_OK), 0);
 }
@@ -209,7 +212,8 @@ static void test_what_is_not_delegated_is_said(void **state)
     file_fill(tree, "cgroup.controllers", "cpuset memory pids\n");
     subtree_gives = "memory pids\n";
     struct cgroup_bases b = bases_of(false, NULL);
-    assert_non_null(strstr(str_text(&b.said), "enforced by cgroup v2: memory, swap, number of processes"));
+    assert_non_null(
+        strstr(str_text(&b.said), "enforced by cgroup v2: memory, swap, number of processes"));
     assert_non_null(strstr(str_text(&b.said),
                            "jobs are kept on their cores by affinity only (the cpuset "
                            "controller is not delegated to /user/me): programs can change it"));
@@ -223,15 +227,17 @@ static void test_nothing_there_is_said_thing_by_thing(void **state)
     struct cgroup_bases b = bases_of(false, NULL);
     assert_string_equal(str_text(&b.text), "");
     assert_false(b.limits_memory || b.hides_devices || b.complete);
-    assert_string_equal(
-        str_text(&b.said),
-        "jobs are kept on their cores by affinity only (no cpuset controller is mounted): programs can "
-        "change it; "
-        "memory is not limited by the kernel (no memory controller is mounted): jobs over their memory are "
-        "found by sampling and ended; "
-        "devices of other jobs are not hidden (that takes root); "
-        "the number of processes is not limited (no pids controller is mounted); "
-        "processes of a job are found by descent to end them (there is no cgroup.kill and no freezer)");
+    assert_string_equal(str_text(&b.said),
+                        "jobs are kept on their cores by affinity only (no cpuset controller is "
+                        "mounted): programs can "
+                        "change it; "
+                        "memory is not limited by the kernel (no memory controller is mounted): "
+                        "jobs over their memory are "
+                        "found by sampling and ended; "
+                        "devices of other jobs are not hidden (that takes root); "
+                        "the number of processes is not limited (no pids controller is mounted); "
+                        "processes of a job are found by descent to end them (there is no "
+                        "cgroup.kill and no freezer)");
     cgroup_bases_done(&b);
 }
 
@@ -286,9 +292,12 @@ static void test_limits_of_job_and_step(void **state)
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.max"), "4000");
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.swap.max"), "0");
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "pids.max"), "50");
-    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.max"), "1000");
-    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.swap.max"), "100");
-    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cpuset.cpus"), "0-1");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.max"),
+                        "1000");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "memory.swap.max"),
+                        "100");
+    assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cpuset.cpus"),
+                        "0-1");
     int why = -1, status = -1;
     pid_t pid = step_cgroup_fork(&c, &why); /* no kernel's group: nobody can be born there */
     if (pid == 0)
@@ -301,9 +310,11 @@ static void test_limits_of_job_and_step(void **state)
     file_fill(in_tree("user/me/remuda.n1.1/42.1/42.1.0"), "cgroup.procs", "");
     step_cgroup_make(&other, str_text(&b.text), "42.1.batch", &l);
     step_cgroup_remove(&c);
-    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0); /* the other step is there */
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK),
+                     0); /* the other step is there */
     step_cgroup_remove(&other);
-    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0); /* the next step may come */
+    assert_int_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK),
+                     0); /* the next step may come */
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     assert_int_not_equal(access(in_tree("user/me/remuda.n1.1/42.1"), F_OK), 0);
     cgroup_bases_done(&b);
@@ -314,11 +325,13 @@ static void test_what_counts_as_memory(void **state)
     (void)state;
     struct cgroup_bases b = bases_of(false, NULL);
     struct step_cgroup c;
-    step_cgroup_make(&c, str_text(&b.text), "42.1.0", &(struct cgroup_limits){.step_mem_bytes = 1000});
+    step_cgroup_make(&c, str_text(&b.text), "42.1.0",
+                     &(struct cgroup_limits){.step_mem_bytes = 1000});
     file_fill(c.memory, "memory.stat", "anon 300\nfile 900\nshmem 20\n");
     assert_int_equal(step_cgroup_rss(&c), 320); /* not the page cache */
     assert_int_equal(step_cgroup_oom_kills(&c), 0);
-    file_fill(c.memory, "memory.events", "low 0\nhigh 0\nmax 9\noom 2\noom_kill 2\noom_group_kill 0\n");
+    file_fill(c.memory, "memory.events",
+              "low 0\nhigh 0\nmax 9\noom 2\noom_kill 2\noom_group_kill 0\n");
     assert_int_equal(step_cgroup_oom_kills(&c), 2);
     file_fill(c.memory, "memory.peak", "5000\n");
     assert_int_equal(step_cgroup_peak(&c, 1000), 1000);
@@ -382,9 +395,11 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
     } left[] = {
         {"4096\n", "4096\n", 0, GROUP_TO_ANY},
         {"9000000\n", "9000000\n", 0,
-         GROUP_TO_OWN_JOB},                           /* files that were read: the kernel takes them back */
-        {"9000000\n", "4096\n", 0, GROUP_TO_OWN_JOB}, /* the job's script, or another step, is large */
-        {"4096\n", "4096\n", 1, GROUP_TO_OWN_JOB},    /* somebody was killed for the job's memory */
+         /* Files that were read: the kernel takes them back. */
+         GROUP_TO_OWN_JOB},
+        {"9000000\n", "4096\n", 0,
+         GROUP_TO_OWN_JOB},                        /* the job's script, or another step, is large */
+        {"4096\n", "4096\n", 1, GROUP_TO_OWN_JOB}, /* somebody was killed for the job's memory */
     };
     for (size_t i = 0; i < ARRAY_LEN(left); i++) {
         step_ended(job, left[i].job, left[i].kills);

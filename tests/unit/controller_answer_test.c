@@ -1,4 +1,5 @@
-/* Answers to queries, small in memory and large through a file, come back whole, in order, in whole frames. */
+/* Answers to queries, small in memory and large through a file, come back whole, in order, in whole
+ * frames. */
 #include "io_help.h"
 
 #include "controller/answer.h"

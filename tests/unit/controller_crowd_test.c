@@ -1,4 +1,5 @@
-/* What root's connections get of a round, all together and each. The rounds and what is spent are the test's. */
+/* What root's connections get of a round, all together and each. The rounds and what is spent are
+ * the test's. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -102,7 +103,8 @@ static void one_alone_gets_all_in_short_rounds(void **unused)
     crowd_free(c);
 }
 
-/* Two hundred with as much each: no round is long, and nobody is far ahead of another, whoever comes first in the loop. */
+/* Two hundred with as much each: no round is long, and nobody is far ahead of another, whoever
+ * comes first in the loop. */
 static void many_take_turns(void **unused)
 {
     struct client v[200];

@@ -1,4 +1,5 @@
-/* Questions that are answered by copies: one at a time, and where others ask for something no more than a fifth of a processor. The copies are stand-ins that say what they took. */
+/* Questions that are answered by copies: one at a time, and where others ask for something no more
+ * than a fifth of a processor. The copies are stand-ins that say what they took. */
 #include "io_help.h"
 
 #include "controller/questions.h"
@@ -19,8 +20,8 @@ static struct {
 /* ---- stand-ins ---- */
 
 struct aside *aside_start(struct loop *l, void (*work)(void *ctx, struct str *out),
-                          void (*done)(void *ctx, const struct str *answer, int64_t cpu_us), void *ctx,
-                          size_t most_bytes, struct err *ret_err)
+                          void (*done)(void *ctx, const struct str *answer, int64_t cpu_us),
+                          void *ctx, size_t most_bytes, struct err *ret_err)
 {
     static char copy;
     (void)l, (void)work, (void)most_bytes;

@@ -1,4 +1,5 @@
-/* Shares of the controller's time: bounds on what is done for a user in one go and over time. The clock is the test's: it goes on by what is spent, and by nothing else. */
+/* Shares of the controller's time: bounds on what is done for a user in one go and over time. The
+ * clock is the test's: it goes on by what is spent, and by nothing else. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -83,7 +84,8 @@ static void rest(int64_t us)
     note.round++;
 }
 
-/* Those n flood for so long with requests of `each` µs, as many as are taken; *ret_go gets the most that was done for one of them in one go. The time that was theirs. */
+/* Those n flood for so long with requests of `each` µs, as many as are taken; *ret_go gets the most
+ * that was done for one of them in one go. The time that was theirs. */
 static int64_t flood(struct share **s, int n, int64_t each, int64_t for_us, struct share *light,
                      int64_t *ret_go)
 {
@@ -236,7 +238,8 @@ static void a_debt_outlives_the_connection(void **unused)
     shares_free(all);
 }
 
-/* The one whose rows fill the commits pays for the waiting; who shares in one pays for a few rows. */
+/* The one whose rows fill the commits pays for the waiting; who shares in one pays for a few
+ * rows. */
 static void commits_are_paid_by_who_asked_for_them(void **unused)
 {
     (void)unused;
@@ -260,7 +263,8 @@ static void commits_are_paid_by_who_asked_for_them(void **unused)
     shares_free(all);
 }
 
-/* Much at once is paid for; whoever has gone over to one thing after the other since is held up no more. */
+/* Much at once is paid for; whoever has gone over to one thing after the other since is held up no
+ * more. */
 static void who_asks_for_little_again_is_forgiven(void **unused)
 {
     (void)unused;
@@ -286,13 +290,15 @@ static void who_asks_for_little_again_is_forgiven(void **unused)
     shares_free(all);
 }
 
-/* Handshakes of those who have not said who they are are limited as a user is; they are nobody for whom room would be kept. */
+/* Handshakes of those who have not said who they are are limited as a user is; they are nobody for
+ * whom room would be kept. */
 static void an_address_has_a_share_and_is_nobody(void **unused)
 {
     (void)unused;
     struct shares *all = world();
     struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
-    struct share *from = share_join_address(all, "192.0.2.1"), *other = share_join_address(all, "192.0.2.2");
+    struct share *from = share_join_address(all, "192.0.2.1"),
+                 *other = share_join_address(all, "192.0.2.2");
     int64_t go, theirs;
     assert_ptr_not_equal(from, other);
     serve(from, 1000);
@@ -311,12 +317,14 @@ static void an_address_has_a_share_and_is_nobody(void **unused)
 
 #define ADDRESSES 500
 
-/* Handshakes from as many addresses as somebody has: all together are held to what one user who floods gets, and one address to half of it, so that a host that joins still can. */
+/* Handshakes from as many addresses as somebody has: all together are held to what one user who
+ * floods gets, and one address to half of it, so that a host that joins still can. */
 static void any_number_of_addresses_has_one_share(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1), *from[ADDRESSES];
+    struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1),
+                 *from[ADDRESSES];
     char name[32];
     int64_t go, theirs;
     for (int i = 0; i < ADDRESSES; i++) {
@@ -341,13 +349,15 @@ static void any_number_of_addresses_has_one_share(void **unused)
     shares_free(all);
 }
 
-/* Each command of a host's users begins with a handshake at the host's address: once the host has shown itself there, others like it are no flood of strangers. */
+/* Each command of a host's users begins with a handshake at the host's address: once the host has
+ * shown itself there, others like it are no flood of strangers. */
 static void a_host_that_has_shown_itself_is_no_stranger(void **unused)
 {
     (void)unused;
     struct shares *all = world();
     struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1);
-    struct share *host = share_join_address(all, "10.0.0.9"), *stranger = share_join_address(all, "10.0.0.8");
+    struct share *host = share_join_address(all, "10.0.0.9"),
+                 *stranger = share_join_address(all, "10.0.0.8");
     serve(light, 50);
     serve(other, 50);
     rest(1);

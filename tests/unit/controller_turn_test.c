@@ -1,5 +1,6 @@
-/* The turn: nothing is let out before it is committed, the order stays, and a store that fails loses nothing. The core is a stand-in that notes
- * the events it is fed; the store is the memory twin. */
+/* The turn: nothing is let out before it is committed, the order stays, and a store that fails
+ * loses nothing. The core is a stand-in that notes the events it is fed; the store is the memory
+ * twin. */
 #include "io_help.h"
 
 #include "controller/joined.h"
@@ -23,7 +24,7 @@ static struct {
     uint32_t sweeper; /* whose jobs a wake ends; 0 = nobody's */
 } note;
 
-/* ---- stand-ins ------------------------------------------------------------------------------------------------------ */
+/* ---- stand-ins ------------------------------------------------------------------------------ */
 
 static struct effect *effect_add(struct effects *fx, enum effect_kind kind)
 {
@@ -87,7 +88,8 @@ void session_send(struct sessions *s, uint64_t id, const struct message *m, uint
     (void)s, (void)payload_job;
     if (id == 0 || note.nsent == NOTES)
         return;
-    note.refusal[note.nsent] = m->kind == MSG_DONE ? ((const struct msg_done *)m->body)->refusal : 0;
+    note.refusal[note.nsent] =
+        m->kind == MSG_DONE ? ((const struct msg_done *)m->body)->refusal : 0;
     note.sent[note.nsent++] = m->seq;
 }
 
@@ -149,7 +151,7 @@ void joined_remove(struct controller *c, const char *node)
     (void)node;
 }
 
-/* ---- the world ------------------------------------------------------------------------------------------------------ */
+/* ---- the world ------------------------------------------------------------------------------ */
 
 struct shell {
     struct world *world;
@@ -179,7 +181,8 @@ static void shell_run(struct shell *s, int64_t us)
     loop_run(s->world->loop);
 }
 
-/* Until that has been counted, however busy the machine is; then a little longer, for what must not come. */
+/* Until that has been counted, however busy the machine is; then a little longer, for what must not
+ * come. */
 static void shell_until(struct shell *s, const size_t *counted, size_t wanted)
 {
     for (int i = 0; i < 6000 && *counted < wanted; i++)
@@ -216,7 +219,7 @@ static int meta_rows(struct shell *s)
     return n;
 }
 
-/* ---- the tests ------------------------------------------------------------------------------------------------------ */
+/* ---- the tests ------------------------------------------------------------------------------ */
 
 static void nothing_is_let_out_before_the_commit(void **state)
 {
@@ -295,7 +298,8 @@ static void a_failing_store_loses_nothing(void **state)
     assert_int_equal(note.fed[0], EV_STORE_AWAY);
     assert_true(turns_admit(s.c.turns, false));
     reply_effect(&s, 2);
-    shell_until(&s, &note.nsent, 2); /* tried again after a second, which fails, and after another */
+    /* Tried again after a second, which fails, and after another. */
+    shell_until(&s, &note.nsent, 2);
     assert_false(turns_store_away(s.c.turns, NULL));
     assert_int_equal(note.fed[1], EV_STORE_BACK);
     assert_int_equal(note.nsent, 2);
@@ -400,8 +404,8 @@ static void other_effects_are_carried_out(void **state)
     shell_until(&s, &note.closes, 1);
     assert_int_equal(note.stops, 1);
     assert_int_equal(note.closes, 1);
-    const char *log =
-        file_read_text(arena_printf(s.world->arena, "%s/log", s.world->dir), 10000, s.world->arena, NULL);
+    const char *log = file_read_text(arena_printf(s.world->arena, "%s/log", s.world->dir), 10000,
+                                     s.world->arena, NULL);
     assert_non_null(strstr(log, "warning: watch out"));
     shell_end(&s);
 }
@@ -422,7 +426,8 @@ static void run_until_charged(struct shell *s, uint32_t uid)
     assert_true(was_charged(uid));
 }
 
-/* The commit, and the plan that comes of it, are of those who asked; a wake that ends somebody's many jobs is that user's. */
+/* The commit, and the plan that comes of it, are of those who asked; a wake that ends somebody's
+ * many jobs is that user's. */
 static void commits_and_plans_are_charged_to_who_made_them_necessary(void **state)
 {
     struct shell s;

@@ -1,4 +1,5 @@
-/* Allocations: who made one is told when it runs and when it is over; it does not outlive its command for long. */
+/* Allocations: who made one is told when it runs and when it is over; it does not outlive its
+ * command for long. */
 #include "core_help.h"
 
 #define SALLOC 5000u /* connections of commands are numbered from here */

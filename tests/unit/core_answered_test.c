@@ -1,8 +1,9 @@
 /* A request that is sent again, because its answer was lost, is not done again. */
 #include "core_help.h"
 
-#define NODES                                                                                                \
-    "ClusterName=t\nNodeName=n[1-2] CPUs=4 RealMemory=1000\nPartitionName=main Nodes=ALL Default=YES\n"
+#define NODES                                                                                      \
+    "ClusterName=t\nNodeName=n[1-2] CPUs=4 RealMemory=1000\nPartitionName=main Nodes=ALL "         \
+    "Default=YES\n"
 
 static void ask_again(uint64_t conn, uint64_t request, enum message_kind kind, const void *body)
 {
@@ -119,11 +120,13 @@ static int open_world(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_a_submission_sent_again_is_the_same_job, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_what_was_refused_is_looked_at_again, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_submission_sent_again_is_the_same_job, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_what_was_refused_is_looked_at_again, open_world,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_limit_is_added_to_once, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_an_allocation_asked_for_again_is_heard_of_by_who_asked_last,
-                                        open_world, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_an_allocation_asked_for_again_is_heard_of_by_who_asked_last, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_answers_are_kept_for_minutes, open_world, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

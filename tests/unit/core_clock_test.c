@@ -1,8 +1,10 @@
-/* The wall clock is set: limits, silences and graces go on as if it had not been; dates of people follow it. */
+/* The wall clock is set: limits, silences and graces go on as if it had not been; dates of people
+ * follow it. */
 #include "core_help.h"
 
-#define NODES                                                                                                \
-    "ClusterName=t\nSlurmdTimeout=60\nNodeName=n[1-2] CPUs=4 RealMemory=1000\nPartitionName=main Nodes=ALL " \
+#define NODES                                                                                      \
+    "ClusterName=t\nSlurmdTimeout=60\nNodeName=n[1-2] CPUs=4 RealMemory=1000\nPartitionName=main " \
+    "Nodes=ALL "                                                                                   \
     "Default=YES\n"
 
 static int64_t mono; /* the clock that nobody sets */
@@ -134,7 +136,8 @@ static void test_a_clock_set_while_the_controller_was_down(void **unused)
     struct config config;
     goes_on(MIN);
     assert_true(config_parse(NODES, "t", NULL, NULL, &config, &err));
-    for (int life = 0; life < 2; life++) { /* the first stores the difference, the second finds it changed */
+    /* The first stores the difference, the second finds it changed. */
+    for (int life = 0; life < 2; life++) {
         core_free(w.c);
         effects_reset(&w.fx);
         w.now += life * 3 * 60 * MIN;
@@ -173,14 +176,16 @@ static int open_world(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_forward_no_node_is_down_and_no_job_ends, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_forward_no_node_is_down_and_no_job_ends, open_world,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_back_limits_hold, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_a_suspended_job_keeps_the_rest_of_its_limit, open_world,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(test_a_silent_node_is_silent_whatever_the_clock_says, open_world,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_suspended_job_keeps_the_rest_of_its_limit,
+                                        open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_silent_node_is_silent_whatever_the_clock_says,
+                                        open_world, teardown),
         cmocka_unit_test_setup_teardown(test_a_begin_time_is_a_date, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_a_clock_set_while_the_controller_was_down, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_clock_set_while_the_controller_was_down, open_world,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_small_changes_add_up, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_nothing_ends_before_it_began, open_world, teardown),
     };

@@ -56,7 +56,8 @@ static void a_job_that_failed_is_never_well(void **unused)
     script_ends(first, status_of_code(3));
     assert_int_equal(job(ok)->reason, REASON_DEPENDENCY_NEVER);
     assert_string_equal(job(ok)->spec.dependency,
-                        on("afterok", first) ? arena_printf(w.a, "%s(failed)", on("afterok", first)) : "");
+                        on("afterok", first) ? arena_printf(w.a, "%s(failed)", on("afterok", first))
+                                             : "");
     assert_int_equal(state(not_ok), JOB_RUNNING);
     assert_int_equal(state(any), JOB_RUNNING);
 }
@@ -91,9 +92,10 @@ static void what_became_of_it_cannot_be_asked_for(void **unused)
 static void one_of_several_suffices_with_question_marks(void **unused)
 {
     uint64_t a = submit(a_job("a")), b = submit(a_job("b"));
-    uint64_t all = submit_after(
-        "all", arena_printf(w.a, "afterok:%llu:%llu", (unsigned long long)a, (unsigned long long)b));
-    uint64_t any = submit_after("any", arena_printf(w.a, "%s?%s", on("afterok", a), on("afterok", b)));
+    uint64_t all = submit_after("all", arena_printf(w.a, "afterok:%llu:%llu", (unsigned long long)a,
+                                                    (unsigned long long)b));
+    uint64_t any =
+        submit_after("any", arena_printf(w.a, "%s?%s", on("afterok", a), on("afterok", b)));
     script_ends(a, status_of_code(1));
     assert_int_equal(job(all)->reason, REASON_DEPENDENCY_NEVER);
     assert_int_equal(job(any)->reason, REASON_DEPENDENCY);
@@ -175,8 +177,10 @@ static void singletons_run_one_after_another(void **unused)
 static void a_whole_array_is_waited_for(void **unused)
 {
     uint64_t array = submit_array("1-3", NULL);
-    uint64_t ok = submit_after("ok", on("afterok", array)), any = submit_after("any", on("afterany", array)),
-             second = submit_after("2", arena_printf(w.a, "afterok:%llu_2", (unsigned long long)array));
+    uint64_t ok = submit_after("ok", on("afterok", array)),
+             any = submit_after("any", on("afterany", array)),
+             second =
+                 submit_after("2", arena_printf(w.a, "afterok:%llu_2", (unsigned long long)array));
     element_ends(array, 1, 0);
     assert_int_equal(state(any), JOB_PENDING);
     element_ends(array, 2, 0);
@@ -203,7 +207,8 @@ static void one_element_that_failed_fails_its_array(void **unused)
 
 static void elements_correspond(void **unused)
 {
-    uint64_t first = submit_array("1-4", NULL), second = submit_array("1-4", on("aftercorr", first));
+    uint64_t first = submit_array("1-4", NULL),
+             second = submit_array("1-4", on("aftercorr", first));
     element_ends(first, 2, 0);
     assert_int_equal(element(second, 2)->state, JOB_RUNNING);
     assert_int_equal(element(second, 1)->state, JOB_PENDING);
@@ -246,8 +251,8 @@ static void a_failed_job_that_is_requeued_may_still_end_well(void **unused)
 static void a_restart_forgets_no_dependency(void **unused)
 {
     uint64_t first = submit(a_job("first")), other = submit(a_job("other"));
-    uint64_t next =
-        submit_after("next", arena_printf(w.a, "%s,%s", on("afterok", first), on("afterany", other)));
+    uint64_t next = submit_after(
+        "next", arena_printf(w.a, "%s,%s", on("afterok", first), on("afterany", other)));
     uint64_t single = submit_after("first", "singleton");
     uint64_t bad = submit_after("bad", on("afternotok", other));
     script_ends(other, 0);
@@ -265,14 +270,16 @@ static void a_restart_forgets_no_dependency(void **unused)
     assert_int_equal(job(bad)->reason, REASON_DEPENDENCY_NEVER);
 }
 
-/* scancel of one element of an array that was requeued and held with SPECIAL_EXIT ends that element only. */
+/* scancel of one element of an array that was requeued and held with SPECIAL_EXIT ends that element
+ * only. */
 static void test_one_element_of_a_special_exit_array(void **unused)
 {
     (void)unused;
     struct job_spec spec = a_job("array");
     spec.array = "0-2";
     uint64_t id = submit(spec);
-    struct msg_job_control m = {.action = ACTION_REQUEUE_HOLD, .ids = ids_of(id), .special_exit = true};
+    struct msg_job_control m = {
+        .action = ACTION_REQUEUE_HOLD, .ids = ids_of(id), .special_exit = true};
     am_root();
     say(1, MSG_JOB_CONTROL, &m);
     for (unsigned i = 0; i < 3; i++)
@@ -282,7 +289,8 @@ static void test_one_element_of_a_special_exit_array(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
     assert_int_equal(job_named(element)->state, JOB_CANCELLED);
     for (unsigned i = 0; i < 3; i += 2) {
-        const struct job *other = job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)id, i));
+        const struct job *other =
+            job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)id, i));
         assert_int_equal(other->state, JOB_SPECIAL_EXIT);
         assert_int_equal(other->reason, REASON_SPECIAL_EXIT);
     }

@@ -11,7 +11,8 @@ static size_t stored(enum store_table table)
     return n;
 }
 
-/* A submission of 128 components, each with the script and the environment of all, would take 128 times their room. */
+/* A submission of 128 components, each with the script and the environment of all, would take 128
+ * times their room. */
 static void components_share_their_script(void **unused)
 {
     struct job_spec spec[3] = {a_job("a"), a_job("b"), a_job("c")};

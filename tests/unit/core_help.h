@@ -1,5 +1,6 @@
-/* A world for stories about the controller's machine: a configuration, nodes that answer, people who ask, and a store that keeps what the machine
- * says it must. Time stands still unless a story moves it. Every invariant is checked after each step. */
+/* A world for stories about the controller's machine: a configuration, nodes that answer, people
+ * who ask, and a store that keeps what the machine says it must. Time stands still unless a story
+ * moves it. Every invariant is checked after each step. */
 #ifndef REMUDA_TESTS_CORE_HELP_H
 #define REMUDA_TESTS_CORE_HELP_H
 
@@ -16,10 +17,10 @@
 #define MIN   USEC_PER_MIN
 #define SEC   USEC_PER_SEC
 
-#define CONF                                                                                                 \
-    "ClusterName=test\nOperators=olga\nMinJobAge=300\nKillWait=30\n"                                         \
-    "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                                               \
-    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                                 \
+#define CONF                                                                                       \
+    "ClusterName=test\nOperators=olga\nMinJobAge=300\nKillWait=30\n"                               \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"                                                     \
+    "PartitionName=main Nodes=n[1-4] Default=YES MaxTime=2:00:00 State=UP\n"                       \
     "PartitionName=small Nodes=n1 MaxTime=UNLIMITED State=UP\n"
 
 #define CONN_OF(n) (100u + (uint64_t)(n)) /* of node nN */
@@ -153,8 +154,10 @@ static inline void am_root(void)
 /* Node n1, n2 … connects; it holds the jobs of `held`. */
 static inline void hello_holding(int n, struct held *held, size_t nheld)
 {
-    struct node node = {
-        .name = arena_printf(w.a, "n%d", n), .real_cpus = 8, .real_memory_mib = 8000, .version = "test"};
+    struct node node = {.name = arena_printf(w.a, "n%d", n),
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .version = "test"};
     struct msg_node_hello m = {.node = {&node, 1}, .held = {held, nheld}, .pid = 7};
     struct peer asks = w.peer;
     am_root();
@@ -202,10 +205,11 @@ static inline enum refusal refusal(void)
 /* Of one node, one CPU; 10 minutes. */
 static inline struct job_spec a_job(const char *name)
 {
-    return (struct job_spec){.name = name,
-                             .batch = true,
-                             .work_dir = "/tmp",
-                             .req = {.ntasks = 1, .mem_per_node_mib = 100, .time_limit_us = 10 * MIN}};
+    return (struct job_spec){
+        .name = name,
+        .batch = true,
+        .work_dir = "/tmp",
+        .req = {.ntasks = 1, .mem_per_node_mib = 100, .time_limit_us = 10 * MIN}};
 }
 
 /* All of one node. */
@@ -219,7 +223,8 @@ static inline struct job_spec a_wide_job(const char *name)
 }
 
 /* The id; 0 if refused. */
-/* One job, or the components of a heterogeneous one; returns the (leader's) number, 0 where it was refused. */
+/* One job, or the components of a heterogeneous one; returns the (leader's) number, 0 where it was
+ * refused. */
 static inline uint64_t submit_all(struct job_spec *specs, size_t n)
 {
     struct msg_submit m = {.specs = {specs, n}, .script = {"#!/bin/sh\n", 10}};

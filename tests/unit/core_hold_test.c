@@ -1,5 +1,6 @@
-/* Who may let a held job go: every sequence of two deeds of its owner, an operator and root, of one of the owner and of his release, on a job that waits and on one that runs. What has to come out is foretold here, as
- * a real Slurm 22.05 did it. */
+/* Who may let a held job go: every sequence of two deeds of its owner, an operator and root, of one
+ * of the owner and of his release, on a job that waits and on one that runs. What has to come out
+ * is foretold here, as a real Slurm 22.05 did it. */
 #include "core_help.h"
 
 enum strength { FREE, HELD_BY_USER, HELD_BY_ADMIN };
@@ -135,16 +136,17 @@ static void the_sequence(const struct deed_of deed[4], bool runs)
 
 static void every_sequence(bool runs)
 {
-    static const struct deed_of first[] = {{OWNER, HOLD},      {OWNER, PRIORITY_0}, {OWNER, RELEASE},
-                                           {OPERATOR, HOLD},   {OPERATOR, UHOLD},   {OPERATOR, RELEASE},
-                                           {ROOT, PRIORITY_0}, {ROOT, AGAIN}};
+    static const struct deed_of first[] = {
+        {OWNER, HOLD},     {OWNER, PRIORITY_0}, {OWNER, RELEASE},   {OPERATOR, HOLD},
+        {OPERATOR, UHOLD}, {OPERATOR, RELEASE}, {ROOT, PRIORITY_0}, {ROOT, AGAIN}};
     for (size_t a = 0; a < ARRAY_LEN(first); a++) {
         world_close(); /* jobs that are over stay in the store, and make it slow */
         world_open(CONF, 4);
         for (size_t b = 0; b < ARRAY_LEN(first); b++)
             for (int c = 0; c < AGAIN; c++)
                 the_sequence(
-                    (const struct deed_of[]){first[a], first[b], {OWNER, (enum deed)c}, {OWNER, RELEASE}},
+                    (const struct deed_of[]){
+                        first[a], first[b], {OWNER, (enum deed)c}, {OWNER, RELEASE}},
                     runs);
     }
 }

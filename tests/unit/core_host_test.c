@@ -10,7 +10,8 @@ static struct token a_token(const char *id)
 
 static void make(struct token t)
 {
-    say(1, MSG_MAKE_TOKEN, &(struct msg_make_token){.token = {.v = &t, .n = 1}, .text = "the token"});
+    say(1, MSG_MAKE_TOKEN,
+        &(struct msg_make_token){.token = {.v = &t, .n = 1}, .text = "the token"});
 }
 
 static struct host a_host(const char *id, const char *node)
@@ -212,10 +213,12 @@ static void test_each_kind_of_host_and_each_kind_of_request(void **state)
     }
 }
 
-/* Hosts of a store without kinds stay what they were; what a login host's root could do, it can no longer. */
+/* Hosts of a store without kinds stay what they were; what a login host's root could do, it can no
+ * longer. */
 static void test_hosts_that_joined_before_there_were_kinds(void **state)
 {
-    const struct host node = {.role = ROLE_NODE, .trusted = true}, mine = {.role = ROLE_NODE, .uid = 7},
+    const struct host node = {.role = ROLE_NODE, .trusted = true},
+                      mine = {.role = ROLE_NODE, .uid = 7},
                       login = {.role = ROLE_LOGIN, .trusted = true};
     assert_int_equal(host_kind_of(&node), HOST_TRUSTED);
     assert_int_equal(host_kind_of(&mine), HOST_UNTRUSTED);
@@ -235,8 +238,8 @@ static void test_a_login_host_has_no_node(void **state)
     assert_int_equal(sent(FX_RECONFIGURE, MESSAGE_COUNT), 0);
 }
 
-#define CONF_WITHOUT_N1                                                                                      \
-    "ClusterName=test\nNodeName=n[2-4] CPUs=8 RealMemory=8000\n"                                             \
+#define CONF_WITHOUT_N1                                                                            \
+    "ClusterName=test\nNodeName=n[2-4] CPUs=8 RealMemory=8000\n"                                   \
     "PartitionName=main Nodes=n[2-4] Default=YES MaxTime=2:00:00 State=UP\n"
 
 static size_t nodes_shown(void)
@@ -278,7 +281,8 @@ static void test_a_host_that_goes_takes_what_it_said_of_its_node_with_it(void **
 static void hello_of(int32_t protocol, int32_t oldest)
 {
     struct node node = {.name = "n1", .version = "9.9"};
-    struct msg_node_hello m = {.node = {&node, 1}, .pid = 7, .protocol = protocol, .protocol_oldest = oldest};
+    struct msg_node_hello m = {
+        .node = {&node, 1}, .pid = 7, .protocol = protocol, .protocol_oldest = oldest};
     am_root();
     say(CONN_OF(1), MSG_NODE_HELLO, &m);
 }
@@ -303,11 +307,12 @@ static void test_a_node_of_another_release_is_heard_if_it_can_be_understood(void
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_only_administrators_make_tokens_and_see_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_token_lets_in_once_and_a_restart_does_not_forget, setup,
+        cmocka_unit_test_setup_teardown(test_only_administrators_make_tokens_and_see_them, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_a_token_for_several_ends_with_its_uses_or_its_time, setup,
-                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_lets_in_once_and_a_restart_does_not_forget,
+                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_for_several_ends_with_its_uses_or_its_time,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_wrong_secret_is_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_node_is_spoken_for_once, setup, teardown),
         STORY(test_what_a_joiner_says_of_itself_gives_it_nothing),
@@ -321,8 +326,8 @@ int main(void)
         STORY(test_a_node_withdrawn_goes_with_its_last_job_and_may_come_back),
         STORY(test_a_host_that_goes_takes_what_it_said_of_its_node_with_it),
         cmocka_unit_test_setup_teardown(test_a_login_host_has_no_node, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_node_of_another_release_is_heard_if_it_can_be_understood,
-                                        setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_a_node_of_another_release_is_heard_if_it_can_be_understood, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

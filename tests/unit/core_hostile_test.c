@@ -1,6 +1,7 @@
-/* Whatever number a stranger puts into a message: it is refused by the wire with field, value and range, or what follows comes to an end, every invariant holds, and a
- * controller that starts from what was stored is as sound. Each number of each message a controller takes is tried at the ends of its range, beyond them, and at the ends of
- * what 64 bits hold; then several at once. */
+/* Whatever number a stranger puts into a message: it is refused by the wire with field, value and
+ * range, or what follows comes to an end, every invariant holds, and a controller that starts from
+ * what was stored is as sound. Each number of each message a controller takes is tried at the ends
+ * of its range, beyond them, and at the ends of what 64 bits hold; then several at once. */
 #include "base/rng.h"
 #include "core_help.h"
 #include "wire/frame.h"
@@ -15,8 +16,9 @@
 #define PATIENCE_SEC 60 /* for one world, which takes some milliseconds */
 #define MIXED_ROUNDS 250
 
-static const char *const conf = CONF "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
-                                     "PartitionName=high Nodes=n[1-4] PriorityTier=9 GraceTime=60\n";
+static const char *const conf =
+    CONF "PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE\n"
+         "PartitionName=high Nodes=n[1-4] PriorityTier=9 GraceTime=60\n";
 
 /* ---- messages, with something in each list ---- */
 
@@ -85,8 +87,8 @@ static struct msg_create_step *step_of(uint64_t id, bool async)
 static struct draft draft(int which)
 {
     struct draft d = {.kind = MESSAGE_COUNT};
-#define BODY(message, structure, ...)                                                                        \
-    d.kind = message;                                                                                        \
+#define BODY(message, structure, ...)                                                              \
+    d.kind = message;                                                                              \
     d.body = arena_dup(w.a, &(struct structure){__VA_ARGS__}, sizeof(struct structure));
     switch (which) {
     case 0: d = (struct draft){MSG_SUBMIT, submit_of(false), NULL}; break;
@@ -152,14 +154,14 @@ static struct draft draft(int which)
     return d;
 }
 
-/* ---- a world in which each of them meets something ---- */
+/* ---- a world in which each of them meets something ------------------------------------------ */
 
 static void begin(void)
 {
     world_open(conf, 3);
     submit(a_wide_job("runs"));
-    report(1,
-           (struct msg_report){.kind = REPORT_STARTED, .job_id = RUNS, .attempt = 1, .step_id = STEP_BATCH});
+    report(1, (struct msg_report){
+                  .kind = REPORT_STARTED, .job_id = RUNS, .attempt = 1, .step_id = STEP_BATCH});
     struct job_spec waits = a_wide_job("waits");
     waits.req.nodelist = "n1";
     submit(waits);
@@ -220,7 +222,8 @@ static bool is_wide(const struct field *f)
     return f->type != FIELD_I32 && f->type != FIELD_U32;
 }
 
-/* False: the number has no room in the member, so that nothing but a frame by hand could hold it. */
+/* False: the number has no room in the member, so that nothing but a frame by hand could hold
+ * it. */
 static bool number_set(const struct number *n, uint64_t value)
 {
     void *p = field_ptr(n->f, n->record);
@@ -268,7 +271,8 @@ static bool deliver(const struct draft *d, struct err *why)
     return taken;
 }
 
-/* Which message, which of its numbers, which value, who says it; of many numbers at once only the seed. */
+/* Which message, which of its numbers, which value, who says it; of many numbers at once only the
+ * seed. */
 struct which {
     int message;
     size_t number;
@@ -281,7 +285,8 @@ static struct which *playing; /* shared with the process that plays */
 static void apart(void (*play)(int message), int message)
 {
     int status;
-    playing = mmap(NULL, sizeof *playing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    playing =
+        mmap(NULL, sizeof *playing, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(playing != MAP_FAILED);
     pid_t child = fork();
     assert_true(child >= 0);
@@ -291,8 +296,8 @@ static void apart(void (*play)(int message), int message)
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     if (status != 0)
-        fail_msg("message %d, number %zu, edge %d, %s: %s", playing->message, playing->number, playing->edge,
-                 playing->as_alice ? "alice" : "root",
+        fail_msg("message %d, number %zu, edge %d, %s: %s", playing->message, playing->number,
+                 playing->edge, playing->as_alice ? "alice" : "root",
                  WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? "it never ends" : "it died");
     munmap(playing, sizeof *playing);
 }
@@ -335,8 +340,8 @@ static void one_number(struct which which)
             am_root();
         bool taken = deliver(&d, &why), may = value == 0 || allowed(f, value);
         if (taken != may)
-            say_failed("%s.%s = %lld: %s (%s)\n", message_table[d.kind].name, f->name, (long long)value,
-                       taken ? "taken" : "refused", why.text);
+            say_failed("%s.%s = %lld: %s (%s)\n", message_table[d.kind].name, f->name,
+                       (long long)value, taken ? "taken" : "refused", why.text);
         if (!taken && (!strstr(why.text, f->name) || !strstr(why.text, " is out of range, ")))
             say_failed("%s: %s\n", f->name, why.text);
         if (taken)
@@ -382,12 +387,15 @@ static void many_numbers(uint64_t seed)
         for (uint64_t n = 1 + rng_below(&rng, 6); n && all.n; n--) {
             const struct number *one = &all.v[rng_below(&rng, all.n)];
             const struct int_range *r = field_range(one->f);
-            uint64_t value = rng_chance(&rng, 500) ? r->max : rng_chance(&rng, 300) ? 1 : (uint64_t)r->min;
+            uint64_t value = rng_chance(&rng, 500)   ? r->max
+                             : rng_chance(&rng, 300) ? 1
+                                                     : (uint64_t)r->min;
             if (r->endless && rng_chance(&rng, 200))
                 value = (uint64_t)TIME_UNLIMITED;
             number_set(one, value);
             if (d.fields)
-                *d.fields = *d.fields ? arena_printf(w.a, "%s,%s", *d.fields, one->f->name) : one->f->name;
+                *d.fields =
+                    *d.fields ? arena_printf(w.a, "%s,%s", *d.fields, one->f->name) : one->f->name;
         }
         am_root();
         if (!deliver(&d, &why))

@@ -1,4 +1,5 @@
-/* Layouts of steps: which tasks and which resources on which node of the job. Tables of cases; what is expected follows srun(1) of Slurm 25.05. */
+/* Layouts of steps: which tasks and which resources on which node of the job. Tables of cases; what
+ * is expected follows srun(1) of Slurm 25.05. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "core/step/layout.h"
@@ -24,13 +25,15 @@ struct layout_case {
     const char *expected; /* the layout, or "!" and the refusal's text */
 };
 
-static const struct job_of three = {"a cpus=0,1 mem=100; b cpus=0,1 mem=100; c cpus=0,1 mem=100", 0, 0, 1};
+static const struct job_of three = {"a cpus=0,1 mem=100; b cpus=0,1 mem=100; c cpus=0,1 mem=100", 0,
+                                    0, 1};
 static const struct job_of two = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 0, 0, 1};
-static const struct job_of uneven = {"a cpus=0-3 mem=400; b cpus=0 mem=100; c cpus=0-7 mem=800", 0, 0, 1};
+static const struct job_of uneven = {"a cpus=0-3 mem=400; b cpus=0 mem=100; c cpus=0-7 mem=800", 0,
+                                     0, 1};
 static const struct job_of eight = {"a cpus=0-7 mem=800; b cpus=0-7 mem=800", 8, 0, 1};
 static const struct job_of cores = {"a cpus=0-7 mem=800", 0, 0, 2};
-static const struct job_of gpus = {"a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0,
-                                   1};
+static const struct job_of gpus = {
+    "a cpus=0-7 mem=800 gpu:v100=0-3; b cpus=0-7 mem=800 gpu:v100=4-7", 0, 0, 1};
 static const struct job_of mixed = {"a cpus=0-7 mem=800 gpu:v100=0,1 gpu:t4=2,3 nic=#4", 0, 0, 1};
 
 #define M(n) .mem_per_node_mib = (n)
@@ -113,8 +116,8 @@ static const struct layout_case cases[] = {
 };
 // clang-format on
 
-static void rooms_make(struct step_room *room, const struct alloc *held, int32_t threads, const char *taken,
-                       struct arena *a)
+static void rooms_make(struct step_room *room, const struct alloc *held, int32_t threads,
+                       const char *taken, struct arena *a)
 {
     for (size_t i = 0; i < held->n; i++) {
         const struct alloc_node *n = &held->node[i];
@@ -157,8 +160,8 @@ static char *laid_out(const struct layout_case *k, struct arena *a)
                                 .interactive = k->interactive,
                                 .relative_plus1 = k->relative_plus1,
                                 .task_nodes = k->task_nodes};
-    struct job job = {.id = 1,
-                      .spec = {.req = {.ntasks = k->job->ntasks, .ntasks_per_node = k->job->per_node}}};
+    struct job job = {
+        .id = 1, .spec = {.req = {.ntasks = k->job->ntasks, .ntasks_per_node = k->job->per_node}}};
     struct alloc held = {0}, layout = {0};
     struct step_want want;
     enum refusal refusal = REFUSE_NONE;
@@ -174,7 +177,8 @@ static char *laid_out(const struct layout_case *k, struct arena *a)
         str_addf(&text, "!%s", refusal_text(refusal));
     else
         alloc_format(&layout, &text);
-    assert_true(!refusal || detail.len > 0); /* every refusal says what was asked and what is there */
+    /* Every refusal says what was asked and what is there. */
+    assert_true(!refusal || detail.len > 0);
     str_done(&detail);
     return str_take(&text);
 }
@@ -187,7 +191,8 @@ static void layouts_are_as_documented(void **unused)
         struct arena *a = arena_new();
         char *text = laid_out(&cases[i], a);
         if (strcmp(text, cases[i].expected) != 0) {
-            print_error("%s:\n  expected %s\n  was      %s\n", cases[i].what, cases[i].expected, text);
+            print_error("%s:\n  expected %s\n  was      %s\n", cases[i].what, cases[i].expected,
+                        text);
             wrong++;
         }
         free(text);

@@ -1,4 +1,5 @@
-/* Lives of jobs: submitted, started, ended, cancelled, requeued, lost with their node, carried over a restart. */
+/* Lives of jobs: submitted, started, ended, cancelled, requeued, lost with their node, carried over
+ * a restart. */
 #include "core_help.h"
 
 /* ---- submission ---- */
@@ -101,8 +102,8 @@ static void components_start_together(void **unused)
     struct msg_submit m = {.specs = {s, 2}, .script = {"#!/bin/sh\n", 10}};
     say(1, MSG_SUBMIT, &m);
     uint64_t id = full[3] + 1;
-    assert_string_equal(job(id + 1)->het_set,
-                        arena_printf(w.a, "%llu-%llu", (unsigned long long)id, (unsigned long long)id + 1));
+    assert_string_equal(job(id + 1)->het_set, arena_printf(w.a, "%llu-%llu", (unsigned long long)id,
+                                                           (unsigned long long)id + 1));
     script_ends(full[0], 0);
     assert_int_equal(state(id), JOB_PENDING);
     script_ends(full[1], 0);
@@ -178,7 +179,8 @@ static void a_component_that_is_lost_takes_the_others_along(void **unused)
 
 static void how_a_script_ends_is_how_its_job_ends(void **unused)
 {
-    uint64_t well = submit(a_job("well")), bad = submit(a_job("bad")), killed = submit(a_job("killed"));
+    uint64_t well = submit(a_job("well")), bad = submit(a_job("bad")),
+             killed = submit(a_job("killed"));
     script_ends(well, 0);
     script_ends(bad, status_of_code(3));
     script_ends(killed, 11);
@@ -195,7 +197,8 @@ static void a_job_is_completing_until_its_node_is_clean(void **unused)
     uint64_t id = submit(a_wide_job("one"));
     const struct job *j = job(id);
     int n = j->batch_host[1] - '0';
-    report(n, (struct msg_report){.kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    report(n, (struct msg_report){
+                  .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
     assert_int_equal(state(id), JOB_COMPLETING);
     assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 1);
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
@@ -220,8 +223,11 @@ static void a_report_that_comes_twice_or_late_is_acknowledged_only(void **unused
                                   .exit_status = 9,
                                   .clean = true});
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
-    report(n, (struct msg_report){
-                  .kind = REPORT_EXITED, .job_id = 4711, .attempt = 1, .step_id = STEP_BATCH, .clean = true});
+    report(n, (struct msg_report){.kind = REPORT_EXITED,
+                                  .job_id = 4711,
+                                  .attempt = 1,
+                                  .step_id = STEP_BATCH,
+                                  .clean = true});
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
     assert_true(core_hash(w.c) == before);
 }
@@ -326,8 +332,8 @@ static void a_requeued_job_runs_again_with_its_former_run_kept(void **unused)
     assert_int_equal(job(id)->restarts, 1);
     size_t runs = 0;
     for (size_t i = 0; i < w.store.n; i++)
-        runs +=
-            w.store.v[i].table == TABLE_JOB_RUN && ((const struct job *)w.store.v[i].record)->attempt == 1;
+        runs += w.store.v[i].table == TABLE_JOB_RUN &&
+                ((const struct job *)w.store.v[i].record)->attempt == 1;
     assert_int_equal(runs, 1);
     script_ends(id, 0);
     assert_int_equal(state(id), JOB_COMPLETED);
@@ -376,7 +382,8 @@ static void who_waits_is_told_the_end(void **unused)
     struct msg_wait_job m = {.job_id = id};
     say(50, MSG_WAIT_JOB, &m);
     assert_null(ended());
-    script_ends(job_named(arena_printf(w.a, "%llu_1", (unsigned long long)id))->id, status_of_code(4));
+    script_ends(job_named(arena_printf(w.a, "%llu_1", (unsigned long long)id))->id,
+                status_of_code(4));
     assert_null(ended());
     script_ends(job_named(arena_printf(w.a, "%llu_2", (unsigned long long)id))->id, 0);
     assert_non_null(ended());
@@ -392,7 +399,8 @@ static void a_node_that_is_gone_for_a_moment_loses_nothing(void **unused)
 {
     uint64_t id = submit(a_job("one"));
     int n = job(id)->batch_host[1] - '0';
-    report(n, (struct msg_report){.kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+    report(n, (struct msg_report){
+                  .kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
     gone(n);
     pass(30 * SEC);
     struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
@@ -557,7 +565,8 @@ static void a_listing_in_parts_shows_each_once(void **unused)
         submit(spec);
     int parts = 0;
     do {
-        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, &view, &detail, &at, 3), REFUSE_NONE);
+        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, &view, &detail, &at, 3),
+                         REFUSE_NONE);
         if (parts++ == 1)
             cancel("2,9"), submit(spec);
     } while (at.more);

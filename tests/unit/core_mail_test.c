@@ -24,18 +24,20 @@ static void a_beginning_and_an_end(void **unused)
     assert_int_equal(mails(), 1);
     assert_string_equal(mail(0)->to, "alice");
     assert_string_equal(mail(0)->subject,
-                        arena_printf(w.a, "Slurm Job_id=%llu Name=train Began, Queued time 00:00:00",
+                        arena_printf(w.a,
+                                     "Slurm Job_id=%llu Name=train Began, Queued time 00:00:00",
                                      (unsigned long long)id));
     assert_non_null(strstr(mail(0)->body, "alice"));
-    assert_non_null(
-        strstr(mail(0)->body, arena_printf(w.a, "Output: /tmp/slurm-%llu.out\n", (unsigned long long)id)));
+    assert_non_null(strstr(
+        mail(0)->body, arena_printf(w.a, "Output: /tmp/slurm-%llu.out\n", (unsigned long long)id)));
     pass(62 * SEC);
     assert_int_equal(mails(), 0);
     script_ends(id, 0);
     assert_int_equal(mails(), 1);
     assert_string_equal(
         mail(0)->subject,
-        arena_printf(w.a, "Slurm Job_id=%llu Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0",
+        arena_printf(w.a,
+                     "Slurm Job_id=%llu Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0",
                      (unsigned long long)id));
 }
 
@@ -120,8 +122,9 @@ static void an_array_begins_once_and_ends_once(void **unused)
     assert_int_equal(mails(), 1);
     assert_string_equal(
         mail(0)->subject,
-        arena_printf(w.a, "Slurm Array Summary Job_id=%llu_* (%llu) Name=train Began, Queued time 00:00:00",
-                     (unsigned long long)id, (unsigned long long)id));
+        arena_printf(
+            w.a, "Slurm Array Summary Job_id=%llu_* (%llu) Name=train Began, Queued time 00:00:00",
+            (unsigned long long)id, (unsigned long long)id));
     for (uint32_t task = 0; task < 3; task++) {
         pass(SEC);
         script_ends(element(id, task), status_of_code(task == 1 ? 2 : 0));
@@ -134,8 +137,10 @@ static void an_array_begins_once_and_ends_once(void **unused)
     assert_int_equal(mails(), 1);
     assert_string_equal(
         mail(0)->subject,
-        arena_printf(w.a, "Slurm Array Summary Job_id=%llu_* (%llu) Name=train Failed, Mixed, ExitCode [0-2]",
-                     (unsigned long long)id, (unsigned long long)id));
+        arena_printf(
+            w.a,
+            "Slurm Array Summary Job_id=%llu_* (%llu) Name=train Failed, Mixed, ExitCode [0-2]",
+            (unsigned long long)id, (unsigned long long)id));
 }
 
 static void an_array_that_ends_well(void **unused)
@@ -154,10 +159,11 @@ static void each_element_is_told_of_when_asked_for(void **unused)
     uint64_t first = element(id, 1);
     script_ends(first, 0);
     assert_int_equal(mails(), 1);
-    assert_string_equal(mail(0)->subject, arena_printf(w.a,
-                                                       "Slurm Array Task Job_id=%llu_1 (%llu) Name=train "
-                                                       "Ended, Run time 00:00:00, COMPLETED, ExitCode 0",
-                                                       (unsigned long long)id, (unsigned long long)first));
+    assert_string_equal(mail(0)->subject,
+                        arena_printf(w.a,
+                                     "Slurm Array Task Job_id=%llu_1 (%llu) Name=train "
+                                     "Ended, Run time 00:00:00, COMPLETED, ExitCode 0",
+                                     (unsigned long long)id, (unsigned long long)first));
     script_ends(element(id, 2), 0);
     assert_int_equal(mails(), 1);
 }
@@ -198,13 +204,13 @@ static const struct msg_submitted *submitted(void)
 /* Said when it is asked for, not in the log when it is too late. */
 static void who_will_get_none_is_told_at_once(void **unused)
 {
-    step((struct event){
-        .kind = EV_CONFIG, .config = &w.config, .mail_fault = "/no/mta: No such file or directory"});
+    step((struct event){.kind = EV_CONFIG,
+                        .config = &w.config,
+                        .mail_fault = "/no/mta: No such file or directory"});
     submit(mailing(MAIL_END));
-    assert_string_equal(
-        submitted()->warning,
-        "no mail will come of this job: /no/mta: No such file or directory; MailProg or SmtpServer in "
-        "remuda.conf names what sends it");
+    assert_string_equal(submitted()->warning, "no mail will come of this job: /no/mta: No such "
+                                              "file or directory; MailProg or SmtpServer in "
+                                              "remuda.conf names what sends it");
     submit(a_job("train"));
     assert_null(submitted()->warning);
     step((struct event){.kind = EV_CONFIG, .config = &w.config});

@@ -1,12 +1,15 @@
-/* What a node says of its devices, beside what is configured: never planned with more than there is, and what is missing is said. */
+/* What a node says of its devices, beside what is configured: never planned with more than there
+ * is, and what is missing is said. */
 #include "core_help.h"
 
-#define GPU_CONF(gres)                                                                                       \
-    "ClusterName=test\nOperators=olga\nGresTypes=gpu\n"                                                      \
-    "NodeName=n1 CPUs=8 RealMemory=8000 " gres "\nPartitionName=main Nodes=n1 Default=YES State=UP\n"
+#define GPU_CONF(gres)                                                                             \
+    "ClusterName=test\nOperators=olga\nGresTypes=gpu\n"                                            \
+    "NodeName=n1 CPUs=8 RealMemory=8000 " gres                                                     \
+    "\nPartitionName=main Nodes=n1 Default=YES State=UP\n"
 
-#define NOT_STARTED                                                                                          \
-    "NVIDIA's management library could not be started: NVML_ERROR_DRIVER_NOT_LOADED (9); its devices are "   \
+#define NOT_STARTED                                                                                \
+    "NVIDIA's management library could not be started: NVML_ERROR_DRIVER_NOT_LOADED (9); its "     \
+    "devices are "                                                                                 \
     "not used"
 
 /* The node n1, which the row describes further. */
@@ -78,18 +81,20 @@ static void a_node_whose_driver_fails_is_planned_with_no_gpu(void **unused)
     uint64_t waits = wants("gpu:1"), runs = submit(a_job("none"));
     assert_int_equal(state(waits), JOB_PENDING);
     assert_int_equal(state(runs), JOB_RUNNING);
-    assert_non_null(
-        strstr(why_of(waits), "gpu is configured and not there: NVIDIA's management library could not"));
+    assert_non_null(strstr(
+        why_of(waits), "gpu is configured and not there: NVIDIA's management library could not"));
     /* The driver is there again. */
-    struct node self = self_with((struct node){
-        .real_gres = "gpu:a100:4", .devices = "gpu:a100:0:::;gpu:a100:1:::;gpu:a100:2:::;gpu:a100:3:::"});
+    struct node self = self_with(
+        (struct node){.real_gres = "gpu:a100:4",
+                      .devices = "gpu:a100:0:::;gpu:a100:1:::;gpu:a100:2:::;gpu:a100:3:::"});
     beat((struct msg_heartbeat){.devices_seq = 6, .node = {&self, 1}});
     says(NULL);
     assert_null(node("n1")->device_trouble);
     assert_int_equal(state(waits), JOB_RUNNING);
     assert_string_equal(job(waits)->nodes, "n1");
     /* And gone: what runs keeps what it has. */
-    self = self_with((struct node){.device_search = "NVIDIA: no device of NVIDIA's is on the PCI bus"});
+    self = self_with(
+        (struct node){.device_search = "NVIDIA: no device of NVIDIA's is on the PCI bus"});
     beat((struct msg_heartbeat){.devices_seq = 7, .node = {&self, 1}});
     says("n1 has 0 gpu, configured are 4: it works with what it has");
     assert_int_equal(state(waits), JOB_RUNNING);
@@ -124,7 +129,8 @@ static void more_than_is_configured_is_not_used(void **unused)
 {
     struct node four = {
         .real_gres = "gpu:a100_1g.5gb:2,gpu:a100:2",
-        .devices = "gpu:a100_1g.5gb:0:::MIG-1;gpu:a100_1g.5gb:1:::MIG-2;gpu:a100:2:::;gpu:a100:3:::"};
+        .devices =
+            "gpu:a100_1g.5gb:0:::MIG-1;gpu:a100_1g.5gb:1:::MIG-2;gpu:a100:2:::;gpu:a100:3:::"};
     begin_with(GPU_CONF("Gres=gpu:a100:1"), four);
     says(NULL);
     uint64_t id = wants("gpu:1");
@@ -149,14 +155,15 @@ static void who_does_not_look_has_what_is_configured(void **unused)
 
 static void how_each_is_is_no_row_of_the_store(void **unused)
 {
-    begin_with(
-        GPU_CONF("Gres=gpu:1"),
-        (struct node){.real_gres = "gpu:1", .devices = "gpu::0:::", .device_health = "gpu:0:clean:7000000:"});
+    begin_with(GPU_CONF("Gres=gpu:1"), (struct node){.real_gres = "gpu:1",
+                                                     .devices = "gpu::0:::",
+                                                     .device_health = "gpu:0:clean:7000000:"});
     assert_string_equal(node("n1")->device_health, "gpu:0:clean:7000000:");
     beat((struct msg_heartbeat){.devices_seq = 6, .device_health = "gpu:0:in use:8000000:job 3"});
     assert_string_equal(node("n1")->device_health, "gpu:0:in use:8000000:job 3");
     assert_int_equal(sent(FX_STORE, MESSAGE_COUNT), 0);
-    beat((struct msg_heartbeat){.devices_seq = 5, .device_health = "gpu:0:clean:7000000:"}); /* overtaken */
+    beat((struct msg_heartbeat){.devices_seq = 5,
+                                .device_health = "gpu:0:clean:7000000:"}); /* overtaken */
     assert_string_equal(node("n1")->device_health, "gpu:0:in use:8000000:job 3");
 }
 

@@ -26,7 +26,8 @@ static void jobs_are_found_by_what_they_are(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .qos = "none"}), 0);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n[1-4]"}), 1);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n9"}), 0);
-    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1000", .states = "PD"}), 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1000", .states = "PD"}),
+                     0);
 }
 
 static void an_ended_job_is_shown_when_asked_for(void **unused)
@@ -51,18 +52,20 @@ static void one_unknown_id_is_refused_among_several_it_is_left_out(void **unused
     struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = "999"});
     assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
     vec_done(&r.row);
-    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS,
-                                              .ids = arena_printf(w.a, "999,%llu", (unsigned long long)id)}),
-                     1);
+    assert_int_equal(
+        count((struct msg_query){.what = QUERY_JOBS,
+                                 .ids = arena_printf(w.a, "999,%llu", (unsigned long long)id)}),
+        1);
 }
 
 static void a_job_named_twice_is_one_row(void **unused)
 {
     uint64_t id = submit(a_job("one"));
-    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS,
-                                              .ids = arena_printf(w.a, "%llu,%llu", (unsigned long long)id,
-                                                                  (unsigned long long)id)}),
-                     1);
+    assert_int_equal(
+        count((struct msg_query){
+            .what = QUERY_JOBS,
+            .ids = arena_printf(w.a, "%llu,%llu", (unsigned long long)id, (unsigned long long)id)}),
+        1);
 }
 
 static void waiting_elements_are_one_row(void **unused)
@@ -72,19 +75,21 @@ static void waiting_elements_are_one_row(void **unused)
     uint64_t id = submit(spec);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 3);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)}), 3);
-    assert_int_equal(count((struct msg_query){
-                         .what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_[3-9]", (unsigned long long)id)}),
-                     1);
-    assert_int_equal(count((struct msg_query){
-                         .what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_[0-9]", (unsigned long long)id)}),
-                     3);
-    assert_string_equal(job_named(arena_printf(w.a, "%llu_[2-9]", (unsigned long long)id))->array_pending,
-                        "2-9");
+    assert_int_equal(
+        count((struct msg_query){.what = QUERY_JOBS,
+                                 .ids = arena_printf(w.a, "%llu_[3-9]", (unsigned long long)id)}),
+        1);
+    assert_int_equal(
+        count((struct msg_query){.what = QUERY_JOBS,
+                                 .ids = arena_printf(w.a, "%llu_[0-9]", (unsigned long long)id)}),
+        3);
+    assert_string_equal(
+        job_named(arena_printf(w.a, "%llu_[2-9]", (unsigned long long)id))->array_pending, "2-9");
     const struct job *running = job_named(arena_printf(w.a, "%llu_1", (unsigned long long)id));
     assert_int_equal(running->array_task_id, 1);
     assert_int_equal(running->state, JOB_RUNNING);
-    struct rows r = ask(
-        (struct msg_query){.what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_77", (unsigned long long)id)});
+    struct rows r = ask((struct msg_query){
+        .what = QUERY_JOBS, .ids = arena_printf(w.a, "%llu_77", (unsigned long long)id)});
     assert_int_equal(r.refusal, REFUSE_INVALID_JOB_ID);
     vec_done(&r.row);
 }
@@ -182,7 +187,8 @@ static void steps_of_running_jobs(void **unused)
 {
     uint64_t id = submit(a_job("one"));
     report(job(id)->batch_host[1] - '0',
-           (struct msg_report){.kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+           (struct msg_report){
+               .kind = REPORT_STARTED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
     struct rows r = ask((struct msg_query){.what = QUERY_STEPS});
     assert_int_equal(r.row.n, 1);
     const struct step *s = r.row.v[0];
@@ -195,9 +201,10 @@ static void steps_of_running_jobs(void **unused)
         count((struct msg_query){.what = QUERY_STEPS,
                                  .ids = arena_printf(w.a, "%llu.batch", (unsigned long long)id)}),
         1);
-    assert_int_equal(count((struct msg_query){.what = QUERY_STEPS,
-                                              .ids = arena_printf(w.a, "%llu.0", (unsigned long long)id)}),
-                     0);
+    assert_int_equal(
+        count((struct msg_query){.what = QUERY_STEPS,
+                                 .ids = arena_printf(w.a, "%llu.0", (unsigned long long)id)}),
+        0);
     script_ends(id, 0);
     assert_int_equal(count((struct msg_query){.what = QUERY_STEPS}), 0);
 }
@@ -233,7 +240,8 @@ static void status_has_the_controller_and_each_node(void **unused)
     vec_done(&r.row);
 }
 
-/* Whoever names two thousand million elements, a thousand times over, waits no longer than one who names four. */
+/* Whoever names two thousand million elements, a thousand times over, waits no longer than one who
+ * names four. */
 static void what_is_named_costs_what_there_is(void **unused)
 {
     struct job_spec spec = a_wide_job("array");
@@ -246,10 +254,12 @@ static void what_is_named_costs_what_there_is(void **unused)
         str_addf(&ids, "%s%llu_[0-2147483646]", i ? "," : "", (unsigned long long)id);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .ids = str_text(&ids)}), 1);
     assert_int_equal(cancel(str_text(&ids)), REFUSE_TOO_LARGE);
-    assert_int_equal(cancel(arena_printf(w.a, "%llu_[2147483640-2147483646]", (unsigned long long)id)),
-                     REFUSE_NONE);
+    assert_int_equal(
+        cancel(arena_printf(w.a, "%llu_[2147483640-2147483646]", (unsigned long long)id)),
+        REFUSE_NONE);
     assert_string_equal(job(id)->array_pending, "0-2147483639");
-    assert_int_equal(cancel(arena_printf(w.a, "%llu_[1-401:2]", (unsigned long long)id)), REFUSE_NONE);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu_[1-401:2]", (unsigned long long)id)),
+                     REFUSE_NONE);
     assert_true(text_starts(job(id)->array_pending, "0-402:2,403-"));
     assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
     alarm(0);

@@ -1,5 +1,7 @@
-/* What a kill at any instant leaves: worlds of random events, each cut many times. At a cut a second machine is made from the stored rows alone, and must show what the
- * first one shows. Now and then the first one is thrown away and the second goes on, and with it a lost turn's messages. */
+/* What a kill at any instant leaves: worlds of random events, each cut many times. At a cut a
+ * second machine is made from the stored rows alone, and must show what the first one shows. Now
+ * and then the first one is thrown away and the second goes on, and with it a lost turn's
+ * messages. */
 #include "base/rng.h"
 #include "core_help.h"
 #include "model/array.h"
@@ -114,11 +116,12 @@ static void fake_ends(struct fake *f, size_t i, int32_t status)
     m.oom = upto(10) == 0;
     fake_report(f, m, true);
     if (!m.clean)
-        fake_report(
-            f,
-            (struct msg_report){
-                .kind = REPORT_RELEASED, .job_id = h.job_id, .attempt = h.attempt, .step_id = STEP_BATCH},
-            true);
+        fake_report(f,
+                    (struct msg_report){.kind = REPORT_RELEASED,
+                                        .job_id = h.job_id,
+                                        .attempt = h.attempt,
+                                        .step_id = STEP_BATCH},
+                    true);
 }
 
 static void fake_launch(struct fake *f, const struct job *j)
@@ -188,8 +191,9 @@ static void fake_connects(size_t i)
     am_root();
     say_and_deliver(f->conn, MSG_NODE_HELLO, &m);
     /* What was not acknowledged is said again. */
-    struct msg_report *again =
-        f->unacknowledged.n ? arena_dup(w.a, f->unacknowledged.v, f->unacknowledged.n * sizeof *again) : NULL;
+    struct msg_report *again = f->unacknowledged.n ? arena_dup(w.a, f->unacknowledged.v,
+                                                               f->unacknowledged.n * sizeof *again)
+                                                   : NULL;
     size_t n = f->unacknowledged.n;
     for (size_t k = 0; k < n && f->connected; k++) {
         am_root();
@@ -303,7 +307,8 @@ static void update_some(void)
                               .nice = (int32_t)upto(50),
                               .req = {.time_limit_us = (int64_t)(1 + upto(20)) * MIN}};
     static const char *const fields[] = {"name", "comment", "nice", "time_limit_us", "dependency"};
-    struct msg_update_job m = {.ids = some_ref(), .fields = fields[upto(5)], .values = {&values, 1}};
+    struct msg_update_job m = {
+        .ids = some_ref(), .fields = fields[upto(5)], .values = {&values, 1}};
     if (text_is(m.fields, "dependency"))
         values.dependency = upto(2) ? some_dependency() : NULL;
     if (upto(6) == 0) {
@@ -345,7 +350,8 @@ static void reservation_make(void)
                             .start_us = w.now + (int64_t)upto(1200) * SEC,
                             .purge_us = MIN};
     r.duration_us = (int64_t)(1 + upto(40)) * MIN;
-    struct msg_update_reservation m = {.name = some_reservation(), .create = true, .values = {&r, 1}};
+    struct msg_update_reservation m = {
+        .name = some_reservation(), .create = true, .values = {&r, 1}};
     const char *what = upto(2) ? "node_count" : "core_counts";
     if (upto(3) == 0 && !(r.flags & (RESV_REPLACE | RESV_REPLACE_DOWN)))
         what = "nodes", r.nodes = upto(3) ? "n2" : "ALL";
@@ -383,7 +389,8 @@ static void time_passes(void)
         if (fakes[i].connected && upto(20)) {
             struct message m = {.kind = MSG_HEARTBEAT, .body = &alive};
             effects_reset(&w.fx);
-            step((struct event){.kind = EV_MESSAGE, .conn = fakes[i].conn, .peer = &w.peer, .msg = &m});
+            step((struct event){
+                .kind = EV_MESSAGE, .conn = fakes[i].conn, .peer = &w.peer, .msg = &m});
         }
     effects_reset(&w.fx);
     settle(0);
@@ -444,13 +451,15 @@ static void picture_take(void *ctx, const void *record)
     vec_push(&p->row, copy);
 }
 
-/* What a restart may lawfully not know: what the planner thought, and what only a connected node says. */
+/* What a restart may lawfully not know: what the planner thought, and what only a connected node
+ * says. */
 static bool job_normal(struct job *j)
 {
     enum job_reason r = (enum job_reason)j->reason;
     bool kept = r == REASON_DEPENDENCY || r == REASON_DEPENDENCY_NEVER || r == REASON_BEGIN_TIME ||
                 r == REASON_HELD_USER || r == REASON_HELD_ADMIN || r == REASON_MAX_REQUEUE ||
-                r == REASON_LAUNCH_FAILED_HELD || r == REASON_ARRAY_TASK_LIMIT || r == REASON_SPECIAL_EXIT;
+                r == REASON_LAUNCH_FAILED_HELD || r == REASON_ARRAY_TASK_LIMIT ||
+                r == REASON_SPECIAL_EXIT;
     j->planned_us = j->evaluated_us = 0;
     j->planned_nodes = j->away_nodes = NULL;
     if (j->state == JOB_PENDING) {
@@ -547,12 +556,14 @@ static void compare(const char *when, const struct core *one, const struct core 
     for (size_t k = 0; k < ARRAY_LEN(whats); k++) {
         struct pictures a = look(one, whats[k]), b = look(two, whats[k]);
         for (size_t i = 0; i < a.row.n && i < b.row.n; i++)
-            if (whats[k] == QUERY_JOBS && ((struct job *)a.row.v[i])->id != ((struct job *)b.row.v[i])->id)
+            if (whats[k] == QUERY_JOBS &&
+                ((struct job *)a.row.v[i])->id != ((struct job *)b.row.v[i])->id)
                 differ(when, &job_fields, a.row.v[i], b.row.v[i]);
             else if (!record_equal(row_fields[whats[k]], a.row.v[i], b.row.v[i]))
                 differ(when, row_fields[whats[k]], a.row.v[i], b.row.v[i]);
         if (a.row.n != b.row.n)
-            fail_msg("%s, %s: %zu rows, rebuilt %zu", when, row_fields[whats[k]]->name, a.row.n, b.row.n);
+            fail_msg("%s, %s: %zu rows, rebuilt %zu", when, row_fields[whats[k]]->name, a.row.n,
+                     b.row.n);
         vec_done(&a.row);
         vec_done(&b.row);
     }
@@ -563,8 +574,9 @@ static void load_live(struct core *c, enum store_table table)
     for (size_t i = 0; i < w.store.n; i++) {
         const struct kept *row = &w.store.v[i];
         const struct job *j = row->record;
-        if (row->table == table && (table != TABLE_JOB || !job_state_over((enum job_state)j->state) ||
-                                    j->end_us >= w.now - 300 * SEC))
+        if (row->table == table &&
+            (table != TABLE_JOB || !job_state_over((enum job_state)j->state) ||
+             j->end_us >= w.now - 300 * SEC))
             core_load(c, table, row->record);
     }
 }
@@ -572,8 +584,9 @@ static void load_live(struct core *c, enum store_table table)
 static struct core *rebuilt(void)
 {
     struct core *c = core_new(1, "ctl");
-    static const enum store_table order[] = {TABLE_META,        TABLE_USAGE, TABLE_PARTITION, TABLE_NODE,
-                                             TABLE_RESERVATION, TABLE_JOB,   TABLE_STEP};
+    static const enum store_table order[] = {TABLE_META, TABLE_USAGE,       TABLE_PARTITION,
+                                             TABLE_NODE, TABLE_RESERVATION, TABLE_JOB,
+                                             TABLE_STEP};
     struct effects fx;
     effects_init(&fx);
     core_step(c, &(struct event){.kind = EV_CONFIG, .now_us = w.now, .config = &w.config}, &fx);
@@ -611,7 +624,8 @@ static void world_play(uint64_t seed, unsigned events)
     for (unsigned i = 0; i < events; i++) {
         something();
         if (i % 4 == 0)
-            cut(arena_printf(w.a, "seed %llu, event %u", (unsigned long long)seed, i), upto(25) == 0);
+            cut(arena_printf(w.a, "seed %llu, event %u", (unsigned long long)seed, i),
+                upto(25) == 0);
     }
     for (size_t i = 0; i < NODES; i++) {
         vec_done(&fakes[i].inbox);

@@ -1,8 +1,10 @@
-/* A store that is older than what was said last: nothing of it runs by itself, and no number is given twice. */
+/* A store that is older than what was said last: nothing of it runs by itself, and no number is
+ * given twice. */
 #include "core_help.h"
 
-#define NODES                                                                                                \
-    "ClusterName=t\nNodeName=n[1-2] CPUs=8 RealMemory=1000\nPartitionName=main Nodes=ALL Default=YES\n"
+#define NODES                                                                                      \
+    "ClusterName=t\nNodeName=n[1-2] CPUs=8 RealMemory=1000\nPartitionName=main Nodes=ALL "         \
+    "Default=YES\n"
 
 /* The controller comes back with what the store had, and the shell says that it is older. */
 static void restart_older(uint64_t next)
@@ -78,7 +80,8 @@ static void test_what_runs_goes_on_where_its_node_has_it(void **unused)
     assert_int_equal(state(id), JOB_COMPLETED);
 }
 
-/* Nothing of the second component is on its node: its steps would be. It goes by the script in the first. */
+/* Nothing of the second component is on its node: its steps would be. It goes by the script in the
+ * first. */
 static void test_components_go_by_their_script(void **unused)
 {
     (void)unused;
@@ -161,13 +164,17 @@ static int open_world(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_waited_is_held_until_it_is_released, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_what_runs_goes_on_where_its_node_has_it, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_components_go_by_their_script, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_numbers_that_nodes_know_are_not_given_again, open_world,
+        cmocka_unit_test_setup_teardown(test_what_waited_is_held_until_it_is_released, open_world,
                                         teardown),
-        cmocka_unit_test_setup_teardown(test_a_start_that_the_store_does_not_know, open_world, teardown),
-        cmocka_unit_test_setup_teardown(test_jobs_of_reservations_are_held_too, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_what_runs_goes_on_where_its_node_has_it, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_components_go_by_their_script, open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_that_nodes_know_are_not_given_again,
+                                        open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_a_start_that_the_store_does_not_know, open_world,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_jobs_of_reservations_are_held_too, open_world,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

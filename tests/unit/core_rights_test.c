@@ -1,5 +1,7 @@
-/* Who may ask what: every kind of message there is, from everybody there is. The table below says again, by hand, what model/message.h says of each kind and what handlers say of
- * single jobs and fields; a kind without a case fails, so that no request is added without one. What is refused changes nothing. */
+/* Who may ask what: every kind of message there is, from everybody there is. The table below says
+ * again, by hand, what model/message.h says of each kind and what handlers say of single jobs and
+ * fields; a kind without a case fails, so that no request is added without one. What is refused
+ * changes nothing. */
 #include "core_help.h"
 
 #define GUEST (UINT32_MAX - 1)
@@ -60,25 +62,28 @@ struct request_case {
     unsigned may; /* bits of enum from */
 };
 
-#define CONTROL(act, may)                                                                                    \
-    {                                                                                                        \
-        MSG_JOB_CONTROL, #act, &(const struct msg_job_control){.action = ACTION_##act, .ids = "1"}, may      \
+#define CONTROL(act, may)                                                                          \
+    {                                                                                              \
+        MSG_JOB_CONTROL, #act,                                                                     \
+            &(const struct msg_job_control){.action = ACTION_##act, .ids = "1"}, may               \
     }
-#define RUNNING(act, may)                                                                                    \
-    {                                                                                                        \
-        MSG_JOB_CONTROL, #act,                                                                               \
-            &(const struct msg_job_control){.action = ACTION_##act, .ids = "2", .text = "x"}, may            \
+#define RUNNING(act, may)                                                                          \
+    {                                                                                              \
+        MSG_JOB_CONTROL, #act,                                                                     \
+            &(const struct msg_job_control){.action = ACTION_##act, .ids = "2", .text = "x"}, may  \
     }
-#define UPDATE(what, may, field, ...)                                                                        \
-    {                                                                                                        \
-        MSG_UPDATE_JOB, what,                                                                                \
-            &(const struct msg_update_job){                                                                  \
-                .ids = "1", .fields = field, .values = {&(struct job_spec){__VA_ARGS__}, 1}},                \
-            may                                                                                              \
+#define UPDATE(what, may, field, ...)                                                              \
+    {                                                                                              \
+        MSG_UPDATE_JOB, what,                                                                      \
+            &(const struct msg_update_job){                                                        \
+                .ids = "1", .fields = field, .values = {&(struct job_spec){__VA_ARGS__}, 1}},      \
+            may                                                                                    \
     }
 
-static struct job_spec new_job = {
-    .name = "new", .batch = true, .work_dir = "/tmp", .req = {.ntasks = 1, .time_limit_us = 10 * MIN}};
+static struct job_spec new_job = {.name = "new",
+                                  .batch = true,
+                                  .work_dir = "/tmp",
+                                  .req = {.ntasks = 1, .time_limit_us = 10 * MIN}};
 static struct job_spec new_step = {.name = "step", .req = {.ntasks = 1}};
 static struct node node_values = {.weight = 7};
 static struct partition part_values = {.max_nodes = 2};
@@ -89,8 +94,8 @@ static struct token old_token = {.id = "t9", .secret_hash = "5ecre7", .kind = HO
 static struct host new_host = {.id = "h9", .name = "h9", .nodes = "n9", .token = "t9"};
 
 static const struct request_case cases[] = {
-    {MSG_SUBMIT, "a job", &(const struct msg_submit){.specs = {&new_job, 1}, .script = {"#!/bin/sh\n", 10}},
-     ANYONE},
+    {MSG_SUBMIT, "a job",
+     &(const struct msg_submit){.specs = {&new_job, 1}, .script = {"#!/bin/sh\n", 10}}, ANYONE},
     {MSG_WHY, "why", &(const struct msg_why){.ids = "1"}, ANYONE},
     {MSG_WAIT_JOB, "the end", &(const struct msg_wait_job){.job_id = 1}, ANYONE},
     CONTROL(HOLD, OWNERS | OPERATES),
@@ -103,26 +108,29 @@ static const struct request_case cases[] = {
     RUNNING(SUSPEND, OPERATES),
     RUNNING(RESUME, OPERATES),
     {MSG_CANCEL, "by its number", &(const struct msg_cancel){.ids = "1"}, OWNERS | OPERATES},
-    {MSG_CANCEL, "a signal", &(const struct msg_cancel){.ids = "2", .signal = 10}, OWNERS | OPERATES},
+    {MSG_CANCEL, "a signal", &(const struct msg_cancel){.ids = "2", .signal = 10},
+     OWNERS | OPERATES},
     UPDATE("a comment", OWNERS | OPERATES, "comment", .comment = "mine"),
     UPDATE("a nice value above 0", OWNERS | OPERATES, "nice", .nice = 5),
     UPDATE("a nice value below 0", OPERATES, "nice", .nice = -5),
     UPDATE("a priority", OPERATES, "priority_asked", .priority_asked = 4000000),
     UPDATE("the site's factor", OPERATES, "site_factor", .site_factor = 4),
-    {MSG_UPDATE_JOB, "AdminComment", &(const struct msg_update_job){.ids = "1", .admin_comment = "theirs"},
-     OPERATES},
+    {MSG_UPDATE_JOB, "AdminComment",
+     &(const struct msg_update_job){.ids = "1", .admin_comment = "theirs"}, OPERATES},
     {MSG_UPDATE_JOB, "a longer limit while it runs",
      &(const struct msg_update_job){.ids = "2", .time_limit_add_us = 10 * MIN}, OPERATES},
     {MSG_UPDATE_NODE, "drain",
      &(const struct msg_update_node){.names = "n1", .state = "DRAIN", .reason = "x"}, OPERATES},
     {MSG_UPDATE_NODE, "weight",
-     &(const struct msg_update_node){.names = "n1", .fields = "weight", .values = {&node_values, 1}},
+     &(const struct msg_update_node){
+         .names = "n1", .fields = "weight", .values = {&node_values, 1}},
      OPERATES},
     {MSG_UPDATE_PARTITION, "change",
-     &(const struct msg_update_partition){.name = "main", .fields = "max_nodes", .values = {&part_values, 1}},
+     &(const struct msg_update_partition){
+         .name = "main", .fields = "max_nodes", .values = {&part_values, 1}},
      ADMINS},
-    {MSG_UPDATE_PARTITION, "remove", &(const struct msg_update_partition){.name = "small", .remove = true},
-     ADMINS},
+    {MSG_UPDATE_PARTITION, "remove",
+     &(const struct msg_update_partition){.name = "small", .remove = true}, ADMINS},
     {MSG_UPDATE_RESERVATION, "make",
      &(const struct msg_update_reservation){.name = "r",
                                             .create = true,
@@ -132,26 +140,30 @@ static const struct request_case cases[] = {
     {MSG_ATTACH, "hold", &(const struct msg_attach){.job_id = 3, .hold = true}, OWNERS | OPERATES},
     {MSG_FINISH_JOB, "give back", &(const struct msg_finish_job){.job_id = 3}, OWNERS | OPERATES},
     {MSG_CREATE_STEP, "in another's job",
-     &(const struct msg_create_step){.job_id = 2, .spec = {&new_step, 1}, .address = "@x", .key = "kk"},
+     &(const struct msg_create_step){
+         .job_id = 2, .spec = {&new_step, 1}, .address = "@x", .key = "kk"},
      OWNERS | OPERATES},
     {MSG_CREATE_STEP, "by itself",
      &(const struct msg_create_step){
          .job_id = 2, .spec = {&new_step, 1}, .async = true, .tasks = {"{}", 2}, .key = "kk"},
      OWNERS | OPERATES},
     {MSG_ATTACH_STEP, "streams",
-     &(const struct msg_attach_step){.job_id = 3, .step_id = 0, .address = "@x", .key = "kk", .hold = true},
+     &(const struct msg_attach_step){
+         .job_id = 3, .step_id = 0, .address = "@x", .key = "kk", .hold = true},
      OWNERS | OPERATES},
     {MSG_GET_SCRIPT, "script", &(const struct msg_get_script){.job_id = 1}, OWNERS | OPERATES},
     {MSG_DAEMON, "ping", &(const struct msg_daemon){.action = DAEMON_PING}, ANYONE},
     {MSG_DAEMON, "reconfigure", &(const struct msg_daemon){.action = DAEMON_RECONFIGURE}, ADMINS},
     {MSG_DAEMON, "shut down", &(const struct msg_daemon){.action = DAEMON_SHUTDOWN}, ADMINS},
     {MSG_DAEMON, "reset", &(const struct msg_daemon){.action = DAEMON_RESET_DIAG}, ADMINS},
-    {MSG_MAKE_TOKEN, "a token", &(const struct msg_make_token){.token = {&new_token, 1}, .text = "t"},
-     ADMINS},
+    {MSG_MAKE_TOKEN, "a token",
+     &(const struct msg_make_token){.token = {&new_token, 1}, .text = "t"}, ADMINS},
     {MSG_EXPEL, "a host", &(const struct msg_expel){.names = "h1"}, ADMINS},
-    {MSG_JOIN, "without a token", &(const struct msg_join){.text = "wrong", .host = {&new_host, 1}}, NOBODY},
+    {MSG_JOIN, "without a token", &(const struct msg_join){.text = "wrong", .host = {&new_host, 1}},
+     NOBODY},
     {MSG_NODE_HELLO, "as n1",
-     &(const struct msg_node_hello){.node = {&(struct node){.name = "n1", .real_cpus = 8}, 1}}, ADMINS},
+     &(const struct msg_node_hello){.node = {&(struct node){.name = "n1", .real_cpus = 8}, 1}},
+     ADMINS},
     {MSG_HEARTBEAT, "as a node", &(const struct msg_heartbeat){.load_centi = 1}, ADMINS},
     {MSG_REPORT, "an end",
      &(const struct msg_report){
@@ -178,7 +190,8 @@ static void begin(void)
     assert_int_equal(state(2), JOB_RUNNING);
     assert_int_equal(state(3), JOB_RUNNING);
     say(7, MSG_CREATE_STEP,
-        &(struct msg_create_step){.job_id = 3, .spec = {&new_step, 1}, .address = "@x", .key = "first"});
+        &(struct msg_create_step){
+            .job_id = 3, .spec = {&new_step, 1}, .address = "@x", .key = "first"});
     assert_int_equal(sent(FX_REPLY, MSG_STEP_CREATED), 1);
 }
 
@@ -186,7 +199,8 @@ static void begin(void)
 static bool nothing_done(void)
 {
     for (size_t i = 0; i < w.fx.n; i++)
-        if (w.fx.v[i].kind != FX_REPLY && !(w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_ANSWERED))
+        if (w.fx.v[i].kind != FX_REPLY &&
+            !(w.fx.v[i].kind == FX_STORE && w.fx.v[i].table == TABLE_ANSWERED))
             return false;
     return true;
 }
@@ -201,7 +215,8 @@ static void ask_as(enum from who, enum message_kind kind, const void *body)
     struct message m = {.kind = kind, .seq = ++w.seq, .body = body};
     am_from(who);
     effects_reset(&w.fx);
-    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = who == STRANGER ? NULL : &w.peer, .msg = &m});
+    step((struct event){
+        .kind = EV_MESSAGE, .conn = 1, .peer = who == STRANGER ? NULL : &w.peer, .msg = &m});
 }
 
 static void one_case(const struct request_case *x, enum from who)
@@ -209,13 +224,14 @@ static void one_case(const struct request_case *x, enum from who)
     bool may = x->may >> who & 1u;
     ask_as(who, x->kind, x->body);
     if (may && refused())
-        fail_msg("%s (%s) by %s was refused: %s", message_table[x->kind].name, x->what, from_names[who],
-                 answer()->detail ? answer()->detail : "");
+        fail_msg("%s (%s) by %s was refused: %s", message_table[x->kind].name, x->what,
+                 from_names[who], answer()->detail ? answer()->detail : "");
     if (!may && !refused())
-        fail_msg("%s (%s) by %s was not refused", message_table[x->kind].name, x->what, from_names[who]);
-    if (!may && !nothing_done())
-        fail_msg("%s (%s) by %s was refused, and did something", message_table[x->kind].name, x->what,
+        fail_msg("%s (%s) by %s was not refused", message_table[x->kind].name, x->what,
                  from_names[who]);
+    if (!may && !nothing_done())
+        fail_msg("%s (%s) by %s was refused, and did something", message_table[x->kind].name,
+                 x->what, from_names[who]);
 }
 
 static void each_case_from_everybody(void **state)
@@ -244,7 +260,8 @@ static void filters_do_not_reach_others(void **state)
     }
 }
 
-/* Answers, messages of the controller and of streams are for nobody to send here; nor is what the shell alone handles. */
+/* Answers, messages of the controller and of streams are for nobody to send here; nor is what the
+ * shell alone handles. */
 static void what_is_no_request_is_taken_from_nobody(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Steps of an allocation: made, waiting, ending, lost and found again. The nodes are told by hand. */
+/* Steps of an allocation: made, waiting, ending, lost and found again. The nodes are told by
+ * hand. */
 #include "core_help.h"
 
 #define SRUN 7000u /* connections of commands are numbered from here */
@@ -95,7 +96,8 @@ static size_t told(int n, enum message_kind kind)
 {
     size_t k = 0;
     for (size_t i = 0; i < w.fx.n; i++)
-        k += w.fx.v[i].kind == FX_SEND && w.fx.v[i].conn == CONN_OF(n) && w.fx.v[i].msg.kind == kind;
+        k +=
+            w.fx.v[i].kind == FX_SEND && w.fx.v[i].conn == CONN_OF(n) && w.fx.v[i].msg.kind == kind;
     return k;
 }
 
@@ -111,8 +113,8 @@ static void a_step_runs_and_ends(void **unused)
     assert_int_equal(s->ntasks, 4);
     assert_int_equal(s->node_count, 2);
     assert_int_equal(s->cpus, 16);
-    assert_string_equal(s->layout,
-                        "n1 cpus=0-7 mem=1000 tasks=2 ids=0,1; n2 cpus=0-7 mem=1000 tasks=2 ids=2,3");
+    assert_string_equal(
+        s->layout, "n1 cpus=0-7 mem=1000 tasks=2 ids=0,1; n2 cpus=0-7 mem=1000 tasks=2 ids=2,3");
     assert_string_equal(s->master_addr, "n1");
     assert_in_range(s->master_port, 20000, 29999);
     assert_int_equal(told(1, MSG_LAUNCH), 1);
@@ -195,10 +197,15 @@ static void usage_is_summed_over_nodes(void **unused)
     (void)unused;
     uint64_t id = salloc(2);
     srun_tasks(SRUN, id, 4);
-    struct step used = {
-        .cpu_user_us = 100, .max_rss_bytes = 50, .ave_rss_bytes = 40, .read_bytes = 7, .min_cpu_us = 30};
-    report(1, (struct msg_report){
-                  .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+    struct step used = {.cpu_user_us = 100,
+                        .max_rss_bytes = 50,
+                        .ave_rss_bytes = 40,
+                        .read_bytes = 7,
+                        .min_cpu_us = 30};
+    report(
+        1,
+        (struct msg_report){
+            .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
     restart(CONF);
     for (int i = 3; i <= 4; i++)
         hello(i);
@@ -213,10 +220,14 @@ static void usage_is_summed_over_nodes(void **unused)
                          .ave_rss_bytes = 60,
                          .read_bytes = 1,
                          .min_cpu_us = 10};
-    report(2, (struct msg_report){
-                  .kind = REPORT_USAGE, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
-    report(2, (struct msg_report){
-                  .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+    report(
+        2,
+        (struct msg_report){
+            .kind = REPORT_USAGE, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+    report(
+        2,
+        (struct msg_report){
+            .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
     const struct step *s = row(id, 0);
     assert_int_equal(s->cpu_user_us, 111);
     assert_int_equal(s->max_rss_bytes, 90);
@@ -236,8 +247,11 @@ static void a_report_that_is_repeated_counts_once(void **unused)
     struct step used = {.cpu_user_us = 100};
     srun_tasks(SRUN, id, 1);
     for (int i = 0; i < 2; i++)
-        report(1, (struct msg_report){
-                      .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = 0, .usage = {&used, 1}});
+        report(1, (struct msg_report){.kind = REPORT_EXITED,
+                                      .job_id = id,
+                                      .attempt = 1,
+                                      .step_id = 0,
+                                      .usage = {&used, 1}});
     assert_int_equal(row(id, 0)->cpu_user_us, 100);
     assert_int_equal(job(id)->cpu_user_us, 100);
     assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
@@ -423,19 +437,22 @@ static const struct msg_terminate *terminate_sent(void)
     return t;
 }
 
-/* srun gives up its step when it has the job's SIGTERM: that must not make a cancelled job of one that is sent back. */
+/* srun gives up its step when it has the job's SIGTERM: that must not make a cancelled job of one
+ * that is sent back. */
 static void a_cancelled_step_is_not_a_cancelled_job(void **unused)
 {
     (void)unused;
     struct job_spec held = a_job("held");
     held.hold = true;
     uint64_t waits = submit(held), id = submit(a_job("again"));
-    assert_int_equal(cancel(arena_printf(w.a, "%llu.0", (unsigned long long)waits)), REFUSE_ALREADY_DONE);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu.0", (unsigned long long)waits)),
+                     REFUSE_ALREADY_DONE);
     assert_int_equal(state(waits), JOB_PENDING);
     srun_tasks(SRUN, id, 1);
     control(ids_of(id), ACTION_REQUEUE);
     assert_int_equal(state(id), JOB_REQUEUED);
-    assert_int_equal(cancel(arena_printf(w.a, "%llu.0", (unsigned long long)id)), REFUSE_ALREADY_DONE);
+    assert_int_equal(cancel(arena_printf(w.a, "%llu.0", (unsigned long long)id)),
+                     REFUSE_ALREADY_DONE);
     assert_int_equal(state(id), JOB_REQUEUED);
 }
 
@@ -446,8 +463,9 @@ static void steps_of_a_list_are_cancelled_alone(void **unused)
     uint64_t a = submit(a_job("a")), b = submit(a_job("b"));
     srun_tasks(SRUN, a, 1);
     srun_tasks(SRUN + 1, b, 1);
-    assert_int_equal(cancel(arena_printf(w.a, "%llu.0,%llu.0", (unsigned long long)a, (unsigned long long)b)),
-                     REFUSE_NONE);
+    assert_int_equal(
+        cancel(arena_printf(w.a, "%llu.0,%llu.0", (unsigned long long)a, (unsigned long long)b)),
+        REFUSE_NONE);
     assert_int_equal(sent(FX_SEND, MSG_TERMINATE), 2);
     assert_true(terminate_sent()->only_step);
     assert_int_equal(state(a), JOB_RUNNING);
@@ -539,7 +557,8 @@ static void who_comes_back_hears_the_end(void **unused)
     uint64_t id = salloc(1);
     srun_tasks(SRUN, id, 1);
     hang_up(SRUN);
-    struct msg_attach_step m = {.job_id = id, .step_id = 0, .hold = true, .address = "@y", .key = "k"};
+    struct msg_attach_step m = {
+        .job_id = id, .step_id = 0, .hold = true, .address = "@y", .key = "k"};
     say(SRUN + 1, MSG_ATTACH_STEP, &m);
     assert_non_null(heard(SRUN + 1, MSG_STEP_CREATED));
     assert_int_equal(told(1, MSG_STREAM_TO), 1);
@@ -586,7 +605,8 @@ static void a_job_takes_its_steps_along(void **unused)
     srun(SRUN, &m);
     srun_tasks(SRUN + 1, id, 24);
     cancel(ids_of(id));
-    assert_int_equal(((const struct msg_done *)heard(SRUN + 1, MSG_DONE))->refusal, REFUSE_ALREADY_DONE);
+    assert_int_equal(((const struct msg_done *)heard(SRUN + 1, MSG_DONE))->refusal,
+                     REFUSE_ALREADY_DONE);
     assert_int_equal(told(1, MSG_TERMINATE), 0); /* nothing was launched there */
     assert_int_equal(told(2, MSG_TERMINATE), 1);
     assert_int_equal(told(3, MSG_TERMINATE), 1);
@@ -622,7 +642,8 @@ static void all_nodes_of_a_batch_job_are_waited_for(void **unused)
     srun_tasks(SRUN, id, 16);
     script_ends(id, 0);
     assert_int_equal(state(id), JOB_COMPLETING);
-    assert_int_equal(told(1, MSG_TERMINATE), 1); /* "clean" may have been said before the step came */
+    /* "clean" may have been said before the step came. */
+    assert_int_equal(told(1, MSG_TERMINATE), 1);
     assert_int_equal(told(2, MSG_TERMINATE), 1);
     node_says(1, id, STEP_EXTERN, REPORT_RELEASED, 0);
     restart(CONF);
@@ -715,8 +736,9 @@ static void steps_outlive_the_controller(void **unused)
     assert_int_equal(running(id), 1);
     struct msg_attach_step m = {.job_id = id, .step_id = 0, .hold = true};
     say(SRUN + 1, MSG_ATTACH_STEP, &m);
-    assert_string_equal(srun_exact(SRUN + 2, id, 16 - 2)->layout,
-                        "n1 cpus=1-7 mem=1000 tasks=7 ids=0-6; n2 cpus=1-7 mem=1000 tasks=7 ids=7-13");
+    assert_string_equal(
+        srun_exact(SRUN + 2, id, 16 - 2)->layout,
+        "n1 cpus=1-7 mem=1000 tasks=7 ids=0-6; n2 cpus=1-7 mem=1000 tasks=7 ids=7-13");
     ends(2, id, 0, 0);
     const struct msg_step_ended *e = heard(SRUN + 1, MSG_STEP_ENDED);
     assert_non_null(e);
@@ -724,7 +746,8 @@ static void steps_outlive_the_controller(void **unused)
     assert_int_equal(row(id, 1)->step_id, 1);
 }
 
-/* A srun of the run before, on a node that was cut off: it asks for its step 0, and ends it, and means another. */
+/* A srun of the run before, on a node that was cut off: it asks for its step 0, and ends it, and
+ * means another. */
 static void a_command_of_a_former_run_has_nothing_of_this_one(void **unused)
 {
     (void)unused;
@@ -798,8 +821,11 @@ static void many_steps_one_after_another(void **unused)
     for (int64_t i = 0; i < 400; i++) {
         struct step used = {.cpu_user_us = 10};
         assert_int_equal(srun_tasks(SRUN, id, 1)->step_id, i);
-        report(1, (struct msg_report){
-                      .kind = REPORT_EXITED, .job_id = id, .attempt = 1, .step_id = i, .usage = {&used, 1}});
+        report(1, (struct msg_report){.kind = REPORT_EXITED,
+                                      .job_id = id,
+                                      .attempt = 1,
+                                      .step_id = i,
+                                      .usage = {&used, 1}});
         if (i % 100 == 0)
             effects_reset(&w.fx);
     }

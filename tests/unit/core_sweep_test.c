@@ -1,4 +1,5 @@
-/* Much that is asked for at once is done a slice at a time: how much a wake does is bounded, and whose it is goes round. */
+/* Much that is asked for at once is done a slice at a time: how much a wake does is bounded, and
+ * whose it is goes round. */
 #include "core_help.h"
 
 /* Everybody else is served in between, and the answer comes when all are ended. */
@@ -50,10 +51,12 @@ static void ask_cancel_all(bool hurry)
 {
     struct msg_cancel m = {.uids = w.peer.uid == ALICE ? "1000" : "1001"};
     struct message ask = {.kind = MSG_CANCEL, .seq = ++w.seq, .body = &m};
-    step((struct event){.kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask, .hurry = hurry});
+    step((struct event){
+        .kind = EV_MESSAGE, .conn = 1, .peer = &w.peer, .msg = &ask, .hurry = hurry});
 }
 
-/* Where others wait a wake ends few jobs, of one request, and looks at a bounded number; users take turns, however many requests each has. */
+/* Where others wait a wake ends few jobs, of one request, and looks at a bounded number; users take
+ * turns, however many requests each has. */
 static void sweeps_are_bounded_and_go_round_over_users(void **unused)
 {
     struct job_spec spec = a_job("many");
@@ -79,7 +82,8 @@ static void sweeps_are_bounded_and_go_round_over_users(void **unused)
         assert_in_range(all - now, 1, 16);
         all = now;
     }
-    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1001"}), 100 - 16 - 5 * 16);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1001"}),
+                     100 - 16 - 5 * 16);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .uids = "1000"}), left - 5 * 16);
 }
 
@@ -158,10 +162,12 @@ static void ask_for(enum message_kind kind, const void *body, uint64_t request, 
 {
     struct message m = {.kind = kind, .seq = ++w.seq, .request = request, .body = body};
     effects_reset(&w.fx);
-    step((struct event){.kind = EV_MESSAGE, .conn = conn, .peer = &w.peer, .msg = &m, .hurry = true});
+    step((struct event){
+        .kind = EV_MESSAGE, .conn = conn, .peer = &w.peer, .msg = &m, .hurry = true});
 }
 
-/* Each wake does a bounded number, whatever the request is; then it is answered, with what did not go. */
+/* Each wake does a bounded number, whatever the request is; then it is answered, with what did not
+ * go. */
 static void listed_jobs_are_gone_through_a_slice_at_a_time(void **unused)
 {
     am_bob();
@@ -194,7 +200,8 @@ static void listed_jobs_are_gone_through_a_slice_at_a_time(void **unused)
     assert_int_equal(state(bobs), JOB_RUNNING);
 }
 
-/* Elements of an array that are named become records a few at a time, too; those that are not named stay. */
+/* Elements of an array that are named become records a few at a time, too; those that are not named
+ * stay. */
 static void listed_elements_are_gone_through_a_slice_at_a_time(void **unused)
 {
     struct job_spec spec = a_job("array");
@@ -216,7 +223,8 @@ static void listed_elements_are_gone_through_a_slice_at_a_time(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "PENDING"}), 0);
 }
 
-/* The connection breaks, and the command asks again: it hears the end of the request that is under way, and once more the same when that is over. */
+/* The connection breaks, and the command asks again: it hears the end of the request that is under
+ * way, and once more the same when that is over. */
 static void a_request_that_is_asked_again_is_worked_off_once(void **unused)
 {
     struct msg_job_control m = {.ids = many_jobs(100), .action = ACTION_UHOLD};
@@ -241,7 +249,8 @@ static void a_request_that_is_asked_again_is_worked_off_once(void **unused)
     assert_int_equal(answer()->count, 100);
 }
 
-/* The command was interrupted, or its host is gone: what it asked for is done to its end all the same. */
+/* The command was interrupted, or its host is gone: what it asked for is done to its end all the
+ * same. */
 static void what_was_asked_goes_on_without_its_command(void **unused)
 {
     struct msg_cancel m = {.ids = many_jobs(100)};

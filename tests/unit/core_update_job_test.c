@@ -57,7 +57,8 @@ static void a_refused_update_changes_nothing(void **unused)
     assert_non_null(answer()->detail);
     v = (struct job_spec){.comment = "lost", .dependency = "afterok:9999"};
     assert_int_equal(change(ids_of(id), "comment,dependency", v), REFUSE_DEPENDENCY);
-    assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(3 * USEC_PER_HOUR)), REFUSE_TIME_LIMIT);
+    assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(3 * USEC_PER_HOUR)),
+                     REFUSE_TIME_LIMIT);
     assert_int_equal(change(ids_of(id), "no_such_field", v), REFUSE_UPDATE);
     assert_int_equal(change(ids_of(id), "submit_line", v), REFUSE_UPDATE);
     assert_int_equal(change("9999", "comment", v), REFUSE_INVALID_JOB_ID);
@@ -71,7 +72,8 @@ static void only_its_owner_and_operators_change_a_job(void **unused)
     assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "mine"}),
                      REFUSE_ACCESS_DENIED);
     am_olga();
-    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "hers"}), REFUSE_NONE);
+    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "hers"}),
+                     REFUSE_NONE);
     assert_string_equal(job(id)->spec.comment, "hers");
 }
 
@@ -79,10 +81,12 @@ static void a_running_job_lets_its_owner_lower_the_limit_only(void **unused)
 {
     uint64_t id = submit(a_job("one"));
     assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(20 * MIN)), REFUSE_ACCESS_DENIED);
-    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .time_limit_add_us = MIN}),
-                     REFUSE_ACCESS_DENIED);
-    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .end_us = w.now + 20 * MIN}),
-                     REFUSE_ACCESS_DENIED);
+    assert_int_equal(
+        change_other((struct msg_update_job){.ids = ids_of(id), .time_limit_add_us = MIN}),
+        REFUSE_ACCESS_DENIED);
+    assert_int_equal(
+        change_other((struct msg_update_job){.ids = ids_of(id), .end_us = w.now + 20 * MIN}),
+        REFUSE_ACCESS_DENIED);
     assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(0)), REFUSE_TIME_LIMIT);
     assert_int_equal(job(id)->limit_us, 10 * MIN);
     assert_int_equal(change(ids_of(id), "time_limit_us", limit_of(5 * MIN)), REFUSE_NONE);
@@ -99,14 +103,15 @@ static void an_operator_raises_it_beyond_the_partition(void **unused)
 {
     uint64_t id = submit(a_job("one"));
     am_olga();
-    assert_int_equal(
-        change_other((struct msg_update_job){.ids = ids_of(id), .time_limit_add_us = 3 * USEC_PER_HOUR}),
-        REFUSE_NONE);
+    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id),
+                                                          .time_limit_add_us = 3 * USEC_PER_HOUR}),
+                     REFUSE_NONE);
     assert_int_equal(job(id)->limit_us, 10 * MIN + 3 * USEC_PER_HOUR);
     pass(11 * MIN);
     assert_int_equal(state(id), JOB_RUNNING);
-    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .end_us = w.now + MIN}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change_other((struct msg_update_job){.ids = ids_of(id), .end_us = w.now + MIN}),
+        REFUSE_NONE);
     pass(MIN);
     assert_int_equal(state(id), JOB_COMPLETING);
 }
@@ -126,11 +131,13 @@ static void a_started_job_keeps_its_request(void **unused)
     assert_int_equal(change(ids_of(id), "ntasks", (struct job_spec){.req = {.ntasks = 2}}),
                      REFUSE_NOT_PENDING);
     assert_int_equal(job(id)->spec.req.ntasks, 1);
-    assert_int_equal(change(ids_of(id), "comment,name", (struct job_spec){.comment = "c", .name = "renamed"}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change(ids_of(id), "comment,name", (struct job_spec){.comment = "c", .name = "renamed"}),
+        REFUSE_NONE);
     assert_string_equal(job(id)->spec.name, "renamed");
     script_ends(id, 0);
-    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "d"}), REFUSE_ALREADY_DONE);
+    assert_int_equal(change(ids_of(id), "comment", (struct job_spec){.comment = "d"}),
+                     REFUSE_ALREADY_DONE);
 }
 
 static void priorities_are_for_operators(void **unused)
@@ -139,7 +146,8 @@ static void priorities_are_for_operators(void **unused)
     uint64_t first = submit(a_wide_job("first")), second = submit(a_wide_job("second"));
     struct job_spec v = {.priority_asked = 1000000000};
     assert_int_equal(change(ids_of(second), "priority_asked,hold", v), REFUSE_ACCESS_DENIED);
-    assert_int_equal(change(ids_of(second), "nice", (struct job_spec){.nice = -5}), REFUSE_ACCESS_DENIED);
+    assert_int_equal(change(ids_of(second), "nice", (struct job_spec){.nice = -5}),
+                     REFUSE_ACCESS_DENIED);
     am_olga();
     assert_int_equal(change(ids_of(second), "priority_asked,hold", v), REFUSE_NONE);
     assert_int_equal(job(second)->priority, 1000000000);
@@ -161,7 +169,8 @@ static void priority_0_holds_and_the_hold_is_of_who_gave_it(void **unused)
     assert_int_equal(change(ids_of(id), "priority_asked,hold", hold), REFUSE_NONE);
     assert_int_equal(job(id)->reason, REASON_HELD_ADMIN);
     am_alice();
-    assert_int_equal(change(ids_of(id), "hold", (struct job_spec){.hold = false}), REFUSE_ACCESS_DENIED);
+    assert_int_equal(change(ids_of(id), "hold", (struct job_spec){.hold = false}),
+                     REFUSE_ACCESS_DENIED);
     assert_int_equal(job(id)->reason, REASON_HELD_ADMIN);
 }
 
@@ -191,7 +200,8 @@ static void a_renamed_job_frees_who_waits_for_its_name(void **unused)
     s.dependency = "singleton";
     uint64_t second = submit(s);
     assert_int_equal(job(second)->reason, REASON_DEPENDENCY);
-    assert_int_equal(change(ids_of(first), "name", (struct job_spec){.name = "other"}), REFUSE_NONE);
+    assert_int_equal(change(ids_of(first), "name", (struct job_spec){.name = "other"}),
+                     REFUSE_NONE);
     wake();
     assert_int_equal(state(second), JOB_RUNNING);
 }
@@ -200,8 +210,9 @@ static void a_begin_time_moves_the_start(void **unused)
 {
     fill();
     uint64_t id = submit(a_wide_job("one"));
-    assert_int_equal(change(ids_of(id), "begin_us", (struct job_spec){.begin_us = w.now + 30 * MIN}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change(ids_of(id), "begin_us", (struct job_spec){.begin_us = w.now + 30 * MIN}),
+        REFUSE_NONE);
     assert_int_equal(job(id)->reason, REASON_BEGIN_TIME);
     for (uint64_t k = 1; k <= 4; k++)
         script_ends(k, 0);
@@ -216,18 +227,21 @@ static void a_deadline_must_be_ahead(void **unused)
     uint64_t id = submit_held("one");
     assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now - 1}),
                      REFUSE_TIME_LIMIT);
-    assert_int_equal(change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now + 40 * MIN}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change(ids_of(id), "deadline_us", (struct job_spec){.deadline_us = w.now + 40 * MIN}),
+        REFUSE_NONE);
     pass(41 * MIN);
     assert_int_equal(state(id), JOB_DEADLINE);
 }
 
-/* A job that only says when it must be over runs until then, however long its partition would let it. */
+/* A job that only says when it must be over runs until then, however long its partition would let
+ * it. */
 static void a_deadline_is_the_limit_of_a_job_without_one(void **unused)
 {
     uint64_t id = submit_held("one");
     struct job_spec none = {.deadline_us = w.now + 40 * MIN};
-    assert_int_equal(change(ids_of(id), "deadline_us,time_limit_us,time_min_us", none), REFUSE_NONE);
+    assert_int_equal(change(ids_of(id), "deadline_us,time_limit_us,time_min_us", none),
+                     REFUSE_NONE);
     assert_int_equal(job(id)->spec.req.time_min_us, MIN);
     assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE);
     assert_int_equal(state(id), JOB_RUNNING);
@@ -251,12 +265,14 @@ static void a_throttle_lets_more_elements_run(void **unused)
     s.array = "0-9%2";
     uint64_t id = submit(s);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "R"}), 2);
-    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(id), .array_limit_plus1 = 5}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change_other((struct msg_update_job){.ids = ids_of(id), .array_limit_plus1 = 5}),
+        REFUSE_NONE);
     assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "R"}), 4);
     uint64_t single = submit_held("single");
-    assert_int_equal(change_other((struct msg_update_job){.ids = ids_of(single), .array_limit_plus1 = 5}),
-                     REFUSE_INVALID_ARRAY);
+    assert_int_equal(
+        change_other((struct msg_update_job){.ids = ids_of(single), .array_limit_plus1 = 5}),
+        REFUSE_INVALID_ARRAY);
 }
 
 static void one_element_of_a_waiting_array_is_changed(void **unused)
@@ -269,14 +285,15 @@ static void one_element_of_a_waiting_array_is_changed(void **unused)
     assert_int_equal(change(ref, "comment", (struct job_spec){.comment = "four"}), REFUSE_NONE);
     assert_string_equal(job_named(ref)->spec.comment, "four");
     assert_int_equal(job_named(ref)->array_task_id, 4);
-    assert_string_equal(job_named(arena_printf(w.a, "%llu_5", (unsigned long long)id))->array_pending,
-                        "0-3,5-9");
+    assert_string_equal(
+        job_named(arena_printf(w.a, "%llu_5", (unsigned long long)id))->array_pending, "0-3,5-9");
 }
 
 static void several_jobs_and_those_that_did_not_go(void **unused)
 {
     uint64_t one = submit_held("one"), two = submit_held("two");
-    const char *ids = arena_printf(w.a, "%llu,777,%llu", (unsigned long long)one, (unsigned long long)two);
+    const char *ids =
+        arena_printf(w.a, "%llu,777,%llu", (unsigned long long)one, (unsigned long long)two);
     assert_int_equal(change(ids, "comment", (struct job_spec){.comment = "both"}), REFUSE_NONE);
     assert_int_equal(answer()->count, 2);
     assert_int_equal(answer()->results.n, 1);
@@ -298,7 +315,8 @@ static void an_admin_comment_is_an_operators(void **unused)
 static void an_update_outlives_a_restart(void **unused)
 {
     uint64_t id = submit_held("one");
-    change(ids_of(id), "comment,ntasks", (struct job_spec){.comment = "kept", .req = {.ntasks = 3}});
+    change(ids_of(id), "comment,ntasks",
+           (struct job_spec){.comment = "kept", .req = {.ntasks = 3}});
     restart(CONF);
     assert_string_equal(job(id)->spec.comment, "kept");
     assert_int_equal(job(id)->spec.req.ntasks, 3);

@@ -98,10 +98,12 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
     assert_int_equal(set("n[3-", "DRAIN", "x"), REFUSE_INVALID_NODE);
     assert_int_equal(set("", "DRAIN", "x"), REFUSE_INVALID_NODE);
     struct node v = {.cpus = 64, .gres = "gpu:x:y:z"};
-    assert_int_equal(send((struct msg_update_node){.names = "n1", .fields = "cpus", .values = {&v, 1}}),
-                     REFUSE_UPDATE);
-    assert_int_equal(send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}}),
-                     REFUSE_GRES);
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n1", .fields = "cpus", .values = {&v, 1}}),
+        REFUSE_UPDATE);
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}}),
+        REFUSE_GRES);
     struct msg_update_node m = {.names = "n1", .state = "DRAIN", .reason = "x"};
     say(1, MSG_UPDATE_NODE, &m);
     assert_int_equal(refusal(), REFUSE_ACCESS_DENIED);
@@ -111,18 +113,19 @@ static void what_makes_no_sense_is_refused_and_changes_nothing(void **unused)
 static void an_extra_text_and_a_binding_stay(void **unused)
 {
     struct node v = {.extra = "rack 7", .cpu_bind = "cores"}, bad = {.cpu_bind = "knees"};
+    assert_int_equal(send((struct msg_update_node){
+                         .names = "n[1-2]", .fields = "extra,cpu_bind", .values = {&v, 1}}),
+                     REFUSE_NONE);
     assert_int_equal(
-        send((struct msg_update_node){.names = "n[1-2]", .fields = "extra,cpu_bind", .values = {&v, 1}}),
-        REFUSE_NONE);
-    assert_int_equal(send((struct msg_update_node){.names = "n1", .fields = "cpu_bind", .values = {&bad, 1}}),
-                     REFUSE_UPDATE);
+        send((struct msg_update_node){.names = "n1", .fields = "cpu_bind", .values = {&bad, 1}}),
+        REFUSE_UPDATE);
     restart(CONF);
     assert_string_equal(node("n1")->extra, "rack 7");
     assert_string_equal(node("n2")->cpu_bind, "cores");
     struct node none = {0};
-    assert_int_equal(
-        send((struct msg_update_node){.names = "n2", .fields = "extra,cpu_bind", .values = {&none, 1}}),
-        REFUSE_NONE);
+    assert_int_equal(send((struct msg_update_node){
+                         .names = "n2", .fields = "extra,cpu_bind", .values = {&none, 1}}),
+                     REFUSE_NONE);
     assert_null(node("n2")->extra);
     assert_null(node("n2")->cpu_bind);
 }
@@ -130,8 +133,9 @@ static void an_extra_text_and_a_binding_stay(void **unused)
 static void weights_choose_the_node(void **unused)
 {
     struct node v = {.weight = 100};
-    assert_int_equal(send((struct msg_update_node){.names = "n[1-3]", .fields = "weight", .values = {&v, 1}}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n[1-3]", .fields = "weight", .values = {&v, 1}}),
+        REFUSE_NONE);
     assert_string_equal(job(submit(a_job("one")))->nodes, "n4");
     assert_int_equal(node("n1")->weight, 100);
 }
@@ -142,9 +146,9 @@ static void features_and_gres_can_be_asked_for_at_once(void **unused)
     s.req.constraint = "fast";
     assert_int_equal(submit(s), 0);
     struct node v = {.features = "fast", .gres = "nic:2", .comment = "rack 7"};
-    assert_int_equal(
-        send((struct msg_update_node){.names = "n3", .fields = "features,gres,comment", .values = {&v, 1}}),
-        REFUSE_NONE);
+    assert_int_equal(send((struct msg_update_node){
+                         .names = "n3", .fields = "features,gres,comment", .values = {&v, 1}}),
+                     REFUSE_NONE);
     assert_string_equal(job(submit(s))->nodes, "n3");
     s.req.constraint = NULL;
     s.req.gres = "nic:1";

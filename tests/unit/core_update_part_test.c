@@ -12,14 +12,15 @@ static enum refusal send(struct msg_update_partition m)
 
 static enum refusal change(const char *name, const char *fields, struct partition values)
 {
-    return send((struct msg_update_partition){.name = name, .fields = fields, .values = {&values, 1}});
+    return send(
+        (struct msg_update_partition){.name = name, .fields = fields, .values = {&values, 1}});
 }
 
 static void fields_change_and_survive_a_restart(void **unused)
 {
-    assert_int_equal(
-        change("small", "max_time_us,nodes", (struct partition){.max_time_us = MIN, .nodes = "n[2-3],n2"}),
-        REFUSE_NONE);
+    assert_int_equal(change("small", "max_time_us,nodes",
+                            (struct partition){.max_time_us = MIN, .nodes = "n[2-3],n2"}),
+                     REFUSE_NONE);
     assert_int_equal(part("small")->max_time_us, MIN);
     assert_string_equal(part("small")->nodes, "n[2-3]");
     assert_int_equal(part("small")->total_nodes, 2);
@@ -38,12 +39,14 @@ static void all_nodes_are_named(void **unused)
 static void a_refused_change_changes_nothing(void **unused)
 {
     uint64_t before = core_hash(w.c);
-    assert_int_equal(
-        change("small", "max_time_us,nodes", (struct partition){.max_time_us = MIN, .nodes = "n[2-9]"}),
-        REFUSE_INVALID_NODE);
+    assert_int_equal(change("small", "max_time_us,nodes",
+                            (struct partition){.max_time_us = MIN, .nodes = "n[2-9]"}),
+                     REFUSE_INVALID_NODE);
     assert_non_null(strstr(answer()->detail, "n5"));
-    assert_int_equal(change("small", "max_tme_us", (struct partition){.max_time_us = MIN}), REFUSE_UPDATE);
-    assert_int_equal(change("small", "total_cpus", (struct partition){.total_cpus = 1}), REFUSE_UPDATE);
+    assert_int_equal(change("small", "max_tme_us", (struct partition){.max_time_us = MIN}),
+                     REFUSE_UPDATE);
+    assert_int_equal(change("small", "total_cpus", (struct partition){.total_cpus = 1}),
+                     REFUSE_UPDATE);
     assert_int_equal(change("none", "max_time_us", (struct partition){.max_time_us = MIN}),
                      REFUSE_INVALID_PARTITION);
     am_alice();
@@ -57,8 +60,9 @@ static void jobs_come_from_the_hosts_allowed(void **unused)
 {
     struct job_spec s = a_job("one");
     s.req.partition = "small";
-    assert_int_equal(change("small", "alloc_nodes", (struct partition){.alloc_nodes = "login[1-2]"}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change("small", "alloc_nodes", (struct partition){.alloc_nodes = "login[1-2]"}),
+        REFUSE_NONE);
     assert_int_equal(submit(s), 0);
     assert_int_equal(refusal(), REFUSE_PARTITION_ACCESS);
     assert_string_equal(answer()->detail,
@@ -66,10 +70,12 @@ static void jobs_come_from_the_hosts_allowed(void **unused)
     /* Nor do they come there by a change of what was submitted elsewhere. */
     struct job_spec held = a_job("held");
     held.hold = true;
-    struct msg_update_job move = {.ids = ids_of(submit(held)), .fields = "partition", .values = {&s, 1}};
+    struct msg_update_job move = {
+        .ids = ids_of(submit(held)), .fields = "partition", .values = {&s, 1}};
     say(1, MSG_UPDATE_JOB, &move);
     assert_int_equal(refusal(), REFUSE_PARTITION_ACCESS);
-    assert_string_equal(answer()->results.n ? ((const struct result *)answer()->results.v)[0].detail : "",
+    assert_string_equal(answer()->results.n ? ((const struct result *)answer()->results.v)[0].detail
+                                            : "",
                         "jobs of partition small are submitted from login[1-2]; this is login");
     w.peer.host = "login2.example.org";
     assert_int_not_equal(submit(s), 0);
@@ -99,7 +105,8 @@ static void a_drained_partition_takes_no_new_jobs_but_runs_those_it_has(void **u
     s.req.partition = "small";
     s.hold = true;
     uint64_t id = submit(s);
-    assert_int_equal(change("small", "state", (struct partition){.state = PART_DRAIN}), REFUSE_NONE);
+    assert_int_equal(change("small", "state", (struct partition){.state = PART_DRAIN}),
+                     REFUSE_NONE);
     assert_int_equal(submit(s), 0);
     assert_int_equal(refusal(), REFUSE_PARTITION_DOWN);
     restart(CONF);
@@ -116,14 +123,16 @@ static void a_limit_raised_lets_waiting_jobs_start(void **unused)
     uint64_t id = submit(s);
     assert_int_equal(job(id)->reason, REASON_PARTITION_TIME_LIMIT);
     assert_non_null(job(id)->reason_detail);
-    assert_int_equal(change("main", "max_time_us", (struct partition){.max_time_us = 4 * USEC_PER_HOUR}),
-                     REFUSE_NONE);
+    assert_int_equal(
+        change("main", "max_time_us", (struct partition){.max_time_us = 4 * USEC_PER_HOUR}),
+        REFUSE_NONE);
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
 static void there_is_one_default(void **unused)
 {
-    assert_int_equal(change("small", "is_default", (struct partition){.is_default = true}), REFUSE_NONE);
+    assert_int_equal(change("small", "is_default", (struct partition){.is_default = true}),
+                     REFUSE_NONE);
     assert_false(part("main")->is_default);
     restart(CONF);
     assert_false(part("main")->is_default);
@@ -156,17 +165,19 @@ static void a_partition_is_made_and_removed(void **unused)
     assert_int_equal(count((struct msg_query){.what = QUERY_PARTITIONS}), 2);
 }
 
-#define FILE_NOW                                                                                             \
-    "ClusterName=test\nOperators=olga\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                             \
+#define FILE_NOW                                                                                   \
+    "ClusterName=test\nOperators=olga\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"                   \
     "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n"
 
-/* What scontrol set survives a restart; what the file says now is not undone by a row that was made of the old file. */
+/* What scontrol set survives a restart; what the file says now is not undone by a row that was made
+ * of the old file. */
 static void test_a_row_and_a_changed_file(void **unused)
 {
     (void)unused;
     am_root();
     struct partition values = {.priority_tier = 7};
-    struct msg_update_partition m = {.name = "small", .fields = "priority_tier", .values = {&values, 1}};
+    struct msg_update_partition m = {
+        .name = "small", .fields = "priority_tier", .values = {&values, 1}};
     say(1, MSG_UPDATE_PARTITION, &m);
     assert_int_equal(refusal(), REFUSE_NONE);
     restart(FILE_NOW "PartitionName=small Nodes=n[1-2] PriorityTier=2 MaxNodes=9 State=UP\n");

@@ -1,4 +1,5 @@
-/* Fair share: what is used is charged, decays, survives a restart and decides who comes next; and the parts of a priority. */
+/* Fair share: what is used is charged, decays, survives a restart and decides who comes next; and
+ * the parts of a priority. */
 #include "core_help.h"
 
 #include "model/job_counts.h"
@@ -56,7 +57,8 @@ static void test_use_is_charged_and_decays(void **unused)
     for (int i = 0; i < 5; i++)
         pass(MIN);
     script_ends(id, 0);
-    /* 8 CPUs × 300 s, less what decayed of it meanwhile: Σ 8 × 60 × 2^(−k/10) for k = 1 … 4, and 5 */
+    /* 8 CPUs × 300 s, less what decayed of it meanwhile: Σ 8 × 60 × 2^(−k/10) for k = 1 … 4, and
+     * 5 */
     int64_t used = share_of(ALICE)->usage;
     near(used, 1956000);
     for (int i = 0; i < 10; i++)
@@ -81,7 +83,8 @@ static void test_weights_of_the_partition(void **unused)
     near(share_of(ALICE)->usage, 10 * (2000 + 4 * 500));
 }
 
-/* What an allocation costs is settled when it is made; what waits is shown what it would cost now. */
+/* What an allocation costs is settled when it is made; what waits is shown what it would cost
+ * now. */
 static void test_billing_stands_in_the_record(void **unused)
 {
     (void)unused;
@@ -135,7 +138,8 @@ static void test_classic_fair_share_and_forgetting(void **unused)
     pass(2 * MIN);
     configure(SHARE_CONF "PriorityFlags=NO_FAIR_TREE\n");
     pass(MIN);
-    near(share_of(ALICE)->fairshare, FACTOR_ONE / 4); /* all of the use with half of the shares: 2^-2 */
+    /* All of the use with half of the shares: 2^-2. */
+    near(share_of(ALICE)->fairshare, FACTOR_ONE / 4);
     assert_int_equal(share_of(BOB)->fairshare, FACTOR_ONE);
     am_alice();
     cancel(ids_of(id));
@@ -199,10 +203,12 @@ static void test_site_factor_and_nice(void **unused)
 static void test_factors(void **unused)
 {
     (void)unused;
-    restart("ClusterName=test\nPriorityWeightAge=100\nPriorityWeightJobSize=1000\nPriorityWeightPartition="
+    restart("ClusterName=test\nPriorityWeightAge=100\nPriorityWeightJobSize="
+            "1000\nPriorityWeightPartition="
             "500\nPriorityMaxAge=10\n"
             "PriorityWeightTRES=CPU=4000,Node=40\nNodeName=n[1-4] CPUs=8 RealMemory=8000\n"
-            "PartitionName=main Nodes=n[1-4] Default=YES PriorityJobFactor=10\nPartitionName=low Nodes=n1 "
+            "PartitionName=main Nodes=n[1-4] Default=YES PriorityJobFactor=10\nPartitionName=low "
+            "Nodes=n1 "
             "PriorityJobFactor=5\n");
     hello(1);
     submit(a_wide_job("a"));

@@ -1,4 +1,5 @@
-/* The answer to "why": reasons in sentences, blockers, order, plan and advice, from the controller's machine. */
+/* The answer to "why": reasons in sentences, blockers, order, plan and advice, from the
+ * controller's machine. */
 #include "core_help.h"
 
 static const struct msg_explained *why(const char *ids)
@@ -48,8 +49,8 @@ static void a_wait_for_nodes_is_explained(void **unused)
     const struct why_advice *v = y->advice.v;
     assert_true(y->advice.n > 0 && v[0].now);
     assert_string_equal(v[0].option, "--nodes=1");
-    assert_string_equal(v[0].command,
-                        arena_printf(w.a, "scontrol update JobId=%llu NumNodes=1", (unsigned long long)id));
+    assert_string_equal(v[0].command, arena_printf(w.a, "scontrol update JobId=%llu NumNodes=1",
+                                                   (unsigned long long)id));
 }
 
 /* The node nN says that it has two GPUs, and what of them is out of use. */
@@ -71,8 +72,9 @@ static void hello_with_gpus(int n, const char *out)
 
 static void a_device_that_is_out_is_named(void **unused)
 {
-    restart("GresTypes=gpu\nNodeName=n[1-2] Gres=gpu:v100:2 CPUs=8 RealMemory=8000\nPartitionName=main "
-            "Nodes=ALL Default=YES\n");
+    restart(
+        "GresTypes=gpu\nNodeName=n[1-2] Gres=gpu:v100:2 CPUs=8 RealMemory=8000\nPartitionName=main "
+        "Nodes=ALL Default=YES\n");
     hello_with_gpus(1, "gpu:1:failed:7000000:XID 79: it has fallen off the bus");
     hello_with_gpus(2, "gpu:0:unproven:8000000:process 9 (python) of job 3 still holds it");
     struct job_spec s = a_job("wants-two");
@@ -80,8 +82,9 @@ static void a_device_that_is_out_is_named(void **unused)
     uint64_t id = submit(s);
     const struct why *y = why_one(id);
     assert_int_equal(y->reason, REASON_RESOURCES);
-    assert_string_equal(y->sure_text,
-                        "devices that it could use are out of use, and nobody can know when they come back");
+    assert_string_equal(
+        y->sure_text,
+        "devices that it could use are out of use, and nobody can know when they come back");
     const struct blocker *b = y->blockers.v;
     assert_int_equal(y->blockers.n, 3);
     assert_int_equal(b[0].kind, BLOCKER_NEEDS);
@@ -89,14 +92,14 @@ static void a_device_that_is_out_is_named(void **unused)
     assert_int_equal(b[1].kind, BLOCKER_OUT);
     assert_int_equal(b[1].first_us, 7000000);
     assert_string_equal(b[1].names, "n1");
-    assert_string_equal(
-        b[1].what,
-        "gpu 1 of n1 is broken (XID 79: it has fallen off the bus); when it is mended, `scontrol update "
-        "nodename=n1 state=resume` has it looked at again");
+    assert_string_equal(b[1].what, "gpu 1 of n1 is broken (XID 79: it has fallen off the bus); "
+                                   "when it is mended, `scontrol update "
+                                   "nodename=n1 state=resume` has it looked at again");
     assert_int_equal(b[2].kind, BLOCKER_OUT);
-    assert_string_equal(b[2].what,
-                        "gpu 0 of n2 is not clean (process 9 (python) of job 3 still holds it); it is used "
-                        "again by itself as soon as it is");
+    assert_string_equal(
+        b[2].what,
+        "gpu 0 of n2 is not clean (process 9 (python) of job 3 still holds it); it is used "
+        "again by itself as soon as it is");
     /* One that needs a single GPU starts. */
     s.req.gres = "gpu:1";
     assert_int_equal(why_one(submit(s))->state, JOB_RUNNING);
@@ -161,7 +164,8 @@ static void what_a_job_waited_for_is_kept(void **unused)
     assert_string_equal(why_one(two)->waited_for, "Priority=20,JobHeldUser=100");
     assert_string_equal(why_one(three)->waited_for, "Resources=120");
     assert_null(
-        job(three)->waited_for); /* it is worked out when somebody asks, and stored when the wait ends */
+        job(three)
+            ->waited_for); /* it is worked out when somebody asks, and stored when the wait ends */
     script_ends(one, 0);
     assert_int_equal(state(three), JOB_RUNNING);
     assert_string_equal(job(three)->waited_for, "Resources=120");
@@ -183,8 +187,9 @@ static void an_element_has_waited_since_its_array_came(void **unused)
     assert_int_equal(first->state, JOB_RUNNING);
     assert_string_equal(first->waited_for, "Resources=10");
     script_ends(first->id, 0);
-    assert_string_equal(job_named(arena_printf(w.a, "%llu_1", (unsigned long long)many))->waited_for,
-                        "Resources=50");
+    assert_string_equal(
+        job_named(arena_printf(w.a, "%llu_1", (unsigned long long)many))->waited_for,
+        "Resources=50");
 }
 
 static void what_was_counted_survives_a_restart(void **unused)

@@ -1,4 +1,5 @@
-/* The program that version 2 of control groups runs for each open, run here by a small interpreter of the instructions it uses. */
+/* The program that version 2 of control groups runs for each open, run here by a small interpreter
+ * of the instructions it uses. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -7,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the kernel would answer; -1: an instruction that is not known here, or an end that is none. */
+/* What the kernel would answer; -1: an instruction that is not known here, or an end that is
+ * none. */
 static int64_t run(const struct bpf_insn *program, size_t n, const struct bpf_cgroup_dev_ctx *ctx)
 {
     uint64_t reg[11] = {0};

@@ -1,4 +1,5 @@
-/* Which processes stand against giving a GPU to somebody else, and finding those that have a device file open. */
+/* Which processes stand against giving a GPU to somebody else, and finding those that have a device
+ * file open. */
 #include "unit.h"
 
 #include "node/hardware/gpu_holders.h"
@@ -21,7 +22,8 @@ static const struct gpu_use not_known;
 static void test_what_computes_counts(void **state)
 {
     (void)state;
-    struct gpu_holder of_job = {.pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 7};
+    struct gpu_holder of_job = {
+        .pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 7};
     struct gpu_holder alien = {.pid = 9, .uid = 1001, .start_us = 150 * SECOND};
     assert_true(gpu_holder_counts(&of_job, &by_alice, true, true));
     assert_true(gpu_holder_counts(&of_job, &not_known, true, false));
@@ -49,7 +51,8 @@ static void test_services_and_older_processes_do_not(void **state)
 static void test_an_open_file_counts_of_the_job_alone(void **state)
 {
     (void)state;
-    struct gpu_holder of_job = {.pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 7};
+    struct gpu_holder of_job = {
+        .pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 7};
     struct gpu_holder of_other = {
         .pid = 9, .uid = 1000, .start_us = 150 * SECOND, .of_job = true, .job_id = 8};
     struct gpu_holder escaped = {.pid = 9, .uid = 1000, .start_us = 150 * SECOND};

@@ -1,5 +1,7 @@
-/* The process that watches the GPUs, on the fake of NVML: each behaviour of tests/fake/nvml_behaviours.h, and each of NVML's codes as the answer of each call that the process needs. What
- * must hold of all: no device is clean that could not be asked, and what is wrong with one says nothing about another. */
+/* The process that watches the GPUs, on the fake of NVML: each behaviour of
+ * tests/fake/nvml_behaviours.h, and each of NVML's codes as the answer of each call that the
+ * process needs. What must hold of all: no device is clean that could not be asked, and what is
+ * wrong with one says nothing about another. */
 #include "unit.h"
 
 #include "../fake/nvml_behaviours.h"
@@ -123,16 +125,19 @@ static void behaves(const char *name, const char *lines, const char *first, cons
     begin(&w, lines);
     look(&w, sign);
     if (strcmp(sign[0], first) != 0 || strcmp(sign[1], second) != 0)
-        fail_msg("%s: device 0 is %s (not %s), device 1 %s (not %s); %s", name, sign[0], first, sign[1],
-                 second, w.said);
+        fail_msg("%s: device 0 is %s (not %s), device 1 %s (not %s); %s", name, sign[0], first,
+                 sign[1], second, w.said);
     /* Once all is well again, what is not broken for good is found clean, by the same process. */
-    machine_is(strstr(lines, "a100mig") ? "machine a100mig\naction 0 0\n" : "machine a100x4\naction 0 0\n");
-    for (int i = 0; i < 500 && (strcmp(sign[0], "clean") != 0 || strcmp(sign[1], "clean") != 0); i++) {
+    machine_is(strstr(lines, "a100mig") ? "machine a100mig\naction 0 0\n"
+                                        : "machine a100x4\naction 0 0\n");
+    for (int i = 0; i < 500 && (strcmp(sign[0], "clean") != 0 || strcmp(sign[1], "clean") != 0);
+         i++) {
         usleep(i ? 20000 : 0); /* the library is tried again from time to time */
         look(&w, sign);
     }
     if (strcmp(sign[0], "clean") != 0 || strcmp(sign[1], "clean") != 0)
-        fail_msg("%s: when it is over device 0 is %s, device 1 %s; %s", name, sign[0], sign[1], w.said);
+        fail_msg("%s: when it is over device 0 is %s, device 1 %s; %s", name, sign[0], sign[1],
+                 w.said);
     end(&w);
 }
 
@@ -149,9 +154,10 @@ static void test_each_behaviour(void **state)
 /* Of calls whose answer must be known. */
 static const char *expected(const struct gpu_code *c)
 {
-    return c->sign == SIGN_WRONG                            ? "doubt"
-           : c->sign == SIGN_NONE || c->sign == DEVICE_WELL ? "clean"
-                                                            : device_sign_word((enum device_sign)c->sign);
+    return c->sign == SIGN_WRONG ? "doubt"
+           : c->sign == SIGN_NONE || c->sign == DEVICE_WELL
+               ? "clean"
+               : device_sign_word((enum device_sign)c->sign);
 }
 
 static void answers(struct watcher *w, const char *call, const struct gpu_code *c)
@@ -162,8 +168,8 @@ static void answers(struct watcher *w, const char *call, const struct gpu_code *
     look(w, sign);
     const char *first = expected(c), *second = c->of_library ? "" : "clean";
     if (strcmp(sign[0], first) != 0 || (*second && strcmp(sign[1], second) != 0))
-        fail_msg("%s answers %s: device 0 is %s (not %s), device 1 %s; %s", call, c->name, sign[0], first,
-                 sign[1], w->said);
+        fail_msg("%s answers %s: device 0 is %s (not %s), device 1 %s; %s", call, c->name, sign[0],
+                 first, sign[1], w->said);
     machine_is("machine a100x4\n");
 }
 
@@ -208,8 +214,8 @@ static void test_each_code_as_the_answer_for_a_handle(void **state)
     for (size_t i = 0; (c = nvml_code_row(i)); i++) {
         struct watcher w;
         char lines[128], sign[2][16] = {"", ""};
-        snprintf(lines, sizeof lines, "machine a100x4\nanswer:uuid_of 0 %d\nanswer:index 0 %d\n", c->code,
-                 c->code);
+        snprintf(lines, sizeof lines, "machine a100x4\nanswer:uuid_of 0 %d\nanswer:index 0 %d\n",
+                 c->code, c->code);
         begin(&w, lines);
         look(&w, sign);
         bool clean = strcmp(sign[0], "clean") == 0;
@@ -285,9 +291,8 @@ static void test_waiting_for_events_that_fails_is_told_and_begun_anew(void **sta
     struct watcher w;
     (void)state;
     begin(&w, "machine a100x4\nanswer:wait 0 999\n");
-    hear(
-        &w,
-        "note XIDs of the GPUs were not heard of for a moment: waiting for them answered NVML_ERROR_UNKNOWN");
+    hear(&w, "note XIDs of the GPUs were not heard of for a moment: waiting for them answered "
+             "NVML_ERROR_UNKNOWN");
     machine_is("machine a100x4\nxid 0 79\n");
     hear(&w, "sign 0 broken GPU GPU-1 reports XID 79");
     end(&w);

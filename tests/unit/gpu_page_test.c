@@ -1,4 +1,5 @@
-/* docs/gpus.md has a row for each sentence that says why GPUs are not found or not used, word by word as the program prints it, and no others. */
+/* docs/gpus.md has a row for each sentence that says why GPUs are not found or not used, word by
+ * word as the program prints it, and no others. */
 #include "unit.h"
 
 #include "base/str.h"
@@ -32,7 +33,8 @@ static void sentence_say(const char *format, struct str *out)
     }
 }
 
-/* The table below that heading, as it must be; the row between bars of the head is that of all tables. */
+/* The table below that heading, as it must be; the row between bars of the head is that of all
+ * tables. */
 static void table_is(const char *heading, const struct row *row, size_t n)
 {
     struct str text = STR_INIT;

@@ -1,4 +1,5 @@
-/* The node daemon's side of the process that watches the GPUs, whatever that process does: this program is started again as that process, and behaves as the environment says. */
+/* The node daemon's side of the process that watches the GPUs, whatever that process does: this
+ * program is started again as that process, and behaves as the environment says. */
 #include "unit.h"
 
 #include "agent/agent.h"
@@ -43,7 +44,8 @@ static void answer(const char *asked)
     if (text_is(how, "hang"))
         return;
     if (text_is(how, "garbage"))
-        say("seen\nseen x y z\nseen 0\nseen 99 99999999999999999999999 clean \nsee 0 1 clean\nsign\nsign "
+        say("seen\nseen x y z\nseen 0\nseen 99 99999999999999999999999 clean \nsee 0 1 "
+            "clean\nsign\nsign "
             "0\nat x\n\n "
             "\nused\nused 1.1 5\n"
             "used 7.1.0 -9 999999999999999999999999999\nbroke\nusage\n");
@@ -75,7 +77,8 @@ static long starts(void)
 
 static bool hangs_twice(void)
 {
-    return text_is(behaviour(), "hangs at 1") && getenv("FAKE_STARTS") && atol(getenv("FAKE_STARTS")) > 2;
+    return text_is(behaviour(), "hangs at 1") && getenv("FAKE_STARTS") &&
+           atol(getenv("FAKE_STARTS")) > 2;
 }
 
 /* After the hello. */
@@ -154,8 +157,8 @@ static void used(void *ctx, const struct gpu_used *u, size_t n, bool util_known)
 {
     (void)ctx;
     for (size_t i = 0; i < n; i++)
-        str_addf(&said, "used %llu.%u.%lld %d %lld; ", (unsigned long long)u[i].job_id, u[i].attempt,
-                 (long long)u[i].step_id, u[i].util, (long long)u[i].mem_bytes);
+        str_addf(&said, "used %llu.%u.%lld %d %lld; ", (unsigned long long)u[i].job_id,
+                 u[i].attempt, (long long)u[i].step_id, u[i].util, (long long)u[i].mem_bytes);
     str_addf(&said, "usage %d; ", util_known);
     uses++;
     if (looks_wanted == 0)
@@ -217,10 +220,10 @@ static void end(void)
     str_done(&said);
 }
 
-#define SAID(text)                                                                                           \
-    do {                                                                                                     \
-        assert_string_equal(str_text(&said), text);                                                          \
-        str_clear(&said);                                                                                    \
+#define SAID(text)                                                                                 \
+    do {                                                                                           \
+        assert_string_equal(str_text(&said), text);                                                \
+        str_clear(&said);                                                                          \
     } while (0)
 
 #define SILENT "the library of its maker does not answer"
@@ -234,7 +237,8 @@ static void test_a_look_is_answered_and_what_happens_is_told(void **state)
         looks_wanted = 0;
         loop_run(the_loop);
     }
-    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; lost 1 it is lost; doubt 0 it did not answer; "
+    SAID("0/5 shared ; 1/6 held process 12 (x) still holds it; lost 1 it is lost; doubt 0 it did "
+         "not answer; "
          "used 7.1.0 85 1048576; "
          "used 7.1.-1 0 5; "
          "usage 1; ");
@@ -300,8 +304,9 @@ static void test_lines_come_in_pieces_and_devices_may_be_missing(void **state)
     end();
 }
 
-#define STARTING                                                                                             \
-    "the library of its maker is still starting the GPUs, which takes seconds each without persistence mode"
+#define STARTING                                                                                   \
+    "the library of its maker is still starting the GPUs, which takes seconds each without "       \
+    "persistence mode"
 
 /* Until it has started, what was asked is answered with that; then it is asked. */
 static void test_a_process_that_starts_slowly_is_not_ended(void **state)

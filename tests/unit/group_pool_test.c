@@ -83,7 +83,8 @@ static void test_devices_and_cores_of_another_are_not_taken_over(void **state)
     p.cpus = "0-1";
     give(p);
     ends(1, STEP_BATCH, GROUP_TO_ANY);
-    assert_string_equal(give(plan_of(2, STEP_BATCH, 50)), "1.2"); /* the job's are equal: a part of its own */
+    assert_string_equal(give(plan_of(2, STEP_BATCH, 50)),
+                        "1.2"); /* the job's are equal: a part of its own */
     ends(2, STEP_BATCH, GROUP_TO_ANY);
     p.job_id = 3;
     assert_string_equal(give(p), "1.1!");
@@ -122,7 +123,8 @@ static void test_steps_of_a_job_share_its_group_and_take_turns_in_its_parts(void
     assert_false(group_pool_has(pool, FIRST + 1, 1));
 }
 
-/* The job has read files, or its script is large: its steps take turns, and nobody else gets their groups. */
+/* The job has read files, or its script is large: its steps take turns, and nobody else gets their
+ * groups. */
 static void test_what_is_for_the_own_job_is_given_to_its_steps_only(void **state)
 {
     assert_string_equal(give(plan_of(1, 0, 50)), "1.1"); /* of salloc: one step after another */
@@ -192,7 +194,8 @@ static void test_a_daemon_learns_from_notes_what_is_in_use(void **state)
     group_pool_age(pool, false);
     group_pool_age(pool, false);
     assert_false(group_pool_has(pool, FIRST + 7, 3));
-    struct note older = {.kind = NOTE_STARTED, .job_id = 9, .attempt = 1}; /* of a release without */
+    /* Of a release without. */
+    struct note older = {.kind = NOTE_STARTED, .job_id = 9, .attempt = 1};
     int64_t group, part;
     group_pool_note(pool, &older);
     assert_false(group_pool_find(pool, &older, &group, &part));

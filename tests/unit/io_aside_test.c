@@ -107,8 +107,9 @@ static void look_round(struct str *out)
     getrlimit(RLIMIT_CORE, &core);
     char *argv[] = {"/bin/true", NULL};
     int rc = execve(argv[0], argv, argv + 1);
-    str_addf(out, "%d open, dumpable %d, core %d, privileges %d, exec %s", open, prctl(PR_GET_DUMPABLE),
-             (int)core.rlim_cur, !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), rc < 0 ? "denied" : "done");
+    str_addf(out, "%d open, dumpable %d, core %d, privileges %d, exec %s", open,
+             prctl(PR_GET_DUMPABLE), (int)core.rlim_cur, !prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0),
+             rc < 0 ? "denied" : "done");
 }
 
 static void a_copy_has_nothing_but_its_way_out(void **state)
@@ -117,7 +118,8 @@ static void a_copy_has_nothing_but_its_way_out(void **state)
     assert_return_code(pipe(fd), errno); /* anything that is open, and stays so in a child */
     struct asked a = ask(*state, look_round, 1000);
     assert_true(a.answered);
-    assert_string_equal(str_text(&a.answer), "1 open, dumpable 0, core 0, privileges 0, exec denied");
+    assert_string_equal(str_text(&a.answer),
+                        "1 open, dumpable 0, core 0, privileges 0, exec denied");
     str_done(&a.answer);
     close(fd[0]);
     close(fd[1]);

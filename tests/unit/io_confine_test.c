@@ -55,7 +55,8 @@ static int status_number(const char *name)
 static int has_nothing_left(void)
 {
     return status_number("CapEff") + status_number("CapPrm") + status_number("CapBnd") +
-           status_number("CapInh") + (status_number("NoNewPrivs") != 1) + (status_number("Seccomp:") != 2);
+           status_number("CapInh") + (status_number("NoNewPrivs") != 1) +
+           (status_number("Seccomp:") != 2);
 }
 
 static int may_not(void)

@@ -241,8 +241,7 @@ static void leaving_within_a_frame_is_an_error(void **state)
 }
 
 /* ---- out
- * ------------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------------------- */
 
 struct drinking {
     int fd;
@@ -426,8 +425,8 @@ static void a_link_that_was_cut_comes_back(void **state)
 {
     struct server s = {.world = *state, .hang_up = true};
     server_listen(&s, "s");
-    s.link =
-        link_new(s.world->loop, arena_printf(s.world->arena, "%s/s", s.world->dir), &server_link_ops, &s);
+    s.link = link_new(s.world->loop, arena_printf(s.world->arena, "%s/s", s.world->dir),
+                      &server_link_ops, &s);
     loop_run(s.world->loop);
     assert_int_equal(s.ups, 2);
     assert_int_equal(s.downs, 1);
@@ -479,8 +478,8 @@ static void *caller_run(void *ctx)
     c->ok = client && client_call(client, MSG_WAIT_JOB, &body, 5000, c->arena, &answer, &err);
     if (c->ok)
         c->got = ((const struct msg_wait_job *)answer.body)->job_id;
-    c->timed_out =
-        client && !client_receive(client, 20, c->arena, &answer, &err) && strstr(err.text, "timed out");
+    c->timed_out = client && !client_receive(client, 20, c->arena, &answer, &err) &&
+                   strstr(err.text, "timed out");
     client_close(client);
     return NULL;
 }
@@ -508,8 +507,9 @@ static void a_call_gets_its_answer_and_times_out_without(void **state)
     struct arena *a = arena_new();
     struct caller caller = {.dir = s.world->dir, .arena = a};
     pthread_t thread;
-    struct listener *li = listener_new(s.world->loop, state_socket_path(s.world->dir, s.world->arena), 0600,
-                                       answering_accepted, &s, NULL);
+    struct listener *li =
+        listener_new(s.world->loop, state_socket_path(s.world->dir, s.world->arena), 0600,
+                     answering_accepted, &s, NULL);
     pthread_create(&thread, NULL, caller_run, &caller);
     loop_run(s.world->loop);
     pthread_join(thread, NULL);

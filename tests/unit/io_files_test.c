@@ -65,8 +65,7 @@ static void directories_are_made_and_removed(void **state)
 }
 
 /* ---- log
- * ------------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------------------- */
 
 static void the_log_has_one_line_a_message(void **state)
 {
@@ -110,7 +109,8 @@ static void a_log_without_room_goes_on_and_says_what_is_missing(void **state)
     log_info(l, "last");
     const char *text = file_read_text(path, 1000, w->arena, NULL);
     assert_null(strstr(text, "lost"));
-    const char *missing = strstr(text, " warning: 2 lines are missing here: there was no room for them\n");
+    const char *missing =
+        strstr(text, " warning: 2 lines are missing here: there was no room for them\n");
     assert_non_null(missing);
     assert_true(strstr(text, " again\n") > missing);
     assert_ptr_equal(strstr(missing + 1, "missing"), strstr(missing, "missing"));
@@ -140,18 +140,17 @@ static void room_in_words(void **state)
     assert_string_equal(str_text(&text), "0 KiB of 8 MiB are free there");
     str_clear(&text);
     room_add(&text, 12345678, UINT64_C(3) << 40, 0, 10);
-    assert_string_equal(str_text(&text), "11.8 MiB of 3 TiB are free there, but no more files can be made");
+    assert_string_equal(str_text(&text),
+                        "11.8 MiB of 3 TiB are free there, but no more files can be made");
     str_clear(&text);
     room_add(&text, UINT64_C(100) << 30, UINT64_C(200) << 30, 0, 0);
-    assert_string_equal(
-        str_text(&text),
-        "100.0 GiB of 200.0 GiB are free there, so a quota or a limit on the size of files is in the way");
+    assert_string_equal(str_text(&text), "100.0 GiB of 200.0 GiB are free there, so a quota or a "
+                                         "limit on the size of files is in the way");
     str_done(&text);
 }
 
 /* ---- users
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static void users_are_asked_once_and_cached(void **state)
 {
@@ -193,7 +192,7 @@ static void a_question_can_be_taken_back(void **state)
 }
 
 /* ---- being a daemon
- * ------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------- */
 
 /* In a child: is the pid file held by another? */
 static int second_take(const char *path)
@@ -203,7 +202,9 @@ static int second_take(const char *path)
         struct pid_file f;
         struct err err = {0};
         bool ok = pid_file_take(&f, path, &err);
-        _exit(ok ? 1 : err.code == ERR_EXISTS && strstr(err.text, "runs already as process") ? 0 : 2);
+        _exit(ok                                                                      ? 1
+              : err.code == ERR_EXISTS && strstr(err.text, "runs already as process") ? 0
+                                                                                      : 2);
     }
     int status;
     waitpid(child, &status, 0);
@@ -262,7 +263,8 @@ static void the_first_process_tells_how_the_start_went(void **state)
     struct world *w = *state;
     int pid = 0, sid = 1;
     assert_int_equal(first_process(daemon_that_works, in_dir(w, "ids")), 0);
-    assert_int_equal(sscanf(file_read_text(in_dir(w, "ids"), 100, w->arena, NULL), "%d %d", &pid, &sid), 2);
+    assert_int_equal(
+        sscanf(file_read_text(in_dir(w, "ids"), 100, w->arena, NULL), "%d %d", &pid, &sid), 2);
     assert_int_equal(pid, sid);
     assert_int_equal(first_process(daemon_that_fails, ""), 3);
 }

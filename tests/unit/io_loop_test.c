@@ -35,7 +35,8 @@ static void count_call(void *ctx)
 static void a_stopped_timer_is_silent(void **state)
 {
     struct world *w = *state;
-    struct timer *never = timer_new(w->loop, count_call, w), *wall = timer_new(w->loop, count_call, w);
+    struct timer *never = timer_new(w->loop, count_call, w),
+                 *wall = timer_new(w->loop, count_call, w);
     struct timer *end = timer_new(w->loop, world_stop, w);
     timer_set(never, 1000);
     timer_stop(never);
@@ -87,8 +88,7 @@ static void a_timer_set_to_nothing_waits_for_the_next_round(void **state)
 }
 
 /* ---- posts
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 #define POSTS 1000
 
@@ -133,8 +133,7 @@ static void posts_of_a_thread_come_in_order(void **state)
 }
 
 /* ---- turns
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static void the_turn_runs_after_inputs_and_an_idle_loop_sleeps(void **state)
 {
@@ -161,7 +160,7 @@ static void signals_come_on_the_loop(void **state)
 }
 
 /* ---- processes
- * ------------------------------------------------------------------------------------------------------ */
+ * ---------------------------------------------------------------------------- */
 
 struct end {
     struct world *world;
@@ -269,8 +268,7 @@ static void a_watch_can_be_taken_back(void **state)
 }
 
 /* ---- work
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 #define WORKS 500
 

@@ -1,4 +1,5 @@
-/* Mail: through a program and to a real SMTP sink on loopback (a thread that speaks the server's side). */
+/* Mail: through a program and to a real SMTP sink on loopback (a thread that speaks the server's
+ * side). */
 #include "io_help.h"
 
 #include "io/mail.h"
@@ -10,7 +11,7 @@
 #include <sys/stat.h>
 
 /* ---- the sink
- * ------------------------------------------------------------------------------------------------------- */
+ * ----------------------------------------------------------------------------- */
 
 struct sink {
     int listening;
@@ -61,8 +62,9 @@ static void session_serve(struct sink *s, FILE *f)
         else if (strcmp(line, "QUIT") == 0)
             break;
         else
-            reply(f, strncmp(line, "EHLO", 4) == 0 ? "250-sink greets\r\n250-8BITMIME\r\n250 SIZE 1000000\r\n"
-                                                   : "250 fine\r\n");
+            reply(f, strncmp(line, "EHLO", 4) == 0
+                         ? "250-sink greets\r\n250-8BITMIME\r\n250 SIZE 1000000\r\n"
+                         : "250 fine\r\n");
     }
 }
 
@@ -100,8 +102,7 @@ static void sink_end(struct sink *s)
 }
 
 /* ---- SMTP
- * -----------------------------------------------------------------------------------------------------------
- */
+ * --------------------------------------------------------------------------------- */
 
 struct delivered {
     struct world *world;
@@ -122,8 +123,10 @@ static void delivery_done(void *ctx, enum smtp_outcome outcome, const char *why)
 static void deliver(struct delivered *d, int port)
 {
     static const char *const to[] = {"ann@example.org", "bob"};
-    struct smtp_letter letter = {
-        .from = "remuda@here", .to = to, .nto = 2, .message = "Subject: hello\n\n.hidden\nlast line\n..\n"};
+    struct smtp_letter letter = {.from = "remuda@here",
+                                 .to = to,
+                                 .nto = 2,
+                                 .message = "Subject: hello\n\n.hidden\nlast line\n..\n"};
     smtp_start(d->world->loop, arena_printf(d->world->arena, "127.0.0.1:%d", port), "here", &letter,
                delivery_done, d);
     loop_run(d->world->loop);
@@ -138,16 +141,17 @@ static void a_letter_travels_whole(void **state)
     deliver(&d, s.port);
     pthread_join(s.thread, NULL);
     assert_int_equal(d.outcome, SMTP_SENT);
-    assert_string_equal(
-        str_text(&s.log),
-        "EHLO here\nMAIL FROM:<remuda@here>\nRCPT TO:<ann@example.org>\nRCPT TO:<bob>\nDATA\nQUIT\n");
-    assert_string_equal(str_text(&s.data), "Subject: hello\r\n\r\n..hidden\r\nlast line\r\n...\r\n");
+    assert_string_equal(str_text(&s.log), "EHLO here\nMAIL FROM:<remuda@here>\nRCPT "
+                                          "TO:<ann@example.org>\nRCPT TO:<bob>\nDATA\nQUIT\n");
+    assert_string_equal(str_text(&s.data),
+                        "Subject: hello\r\n\r\n..hidden\r\nlast line\r\n...\r\n");
     close(s.listening);
     str_done(&s.log);
     str_done(&s.data);
 }
 
-static void refused_and_tried(void **state, const char *command, const char *with, enum smtp_outcome outcome)
+static void refused_and_tried(void **state, const char *command, const char *with,
+                              enum smtp_outcome outcome)
 {
     struct delivered d = {.world = *state};
     struct sink s = {.refuse = command, .with = with, .refusals = 9};
@@ -229,7 +233,7 @@ static void long_lines_are_cut(void **state)
 }
 
 /* ---- the mailer
- * ----------------------------------------------------------------------------------------------------- */
+ * --------------------------------------------------------------------------- */
 
 struct mailing {
     struct world *world;
@@ -290,15 +294,18 @@ static void a_program_gets_the_message(void **state)
     const char *script =
         arena_printf(w->arena, "#!/bin/sh\necho \"$@\" > %s/args; cat > %s/mail\n", w->dir, w->dir);
     mailing_make(&m, state,
-                 (struct mail_settings){
-                     .program = program_write(w, script), .from = "cluster@x", .domain = "site.org"});
+                 (struct mail_settings){.program = program_write(w, script),
+                                        .from = "cluster@x",
+                                        .domain = "site.org"});
     mailer_send(m.mailer, 1000, "ann,bob@elsewhere\nBcc: eve", "Job 42\nEnded", "all is well");
     mailing_run(&m);
-    assert_string_equal(file_read_text(arena_printf(w->arena, "%s/args", w->dir), 1000, w->arena, NULL),
-                        "-t\n");
-    const char *mail = file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
+    assert_string_equal(
+        file_read_text(arena_printf(w->arena, "%s/args", w->dir), 1000, w->arena, NULL), "-t\n");
+    const char *mail =
+        file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
     assert_non_null(strstr(
-        mail, "From: cluster@x\nTo: ann@site.org, bob@elsewhereBcceve\nSubject: Job 42 Ended\nDate: "));
+        mail,
+        "From: cluster@x\nTo: ann@site.org, bob@elsewhereBcceve\nSubject: Job 42 Ended\nDate: "));
     assert_non_null(strstr(mail, "\n\nall is well\n"));
     assert_null(strstr(mail, "\nBcc"));
     mailing_end(&m);
@@ -309,14 +316,16 @@ static void a_recipient_is_no_program_file_or_option(void **state)
 {
     struct mailing m;
     struct world *w = *state;
-    mailing_make(
-        &m, state,
-        (struct mail_settings){
-            .program = program_write(w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
+    mailing_make(&m, state,
+                 (struct mail_settings){
+                     .program = program_write(
+                         w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
     mailer_send(m.mailer, 1000,
-                "|/bin/sh,\"|/bin/sh\"@x, /etc/passwd,-oQ/tmp,:include:/etc/shadow,+mbox,&x,ann", "a", "");
+                "|/bin/sh,\"|/bin/sh\"@x, /etc/passwd,-oQ/tmp,:include:/etc/shadow,+mbox,&x,ann",
+                "a", "");
     mailing_run(&m);
-    const char *mail = file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
+    const char *mail =
+        file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
     assert_non_null(strstr(mail, "To: ann\n"));
     mailing_end(&m);
 }
@@ -325,8 +334,9 @@ static void a_recipient_is_no_program_file_or_option(void **state)
 static void one_user_does_not_fill_the_queue(void **state)
 {
     struct mailing m;
-    mailing_make(&m, state,
-                 (struct mail_settings){.program = program_write(*state, "#!/bin/sh\ncat >/dev/null\n")});
+    mailing_make(
+        &m, state,
+        (struct mail_settings){.program = program_write(*state, "#!/bin/sh\ncat >/dev/null\n")});
     for (size_t i = 0; i < MAIL_USER_MAX + 10; i++)
         mailer_send(m.mailer, 1000, "ann", "many", "");
     assert_int_equal(mailer_waiting(m.mailer), MAIL_USER_MAX);
@@ -340,13 +350,14 @@ static void a_subject_beyond_ascii_is_encoded(void **state)
 {
     struct mailing m;
     struct world *w = *state;
-    mailing_make(
-        &m, state,
-        (struct mail_settings){
-            .program = program_write(w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
+    mailing_make(&m, state,
+                 (struct mail_settings){
+                     .program = program_write(
+                         w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
     mailer_send(m.mailer, 1000, "ann", "träning", "");
     mailing_run(&m);
-    const char *mail = file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
+    const char *mail =
+        file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 10000, w->arena, NULL);
     assert_non_null(strstr(mail, "Subject: =?UTF-8?Q?=74=72=C3=A4=6E=69=6E=67?=\n"));
     mailing_end(&m);
 }
@@ -354,9 +365,9 @@ static void a_subject_beyond_ascii_is_encoded(void **state)
 static void failures_are_logged_and_dropped(void **state)
 {
     struct mailing m;
-    mailing_make(
-        &m, state,
-        (struct mail_settings){.program = program_write(*state, "#!/bin/sh\necho no such user\nexit 67\n")});
+    mailing_make(&m, state,
+                 (struct mail_settings){
+                     .program = program_write(*state, "#!/bin/sh\necho no such user\nexit 67\n")});
     mailer_send(m.mailer, 1000, "ann", "first", "");
     mailing_run(&m);
     assert_non_null(strstr(mailing_log(&m), "mail to ann (first) was dropped: "));
@@ -375,16 +386,17 @@ static void many_go_to_the_server(void **state)
     struct mailing m;
     struct sink s = {0};
     sink_start(&s, 20);
-    mailing_make(
-        &m, state,
-        (struct mail_settings){
-            .server = arena_printf(((struct world *)*state)->arena, "127.0.0.1:%d", s.port), .from = "c@x"});
+    mailing_make(&m, state,
+                 (struct mail_settings){.server = arena_printf(((struct world *)*state)->arena,
+                                                               "127.0.0.1:%d", s.port),
+                                        .from = "c@x"});
     for (int i = 0; i < 20; i++)
         mailer_send(m.mailer, 1000, "ann", arena_printf(m.world->arena, "Job %d", i), "body");
     mailing_run(&m);
     pthread_join(s.thread, NULL);
     for (int i = 0; i < 20; i++)
-        assert_non_null(strstr(str_text(&s.data), arena_printf(m.world->arena, "Subject: Job %d\r\n", i)));
+        assert_non_null(
+            strstr(str_text(&s.data), arena_printf(m.world->arena, "Subject: Job %d\r\n", i)));
     mailing_end(&m);
     close(s.listening);
     str_done(&s.log);
@@ -396,10 +408,10 @@ static void what_fails_for_now_is_tried_again(void **state)
     struct mailing m;
     struct sink s = {.refuse = "MAIL", .with = "451 because\r\n", .refusals = 1};
     sink_start(&s, 2);
-    mailing_make(
-        &m, state,
-        (struct mail_settings){
-            .server = arena_printf(((struct world *)*state)->arena, "127.0.0.1:%d", s.port), .from = "c@x"});
+    mailing_make(&m, state,
+                 (struct mail_settings){.server = arena_printf(((struct world *)*state)->arena,
+                                                               "127.0.0.1:%d", s.port),
+                                        .from = "c@x"});
     mailer_send(m.mailer, 1000, "ann", "Job", "body");
     mailing_run(&m);
     pthread_join(s.thread, NULL);

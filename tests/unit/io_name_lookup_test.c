@@ -1,4 +1,5 @@
-/* Look-ups of host names, also of a name service that does not answer: getaddrinfo is this file's. */
+/* Look-ups of host names, also of a name service that does not answer: getaddrinfo is this
+ * file's. */
 #include "io_help.h"
 
 #include "io/name_lookup.h"
@@ -12,7 +13,8 @@ static pthread_mutex_t silent = PTHREAD_MUTEX_INITIALIZER; /* held while the nam
 static struct sockaddr_in made_address[NAME_ADDRESSES_MAX + 2];
 static struct addrinfo made[NAME_ADDRESSES_MAX + 2];
 
-int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints, struct addrinfo **ret)
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **ret)
 {
     (void)hints;
     if (strcmp(host, "nobody") == 0)
@@ -85,7 +87,8 @@ static void test_a_name_that_is_none(void **state)
     assert_non_null(strstr(a.found.why.text, "cannot find the address of nobody: "));
 }
 
-/* Who asked has an answer in time; others are found meanwhile; what comes too late is nobody's any more. */
+/* Who asked has an answer in time; others are found meanwhile; what comes too late is nobody's any
+ * more. */
 static void test_a_name_service_that_is_silent(void **state)
 {
     struct world *w = *state;
@@ -95,9 +98,11 @@ static void test_a_name_service_that_is_silent(void **state)
     struct asking a = look_up(state, "silent", USEC_PER_SEC);
     assert_in_range(clock_now_us() - began, 900000, 5000000);
     assert_int_equal(a.found.n, 0);
-    assert_string_equal(a.found.why.text,
-                        "cannot find the address of silent: the name service has not answered within 1 s");
-    struct name_lookup *k = name_lookup_new(w->loop, "silent", 1, 60 * USEC_PER_SEC, found, &given_up, NULL);
+    assert_string_equal(
+        a.found.why.text,
+        "cannot find the address of silent: the name service has not answered within 1 s");
+    struct name_lookup *k =
+        name_lookup_new(w->loop, "silent", 1, 60 * USEC_PER_SEC, found, &given_up, NULL);
     a = look_up(state, "one", USEC_PER_SEC * 5);
     assert_int_equal(a.found.n, 1);
     name_lookup_free(k);

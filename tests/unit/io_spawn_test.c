@@ -62,7 +62,8 @@ static void a_program_need_not_read_its_input(void **state)
 {
     struct ended e = {.world = *state};
     static char much[1 << 20];
-    shell(&e, "exit 0", (struct spawn_options){.input = much, .input_len = sizeof much, .output_max = 10});
+    shell(&e, "exit 0",
+          (struct spawn_options){.input = much, .input_len = sizeof much, .output_max = 10});
     loop_run(e.world->loop);
     assert_int_equal(e.status, 0);
 }
@@ -71,7 +72,8 @@ static void too_long_is_ended_with_its_whole_group(void **state)
 {
     struct ended e = {.world = *state};
     int64_t start = clock_monotonic_us();
-    shell(&e, "sleep 100 & sleep 100", (struct spawn_options){.output_max = 10, .timeout_us = 50000});
+    shell(&e, "sleep 100 & sleep 100",
+          (struct spawn_options){.output_max = 10, .timeout_us = 50000});
     loop_run(e.world->loop);
     assert_true(e.timed_out);
     assert_int_equal(WTERMSIG(e.status), SIGKILL);
@@ -107,9 +109,10 @@ static void environment_directory_and_descriptors_are_as_given(void **state)
     int pipe_ends[2];
     char got[10] = {0};
     assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
-    shell(&e, "pwd; echo $COLOUR; echo $HOME; printf three >&3",
-          (struct spawn_options){
-              .output_max = 1000, .env = env, .dir = e.world->dir, .fds = &pipe_ends[1], .nfds = 1});
+    shell(
+        &e, "pwd; echo $COLOUR; echo $HOME; printf three >&3",
+        (struct spawn_options){
+            .output_max = 1000, .env = env, .dir = e.world->dir, .fds = &pipe_ends[1], .nfds = 1});
     loop_run(e.world->loop);
     assert_string_equal(e.output, arena_printf(e.world->arena, "%s\nbay\n\n", e.world->dir));
     assert_int_equal(read(pipe_ends[0], got, 9), 5);
@@ -121,12 +124,14 @@ static void environment_directory_and_descriptors_are_as_given(void **state)
 static void a_child_has_default_signals(void **state)
 {
     struct ended e = {.world = *state};
-    shell(&e, "grep -E 'SigIgn|SigBlk' /proc/self/status", (struct spawn_options){.output_max = 1000});
+    shell(&e, "grep -E 'SigIgn|SigBlk' /proc/self/status",
+          (struct spawn_options){.output_max = 1000});
     loop_run(e.world->loop);
     unsigned long long blocked, ignored;
     assert_int_equal(sscanf(e.output, "SigBlk:\t%llx\nSigIgn:\t%llx", &blocked, &ignored), 2);
     assert_int_equal(blocked, 0);
-    /* Real-time signals are the C library's and whoever started us: a program cannot set 32 and 33. */
+    /* Real-time signals are the C library's and whoever started us: a program cannot set 32 and
+     * 33. */
     assert_int_equal(ignored & 0x7fffffff, 0);
 }
 

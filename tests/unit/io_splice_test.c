@@ -1,4 +1,5 @@
-/* Two connections as one: bytes and frames pass both ways, a slow reader holds up the writer, an end that goes takes the other with it. */
+/* Two connections as one: bytes and frames pass both ways, a slow reader holds up the writer, an
+ * end that goes takes the other with it. */
 #include "io_help.h"
 
 #include "io/splice.h"
@@ -52,7 +53,7 @@ static const struct splice_ops finishing = {
 static const struct splice_ops closing = {
     .frame = frame_seen, .gone = end_gone, .over = both_gone, .close = conn_close};
 
-/* ---- someone who writes at one end and someone who reads at the other ---- */
+/* ---- someone who writes at one end and someone who reads at the other ----------------------- */
 
 struct reader {
     int fd;
@@ -184,7 +185,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_much_passes_to_a_slow_reader, world_make, world_end),
-        cmocka_unit_test_setup_teardown(test_nobody_reads_so_nobody_may_write_on, world_make, world_end),
+        cmocka_unit_test_setup_teardown(test_nobody_reads_so_nobody_may_write_on, world_make,
+                                        world_end),
         cmocka_unit_test_setup_teardown(test_frames_pass_whole_and_are_seen, world_make, world_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

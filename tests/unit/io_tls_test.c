@@ -23,8 +23,8 @@ struct ends {
     struct err why[2];
 };
 
-static const char *identity(struct ends *e, const struct cert_pair *authority, const char *name, bool server,
-                            const char **ret_key)
+static const char *identity(struct ends *e, const struct cert_pair *authority, const char *name,
+                            bool server, const char **ret_key)
 {
     struct err err = {0};
     struct arena *a = e->world->arena;
@@ -97,7 +97,8 @@ static void ids_send(struct ends *e, uint64_t n)
 {
     for (uint64_t id = 1; id <= n; id++) {
         struct msg_wait_job body = {.job_id = id};
-        conn_send_message(e->conn[1], &(struct message){.kind = MSG_WAIT_JOB, .seq = id, .body = &body});
+        conn_send_message(e->conn[1],
+                          &(struct message){.kind = MSG_WAIT_JOB, .seq = id, .body = &body});
     }
 }
 
@@ -136,7 +137,8 @@ static void refused_with(struct ends *e, const char *words)
     loop_run(e->world->loop);
     assert_int_equal(e->frames[0], 0);
     if (!strstr(e->why[0].text, words) && !strstr(e->why[1].text, words))
-        fail_msg("neither \"%s\" nor \"%s\" speaks of \"%s\"", e->why[0].text, e->why[1].text, words);
+        fail_msg("neither \"%s\" nor \"%s\" speaks of \"%s\"", e->why[0].text, e->why[1].text,
+                 words);
     ends_close(e);
 }
 
@@ -239,7 +241,8 @@ static void what_is_no_tls_ends_the_connection(void **state)
     tls_context_free(e.server);
 }
 
-/* Hands what each end wants sent to the other until nobody says anything. False when one of them fails. */
+/* Hands what each end wants sent to the other until nobody says anything. False when one of them
+ * fails. */
 static bool talk(struct tls *a, struct tls *b)
 {
     char room[256];
@@ -306,7 +309,8 @@ __attribute__((visibility("default"))) time_t time(time_t *to)
 }
 
 /* What a client hears of a handshake with the server; "" if it went well. */
-static const char *handshake_error(struct tls_context *server, struct tls_context *client, struct arena *a)
+static const char *handshake_error(struct tls_context *server, struct tls_context *client,
+                                   struct arena *a)
 {
     struct tls *end[2] = {tls_new(client), tls_new(server)};
     struct err err = {0};
@@ -338,7 +342,8 @@ static void test_reasons_are_said_in_words(void **state)
     server_make(&e, &e.authority, true);
     assert_true(cert_hash(e.authority.cert, hash, NULL));
     assert_true(cert_hash(other.cert, wrong, NULL));
-    struct tls_context *joins = tls_context_joining(hash, NULL), *astray = tls_context_joining(wrong, NULL);
+    struct tls_context *joins = tls_context_joining(hash, NULL),
+                       *astray = tls_context_joining(wrong, NULL);
     host_make(&e, &other, other.cert);
     assert_string_equal(handshake_error(e.server, joins, a), "");
     assert_non_null(
@@ -348,8 +353,8 @@ static void test_reasons_are_said_in_words(void **state)
     assert_non_null(strstr(handshake_error(e.server, joins, a),
                            "is not valid yet: the clock of one of the two is wrong; here it is 2"));
     clock_off_s = INT64_C(30) * 365 * 86400;
-    assert_non_null(
-        strstr(handshake_error(e.server, joins, a), "has expired, or the clock of one of the two is wrong"));
+    assert_non_null(strstr(handshake_error(e.server, joins, a),
+                           "has expired, or the clock of one of the two is wrong"));
     clock_off_s = 0;
     tls_context_free(joins);
     tls_context_free(astray);

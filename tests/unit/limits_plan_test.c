@@ -24,7 +24,8 @@ static void test_the_job_and_its_step_have_limits_of_their_own(void **state)
     assert_int_equal(p.swap_bytes_plus1, 0);
     assert_int_equal(p.pids_max, 15000);
     p = plan_of((struct msg_node_welcome){.constrain_ram = true}, 400, 0);
-    assert_int_equal(p.mem_limit_bytes, 400 * MIB); /* a step without memory of its own has the job's */
+    /* a step without memory of its own has the job's. */
+    assert_int_equal(p.mem_limit_bytes, 400 * MIB);
 }
 
 static void test_parts_and_bounds(void **state)
@@ -40,9 +41,10 @@ static void test_parts_and_bounds(void **state)
                                  .pids_max = 77,
                                  .swappiness_plus1 = 11};
     struct step_plan p = plan_of(w, 200, 10);
-    assert_int_equal(p.job_mem_bytes, 203 * MIB);            /* 101.5 % */
-    assert_int_equal(p.job_swap_bytes_plus1, 100 * MIB + 1); /* half of it, 10 % of the machine at most */
-    assert_int_equal(p.mem_limit_bytes, 30 * MIB);           /* MinRAMSpace */
+    assert_int_equal(p.job_mem_bytes, 203 * MIB); /* 101.5 % */
+    /* Half of it, 10 % of the machine at most. */
+    assert_int_equal(p.job_swap_bytes_plus1, 100 * MIB + 1);
+    assert_int_equal(p.mem_limit_bytes, 30 * MIB); /* MinRAMSpace */
     assert_int_equal(p.swap_bytes_plus1, 5 * MIB + 1);
     assert_int_equal(p.pids_max, 77);
     assert_int_equal(p.swappiness_plus1, 11);

@@ -16,8 +16,8 @@
 #define OTHER "7.1.0"
 #define MINE  "7.1.1"
 
-/* A directory of steps with two of one job: OTHER belongs to another process, which stands for its shepherd; MINE to
- * this one. */
+/* A directory of steps with two of one job: OTHER belongs to another process, which stands for its
+ * shepherd; MINE to this one. */
 struct two_steps {
     char dir[64];
     int steps_fd, state_fd, other_state_fd;
@@ -115,8 +115,8 @@ static void test_the_larger_step_ends_and_counts_no_more(void **state)
     other_uses(t, 1);
     assert_true(watched(t, 1000, &w));
     assert_true(w.of_job && w.used_bytes > 1000 && w.limit_bytes == 1000);
-    assert_string_equal(mine_left(t),
-                        "0 1\n"); /* else the other would find the job over its memory and end too */
+    assert_string_equal(
+        mine_left(t), "0 1\n"); /* else the other would find the job over its memory and end too */
 }
 
 static void test_the_smaller_step_stays(void **state)
@@ -140,9 +140,11 @@ static void test_what_an_ended_step_left_does_not_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_larger_step_ends_and_counts_no_more, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_larger_step_ends_and_counts_no_more, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_the_smaller_step_stays, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_an_ended_step_left_does_not_count, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_an_ended_step_left_does_not_count, setup,
+                                        teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

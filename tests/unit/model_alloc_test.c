@@ -49,8 +49,8 @@ static void assert_same(const char *text)
 
 static void test_each_node_has_cpus_memory_and_devices(void **state)
 {
-    struct alloc al =
-        parsed("gpu1 cpus=0-3 mem=8000 gpu=0,2; gpu2 cpus=0-3,8 mem=4000 tasks=2 gpu:v100=1 nic=#2");
+    struct alloc al = parsed(
+        "gpu1 cpus=0-3 mem=8000 gpu=0,2; gpu2 cpus=0-3,8 mem=4000 tasks=2 gpu:v100=1 nic=#2");
     assert_int_equal(al.n, 2);
     const struct alloc_node *n = alloc_find(&al, "gpu1");
     assert_int_equal(n->cpu_count, 4);
@@ -75,9 +75,10 @@ static struct alloc many(size_t n, const char *prefix, int width, int first)
 {
     struct alloc al = {.node = arena_alloc(arena, n * sizeof al.node[0]), .n = n};
     for (size_t i = 0; i < n; i++)
-        al.node[i] = (struct alloc_node){.node = arena_printf(arena, "%s%0*d", prefix, width, first + (int)i),
-                                         .cpus = "0-3",
-                                         .mem_mib = 5};
+        al.node[i] = (struct alloc_node){
+            .node = arena_printf(arena, "%s%0*d", prefix, width, first + (int)i),
+            .cpus = "0-3",
+            .mem_mib = 5};
     return al;
 }
 
@@ -116,9 +117,8 @@ static void test_equal_neighbours_are_written_once(void **state)
     al = many(4, "", 1, 1);
     for (int i = 0; i < 4; i++)
         al.node[i].node = arena_printf(arena, "login-%c", 'a' + i);
-    assert_text(
-        &al,
-        "login-a cpus=0-3 mem=5; login-b cpus=0-3 mem=5; login-c cpus=0-3 mem=5; login-d cpus=0-3 mem=5");
+    assert_text(&al, "login-a cpus=0-3 mem=5; login-b cpus=0-3 mem=5; login-c cpus=0-3 mem=5; "
+                     "login-d cpus=0-3 mem=5");
     struct alloc_gres gpu = {.kind = "gpu", .devices = "0,2", .count = 2};
     al = many(5, "n", 1, 1);
     for (size_t i = 0; i < 5; i++) {
@@ -137,13 +137,14 @@ static void test_task_numbers_that_count_on_are_written_once(void **state)
     }
     assert_text(&al, "n[1-6] cpus=0-3 mem=5 tasks=3 ids=0-1,100+8");
     al.node[5].task_ids = "40-41,141"; /* not the same distance for all */
-    assert_text(&al, "n[1-5] cpus=0-3 mem=5 tasks=3 ids=0-1,100+8; n6 cpus=0-3 mem=5 tasks=3 ids=40-41,141");
+    assert_text(
+        &al,
+        "n[1-5] cpus=0-3 mem=5 tasks=3 ids=0-1,100+8; n6 cpus=0-3 mem=5 tasks=3 ids=40-41,141");
     al = many(4, "n", 1, 1);
     for (int i = 0; i < 4; i++)
         al.node[i].task_ids = arena_printf(arena, "%d", 9 - i); /* downwards is not counted */
-    assert_text(
-        &al,
-        "n1 cpus=0-3 mem=5 ids=9; n2 cpus=0-3 mem=5 ids=8; n3 cpus=0-3 mem=5 ids=7; n4 cpus=0-3 mem=5 ids=6");
+    assert_text(&al, "n1 cpus=0-3 mem=5 ids=9; n2 cpus=0-3 mem=5 ids=8; n3 cpus=0-3 mem=5 ids=7; "
+                     "n4 cpus=0-3 mem=5 ids=6");
 }
 
 static void test_it_is_written_as_it_is_read(void **state)

@@ -101,7 +101,8 @@ static void test_comments_end_a_line_unless_quoted_or_escaped(void **state)
 
 static void test_a_backslash_continues_a_line_even_a_comment(void **state)
 {
-    const struct config *c = read("NodeName=n1 CPUs=2 \\\n  RealMemory=100 \\  \n Weight=3\nClusterName=x\n");
+    const struct config *c =
+        read("NodeName=n1 CPUs=2 \\\n  RealMemory=100 \\  \n Weight=3\nClusterName=x\n");
     assert_true(c->node[0].memory_mib == 100 && c->node[0].weight == 3);
     assert_string_equal(c->settings.cluster_name, "x");
     assert_string_equal(read("# off: \\\nClusterName=x\n")->settings.cluster_name, "remuda");
@@ -134,7 +135,8 @@ static void test_a_bad_value_names_place_key_and_what_is_allowed(void **state)
 {
     assert_error("\nKillWait=soon\n", "remuda.conf:2: KillWait: ", "seconds");
     assert_error("NodeName=n1 CPUs=lots\n", "remuda.conf:1: CPUs: ", "from 1 to");
-    assert_error("PartitionName=p State=SLEEPY\n", "remuda.conf:1: State: ", "UP, DOWN, DRAIN or INACTIVE");
+    assert_error("PartitionName=p State=SLEEPY\n",
+                 "remuda.conf:1: State: ", "UP, DOWN, DRAIN or INACTIVE");
     assert_error("NodeName=n1 State=TIRED\n", "remuda.conf:1: State: ", "DRAIN");
     assert_error("NodeName=n[1-\n", "remuda.conf:1: NodeName: ", "");
 }
@@ -145,7 +147,8 @@ static void test_an_unknown_key_names_its_place_and_the_nearest(void **state)
 {
     const struct config *c = read("ClusterName=x\nNodeNam=n1\n");
     assert_int_equal(c->nwarnings, 1);
-    assert_string_equal(c->warning[0], "remuda.conf:2: unknown key \"NodeNam\"; did you mean NodeName?");
+    assert_string_equal(c->warning[0],
+                        "remuda.conf:2: unknown key \"NodeNam\"; did you mean NodeName?");
     c = read("SlurmctldPrt=1\n");
     assert_non_null(strstr(c->warning[0], "SlurmctldPort"));
     c = read("Zebra=1\n");
@@ -169,19 +172,21 @@ static void test_a_key_of_slurms_without_effect_says_so(void **state)
     assert_string_equal(
         c->warning[1],
         "remuda.conf:2: Port on a NodeName line is known to Slurm but has no effect in Remuda");
-    assert_string_equal(
-        c->warning[2],
-        "remuda.conf:3: SuspendTime on a PartitionName line is known to Slurm but has no effect in Remuda");
+    assert_string_equal(c->warning[2], "remuda.conf:3: SuspendTime on a PartitionName line is "
+                                       "known to Slurm but has no effect in Remuda");
     assert_true(text_starts(
-        c->warning[3], "remuda.conf:4: SelectType has no effect in Remuda; it is kept for compatibility"));
+        c->warning[3],
+        "remuda.conf:4: SelectType has no effect in Remuda; it is kept for compatibility"));
 }
 
 /* ---- Include ---- */
 
 static void test_include_reads_another_file_in_place(void **state)
 {
-    static const char *const files[] = {"nodes.conf", "NodeName=n1 CPUs=2 Weigh=3\nKillWait=7\n", NULL};
-    const struct config *c = read_with("KillWait=5\nInclude nodes.conf\nMinJobAge=9\nOops=1\n", files);
+    static const char *const files[] = {"nodes.conf", "NodeName=n1 CPUs=2 Weigh=3\nKillWait=7\n",
+                                        NULL};
+    const struct config *c =
+        read_with("KillWait=5\nInclude nodes.conf\nMinJobAge=9\nOops=1\n", files);
     assert_int_equal(c->nnodes, 1);
     assert_true(c->settings.kill_wait_us == 7 * USEC_PER_SEC &&
                 c->settings.min_job_age_us == 9 * USEC_PER_SEC);
@@ -192,8 +197,8 @@ static void test_include_reads_another_file_in_place(void **state)
 
 static void test_errors_say_in_which_file_they_are(void **state)
 {
-    static const char *const files[] = {"a.conf", "\nKillWait=soon\n", "loop.conf", "Include loop.conf\n",
-                                        NULL};
+    static const char *const files[] = {"a.conf", "\nKillWait=soon\n", "loop.conf",
+                                        "Include loop.conf\n", NULL};
     assert_error_with("Include a.conf\n", files, "a.conf:2: KillWait: ", "seconds");
     assert_error_with("\nInclude gone.conf\n", files, "remuda.conf:2: Include: ", "gone.conf");
     assert_error_with("Include loop.conf\n", files, "loop.conf:1: Include: ", "16");
@@ -204,11 +209,12 @@ static void test_errors_say_in_which_file_they_are(void **state)
 
 static void test_a_node_with_every_key(void **state)
 {
-    const struct config *c = read("NodeName=n1 NodeAddr=10.0.0.1 NodeHostname=host1 CPUs=32 Boards=1 "
-                                  "Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 CoreSpecCount=1"
-                                  " RealMemory=64000 MemSpecLimit=512 TmpDisk=1000 Weight=7 Feature=a,b "
-                                  "Gres=gpu:v100:2 Devices=gpu:v100:0:16384:0-7:u"
-                                  " Virtual=YES Arch=x86_64 State=DRAIN Reason=test\n");
+    const struct config *c =
+        read("NodeName=n1 NodeAddr=10.0.0.1 NodeHostname=host1 CPUs=32 Boards=1 "
+             "Sockets=2 CoresPerSocket=8 ThreadsPerCore=2 CoreSpecCount=1"
+             " RealMemory=64000 MemSpecLimit=512 TmpDisk=1000 Weight=7 Feature=a,b "
+             "Gres=gpu:v100:2 Devices=gpu:v100:0:16384:0-7:u"
+             " Virtual=YES Arch=x86_64 State=DRAIN Reason=test\n");
     const struct node *n = &c->node[0];
     assert_no_warnings();
     assert_string_equal(n->name, "n1");
@@ -242,12 +248,14 @@ static void test_ranges_make_one_node_each(void **state)
                  "2 values for 3 nodes");
 }
 
-static void assert_shape(const char *line, int32_t cpus, int32_t sockets, int32_t cores, int32_t threads)
+static void assert_shape(const char *line, int32_t cpus, int32_t sockets, int32_t cores,
+                         int32_t threads)
 {
     const struct node *n = read(line)->node;
     if (n->cpus != cpus || n->sockets != sockets || n->cores_per_socket != cores ||
         n->threads_per_core != threads)
-        fail_msg("%s: CPUs=%d %d:%d:%d", line, n->cpus, n->sockets, n->cores_per_socket, n->threads_per_core);
+        fail_msg("%s: CPUs=%d %d:%d:%d", line, n->cpus, n->sockets, n->cores_per_socket,
+                 n->threads_per_core);
 }
 
 static void test_cpus_sockets_cores_and_threads_follow_from_each_other(void **state)
@@ -278,7 +286,8 @@ static void test_default_lines_hold_for_what_follows_and_add_up(void **state)
 
 static void test_a_node_is_described_once(void **state)
 {
-    assert_error("NodeName=n[1-3]\nNodeName=n2\n", "remuda.conf:2: NodeName: ", "n2 is described twice");
+    assert_error("NodeName=n[1-3]\nNodeName=n2\n",
+                 "remuda.conf:2: NodeName: ", "n2 is described twice");
     assert_error("NodeName= CPUs=3\n", "remuda.conf:1", "NodeName has no value");
     assert_error("NodeName=\"\"\n", "remuda.conf:1: NodeName: ", "missing");
 }
@@ -286,9 +295,9 @@ static void test_a_node_is_described_once(void **state)
 /* joined.conf is read last by whoever reads the configuration. */
 static void test_a_host_that_joined_may_be_described_by_the_site_too(void **state)
 {
-    static const char *const files[] = {"joined.conf",
-                                        "NodeName=n2 CPUs=8\nNodeName=n9 CPUs=9\nNodeName=n9 CPUs=1\n",
-                                        "mine.conf", "NodeName=n2 CPUs=8\n", NULL};
+    static const char *const files[] = {
+        "joined.conf", "NodeName=n2 CPUs=8\nNodeName=n9 CPUs=9\nNodeName=n9 CPUs=1\n", "mine.conf",
+        "NodeName=n2 CPUs=8\n", NULL};
     const struct config *c = read_with("NodeName=n[1-3] CPUs=4\nInclude joined.conf\n", files);
     assert_int_equal(c->nnodes, 4);
     assert_true(text_is(c->node[1].name, "n2") && c->node[1].cpus == 4);
@@ -315,13 +324,16 @@ static void test_down_nodes(void **state)
 static void test_a_partition_with_its_limits(void **state)
 {
     const struct config *c = read(
-        "NodeName=n[1-4]\nPartitionName=main Nodes=n[1-4] Default=YES State=UP MaxTime=1-0 DefaultTime=30 "
+        "NodeName=n[1-4]\nPartitionName=main Nodes=n[1-4] Default=YES State=UP MaxTime=1-0 "
+        "DefaultTime=30 "
         "MinNodes=1 MaxNodes=4 MaxCPUsPerNode=8"
-        " MaxMemPerNode=64G MaxMemPerCPU=UNLIMITED DefMemPerCPU=2000 DefMemPerGPU=8G DefCpuPerGPU=4 "
+        " MaxMemPerNode=64G MaxMemPerCPU=UNLIMITED DefMemPerCPU=2000 DefMemPerGPU=8G "
+        "DefCpuPerGPU=4 "
         "AllowGroups=staff AllowAccounts=ALL"
         " DenyQos=slow PriorityTier=3 PriorityJobFactor=5 PreemptMode=SUSPEND,GANG GraceTime=60 "
         "OverTimeLimit=2 OverSubscribe=FORCE:2"
-        " Hidden=YES RootOnly=NO LLN=YES Alternate=other TimeWindows=\"weekdays 08:00-18:00 max_nodes=2\"\n");
+        " Hidden=YES RootOnly=NO LLN=YES Alternate=other TimeWindows=\"weekdays 08:00-18:00 "
+        "max_nodes=2\"\n");
     const struct partition *p = &c->part[0];
     assert_int_equal(config.nwarnings, 0);
     assert_string_equal(p->name, "main");
@@ -335,9 +347,11 @@ static void test_a_partition_with_its_limits(void **state)
     assert_string_equal(p->allow_groups, "staff");
     assert_null(p->allow_accounts);
     assert_string_equal(p->deny_qos, "slow");
-    assert_true(p->priority_tier == 3 && p->priority_job_factor == 5 && p->preempt_mode == PREEMPT_SUSPEND);
+    assert_true(p->priority_tier == 3 && p->priority_job_factor == 5 &&
+                p->preempt_mode == PREEMPT_SUSPEND);
     assert_true(p->grace_time_us == USEC_PER_MIN && p->over_time_limit_us == 2 * USEC_PER_MIN);
-    assert_true(p->share == SHARE_FORCE && p->share_count == 2 && p->hidden && !p->root_only && p->lln);
+    assert_true(p->share == SHARE_FORCE && p->share_count == 2 && p->hidden && !p->root_only &&
+                p->lln);
     assert_string_equal(p->alternate, "other");
     assert_string_equal(p->time_windows, "weekdays 08:00-18:00 max_nodes=2");
 }
@@ -353,9 +367,9 @@ static void test_unlimited_is_zero(void **state)
 
 static void test_several_names_and_defaults(void **state)
 {
-    const struct config *c =
-        read("NodeName=n1\nPartitionName=DEFAULT MaxTime=60 "
-             "Nodes=ALL\nPartitionName=a,b\nPartitionName=DEFAULT State=DOWN\nPartitionName=c MaxTime=30\n");
+    const struct config *c = read("NodeName=n1\nPartitionName=DEFAULT MaxTime=60 "
+                                  "Nodes=ALL\nPartitionName=a,b\nPartitionName=DEFAULT "
+                                  "State=DOWN\nPartitionName=c MaxTime=30\n");
     assert_int_equal(c->nparts, 3);
     assert_string_equal(c->part[1].name, "b");
     assert_string_equal(c->part[1].nodes, "n1");
@@ -368,20 +382,23 @@ static void test_several_names_and_defaults(void **state)
 
 static void test_its_nodes_may_be_described_later_but_must_be_known(void **state)
 {
-    assert_string_equal(read("PartitionName=p Nodes=n2,n1,n2\nNodeName=n[1-3]\n")->part[0].nodes, "n[2,1]");
-    assert_string_equal(read("PartitionName=p Nodes=ALL\nNodeName=n[1-3]\n")->part[0].nodes, "n[1-3]");
+    assert_string_equal(read("PartitionName=p Nodes=n2,n1,n2\nNodeName=n[1-3]\n")->part[0].nodes,
+                        "n[2,1]");
+    assert_string_equal(read("PartitionName=p Nodes=ALL\nNodeName=n[1-3]\n")->part[0].nodes,
+                        "n[1-3]");
     assert_error("\nPartitionName=p Nodes=n9\nNodeName=n1\n", "remuda.conf:2: Nodes: ", "n9");
 }
 
 static void test_node_sets_by_name_and_by_feature(void **state)
 {
-    static const char nodes[] = "NodeName=n[1-2] Features=fast,big\nNodeName=n[3-4] "
-                                "Features=slow\nNodeSet=quick Feature=fast\nNodeSet=some Nodes=n[2-3]\n";
+    static const char nodes[] =
+        "NodeName=n[1-2] Features=fast,big\nNodeName=n[3-4] "
+        "Features=slow\nNodeSet=quick Feature=fast\nNodeSet=some Nodes=n[2-3]\n";
     struct str text = STR_INIT;
-    str_addf(
-        &text,
-        "%sPartitionName=a Nodes=quick\nPartitionName=b Nodes=some,n4\nPartitionName=c Nodes=quick,some\n",
-        nodes);
+    str_addf(&text,
+             "%sPartitionName=a Nodes=quick\nPartitionName=b Nodes=some,n4\nPartitionName=c "
+             "Nodes=quick,some\n",
+             nodes);
     const struct config *c = read(str_text(&text));
     assert_no_warnings();
     assert_string_equal(c->part[0].nodes, "n[1-2]");
@@ -401,7 +418,8 @@ static void test_the_last_default_partition_is_the_one(void **state)
 static void test_old_keys_still_work(void **state)
 {
     const struct partition *p =
-        read("PartitionName=p Shared=YES Priority=7 JobDefaults=DefCpuPerGPU=3,DefMemPerGPU=4G\n")->part;
+        read("PartitionName=p Shared=YES Priority=7 JobDefaults=DefCpuPerGPU=3,DefMemPerGPU=4G\n")
+            ->part;
     assert_no_warnings();
     assert_true(p->share == SHARE_YES && p->share_count == 4 && p->priority_tier == 7 &&
                 p->priority_job_factor == 7);
@@ -417,21 +435,22 @@ static void test_values_without_effect_are_said(void **state)
     const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n");
     assert_int_equal(c->nwarnings, 1);
     assert_non_null(strstr(c->warning[0], "PreemptType=preempt/qos has no effect in Remuda"));
-    assert_string_equal(
-        read("SchedulerParameters=bf_window=60,defer\n")->warning[0],
-        "remuda.conf:1: SchedulerParameters=bf_window has no effect in Remuda: the plan has no end");
+    assert_string_equal(read("SchedulerParameters=bf_window=60,defer\n")->warning[0],
+                        "remuda.conf:1: SchedulerParameters=bf_window has no effect in Remuda: the "
+                        "plan has no end");
 }
 
 static void test_preemption_that_is_not_there_is_refused(void **state)
 {
     (void)state;
-    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode", "not \"WITHIN\"");
+    assert_error("PreemptMode=SUSPEND,GANG,WITHIN\n", "remuda.conf:1: PreemptMode",
+                 "not \"WITHIN\"");
     assert_error("PreemptMode=REQUEUE,PRIORITY\n", "remuda.conf:1: PreemptMode",
                  "OFF,CANCEL,REQUEUE,SUSPEND,GANG is expected");
     assert_error("PreemptParameters=youngest_first,strictly\n", "remuda.conf:1: PreemptParameters",
                  "youngest_first,send_user_signal,reclaim_licenses is expected");
-    assert_error("NodeName=a\nPartitionName=p Nodes=a PreemptMode=WITHIN\n", "remuda.conf:2: PreemptMode",
-                 "WITHIN");
+    assert_error("NodeName=a\nPartitionName=p Nodes=a PreemptMode=WITHIN\n",
+                 "remuda.conf:2: PreemptMode", "WITHIN");
     assert_string_equal(read("PreemptParameters=send_user_signal\n")->settings.preempt_parameters,
                         "send_user_signal");
 }

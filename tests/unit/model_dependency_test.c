@@ -64,7 +64,8 @@ static void test_what_is_written_is_read_back(void **state)
     d.v[1].status = DEP_FAILED;
     const char *text = shown(&d);
     struct dependency_list again = parsed(text);
-    assert_string_equal(text, "afterok:10_3(failed),afterok:11(unfulfilled),singleton(unfulfilled)");
+    assert_string_equal(text,
+                        "afterok:10_3(failed),afterok:11(unfulfilled),singleton(unfulfilled)");
     assert_string_equal(shown(&again), text);
     assert_int_equal(again.n, 3);
     assert_int_equal(again.v[0].status, DEP_FAILED);
@@ -133,8 +134,8 @@ static void test_satisfied_ones_are_not_shown_and_failed_ones_say_so(void **stat
 
 static void test_what_is_not_supported_yet_says_so(void **state)
 {
-    assert_non_null(
-        strstr(refusal("afterburstbuffer:10", ERR_UNSUPPORTED), "not supported yet: afterburstbuffer"));
+    assert_non_null(strstr(refusal("afterburstbuffer:10", ERR_UNSUPPORTED),
+                           "not supported yet: afterburstbuffer"));
     assert_non_null(strstr(refusal("expand:10", ERR_UNSUPPORTED), "not supported yet: expand"));
 }
 

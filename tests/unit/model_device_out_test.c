@@ -24,14 +24,16 @@ static int teardown(void **state)
 static void test_what_is_written_is_read(void **state)
 {
     (void)state;
-    struct device_out stuck = {"gpu", 2, false, 1790000000000000, "process 4711 (a;b) still\nholds it"},
+    struct device_out stuck = {"gpu", 2, false, 1790000000000000,
+                               "process 4711 (a;b) still\nholds it"},
                       broken = {"gpu", 5, true, 7, "XID 79: it is gone"};
     struct device_outs list;
     struct str text = STR_INIT, said = STR_INIT;
     device_out_format(&stuck, &text);
     device_out_format(&broken, &text);
-    assert_string_equal(str_text(&text), "gpu:2:unproven:1790000000000000:process 4711 (a,b) still holds "
-                                         "it;gpu:5:failed:7:XID 79: it is gone");
+    assert_string_equal(str_text(&text),
+                        "gpu:2:unproven:1790000000000000:process 4711 (a,b) still holds "
+                        "it;gpu:5:failed:7:XID 79: it is gone");
     assert_true(device_outs_parse(str_text(&text), arena, &list));
     assert_int_equal(list.n, 2);
     assert_int_equal(list.v[0].index, 2);
@@ -43,9 +45,8 @@ static void test_what_is_written_is_read(void **state)
     assert_null(device_outs_find(&list, "gpu", 1));
     assert_null(device_outs_find(&list, "nic", 5));
     device_outs_say(&list, false, &said);
-    assert_string_equal(
-        str_text(&said),
-        "gpu 2 is not used: process 4711 (a,b) still holds it; gpu 5 is not used: XID 79: it is gone");
+    assert_string_equal(str_text(&said), "gpu 2 is not used: process 4711 (a,b) still holds it; "
+                                         "gpu 5 is not used: XID 79: it is gone");
     str_clear(&said);
     device_outs_say(&list, true, &said);
     assert_string_equal(str_text(&said), "gpu 5 is not used: XID 79: it is gone");
@@ -56,8 +57,8 @@ static void test_what_is_written_is_read(void **state)
 static void test_nothing_and_nonsense(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"gpu", "gpu:x:failed:1:a", "gpu:1:sick:1:a", ":1:failed:1:a",
-                                        "gpu:1:failed:soon:a"};
+    static const char *const wrong[] = {"gpu", "gpu:x:failed:1:a", "gpu:1:sick:1:a",
+                                        ":1:failed:1:a", "gpu:1:failed:soon:a"};
     struct device_outs list;
     assert_true(device_outs_parse(NULL, arena, &list));
     assert_int_equal(list.n, 0);

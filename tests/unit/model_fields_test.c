@@ -10,15 +10,16 @@
 static const char *const colour_text[] = {"RED", NULL, "BLUE"};
 static const struct enum_names colours = {colour_text, ARRAY_LEN(colour_text)};
 
-#define ITEM_FIELDS(X)                                                                                       \
-    X(TEXT, label, 0, "a text")                                                                              \
+#define ITEM_FIELDS(X)                                                                             \
+    X(TEXT, label, 0, "a text")                                                                    \
     X(I64, amount, 0, "a number")
 struct item {
     ITEM_FIELDS(FIELD_MEMBER)
 };
 #define ITEM_ROW(type, name, aux, doc) FIELD_ROW_AT(struct item, , type, name, aux, doc)
 static const struct field item_rows[] = {ITEM_FIELDS(ITEM_ROW)};
-static const struct fields item_fields = {"item", sizeof(struct item), item_rows, ARRAY_LEN(item_rows)};
+static const struct fields item_fields = {"item", sizeof(struct item), item_rows,
+                                          ARRAY_LEN(item_rows)};
 
 // clang-format off
 #define SAMPLE_FIELDS(X)                                                                                     \
@@ -160,7 +161,8 @@ static void test_hashes_tell_neighbours_apart(void **state)
     struct sample a = example(), b = example();
     a.items.v = split1;
     b.items.v = split2;
-    assert_true(record_hash(&sample_fields, &a, HASH_INIT) != record_hash(&sample_fields, &b, HASH_INIT));
+    assert_true(record_hash(&sample_fields, &a, HASH_INIT) !=
+                record_hash(&sample_fields, &b, HASH_INIT));
 }
 
 int main(void)

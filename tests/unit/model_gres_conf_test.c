@@ -74,37 +74,45 @@ static void test_lines_of_other_nodes_are_not_ours(void **state)
 static void test_several_files_of_one_device_and_counts(void **state)
 {
     (void)state;
-    reads("Name=gpu Type=a100_1g.5gb \\\n  MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap21\n"
-          "Name=shard Count=8 Flags=CountOnly,nvidia_gpu_env\n");
+    reads(
+        "Name=gpu Type=a100_1g.5gb \\\n  MultipleFiles=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap21\n"
+        "Name=shard Count=8 Flags=CountOnly,nvidia_gpu_env\n");
     assert_true(conf.row[0].one_device);
     assert_int_equal(conf.row[0].nfiles, 2);
     assert_int_equal(conf.row[0].line, 1);
     assert_true(conf.row[1].count_only);
     assert_int_equal(conf.row[1].line, 3);
-    assert_string_equal(conf.remarks, "gres.conf:3: Flags=nvidia_gpu_env has no effect: the variables of all "
-                                      "makers are set, and devices are not shared");
+    assert_string_equal(conf.remarks,
+                        "gres.conf:3: Flags=nvidia_gpu_env has no effect: the variables of all "
+                        "makers are set, and devices are not shared");
 }
 
 static void test_what_is_wrong_is_named(void **state)
 {
     (void)state;
-    fails("\n\nName=gpu Fiel=/dev/x\n", "gres.conf:3: unknown key Fiel; NodeName, Name, Type, File, "
-                                        "MultipleFiles, Count, Cores, Links, Flags and AutoDetect are known");
-    fails("Name=gpu File=nvidia0\n", "gres.conf:1: File=nvidia0 is no path of device files: /dev/nvidia0, "
-                                     "/dev/nvidia[0-3] or several with commas are");
-    fails("Name=gpu Count=none\n", "gres.conf:1: Count=none is no number from 1 on (K, M, G may follow)");
+    fails("\n\nName=gpu Fiel=/dev/x\n",
+          "gres.conf:3: unknown key Fiel; NodeName, Name, Type, File, "
+          "MultipleFiles, Count, Cores, Links, Flags and AutoDetect are known");
+    fails("Name=gpu File=nvidia0\n",
+          "gres.conf:1: File=nvidia0 is no path of device files: /dev/nvidia0, "
+          "/dev/nvidia[0-3] or several with commas are");
+    fails("Name=gpu Count=none\n",
+          "gres.conf:1: Count=none is no number from 1 on (K, M, G may follow)");
     fails("Name=gpu File=/dev/nvidia[0-1] Count=3\n",
           "gres.conf:1: Count=3 does not fit to 2 devices of File=: leave Count out");
     fails("File=/dev/nvidia0\n", "gres.conf:1: Name= is missing: which resource is this?");
     fails("Name=gpu File=/dev/nvidia0 Cores=a-b\n",
           "gres.conf:1: Cores=a-b is no list of core numbers: 0-7 or 0,2,4 are");
     fails("Name=gpu File=/dev/nvidia0 Links=1,x\n",
-          "gres.conf:1: Links=1,x is no list of link counts, one for each device of the node, -1 for itself: "
+          "gres.conf:1: Links=1,x is no list of link counts, one for each device of the node, -1 "
+          "for itself: "
           "-1,16,16,0 is");
-    fails("AutoDetect=oneapi\n", "gres.conf:1: AutoDetect=oneapi is not supported: nvml, rsmi and off are; "
-                                 "without it both makers' libraries are asked");
+    fails("AutoDetect=oneapi\n",
+          "gres.conf:1: AutoDetect=oneapi is not supported: nvml, rsmi and off are; "
+          "without it both makers' libraries are asked");
     fails("Name=gpu Flags=explicit File=/dev/nvidia0\n",
-          "gres.conf:1: Flags=explicit is not supported: CountOnly is; the *_gpu_env flags are accepted "
+          "gres.conf:1: Flags=explicit is not supported: CountOnly is; the *_gpu_env flags are "
+          "accepted "
           "without effect");
     fails("Name=gpu Type=\"v100\nName=x", "gres.conf:1: the quotes after Type= do not end");
     fails("Name=gpu File=\n", "gres.conf:1: File= has no value");

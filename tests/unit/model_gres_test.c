@@ -19,7 +19,8 @@ static int teardown(void **state)
     return 0;
 }
 
-typedef bool (*parser)(const char *text, struct arena *a, struct gres_list *ret, struct err *ret_err);
+typedef bool (*parser)(const char *text, struct arena *a, struct gres_list *ret,
+                       struct err *ret_err);
 
 /* What `text` is read as, written in the full form; the error's sentence if it is refused. */
 static const char *with(parser parse, const char *text)
@@ -96,8 +97,9 @@ static void test_gpus_have_a_kind_already(void **state)
 
 static void test_what_is_wrong_is_refused_with_the_grammar(void **state)
 {
-    static const char *const wrong[] = {"gpu:",   ":2",     "gpu:v100:",   "gpu:v100:x", "gpu:a:b:c",
-                                        "gpu:-1", "g pu:1", "gpu:v100:-2", "gpu:2:3:4"};
+    static const char *const wrong[] = {
+        "gpu:",   ":2",     "gpu:v100:",   "gpu:v100:x", "gpu:a:b:c",
+        "gpu:-1", "g pu:1", "gpu:v100:-2", "gpu:2:3:4"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         if (!text_starts(gres(wrong[i]), "refused"))
             fail_msg("\"%s\" was read as %s", wrong[i], gres(wrong[i]));
@@ -159,8 +161,8 @@ static void test_what_more_is_known_of_a_device(void **state)
     devices_format(&list, &out);
     assert_string_equal(str_text(&out), text);
     str_clear(&out);
-    assert_true(
-        devices_parse("gpu:a100:0:::GPU-a|colour=red|numa=2", arena, &list, NULL)); /* of a later release */
+    assert_true(devices_parse("gpu:a100:0:::GPU-a|colour=red|numa=2", arena, &list,
+                              NULL)); /* of a later release */
     assert_string_equal(list.v[0].numa, "2");
     str_done(&out);
 }

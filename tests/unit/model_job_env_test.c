@@ -20,8 +20,12 @@ static int setup(void **state)
 {
     (void)state;
     arena = arena_new();
-    job = (struct job){
-        .id = 42, .attempt = 1, .array_task_id = NO_TASK, .user_id = 1000, .group_id = 100, .nodes = "n1"};
+    job = (struct job){.id = 42,
+                       .attempt = 1,
+                       .array_task_id = NO_TASK,
+                       .user_id = 1000,
+                       .group_id = 100,
+                       .nodes = "n1"};
     job.spec.name = "train";
     job.spec.work_dir = "/work";
     env = (struct job_env){.job = &job, .node = "n1", .hostname = "host1", .user = "ada"};
@@ -116,7 +120,8 @@ static void test_several_nodes(void **state)
     job.spec.req.ntasks_per_node = 2;
     job.spec.req.cpus_per_task = 3;
     job.spec.req.mem_per_cpu_mib = 100;
-    make("n1 cpus=0-5 mem=600 tasks=2; n2 cpus=0-5 mem=600 tasks=2; n3 cpus=0-5 mem=600 tasks=2; n4 cpus=0-2 "
+    make("n1 cpus=0-5 mem=600 tasks=2; n2 cpus=0-5 mem=600 tasks=2; n3 cpus=0-5 mem=600 tasks=2; "
+         "n4 cpus=0-2 "
          "mem=300 tasks=1");
     HAS("SLURM_JOB_CPUS_PER_NODE", "6(x3),3");
     HAS("SLURM_TASKS_PER_NODE", "2(x3),1");

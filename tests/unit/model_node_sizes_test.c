@@ -18,8 +18,8 @@ static const char *folded(const char *text)
         return out;
     }
     for (size_t i = 0; i < s.n; i++)
-        str_addf(&all, s.range[i].low == s.range[i].high ? "%s%d" : "%s%d-%d", i ? "," : "", s.range[i].low,
-                 s.range[i].high);
+        str_addf(&all, s.range[i].low == s.range[i].high ? "%s%d" : "%s%d-%d", i ? "," : "",
+                 s.range[i].low, s.range[i].high);
     snprintf(out, sizeof out, "%s", str_text(&all));
     str_done(&all);
     return out;
@@ -40,8 +40,9 @@ static void what_is_no_list_is_said(void **unused)
 {
     assert_string_equal(folded("5-1,2"), "the smaller number comes first");
     assert_non_null(strstr(folded("1-200:2"), "64 ranges are allowed"));
-    static const char *const wrong[] = {"",    "1,",   ",",     "0,1",   "x",       "1-",      "-2,3",
-                                        "1:2", "1-5:", "1-5:0", "1-5:x", "1-2-3,4", "65537,1", "99k"};
+    static const char *const wrong[] = {"",      "1,",      ",",       "0,1",  "x",
+                                        "1-",    "-2,3",    "1:2",     "1-5:", "1-5:0",
+                                        "1-5:x", "1-2-3,4", "65537,1", "99k"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_false(node_sizes_parse(wrong[i], &(struct node_sizes){0}, NULL));
 }

@@ -10,7 +10,8 @@ static void test_weights(void **state)
     (void)state;
     struct tres_weights w;
     struct err err = {0};
-    assert_true(tres_weights_parse("CPU=1.5, Mem=0.25G,gres/gpu=-2,GRES/gpu:a100=10,Node=3", &w, NULL));
+    assert_true(
+        tres_weights_parse("CPU=1.5, Mem=0.25G,gres/gpu=-2,GRES/gpu:a100=10,Node=3", &w, NULL));
     assert_int_equal(w.n, 5);
     assert_true(w.v[0].kind == TRES_CPU && w.v[0].milli == 1500);
     assert_true(w.v[1].kind == TRES_MEM && w.v[1].milli == 250 && w.v[1].per == 1024);
@@ -18,7 +19,8 @@ static void test_weights(void **state)
     assert_string_equal(w.v[3].name, "gpu:a100");
     assert_true(w.v[4].kind == TRES_NODE && w.v[4].milli == 3000);
     assert_true(tres_weights_parse(NULL, &w, NULL) && w.n == 0);
-    static const char *const wrong[] = {"CPU", "CPU=", "CPU=1x", "Disk=1", "gres/=1", "Mem=1Q", "CPU=1G"};
+    static const char *const wrong[] = {"CPU",     "CPU=",   "CPU=1x", "Disk=1",
+                                        "gres/=1", "Mem=1Q", "CPU=1G"};
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         assert_false(tres_weights_parse(wrong[i], &w, &err));
     assert_non_null(strstr(err.text, "CPU=1.0"));
@@ -49,7 +51,8 @@ static void test_powers(void **state)
         uint64_t ours = exp2_neg(exact[i].part, exact[i].whole);
         if (ours > exact[i].power + 2 || ours + 40 < exact[i].power)
             fail_msg("2^(-%lld/%lld) is %llu in 2^32nds, not %llu", (long long)exact[i].part,
-                     (long long)exact[i].whole, (unsigned long long)exact[i].power, (unsigned long long)ours);
+                     (long long)exact[i].whole, (unsigned long long)exact[i].power,
+                     (unsigned long long)ours);
     }
     assert_true(scale32(INT64_MAX, UINT64_C(1) << 32) == INT64_MAX);
     assert_true(scale32(1000, UINT64_C(1) << 31) == 500);
@@ -57,6 +60,7 @@ static void test_powers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_weights), cmocka_unit_test(test_powers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_weights),
+                                       cmocka_unit_test(test_powers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back), cmocka_unit_test(as_it_is_written),
-                                       cmocka_unit_test(none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(there_and_back),
+                                       cmocka_unit_test(as_it_is_written), cmocka_unit_test(none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,8 @@ static void test_every_key_has_a_default_that_it_accepts_itself(void **state)
     for (size_t i = 0; i < setting_count; i++) {
         struct str out = STR_INIT;
         setting_format(&setting_table[i], &s, &out);
-        assert_true(out.len > 0 && (setting_table[i].doc[0] || setting_table[i].effect == EFFECT_KEPT));
+        assert_true(out.len > 0 &&
+                    (setting_table[i].doc[0] || setting_table[i].effect == EFFECT_KEPT));
         str_done(&out);
     }
     assert_string_equal(s.cluster_name, "remuda");
@@ -98,7 +99,8 @@ static void test_ranges_of_ports(void **state)
 
 static void test_yes_and_no(void **state)
 {
-    static const char *const yes[] = {"YES", "yes", "1", "TRUE", "on"}, *const no[] = {"NO", "0", "False",
+    static const char *const yes[] = {"YES", "yes", "1", "TRUE", "on"}, *const no[] = {"NO", "0",
+                                                                                       "False",
                                                                                        "off"};
     for (size_t i = 0; i < ARRAY_LEN(yes); i++)
         assert_true(set("JobRequeue", yes[i]).job_requeue);
@@ -121,7 +123,8 @@ static void test_slurms_own_spellings(void **state)
     assert_true(set("ReturnToService", "2").return_to_service);
     assert_true(set("ReturnToService", "1").return_to_service);
     assert_false(set("ReturnToService", "0").return_to_service);
-    assert_true(set("JobAcctGatherFrequency", "task=15,energy=60").accounting_freq_us == 15 * USEC_PER_SEC);
+    assert_true(set("JobAcctGatherFrequency", "task=15,energy=60").accounting_freq_us ==
+                15 * USEC_PER_SEC);
     assert_true(set("JobAcctGatherFrequency", "15").accounting_freq_us == 15 * USEC_PER_SEC);
     assert_int_equal(set("EnforcePartLimits", "ALL").enforce_part_limits, LIMITS_ALL);
     assert_int_equal(set("EnforcePartLimits", "ANY").enforce_part_limits, LIMITS_REFUSE);
@@ -132,7 +135,8 @@ static void test_slurms_own_spellings(void **state)
 
 static void test_words_of_a_closed_set(void **state)
 {
-    assert_string_equal(set("PreemptType", "preempt/partition_prio").preempt_type, "preempt/partition_prio");
+    assert_string_equal(set("PreemptType", "preempt/partition_prio").preempt_type,
+                        "preempt/partition_prio");
     assert_string_equal(set("PreemptMode", "SUSPEND,GANG").preempt_mode, "SUSPEND,GANG");
     assert_refused("PreemptType", "preempt/sometimes", "preempt/partition_prio");
     assert_refused("PreemptMode", "SLEEP", "REQUEUE");
@@ -178,14 +182,17 @@ static void test_a_typo_is_named_with_the_nearest_word_and_changes_nothing(void 
         if (strlen(w->word) < 5)
             continue;
         struct str text = STR_INIT;
-        str_addf(&text, "%.*s_%s", (int)strlen(w->word) - 2, w->word, w->word + strlen(w->word) - 2);
+        str_addf(&text, "%.*s_%s", (int)strlen(w->word) - 2, w->word,
+                 w->word + strlen(w->word) - 2);
         assert_refused(w->key, str_text(&text), "did you mean ");
         str_done(&text);
     }
     assert_refused("SelectTypeParameters", "CR_Core_Memori", "did you mean CR_Core_Memory?");
     assert_refused("SchedulerParameters", "bf_window=60,prommises=all", "did you mean promises?");
-    assert_refused("SchedulerParameters", "promises=everybody", "promises=head|aged|all is expected");
-    assert_refused("SchedulerParameters", "max_switch_wait=long", "max_switch_wait=NUMBER is expected");
+    assert_refused("SchedulerParameters", "promises=everybody",
+                   "promises=head|aged|all is expected");
+    assert_refused("SchedulerParameters", "max_switch_wait=long",
+                   "max_switch_wait=NUMBER is expected");
     assert_refused("SchedulerParameters", "max_switch_wait", "max_switch_wait=NUMBER is expected");
     assert_refused("SchedulerParameters", "zzzzzzzzz", "docs/settings.md");
     assert_refused("TopologyParam", "TopoOptional=yes", "takes no value");
@@ -213,8 +220,8 @@ static void test_what_a_newer_controller_says_is_read_as_far_as_it_is_known(void
     struct settings s;
     struct arena *a = arena_new();
     settings_default(&s);
-    assert_true(
-        setting_read_shown(setting("LaunchParameters"), &s, "some_day,use_interactive_step,later=3", a));
+    assert_true(setting_read_shown(setting("LaunchParameters"), &s,
+                                   "some_day,use_interactive_step,later=3", a));
     assert_true(s.word.use_interactive_step);
     arena_free(a);
 }
@@ -229,8 +236,8 @@ static void test_words_without_effect_are_said_a_line_each_reason(void **state)
     (void)state;
     struct str said = STR_INIT;
     setting_words_idle("SchedulerParameters",
-                       "bf_continue,promises=all,bf_interval=60,bf_window=2880,spec_cores_first", line_keep,
-                       &said);
+                       "bf_continue,promises=all,bf_interval=60,bf_window=2880,spec_cores_first",
+                       line_keep, &said);
     assert_string_equal(
         str_text(&said),
         "SchedulerParameters=bf_continue,bf_interval has no effect in Remuda: every waiting job is "

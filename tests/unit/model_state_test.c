@@ -21,7 +21,8 @@ static void test_lives_that_must_be_possible(void **state)
         {JOB_PENDING, JOB_DEADLINE, JOB_STATE_COUNT},
         {JOB_PENDING, JOB_RUNNING, JOB_SUSPENDED, JOB_RUNNING, JOB_COMPLETED, JOB_STATE_COUNT},
         {JOB_PENDING, JOB_RUNNING, JOB_SUSPENDED, JOB_COMPLETING, JOB_CANCELLED, JOB_STATE_COUNT},
-        {JOB_PENDING, JOB_RUNNING, JOB_REQUEUED, JOB_PENDING, JOB_RUNNING, JOB_COMPLETED, JOB_STATE_COUNT},
+        {JOB_PENDING, JOB_RUNNING, JOB_REQUEUED, JOB_PENDING, JOB_RUNNING, JOB_COMPLETED,
+         JOB_STATE_COUNT},
         {JOB_PENDING, JOB_RUNNING, JOB_COMPLETING, JOB_REQUEUED, JOB_SPECIAL_EXIT, JOB_PENDING,
          JOB_STATE_COUNT},
         {JOB_PENDING, JOB_RUNNING, JOB_REQUEUED, JOB_COMPLETING, JOB_CANCELLED, JOB_STATE_COUNT},
@@ -31,17 +32,20 @@ static void test_lives_that_must_be_possible(void **state)
     for (size_t life = 0; life < ARRAY_LEN(lives); life++)
         for (size_t i = 0; lives[life][i + 1] != JOB_STATE_COUNT; i++)
             if (!job_state_allowed(lives[life][i], lives[life][i + 1]))
-                fail_msg("%s > %s is not allowed", enum_name(&job_state_names, (int32_t)lives[life][i]),
+                fail_msg("%s > %s is not allowed",
+                         enum_name(&job_state_names, (int32_t)lives[life][i]),
                          enum_name(&job_state_names, (int32_t)lives[life][i + 1]));
 }
 
 static void test_moves_that_would_be_wrong(void **state)
 {
     static const enum job_state wrong[][2] = {
-        {JOB_PENDING, JOB_SUSPENDED},    {JOB_PENDING, JOB_COMPLETED},    {JOB_PENDING, JOB_COMPLETING},
-        {JOB_PENDING, JOB_TIMEOUT},      {JOB_COMPLETING, JOB_RUNNING},   {JOB_REQUEUED, JOB_RUNNING},
-        {JOB_SPECIAL_EXIT, JOB_RUNNING}, {JOB_COMPLETED, JOB_FAILED},     {JOB_COMPLETED, JOB_RUNNING},
-        {JOB_CANCELLED, JOB_RUNNING},    {JOB_COMPLETING, JOB_SUSPENDED},
+        {JOB_PENDING, JOB_SUSPENDED},    {JOB_PENDING, JOB_COMPLETED},
+        {JOB_PENDING, JOB_COMPLETING},   {JOB_PENDING, JOB_TIMEOUT},
+        {JOB_COMPLETING, JOB_RUNNING},   {JOB_REQUEUED, JOB_RUNNING},
+        {JOB_SPECIAL_EXIT, JOB_RUNNING}, {JOB_COMPLETED, JOB_FAILED},
+        {JOB_COMPLETED, JOB_RUNNING},    {JOB_CANCELLED, JOB_RUNNING},
+        {JOB_COMPLETING, JOB_SUSPENDED},
     };
     for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
         if (job_state_allowed(wrong[i][0], wrong[i][1]))
@@ -91,9 +95,9 @@ static void test_states_are_read_long_and_short_in_any_case(void **state)
 
 static void test_states_of_slurm_that_no_job_of_ours_is_in(void **state)
 {
-    static const char *const words[] = {"CONFIGURING",  "cf", "REVOKED",       "RV", "SIGNALING",   "SI",
-                                        "STAGE_OUT",    "SO", "STOPPED",       "ST", "REQUEUE_FED", "RF",
-                                        "REQUEUE_HOLD", "RH", "RESV_DEL_HOLD", "RD"};
+    static const char *const words[] = {
+        "CONFIGURING", "cf", "REVOKED",     "RV", "SIGNALING",    "SI", "STAGE_OUT",     "SO",
+        "STOPPED",     "ST", "REQUEUE_FED", "RF", "REQUEUE_HOLD", "RH", "RESV_DEL_HOLD", "RD"};
     int32_t value;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         value = 5;

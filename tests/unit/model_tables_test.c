@@ -1,4 +1,5 @@
-/* What holds for every table of the model: names fit the wire and SQL, nothing is there twice, everything is explained. */
+/* What holds for every table of the model: names fit the wire and SQL, nothing is there twice,
+ * everything is explained. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -45,7 +46,8 @@ static void unit_check(const struct fields *t, const struct field *f)
 
 static bool overlaps(const struct field *a, const struct field *b)
 {
-    return a->offset < b->offset + field_size(b->type) && b->offset < a->offset + field_size(a->type);
+    return a->offset < b->offset + field_size(b->type) &&
+           b->offset < a->offset + field_size(a->type);
 }
 
 static void fields_check(const struct fields *t)
@@ -66,9 +68,12 @@ static void fields_check(const struct fields *t)
             fail_msg("%s.%s is not explained in a line", t->name, f->name);
         const struct int_range *range = field_range(f);
         if (!range && (f->aux != NULL) != (f->type == FIELD_ENUM || f->type == FIELD_LIST))
-            fail_msg("%s.%s: enums and lists, and only they, point to their table", t->name, f->name);
-        if (range && (range->min > 0 || (range->min < 0 && (f->type == FIELD_U32 || f->type == FIELD_U64))))
-            fail_msg("%s.%s: 0 is \"not given\", and what has no sign is not below it", t->name, f->name);
+            fail_msg("%s.%s: enums and lists, and only they, point to their table", t->name,
+                     f->name);
+        if (range &&
+            (range->min > 0 || (range->min < 0 && (f->type == FIELD_U32 || f->type == FIELD_U64))))
+            fail_msg("%s.%s: 0 is \"not given\", and what has no sign is not below it", t->name,
+                     f->name);
         unit_check(t, f);
     }
 }
@@ -130,7 +135,8 @@ static void test_a_spec_is_a_request_and_more_and_a_job_is_a_spec_and_more(void 
     }
 }
 
-/* Zero means "not given": in every enum it must be the value that says so or the natural beginning. */
+/* Zero means "not given": in every enum it must be the value that says so or the natural
+ * beginning. */
 static void test_every_value_of_every_enum_has_a_name(void **state)
 {
     static const struct {
@@ -177,14 +183,19 @@ static void test_labels_of_jobs(void **state)
 {
     assert_label((struct job){.id = 42, .array_task_id = NO_TASK}, "42");
     assert_label((struct job){.id = 49, .array_job_id = 42, .array_task_id = 7}, "42_7");
+    assert_label((struct job){.id = 42,
+                              .array_job_id = 42,
+                              .array_task_id = NO_TASK,
+                              .array_pending = "0-9",
+                              .array_limit = 4},
+                 "42_[0-9%4]");
     assert_label(
-        (struct job){
-            .id = 42, .array_job_id = 42, .array_task_id = NO_TASK, .array_pending = "0-9", .array_limit = 4},
-        "42_[0-9%4]");
-    assert_label((struct job){.id = 42, .array_job_id = 42, .array_task_id = NO_TASK, .array_pending = "9"},
-                 "42_9");
+        (struct job){.id = 42, .array_job_id = 42, .array_task_id = NO_TASK, .array_pending = "9"},
+        "42_9");
     assert_label((struct job){.id = 42, .array_job_id = 42, .array_task_id = NO_TASK}, "42");
-    assert_label((struct job){.id = 43, .array_task_id = NO_TASK, .het_job_id = 42, .het_offset = 1}, "42+1");
+    assert_label(
+        (struct job){.id = 43, .array_task_id = NO_TASK, .het_job_id = 42, .het_offset = 1},
+        "42+1");
 }
 
 static void test_labels_of_steps(void **state)
@@ -220,7 +231,8 @@ static void test_a_job_has_no_gaps(void **state)
     size_t used = 0;
     for (size_t i = 0; i < job_fields.n; i++)
         used += field_size(job_fields.field[i].type);
-    assert_true(sizeof(struct job) - used < 3 * sizeof(void *)); /* at the ends of the three it is made of */
+    /* At the ends of the three it is made of. */
+    assert_true(sizeof(struct job) - used < 3 * sizeof(void *));
 }
 
 int main(void)

@@ -27,8 +27,9 @@ static int teardown(void **state)
 
 static int64_t at(int month, int day, int hour, int minute)
 {
-    return zone_us(&z,
-                   &(struct civil){.year = 2026, .month = month, .day = day, .hour = hour, .minute = minute});
+    return zone_us(
+        &z,
+        &(struct civil){.year = 2026, .month = month, .day = day, .hour = hour, .minute = minute});
 }
 
 static struct time_windows read(const char *text)
@@ -81,10 +82,12 @@ static void days_and_hours(void **state)
     assert_int_equal(limits(night, at(9, 27, 5, 59)).max_nodes, 3);
     assert_int_equal(limits(night, at(9, 28, 5, 0)).max_nodes, 0); /* Sunday does not open */
     assert_int_equal(
-        limits("daily 00:00-24:00 max_nodes=9; weekend 00:00-24:00 max_nodes=4", at(9, 27, 23, 59)).max_nodes,
+        limits("daily 00:00-24:00 max_nodes=9; weekend 00:00-24:00 max_nodes=4", at(9, 27, 23, 59))
+            .max_nodes,
         4);
     assert_int_equal(
-        limits("daily 00:00-24:00 max_nodes=9; weekend 00:00-24:00 max_nodes=4", at(9, 28, 0, 0)).max_nodes,
+        limits("daily 00:00-24:00 max_nodes=9; weekend 00:00-24:00 max_nodes=4", at(9, 28, 0, 0))
+            .max_nodes,
         9);
 }
 
@@ -93,7 +96,8 @@ static void the_next_change(void **state)
     struct time_windows w = read("weekdays 08:00-18:00 max_nodes=2");
     assert_true(time_windows_next(&w, at(9, 21, 7, 0), &z) == at(9, 21, 8, 0));
     assert_true(time_windows_next(&w, at(9, 21, 8, 0), &z) == at(9, 21, 18, 0));
-    assert_true(time_windows_next(&w, at(9, 25, 18, 0), &z) == at(9, 28, 8, 0)); /* over the weekend */
+    /* Over the weekend. */
+    assert_true(time_windows_next(&w, at(9, 25, 18, 0), &z) == at(9, 28, 8, 0));
     w = read("");
     assert_true(time_windows_next(&w, at(9, 21, 7, 0), &z) == INT64_MAX);
 }

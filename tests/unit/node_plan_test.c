@@ -1,4 +1,5 @@
-/* Texts that travel between the node daemon and its shepherds: plans, notes, commands, names of directories. */
+/* Texts that travel between the node daemon and its shepherds: plans, notes, commands, names of
+ * directories. */
 #include "unit.h"
 
 #include "agent/note.h"
@@ -86,7 +87,8 @@ static void test_notes_read_back(void **state)
     assert_string_equal(got.detail, "two lines  and blanks");
     for (size_t cut = 0; cut < 40; cut++) /* what a full disk left of a line */
         assert_false(note_parse((struct span){out.data, cut}, &got));
-    /* Numbers that came later are in braces: an older shepherd has none, a newer one may have more. */
+    /* Numbers that came later are in braces: an older shepherd has none, a newer one may have
+     * more. */
     n.gpus = 5;
     str_clear(&out);
     note_format(&n, &out);
@@ -125,8 +127,8 @@ static void test_commands_pack(void **state)
     (void)state;
     struct command c = {.op = COMMAND_TERMINATE, .why = WHY_FILE, .kill_wait_ms = 4000000000},
                    got = command_unpack(command_pack(&c));
-    assert_true(got.op == COMMAND_TERMINATE && got.why == WHY_FILE && got.kill_wait_ms == 4000000000 &&
-                !got.batch && !got.of_job);
+    assert_true(got.op == COMMAND_TERMINATE && got.why == WHY_FILE &&
+                got.kill_wait_ms == 4000000000 && !got.batch && !got.of_job);
     c = (struct command){.op = COMMAND_KILL, .signal = 64, .of_job = true};
     got = command_unpack(command_pack(&c));
     assert_true(got.op == COMMAND_KILL && got.signal == 64 && got.of_job && !got.batch);
@@ -135,8 +137,9 @@ static void test_commands_pack(void **state)
 static void test_directory_names(void **state)
 {
     (void)state;
-    static const char *const bad[] = {
-        "", "1", "1.2", "1.2.x", ".123", "1.2.batch.x", "x.1.batch", "1.99999999999.batch", "1..batch"};
+    static const char *const bad[] = {"",        "1",           "1.2",       "1.2.x",
+                                      ".123",    "1.2.batch.x", "x.1.batch", "1.99999999999.batch",
+                                      "1..batch"};
     struct str name = STR_INIT;
     uint64_t job;
     uint32_t attempt;

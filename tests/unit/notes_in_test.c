@@ -1,4 +1,5 @@
-/* Who is heard at the shepherds' socket: processes of the daemon's own user, each by the process id that the kernel gives. */
+/* Who is heard at the shepherds' socket: processes of the daemon's own user, each by the process id
+ * that the kernel gives. */
 #include "unit.h"
 
 #include "base/str.h"
@@ -79,7 +80,8 @@ static int teardown(void **state)
     return system(command);
 }
 
-/* A process that writes those texts, one after another, on a descriptor that it inherited; as another user if so. Returns its id. */
+/* A process that writes those texts, one after another, on a descriptor that it inherited; as
+ * another user if so. Returns its id. */
 static pid_t writes(int fd, uid_t uid, const char *const *texts)
 {
     int status;
@@ -106,12 +108,14 @@ static void test_each_line_has_its_writer(void **state)
     pid_t a = writes(fd, geteuid(), (const char *const[]){"one\n", "two\n", NULL});
     pid_t b = writes(fd, geteuid(), (const char *const[]){"last\n", NULL});
     loop_run(w.loop);
-    snprintf(expected, sizeof expected, "one by=%ld;two by=%ld;last by=%ld;", (long)a, (long)a, (long)b);
+    snprintf(expected, sizeof expected, "one by=%ld;two by=%ld;last by=%ld;", (long)a, (long)a,
+             (long)b);
     assert_string_equal(str_text(&w.heard), expected);
     close(fd);
 }
 
-/* The descriptor was a shepherd's; who writes is what counts. Shepherds go on by a connection of their own. */
+/* The descriptor was a shepherd's; who writes is what counts. Shepherds go on by a connection of
+ * their own. */
 static void test_another_user_is_not_heard(void **state)
 {
     (void)state;
@@ -137,7 +141,8 @@ static void test_another_user_cannot_connect(void **state)
     chmod(w.dir, 0755);
     pid_t pid = fork();
     if (pid == 0)
-        _exit(setgroups(0, NULL) == 0 && setresuid(65534, 65534, 65534) == 0 && notes_connect(w.steps) < 0
+        _exit(setgroups(0, NULL) == 0 && setresuid(65534, 65534, 65534) == 0 &&
+                      notes_connect(w.steps) < 0
                   ? 0
                   : 1);
     assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -1,4 +1,5 @@
-/* What would let a waiting job start sooner, who is ahead of it, what is in its way, and how sure its planned start is. */
+/* What would let a waiting job start sooner, who is ahead of it, what is in its way, and how sure
+ * its planned start is. */
 #include "sched_help.h"
 
 #include "sched/answer/advice.h"
@@ -60,10 +61,10 @@ static const char *advised(uint64_t id, uint64_t cost_max)
     return text;
 }
 
-#define expect_option(text, option)                                                                          \
-    do {                                                                                                     \
-        if (!strstr(text, option " "))                                                                       \
-            fail_msg("\"%s\" is not among the advice: %s", option, text);                                    \
+#define expect_option(text, option)                                                                \
+    do {                                                                                           \
+        if (!strstr(text, option " "))                                                             \
+            fail_msg("\"%s\" is not among the advice: %s", option, text);                          \
     } while (0)
 
 static struct job_request whole(int32_t nodes, int64_t limit)
@@ -171,7 +172,8 @@ static void every_node_is_counted_once(void **unused)
     planned();
     blocker_vec v = {0};
     sched_blockers(cl, plan, 2, NOW, arena, &v);
-    const struct blocker *needs = blocker_of(&v, BLOCKER_NEEDS), *busy = blocker_of(&v, BLOCKER_BUSY);
+    const struct blocker *needs = blocker_of(&v, BLOCKER_NEEDS),
+                         *busy = blocker_of(&v, BLOCKER_BUSY);
     assert_int_equal(needs->nodes, 0);
     assert_int_equal(needs->nodes_all, 3);
     assert_string_equal(busy->what, "too few free gpu:v100");

@@ -1,4 +1,5 @@
-/* A cluster of equal nodes in which jobs are planned one after the other: what each gets, as the text of its allocation. */
+/* A cluster of equal nodes in which jobs are planned one after the other: what each gets, as the
+ * text of its allocation. */
 #ifndef REMUDA_TESTS_SCHED_ALONE_H
 #define REMUDA_TESTS_SCHED_ALONE_H
 
@@ -34,8 +35,8 @@ static inline const char *runs(struct world *w, uint64_t id, struct job_request 
     const char *text = alloc_text(w->plan, id);
     cluster_unwait(w->cl, id);
     for (size_t i = 0; i < w->plan->nstarts; i++)
-        cluster_start(w->cl, id, &req, 1000, w->plan->start[i].partition, &w->plan->start[i].alloc, NOW,
-                      NOW + HOUR);
+        cluster_start(w->cl, id, &req, 1000, w->plan->start[i].partition, &w->plan->start[i].alloc,
+                      NOW, NOW + HOUR);
     return text;
 }
 

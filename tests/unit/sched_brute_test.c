@@ -1,6 +1,8 @@
-/* The planner beside one that tries every set of nodes, on small random clusters: a job starts if and only if some set can take it at its turn; the first that
- * cannot is promised the very first time at which some set can; nobody who passes it takes that time away; and nobody waits who could have started
- * without touching what is promised. The brute planner knows nothing of the planner's code: it counts tasks that fit on each node and tries all sets. */
+/* The planner beside one that tries every set of nodes, on small random clusters: a job starts if
+ * and only if some set can take it at its turn; the first that cannot is promised the very first
+ * time at which some set can; nobody who passes it takes that time away; and nobody waits who could
+ * have started without touching what is promised. The brute planner knows nothing of the planner's
+ * code: it counts tasks that fit on each node and tries all sets. */
 #include "base/rng.h"
 #include "sched_help.h"
 
@@ -113,7 +115,8 @@ static bool set_can(const struct brute *b, const struct ask *q, unsigned set, in
         int64_t here = tasks_in(b, q, i, at_us);
         bool devices = q->gpus > 0 || q->gpus_task > 0,
              other = devices && type >= 0 && b->gpu_type[i] != type;
-        if (here < 1 || other || (devices && q->gpu_type != GPU_ANY && b->gpu_type[i] != q->gpu_type))
+        if (here < 1 || other ||
+            (devices && q->gpu_type != GPU_ANY && b->gpu_type[i] != q->gpu_type))
             return false;
         type = b->gpu_type[i];
         tasks += here;
@@ -141,7 +144,8 @@ static int64_t earliest(const struct brute *b, const struct ask *q)
 {
     int64_t best = INT64_MAX;
     for (size_t i = 0; i < b->nruns; i++)
-        if (b->run[i].end_us > NOW && b->run[i].end_us < best && any_set(b, q, b->run[i].end_us, ~0U))
+        if (b->run[i].end_us > NOW && b->run[i].end_us < best &&
+            any_set(b, q, b->run[i].end_us, ~0U))
             best = b->run[i].end_us;
     return best;
 }
@@ -261,17 +265,19 @@ static const char *world_text(const struct brute *b, uint64_t id)
     size_t at = (size_t)snprintf(
         text, sizeof text,
         "world %llu, job %llu (nodes %d-%d tasks %d of %d CPUs, memory %lld a node or %lld a "
-        "CPU, %d a node, gpus %lld or %lld a task of type %d, must %#x not %#x only %#x%s%s licences %d) on",
+        "CPU, %d a node, gpus %lld or %lld a task of type %d, must %#x not %#x only %#x%s%s "
+        "licences %d) on",
         (unsigned long long)b->seed, (unsigned long long)id, q->nmin, q->nmax, q->tasks, q->cpt,
         (long long)q->mem_node, (long long)q->mem_cpu, q->per_node, (long long)q->gpus,
         (long long)q->gpus_task, q->gpu_type, q->must, q->excluded, q->features,
         q->contiguous ? " contiguous" : "", q->alone ? " alone" : "", q->lic);
     for (int i = 0; i < b->n; i++) {
         struct room r = room_at(b, i, NOW);
-        at += (size_t)snprintf(
-            text + at, sizeof text - at, " [%lld/%lld CPUs %lld/%lld MiB %lld/%lld gpus of %d, %d jobs]",
-            (long long)r.cpus, (long long)b->total[i].cpus, (long long)r.mem, (long long)b->total[i].mem,
-            (long long)r.gpus, (long long)b->total[i].gpus, b->gpu_type[i], r.jobs);
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               " [%lld/%lld CPUs %lld/%lld MiB %lld/%lld gpus of %d, %d jobs]",
+                               (long long)r.cpus, (long long)b->total[i].cpus, (long long)r.mem,
+                               (long long)b->total[i].mem, (long long)r.gpus,
+                               (long long)b->total[i].gpus, b->gpu_type[i], r.jobs);
     }
     return text;
 }
@@ -296,9 +302,11 @@ static void start_take(struct brute *b, const struct ask *q, const struct plan_s
         set |= 1U << node;
         tasks += a->tasks;
         bool enough = a->tasks >= 1 && a->cpu_count >= a->tasks * q->cpt && t->gpus >= q->gpus &&
-                      t->gpus >= q->gpus_task * a->tasks && (q->per_node == 0 || a->tasks <= q->per_node) &&
-                      t->mem >= q->mem_node && t->mem >= q->mem_cpu * a->tasks * q->cpt;
-        bool there = t->cpus <= r.cpus && t->mem <= r.mem && t->gpus <= r.gpus && (!q->alone || r.jobs == 0);
+                      t->gpus >= q->gpus_task * a->tasks &&
+                      (q->per_node == 0 || a->tasks <= q->per_node) && t->mem >= q->mem_node &&
+                      t->mem >= q->mem_cpu * a->tasks * q->cpt;
+        bool there =
+            t->cpus <= r.cpus && t->mem <= r.mem && t->gpus <= r.gpus && (!q->alone || r.jobs == 0);
         if (!enough || !there)
             fail_msg("%s: %s is %s", world_text(b, s->job_id), a->node,
                      enough ? "given twice" : "too little");
@@ -306,8 +314,8 @@ static void start_take(struct brute *b, const struct ask *q, const struct plan_s
             *t = (struct room){b->total[node].cpus, b->total[node].mem, b->total[node].gpus, 1};
     }
     if (!set_can(b, q, set, NOW) || !licensed(b, q, NOW) || tasks != q->tasks)
-        fail_msg("%s: starts on %#x with %d tasks, which is not what it asked for", world_text(b, s->job_id),
-                 set, tasks);
+        fail_msg("%s: starts on %#x with %d tasks, which is not what it asked for",
+                 world_text(b, s->job_id), set, tasks);
     b->nruns++;
 }
 
@@ -348,8 +356,9 @@ static void pass_check(struct brute *b, const uint64_t *queue, size_t n)
                 fail_msg("%s could start on %#x", world_text(b, queue[i]), could);
             promised = earliest(b, q);
             if (w.planned_us != promised)
-                fail_msg("%s is promised %lld min, but could start in %lld", world_text(b, queue[i]),
-                         (long long)((w.planned_us - NOW) / MIN), (long long)((promised - NOW) / MIN));
+                fail_msg("%s is promised %lld min, but could start in %lld",
+                         world_text(b, queue[i]), (long long)((w.planned_us - NOW) / MIN),
+                         (long long)((promised - NOW) / MIN));
             head = q;
             kept = planned_set(&w);
         } else {
@@ -388,7 +397,8 @@ static void world(uint64_t seed)
         const struct plan_start *s = start_of(b.plan, i + 1);
         if (s) {
             start_take(&b, &b.ask[i], s);
-            cluster_start(b.cl, i + 1, &b.req[i], 1000, s->partition, &s->alloc, NOW, NOW + s->limit_us);
+            cluster_start(b.cl, i + 1, &b.req[i], 1000, s->partition, &s->alloc, NOW,
+                          NOW + s->limit_us);
         }
         cluster_unwait(b.cl, i + 1);
     }
@@ -406,6 +416,7 @@ static void agrees_with_a_planner_that_tries_every_set(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(agrees_with_a_planner_that_tries_every_set)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_a_planner_that_tries_every_set)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

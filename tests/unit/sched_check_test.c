@@ -33,7 +33,8 @@ static int teardown(void **state)
 static void refuses(struct job_request req, enum refusal r, const char *words)
 {
     struct str detail = STR_INIT;
-    assert_string_equal(refusal_text(sched_check(cl, &req, 1000, "users", NULL, &detail)), refusal_text(r));
+    assert_string_equal(refusal_text(sched_check(cl, &req, 1000, "users", NULL, &detail)),
+                        refusal_text(r));
     if (!strstr(str_text(&detail), words))
         fail_msg("\"%s\" does not say \"%s\"", str_text(&detail), words);
     str_done(&detail);
@@ -53,7 +54,8 @@ static void names_are_suggested(void **state)
 {
     refuses((struct job_request){.partition = "gpus"}, REFUSE_INVALID_PARTITION,
             "there is no partition \"gpus\"; did you mean gpu?");
-    refuses((struct job_request){.partition = "zebra"}, REFUSE_INVALID_PARTITION, "there are: gpu, cpu");
+    refuses((struct job_request){.partition = "zebra"}, REFUSE_INVALID_PARTITION,
+            "there are: gpu, cpu");
     refuses((struct job_request){.constraint = "inte"}, REFUSE_FEATURE, "did you mean intel?");
     refuses((struct job_request){.gres = "gpu:v10:1"}, REFUSE_GRES, "did you mean gpu:v100?");
     refuses((struct job_request){.licenses = "matlab"}, REFUSE_LICENSES,
@@ -75,7 +77,8 @@ static void the_nearest_is_named(void **state)
     refuses((struct job_request){.gres = "gpu:v100:8"}, REFUSE_NODE_CONFIG,
             "the nearest are v[1-3] with 4 gpu:v100 (8 asked)");
     refuses((struct job_request){.mem_per_node_mib = 32000}, REFUSE_NODE_MEMORY,
-            "it needs 1 node with 1 CPU and 32000 MiB of memory; partition gpu has no such node: the nearest "
+            "it needs 1 node with 1 CPU and 32000 MiB of memory; partition gpu has no such node: "
+            "the nearest "
             "are v[1-3] with 8000 MiB of "
             "memory (32000 asked)");
     refuses((struct job_request){.partition = "cpu", .min_nodes = 3}, REFUSE_NODE_CONFIG,
@@ -90,7 +93,8 @@ static void the_refusal_says_what_is_lacking(void **state)
     refuses((struct job_request){.cpus_per_task = 9}, REFUSE_NODE_CPUS, "9 CPUs");
     refuses((struct job_request){.tmp_disk_mib = 1000000}, REFUSE_NODE_DISK, "no such node");
     refuses((struct job_request){.sockets_per_node = 9}, REFUSE_NODE_SOCKETS, "no such node");
-    refuses((struct job_request){.cpus_per_task = 9, .mem_per_node_mib = 32000}, REFUSE_NODE_CPUS, "9 CPUs");
+    refuses((struct job_request){.cpus_per_task = 9, .mem_per_node_mib = 32000}, REFUSE_NODE_CPUS,
+            "9 CPUs");
     assert_string_equal(refusal_text(REFUSE_NODE_CPUS), refusal_text(REFUSE_NODE_CONFIG));
     assert_string_equal(refusal_lead(REFUSE_NODE_CPUS), "CPU count per node can not be satisfied");
     assert_null(refusal_lead(REFUSE_NODE_CONFIG));
@@ -103,7 +107,8 @@ static void limits_of_the_partition(void **state)
     refuses((struct job_request){.min_nodes = 3}, REFUSE_INVALID_NODE_COUNT,
             "3 nodes were asked for; partition gpu allows a job 2");
     takes((struct job_request){.min_nodes = 2, .time_limit_us = 24 * HOUR});
-    takes((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000}); /* one of them can */
+    takes((struct job_request){.partition = "gpu,cpu",
+                               .mem_per_node_mib = 32000}); /* one of them can */
 }
 
 static void limits_may_pend_or_clamp(void **state)
@@ -135,10 +140,10 @@ static void limits_of_all_partitions(void **state)
     takes((struct job_request){.partition = "gpu,cpu", .time_limit_us = 48 * HOUR});
     s.enforce_part_limits = LIMITS_ALL;
     cluster_set_policy(cl, &s);
-    refuses((struct job_request){.partition = "cpu,gpu", .time_limit_us = 48 * HOUR}, REFUSE_TIME_LIMIT,
-            "partition gpu allows 1-00:00:00");
-    refuses((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000}, REFUSE_NODE_MEMORY,
-            "the nearest are v[1-3]");
+    refuses((struct job_request){.partition = "cpu,gpu", .time_limit_us = 48 * HOUR},
+            REFUSE_TIME_LIMIT, "partition gpu allows 1-00:00:00");
+    refuses((struct job_request){.partition = "gpu,cpu", .mem_per_node_mib = 32000},
+            REFUSE_NODE_MEMORY, "the nearest are v[1-3]");
     takes((struct job_request){.partition = "gpu,cpu", .time_limit_us = 24 * HOUR});
 }
 
@@ -166,7 +171,8 @@ static void accounts_and_qos(void **state)
     put_part(cl, &p);
     refuses((struct job_request){.partition = "gpu"}, REFUSE_ACCOUNT,
             "is for the accounts chem,bio; the job names none: add --account");
-    refuses((struct job_request){.partition = "gpu", .account = "math"}, REFUSE_ACCOUNT, "the job has math");
+    refuses((struct job_request){.partition = "gpu", .account = "math"}, REFUSE_ACCOUNT,
+            "the job has math");
     takes((struct job_request){.partition = "gpu", .account = "bio"});
     p = a_part("gpu", "v[1-3]");
     p.deny_qos = "scavenge";
@@ -184,7 +190,8 @@ static void accounts_and_qos(void **state)
     p.allow_qos = "ALL";
     p.req_resv = true;
     put_part(cl, &p);
-    refuses((struct job_request){.partition = "gpu"}, REFUSE_RESERVATION, "name one with --reservation");
+    refuses((struct job_request){.partition = "gpu"}, REFUSE_RESERVATION,
+            "name one with --reservation");
 }
 
 static void memory_limits(void **state)
@@ -198,10 +205,12 @@ static void memory_limits(void **state)
             "7000 MiB of memory on a node were asked for; partition gpu allows a job 6000");
     takes((struct job_request){.mem_per_node_mib = 6000});
     takes((struct job_request){.mem_per_node_mib = MEM_ALL}); /* all that is allowed */
-    refuses(
-        (struct job_request){
-            .ntasks = 8, .cpus_per_task = 1, .min_nodes = 1, .max_nodes = 1, .mem_per_cpu_mib = 1500},
-        REFUSE_NODE_CPUS, "12 CPUs");
+    refuses((struct job_request){.ntasks = 8,
+                                 .cpus_per_task = 1,
+                                 .min_nodes = 1,
+                                 .max_nodes = 1,
+                                 .mem_per_cpu_mib = 1500},
+            REFUSE_NODE_CPUS, "12 CPUs");
     struct partition p = a_part("gpu", "v[1-3]");
     p.max_mem_per_node_mib = 8000; /* the partition's stands */
     put_part(cl, &p);
@@ -216,7 +225,10 @@ static void memory_costs_cpus(void **state)
     s.max_mem_per_cpu_mib = 1000;
     cluster_set_policy(cl, &s);
     struct job_request by_node = {.partition = "gpu", .mem_per_node_mib = 2500},
-                       by_cpu = {.partition = "gpu", .ntasks = 2, .mem_per_cpu_mib = 1500, .max_nodes = 1};
+                       by_cpu = {.partition = "gpu",
+                                 .ntasks = 2,
+                                 .mem_per_cpu_mib = 1500,
+                                 .max_nodes = 1};
     struct plan *plan = plan_new();
     struct budget b = {0};
     queue_job(cl, 1, &by_node);
@@ -247,7 +259,8 @@ static void contradictions(void **state)
             "different numbers of the same resource");
     refuses((struct job_request){.min_nodes = 4, .max_nodes = 2}, REFUSE_INVALID_NODE_COUNT,
             "below the smallest");
-    refuses((struct job_request){.min_nodes = 2, .gpus = "1"}, REFUSE_GRES, "fewer GPUs than nodes");
+    refuses((struct job_request){.min_nodes = 2, .gpus = "1"}, REFUSE_GRES,
+            "fewer GPUs than nodes");
 }
 
 int main(void)

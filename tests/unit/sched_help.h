@@ -26,7 +26,8 @@
 #define MIN  USEC_PER_MIN
 #define NOW  (INT64_C(1000000) * USEC_PER_SEC)
 
-/* name: one node; 8 cores of one thread on 2 sockets, 8000 MiB, unless changed in the struct it returns. */
+/* name: one node; 8 cores of one thread on 2 sockets, 8000 MiB, unless changed in the struct it
+ * returns. */
 static inline struct node a_node(const char *name)
 {
     return (struct node){.name = name,
@@ -59,8 +60,11 @@ static inline void put_nodes(struct cluster *cl, const char *names, struct node 
 
 static inline struct partition a_part(const char *name, const char *nodes)
 {
-    return (struct partition){
-        .name = name, .nodes = nodes, .is_default = true, .priority_tier = 1, .priority_job_factor = 1};
+    return (struct partition){.name = name,
+                              .nodes = nodes,
+                              .is_default = true,
+                              .priority_tier = 1,
+                              .priority_job_factor = 1};
 }
 
 static inline void put_part(struct cluster *cl, const struct partition *p)

@@ -59,8 +59,8 @@ static void what_is_preferred(void **state)
     assert_string_equal(where(1, (struct job_request){.ntasks = 8, .prefer = "fast"}), "n3");
     assert_string_equal(where(2, (struct job_request){.ntasks = 8, .prefer = "fast"}),
                         "n1"); /* liked, not needed */
-    assert_string_equal(where(3, (struct job_request){.ntasks = 8, .prefer = "fast", .constraint = "fast"}),
-                        "");
+    assert_string_equal(
+        where(3, (struct job_request){.ntasks = 8, .prefer = "fast", .constraint = "fast"}), "");
     assert_string_equal(where(4, (struct job_request){.ntasks = 8, .prefer = "none"}), "n2");
 }
 
@@ -71,10 +71,11 @@ static void constraints(void **state)
     features("c1", "x,y,rack2");
     struct partition p = a_part("main", "ALL");
     put_part(cl, &p);
-    assert_string_equal(where(1, (struct job_request){.min_nodes = 1, .ntasks = 8, .constraint = "x&y"}),
-                        "c1");
     assert_string_equal(
-        where(2, (struct job_request){.min_nodes = 2, .ntasks = 16, .constraint = "[rack1|rack2]"}), "a1,a2");
+        where(1, (struct job_request){.min_nodes = 1, .ntasks = 8, .constraint = "x&y"}), "c1");
+    assert_string_equal(
+        where(2, (struct job_request){.min_nodes = 2, .ntasks = 16, .constraint = "[rack1|rack2]"}),
+        "a1,a2");
     assert_string_equal(where(3, (struct job_request){.min_nodes = 2,
                                                       .max_nodes = 2,
                                                       .ntasks = 4,
@@ -146,7 +147,8 @@ static void neighbours_spread_and_few(void **state)
                                                       .exclusive = EXCLUSIVE_NODE}),
                         "n3,n4,n5");
     cluster_release(cl, 2);
-    assert_string_equal(where(3, (struct job_request){.ntasks = 4, .spread_job = true}), "n1,n3,n4,n5");
+    assert_string_equal(where(3, (struct job_request){.ntasks = 4, .spread_job = true}),
+                        "n1,n3,n4,n5");
     cluster_release(cl, 3);
     assert_string_equal(where(4, (struct job_request){.min_nodes = 2,
                                                       .max_nodes = 4,
@@ -167,7 +169,8 @@ static void blocks(void **state)
     put_part(cl, &p);
     assert_string_equal(where(1, (struct job_request){.ntasks = 8, .nodelist = "n1"}), "n1");
     assert_string_equal(
-        where(2, (struct job_request){.min_nodes = 2, .max_nodes = 2, .exclusive = EXCLUSIVE_NODE}), "n3,n4");
+        where(2, (struct job_request){.min_nodes = 2, .max_nodes = 2, .exclusive = EXCLUSIVE_NODE}),
+        "n3,n4");
     assert_string_equal(
         where(3, (struct job_request){.min_nodes = 3, .max_nodes = 3, .exclusive = EXCLUSIVE_NODE}),
         "n5,n6,n7");

@@ -1,4 +1,5 @@
-/* Options and partition settings that shape what a job gets on a node, and have no test elsewhere: one line each. */
+/* Options and partition settings that shape what a job gets on a node, and have no test elsewhere:
+ * one line each. */
 #include "sched_alone.h"
 
 static void what_nodes_must_have(void **state)
@@ -35,15 +36,18 @@ static void threads_and_hints(void **state)
     n.cpus = 16;
     n.threads_per_core = 2;
     struct world w = world_make(n, "n1", a_part("main", "ALL"));
-    assert_string_equal(runs(&w, 1, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 1}),
-                        "n1 cpus=0-1 mem=1 tasks=1");
     assert_string_equal(
-        runs(&w, 2,
-             (struct job_request){.cpus_per_task = 2, .hint = HINT_NOMULTITHREAD, .mem_per_node_mib = 1}),
-        "n1 cpus=2-5 mem=1 tasks=1");
-    assert_string_equal(
-        runs(&w, 3, (struct job_request){.cpus_per_task = 2, .threads_per_core = 1, .mem_per_node_mib = 1}),
-        "n1 cpus=8-11 mem=1 tasks=1");
+        runs(&w, 1, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 1}),
+        "n1 cpus=0-1 mem=1 tasks=1");
+    assert_string_equal(runs(&w, 2,
+                             (struct job_request){.cpus_per_task = 2,
+                                                  .hint = HINT_NOMULTITHREAD,
+                                                  .mem_per_node_mib = 1}),
+                        "n1 cpus=2-5 mem=1 tasks=1");
+    assert_string_equal(runs(&w, 3,
+                             (struct job_request){
+                                 .cpus_per_task = 2, .threads_per_core = 1, .mem_per_node_mib = 1}),
+                        "n1 cpus=8-11 mem=1 tasks=1");
     world_end(&w);
 }
 
@@ -88,11 +92,14 @@ static void several_kinds_of_resources(void **state)
     struct node n = a_node(NULL);
     n.gres = "gpu:a100:2,nic:2,fpga:1";
     struct world w = world_make(n, "n1", a_part("main", "ALL"));
-    assert_string_equal(runs(&w, 1, (struct job_request){.gres = "gpu:a100:1,nic:2", .mem_per_node_mib = 1}),
-                        "n1 cpus=0 mem=1 tasks=1 gpu:a100=0 nic=#2");
-    assert_string_equal(runs(&w, 2, (struct job_request){.gres = "gpu:1,nic:1", .mem_per_node_mib = 1}), "");
-    assert_string_equal(runs(&w, 3, (struct job_request){.gres = "gpu:1,fpga:1", .mem_per_node_mib = 1}),
-                        "n1 cpus=1 mem=1 tasks=1 gpu:a100=1 fpga=#1");
+    assert_string_equal(
+        runs(&w, 1, (struct job_request){.gres = "gpu:a100:1,nic:2", .mem_per_node_mib = 1}),
+        "n1 cpus=0 mem=1 tasks=1 gpu:a100=0 nic=#2");
+    assert_string_equal(
+        runs(&w, 2, (struct job_request){.gres = "gpu:1,nic:1", .mem_per_node_mib = 1}), "");
+    assert_string_equal(
+        runs(&w, 3, (struct job_request){.gres = "gpu:1,fpga:1", .mem_per_node_mib = 1}),
+        "n1 cpus=1 mem=1 tasks=1 gpu:a100=1 fpga=#1");
     world_end(&w);
 }
 
@@ -103,9 +110,12 @@ static void who_may_share_a_node(void **state)
     open.is_default = false;
     struct world w = world_make(a_node(NULL), "n1", p);
     put_part(w.cl, &open);
-    assert_string_equal(runs(&w, 1, (struct job_request){.mem_per_node_mib = 1}), "n1 cpus=0 mem=1 tasks=1");
-    assert_string_equal(runs(&w, 2, (struct job_request){.mem_per_node_mib = 1}), "n1 cpus=1 mem=1 tasks=1");
-    struct waiting other = {.job_id = 3, .uid = 2000, .elements = 1, .submit_us = NOW, .eligible_us = NOW};
+    assert_string_equal(runs(&w, 1, (struct job_request){.mem_per_node_mib = 1}),
+                        "n1 cpus=0 mem=1 tasks=1");
+    assert_string_equal(runs(&w, 2, (struct job_request){.mem_per_node_mib = 1}),
+                        "n1 cpus=1 mem=1 tasks=1");
+    struct waiting other = {
+        .job_id = 3, .uid = 2000, .elements = 1, .submit_us = NOW, .eligible_us = NOW};
     struct job_request req = {.partition = "open", .mem_per_node_mib = 1, .time_limit_us = HOUR};
     other.req = &req;
     cluster_wait(w.cl, &other);
@@ -125,14 +135,19 @@ static void drawn_jobs_run_inside_where_it_holds_them(void **state)
                             .flags = RESV_MAGNETIC | RESV_SPEC_NODES};
     cluster_put_reservation(w.cl, &r);
     struct job_request req = {.partition = "main", .ntasks = 1, .mem_per_node_mib = 1};
-    struct waiting job = {
-        .req = &req, .uid = 1000, .elements = 1, .submit_us = NOW, .eligible_us = NOW, .magnets = "mag"};
+    struct waiting job = {.req = &req,
+                          .uid = 1000,
+                          .elements = 1,
+                          .submit_us = NOW,
+                          .eligible_us = NOW,
+                          .magnets = "mag"};
     static const struct {
         int64_t limit_us;
         const char *magnets, *reservation, *node;
     } rows[] = {
-        {HOUR / 2, "mag", "mag", "n2"},      {2 * HOUR, "mag", NULL, "n1"}, {HOUR / 2, NULL, NULL, "n1"},
-        {HOUR / 2, "gone,mag", "mag", "n2"}, {0, "mag", NULL, "n1"},
+        {HOUR / 2, "mag", "mag", "n2"}, {2 * HOUR, "mag", NULL, "n1"},
+        {HOUR / 2, NULL, NULL, "n1"},   {HOUR / 2, "gone,mag", "mag", "n2"},
+        {0, "mag", NULL, "n1"},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         job.job_id = i + 1;

@@ -3,7 +3,8 @@
 
 #include "sched/books/order.h"
 
-static uint64_t key_at(enum sched_order order, int64_t limit_s, int64_t width, int64_t waited_s, int32_t nice)
+static uint64_t key_at(enum sched_order order, int64_t limit_s, int64_t width, int64_t waited_s,
+                       int32_t nice)
 {
     struct order_job j = {.submit_us = NOW - waited_s * USEC_PER_SEC,
                           .now_us = NOW,
@@ -68,7 +69,9 @@ static void the_settings_choose(void **state)
         struct job_request one = {.partition = "main",
                                   .exclusive = EXCLUSIVE_NODE,
                                   .time_limit_us = 2 * HOUR},
-                           two = {.partition = "main", .exclusive = EXCLUSIVE_NODE, .time_limit_us = HOUR};
+                           two = {.partition = "main",
+                                  .exclusive = EXCLUSIVE_NODE,
+                                  .time_limit_us = HOUR};
         queue_job(cl, 1, &one);
         queue_job(cl, 2, &two);
         sched_plan(cl, NOW, NULL, plan);
@@ -79,7 +82,8 @@ static void the_settings_choose(void **state)
     }
 }
 
-/* A choice of a setting is kept as its place in the row: the names here must be in the same order. */
+/* A choice of a setting is kept as its place in the row: the names here must be in the same
+ * order. */
 static void choices_of_settings_are_those_of_the_orders(void **state)
 {
     enum sched_order order;

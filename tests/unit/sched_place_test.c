@@ -39,8 +39,8 @@ static const char *runs(struct world *w, uint64_t id, struct job_request req)
     const char *text = where(w, req);
     if (w->plan->nstarts) {
         req.partition = req.partition ? req.partition : "main";
-        cluster_start(w->cl, id, &req, 1000, w->plan->start[0].partition, &w->plan->start[0].alloc, NOW,
-                      NOW + HOUR);
+        cluster_start(w->cl, id, &req, 1000, w->plan->start[0].partition, &w->plan->start[0].alloc,
+                      NOW, NOW + HOUR);
     }
     return text;
 }
@@ -51,8 +51,9 @@ static void cores_and_memory(void **state)
     put_nodes(w.cl, "n[1-2]", a_node(NULL));
     struct partition p = a_part("main", "n[1-2]");
     put_part(w.cl, &p);
-    assert_string_equal(runs(&w, 11, (struct job_request){.cpus_per_task = 3, .mem_per_node_mib = 5000}),
-                        "n1 cpus=0-2 mem=5000 tasks=1");
+    assert_string_equal(
+        runs(&w, 11, (struct job_request){.cpus_per_task = 3, .mem_per_node_mib = 5000}),
+        "n1 cpus=0-2 mem=5000 tasks=1");
     /* Packed beside the first; the rest of its memory would not do for this one. */
     assert_string_equal(runs(&w, 12, (struct job_request){.ntasks = 2, .mem_per_node_mib = 3000}),
                         "n1 cpus=4-5 mem=3000 tasks=2");
@@ -78,8 +79,9 @@ static void threads_go_by_cores(void **state)
     put_part(w.cl, &p);
     assert_string_equal(runs(&w, 11, (struct job_request){.cpus_per_task = 3}),
                         "n1 cpus=0-3 mem=2000 tasks=1");
-    assert_string_equal(runs(&w, 12, (struct job_request){.cpus_per_task = 2, .threads_per_core = 1}),
-                        "n1 cpus=4-7 mem=2000 tasks=1");
+    assert_string_equal(
+        runs(&w, 12, (struct job_request){.cpus_per_task = 2, .threads_per_core = 1}),
+        "n1 cpus=4-7 mem=2000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.ntasks = 3, .ntasks_per_core = 1}),
                         "n1 cpus=8-13 mem=3000 tasks=3");
     world_end(&w);
@@ -90,7 +92,8 @@ static void devices(void **state)
     struct world w = world_make();
     struct node n = a_node(NULL);
     n.gres = "gpu:v100:4";
-    n.devices = "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:4-7:;gpu:v100:3:16384:4-7:";
+    n.devices =
+        "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:4-7:;gpu:v100:3:16384:4-7:";
     put_nodes(w.cl, "v[1-2]", n);
     n.gres = "gpu:a100:2,nic:3";
     n.devices = NULL;
@@ -100,13 +103,15 @@ static void devices(void **state)
     assert_string_equal(runs(&w, 11, (struct job_request){.gres = "gpu:v100:1"}),
                         "v1 cpus=0 mem=1000 tasks=1 gpu:v100=0");
     /* A pair that lies together, and cores beside it. */
-    assert_string_equal(runs(&w, 12, (struct job_request){.gres = "gpu:v100:2", .cpus_per_task = 2}),
-                        "v1 cpus=4-5 mem=2000 tasks=1 gpu:v100=2-3");
+    assert_string_equal(
+        runs(&w, 12, (struct job_request){.gres = "gpu:v100:2", .cpus_per_task = 2}),
+        "v1 cpus=4-5 mem=2000 tasks=1 gpu:v100=2-3");
     assert_string_equal(where(&w, (struct job_request){.gres = "gpu:V100:2"}),
                         "v2 cpus=0 mem=1000 tasks=1 gpu:v100=0-1");
     /* Untyped: one type for all nodes. */
-    assert_string_equal(where(&w, (struct job_request){.gpus_per_node = "1", .min_nodes = 2}),
-                        "v1 cpus=1 mem=1000 tasks=1 gpu:v100=1; v2 cpus=0 mem=1000 tasks=1 gpu:v100=0");
+    assert_string_equal(
+        where(&w, (struct job_request){.gpus_per_node = "1", .min_nodes = 2}),
+        "v1 cpus=1 mem=1000 tasks=1 gpu:v100=1; v2 cpus=0 mem=1000 tasks=1 gpu:v100=0");
     assert_string_equal(where(&w, (struct job_request){.gpus_per_node = "2", .min_nodes = 2}), "");
     assert_string_equal(where(&w, (struct job_request){.gpus_per_node = "a100|v100:2"}),
                         "a1 cpus=0 mem=1000 tasks=1 gpu:a100=0-1");
@@ -115,14 +120,18 @@ static void devices(void **state)
     /* Equal options merge. */
     assert_string_equal(where(&w, (struct job_request){.gres = "gpu:4", .gpus_per_node = "v100:4"}),
                         "v2 cpus=0 mem=1000 tasks=1 gpu:v100=0-3");
-    assert_string_equal(where(&w, (struct job_request){.gpus = "v100:5"}),
-                        "v1 cpus=1 mem=1000 tasks=1 gpu:v100=1; v2 cpus=0 mem=1000 tasks=1 gpu:v100=0-3");
     assert_string_equal(
-        where(&w, (struct job_request){.gpus = "4", .ntasks = 2, .cpus_per_gpu = 1, .mem_per_gpu_mib = 500}),
-        "v2 cpus=0-3 mem=2000 tasks=2 gpu:v100=0-3");
+        where(&w, (struct job_request){.gpus = "v100:5"}),
+        "v1 cpus=1 mem=1000 tasks=1 gpu:v100=1; v2 cpus=0 mem=1000 tasks=1 gpu:v100=0-3");
+    assert_string_equal(where(&w, (struct job_request){.gpus = "4",
+                                                       .ntasks = 2,
+                                                       .cpus_per_gpu = 1,
+                                                       .mem_per_gpu_mib = 500}),
+                        "v2 cpus=0-3 mem=2000 tasks=2 gpu:v100=0-3");
     assert_string_equal(
         where(&w,
-              (struct job_request){.gpus_per_task = "1", .ntasks = 2, .min_nodes = 2, .gpu_mem_mib = 16000}),
+              (struct job_request){
+                  .gpus_per_task = "1", .ntasks = 2, .min_nodes = 2, .gpu_mem_mib = 16000}),
         "v1 cpus=1 mem=1000 tasks=1 gpu:v100=1; v2 cpus=0 mem=1000 tasks=1 gpu:v100=0");
     world_end(&w);
 }
@@ -136,7 +145,8 @@ static void whole_nodes(void **state)
     p = a_part("excl", "ALL");
     p.share = SHARE_EXCLUSIVE;
     put_part(w.cl, &p);
-    assert_string_equal(runs(&w, 11, (struct job_request){.ntasks = 1}), "n1 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(runs(&w, 11, (struct job_request){.ntasks = 1}),
+                        "n1 cpus=0 mem=1000 tasks=1");
     assert_string_equal(runs(&w, 12, (struct job_request){.exclusive = EXCLUSIVE_NODE}),
                         "n2 cpus=0-7 mem=8000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.partition = "excl"}), "");
@@ -170,19 +180,23 @@ static void layouts(void **state)
         where(&w, (struct job_request){.ntasks = 20, .overcommit = true, .mem_per_node_mib = 1}),
         "n1 cpus=0 mem=1 tasks=20");
     /* Whole nodes have no more CPUs than they have. */
-    assert_string_equal(
-        where(&w, (struct job_request){.ntasks = 9, .exclusive = EXCLUSIVE_NODE, .mem_per_node_mib = 1}),
-        "n1 cpus=0-7 mem=1 tasks=8; n2 cpus=0-7 mem=1 tasks=1");
+    assert_string_equal(where(&w, (struct job_request){.ntasks = 9,
+                                                       .exclusive = EXCLUSIVE_NODE,
+                                                       .mem_per_node_mib = 1}),
+                        "n1 cpus=0-7 mem=1 tasks=8; n2 cpus=0-7 mem=1 tasks=1");
     runs(&w, 11, (struct job_request){.nodelist = "n2", .cpus_per_task = 8});
     assert_string_equal(where(&w, (struct job_request){.min_nodes = 2, .contiguous = true}),
                         "n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
-    assert_string_equal(where(&w, (struct job_request){.nodelist = "n4", .exclude = "n1", .min_nodes = 2}),
-                        "n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(
+        where(&w, (struct job_request){.nodelist = "n4", .exclude = "n1", .min_nodes = 2}),
+        "n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.min_nodes = 3, .contiguous = true}), "");
     cluster_release(w.cl, 11);
-    assert_string_equal(
-        where(&w, (struct job_request){.nodelist = "n3", .min_nodes = 2, .max_nodes = 3, .contiguous = true}),
-        "n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(where(&w, (struct job_request){.nodelist = "n3",
+                                                       .min_nodes = 2,
+                                                       .max_nodes = 3,
+                                                       .contiguous = true}),
+                        "n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
     world_end(&w);
 }
 
@@ -204,13 +218,17 @@ static void features_and_weights(void **state)
     assert_string_equal(where(&w, (struct job_request){.constraint = "(intel|amd)&rack2"}),
                         "n3 cpus=0 mem=1000 tasks=1");
     assert_string_equal(where(&w, (struct job_request){.constraint = "intel&rack2"}), "");
-    assert_string_equal(where(&w, (struct job_request){.constraint = "[rack1|rack2]", .min_nodes = 3}), "");
-    assert_string_equal(where(&w, (struct job_request){.constraint = "[rack1|rack2]", .min_nodes = 2}),
-                        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1");
-    assert_string_equal(where(&w, (struct job_request){.constraint = "rack1*1", .min_nodes = 3}),
-                        "n1 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
-    assert_string_equal(where(&w, (struct job_request){.constraint = "[rack1*2&rack2*1]", .min_nodes = 3}),
-                        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(
+        where(&w, (struct job_request){.constraint = "[rack1|rack2]", .min_nodes = 3}), "");
+    assert_string_equal(
+        where(&w, (struct job_request){.constraint = "[rack1|rack2]", .min_nodes = 2}),
+        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(
+        where(&w, (struct job_request){.constraint = "rack1*1", .min_nodes = 3}),
+        "n1 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1; n4 cpus=0 mem=1000 tasks=1");
+    assert_string_equal(
+        where(&w, (struct job_request){.constraint = "[rack1*2&rack2*1]", .min_nodes = 3}),
+        "n1 cpus=0 mem=1000 tasks=1; n2 cpus=0 mem=1000 tasks=1; n3 cpus=0 mem=1000 tasks=1");
     world_end(&w);
 }
 
@@ -272,7 +290,8 @@ static void a_node_that_shrinks(void **state)
     assert_int_equal(use.cpus, 6);
     assert_int_equal(use.mem_mib, 5000);
     cluster_release(w.cl, 11);
-    assert_string_equal(where(&w, (struct job_request){.mem_per_node_mib = 10}), "n1 cpus=0 mem=10 tasks=1");
+    assert_string_equal(where(&w, (struct job_request){.mem_per_node_mib = 10}),
+                        "n1 cpus=0 mem=10 tasks=1");
     world_end(&w);
 }
 
@@ -299,7 +318,8 @@ static void linked_devices_go_together(void **state)
     struct node n = a_node(NULL);
     struct partition p = a_part("main", "ALL");
     n.gres = "gpu:a100:4";
-    n.devices = "gpu:a100:0::::|links=3;gpu:a100:1::::|links=2;gpu:a100:2::::|links=1;gpu:a100:3::::|links=0";
+    n.devices = "gpu:a100:0::::|links=3;gpu:a100:1::::|links=2;gpu:a100:2::::|links=1;gpu:a100:3:::"
+                ":|links=0";
     put_nodes(w.cl, "v1", n);
     put_part(w.cl, &p);
     /* A pair, not the first two; then what leaves the other pair whole has none to leave. */

@@ -1,4 +1,5 @@
-/* Which running jobs give way: compared with trying every set of victims, on random small clusters. */
+/* Which running jobs give way: compared with trying every set of victims, on random small
+ * clusters. */
 #include "base/rng.h"
 #include "sched_help.h"
 
@@ -59,7 +60,8 @@ static void run_add(struct cluster *cl, uint64_t id, const struct victim *v, int
         snprintf(name[i], sizeof name[i], "n%d", i + 1);
         snprintf(cpus[i], sizeof cpus[i], "%d-%d", first_cpu[i], first_cpu[i] + v->cpus - 1);
         first_cpu[i] += v->cpus;
-        an[al.n] = (struct alloc_node){.node = name[i], .cpus = cpus[i], .cpu_count = v->cpus, .mem_mib = 10};
+        an[al.n] = (struct alloc_node){
+            .node = name[i], .cpus = cpus[i], .cpu_count = v->cpus, .mem_mib = 10};
     }
     cluster_start(cl, id, &req, 1000, "low", &al, NOW - ran_us, NOW + 5 * HOUR);
 }
@@ -206,8 +208,9 @@ static void test_no_need(void **state)
     plan = plan_high(cl, &req);
     assert_int_equal(plan->npreempts, 0);
     cluster_set_end(cl, 100, NOW + HOUR);
-    cluster_ending(cl, 100, 1,
-                   NOW + 3 * MIN); /* its victim is ending: no other is taken, and the room is promised */
+    cluster_ending(
+        cl, 100, 1,
+        NOW + 3 * MIN); /* its victim is ending: no other is taken, and the room is promised */
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->npreempts, 0);
     struct plan_wait wait;
@@ -273,10 +276,14 @@ static void test_a_device_is_counted_on_for_a_moment(void **state)
         size_t starts;
         int64_t next_us; /* from now; when it is expected, or given up */
     } cases[] = {
-        {"unproven", 0, 0, USEC_PER_SEC},       {"unproven", 40 * USEC_PER_SEC, 0, 40 * USEC_PER_SEC},
-        {"unproven", 4 * MIN, 0, MIN},          {"unproven", 5 * MIN, 1, HOUR},
-        {"unproven", -MIN, 0, USEC_PER_SEC},    {"unproven", -HOUR, 1, HOUR},
-        {"unproven", INT64_MIN / 2, 1, HOUR},   {"unproven", NOW - INT64_MAX, 1, HOUR},
+        {"unproven", 0, 0, USEC_PER_SEC},
+        {"unproven", 40 * USEC_PER_SEC, 0, 40 * USEC_PER_SEC},
+        {"unproven", 4 * MIN, 0, MIN},
+        {"unproven", 5 * MIN, 1, HOUR},
+        {"unproven", -MIN, 0, USEC_PER_SEC},
+        {"unproven", -HOUR, 1, HOUR},
+        {"unproven", INT64_MIN / 2, 1, HOUR},
+        {"unproven", NOW - INT64_MAX, 1, HOUR},
         {"failed", 40 * USEC_PER_SEC, 1, HOUR},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -286,7 +293,8 @@ static void test_a_device_is_counted_on_for_a_moment(void **state)
                  (long long)(NOW - cases[i].age_us));
         size_t starts = starts_beside(out, &next);
         if (starts != cases[i].starts || next != NOW + cases[i].next_us)
-            fail_msg("case %zu: %zu start, the next pass in %lld us", i, starts, (long long)(next - NOW));
+            fail_msg("case %zu: %zu start, the next pass in %lld us", i, starts,
+                     (long long)(next - NOW));
     }
 }
 

@@ -24,8 +24,10 @@ static int teardown(void **state)
 
 static struct job_request nodes_for(int32_t nodes, int64_t limit)
 {
-    return (struct job_request){
-        .partition = "main", .min_nodes = nodes, .exclusive = EXCLUSIVE_NODE, .time_limit_us = limit};
+    return (struct job_request){.partition = "main",
+                                .min_nodes = nodes,
+                                .exclusive = EXCLUSIVE_NODE,
+                                .time_limit_us = limit};
 }
 
 /* Starts job `id` at once, to end after `limit`. */
@@ -225,7 +227,8 @@ static void licences_are_waited_for(void **state)
     cluster_check(cl);
 }
 
-/* What runs holds its licences, whether or not its request could be met today: a node that it named may be gone. */
+/* What runs holds its licences, whether or not its request could be met today: a node that it named
+ * may be gone. */
 static void licences_are_held_though_a_named_node_is_gone(void **state)
 {
     struct settings s;
@@ -280,9 +283,9 @@ static void nodes_that_are_away_are_named(void **state)
     struct plan_wait w = wait_of(1);
     assert_int_equal(w.reason, REASON_REQ_NODE_NOT_AVAIL);
     assert_int_equal(w.planned_us, 0);
-    assert_non_null(strstr(w.detail,
-                           "needs 4 whole nodes with 1 CPU each: of 4 nodes of partition main, 3 have "
-                           "that free now, 1 is down or drained (n3: bad fan)"));
+    assert_non_null(strstr(
+        w.detail, "needs 4 whole nodes with 1 CPU each: of 4 nodes of partition main, 3 have "
+                  "that free now, 1 is down or drained (n3: bad fan)"));
 }
 
 static void what_blocks_is_counted(void **state)
@@ -298,9 +301,10 @@ static void what_blocks_is_counted(void **state)
         .partition = "gpu", .gpus_per_node = "2", .min_nodes = 3, .time_limit_us = HOUR};
     waits(2, two);
     sched_plan(cl, NOW, NULL, plan);
-    assert_string_equal(wait_of(2).detail, "needs 3 nodes with 1 CPU, 2 gpu:v100 and 1000 MiB of memory "
-                                           "each: of 3 nodes of partition gpu, 2 have that "
-                                           "free now, 1 has too few free devices");
+    assert_string_equal(wait_of(2).detail,
+                        "needs 3 nodes with 1 CPU, 2 gpu:v100 and 1000 MiB of memory "
+                        "each: of 3 nodes of partition gpu, 2 have that "
+                        "free now, 1 has too few free devices");
 }
 
 static void a_deadline_that_cannot_be_met(void **state)

@@ -1,5 +1,6 @@
-/* Random clusters and queues: nothing is given twice, promises are kept, equal jobs start in order, a cluster built anew plans the same, and
- * on equal whole nodes the starts are those of EASY as the literature counts it. */
+/* Random clusters and queues: nothing is given twice, promises are kept, equal jobs start in order,
+ * a cluster built anew plans the same, and on equal whole nodes the starts are those of EASY as the
+ * literature counts it. */
 #include "base/idset.h"
 #include "sched_worlds.h"
 
@@ -9,15 +10,16 @@ static void check_order(const struct sim *s)
 {
     for (size_t i = 0; i < s->njobs; i++)
         for (size_t k = i + 1; k < s->njobs; k++)
-            if (!s->job[i].start && !s->job[i].gone && !s->job[i].held && s->job[k].start == s->now &&
-                s->job[i].nice <= s->job[k].nice && s->job[i].req.exclusive != EXCLUSIVE_USER &&
-                !s->job[i].het && !s->job[k].het &&
+            if (!s->job[i].start && !s->job[i].gone && !s->job[i].held &&
+                s->job[k].start == s->now && s->job[i].nice <= s->job[k].nice &&
+                s->job[i].req.exclusive != EXCLUSIVE_USER && !s->job[i].het && !s->job[k].het &&
                 record_equal(&job_request_fields, &s->job[i].req, &s->job[k].req))
                 fail_msg("job %llu started before its equal %llu", (unsigned long long)s->job[k].id,
                          (unsigned long long)s->job[i].id);
 }
 
-/* The first in each queue was promised a start; with exact ends and only younger jobs coming, it may not move to a later time. */
+/* The first in each queue was promised a start; with exact ends and only younger jobs coming, it
+ * may not move to a later time. */
 static void check_promises(struct sim *s)
 {
     for (size_t i = 0; i < s->njobs; i++) {
@@ -101,7 +103,8 @@ static void ledger_devices(struct ledger *l, const struct task *j, const struct 
     }
 }
 
-static void ledger_add(struct sim *s, struct ledger *l, const struct task *j, const struct alloc_node *a)
+static void ledger_add(struct sim *s, struct ledger *l, const struct task *j,
+                       const struct alloc_node *a)
 {
     struct idset set = IDSET_INIT;
     int32_t cpus = 0;
@@ -109,7 +112,9 @@ static void ledger_add(struct sim *s, struct ledger *l, const struct task *j, co
     assert_true(idset_parse(&set, a->cpus, 63, NULL));
     for (int c = 0; c < 64; c++)
         if (idset_has(&set, (uint32_t)c)) {
-            *(j->was_suspended ? &l->suspended[c] : shares(s, j) ? &l->shared[c] : &l->alone[c]) += 1;
+            *(j->was_suspended ? &l->suspended[c]
+              : shares(s, j)   ? &l->shared[c]
+                               : &l->alone[c]) += 1;
             cpus++;
         }
     assert_int_equal(cpus, a->cpu_count);
@@ -117,7 +122,8 @@ static void ledger_add(struct sim *s, struct ledger *l, const struct task *j, co
     ledger_devices(l, j, a);
 }
 
-/* Nothing that the planner counts with is used here: only what jobs were told they have, and what the nodes were said to be. */
+/* Nothing that the planner counts with is used here: only what jobs were told they have, and what
+ * the nodes were said to be. */
 static void check_ledger(struct sim *s)
 {
     int licences = 0;
@@ -125,7 +131,8 @@ static void check_ledger(struct sim *s)
         struct ledger l = {0};
         for (size_t i = 0; i < s->njobs; i++) {
             const struct task *j = &s->job[i];
-            const struct alloc_node *a = j->start && !j->gone ? alloc_find(&j->al, s->name[n]) : NULL;
+            const struct alloc_node *a =
+                j->start && !j->gone ? alloc_find(&j->al, s->name[n]) : NULL;
             if (a)
                 ledger_add(s, &l, j, a);
         }
@@ -134,8 +141,8 @@ static void check_ledger(struct sim *s)
         for (int c = 0; c < 64; c++) {
             bool there = c < s->node[n].cpus;
             if (l.alone[c] > there || l.shared[c] > 2 * there || (l.alone[c] && l.shared[c]))
-                fail_msg("CPU %d of %s is given to %d jobs alone and %d together", c, s->name[n], l.alone[c],
-                         l.shared[c]);
+                fail_msg("CPU %d of %s is given to %d jobs alone and %d together", c, s->name[n],
+                         l.alone[c], l.shared[c]);
         }
     }
     for (size_t i = 0; i < s->njobs; i++)
@@ -212,8 +219,8 @@ static void change_running(struct sim *s)
 
 static void events(struct sim *s)
 {
-    static void (*const kinds[])(struct sim * s) = {drain_some, change_tier, change_waiting, change_waiting,
-                                                    change_running};
+    static void (*const kinds[])(struct sim * s) = {drain_some, change_tier, change_waiting,
+                                                    change_waiting, change_running};
     for (uint64_t n = rng_below(&s->rng, 4); n > 0; n--)
         kinds[rng_below(&s->rng, ARRAY_LEN(kinds))](s);
 }
@@ -256,14 +263,16 @@ static void turn_rebuilding(struct sim *s)
     plan_and_start(s, false, true);
 }
 
-/* Whatever happens, what is kept between passes makes no difference: the plan is that of a cluster and planner that never saw anything else. */
+/* Whatever happens, what is kept between passes makes no difference: the plan is that of a cluster
+ * and planner that never saw anything else. */
 static void turn_eventful(struct sim *s)
 {
     events(s);
     plan_and_start(s, false, true);
 }
 
-/* Whoever has not run cannot: nodes that it needs are drained, or the components of its job cannot be together. */
+/* Whoever has not run cannot: nodes that it needs are drained, or the components of its job cannot
+ * be together. */
 static void check_all_ran(struct sim *s)
 {
     for (size_t i = 0; i < s->njobs; i++) {
@@ -273,7 +282,8 @@ static void check_all_ran(struct sim *s)
         assert_true(plan_wait_of(s->plan, s->cl, s->job[i].id, &w));
         if (w.reason != REASON_REQ_NODE_NOT_AVAIL)
             fail_msg("world %llu: job %llu never ran: %s, %s", (unsigned long long)s->seed,
-                     (unsigned long long)s->job[i].id, enum_name(&job_reason_names, w.reason), w.detail);
+                     (unsigned long long)s->job[i].id, enum_name(&job_reason_names, w.reason),
+                     w.detail);
     }
 }
 
@@ -373,8 +383,9 @@ static int64_t planned_now(const struct sim *s, uint64_t id)
     return w.planned_us ? w.planned_us : INT64_MAX;
 }
 
-/* Backfill comes behind the first that is promised a start: planning again after the starts of a pass, at the same time, finds it no later. (Who is
- * promised one behind it may have to make room for it, when it finds other nodes.) */
+/* Backfill comes behind the first that is promised a start: planning again after the starts of a
+ * pass, at the same time, finds it no later. (Who is promised one behind it may have to make room
+ * for it, when it finds other nodes.) */
 static void turn_keeping(struct sim *s)
 {
     struct promise promised[ARRAY_LEN(s->job)];
@@ -387,9 +398,10 @@ static void turn_keeping(struct sim *s)
     sched_plan(s->cl, s->now, NULL, s->plan);
     int64_t at = n > 0 ? planned_now(s, promised[0].job) : 0;
     if (n > 0 && s->nparts == 1 && at > promised[0].at)
-        fail_msg("world %llu (%s): job %llu was promised %lld, and has %lld once others have started",
-                 (unsigned long long)s->seed, s->parameters, (unsigned long long)promised[0].job,
-                 (long long)promised[0].at, (long long)at);
+        fail_msg(
+            "world %llu (%s): job %llu was promised %lld, and has %lld once others have started",
+            (unsigned long long)s->seed, s->parameters, (unsigned long long)promised[0].job,
+            (long long)promised[0].at, (long long)at);
     for (size_t i = 0; i < s->plan->nstarts; i++)
         start(s, &s->plan->start[i]);
 }
@@ -426,12 +438,15 @@ static void everybody_is_promised_a_start_on_demand(void **state)
 
 static void the_first_promise_stays_when_others_start(void **state)
 {
-    static const char *const parameters[] = {"promises=head", "promises=aged,age_bound=1200", "promises=all",
+    static const char *const parameters[] = {"promises=head", "promises=aged,age_bound=1200",
+                                             "promises=all",
                                              "promises=all,promises_max=3,order=ageing"};
     for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
         for (uint64_t seed = 1; seed <= worlds_of(400); seed++) {
-            struct sim s = {
-                .rng = {seed * 104729}, .seed = seed, .exact = seed % 2, .parameters = parameters[k]};
+            struct sim s = {.rng = {seed * 104729},
+                            .seed = seed,
+                            .exact = seed % 2,
+                            .parameters = parameters[k]};
             world_play(&s, turn_keeping);
             check_all_ran(&s);
             world_done(&s);
@@ -453,10 +468,10 @@ static int32_t flat_free(const struct flat *f, int32_t nodes, int64_t at)
     return nodes;
 }
 
-/* Which of the waiting jobs (in order) start now, as a bitmap: heads while they fit; a reservation for the first that does not; then who ends by
- * then or needs no more than the spare nodes. */
-static uint64_t easy(struct flat f, int32_t nodes, const int32_t *width, const int64_t *limit, size_t n,
-                     int64_t now)
+/* Which of the waiting jobs (in order) start now, as a bitmap: heads while they fit; a reservation
+ * for the first that does not; then who ends by then or needs no more than the spare nodes. */
+static uint64_t easy(struct flat f, int32_t nodes, const int32_t *width, const int64_t *limit,
+                     size_t n, int64_t now)
 {
     uint64_t started = 0;
     size_t i = 0;
@@ -499,8 +514,9 @@ static void easy_world(uint64_t seed)
     put_part(cl, &p);
     size_t running = rng_below(&r, 6), waiting = 1 + rng_below(&r, 19);
     for (uint64_t id = 1; id <= running; id++) {
-        struct job_request q = {
-            .partition = "main", .exclusive = EXCLUSIVE_NODE, .min_nodes = (int32_t)rng_range(&r, 1, nodes)};
+        struct job_request q = {.partition = "main",
+                                .exclusive = EXCLUSIVE_NODE,
+                                .min_nodes = (int32_t)rng_range(&r, 1, nodes)};
         q.time_limit_us = rng_range(&r, 1, 9) * 10 * MIN;
         queue_job(cl, id, &q);
         sched_plan(cl, NOW, NULL, plan);
@@ -525,8 +541,8 @@ static void easy_world(uint64_t seed)
     for (size_t i = 0; i < plan->nstarts; i++)
         got |= UINT64_C(1) << (plan->start[i].job_id - 100);
     if (expected != got)
-        fail_msg("seed %llu: starts %llx, EASY says %llx", (unsigned long long)seed, (unsigned long long)got,
-                 (unsigned long long)expected);
+        fail_msg("seed %llu: starts %llx, EASY says %llx", (unsigned long long)seed,
+                 (unsigned long long)got, (unsigned long long)expected);
     plan_free(plan);
     cluster_free(cl);
 }

@@ -1,5 +1,7 @@
-/* What a reservation keeps is never given to others: random clusters, queues and reservations (whole nodes, cores, devices, licences; once and again; over running work, over each
- * other), counted from outside, by texts that the planner gives: allocations of jobs and what reservations say that they keep. */
+/* What a reservation keeps is never given to others: random clusters, queues and reservations
+ * (whole nodes, cores, devices, licences; once and again; over running work, over each other),
+ * counted from outside, by texts that the planner gives: allocations of jobs and what reservations
+ * say that they keep. */
 #include "sched_worlds.h"
 
 #include "base/idset.h"
@@ -8,7 +10,8 @@
 #define TURNS 90
 
 enum { CPU, MEM, A100, V100, GPU, NIC, WHOLE, AMOUNTS };
-static const char *const amount_name[AMOUNTS] = {"cpu", "mem", "gpu:a100", "gpu:v100", "gpu", "nic", "jobs"};
+static const char *const amount_name[AMOUNTS] = {"cpu", "mem", "gpu:a100", "gpu:v100",
+                                                 "gpu", "nic", "jobs"};
 
 struct kept {
     char name[16];
@@ -70,7 +73,8 @@ static bool kept_on(const struct scene *sc, const struct reservation *r, const s
         return has;
     }
     char *text = xstrdup(r->holds), *node_rest = NULL, *word_rest = NULL;
-    for (char *node = strtok_r(text, ";", &node_rest); node; node = strtok_r(NULL, ";", &node_rest)) {
+    for (char *node = strtok_r(text, ";", &node_rest); node;
+         node = strtok_r(NULL, ";", &node_rest)) {
         char *word = strtok_r(node, " ", &word_rest);
         if (!text_is(word, n->name))
             continue;
@@ -104,8 +108,8 @@ static void job_uses(const struct task *j, const struct alloc_node *an, int64_t 
 /* ---- windows ---- */
 
 /* Do the two times share one? */
-static bool window_meets(const struct scene *sc, const struct reservation *r, int64_t from, int64_t to,
-                         int64_t *ret_from, int64_t *ret_to)
+static bool window_meets(const struct scene *sc, const struct reservation *r, int64_t from,
+                         int64_t to, int64_t *ret_from, int64_t *ret_to)
 {
     int64_t start = r->start_us, length = r->end_us - r->start_us;
     for (int i = 0; i < 4000 && start < to; i++) {
@@ -136,15 +140,17 @@ static bool overlays(const struct scene *sc, const char *name)
 
 /* ---- the property ---- */
 
-/* Sums of jobs on the node at that time, of those inside the reservation or of the others. CPUs that are shared count once. */
-static void in_use(const struct scene *sc, const char *node, int64_t at, const char *resv, bool inside,
-                   const struct task *but, int64_t ret[AMOUNTS])
+/* Sums of jobs on the node at that time, of those inside the reservation or of the others. CPUs
+ * that are shared count once. */
+static void in_use(const struct scene *sc, const char *node, int64_t at, const char *resv,
+                   bool inside, const struct task *but, int64_t ret[AMOUNTS])
 {
     struct idset cpus = IDSET_INIT;
     memset(ret, 0, AMOUNTS * sizeof ret[0]);
     for (size_t i = 0; i < sc->s.njobs; i++) {
         const struct task *j = &sc->s.job[i];
-        if (j == but || !j->start || j->gone || job_end(j) <= at || text_is(sc->inside[i], resv) != inside)
+        if (j == but || !j->start || j->gone || job_end(j) <= at ||
+            text_is(sc->inside[i], resv) != inside)
             continue;
         const struct alloc_node *an = alloc_find(&j->al, node);
         int64_t uses[AMOUNTS];
@@ -194,16 +200,18 @@ static void outside_check(const struct scene *sc, const struct task *j, const st
         return;
     node_total(n, total);
     in_use(sc, n->name, from, k->name, false, NULL, others);
-    in_use(sc, n->name, from, k->name, false, j, before); /* it may share CPUs that others of them have */
+    /* It may share CPUs that others of them have. */
+    in_use(sc, n->name, from, k->name, false, j, before);
     for (int d = 0; d < AMOUNTS; d++)
         if (others[d] > before[d] && keeps[d] > 0 && others[d] > total[d] - keeps[d]) {
             world_tell(sc);
-            fail_msg("world %llu: job %llu starts at %lld on %s: others than those of %s have %lld %s of "
+            fail_msg("world %llu: job %llu starts at %lld on %s: others than those of %s have %lld "
+                     "%s of "
                      "%lld, it keeps %lld from %lld on (%s)",
                      (unsigned long long)sc->s.seed, (unsigned long long)j->id,
                      (long long)(j->start - NOW) / MIN, n->name, k->name, (long long)others[d],
-                     amount_name[d], (long long)total[d], (long long)keeps[d], (long long)(from - NOW) / MIN,
-                     k->r.holds ? k->r.holds : k->r.nodes);
+                     amount_name[d], (long long)total[d], (long long)keeps[d],
+                     (long long)(from - NOW) / MIN, k->r.holds ? k->r.holds : k->r.nodes);
         }
 }
 
@@ -217,15 +225,15 @@ static void inside_check(const struct scene *sc, const struct task *j, const str
     assert_true(kept_on(sc, &k->r, n, keeps));
     assert_true(window_meets(sc, &k->r, j->start, job_end(j), &from, &to));
     if (from != j->start || to != job_end(j))
-        fail_msg("world %llu: job %llu runs from %lld to %lld, outside %s", (unsigned long long)sc->s.seed,
-                 (unsigned long long)j->id, (long long)(j->start - NOW) / MIN,
-                 (long long)(job_end(j) - NOW) / MIN, k->name);
+        fail_msg("world %llu: job %llu runs from %lld to %lld, outside %s",
+                 (unsigned long long)sc->s.seed, (unsigned long long)j->id,
+                 (long long)(j->start - NOW) / MIN, (long long)(job_end(j) - NOW) / MIN, k->name);
     in_use(sc, n->name, j->start, k->name, true, NULL, own);
     for (int d = 0; !text_empty(k->r.holds) && d < AMOUNTS; d++)
         if (d != WHOLE && keeps[d] > 0 && own[d] > keeps[d])
             fail_msg("world %llu: jobs of %s have %lld %s of %s, it keeps %lld",
-                     (unsigned long long)sc->s.seed, k->name, (long long)own[d], amount_name[d], n->name,
-                     (long long)keeps[d]);
+                     (unsigned long long)sc->s.seed, k->name, (long long)own[d], amount_name[d],
+                     n->name, (long long)keeps[d]);
 }
 
 static void licences_check(const struct scene *sc, const struct task *j, const struct kept *k)
@@ -236,12 +244,13 @@ static void licences_check(const struct scene *sc, const struct task *j, const s
         return;
     for (size_t i = 0; i < sc->s.njobs; i++) {
         const struct task *o = &sc->s.job[i];
-        if (o->start && !o->gone && job_end(o) > from && o->req.licenses && !text_is(sc->inside[i], k->name))
+        if (o->start && !o->gone && job_end(o) > from && o->req.licenses &&
+            !text_is(sc->inside[i], k->name))
             others += text_is(o->req.licenses, "tool:2") ? 2 : 1;
     }
     if (others > 1) /* of two, one is kept */
-        fail_msg("world %llu: job %llu takes a licence that %s keeps", (unsigned long long)sc->s.seed,
-                 (unsigned long long)j->id, k->name);
+        fail_msg("world %llu: job %llu takes a licence that %s keeps",
+                 (unsigned long long)sc->s.seed, (unsigned long long)j->id, k->name);
 }
 
 static void start_check(const struct scene *sc, size_t job)
@@ -266,7 +275,8 @@ static void start_check(const struct scene *sc, size_t job)
     }
 }
 
-/* What it was given must be free: of running work unless it may lie over that, of other reservations unless it may lie over those. */
+/* What it was given must be free: of running work unless it may lie over that, of other
+ * reservations unless it may lie over those. */
 static void choice_check(const struct scene *sc, const struct kept *k)
 {
     const struct reservation *r = &k->r;
@@ -283,18 +293,21 @@ static void choice_check(const struct scene *sc, const struct kept *k)
         for (int d = 0; d < AMOUNTS; d++)
             if (keeps[d] > 0 && used[d] > total[d] - keeps[d])
                 fail_msg("world %llu: %s keeps %lld %s of %s, where %lld of %lld are in use",
-                         (unsigned long long)sc->s.seed, k->name, (long long)keeps[d], amount_name[d],
-                         sc->s.node[n].name, (long long)used[d], (long long)total[d]);
+                         (unsigned long long)sc->s.seed, k->name, (long long)keeps[d],
+                         amount_name[d], sc->s.node[n].name, (long long)used[d],
+                         (long long)total[d]);
         for (size_t i = 0; i < RESVS; i++) {
             const struct kept *o = &sc->resv[i];
             int64_t theirs[AMOUNTS], begin, end;
-            if (!o->on || o == k || overlays(sc, k->name) || !kept_on(sc, &o->r, &sc->s.node[n], theirs) ||
+            if (!o->on || o == k || overlays(sc, k->name) ||
+                !kept_on(sc, &o->r, &sc->s.node[n], theirs) ||
                 !window_meets(sc, &o->r, from, to, &begin, &end))
                 continue;
             for (int d = 0; d < AMOUNTS; d++)
                 if (keeps[d] > 0 && theirs[d] > 0 && keeps[d] + theirs[d] > total[d])
-                    fail_msg("world %llu: %s and %s both keep %s of %s", (unsigned long long)sc->s.seed,
-                             k->name, o->name, amount_name[d], sc->s.node[n].name);
+                    fail_msg("world %llu: %s and %s both keep %s of %s",
+                             (unsigned long long)sc->s.seed, k->name, o->name, amount_name[d],
+                             sc->s.node[n].name);
         }
     }
 }
@@ -326,7 +339,8 @@ static void what_make(struct scene *sc, struct reservation *r)
 
 static uint32_t flags_make(struct rng *g)
 {
-    static const uint32_t recurring[] = {RESV_HOURLY, RESV_DAILY, RESV_WEEKDAY, RESV_WEEKEND, RESV_WEEKLY};
+    static const uint32_t recurring[] = {RESV_HOURLY, RESV_DAILY, RESV_WEEKDAY, RESV_WEEKEND,
+                                         RESV_WEEKLY};
     uint32_t flags = 0;
     flags |= rng_chance(g, 300) ? recurring[rng_below(g, ARRAY_LEN(recurring))] : 0;
     flags |= rng_chance(g, 250) ? RESV_IGNORE_JOBS : 0;
@@ -348,7 +362,8 @@ static void reserve(struct scene *sc)
     snprintf(k->name, sizeof k->name, "r%zu", sc->made + 1);
     k->r = (struct reservation){.name = k->name, .users = "a", .flags = flags_make(g)};
     k->r.start_us = sc->s.now + (rng_chance(g, 400) ? 0 : rng_range(g, 1, 60) * MIN);
-    k->r.end_us = k->r.start_us + lengths[rng_below(g, (k->r.flags & RESV_HOURLY) ? 3 : ARRAY_LEN(lengths))];
+    k->r.end_us =
+        k->r.start_us + lengths[rng_below(g, (k->r.flags & RESV_HOURLY) ? 3 : ARRAY_LEN(lengths))];
     what_make(sc, &k->r);
     if (sched_reserve(sc->s.cl, &k->r, sc->s.now, k->arena, &why) == REFUSE_NONE) {
         k->on = true;
@@ -441,8 +456,8 @@ static void start_one(struct scene *sc, const struct plan_start *ps)
         if (text_is(ps->reservation, sc->resv[i].name))
             sc->inside[at] = sc->resv[i].name;
     j->part = arena_strdup(j->arena, ps->partition);
-    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al, s->now,
-                  job_end(j));
+    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al,
+                  s->now, job_end(j));
     cluster_run_inside(s->cl, j->id, ps->reservation);
     cluster_unwait(s->cl, j->id);
     start_check(sc, at);
@@ -514,7 +529,8 @@ static void beside_all_ran(struct scene *sc)
         assert_true(plan_wait_of(s->plan, s->cl, s->job[i].id, &w));
         if (w.reason != REASON_REQ_NODE_NOT_AVAIL)
             fail_msg("world %llu: job %llu never ran: %s, %s", (unsigned long long)s->seed,
-                     (unsigned long long)s->job[i].id, enum_name(&job_reason_names, w.reason), w.detail);
+                     (unsigned long long)s->job[i].id, enum_name(&job_reason_names, w.reason),
+                     w.detail);
     }
 }
 
@@ -527,7 +543,8 @@ static void scene_done(struct scene *sc)
 
 static void scene_play(struct scene *sc, uint64_t seed)
 {
-    *sc = (struct scene){.s = {.rng = {seed}, .seed = seed, .mixed = true, .next_id = 1, .now = NOW}};
+    *sc =
+        (struct scene){.s = {.rng = {seed}, .seed = seed, .mixed = true, .next_id = 1, .now = NOW}};
     struct sim *s = &sc->s;
     s->cl = cluster_of_factors();
     s->plan = plan_new();

@@ -1,4 +1,5 @@
-/* What counts of a node do not tell: sockets. Tasks, GPUs and CPUs of each socket; a node that has enough of all but on the wrong socket is passed over for another. */
+/* What counts of a node do not tell: sockets. Tasks, GPUs and CPUs of each socket; a node that has
+ * enough of all but on the wrong socket is passed over for another. */
 #include "sched_alone.h"
 
 static void tasks_of_a_socket(void **state)
@@ -11,7 +12,8 @@ static void tasks_of_a_socket(void **state)
                         "n3 cpus=0-3 mem=4000 tasks=1");
     assert_string_equal(
         runs(&w, 3,
-             (struct job_request){.ntasks = 2, .ntasks_per_socket = 1, .cpus_per_task = 2, .exclude = "n2"}),
+             (struct job_request){
+                 .ntasks = 2, .ntasks_per_socket = 1, .cpus_per_task = 2, .exclude = "n2"}),
         "n1 cpus=1-2,5-6 mem=4000 tasks=2");
     world_end(&w);
 }
@@ -24,7 +26,8 @@ static void a_node_whose_socket_is_taken_is_passed_over(void **state)
     /* Best fit by counts is n1, where only one socket is left. */
     assert_string_equal(
         runs(&w, 2,
-             (struct job_request){.ntasks = 2, .ntasks_per_socket = 1, .min_nodes = 1, .max_nodes = 1}),
+             (struct job_request){
+                 .ntasks = 2, .ntasks_per_socket = 1, .min_nodes = 1, .max_nodes = 1}),
         "n2 cpus=0,4 mem=2000 tasks=2");
     world_end(&w);
 }
@@ -33,7 +36,8 @@ static void gpus_of_a_socket(void **state)
 {
     struct node n = a_node(NULL);
     n.gres = "gpu:v100:4";
-    n.devices = "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:4-7:;gpu:v100:3:16384:4-7:";
+    n.devices =
+        "gpu:v100:0:16384:0-3:;gpu:v100:1:16384:0-3:;gpu:v100:2:16384:4-7:;gpu:v100:3:16384:4-7:";
     struct world w = world_make(n, "n[1-2]", a_part("main", "ALL"));
     struct job_request q = {.gpus_per_socket = "1",
                             .sockets_per_node = 2,
@@ -43,7 +47,8 @@ static void gpus_of_a_socket(void **state)
     assert_string_equal(runs(&w, 1, q), "n1 cpus=0,4 mem=10 tasks=2 gpu:v100=0,2");
     /* GPU 3 is left on n1, and 1: one on each. Then with two on each: n2. */
     assert_string_equal(
-        runs(&w, 2, (struct job_request){.gpus_per_node = "1", .mem_per_node_mib = 10, .nodelist = "n1"}),
+        runs(&w, 2,
+             (struct job_request){.gpus_per_node = "1", .mem_per_node_mib = 10, .nodelist = "n1"}),
         "n1 cpus=1 mem=10 tasks=1 gpu:v100=1");
     q.min_nodes = 1;
     assert_string_equal(runs(&w, 3, q), "n2 cpus=0,4 mem=10 tasks=2 gpu:v100=0,2");
@@ -59,14 +64,17 @@ static void a_partition_bounds_its_cpus_on_a_socket(void **state)
     other.is_default = false;
     struct world w = world_make(a_node(NULL), "n1", p);
     put_part(w.cl, &other);
-    assert_string_equal(runs(&w, 1, (struct job_request){.cpus_per_task = 4, .mem_per_node_mib = 10}),
-                        "n1 cpus=0-2,4 mem=10 tasks=1");
-    assert_string_equal(runs(&w, 2, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 10}),
-                        "n1 cpus=5-6 mem=10 tasks=1");
-    assert_string_equal(runs(&w, 3, (struct job_request){.mem_per_node_mib = 10}), "");
     assert_string_equal(
-        runs(&w, 4, (struct job_request){.partition = "other", .cpus_per_task = 2, .mem_per_node_mib = 10}),
-        "n1 cpus=3,7 mem=10 tasks=1");
+        runs(&w, 1, (struct job_request){.cpus_per_task = 4, .mem_per_node_mib = 10}),
+        "n1 cpus=0-2,4 mem=10 tasks=1");
+    assert_string_equal(
+        runs(&w, 2, (struct job_request){.cpus_per_task = 2, .mem_per_node_mib = 10}),
+        "n1 cpus=5-6 mem=10 tasks=1");
+    assert_string_equal(runs(&w, 3, (struct job_request){.mem_per_node_mib = 10}), "");
+    assert_string_equal(runs(&w, 4,
+                             (struct job_request){
+                                 .partition = "other", .cpus_per_task = 2, .mem_per_node_mib = 10}),
+                        "n1 cpus=3,7 mem=10 tasks=1");
     world_end(&w);
 }
 

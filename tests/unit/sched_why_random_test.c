@@ -1,5 +1,6 @@
-/* On random clusters and queues: an advice that is followed does what it says; looking for it changes nothing; every node of a partition is
- * counted once among the blockers; whoever has a rank is ahead of whoever has a higher one. */
+/* On random clusters and queues: an advice that is followed does what it says; looking for it
+ * changes nothing; every node of a partition is counted once among the blockers; whoever has a rank
+ * is ahead of whoever has a higher one. */
 #include "sched_worlds.h"
 
 #include "sched/answer/advice.h"
@@ -16,7 +17,8 @@ static const struct task *task_of(struct sim *s, uint64_t id)
     return j;
 }
 
-/* The change is made in a copy of the cluster, as `scontrol update` or a new submission would make it. */
+/* The change is made in a copy of the cluster, as `scontrol update` or a new submission would make
+ * it. */
 static void follow(struct sim *s, const struct task *j, const struct advice *one)
 {
     struct cluster *cl = rebuilt(s);

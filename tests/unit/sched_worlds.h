@@ -1,5 +1,6 @@
-/* Random clusters and queues for the planner's properties: nodes of several kinds, partitions, licences, heterogeneous jobs, work that is suspended and
- * resumed. A seed gives the same world every time. REMUDA_WORLDS in the environment says how many worlds are tried of each property. */
+/* Random clusters and queues for the planner's properties: nodes of several kinds, partitions,
+ * licences, heterogeneous jobs, work that is suspended and resumed. A seed gives the same world
+ * every time. REMUDA_WORLDS in the environment says how many worlds are tried of each property. */
 #ifndef SCHED_WORLDS_H
 #define SCHED_WORLDS_H
 
@@ -90,7 +91,9 @@ static void parts_make(struct sim *s)
     for (size_t i = 0; i < s->nparts; i++) {
         s->part[i] = a_part(names[i], "ALL");
         s->part[i].priority_tier = 1 + (int32_t)rng_below(&s->rng, 2);
-        s->part[i].share = i == 2 ? SHARE_FORCE : rng_chance(&s->rng, 100) ? SHARE_EXCLUSIVE : SHARE_NO;
+        s->part[i].share = i == 2                     ? SHARE_FORCE
+                           : rng_chance(&s->rng, 100) ? SHARE_EXCLUSIVE
+                                                      : SHARE_NO;
         s->part[i].share_count = 2;
         put_part(s->cl, &s->part[i]);
     }
@@ -163,7 +166,8 @@ static bool task_make(struct sim *s, struct task *j)
         j->req = s->job[rng_below(&s->rng, s->njobs)].req;
     else
         j->req = request_make(s);
-    return sched_check(s->cl, &j->req, 1000 + (uint32_t)(j->id % 3), NULL, NULL, NULL) == REFUSE_NONE;
+    return sched_check(s->cl, &j->req, 1000 + (uint32_t)(j->id % 3), NULL, NULL, NULL) ==
+           REFUSE_NONE;
 }
 
 static inline void submit(struct sim *s)
@@ -199,8 +203,9 @@ static inline void start(struct sim *s, const struct plan_start *ps)
                 ps->limit_us >= (j->req.time_min_us ? j->req.time_min_us : j->req.time_limit_us));
     j->start = s->now;
     j->limit = ps->limit_us;
-    j->runs =
-        s->exact || rng_chance(&s->rng, 500) ? ps->limit_us : rng_range(&s->rng, 1, ps->limit_us / MIN) * MIN;
+    j->runs = s->exact || rng_chance(&s->rng, 500)
+                  ? ps->limit_us
+                  : rng_range(&s->rng, 1, ps->limit_us / MIN) * MIN;
     j->end = s->now + j->runs;
     j->arena = arena_new();
     struct str text = STR_INIT;
@@ -208,8 +213,8 @@ static inline void start(struct sim *s, const struct plan_start *ps)
     assert_true(alloc_parse(str_text(&text), j->arena, &j->al, NULL));
     str_done(&text);
     j->part = arena_strdup(j->arena, ps->partition);
-    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al, s->now,
-                  s->now + ps->limit_us);
+    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al,
+                  s->now, s->now + ps->limit_us);
     cluster_unwait(s->cl, j->id);
 }
 
@@ -303,7 +308,8 @@ static int64_t next_end(const struct sim *s)
     return at;
 }
 
-/* A world from its seed, played to its end; `turn` is called at each time at which something happened: it plans and starts. */
+/* A world from its seed, played to its end; `turn` is called at each time at which something
+ * happened: it plans and starts. */
 static inline void world_play(struct sim *s, void (*turn)(struct sim *s))
 {
     s->cl = cluster_of_factors();

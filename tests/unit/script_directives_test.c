@@ -1,4 +1,5 @@
-/* Directives in scripts: the grammar and its traps (spec/guides.md 0.6, spec/clients.md edges 15–18). */
+/* Directives in scripts: the grammar and its traps (spec/guides.md 0.6, spec/clients.md edges
+ * 15–18). */
 #include "script_help.h"
 
 #include "model/limits.h"
@@ -47,17 +48,22 @@ static void guides_word_for_word(void **state)
 static void words(void **state)
 {
     struct world *w = *state;
-    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=\"x # y\"z -n 2\n")->comment, "x # yz");
+    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=\"x # y\"z -n 2\n")->comment,
+                        "x # yz");
     assert_int_equal(w->comp[0].spec.req.ntasks, 2);
     assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment='a \"b\" \\\\ c'\n")->comment,
                         "a \"b\" \\ c");
-    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=\"a \\\" b\"\n")->comment, "a \" b");
+    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=\"a \\\" b\"\n")->comment,
+                        "a \" b");
     assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH --comment=x\\ y\\#z\n")->comment, "x y#z");
     assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH -J a#b -n 2\n")->name, "a");
-    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH -n2 -J last\n#SBATCH -J wins\n")->name, "wins");
+    assert_string_equal(spec_of(w, "#!/bin/sh\n#SBATCH -n2 -J last\n#SBATCH -J wins\n")->name,
+                        "wins");
     assert_int_equal(spec_of(w, "#!/bin/sh\n#SBATCH-n2\n")->req.ntasks, 2);
-    assert_int_equal(spec_of(w, "#!/bin/sh\n#SBATCH\n#SBATCH # nothing\n#SBATCH -n2")->req.ntasks, 2);
-    assert_int_equal(spec_of(w, "#!/bin/sh\n# SBATCH -n2\n##SBATCH -n3\n #SBATCH -n4\n")->req.ntasks, 0);
+    assert_int_equal(spec_of(w, "#!/bin/sh\n#SBATCH\n#SBATCH # nothing\n#SBATCH -n2")->req.ntasks,
+                     2);
+    assert_int_equal(
+        spec_of(w, "#!/bin/sh\n# SBATCH -n2\n##SBATCH -n3\n #SBATCH -n4\n")->req.ntasks, 0);
 }
 
 static void mistakes_name_their_line(void **state)
@@ -76,10 +82,12 @@ static void mistakes_name_their_line(void **state)
 static void only_before_the_first_command(void **state)
 {
     struct world *w = *state;
-    assert_int_equal(spec_of(w, "#!/bin/sh\n#SBATCH -n2\necho\n#SBATCH -n3\n#SBATCH -N3\n")->req.ntasks, 2);
-    assert_string_equal(str_text(&w->warnings),
-                        "line 4: ignored, because it stands after the first command: #SBATCH -n3\n"
-                        "line 5: ignored, because it stands after the first command: #SBATCH -N3\n");
+    assert_int_equal(
+        spec_of(w, "#!/bin/sh\n#SBATCH -n2\necho\n#SBATCH -n3\n#SBATCH -N3\n")->req.ntasks, 2);
+    assert_string_equal(
+        str_text(&w->warnings),
+        "line 4: ignored, because it stands after the first command: #SBATCH -n3\n"
+        "line 5: ignored, because it stands after the first command: #SBATCH -N3\n");
     spec_of(w, "#!/bin/sh\ntrue\n#SBATCH 1\n#SBATCH 2\n#SBATCH 3\n#SBATCH 4\n#SBATCH 5\n");
     assert_non_null(strstr(str_text(&w->warnings), "and 2 more such lines"));
 }
@@ -91,8 +99,9 @@ static void here_documents_are_left_alone(void **state)
     spec_of(w, "#!/bin/sh\ncat > job.sh <<EOF\n#!/bin/sh\n#SBATCH -n3\nEOF\nsbatch job.sh\n");
     assert_int_equal(w->warnings.len, 0);
     spec_of(w, "#!/bin/sh\ncat <<-'END' > x\n#SBATCH -n3\n\tEND\nwc <<< \"$x\"\n#SBATCH -n4\n");
-    assert_string_equal(str_text(&w->warnings),
-                        "line 6: ignored, because it stands after the first command: #SBATCH -n4\n");
+    assert_string_equal(
+        str_text(&w->warnings),
+        "line 6: ignored, because it stands after the first command: #SBATCH -n4\n");
     spec_of(w, "#!/bin/sh\nx=$((1 << 2))\n#SBATCH -n4\n2)\n");
     assert_int_equal(w->ncomp, 1);
 }
@@ -116,9 +125,11 @@ static void components(void **state)
 static void other_systems_directives(void **state)
 {
     struct world *w = *state;
-    script_refused(w, "#!/bin/sh\n#PBS -l nodes=1\ntrue\n", "line 2: #PBS directives are not supported yet");
+    script_refused(w, "#!/bin/sh\n#PBS -l nodes=1\ntrue\n",
+                   "line 2: #PBS directives are not supported yet");
     assert_int_equal(w->err.code, ERR_UNSUPPORTED);
-    script_refused(w, "#!/bin/sh\ntrue\n#BSUB -q normal\n", "line 3: #BSUB directives are not supported yet");
+    script_refused(w, "#!/bin/sh\ntrue\n#BSUB -q normal\n",
+                   "line 3: #BSUB directives are not supported yet");
     assert_true(script_of(w, "#!/bin/sh\n#PBS -l nodes=1\ntrue\n", true));
     spec_of(w, "#!/bin/sh\n#PBS -l nodes=1\n#SBATCH -n2\ntrue\n");
     assert_non_null(strstr(w->comp[0].no_effect, "#PBS"));

@@ -15,7 +15,8 @@ static char *const plain[] = {
 static const char *const extra[] = {"SLURM_SUBMIT_DIR=/w", NULL};
 
 /* The captured variables with '|' for NUL. */
-static const char *capture(char *const *environ, const char *export_env, struct str *out, struct err *e)
+static const char *capture(char *const *environ, const char *export_env, struct str *out,
+                           struct err *e)
 {
     struct env_ask ask = {.environ = environ, .export_env = export_env, .extra = extra};
     str_clear(out);
@@ -29,8 +30,8 @@ static const char *capture(char *const *environ, const char *export_env, struct 
 static void forms(void **state)
 {
     struct str out = STR_INIT;
-    const char *all =
-        "PATH=/bin|HOME=/h|A=1|SLURM_CONF=/c|EMPTY=|BASH_FUNC_m%%=() {  echo\n}|SLURM_SUBMIT_DIR=/w|";
+    const char *all = "PATH=/bin|HOME=/h|A=1|SLURM_CONF=/c|EMPTY=|BASH_FUNC_m%%=() {  "
+                      "echo\n}|SLURM_SUBMIT_DIR=/w|";
     assert_string_equal(capture(plain, NULL, &out, NULL), all);
     assert_string_equal(capture(plain, "ALL", &out, NULL), all);
     assert_string_equal(capture(plain, "all", &out, NULL), all);
@@ -40,9 +41,9 @@ static void forms(void **state)
                         "A=1|HOME=/h|SLURM_CONF=/c|SLURM_SUBMIT_DIR=/w|");
     assert_string_equal(capture(plain, "B=x y,A", &out, NULL),
                         "B=x y|A=1|SLURM_CONF=/c|SLURM_SUBMIT_DIR=/w|");
-    assert_string_equal(
-        capture(plain, "ALL,A=2", &out, NULL),
-        "PATH=/bin|HOME=/h|A=2|SLURM_CONF=/c|EMPTY=|BASH_FUNC_m%%=() {  echo\n}|SLURM_SUBMIT_DIR=/w|");
+    assert_string_equal(capture(plain, "ALL,A=2", &out, NULL),
+                        "PATH=/bin|HOME=/h|A=2|SLURM_CONF=/c|EMPTY=|BASH_FUNC_m%%=() {  "
+                        "echo\n}|SLURM_SUBMIT_DIR=/w|");
     str_done(&out);
 }
 
@@ -89,7 +90,8 @@ static void inside_a_job(void **state)
                         "SLURM_TIME_FORMAT=%s|SLURM_CPU_BIND=none|A=1|SLURM_SUBMIT_DIR=/w|");
     assert_string_equal(capture(inside, "NONE", &out, NULL),
                         "SLURM_TIME_FORMAT=%s|SLURM_CPU_BIND=none|SLURM_SUBMIT_DIR=/w|");
-    assert_string_equal(capture(outside, NULL, &out, NULL), "SLURM_ARRAY_TASK_ID=3|A=1|SLURM_SUBMIT_DIR=/w|");
+    assert_string_equal(capture(outside, NULL, &out, NULL),
+                        "SLURM_ARRAY_TASK_ID=3|A=1|SLURM_SUBMIT_DIR=/w|");
     str_done(&out);
 }
 

@@ -67,8 +67,8 @@ static inline bool options_of(struct world *w, unsigned command, const char *wor
         vec_push(&argv, word);
     world_clear(w);
     int rest;
-    bool ok = options_parse_argv(w->comp, command, (int)argv.n, argv.v, FROM_COMMAND_LINE, &w->env, w->a,
-                                 &rest, &w->err) &&
+    bool ok = options_parse_argv(w->comp, command, (int)argv.n, argv.v, FROM_COMMAND_LINE, &w->env,
+                                 w->a, &rest, &w->err) &&
               options_finish(w->comp, command, w->a, &w->warnings, &w->err);
     vec_done(&argv);
     return ok;
@@ -94,8 +94,8 @@ static inline void refused(struct world *w, const char *words, const char *part)
 static inline bool script_of(struct world *w, const char *text, bool ignore_pbs)
 {
     world_clear(w);
-    return script_parse(text, strlen(text), w->comp, COMPONENTS_MAX, &w->ncomp, ignore_pbs, &w->env, w->a,
-                        &w->warnings, &w->err);
+    return script_parse(text, strlen(text), w->comp, COMPONENTS_MAX, &w->ncomp, ignore_pbs, &w->env,
+                        w->a, &w->warnings, &w->err);
 }
 
 #endif

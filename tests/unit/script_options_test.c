@@ -5,8 +5,8 @@ static int rest_of(struct world *w, int argc, const char *const argv[])
 {
     int rest = -1;
     world_clear(w);
-    if (!options_parse_argv(w->comp, CMD_SBATCH, argc, (char *const *)(uintptr_t)argv, FROM_COMMAND_LINE,
-                            &w->env, w->a, &rest, &w->err))
+    if (!options_parse_argv(w->comp, CMD_SBATCH, argc, (char *const *)(uintptr_t)argv,
+                            FROM_COMMAND_LINE, &w->env, w->a, &rest, &w->err))
         fail_msg("refused: %s", w->err.text);
     return rest;
 }
@@ -52,26 +52,33 @@ static void whole_manual_is_there(void **state)
     static const char *const sbatch =
         "account acctg-freq array batch bb bbf begin chdir cluster-constraint clusters comment "
         "consolidate-segments constraint container "
-        "container-id contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline "
+        "container-id contiguous core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task "
+        "deadline "
         "delay-boot dependency distribution "
-        "error exclude exclusive export export-file extra extra-node-info get-user-env gid gpu-bind gpu-freq "
+        "error exclude exclusive export export-file extra extra-node-info get-user-env gid "
+        "gpu-bind gpu-freq "
         "gpus gpus-per-node "
         "gpus-per-socket gpus-per-task gres gres-flags help hint hold ignore-pbs input job-name "
         "kill-on-invalid-dep licenses mail-type "
-        "mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network nice no-kill no-requeue "
+        "mail-user mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network nice no-kill "
+        "no-requeue "
         "nodefile nodelist nodes ntasks "
-        "ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket oom-kill-step open-mode output "
+        "ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket oom-kill-step open-mode "
+        "output "
         "overcommit oversubscribe parsable "
-        "partition power prefer priority profile propagate qos quiet reboot requeue reservation resv-ports "
+        "partition power prefer priority profile propagate qos quiet reboot requeue reservation "
+        "resv-ports "
         "segment signal sockets-per-node "
-        "spread-job stepmgr switches test-only thread-spec threads-per-core time time-min tmp tres-bind "
+        "spread-job stepmgr switches test-only thread-spec threads-per-core time time-min tmp "
+        "tres-bind "
         "tres-per-task uid usage "
         "use-min-nodes verbose version wait wait-all-nodes wckey wrap";
-    static const char *const srun = "bcast bcast-exclude compress cpu-bind disable-status epilog exact "
-                                    "external-launcher het-group immediate jobid kill-on-bad-exit "
-                                    "label mpi msg-timeout multi-prog no-allocate overlap preserve-env "
-                                    "prolog pty quit-on-interrupt relative send-libs slurmd-debug "
-                                    "task-epilog task-prolog threads treewidth unbuffered wait x11";
+    static const char *const srun =
+        "bcast bcast-exclude compress cpu-bind disable-status epilog exact "
+        "external-launcher het-group immediate jobid kill-on-bad-exit "
+        "label mpi msg-timeout multi-prog no-allocate overlap preserve-env "
+        "prolog pty quit-on-interrupt relative send-libs slurmd-debug "
+        "task-epilog task-prolog threads treewidth unbuffered wait x11";
     static const char *const salloc = "bell no-bell kill-command no-shell immediate x11";
     static const struct {
         unsigned command;
@@ -100,62 +107,82 @@ static bool variable_known(const char *name, unsigned number)
     return false;
 }
 
-/* "Input environment variables" of the same manuals; those that are no options (SLURM_EXIT_ERROR …) are the commands' own. */
+/* "Input environment variables" of the same manuals; those that are no options (SLURM_EXIT_ERROR …)
+ * are the commands' own. */
 static void variables_of_the_manual(void **state)
 {
     static const char *const manuals[] = {
         /* sbatch */
-        "SBATCH_ACCOUNT SBATCH_ACCTG_FREQ SBATCH_ARRAY_INX SBATCH_BATCH SBATCH_CLUSTERS SBATCH_CONSTRAINT "
+        "SBATCH_ACCOUNT SBATCH_ACCTG_FREQ SBATCH_ARRAY_INX SBATCH_BATCH SBATCH_CLUSTERS "
+        "SBATCH_CONSTRAINT "
         "SBATCH_CONTAINER SBATCH_CORE_SPEC "
         "SBATCH_CPUS_PER_GPU SBATCH_DEBUG SBATCH_DELAY_BOOT SBATCH_DISTRIBUTION SBATCH_ERROR "
         "SBATCH_EXCLUSIVE SBATCH_EXPORT "
         "SBATCH_GET_USER_ENV SBATCH_GPUS SBATCH_GPUS_PER_NODE SBATCH_GPUS_PER_TASK SBATCH_GPU_BIND "
         "SBATCH_GPU_FREQ SBATCH_GRES "
-        "SBATCH_GRES_FLAGS SBATCH_HINT SBATCH_IGNORE_PBS SBATCH_INPUT SBATCH_JOB_NAME SBATCH_MEM_BIND "
+        "SBATCH_GRES_FLAGS SBATCH_HINT SBATCH_IGNORE_PBS SBATCH_INPUT SBATCH_JOB_NAME "
+        "SBATCH_MEM_BIND "
         "SBATCH_MEM_PER_CPU SBATCH_MEM_PER_GPU "
-        "SBATCH_MEM_PER_NODE SBATCH_NETWORK SBATCH_NO_KILL SBATCH_NO_REQUEUE SBATCH_OPEN_MODE SBATCH_OUTPUT "
+        "SBATCH_MEM_PER_NODE SBATCH_NETWORK SBATCH_NO_KILL SBATCH_NO_REQUEUE SBATCH_OPEN_MODE "
+        "SBATCH_OUTPUT "
         "SBATCH_OVERCOMMIT "
         "SBATCH_PARTITION SBATCH_POWER SBATCH_PROFILE SBATCH_QOS SBATCH_REQUEUE SBATCH_REQ_SWITCH "
         "SBATCH_RESERVATION SBATCH_SIGNAL "
-        "SBATCH_SPREAD_JOB SBATCH_THREADS_PER_CORE SBATCH_THREAD_SPEC SBATCH_TIMELIMIT SBATCH_USE_MIN_NODES "
+        "SBATCH_SPREAD_JOB SBATCH_THREADS_PER_CORE SBATCH_THREAD_SPEC SBATCH_TIMELIMIT "
+        "SBATCH_USE_MIN_NODES "
         "SBATCH_WAIT SBATCH_WAIT4SWITCH "
         "SBATCH_WAIT_ALL_NODES SBATCH_WCKEY ",
         /* salloc */
-        "SALLOC_ACCOUNT SALLOC_ACCTG_FREQ SALLOC_BELL SALLOC_BURST_BUFFER SALLOC_CLUSTERS SALLOC_CONSTRAINT "
+        "SALLOC_ACCOUNT SALLOC_ACCTG_FREQ SALLOC_BELL SALLOC_BURST_BUFFER SALLOC_CLUSTERS "
+        "SALLOC_CONSTRAINT "
         "SALLOC_CONTAINER "
-        "SALLOC_CORE_SPEC SALLOC_CPUS_PER_GPU SALLOC_DEBUG SALLOC_DELAY_BOOT SALLOC_EXCLUSIVE SALLOC_GPUS "
+        "SALLOC_CORE_SPEC SALLOC_CPUS_PER_GPU SALLOC_DEBUG SALLOC_DELAY_BOOT SALLOC_EXCLUSIVE "
+        "SALLOC_GPUS "
         "SALLOC_GPUS_PER_NODE "
-        "SALLOC_GPUS_PER_TASK SALLOC_GPU_BIND SALLOC_GPU_FREQ SALLOC_GRES SALLOC_GRES_FLAGS SALLOC_HINT "
+        "SALLOC_GPUS_PER_TASK SALLOC_GPU_BIND SALLOC_GPU_FREQ SALLOC_GRES SALLOC_GRES_FLAGS "
+        "SALLOC_HINT "
         "SALLOC_IMMEDIATE SALLOC_KILL_CMD "
         "SALLOC_MEM_BIND SALLOC_MEM_PER_CPU SALLOC_MEM_PER_GPU SALLOC_MEM_PER_NODE SALLOC_NETWORK "
         "SALLOC_NO_BELL SALLOC_NO_KILL "
-        "SALLOC_OVERCOMMIT SALLOC_PARTITION SALLOC_POWER SALLOC_PROFILE SALLOC_QOS SALLOC_REQ_SWITCH "
+        "SALLOC_OVERCOMMIT SALLOC_PARTITION SALLOC_POWER SALLOC_PROFILE SALLOC_QOS "
+        "SALLOC_REQ_SWITCH "
         "SALLOC_RESERVATION SALLOC_SIGNAL "
-        "SALLOC_SPREAD_JOB SALLOC_THREADS_PER_CORE SALLOC_THREAD_SPEC SALLOC_TIMELIMIT SALLOC_USE_MIN_NODES "
+        "SALLOC_SPREAD_JOB SALLOC_THREADS_PER_CORE SALLOC_THREAD_SPEC SALLOC_TIMELIMIT "
+        "SALLOC_USE_MIN_NODES "
         "SALLOC_WAIT4SWITCH "
         "SALLOC_WAIT_ALL_NODES SALLOC_WCKEY ",
         /* srun */
-        "SLURMD_DEBUG SLURM_ACCOUNT SLURM_ACCTG_FREQ SLURM_BCAST SLURM_BCAST_EXCLUDE SLURM_BURST_BUFFER "
+        "SLURMD_DEBUG SLURM_ACCOUNT SLURM_ACCTG_FREQ SLURM_BCAST SLURM_BCAST_EXCLUDE "
+        "SLURM_BURST_BUFFER "
         "SLURM_CLUSTERS SLURM_COMPRESS "
-        "SLURM_CONSTRAINT SLURM_CORE_SPEC SLURM_CPUS_PER_GPU SLURM_CPU_BIND SLURM_CPU_FREQ_REQ SLURM_DEBUG "
+        "SLURM_CONSTRAINT SLURM_CORE_SPEC SLURM_CPUS_PER_GPU SLURM_CPU_BIND SLURM_CPU_FREQ_REQ "
+        "SLURM_DEBUG "
         "SLURM_DELAY_BOOT "
-        "SLURM_DEPENDENCY SLURM_DISABLE_STATUS SLURM_DISTRIBUTION SLURM_EPILOG SLURM_EXACT SLURM_EXCLUSIVE "
+        "SLURM_DEPENDENCY SLURM_DISABLE_STATUS SLURM_DISTRIBUTION SLURM_EPILOG SLURM_EXACT "
+        "SLURM_EXCLUSIVE "
         "SLURM_EXPORT_ENV SLURM_GPUS "
-        "SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK SLURM_GPU_BIND SLURM_GPU_FREQ SLURM_GRES SLURM_GRES_FLAGS "
+        "SLURM_GPUS_PER_NODE SLURM_GPUS_PER_TASK SLURM_GPU_BIND SLURM_GPU_FREQ SLURM_GRES "
+        "SLURM_GRES_FLAGS "
         "SLURM_HINT SLURM_IMMEDIATE "
-        "SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NUM_NODES SLURM_KILL_BAD_EXIT SLURM_LABELIO SLURM_MEM_BIND "
+        "SLURM_JOB_ID SLURM_JOB_NAME SLURM_JOB_NUM_NODES SLURM_KILL_BAD_EXIT SLURM_LABELIO "
+        "SLURM_MEM_BIND "
         "SLURM_MEM_PER_CPU "
-        "SLURM_MEM_PER_GPU SLURM_MEM_PER_NODE SLURM_MPI_TYPE SLURM_NETWORK SLURM_NNODES SLURM_NO_KILL "
+        "SLURM_MEM_PER_GPU SLURM_MEM_PER_NODE SLURM_MPI_TYPE SLURM_NETWORK SLURM_NNODES "
+        "SLURM_NO_KILL "
         "SLURM_NPROCS SLURM_NTASKS "
         "SLURM_NTASKS_PER_CORE SLURM_NTASKS_PER_GPU SLURM_NTASKS_PER_NODE SLURM_NTASKS_PER_SOCKET "
         "SLURM_OPEN_MODE SLURM_OVERCOMMIT "
-        "SLURM_OVERLAP SLURM_PARTITION SLURM_POWER SLURM_PROFILE SLURM_PROLOG SLURM_QOS SLURM_REMOTE_CWD "
+        "SLURM_OVERLAP SLURM_PARTITION SLURM_POWER SLURM_PROFILE SLURM_PROLOG SLURM_QOS "
+        "SLURM_REMOTE_CWD "
         "SLURM_REQ_SWITCH SLURM_RESERVATION "
-        "SLURM_RESV_PORTS SLURM_SEND_LIBS SLURM_SIGNAL SLURM_SPREAD_JOB SLURM_STDERRMODE SLURM_STDINMODE "
+        "SLURM_RESV_PORTS SLURM_SEND_LIBS SLURM_SIGNAL SLURM_SPREAD_JOB SLURM_STDERRMODE "
+        "SLURM_STDINMODE "
         "SLURM_STDOUTMODE SLURM_STEP_GRES "
-        "SLURM_TASK_EPILOG SLURM_TASK_PROLOG SLURM_THREADS SLURM_THREADS_PER_CORE SLURM_THREAD_SPEC "
+        "SLURM_TASK_EPILOG SLURM_TASK_PROLOG SLURM_THREADS SLURM_THREADS_PER_CORE "
+        "SLURM_THREAD_SPEC "
         "SLURM_TIMELIMIT SLURM_UNBUFFEREDIO "
-        "SLURM_USE_MIN_NODES SLURM_WAIT SLURM_WAIT4SWITCH SLURM_WCKEY SLURM_WORKING_DIR SRUN_CONTAINER "
+        "SLURM_USE_MIN_NODES SLURM_WAIT SLURM_WAIT4SWITCH SLURM_WCKEY SLURM_WORKING_DIR "
+        "SRUN_CONTAINER "
         "SRUN_CPUS_PER_TASK SRUN_EXPORT_ENV ",
     };
     struct world *w = *state;
@@ -202,7 +229,8 @@ static void prefixes(void **state)
     assert_string_equal(taken(w, "--part=a")->req.partition, "a");
     assert_int_equal(taken(w, "--mem=4")->req.mem_per_node_mib, 4);
     assert_true(taken(w, "--share")->req.oversubscribe);
-    refused(w, "--ntas=2", "'--ntas=2' is ambiguous; possibilities: '--ntasks' '--ntasks-per-core'");
+    refused(w, "--ntas=2",
+            "'--ntas=2' is ambiguous; possibilities: '--ntasks' '--ntasks-per-core'");
     refused(w, "--ndoes=2", "unrecognized option '--ndoes=2' (did you mean '--nodes'?)");
     refused(w, "--zzzzzzzzzz=2", "unrecognized option '--zzzzzzzzzz=2'");
     refused(w, "-y", "invalid option -- 'y'");
@@ -288,12 +316,12 @@ static void precedence(void **state)
     int rest;
     world_clear(w);
     char *const *words = (char *const *)(uintptr_t)argv;
-    assert_true(options_parse_argv(w->comp, CMD_SBATCH, ARRAY_LEN(argv), words, FROM_COMMAND_LINE, &w->env,
-                                   w->a, &rest, &w->err));
+    assert_true(options_parse_argv(w->comp, CMD_SBATCH, ARRAY_LEN(argv), words, FROM_COMMAND_LINE,
+                                   &w->env, w->a, &rest, &w->err));
     assert_true(env_of(w, CMD_SBATCH, variables));
     const char *text = "#!/bin/sh\n#SBATCH -p script -q script -A script --requeue\n";
-    assert_true(
-        script_parse(text, strlen(text), w->comp, 1, &w->ncomp, false, &w->env, w->a, &w->warnings, &w->err));
+    assert_true(script_parse(text, strlen(text), w->comp, 1, &w->ncomp, false, &w->env, w->a,
+                             &w->warnings, &w->err));
     const struct job_spec *s = &w->comp[0].spec;
     assert_string_equal(s->req.partition, "line");
     assert_string_equal(s->req.qos, "env");
@@ -304,7 +332,8 @@ static void precedence(void **state)
 static void job_wide_options_carry_over(void **state)
 {
     struct world *w = *state;
-    const char *text = "#!/bin/sh\n#SBATCH -J het -A acct -t 5 -n 4 -H\n#SBATCH hetjob\n#SBATCH -n 2 -t 7\n";
+    const char *text =
+        "#!/bin/sh\n#SBATCH -J het -A acct -t 5 -n 4 -H\n#SBATCH hetjob\n#SBATCH -n 2 -t 7\n";
     assert_true(script_of(w, text, false));
     assert_int_equal(w->ncomp, 2);
     assert_true(options_carry_over(&w->comp[1], &w->comp[0], &w->env, w->a, &w->err));

@@ -1,5 +1,5 @@
-/* What each kind of value may look like, and what becomes of it (spec/guides.md 0.6, spec/clients.md edges
- * 15–20). */
+/* What each kind of value may look like, and what becomes of it (spec/guides.md 0.6,
+ * spec/clients.md edges 15–20). */
 #include "script_help.h"
 
 #include "model/limits.h"
@@ -10,14 +10,24 @@ static void time_limits(void **state)
         const char *text;
         int64_t seconds;
     } cases[] = {
-        {"5", 300},      {"90:00", 5400}, {"1:0:0", 3600},  {"00:05:00", 300},   {"100:00:00", 360000},
-        {"24:00", 1440}, {"2-0", 172800}, {"1-12", 129600}, {"1-12:30", 131400}, {"3-05:10:10", 277810},
-        {"0:30", 30},    {"15:30", 930},
+        {"5", 300},
+        {"90:00", 5400},
+        {"1:0:0", 3600},
+        {"00:05:00", 300},
+        {"100:00:00", 360000},
+        {"24:00", 1440},
+        {"2-0", 172800},
+        {"1-12", 129600},
+        {"1-12:30", 131400},
+        {"3-05:10:10", 277810},
+        {"0:30", 30},
+        {"15:30", 930},
     };
     struct world *w = *state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(taken(w, arena_printf(w->a, "--time=%s", cases[i].text))->req.time_limit_us,
-                         cases[i].seconds * USEC_PER_SEC);
+        assert_int_equal(
+            taken(w, arena_printf(w->a, "--time=%s", cases[i].text))->req.time_limit_us,
+            cases[i].seconds * USEC_PER_SEC);
     assert_int_equal(taken(w, "-t UNLIMITED")->req.time_limit_us, TIME_UNLIMITED);
     assert_int_equal(taken(w, "-t 0")->req.time_limit_us, TIME_UNLIMITED);
     assert_int_equal(taken(w, "-t INFINITE")->req.time_limit_us, TIME_UNLIMITED);
@@ -35,8 +45,9 @@ static void memory_sizes(void **state)
                  {"96", 96},    {"123K", 1},    {"1T", 1048576}, {"0", MEM_ALL}};
     struct world *w = *state;
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-        assert_int_equal(taken(w, arena_printf(w->a, "--mem=%s", cases[i].text))->req.mem_per_node_mib,
-                         cases[i].mib);
+        assert_int_equal(
+            taken(w, arena_printf(w->a, "--mem=%s", cases[i].text))->req.mem_per_node_mib,
+            cases[i].mib);
     assert_int_equal(taken(w, "--mem-per-cpu=2G")->req.mem_per_cpu_mib, 2048);
     assert_int_equal(taken(w, "--mem-per-gpu=16G --gpus=1")->req.mem_per_gpu_mib, 16384);
     assert_int_equal(taken(w, "--mem-per-cpu=0")->req.mem_per_node_mib, MEM_ALL);
@@ -53,8 +64,8 @@ static void memory_kinds_exclude_each_other(void **state)
     assert_true(script_of(w, "#!/bin/sh\n#SBATCH --mem=4G\n", false));
     const char *argv[] = {"sbatch", "--mem-per-cpu=1G"};
     int rest;
-    assert_true(options_parse_argv(w->comp, CMD_SBATCH, 2, (char *const *)(uintptr_t)argv, FROM_COMMAND_LINE,
-                                   &w->env, w->a, &rest, &w->err));
+    assert_true(options_parse_argv(w->comp, CMD_SBATCH, 2, (char *const *)(uintptr_t)argv,
+                                   FROM_COMMAND_LINE, &w->env, w->a, &rest, &w->err));
     assert_true(options_finish(w->comp, CMD_SBATCH, w->a, &w->warnings, &w->err));
     assert_int_equal(w->comp[0].spec.req.mem_per_node_mib, 0);
     assert_int_equal(w->comp[0].spec.req.mem_per_cpu_mib, 1024);
@@ -123,7 +134,8 @@ static void tasks_follow_from_nodes(void **state)
     assert_int_equal(taken(w, "-N2-4 --ntasks-per-node=4")->req.ntasks, 0);
     assert_int_equal(taken(w, "-N2")->req.ntasks, 0);
     assert_int_equal(taken(w, "-N3 -n2")->req.min_nodes, 2);
-    assert_non_null(strstr(str_text(&w->warnings), "can't run 2 processes on 3 nodes, setting nnodes to 2"));
+    assert_non_null(
+        strstr(str_text(&w->warnings), "can't run 2 processes on 3 nodes, setting nnodes to 2"));
     assert_int_equal(taken(w, "-N2 -n4")->req.min_nodes, 2);
     assert_int_equal(w->warnings.len, 0);
     refused(w, "-N 60000 --ntasks-per-node=60000", "tasks; at most");
@@ -156,8 +168,10 @@ static void gpus_say_how_many_nodes_and_tasks(void **state)
     assert_string_equal(taken(w, "-n2 --gpus-per-task=v100:1")->req.gpus_per_task, "v100:1");
     assert_string_equal(taken(w, "-G A100|A40:2")->req.gpus, "A100|A40:2");
     assert_int_equal(taken(w, "-G1 --gpu-mem=40G")->req.gpu_mem_mib, 40960);
-    refused(w, "--gpus=8 --gpus-per-node=4 -N4", "doesn't fall between min_nodes (4) and max_nodes (4)");
-    refused(w, "--gpus=7 --gpus-per-node=4", "--gpus is not multiple of --gres=gpu/--gpus-per-node");
+    refused(w, "--gpus=8 --gpus-per-node=4 -N4",
+            "doesn't fall between min_nodes (4) and max_nodes (4)");
+    refused(w, "--gpus=7 --gpus-per-node=4",
+            "--gpus is not multiple of --gres=gpu/--gpus-per-node");
     refused(w, "--gpus-per-task=1", "needs the number of tasks");
     refused(w, "--gpus=4 --ntasks-per-gpu=1 --gpus-per-task=1", "mutually exclusive");
     refused(w, "--gpus=a:b:c", "Invalid generic resource (gres) specification");
@@ -173,19 +187,25 @@ static void gpu_counts_that_contradict(void **state)
     } cases[] = {
         {"--gpus=2 --gpus-per-node=4",
          "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node >= --gpus-per-socket"},
-        {"--gpus=1 --gpus-per-task=2 -n1", "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node"},
-        {"--gpus=2 --gpus-per-socket=4", "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node"},
-        {"--gpus-per-node=2 --gpus-per-socket=4", "error: Failed to ensure --gpus >= --gpus-per-task"},
+        {"--gpus=1 --gpus-per-task=2 -n1",
+         "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node"},
+        {"--gpus=2 --gpus-per-socket=4",
+         "error: Failed to ensure --gpus >= --gres=gpu/--gpus-per-node"},
+        {"--gpus-per-node=2 --gpus-per-socket=4",
+         "error: Failed to ensure --gpus >= --gpus-per-task"},
         {"--gres=gpu:2 --gpus-per-task=3 -n1", "error: Failed to ensure --gpus >= --gpus-per-task"},
         {"--gpus=1 -N2", "error: Failed to validate job spec, --gpus < -N"},
         {"--gres=gpu:2 --gpus=3", "error: Failed to validate job spec, --gpus is not multiple of"},
         {"--gres=gpu:2 --gpus=4 -N1",
          "required nodes (2) doesn't fall between min_nodes (1) and max_nodes (1)"},
         {"--gpus-per-socket=1", "error: --gpus-per-socket option requires --sockets-per-node"},
-        {"--gpus-per-node=4 --gpus-per-socket=3 --sockets-per-node=1", "not multiple of --gpus-per-socket."},
+        {"--gpus-per-node=4 --gpus-per-socket=3 --sockets-per-node=1",
+         "not multiple of --gpus-per-socket."},
         {"--gpus-per-node=4 --gpus-per-socket=2 --sockets-per-node=1", "number of sockets differ"},
-        {"--gpus-per-node=3 --gpus-per-task=2 -N1", "--gpus-per-node not multiple of --gpus-per-task."},
-        {"--gpus-per-node=2 --gpus-per-task=1 --ntasks-per-node=3", "differ from --ntasks-per-node."},
+        {"--gpus-per-node=3 --gpus-per-task=2 -N1",
+         "--gpus-per-node not multiple of --gpus-per-task."},
+        {"--gpus-per-node=2 --gpus-per-task=1 --ntasks-per-node=3",
+         "differ from --ntasks-per-node."},
         {"--gpus-per-socket=3 --gpus-per-task=2 --sockets-per-node=1 -n2",
          "--gpus-per-socket not multiple of"},
         {"--gpus-per-socket=2 --gpus-per-task=1 --sockets-per-node=1 --ntasks-per-socket=1 -n1",
@@ -196,15 +216,21 @@ static void gpu_counts_that_contradict(void **state)
         {"--gpus=4 --gpus-per-task=1 -N2", "number of requested tasks differ from -n/--ntasks."},
         {"--gpus=4 --gpus-per-task=1 --ntasks-per-node=2",
          "number of requested tasks differ from -n/--ntasks."},
-        {"--gpus=8 --gpus-per-node=4 --gpus-per-task=2 -N2 -n3", "number of requested tasks differ"},
+        {"--gpus=8 --gpus-per-node=4 --gpus-per-task=2 -N2 -n3",
+         "number of requested tasks differ"},
         {"--ntasks-per-gpu=2", "--ntasks-per-tres needs either a GRES GPU specification"},
         {"--ntasks-per-gpu=2 -n3", "-n/--ntasks has to be a multiple of --ntasks-per-gpu."},
-        {"--ntasks-per-gpu=2 --gpus-per-socket=1", "fatal: --gpus-per-socket is mutually exclusive with"},
-        {"--ntasks-per-gpu=2 --gpus-per-task=1 -n2", "fatal: --gpus-per-task is mutually exclusive with"},
-        {"--ntasks-per-gpu=2 --ntasks-per-node=2 -N1", "fatal: --ntasks-per-node is mutually exclusive with"},
-        {"--mem-per-gpu=100", "error: Requested mem_per_tres=gres/gpu:100 but did not request any GPU."},
+        {"--ntasks-per-gpu=2 --gpus-per-socket=1",
+         "fatal: --gpus-per-socket is mutually exclusive with"},
+        {"--ntasks-per-gpu=2 --gpus-per-task=1 -n2",
+         "fatal: --gpus-per-task is mutually exclusive with"},
+        {"--ntasks-per-gpu=2 --ntasks-per-node=2 -N1",
+         "fatal: --ntasks-per-node is mutually exclusive with"},
+        {"--mem-per-gpu=100",
+         "error: Requested mem_per_tres=gres/gpu:100 but did not request any GPU."},
         {"--mem-per-gpu=100 --exclusive", "error: Requested mem_per_tres=gres/gpu:100 but"},
-        {"--cpus-per-gpu=2 -c1 --gpus=1", "error: --cpus-per-gpu is mutually exclusive with --cpus-per-task"},
+        {"--cpus-per-gpu=2 -c1 --gpus=1",
+         "error: --cpus-per-gpu is mutually exclusive with --cpus-per-task"},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++)
         refused(*state, cases[i].words, cases[i].lead);
@@ -235,8 +261,8 @@ static void gpu_counts_that_agree(void **state)
         const struct job_request *q = &taken(w, cases[i].words)->req;
         if (q->min_nodes != cases[i].nodes || q->ntasks != cases[i].tasks ||
             q->ntasks_per_node != cases[i].on_node)
-            fail_msg("\"%s\": %d nodes, %d tasks, %d on each", cases[i].words, q->min_nodes, q->ntasks,
-                     q->ntasks_per_node);
+            fail_msg("\"%s\": %d nodes, %d tasks, %d on each", cases[i].words, q->min_nodes,
+                     q->ntasks, q->ntasks_per_node);
     }
     assert_string_equal(taken(w, "--ntasks-per-gpu=2 -n4")->req.gpus, "2");
     /* A step says what it uses of the job, whatever the job's variables say. */
@@ -304,7 +330,8 @@ static void words_that_are_checked(void **state)
         {"--acctg-freq=foo=10", "error: Invalid --acctg-freq specification: foo=10"},
         {"--gres=gpu:v100:1,gpu:2",
          "error: Invalid GRES specification (with and without type identification)"},
-        {"--gpus=2,v100:1", "error: Invalid GRES specification (with and without type identification)"},
+        {"--gpus=2,v100:1",
+         "error: Invalid GRES specification (with and without type identification)"},
         {"--cpu-freq=foo", "error: unrecognized --cpu-freq argument \"foo\""},
         {"--cpu-freq=2000-1000", "error: min cpu-frec (2000) must be < max cpu-freq (1000)"},
         {"--cpu-freq=1000:foo", "error: gov on cpu-frec (foo) illegal without max"},
@@ -313,7 +340,8 @@ static void words_that_are_checked(void **state)
         {"--gpu-bind=per_task:x", "error: Invalid --gpu-bind argument: gpu:per_task:x"},
         {"--wait-all-nodes=2", "error: Invalid --wait-all-nodes specification"},
         {"--wait-all-nodes=x", "error: Invalid numeric value \"x\" for --wait-all-nodes."},
-        {"--thread-spec=1 -S1", "fatal: -S/--core-spec and --thred-spec options are mutually exclusive"},
+        {"--thread-spec=1 -S1",
+         "fatal: -S/--core-spec and --thred-spec options are mutually exclusive"},
         {"--switches=0", "error: Invalid numeric value \"0\" for --switches."},
         {"-N x", "error: \"x\" is not a valid node count"},
         {"--nice=2147483646", "error: Invalid --nice value, out of range (+/- 2147483645)"},
@@ -327,7 +355,8 @@ static void words_that_are_checked(void **state)
         {"--running-over=5", "newer than Slurm 25.05"},
         {"--resources=x", "newer than Slurm 25.05"},
         {"--mem-update=100", "newer than Slurm 25.05"},
-        {"--mem=1 --mem-per-cpu=1", "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."},
+        {"--mem=1 --mem-per-cpu=1",
+         "fatal: --mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive."},
         {"--time-min=15 -t10",
          "refused: Invalid time-min specification (exceeds job's time or other limits)"},
         {"--deadline=now+10minutes --begin=now+1hour",
@@ -351,7 +380,8 @@ static void tres_per_task(void **state)
     assert_string_equal(q->gpus_per_task, "v100:1");
     assert_string_equal(taken(w, "-n2 --tres-per-task=gres/gpu=2")->req.gpus_per_task, "2");
     assert_string_equal(taken(w, "--tres-bind=gres/gpu:single:2")->gpu_bind, "single:2");
-    assert_string_equal(taken(w, "--tres-bind=gres/nic:none+gres/gpu:map:0,1")->gpu_bind, "map:0,1");
+    assert_string_equal(taken(w, "--tres-bind=gres/nic:none+gres/gpu:map:0,1")->gpu_bind,
+                        "map:0,1");
     refused(w, "-n2 --tres-per-task=gres/nic:1", "cpu:N and gres/gpu");
     refused(w, "--gpu-bind=tight", "Invalid --gpu-bind argument: gpu:tight");
 }
@@ -388,7 +418,8 @@ static void begin_and_deadline(void **state)
 static void dependencies_and_arrays(void **state)
 {
     struct world *w = *state;
-    assert_string_equal(taken(w, "-d afterok:12:13_4,singleton")->dependency, "afterok:12:13_4,singleton");
+    assert_string_equal(taken(w, "-d afterok:12:13_4,singleton")->dependency,
+                        "afterok:12:13_4,singleton");
     assert_string_equal(taken(w, "-d 12:13")->dependency, "afterany:12:13");
     assert_string_equal(taken(w, "-a 0-15:4,20%5")->array, "0-15:4,20%5");
     assert_int_equal(taken(w, "--kill-on-invalid-dep=yes")->kill_on_invalid_dep, YES);
@@ -404,8 +435,8 @@ static void mail(void **state)
     assert_int_equal(taken(w, "--mail-type=NONE")->mail_types, 0);
     assert_int_equal(taken(w, "--mail-type=END,fail")->mail_types, MAIL_END | MAIL_FAIL);
     assert_int_equal(taken(w, "--mail-type=ALL,TIME_LIMIT_80")->mail_types,
-                     MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE | MAIL_STAGE_OUT |
-                         MAIL_TIME_LIMIT_80);
+                     MAIL_BEGIN | MAIL_END | MAIL_FAIL | MAIL_INVALID_DEPEND | MAIL_REQUEUE |
+                         MAIL_STAGE_OUT | MAIL_TIME_LIMIT_80);
     refused(w, "--mail-type=SOMETIMES", "Invalid --mail-type specification");
 }
 
@@ -460,7 +491,8 @@ static void environment_options(void **state)
     assert_string_equal((taken(w, "--get-user-env=10L"), w->comp[0].get_user_env), "10L");
     refused(w, "--get-user-env=10X", "seconds and S or L");
     assert_string_equal((taken(w, "--propagate"), w->comp[0].propagate), "");
-    assert_string_equal((taken(w, "--propagate=STACK,NOFILE"), w->comp[0].propagate), "STACK,NOFILE");
+    assert_string_equal((taken(w, "--propagate=STACK,NOFILE"), w->comp[0].propagate),
+                        "STACK,NOFILE");
     refused(w, "--propagate=FOO", "error: Bad rlimit name: FOO");
 }
 

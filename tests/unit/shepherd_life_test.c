@@ -88,7 +88,8 @@ static void test_many_steps_at_once(void **state)
 static void test_background_processes_are_killed_when_the_script_ends(void **state)
 {
     (void)state;
-    send_script(1, "setsid bash -c 'echo $$ > daemon; exec sleep 300' & (sleep 300 &) ; sleep 0.2; exit 0");
+    send_script(
+        1, "setsid bash -c 'echo $$ > daemon; exec sleep 300' & (sleep 300 &) ; sleep 0.2; exit 0");
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_true(n.clean);
     char path[128];
@@ -101,8 +102,9 @@ static void test_background_processes_are_killed_when_the_script_ends(void **sta
 static void test_termination_gives_grace_then_kills_everybody(void **state)
 {
     (void)state;
-    send_script(1, "trap 'echo got term' TERM; setsid bash -c 'trap \"\" TERM; echo up; sleep 300' & sleep "
-                   "300 & wait; echo going; sleep 300");
+    send_script(
+        1, "trap 'echo got term' TERM; setsid bash -c 'trap \"\" TERM; echo up; sleep 300' & sleep "
+           "300 & wait; echo going; sleep 300");
     struct note started = world_note(&world);
     nap_ms(300);
     struct command c = {.op = COMMAND_TERMINATE, .why = WHY_TIME_LIMIT, .kill_wait_ms = 500};
@@ -134,9 +136,11 @@ static void test_a_script_that_ends_on_sigterm_is_not_killed(void **state)
 static void test_signals_reach_whom_they_are_meant_for(void **state)
 {
     (void)state;
-    send_script(1, "mkfifo f; trap 'echo shell' USR1; bash -c 'trap \"echo child\" USR1; exec 9<>f; while :; "
-                   "do read -t 0.05 -u 9; done' & \n"
-                   "trap 'kill %1; exit 0' USR2; while :; do wait; done");
+    send_script(
+        1,
+        "mkfifo f; trap 'echo shell' USR1; bash -c 'trap \"echo child\" USR1; exec 9<>f; while :; "
+        "do read -t 0.05 -u 9; done' & \n"
+        "trap 'kill %1; exit 0' USR2; while :; do wait; done");
     struct note started = world_note(&world);
     nap_ms(300);
     struct command c = {.op = COMMAND_KILL, .signal = SIGUSR1, .batch = true};
@@ -146,7 +150,8 @@ static void test_signals_reach_whom_they_are_meant_for(void **state)
     c.batch = false;
     world_command(&world, (pid_t)started.pid, &c);
     nap_ms(300);
-    assert_int_equal(strlen(world_output(&world)), strlen("shell\nshell\nchild\n")); /* whoever is first */
+    assert_int_equal(strlen(world_output(&world)),
+                     strlen("shell\nshell\nchild\n")); /* whoever is first */
     assert_non_null(strstr(world_output(&world), "child\n"));
     c = (struct command){.op = COMMAND_KILL, .signal = SIGUSR2, .batch = true};
     world_command(&world, (pid_t)started.pid, &c);
@@ -176,11 +181,11 @@ static void test_missing_input_fails_with_the_reason(void **state)
     p.std_in = "/nonexistent/input";
     world_send(&world, &p);
     struct note n = world_wait(&world, NOTE_FAILED);
-    assert_string_equal(n.detail, "cannot open the input file /nonexistent/input: No such file or directory");
+    assert_string_equal(n.detail,
+                        "cannot open the input file /nonexistent/input: No such file or directory");
     assert_false(n.retry);
-    assert_string_equal(
-        world_output(&world),
-        "slurmstepd: error: cannot open the input file /nonexistent/input: No such file or directory\n");
+    assert_string_equal(world_output(&world), "slurmstepd: error: cannot open the input file "
+                                              "/nonexistent/input: No such file or directory\n");
 }
 
 static void test_output_directories_are_made_and_files_truncated_or_appended(void **state)
@@ -244,7 +249,8 @@ static void test_files_of_an_unusable_work_directory(void **state)
     p.work_dir = "/nonexistent";
     p.std_in = "data";
     world_send(&world, &p);
-    assert_non_null(strstr(world_wait(&world, NOTE_FAILED).detail, "where the input file data was to be"));
+    assert_non_null(
+        strstr(world_wait(&world, NOTE_FAILED).detail, "where the input file data was to be"));
     assert_int_equal(access("/tmp/it-ran", F_OK), -1);
 }
 
@@ -281,7 +287,8 @@ static void test_the_owner_is_taken_on(void **state)
     (void)state;
     if (geteuid() != 0)
         skip();
-    struct step_plan p = world_plan(&world, 1, "id -u; id -g; id -G; cat \"$0\" >/dev/null && echo readable");
+    struct step_plan p =
+        world_plan(&world, 1, "id -u; id -g; id -G; cat \"$0\" >/dev/null && echo readable");
     gid_t groups[] = {65534, 12};
     chmod(world.dir, 0777);
     p.switch_user = 1;
@@ -335,9 +342,10 @@ static void test_a_killed_shepherd_is_told_by_its_parent(void **state)
 static void test_usage_is_measured(void **state)
 {
     (void)state;
-    struct step_plan p = world_plan(&world, 1,
-                                    "python3 -c 'x=bytearray(60<<20); import time; "
-                                    "t=time.process_time()\nwhile time.process_time()-t<0.4: pass'");
+    struct step_plan p =
+        world_plan(&world, 1,
+                   "python3 -c 'x=bytearray(60<<20); import time; "
+                   "t=time.process_time()\nwhile time.process_time()-t<0.4: pass'");
     p.sample_us = 200000;
     world_send(&world, &p);
     struct note used = world_wait(&world, NOTE_USAGE);
@@ -353,14 +361,15 @@ static void test_usage_is_measured(void **state)
 static void test_memory_limit_without_control_groups(void **state)
 {
     (void)state;
-    struct step_plan p =
-        world_plan(&world, 1, "python3 -c 'x=bytearray(200<<20); import time; time.sleep(20)'; echo after");
+    struct step_plan p = world_plan(
+        &world, 1, "python3 -c 'x=bytearray(200<<20); import time; time.sleep(20)'; echo after");
     p.mem_limit_bytes = 100 << 20;
     p.sample_us = 200000;
     world_send(&world, &p);
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_true(n.oom);
-    assert_non_null(strstr(world_output(&world), "slurmstepd: error: Job 1 exceeded memory limit ("));
+    assert_non_null(
+        strstr(world_output(&world), "slurmstepd: error: Job 1 exceeded memory limit ("));
     assert_non_null(strstr(world_output(&world), "StepId=1.batch exceeded its memory limit: "));
     assert_non_null(strstr(n.detail, "(python3, "));
     assert_non_null(strstr(n.detail, "for example --mem="));
@@ -371,13 +380,13 @@ static void test_memory_limit_without_control_groups(void **state)
 static void test_daemons_that_fork_without_end_are_all_ended(void **state)
 {
     (void)state;
-    struct step_plan p =
-        world_plan(&world, 1,
-                   "python3 - <<'P' &\nimport "
-                   "os,signal,time\nsignal.signal(signal.SIGTERM,signal.SIG_IGN)\nend=time.time()+20\n"
-                   "while time.time()<end:\n  if os.fork()==0:\n    os.setsid()\n    time.sleep(0.02)\n  "
-                   "else:\n    os._exit(0)\nP\n"
-                   "sleep 0.5");
+    struct step_plan p = world_plan(
+        &world, 1,
+        "python3 - <<'P' &\nimport "
+        "os,signal,time\nsignal.signal(signal.SIGTERM,signal.SIG_IGN)\nend=time.time()+20\n"
+        "while time.time()<end:\n  if os.fork()==0:\n    os.setsid()\n    time.sleep(0.02)\n  "
+        "else:\n    os._exit(0)\nP\n"
+        "sleep 0.5");
     world_send(&world, &p);
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_int_equal(n.status, 0);
@@ -385,7 +394,8 @@ static void test_daemons_that_fork_without_end_are_all_ended(void **state)
         world_wait(&world, NOTE_CLEARED);
 }
 
-/* Each within its own limit, together over the job's: the larger one ends, which is the same at every moment. */
+/* Each within its own limit, together over the job's: the larger one ends, which is the same at
+ * every moment. */
 static void test_steps_together_are_held_to_the_memory_of_their_job(void **state)
 {
     (void)state;
@@ -473,7 +483,8 @@ static void test_memory_limit(void **state)
         world_send(&world, &p);
         struct note n = world_wait(&world, NOTE_EXITED);
         assert_true(n.oom);
-        assert_non_null(strstr(world_output(&world), "Detected 1 oom_kill event in StepId=1.batch."));
+        assert_non_null(
+            strstr(world_output(&world), "Detected 1 oom_kill event in StepId=1.batch."));
     }
     groups_end(&bases);
     if (!can)

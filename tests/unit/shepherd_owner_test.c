@@ -1,4 +1,5 @@
-/* What the owner of a step can make its shepherd do, which is root's: open files for him, wait for him. The other end of the stream is a fake srun. */
+/* What the owner of a step can make its shepherd do, which is root's: open files for him, wait for
+ * him. The other end of the stream is a fake srun. */
 #include "unit.h"
 
 #include "shepherd_world.h"
@@ -145,7 +146,8 @@ static void domain_set(const char *name)
     close(fd);
 }
 
-/* Below /proc/sys the effective user counts, not that of the file system: a shepherd that changed this one alone opened them for anybody. In a namespace of our own. */
+/* Below /proc/sys the effective user counts, not that of the file system: a shepherd that changed
+ * this one alone opened them for anybody. In a namespace of our own. */
 static void output_to_the_kernel(bool label)
 {
     char link[96];
@@ -260,7 +262,8 @@ static void test_a_labelled_pipe_loses_nothing(void **state)
     str_done(&line);
 }
 
-/* A thousand addresses, all of somebody who takes the call and says nothing: all of them together have the time that one gets. */
+/* A thousand addresses, all of somebody who takes the call and says nothing: all of them together
+ * have the time that one gets. */
 static void test_addresses_that_say_nothing(void **state)
 {
     struct sockaddr_in name = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -282,7 +285,8 @@ static void test_addresses_that_say_nothing(void **state)
     close(fd);
 }
 
-/* Sixteen of a user's shepherds may wait without end for who does not read; of other users others. */
+/* Sixteen of a user's shepherds may wait without end for who does not read; of other users
+ * others. */
 static void test_places_to_linger(void **state)
 {
     struct herd h = {.steps_fd = world.steps};

@@ -1,5 +1,6 @@
-/* What the owner of a step can get out of its process while that is his already and has not yet executed his program: nothing.
- * His output is a named pipe that nobody reads, so it stays there. */
+/* What the owner of a step can get out of its process while that is his already and has not yet
+ * executed his program: nothing. His output is a named pipe that nobody reads, so it stays
+ * there. */
 #include "unit.h"
 
 #include "shepherd_world.h"
@@ -251,7 +252,8 @@ static bool memory_has(pid_t pid, const char *words)
         unsigned long from, to;
         char mode[8];
         /* Only a sanitizer maps so much. */
-        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && mode[1] == 'w' && to - from < 64ul << 20)
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, mode) == 3 && mode[1] == 'w' &&
+            to - from < 64ul << 20)
             has = memory_piece_has(mem, from, to, words);
     }
     fclose(maps);
@@ -267,7 +269,8 @@ static void secret_plan_add(struct str *out, int64_t id, const char *script, con
     step_plan_encode(&p, out);
 }
 
-/* Of jobs before and after it that passed through the same parent, in one piece with it and long before. */
+/* Of jobs before and after it that passed through the same parent, in one piece with it and long
+ * before. */
 static void test_nothing_of_others_is_in_its_memory(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Steps with tasks: real shepherds and processes, and a fake srun at the other end of the stream. */
+/* Steps with tasks: real shepherds and processes, and a fake srun at the other end of the
+ * stream. */
 #include "unit.h"
 
 #include "shepherd_world.h"
@@ -71,7 +72,8 @@ static void message(void *ctx, void *peer_ctx, struct stream_peer *p, const stru
         assert_in_range(task, 0, TASKS_MAX - 1);
         f->bytes += (int64_t)d->data.len;
         if (f->keep)
-            str_addn(d->stream == STREAM_ERR ? &f->err[task] : &f->out[task], d->data.data, d->data.len);
+            str_addn(d->stream == STREAM_ERR ? &f->err[task] : &f->out[task], d->data.data,
+                     d->data.len);
         if (d->stream == STREAM_OUT)
             f->out_end[task] |= d->end;
     } else if (m->kind == MSG_STREAM_CREDIT) {
@@ -207,8 +209,9 @@ static void launch(const char *rows, const char *command)
 static void test_tasks_run_with_their_numbers(void **state)
 {
     (void)state;
-    launch(TWO, "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $RANK $WORLD_SIZE $LOCAL_WORLD_SIZE "
-                "$MASTER_ADDR:$MASTER_PORT $RANK_IS; echo oops >&2; exit $SLURM_PROCID");
+    launch(TWO,
+           "echo $SLURM_PROCID $SLURM_LOCALID $SLURM_NTASKS $RANK $WORLD_SIZE $LOCAL_WORLD_SIZE "
+           "$MASTER_ADDR:$MASTER_PORT $RANK_IS; echo oops >&2; exit $SLURM_PROCID");
     UNTIL(srun.done);
     assert_int_equal(srun.started, 2);
     assert_string_equal(str_text(&srun.out[0]), "0 0 2 0 2 2 n1:20001 mine\n");
@@ -271,7 +274,8 @@ static void test_input_goes_to_one(void **state)
     assert_string_equal(str_text(&srun.out[1]), "mine");
 }
 
-/* A gigabyte would take long here under the sanitizers; what matters is that more than all buffers together passes, whole, with a reader that pauses. */
+/* A gigabyte would take long here under the sanitizers; what matters is that more than all buffers
+ * together passes, whole, with a reader that pauses. */
 static void test_much_output_with_a_slow_reader(void **state)
 {
     int64_t wanted = INT64_C(64) << 20, before;
@@ -364,7 +368,8 @@ static void test_terminal(void **state)
     srun.tasks.columns = 97;
     srun.tasks.term = "vt100";
     launch_with("0 - - -\n1 - - -\n",
-                "[ -t 0 ] && [ -t 1 ] && stty size && tty && echo $TERM; [ $SLURM_PROCID = 1 ] && ! [ -t 0 ] "
+                "[ -t 0 ] && [ -t 1 ] && stty size && tty && echo $TERM; [ $SLURM_PROCID = 1 ] && "
+                "! [ -t 0 ] "
                 "&& exit 5",
                 hub_address(srun.hub), true);
     UNTIL(srun.done);
@@ -405,7 +410,9 @@ static void test_task_prolog_and_epilog(void **state)
     snprintf(epilog, sizeof epilog, "%s/epilog", world.dir);
     snprintf(mark, sizeof mark, "%s/after", world.dir);
     FILE *f = fopen(prolog, "w");
-    fputs("#!/bin/sh\necho export COLOUR=green\necho print hello from the prolog\necho unset RANK_IS\n", f);
+    fputs("#!/bin/sh\necho export COLOUR=green\necho print hello from the prolog\necho unset "
+          "RANK_IS\n",
+          f);
     fclose(f);
     f = fopen(epilog, "w");
     fprintf(f, "#!/bin/sh\necho done > %s\n", mark);

@@ -163,7 +163,8 @@ static bool note_take(struct herd_world *w, struct note *ret)
 static void notes_read(struct herd_world *w, size_t i)
 {
     struct notes_sender who;
-    ssize_t n = notes_receive(w->notes[i], w->pending + w->npending, sizeof w->pending - w->npending, &who);
+    ssize_t n =
+        notes_receive(w->notes[i], w->pending + w->npending, sizeof w->pending - w->npending, &who);
     if (n == 0) {
         close(w->notes[i]);
         w->notes[i] = w->notes[--w->nnotes];

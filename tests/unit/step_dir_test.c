@@ -50,7 +50,8 @@ static struct step_plan plan_of(const char *name, const char *spare, const char 
                               .script = {script, strlen(script)}};
 }
 
-static int make(const char *name, const char *spare, const char *script, enum step_dir_result expected)
+static int make(const char *name, const char *spare, const char *script,
+                enum step_dir_result expected)
 {
     struct step_plan p = plan_of(name, spare, script);
     struct note first = {.kind = NOTE_STARTED, .job_id = 7, .attempt = 1, .step_id = STEP_BATCH};
@@ -191,7 +192,8 @@ static void test_a_line_without_an_end_does_not_count(void **state)
     close(fd);
 }
 
-/* Whoever could have changed the former script, or has another name for it, must not have this one. */
+/* Whoever could have changed the former script, or has another name for it, must not have this
+ * one. */
 static void test_a_script_that_others_could_have_is_made_anew(void **state)
 {
     struct step_plan p = plan_of("9.1.batch", ".s1", "mine\n");
@@ -207,7 +209,8 @@ static void test_a_script_that_others_could_have_is_made_anew(void **state)
 
     assert_int_equal(fchmodat(steps, "8.1.batch/slurm_script", 0770, 0), 0);
     ino_t former = inode_of("8.1.batch/slurm_script");
-    int held = openat(steps, "8.1.batch/slurm_script", O_RDONLY); /* so that the number is not given again */
+    int held = openat(steps, "8.1.batch/slurm_script",
+                      O_RDONLY); /* so that the number is not given again */
     assert_true(step_dir_retire(steps, "8.1.batch", ".s1"));
     close(make(p.dir_name, p.spare_dir, "mine\n", STEP_DIR_MADE));
     assert_int_not_equal(inode_of("9.1.batch/slurm_script"), former);
@@ -223,7 +226,8 @@ static void test_a_script_that_others_could_have_is_made_anew(void **state)
     assert_int_equal(st.st_uid, 0);
 }
 
-/* The former shepherd is still there (processes that outlive SIGKILL, or it is just about to go). */
+/* The former shepherd is still there (processes that outlive SIGKILL, or it is just about to
+ * go). */
 static void test_a_directory_whose_shepherd_lives_is_left_alone(void **state)
 {
     int ready[2], go[2];
@@ -298,7 +302,8 @@ static void test_a_step_that_has_a_directory_keeps_it(void **state)
     close(make("6.1.batch", NULL, "other\n", STEP_DIR_MADE));
     assert_true(step_dir_retire(steps, "6.1.batch", ".s1"));
     assert_int_equal(make("7.1.batch", ".s1", "second\n", STEP_DIR_TAKEN), -1);
-    assert_int_equal(make("7.1.batch", ".s2", "third\n", STEP_DIR_TAKEN), -1); /* a spare that is not there */
+    assert_int_equal(make("7.1.batch", ".s2", "third\n", STEP_DIR_TAKEN),
+                     -1); /* a spare that is not there */
     assert_string_equal(text_of("7.1.batch/slurm_script"), "first\n");
     assert_int_equal(names(), 1);
 }
@@ -325,10 +330,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_directory_serves_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_notes_of_each_step_are_its_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_end_is_kept_though_the_disk_is_full, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_the_end_is_kept_though_the_disk_is_full, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_line_without_an_end_does_not_count, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_script_that_others_could_have_is_made_anew, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_directory_whose_shepherd_lives_is_left_alone, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_script_that_others_could_have_is_made_anew, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_a_directory_whose_shepherd_lives_is_left_alone, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_signal_goes_to_who_holds_the_lock, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_step_that_has_a_directory_keeps_it, setup, teardown),
         cmocka_unit_test_setup_teardown(test_so_many_are_kept_and_all_go, setup, teardown),

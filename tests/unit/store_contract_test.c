@@ -93,13 +93,14 @@ static void test_a_batch_owns_its_rows(void **state)
 static void test_steps_stand_in_the_order_of_their_key(void **state)
 {
     struct world *w = *state;
-    world_put(w, TABLE_STEP,
-              (const void *const[]){&(struct step){.job_id = 2, .attempt = 1, .step_id = 0},
-                                    &(struct step){.job_id = 1, .attempt = 2, .step_id = STEP_BATCH},
-                                    &(struct step){.job_id = 1, .attempt = 1, .step_id = 10},
-                                    &(struct step){.job_id = 1, .attempt = 1, .step_id = 9},
-                                    &(struct step){.job_id = 1, .attempt = 1, .step_id = STEP_BATCH},
-                                    &(struct step){.job_id = 10, .attempt = 1}, NULL});
+    world_put(
+        w, TABLE_STEP,
+        (const void *const[]){&(struct step){.job_id = 2, .attempt = 1, .step_id = 0},
+                              &(struct step){.job_id = 1, .attempt = 2, .step_id = STEP_BATCH},
+                              &(struct step){.job_id = 1, .attempt = 1, .step_id = 10},
+                              &(struct step){.job_id = 1, .attempt = 1, .step_id = 9},
+                              &(struct step){.job_id = 1, .attempt = 1, .step_id = STEP_BATCH},
+                              &(struct step){.job_id = 10, .attempt = 1}, NULL});
     assert_string_equal(world_load_ids(w, TABLE_STEP, false, 0), "1.-1 1.9 1.10 1.-1 2.0 10.0");
     struct rows all = {.world = w, .t = &step_fields}, one = all, none = all;
     assert_true(store_query_steps(w->store, 1, 0, rows_add, &all, NULL));
@@ -138,7 +139,8 @@ static void test_payloads(void **state)
     struct world *w = *state;
     struct arena *a = arena_new();
     struct err e = {0};
-    struct payload p = {.job_id = 42, .script = {"#!/bin/sh\n\0\xff", 12}, .env = {"A=1\0", 4}}, got;
+    struct payload p = {.job_id = 42, .script = {"#!/bin/sh\n\0\xff", 12}, .env = {"A=1\0", 4}},
+                   got;
     assert_false(store_payload(w->store, 42, a, &got, &e));
     assert_int_equal(e.code, ERR_NOT_FOUND);
     assert_string_equal(e.text, "no script of job 42 is stored");
@@ -226,18 +228,19 @@ struct nested {
 static void read_steps(void *ctx, const void *record)
 {
     struct nested *n = ctx;
-    assert_true(
-        store_query_steps(n->w->store, ((const struct job *)record)->id, 0, rows_add, &n->steps, NULL));
+    assert_true(store_query_steps(n->w->store, ((const struct job *)record)->id, 0, rows_add,
+                                  &n->steps, NULL));
 }
 
 static void test_rows_may_be_read_while_rows_are_read(void **state)
 {
     struct world *w = *state;
     struct nested n = {.w = w, .steps = {.world = w, .t = &step_fields}};
-    world_put(w, TABLE_JOB, (const void *const[]){&(struct job){.id = 1}, &(struct job){.id = 2}, NULL});
-    world_put(
-        w, TABLE_STEP,
-        (const void *const[]){&(struct step){.job_id = 1}, &(struct step){.job_id = 2, .step_id = 5}, NULL});
+    world_put(w, TABLE_JOB,
+              (const void *const[]){&(struct job){.id = 1}, &(struct job){.id = 2}, NULL});
+    world_put(w, TABLE_STEP,
+              (const void *const[]){&(struct step){.job_id = 1},
+                                    &(struct step){.job_id = 2, .step_id = 5}, NULL});
     assert_true(store_query_jobs(w->store, &(struct msg_query){0}, read_steps, &n, NULL));
     assert_string_equal(rows_ids(&n.steps), "1.0 2.5");
 }
@@ -259,10 +262,10 @@ static void test_a_failing_twin(void **state)
     assert_string_equal(store_describe(w->store), "memory");
 }
 
-#define BOTH(test)                                                                                           \
-    {#test " (memory)", test, open_memory, close_world, NULL},                                               \
-    {                                                                                                        \
-#test " (SQLite)", test, open_sqlite, close_world, NULL                                              \
+#define BOTH(test)                                                                                 \
+    {#test " (memory)", test, open_memory, close_world, NULL},                                     \
+    {                                                                                              \
+#test " (SQLite)", test, open_sqlite, close_world, NULL                                    \
     }
 
 int main(void)

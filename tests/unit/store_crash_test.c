@@ -1,5 +1,5 @@
-/* kill -9 in the middle of commits, again and again over the same files: every batch that was acknowledged is there, and every batch is there as a
- * whole or not at all. */
+/* kill -9 in the middle of commits, again and again over the same files: every batch that was
+ * acknowledged is there, and every batch is there as a whole or not at all. */
 #include "store_help.h"
 
 #include "base/rng.h"
@@ -103,7 +103,8 @@ static void check_books(struct world *w, uint64_t acknowledged)
     struct count *c = xcalloc(1, sizeof *c);
     struct payload p;
     assert_true(w->seq >= acknowledged);
-    assert_true(w->seq <= acknowledged + 1); /* one more may be durable whose word did not get out */
+    /* One more may be durable whose word did not get out. */
+    assert_true(w->seq <= acknowledged + 1);
     assert_true(store_load(w->store, TABLE_JOB, false, 0, count_job, c, NULL));
     assert_true(c->max == w->seq);
     for (uint64_t seq = 1; seq <= w->seq; seq++)

@@ -31,7 +31,8 @@ void world_open_sqlite(struct world *w)
 {
     char dir[] = "/tmp/remuda-store-XXXXXX";
     assert_non_null(mkdtemp(dir));
-    *w = (struct world){.dir = xstrdup(dir), .path = xasprintf("%s/remuda.db", dir), .arena = arena_new()};
+    *w = (struct world){
+        .dir = xstrdup(dir), .path = xasprintf("%s/remuda.db", dir), .arena = arena_new()};
     open_file(w);
     take_over(w);
 }
@@ -106,7 +107,8 @@ const char *rows_ids(struct rows *r)
     for (size_t i = 0; i < r->v.n; i++) {
         str_add(&out, i ? " " : "");
         if (r->t == &step_fields)
-            str_addf(&out, "%llu.%lld", (unsigned long long)((const struct step *)r->v.v[i])->job_id,
+            str_addf(&out, "%llu.%lld",
+                     (unsigned long long)((const struct step *)r->v.v[i])->job_id,
                      (long long)((const struct step *)r->v.v[i])->step_id);
         else
             str_add_u64(&out, ((const struct job *)r->v.v[i])->id);
@@ -117,7 +119,8 @@ const char *rows_ids(struct rows *r)
     return text;
 }
 
-const char *world_load_ids(struct world *w, enum store_table table, bool live_only, int64_t ended_after_us)
+const char *world_load_ids(struct world *w, enum store_table table, bool live_only,
+                           int64_t ended_after_us)
 {
     struct rows r = {.world = w, .t = store_table_rows[table].fields};
     struct err e = {0};

@@ -35,7 +35,8 @@ struct rows {
 void rows_add(void *ctx, const void *record); /* a store_row_fn; ctx is struct rows */
 /* Ids of job or step rows, as "1 2 3"; valid until the world closes. Frees the rows. */
 const char *rows_ids(struct rows *r);
-const char *world_load_ids(struct world *w, enum store_table table, bool live_only, int64_t ended_after_us);
+const char *world_load_ids(struct world *w, enum store_table table, bool live_only,
+                           int64_t ended_after_us);
 const char *world_query_ids(struct world *w, const struct msg_query *q);
 
 #endif

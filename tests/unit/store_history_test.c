@@ -1,4 +1,5 @@
-/* What sacct(1) finds: a day of jobs, and questions about it. The memory twin answers; store_twin_test shows that SQLite answers alike.
+/* What sacct(1) finds: a day of jobs, and questions about it. The memory twin answers;
+ * store_twin_test shows that SQLite answers alike.
  *
  *   time        10    20    30    40    50    60
  *   1 train     P──R──────────CD                     alice, gpu, n1
@@ -77,7 +78,8 @@ static int close_day(void **state)
     return 0;
 }
 
-#define ASK(expected, ...) assert_string_equal(world_query_ids(w, &(struct msg_query){__VA_ARGS__}), expected)
+#define ASK(expected, ...)                                                                         \
+    assert_string_equal(world_query_ids(w, &(struct msg_query){__VA_ARGS__}), expected)
 
 static void test_times_alone(void **state)
 {
@@ -163,7 +165,8 @@ static void test_components_of_a_heterogeneous_job(void **state)
     struct world *w = *state;
     for (uint32_t i = 0; i < 3; i++)
         world_put_job(
-            w, &(struct job){.id = 30 + i, .het_job_id = 30, .het_offset = i, .array_task_id = NO_TASK});
+            w, &(struct job){
+                   .id = 30 + i, .het_job_id = 30, .het_offset = i, .array_task_id = NO_TASK});
     ASK("30 31 32", .ids = "30");
     ASK("31", .ids = "30+1");
     ASK("32", .ids = "32");
@@ -173,12 +176,24 @@ static void test_former_runs_come_first(void **state)
 {
     struct world *w = *state;
     const void *const runs[] = {
-        &(struct job){
-            .id = 4, .attempt = 2, .state = JOB_NODE_FAIL, .submit_us = 10, .start_us = 15, .end_us = 20},
-        &(struct job){
-            .id = 4, .attempt = 1, .state = JOB_REQUEUED, .submit_us = 5, .start_us = 6, .end_us = 8},
-        &(struct job){
-            .id = 7, .attempt = 1, .state = JOB_PREEMPTED, .submit_us = 5, .start_us = 6, .end_us = 8},
+        &(struct job){.id = 4,
+                      .attempt = 2,
+                      .state = JOB_NODE_FAIL,
+                      .submit_us = 10,
+                      .start_us = 15,
+                      .end_us = 20},
+        &(struct job){.id = 4,
+                      .attempt = 1,
+                      .state = JOB_REQUEUED,
+                      .submit_us = 5,
+                      .start_us = 6,
+                      .end_us = 8},
+        &(struct job){.id = 7,
+                      .attempt = 1,
+                      .state = JOB_PREEMPTED,
+                      .submit_us = 5,
+                      .start_us = 6,
+                      .end_us = 8},
         NULL,
     };
     world_put(w, TABLE_JOB_RUN, runs);
@@ -187,8 +202,8 @@ static void test_former_runs_come_first(void **state)
     ASK("4 4", .duplicates = true, .ids = "4", .from_us = 12);
     ASK("4", .duplicates = true, .ids = "4", .to_us = 9); /* over, whatever its state says */
     struct rows r = {.world = w, .t = &job_fields};
-    assert_true(
-        store_query_jobs(w->store, &(struct msg_query){.duplicates = true, .ids = "4"}, rows_add, &r, NULL));
+    assert_true(store_query_jobs(w->store, &(struct msg_query){.duplicates = true, .ids = "4"},
+                                 rows_add, &r, NULL));
     assert_int_equal(((const struct job *)r.v.v[0])->attempt, 1);
     assert_int_equal(((const struct job *)r.v.v[1])->attempt, 2);
     assert_int_equal(((const struct job *)r.v.v[2])->state, JOB_RUNNING);

@@ -1,5 +1,6 @@
-/* Stores are damaged in many ways, and what can be read of them is made a new store: whole, with rows that were written once and no others, most of them where the damage is small; the
- * damaged file stays as it was. */
+/* Stores are damaged in many ways, and what can be read of them is made a new store: whole, with
+ * rows that were written once and no others, most of them where the damage is small; the damaged
+ * file stays as it was. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -36,8 +37,9 @@ static void copy(const char *from, const char *to)
 
 static struct job job_of(uint64_t id, bool over, struct arena *a)
 {
-    struct job j = {
-        .id = id, .user_id = 1000 + (uint32_t)(id % 7), .submit_us = 1700000000000000 + (int64_t)id};
+    struct job j = {.id = id,
+                    .user_id = 1000 + (uint32_t)(id % 7),
+                    .submit_us = 1700000000000000 + (int64_t)id};
     j.spec.name = arena_printf(a, "job number %llu", (unsigned long long)id);
     j.array_task_id = NO_TASK;
     if (over) {
@@ -65,12 +67,15 @@ static void payload_put(struct batch *b, uint64_t id, struct arena *a)
 static void step_put(struct batch *b, uint64_t id)
 {
     batch_add(b, ROW_PUT, TABLE_STEP,
-              &(struct step){
-                  .job_id = id, .attempt = 1, .step_id = -1, .step_name = "batch", .state = JOB_COMPLETED});
+              &(struct step){.job_id = id,
+                             .attempt = 1,
+                             .step_id = -1,
+                             .step_name = "batch",
+                             .state = JOB_COMPLETED});
 }
 
-static void jobs_commit(struct store *s, uint64_t epoch, uint64_t *seq, uint64_t first, uint64_t last,
-                        bool over)
+static void jobs_commit(struct store *s, uint64_t epoch, uint64_t *seq, uint64_t first,
+                        uint64_t last, bool over)
 {
     struct arena *a = arena_new();
     struct batch *b = batch_new();
@@ -94,7 +99,8 @@ static void jobs_commit(struct store *s, uint64_t epoch, uint64_t *seq, uint64_t
     arena_free(a);
 }
 
-/* `path` and, as of a machine that lost its power, its log: the last hundred jobs are in the log alone. */
+/* `path` and, as of a machine that lost its power, its log: the last hundred jobs are in the log
+ * alone. */
 static void store_make(const char *path, uint64_t jobs)
 {
     char *live = xasprintf("%s.live", path), *live_log = xasprintf("%s.live-wal", path),
@@ -226,7 +232,8 @@ static void table_is_dropped(const char *path, struct rng *r)
     sql_on(path, "DROP TABLE job");
 }
 
-/* exact: what is kept is as it was written; a byte of noise in a text nobody can tell from the text. */
+/* exact: what is kept is as it was written; a byte of noise in a text nobody can tell from the
+ * text. */
 static const struct {
     const char *name;
     void (*harm)(const char *path, struct rng *r);
@@ -242,7 +249,8 @@ static const struct {
     {"the end is cut", end_is_cut, 2, 20, 0, 20, true},
     {"the log is lost", log_is_lost, 2, JOBS - 140, JOBS - 300, JOBS - 300, true},
     {"the log is torn", log_is_torn, 4, JOBS - 140, JOBS - 300, JOBS - 300, true},
-    {"the head of the log is lost", head_of_log_is_lost, 2, JOBS - 140, JOBS - 300, JOBS - 300, true},
+    {"the head of the log is lost", head_of_log_is_lost, 2, JOBS - 140, JOBS - 300, JOBS - 300,
+     true},
     {"the log is of another store", log_is_anothers, 1, JOBS - 200, JOBS - 300, JOBS - 300, true},
     {"the jobs' table was dropped", table_is_dropped, 1, 0, JOBS, JOBS, true},
 };
@@ -338,7 +346,8 @@ static bool sound(enum store_table table, const void *record, struct err *ret_er
 
 static void harm_try(const char *good, size_t i, struct rng *r)
 {
-    char *path = in_dir("harmed"), *log = log_of(path), *good_log = log_of(good), *to = in_dir("new");
+    char *path = in_dir("harmed"), *log = log_of(path), *good_log = log_of(good),
+         *to = in_dir("new");
     struct salvage s = {.sound = sound};
     struct err e = {0};
     struct stat st;
@@ -445,17 +454,20 @@ static void test_columns_of_another_release(void **state)
     struct err e = {0};
     bool ok;
     (void)state;
-    sql_on(good, "CREATE TABLE \"job\" (\n\"id\" INTEGER PRIMARY KEY,\n\"state\" TEXT,\n\"gone\" TEXT);"
-                 "INSERT INTO job VALUES (7,'PENDING','x');"
-                 "ALTER TABLE job ADD COLUMN \"end_us\" INTEGER; ALTER TABLE job ADD COLUMN \"name\" TEXT;"
-                 "INSERT INTO job VALUES (8,'COMPLETED',NULL,1700000000000000,'late');"
-                 "CREATE TABLE meta (key TEXT, value TEXT, PRIMARY KEY (key)) WITHOUT ROWID");
+    sql_on(
+        good,
+        "CREATE TABLE \"job\" (\n\"id\" INTEGER PRIMARY KEY,\n\"state\" TEXT,\n\"gone\" TEXT);"
+        "INSERT INTO job VALUES (7,'PENDING','x');"
+        "ALTER TABLE job ADD COLUMN \"end_us\" INTEGER; ALTER TABLE job ADD COLUMN \"name\" TEXT;"
+        "INSERT INTO job VALUES (8,'COMPLETED',NULL,1700000000000000,'late');"
+        "CREATE TABLE meta (key TEXT, value TEXT, PRIMARY KEY (key)) WITHOUT ROWID");
     struct salvage s = salvage_of(good, to, &e, &ok);
     assert_true(ok);
     assert_int_equal(s.kept[TABLE_JOB], 2);
     assert_int_equal(s.next_job_id, 9);
     sql_on(to, "CREATE TEMP TABLE t (n INTEGER CHECK (n = 1));"
-               "INSERT INTO t SELECT count(*) FROM job WHERE id=8 AND name='late' AND state='COMPLETED' AND "
+               "INSERT INTO t SELECT count(*) FROM job WHERE id=8 AND name='late' AND "
+               "state='COMPLETED' AND "
                "end_us>0");
     free(good);
     free(to);
@@ -481,7 +493,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_what_is_left_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_host_that_was_taken_away_stays_away, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_host_that_was_taken_away_stays_away, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_jobs_that_are_lost_are_named, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_is_none_of_ours_is_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_columns_of_another_release, setup, teardown),

@@ -1,4 +1,5 @@
-/* What only SQLite can show: a schema people can read, files of other releases, handles side by side, disks that are full. */
+/* What only SQLite can show: a schema people can read, files of other releases, handles side by
+ * side, disks that are full. */
 #include "store_help.h"
 
 #include "base/str.h"
@@ -56,7 +57,7 @@ static const char *sql(struct world *w, const char *text)
     return answer;
 }
 
-/* ---- the schema ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the schema ----------------------------------------------------------------------------- */
 
 static void test_people_can_read_it(void **state)
 {
@@ -70,9 +71,11 @@ static void test_people_can_read_it(void **state)
     world_put_job(w, &(struct job){.id = 43, .state = JOB_COMPLETED, .oom = true});
     assert_string_equal(
         sql(w, "SELECT id, name, user_id, state, reason, submit_us, start_us, oom FROM job"),
-        "42|train|1000|PENDING|Priority|1700000000000000|NULL|NULL\n43|NULL|NULL|COMPLETED|NULL|NULL|NULL|1");
-    assert_string_equal(sql(w, "SELECT datetime(submit_us/1000000,'unixepoch') FROM job WHERE id=42"),
-                        "2023-11-14 22:13:20");
+        "42|train|1000|PENDING|Priority|1700000000000000|NULL|NULL\n43|NULL|NULL|COMPLETED|NULL|"
+        "NULL|NULL|1");
+    assert_string_equal(
+        sql(w, "SELECT datetime(submit_us/1000000,'unixepoch') FROM job WHERE id=42"),
+        "2023-11-14 22:13:20");
     assert_string_equal(sql(w, "PRAGMA journal_mode"), "wal");
     assert_string_equal(sql(w, "PRAGMA integrity_check"), "ok");
 }
@@ -135,7 +138,8 @@ static void test_questions_are_answered_through_indexes(void **state)
         {{.from_us = 5}, "SEARCH job USING INDEX job_by_end"},
         {{.from_us = 5, .to_us = 9}, "SEARCH job USING INDEX job_by_end"},
         {{.uids = "1000"}, "INDEX job_by_user (user_id=?"},
-        {{.uids = "1000", .from_us = 5}, "SEARCH job USING INDEX job_by_user (user_id=? AND end_us>?)"},
+        {{.uids = "1000", .from_us = 5},
+         "SEARCH job USING INDEX job_by_user (user_id=? AND end_us>?)"},
         {{.names = "train"}, "INDEX job_by_name (name"},
         {{.names = "train,x'y", .from_us = 5}, "INDEX job_by_name (name"},
         {{.states = "FAILED"}, "INDEX job_by_state (state"},
@@ -157,13 +161,14 @@ static void test_questions_are_answered_through_indexes(void **state)
     assert_non_null(strstr(start, "USING INDEX job_by_end"));
 }
 
-/* ---- other releases -------------------------------------------------------------------------------------------------------------- */
+/* ---- other releases ------------------------------------------------------------------------- */
 
 static void test_missing_columns_are_added(void **state)
 {
     struct world *w = *state;
     world_put_job(w, &(struct job){.id = 42, .spec.name = "train", .spec.comment = "lost"});
-    sql(w, "ALTER TABLE job DROP COLUMN comment; ALTER TABLE job DROP COLUMN oom; DROP TABLE partition; "
+    sql(w, "ALTER TABLE job DROP COLUMN comment; ALTER TABLE job DROP COLUMN oom; DROP TABLE "
+           "partition; "
            "DELETE FROM meta WHERE key='tables'");
     world_reopen(w);
     world_put_job(w, &(struct job){.id = 43, .spec.comment = "kept", .oom = true});
@@ -197,14 +202,14 @@ static void test_columns_of_a_newer_release_do_not_hurt(void **state)
 static void test_indexes_of_another_release_are_made_anew(void **state)
 {
     struct world *w = *state;
-    const char *before =
-        sql(w, "SELECT name, sql FROM sqlite_master WHERE type='index' AND sql NOT NULL ORDER BY name");
-    sql(w,
-        "DROP INDEX job_live; CREATE INDEX job_live ON job(id) WHERE state='PENDING'; DROP INDEX job_by_end");
+    const char *before = sql(
+        w, "SELECT name, sql FROM sqlite_master WHERE type='index' AND sql NOT NULL ORDER BY name");
+    sql(w, "DROP INDEX job_live; CREATE INDEX job_live ON job(id) WHERE state='PENDING'; DROP "
+           "INDEX job_by_end");
     world_reopen(w);
-    assert_string_equal(
-        sql(w, "SELECT name, sql FROM sqlite_master WHERE type='index' AND sql NOT NULL ORDER BY name"),
-        before);
+    assert_string_equal(sql(w, "SELECT name, sql FROM sqlite_master WHERE type='index' AND sql NOT "
+                               "NULL ORDER BY name"),
+                        before);
 }
 
 /* Nor does it keep the others from being read: the row has a value that there is not. */
@@ -245,7 +250,7 @@ static void test_what_is_no_database(void **state)
     free(missing);
 }
 
-/* ---- trouble that passes ----------------------------------------------------------------------------------------------------------- */
+/* ---- trouble that passes -------------------------------------------------------------------- */
 
 static bool try_put(struct world *w, uint64_t id, struct err *e)
 {
@@ -316,7 +321,7 @@ static void test_a_full_disk_that_has_room_again(void **state)
     assert_string_equal(sql(w, "PRAGMA integrity_check"), "ok");
 }
 
-/* ---- readers beside the writer ------------------------------------------------------------------------------------------------------- */
+/* ---- readers beside the writer -------------------------------------------------------------- */
 
 #define TOGETHER 50
 

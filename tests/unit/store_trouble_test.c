@@ -1,4 +1,5 @@
-/* Each trouble of model/trouble.h is made, and a store is opened in it: what is said, whether it passes, and that nothing of what is there is changed. */
+/* Each trouble of model/trouble.h is made, and a store is opened in it: what is said, whether it
+ * passes, and that nothing of what is there is changed. */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -90,12 +91,15 @@ static void system_is_read_only(const char *path)
 /* For root a file is never denied: another user then. */
 static void is_denied(const char *path)
 {
-    harmed = chmod(dir, 0755) == 0 && chmod(path, 0444) == 0 && (geteuid() != 0 || seteuid(65534) == 0);
+    harmed =
+        chmod(dir, 0755) == 0 && chmod(path, 0444) == 0 && (geteuid() != 0 || seteuid(65534) == 0);
 }
 
-/* A disk that can be read, and reports an error for each write: the system's own calls, but for those. */
+/* A disk that can be read, and reports an error for each write: the system's own calls, but for
+ * those. */
 static sqlite3_vfs failing, *whole;
-static sqlite3_io_methods failing_methods[2]; /* of the database, which has memory it shares; of others */
+/* Of the database, which has memory it shares; of others. */
+static sqlite3_io_methods failing_methods[2];
 
 static int write_fails(sqlite3_file *f, const void *data, int n, sqlite3_int64 at)
 {
@@ -115,7 +119,8 @@ static int last_error(sqlite3_vfs *v, int n, char *text)
     return EIO;
 }
 
-static int open_on_it(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int flags, int *ret_flags)
+static int open_on_it(sqlite3_vfs *v, sqlite3_filename name, sqlite3_file *f, int flags,
+                      int *ret_flags)
 {
     (void)v;
     int rc = whole->xOpen(whole, name, f, flags, ret_flags);
@@ -293,10 +298,10 @@ static void test_each_trouble_has_its_sentence(void **state)
         bool ok = starts(path, &e);
         int jobs = harms[i].reads ? jobs_read(path) : 500;
         undo();
-        if (harmed &&
-            (ok || !strstr(e.text, row->found) || !strstr(e.text, row->way) ||
-             (harms[i].also[0] == '(' && !strstr(e.text, harms[i].also)) || jobs != 500 ||
-             !text_starts(e.text, path) || (e.code == ERR_UNAVAILABLE) != row->passes || sum != sum_of(path)))
+        if (harmed && (ok || !strstr(e.text, row->found) || !strstr(e.text, row->way) ||
+                       (harms[i].also[0] == '(' && !strstr(e.text, harms[i].also)) || jobs != 500 ||
+                       !text_starts(e.text, path) || (e.code == ERR_UNAVAILABLE) != row->passes ||
+                       sum != sum_of(path)))
             fail_msg("%s: starts %d, %d jobs, %s: %s", harms[i].name, ok, jobs,
                      sum == sum_of(path) ? "as it was" : "CHANGED", e.text);
         free(path);

@@ -1,4 +1,5 @@
-/* The memory twin against SQLite: random batches, then random questions; both give the same rows in the same order. */
+/* The memory twin against SQLite: random batches, then random questions; both give the same rows in
+ * the same order. */
 #include "store_help.h"
 #include "wire_random.h"
 
@@ -107,8 +108,8 @@ static void compare_tables(struct world w[2], bool live_only, int64_t ended_afte
         struct rows rows[2] = {{.world = &w[0], .t = store_table_rows[table].fields},
                                {.world = &w[1], .t = store_table_rows[table].fields}};
         for (int i = 0; i < 2; i++)
-            assert_true(store_load(w[i].store, (enum store_table)table, live_only, ended_after_us, rows_add,
-                                   &rows[i], NULL));
+            assert_true(store_load(w[i].store, (enum store_table)table, live_only, ended_after_us,
+                                   rows_add, &rows[i], NULL));
         assert_same(rows, store_table_rows[table].name);
     }
 }
@@ -117,7 +118,8 @@ static struct msg_query random_query(struct rng *r)
 {
     static const char *const ids[] = {"3", "3,4,5,17", "7_2", "7_[1-3,5]", "9+1", "12,13_1"};
     static const char *const uids[] = {"0", "1,2", "3"};
-    static const char *const states[] = {"PENDING", "r", "CD,F", "all", "RUNNING,TIMEOUT,CG", "CONFIGURING"};
+    static const char *const states[] = {"PENDING",    "r", "CD,F", "all", "RUNNING,TIMEOUT,CG",
+                                         "CONFIGURING"};
     static const char *const hosts[] = {"n2", "n[3-9],m7"};
     static const char *const listed[] = {"a", "b'c,d\xff", "d\xff"};
     static const char *const parts[] = {"gpu", "cpu,none"};

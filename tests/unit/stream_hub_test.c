@@ -64,8 +64,9 @@ static int hub_connect(void)
     memcpy(name.sun_path, address, len);
     name.sun_path[0] = '\0';
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    assert_int_equal(
-        connect(fd, (struct sockaddr *)&name, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)), 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)&name,
+                             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)),
+                     0);
     return fd;
 }
 
@@ -117,7 +118,8 @@ static void serve(bool paused)
 
 /* ---- tests ---- */
 
-/* The shepherd is done and leaves before the command has read a word of it: what is said to it does not arrive, what it said does. */
+/* The shepherd is done and leaves before the command has read a word of it: what is said to it does
+ * not arrive, what it said does. */
 static void test_who_leaves_is_heard_to_the_end(void **state)
 {
     (void)state;
@@ -164,7 +166,8 @@ static void test_who_breaks_off_is_gone(void **state)
     assert_int_equal(gone, 1);
 }
 
-/* Nor does it fill the command's memory with the beginning of a message, before it has said who it is. */
+/* Nor does it fill the command's memory with the beginning of a message, before it has said who it
+ * is. */
 static void test_who_says_much_before_hello_is_sent_away(void **state)
 {
     (void)state;
@@ -217,7 +220,8 @@ static bool is_named(const char *addresses, const struct ifaddrs *i)
 }
 
 /* Counts those of the kind, and how many of them are named. */
-static size_t interfaces(const struct ifaddrs *all, bool loopback, const char *addresses, size_t *ret_named)
+static size_t interfaces(const struct ifaddrs *all, bool loopback, const char *addresses,
+                         size_t *ret_named)
 {
     size_t n = 0;
     *ret_named = 0;

@@ -1,4 +1,5 @@
-/* Messages as frames: what is written is read again; what is wrong is refused by the name of its field. */
+/* Messages as frames: what is written is read again; what is wrong is refused by the name of its
+ * field. */
 #include "unit.h"
 #include "wire_random.h"
 
@@ -18,7 +19,7 @@ static void frame_bytes(struct str *out, const char *json, const char *raw, size
     str_addn(out, raw, raw_len);
 }
 
-/* ---- what is written ----------------------------------------------------------------------------------------------------------- */
+/* ---- what is written ------------------------------------------------------------------------ */
 
 static void test_a_frame_is_what_the_header_says(void **state)
 {
@@ -27,11 +28,12 @@ static void test_a_frame_is_what_the_header_says(void **state)
     struct msg_submit m = {.specs = {&spec, 1}, .script = {"#!/bin/sh\n", 10}, .env = {"A=1\0", 4}};
     struct str out = STR_INIT, expected = STR_INIT;
     wire_encode(&(struct message){.kind = MSG_SUBMIT, .seq = 7, .body = &m}, &out);
-    frame_bytes(&expected,
-                "{\"type\":\"submit\",\"call\":7,\"specs\":[{\"min_nodes\":2,\"hint\":\"compute_bound\","
-                "\"name\":\"a\\\"b\",\"batch\":true}],"
-                "\"script\":{\"bytes\":10},\"env\":{\"bytes\":4}}",
-                "#!/bin/sh\nA=1\0", 14);
+    frame_bytes(
+        &expected,
+        "{\"type\":\"submit\",\"call\":7,\"specs\":[{\"min_nodes\":2,\"hint\":\"compute_bound\","
+        "\"name\":\"a\\\"b\",\"batch\":true}],"
+        "\"script\":{\"bytes\":10},\"env\":{\"bytes\":4}}",
+        "#!/bin/sh\nA=1\0", 14);
     assert_int_equal(out.len, expected.len);
     assert_memory_equal(out.data, expected.data, out.len);
     str_done(&out);
@@ -79,7 +81,7 @@ static void test_no_field_is_called_as_the_frame_itself(void **state)
     }
 }
 
-/* ---- where frames begin and end -------------------------------------------------------------------------------------------------- */
+/* ---- where frames begin and end ------------------------------------------------------------- */
 
 static void test_a_part_of_a_frame_needs_more(void **state)
 {
@@ -105,9 +107,11 @@ static void test_bytes_that_are_no_frame(void **state)
     } bad[] = {
         {"GET / HTTP/1.1\r\n", 16,
          "not a frame: a JSON part of 1195725856 bytes (2 to 67108864 are allowed)"},
-        {"\x04\x00\x00\x01", 4, "not a frame: a JSON part of 67108865 bytes (2 to 67108864 are allowed)"},
+        {"\x04\x00\x00\x01", 4,
+         "not a frame: a JSON part of 67108865 bytes (2 to 67108864 are allowed)"},
         {"\0\0\0\1", 4, "not a frame: a JSON part of 1 bytes (2 to 67108864 are allowed)"},
-        {"\0\0\0\2\1\0\0\1", 8, "not a frame: a raw part of 16777217 bytes (at most 16777216 are allowed)"},
+        {"\0\0\0\2\1\0\0\1", 8,
+         "not a frame: a raw part of 16777217 bytes (at most 16777216 are allowed)"},
         {"\0\0\0\2\0\0\0\0x", 9, "not a frame: its JSON part is no object"},
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -121,9 +125,10 @@ static void test_bytes_that_are_no_frame(void **state)
     assert_int_equal(frame_take("\x04\x00\x00\x00\x01\x00\x00\x00", 8, &f, NULL), 0);
 }
 
-/* ---- what is read ------------------------------------------------------------------------------------------------------------------ */
+/* ---- what is read --------------------------------------------------------------------------- */
 
-static bool decode(const char *json, const char *raw, struct arena *a, struct message *ret, struct err *e)
+static bool decode(const char *json, const char *raw, struct arena *a, struct message *ret,
+                   struct err *e)
 {
     const struct frame f = {
         .json = json, .json_len = strlen(json), .raw = raw, .raw_len = raw ? strlen(raw) : 0};
@@ -153,10 +158,11 @@ static void test_fields_of_a_newer_release_are_passed_over(void **state)
     struct arena *a = arena_new();
     struct message m;
     struct err e;
-    assert_true(decode("{\"type\":\"script\",\"shiny\":[{\"a\":[1.5e3,null,\"\\u0000\"]}],\"checksum\":{"
-                       "\"bytes\":3},\"job_id\":42,\"more\":{\"x\":{}},"
-                       "\"script\":{\"kind\":\"sh\",\"bytes\":4}}",
-                       "abcdefg", a, &m, &e));
+    assert_true(
+        decode("{\"type\":\"script\",\"shiny\":[{\"a\":[1.5e3,null,\"\\u0000\"]}],\"checksum\":{"
+               "\"bytes\":3},\"job_id\":42,\"more\":{\"x\":{}},"
+               "\"script\":{\"kind\":\"sh\",\"bytes\":4}}",
+               "abcdefg", a, &m, &e));
     const struct msg_script *s = m.body;
     assert_int_equal(s->job_id, 42);
     assert_int_equal(s->script.len, 4);
@@ -169,8 +175,8 @@ static void test_null_is_not_given(void **state)
     struct arena *a = arena_new();
     struct message m;
     struct err e;
-    assert_true(
-        decode("{\"type\":\"submit\",\"specs\":null,\"script\":null,\"test_only\":null}", NULL, a, &m, &e));
+    assert_true(decode("{\"type\":\"submit\",\"specs\":null,\"script\":null,\"test_only\":null}",
+                       NULL, a, &m, &e));
     assert_true(record_equal(message_table[MSG_SUBMIT].fields, m.body, &(struct msg_submit){0}));
     arena_free(a);
 }
@@ -205,17 +211,20 @@ static void test_what_is_refused(void **state)
          "submit.script: 4 bytes, but the raw part of the frame has 3 left"},
         {"{\"type\":\"submit\",\"script\":{\"bytes\":-1}}", "abc",
          "submit.script: number -1 is out of range"},
-        {"{\"type\":\"submit\",\"script\":{\"bytes\":2}}", "abc", "submit: 1 raw bytes belong to no field"},
+        {"{\"type\":\"submit\",\"script\":{\"bytes\":2}}", "abc",
+         "submit: 1 raw bytes belong to no field"},
         {"{\"type\":\"wait_job\",\"job_id\":18446744073709551616}", NULL,
          "wait_job.job_id: number at byte 28 does not fit 64 bits"},
         {"{\"type\":\"wait_job\",\"job_id\":-1}", NULL,
          "wait_job.job_id: -1 is out of range, 0 to 18446744073709551615 is allowed"},
-        {"{\"type\":\"wait_job\",\"job_id\":01}", NULL, "wait_job.job_id: number at byte 28 starts with 0"},
+        {"{\"type\":\"wait_job\",\"job_id\":01}", NULL,
+         "wait_job.job_id: number at byte 28 starts with 0"},
         {"{\"type\":\"cancel\",\"ids\":\"4\\u00002\"}", NULL,
          "cancel.ids: a text with a NUL character in it"},
         {"{\"type\":\"cancel\",\"ids\":\"\\ud800\"}", NULL,
          "cancel.ids: half a surrogate pair before byte 30"},
-        {"{\"type\":\"cancel\",\"ids\":\"\xff\"}", NULL, "cancel.ids: expected UTF-8 in a string at byte 24"},
+        {"{\"type\":\"cancel\",\"ids\":\"\xff\"}", NULL,
+         "cancel.ids: expected UTF-8 in a string at byte 24"},
         {"{\"type\":\"cancel\",\"ids\":\"\n\"}", NULL,
          "cancel.ids: expected no bare control character in a string at byte 24"},
     };
@@ -231,7 +240,8 @@ static void test_what_is_refused(void **state)
     arena_free(a);
 }
 
-static bool encode_and_decode(enum message_kind kind, const void *body, struct arena *a, struct err *e)
+static bool encode_and_decode(enum message_kind kind, const void *body, struct arena *a,
+                              struct err *e)
 {
     struct str out = STR_INIT;
     struct message m;
@@ -251,8 +261,8 @@ static void test_long_texts(void **state)
     struct err e;
     struct job_spec spec = {.comment = text};
     assert_false(encode_and_decode(MSG_SUBMIT, &(struct msg_submit){.specs = {&spec, 1}}, a, &e));
-    assert_string_equal(e.text,
-                        "submit.specs: job_spec.comment: a text of 65537 bytes; at most 65536 are allowed");
+    assert_string_equal(
+        e.text, "submit.specs: job_spec.comment: a text of 65537 bytes; at most 65536 are allowed");
     spec = (struct job_spec){.comment = text + 1, .submit_line = text};
     assert_true(encode_and_decode(MSG_SUBMIT, &(struct msg_submit){.specs = {&spec, 1}}, a, &e));
     char *line = arena_alloc(a, LIMIT_SUBMIT_LINE_BYTES + 2);

@@ -1,4 +1,5 @@
-/* JSON for people's tools: well-formed whatever the bytes; JSON of people's programs: read by the field tables. */
+/* JSON for people's tools: well-formed whatever the bytes; JSON of people's programs: read by the
+ * field tables. */
 #include "unit.h"
 #include "wire_random.h"
 
@@ -14,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* ---- writing ------------------------------------------------------------------------------------------------------------------- */
+/* ---- writing -------------------------------------------------------------------------------- */
 
 static void write_example(struct str *out, bool pretty)
 {
@@ -43,14 +44,15 @@ static void test_the_writer_puts_commas_and_lines(void **state)
 {
     struct str out = STR_INIT;
     write_example(&out, false);
-    assert_string_equal(str_text(&out), "{\"name\":\"train\",\"n\":-5,\"on\":true,\"list\":["
-                                        "18446744073709551615,null,{},0.1],\"empty\":[],\"none\":\"\"}");
+    assert_string_equal(str_text(&out),
+                        "{\"name\":\"train\",\"n\":-5,\"on\":true,\"list\":["
+                        "18446744073709551615,null,{},0.1],\"empty\":[],\"none\":\"\"}");
     str_clear(&out);
     write_example(&out, true);
-    assert_string_equal(
-        str_text(&out),
-        "{\n  \"name\": \"train\",\n  \"n\": -5,\n  \"on\": true,\n  \"list\": [\n    18446744073709551615,\n"
-        "    null,\n    {},\n    0.1\n  ],\n  \"empty\": [],\n  \"none\": \"\"\n}");
+    assert_string_equal(str_text(&out),
+                        "{\n  \"name\": \"train\",\n  \"n\": -5,\n  \"on\": true,\n  \"list\": [\n "
+                        "   18446744073709551615,\n"
+                        "    null,\n    {},\n    0.1\n  ],\n  \"empty\": [],\n  \"none\": \"\"\n}");
     str_done(&out);
 }
 
@@ -66,7 +68,8 @@ static void assert_text(const char *text, const char *expected)
 
 static void test_texts_are_always_valid(void **state)
 {
-    assert_text("a\"\\/\b\f\n\r\t\x01\x1f\x7f", "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
+    assert_text("a\"\\/\b\f\n\r\t\x01\x1f\x7f",
+                "\"a\\\"\\\\/\\b\\f\\n\\r\\t\\u0001\\u001f\\u007f\"");
     assert_text("\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xb4", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x90\xb4\"");
     assert_text("\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\xa1",
                 "\"\\u009b\\u202e\\udb40\\udc21\""); /* moves a terminal */
@@ -139,7 +142,7 @@ static void test_misuse_aborts(void **state)
     assert_aborts(key_in_array);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static bool is_json(const char *text)
 {
@@ -235,9 +238,10 @@ static void test_bytes_that_are_no_text_survive(void **state)
     arena_free(a);
 }
 
-/* ---- records ------------------------------------------------------------------------------------------------------------------- */
+/* ---- records -------------------------------------------------------------------------------- */
 
-/* Bytes that are no UTF-8 become U+FFFD for tools, so the second reading is compared with the first, not with the record. */
+/* Bytes that are no UTF-8 become U+FFFD for tools, so the second reading is compared with the
+ * first, not with the record. */
 static void test_records_are_objects_of_their_fields(void **state)
 {
     struct rng r = {3};
@@ -263,8 +267,9 @@ static void test_records_are_objects_of_their_fields(void **state)
 
 static void test_a_submit_filter_answers(void **state)
 {
-    const char *json = "{\"partition\": \"gpu\", \"time_limit_us\": 3600000000, \"hold\": true, \"colour\": "
-                       "\"red\", \"hint\": \"Compute_Bound\"}";
+    const char *json =
+        "{\"partition\": \"gpu\", \"time_limit_us\": 3600000000, \"hold\": true, \"colour\": "
+        "\"red\", \"hint\": \"Compute_Bound\"}";
     struct arena *a = arena_new();
     struct job_spec spec = {0};
     struct err e = {0};
@@ -283,11 +288,13 @@ static void test_blobs_are_texts_for_programs(void **state)
     struct arena *a = arena_new();
     struct str out = STR_INIT;
     struct json_out j;
-    struct payload p = {.job_id = 42, .script = {"#!/bin/sh\n", 10}, .env = {"A=1\0B=2\0", 8}}, got = {0};
+    struct payload p = {.job_id = 42, .script = {"#!/bin/sh\n", 10}, .env = {"A=1\0B=2\0", 8}},
+                   got = {0};
     json_begin(&j, &out, false);
     json_record(&j, &payload_fields, &p);
-    assert_string_equal(str_text(&out),
-                        "{\"job_id\":42,\"script\":\"#!/bin/sh\\n\",\"env\":\"A=1\\u0000B=2\\u0000\"}");
+    assert_string_equal(
+        str_text(&out),
+        "{\"job_id\":42,\"script\":\"#!/bin/sh\\n\",\"env\":\"A=1\\u0000B=2\\u0000\"}");
     assert_true(json_to_record(str_text(&out), out.len, &payload_fields, &got, a, NULL));
     assert_true(record_equal(&payload_fields, &p, &got));
     str_done(&out);

@@ -23,13 +23,15 @@ static const char *random_text(struct rng *r, struct arena *a)
     };
     char *text = arena_strdup(a, "");
     for (uint64_t n = rng_below(r, 6); n; n--)
-        text = arena_printf(a, "%s%s", text, pieces[rng_below(r, sizeof pieces / sizeof pieces[0])]);
+        text =
+            arena_printf(a, "%s%s", text, pieces[rng_below(r, sizeof pieces / sizeof pieces[0])]);
     return text;
 }
 
 static int64_t random_i64(struct rng *r)
 {
-    static const int64_t edges[] = {0, 1, -1, INT64_MAX, INT64_MIN, INT32_MAX, INT64_C(1700000000000000)};
+    static const int64_t edges[] = {
+        0, 1, -1, INT64_MAX, INT64_MIN, INT32_MAX, INT64_C(1700000000000000)};
     return rng_chance(r, 300) ? edges[rng_below(r, 7)] : (int64_t)(rng_next(r) >> rng_below(r, 64));
 }
 
@@ -41,7 +43,8 @@ static int64_t random_number(const struct field *f, struct rng *r)
     int64_t n = random_i64(r);
     if (rng_chance(r, 200))
         return rng_chance(r, 500) ? range->min : (int64_t)range->max;
-    if (is_signed ? n >= range->min && (n < 0 || (uint64_t)n <= range->max) : (uint64_t)n <= range->max)
+    if (is_signed ? n >= range->min && (n < 0 || (uint64_t)n <= range->max)
+                  : (uint64_t)n <= range->max)
         return n;
     return range->min + (int64_t)((uint64_t)n % (range->max / 2 + 1));
 }
@@ -80,13 +83,16 @@ static void field_random(const struct field *f, void *record, struct rng *r, uin
     case FIELD_SPAN:
     case FIELD_MIB: *(int64_t *)p = random_number(f, r); break;
     case FIELD_TEXT: *(const char **)p = random_text(r, a); break;
-    case FIELD_ENUM: *(int32_t *)p = (int32_t)rng_below(r, ((const struct enum_names *)f->aux)->n); break;
+    case FIELD_ENUM:
+        *(int32_t *)p = (int32_t)rng_below(r, ((const struct enum_names *)f->aux)->n);
+        break;
     case FIELD_BLOB: *(struct blob *)p = random_blob(r, a); break;
     case FIELD_LIST: *(struct record_list *)p = random_list(f->aux, r, permille, a); break;
     }
 }
 
-void record_random(const struct fields *t, void *record, struct rng *r, uint32_t permille, struct arena *a)
+void record_random(const struct fields *t, void *record, struct rng *r, uint32_t permille,
+                   struct arena *a)
 {
     for (size_t i = 0; i < t->n; i++)
         if (rng_chance(r, permille))

@@ -41,9 +41,9 @@ static size_t read_all(const struct str *bytes, struct seen *s)
 
 static void test_records_come_back_in_order(void **state)
 {
-    static const struct fields *const tables[] = {&job_fields,       &step_fields,   &node_fields,
-                                                  &partition_fields, &status_fields, &priority_fields,
-                                                  &usage_fields,     &diag_fields};
+    static const struct fields *const tables[] = {
+        &job_fields,    &step_fields,     &node_fields,  &partition_fields,
+        &status_fields, &priority_fields, &usage_fields, &diag_fields};
     struct rng r = {2};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         struct arena *a = arena_new();
@@ -71,7 +71,8 @@ static void test_only_wanted_fields_travel(void **state)
 {
     struct str out = STR_INIT;
     struct rows_writer *w = rows_writer_new(&job_fields, " state, id ,nonsense,id,name", 3, &out);
-    rows_writer_add(w, &(struct job){.id = 42, .spec.name = "a", .state = JOB_RUNNING, .user_id = 7});
+    rows_writer_add(w,
+                    &(struct job){.id = 42, .spec.name = "a", .state = JOB_RUNNING, .user_id = 7});
     rows_writer_add(w, &(struct job){.id = 43});
     rows_writer_end(w);
     assert_string_equal(
@@ -87,8 +88,9 @@ static void test_blobs_and_lists_do_not_travel_in_rows(void **state)
     struct rows_writer *w = rows_writer_new(&payload_fields, NULL, 0, &out);
     rows_writer_add(w, &(struct payload){.job_id = 42, .script = {"x", 1}});
     rows_writer_end(w);
-    assert_string_equal(out.data + FRAME_HEADER_BYTES,
-                        "{\"type\":\"rows\",\"record\":\"payload\",\"fields\":[\"job_id\"],\"rows\":[[42]]}");
+    assert_string_equal(
+        out.data + FRAME_HEADER_BYTES,
+        "{\"type\":\"rows\",\"record\":\"payload\",\"fields\":[\"job_id\"],\"rows\":[[42]]}");
     str_done(&out);
 }
 
@@ -127,7 +129,8 @@ static void test_many_rows_are_many_frames(void **state)
     struct str out = STR_INIT;
     struct rows_writer *w = rows_writer_new(&job_fields, "id,user_name", 1, &out);
     for (uint64_t i = 0; i < 20000; i++)
-        rows_writer_add(w, &(struct job){.id = i, .user_name = "a name of some forty letters, for length"});
+        rows_writer_add(
+            w, &(struct job){.id = i, .user_name = "a name of some forty letters, for length"});
     rows_writer_end(w);
     size_t frames = read_all(&out, &s);
     assert_in_range(frames, 4, 6);
@@ -159,9 +162,11 @@ static void keep_name(void *ctx, const void *record)
 
 static void test_texts_live_in_the_callers_arena(void **state)
 {
-    const char *json = "{\"type\":\"rows\",\"record\":\"job\",\"fields\":[\"later\",\"name\",\"x\"],\"rows\":"
-                       "[[{},\"first\",[1]],[0,\"b\\u00e9ta\",null]]}",
-               *name = NULL;
+    const char
+        *json =
+            "{\"type\":\"rows\",\"record\":\"job\",\"fields\":[\"later\",\"name\",\"x\"],\"rows\":"
+            "[[{},\"first\",[1]],[0,\"b\\u00e9ta\",null]]}",
+        *name = NULL;
     const struct frame f = {.json = json, .json_len = strlen(json)};
     struct arena *a = arena_new();
     assert_true(rows_decode(&f, &job_fields, a, keep_name, &name, NULL));
@@ -174,13 +179,16 @@ static void test_what_is_refused(void **state)
     static const struct {
         const char *json, *text;
     } bad[] = {
-        {"{\"record\":\"node\",\"fields\":[],\"rows\":[]}", "rows of node where rows of job were asked for"},
+        {"{\"record\":\"node\",\"fields\":[],\"rows\":[]}",
+         "rows of node where rows of job were asked for"},
         {"{\"fields\":[\"id\"],\"rows\":[[1]]}", "rows before \"record\" and \"fields\""},
         {"{\"record\":\"job\",\"rows\":[[1]]}", "rows before \"record\" and \"fields\""},
-        {"{\"record\":\"job\",\"fields\":[\"id\"],\"fields\":[\"id\"]}", "rows.fields: given twice"},
+        {"{\"record\":\"job\",\"fields\":[\"id\"],\"fields\":[\"id\"]}",
+         "rows.fields: given twice"},
         {"{\"record\":\"job\",\"fields\":[\"id\",\"name\"],\"rows\":[[1]]}",
          "rows: a row of 1 values for 2 fields"},
-        {"{\"record\":\"job\",\"fields\":[\"id\"],\"rows\":[[1,2]]}", "rows: a row of 2 values for 1 fields"},
+        {"{\"record\":\"job\",\"fields\":[\"id\"],\"rows\":[[1,2]]}",
+         "rows: a row of 2 values for 1 fields"},
         {"{\"record\":\"job\",\"fields\":[\"id\"],\"rows\":[[\"1\"]]}",
          "job.id: expected a number at byte 41"},
         {"{\"record\":\"job\",\"fields\":[\"id\"],\"rows\":[[1]",

@@ -1,8 +1,9 @@
 /* Releases that differ by one understand each other.
  *
- * frames_release_0.txt keeps every message and row as release 0 wrote it, each field filled: today's tables must still read all of it. Older readers are played by tables
- * that lack a field, newer writers by members that no table knows.
- * `unit_wire_skew --write` prints the file anew, for the next release (beside the old file, not over it). */
+ * frames_release_0.txt keeps every message and row as release 0 wrote it, each field filled:
+ * today's tables must still read all of it. Older readers are played by tables that lack a field,
+ * newer writers by members that no table knows. `unit_wire_skew --write` prints the file anew, for
+ * the next release (beside the old file, not over it). */
 #include "unit.h"
 
 #include "base/alloc.h"
@@ -16,11 +17,12 @@
 #define DEEP_MAX 4
 
 static const struct fields *const row_tables[] = {
-    &job_fields,      &step_fields,  &node_fields, &partition_fields, &reservation_fields, &status_fields,
-    &priority_fields, &usage_fields, &diag_fields, &token_fields,     &host_fields,
+    &job_fields,         &step_fields,   &node_fields,     &partition_fields,
+    &reservation_fields, &status_fields, &priority_fields, &usage_fields,
+    &diag_fields,        &token_fields,  &host_fields,
 };
 
-/* ---- records with every field given, the same each time ---- */
+/* ---- records with every field given, the same each time ------------------------------------- */
 
 static int64_t number_of(const char *name)
 {
@@ -47,11 +49,13 @@ static void record_fill(const struct fields *t, void *record, struct arena *a, i
         case FIELD_TEXT: *(const char **)p = arena_printf(a, "the %s", f->name); break;
         case FIELD_ENUM: *(int32_t *)p = ((const struct enum_names *)f->aux)->n > 1 ? 1 : 0; break;
         case FIELD_BLOB:
-            *(struct blob *)p = (struct blob){arena_printf(a, "bytes of %s", f->name), strlen(f->name) + 9};
+            *(struct blob *)p =
+                (struct blob){arena_printf(a, "bytes of %s", f->name), strlen(f->name) + 9};
             break;
         case FIELD_LIST: {
             const struct fields *inner = f->aux;
-            struct record_list list = {.v = arena_alloc(a, inner->size), .n = deep < DEEP_MAX ? 1 : 0};
+            struct record_list list = {.v = arena_alloc(a, inner->size),
+                                       .n = deep < DEEP_MAX ? 1 : 0};
             if (list.n)
                 record_fill(inner, list.v, a, deep + 1);
             *(struct record_list *)p = list;
@@ -103,7 +107,9 @@ static int file_write(void)
     for (int kind = 0; kind < MESSAGE_COUNT; kind++) {
         const struct fields *t = message_table[kind].fields;
         str_clear(&out);
-        wire_encode(&(struct message){.kind = (enum message_kind)kind, .seq = 5, .body = filled(t, a)}, &out);
+        wire_encode(
+            &(struct message){.kind = (enum message_kind)kind, .seq = 5, .body = filled(t, a)},
+            &out);
         frame_print(message_table[kind].name, &out);
         enums_print(t);
     }
@@ -223,7 +229,8 @@ static void members_check(struct json_in *in, const struct fields *t, const void
 }
 
 /* What the frame says is what the record has. */
-static void value_check(struct json_in *in, const struct fields *t, const struct field *f, const void *record)
+static void value_check(struct json_in *in, const struct fields *t, const struct field *f,
+                        const void *record)
 {
     if (f->type == FIELD_LIST) {
         const struct record_list *list = field_ptr(f, record);
@@ -240,8 +247,8 @@ static void value_check(struct json_in *in, const struct fields *t, const struct
     assert_true(json_in_skip(in));
     field_write(&has, f, record);
     if ((size_t)(in->at - from) != has.len || memcmp(from, has.data, has.len) != 0)
-        fail_msg("%s.%s: release 0 said %.*s, read was %s", t->name, f->name, (int)(in->at - from), from,
-                 str_text(&has));
+        fail_msg("%s.%s: release 0 said %.*s, read was %s", t->name, f->name, (int)(in->at - from),
+                 from, str_text(&has));
     if (f->type == FIELD_BLOB) {
         const struct blob *b = field_ptr(f, record);
         assert_memory_equal(b->data, "bytes of ", 9);
@@ -366,9 +373,10 @@ static void test_what_release_0_wrote_is_read(void **state)
 
 /* ---- tables that lack a field ---- */
 
-/* A copy of the table, and of those in its lists, without the field of that name; counts what it left out. */
-static const struct fields *table_without(const struct fields *t, const char *name, struct arena *a, int deep,
-                                          size_t *left_out)
+/* A copy of the table, and of those in its lists, without the field of that name; counts what it
+ * left out. */
+static const struct fields *table_without(const struct fields *t, const char *name, struct arena *a,
+                                          int deep, size_t *left_out)
 {
     struct fields *copy = arena_alloc(a, sizeof *copy);
     struct field *field = arena_alloc(a, t->n * sizeof *field);
@@ -422,7 +430,8 @@ static void encode_by(const struct fields *t, const char *type, const void *reco
     str_done(&json);
 }
 
-/* An older end that has never heard of the field reads the rest of what we write, and we read the rest of what it writes. */
+/* An older end that has never heard of the field reads the rest of what we write, and we read the
+ * rest of what it writes. */
 static void without_check(enum message_kind kind, const char *name)
 {
     struct arena *a = arena_new();
@@ -466,9 +475,11 @@ static void test_each_field_may_be_missing_at_either_end(void **state)
 
 /* ---- members that no table knows ---- */
 
-#define NEWER                                                                                                \
-    "\"x_flag\":true,\"x_text\":\"new\",\"x_none\":null,\"x_number\":-7,\"x_blob\":{\"bytes\":4},\"x_"       \
-    "rows\":[{\"a\":1,\"bytes\":9,\"b\":{\"bytes\":3},\"c\":[{\"d\":{\"bytes\":2}}]},{}],\"x_names\":["      \
+#define NEWER                                                                                      \
+    "\"x_flag\":true,\"x_text\":\"new\",\"x_none\":null,\"x_number\":-7,\"x_blob\":{\"bytes\":4}," \
+    "\"x_"                                                                                         \
+    "rows\":[{\"a\":1,\"bytes\":9,\"b\":{\"bytes\":3},\"c\":[{\"d\":{\"bytes\":2}}]},{}],\"x_"     \
+    "names\":["                                                                                    \
     "\"p\",[1]],"
 
 static void test_what_a_newer_release_adds_is_passed_over(void **state)
@@ -512,7 +523,8 @@ static const char *refusal_of(const char *json, struct arena *a)
     return arena_strdup(a, e.text);
 }
 
-/* A value that cannot be understood is never taken for another one: the message is refused, and says what it may be. */
+/* A value that cannot be understood is never taken for another one: the message is refused, and
+ * says what it may be. */
 static void test_a_value_of_a_newer_release_is_refused_by_name(void **state)
 {
     struct arena *a = arena_new();

@@ -1,4 +1,5 @@
-/* remuda backup, restore and repair: remudad does it, which knows the store, and reads the options. */
+/* remuda backup, restore and repair: remudad does it, which knows the store, and reads the
+ * options. */
 #include "base/str.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
@@ -6,16 +7,19 @@
 
 #include <stdio.h>
 
-static const char backup_usage[] = "Usage: remuda backup [--state DIR] FILE\n"
-                                   "  Writes the cluster to FILE, for its owner's eyes alone: store, "
-                                   "configuration, certificates. It may run.\n";
-static const char restore_usage[] = "Usage: remuda restore [--state DIR] FILE\n"
-                                    "  Puts the cluster that `remuda backup` wrote to FILE in the place of "
-                                    "the one in DIR, which must be down.\n";
-static const char repair_usage[] = "Usage: remuda repair [--state DIR]\n"
-                                   "  Makes a new store of what can still be read of a damaged one, which "
-                                   "stays beside it; says what was kept "
-                                   "and lost. The cluster must be down.\n";
+static const char backup_usage[] =
+    "Usage: remuda backup [--state DIR] FILE\n"
+    "  Writes the cluster to FILE, for its owner's eyes alone: store, "
+    "configuration, certificates. It may run.\n";
+static const char restore_usage[] =
+    "Usage: remuda restore [--state DIR] FILE\n"
+    "  Puts the cluster that `remuda backup` wrote to FILE in the place of "
+    "the one in DIR, which must be down.\n";
+static const char repair_usage[] =
+    "Usage: remuda repair [--state DIR]\n"
+    "  Makes a new store of what can still be read of a damaged one, which "
+    "stays beside it; says what was kept "
+    "and lost. The cluster must be down.\n";
 
 static int remudad_run(const char *role, const char *usage, int argc, char **argv)
 {

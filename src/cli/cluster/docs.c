@@ -1,4 +1,5 @@
-/* remuda docs DIR: the reference pages that are made from the tables, so that no page can disagree with the program. */
+/* remuda docs DIR: the reference pages that are made from the tables, so that no page can disagree
+ * with the program. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
@@ -74,21 +75,25 @@ static const char *who_text(enum who who)
 
 static void protocol_write(struct str *out)
 {
-    str_add(out, "# Protocol\n\nMade from the tables in `src/model/message.h` by `remuda docs`.\n\n"
-                 "A frame is 4 bytes length of the JSON part, 4 bytes length of the raw part (both "
-                 "big-endian), a JSON object, raw bytes.\n"
-                 "The object holds `type`, `seq` (an answer repeats the number of its request) and the "
-                 "fields below that are not zero;\n"
-                 "a reader skips fields it does not know. Raw bytes travel in the raw part; the JSON has "
-                 "their lengths.\n"
-                 "Answers to `query` are `rows` frames (`record`, `fields`, `rows`) followed by `done`.\n\n");
+    str_add(
+        out,
+        "# Protocol\n\nMade from the tables in `src/model/message.h` by `remuda docs`.\n\n"
+        "A frame is 4 bytes length of the JSON part, 4 bytes length of the raw part (both "
+        "big-endian), a JSON object, raw bytes.\n"
+        "The object holds `type`, `seq` (an answer repeats the number of its request) and the "
+        "fields below that are not zero;\n"
+        "a reader skips fields it does not know. Raw bytes travel in the raw part; the JSON has "
+        "their lengths.\n"
+        "Answers to `query` are `rows` frames (`record`, `fields`, `rows`) followed by "
+        "`done`.\n\n");
     for (int i = 0; i < MESSAGE_COUNT; i++) {
         str_addf(out, "## %s\n\n%s. Sent by: %s.\n\n", message_table[i].name, message_table[i].doc,
                  who_text(message_table[i].who));
         fields_write(out, message_table[i].fields);
     }
     str_add(out, "# Records\n\n");
-    const struct fields *const records[] = {&job_spec_fields, &result_fields, &held_fields, &status_fields};
+    const struct fields *const records[] = {&job_spec_fields, &result_fields, &held_fields,
+                                            &status_fields};
     for (size_t i = 0; i < ARRAY_LEN(records); i++) {
         str_addf(out, "## %s\n\n", records[i]->name);
         fields_write(out, records[i]);
@@ -97,25 +102,32 @@ static void protocol_write(struct str *out)
 
 static void store_write(struct str *out)
 {
-    str_add(out, "# Store\n\nMade from the tables in `src/model/message.h` by `remuda docs`. The database is "
-                 "`remuda.db` in the state directory (SQLite);\n"
-                 "reading it with `sqlite3 -readonly` is fine at any time. Fields that are zero are NULL, "
-                 "times are µs since 1970, names are text.\n\n");
+    str_add(
+        out,
+        "# Store\n\nMade from the tables in `src/model/message.h` by `remuda docs`. The database "
+        "is "
+        "`remuda.db` in the state directory (SQLite);\n"
+        "reading it with `sqlite3 -readonly` is fine at any time. Fields that are zero are NULL, "
+        "times are µs since 1970, names are text.\n\n");
     for (int i = 0; i < STORE_TABLE_COUNT; i++) {
-        str_addf(out, "## %s\n\n%s. Key: `%s`.\n\n", store_table_rows[i].name, store_table_rows[i].doc,
-                 store_table_rows[i].key);
+        str_addf(out, "## %s\n\n%s. Key: `%s`.\n\n", store_table_rows[i].name,
+                 store_table_rows[i].doc, store_table_rows[i].key);
         fields_write(out, store_table_rows[i].fields);
     }
-    str_add(out, "# When something is wrong with it\n\nMade from the table in `src/model/trouble.h`. Where a "
-                 "trouble passes, "
-                 "the controller starts and goes on:\n"
-                 "what only reads is served, what would change something is refused with the sentence, jobs "
-                 "that run go on, "
-                 "and it is tried\n"
-                 "again every second. Otherwise the controller does not start, and nothing is written.\n\n"
-                 "| the file | passes | what to do |\n|---|---|---|\n");
+    str_add(
+        out,
+        "# When something is wrong with it\n\nMade from the table in `src/model/trouble.h`. Where "
+        "a "
+        "trouble passes, "
+        "the controller starts and goes on:\n"
+        "what only reads is served, what would change something is refused with the sentence, jobs "
+        "that run go on, "
+        "and it is tried\n"
+        "again every second. Otherwise the controller does not start, and nothing is written.\n\n"
+        "| the file | passes | what to do |\n|---|---|---|\n");
     for (int i = 0; i < TROUBLE_COUNT; i++) {
-        str_addf(out, "| %s | %s | ", store_trouble_rows[i].found, store_trouble_rows[i].passes ? "yes" : "");
+        str_addf(out, "| %s | %s | ", store_trouble_rows[i].found,
+                 store_trouble_rows[i].passes ? "yes" : "");
         cell_add(out, store_trouble_rows[i].way);
         str_add(out, " |\n");
     }
@@ -123,14 +135,18 @@ static void store_write(struct str *out)
 
 static void words_write(struct str *out)
 {
-    str_add(out, "\n## Words of settings\n\nA word that is not known is an error that names the nearest; the "
-                 "controller keeps the configuration it has. Words of Slurm without\neffect here are warned "
-                 "of.\n\n| key | word | effect | meaning |\n|---|---|---|---|\n");
+    str_add(
+        out,
+        "\n## Words of settings\n\nA word that is not known is an error that names the nearest; "
+        "the "
+        "controller keeps the configuration it has. Words of Slurm without\neffect here are warned "
+        "of.\n\n| key | word | effect | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < setting_word_count; i++) {
         const struct setting_word *w = &setting_word_table[i];
         str_addf(out, "| %s | `%s%s", w->key, w->word, w->choices[0] ? "=" : "");
         cell_add(out, w->choices);
-        str_addf(out, "%s` | %s | ", w->kind == WORD_NUMBER ? "=N" : "", w->kind == WORD_IDLE ? "none" : "");
+        str_addf(out, "%s` | %s | ", w->kind == WORD_NUMBER ? "=N" : "",
+                 w->kind == WORD_IDLE ? "none" : "");
         cell_add(out, w->doc);
         str_add(out, " |\n");
     }
@@ -138,11 +154,14 @@ static void words_write(struct str *out)
 
 static void settings_write(struct str *out)
 {
-    str_add(out, "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand "
-                 "in `remuda.conf` in the state directory, in\n"
-                 "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of with "
-                 "file and line.\n\n"
-                 "| key | default | unit | meaning |\n|---|---|---|---|\n");
+    str_add(
+        out,
+        "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand "
+        "in `remuda.conf` in the state directory, in\n"
+        "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of "
+        "with "
+        "file and line.\n\n"
+        "| key | default | unit | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < setting_count; i++) {
         const struct setting *k = &setting_table[i];
         str_addf(out, "| `%s` | %s | %s | ", k->key, k->standard, k->unit);
@@ -160,7 +179,8 @@ static void settings_write(struct str *out)
 
 static void states_write(struct str *out)
 {
-    str_add(out, "# States and reasons\n\nMade from the tables in `src/model/state.h` by `remuda docs`.\n\n| "
+    str_add(out, "# States and reasons\n\nMade from the tables in `src/model/state.h` by `remuda "
+                 "docs`.\n\n| "
                  "state | short | final | may become |\n|---|---|---|---|\n");
     for (int from = 0; from < JOB_STATE_COUNT; from++) {
         str_addf(out, "| %s | %s | %s |", enum_name(&job_state_names, from), job_state_short(from),
@@ -226,7 +246,8 @@ int cmd_docs(int argc, char **argv)
 {
     if (argc != 2 || argv[1][0] == '-') {
         FILE *to = argc == 2 && text_is(argv[1], "--help") ? stdout : stderr;
-        fputs("Usage: remuda docs DIR\n  Writes options.md, settings.md, states.md, protocol.md and store.md "
+        fputs("Usage: remuda docs DIR\n  Writes options.md, settings.md, states.md, protocol.md "
+              "and store.md "
               "into DIR.\n",
               to);
         return to == stdout ? 0 : 2;

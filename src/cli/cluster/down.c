@@ -1,4 +1,5 @@
-/* remuda down: stops the daemons of a cluster. Jobs that run go on under their shepherds and report when the cluster is up again. */
+/* remuda down: stops the daemons of a cluster. Jobs that run go on under their shepherds and report
+ * when the cluster is up again. */
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
@@ -17,8 +18,9 @@
 
 #define STOP_TIMEOUT_MS 15000
 
-static const char usage[] = "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running "
-                            "jobs go on; nothing is lost. `remuda up` continues.\n";
+static const char usage[] =
+    "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running "
+    "jobs go on; nothing is lost. `remuda up` continues.\n";
 
 static void row_count(void *ctx, const void *record)
 {
@@ -29,7 +31,8 @@ static void row_count(void *ctx, const void *record)
 static uint64_t jobs_running(const char *state_dir, struct arena *a)
 {
     struct client *c = client_open(state_dir, NULL);
-    struct msg_query q = {.what = QUERY_JOBS, .fields = "id", .states = "RUNNING,SUSPENDED,COMPLETING"};
+    struct msg_query q = {
+        .what = QUERY_JOBS, .fields = "id", .states = "RUNNING,SUSPENDED,COMPLETING"};
     struct msg_done done = {0};
     uint64_t count = 0;
     if (c) {
@@ -74,7 +77,8 @@ static int host_down(const char *state_dir, const struct host_dir *h, struct are
         program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
         return 1;
     }
-    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n" : "Host %s was not running.\n",
+    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n"
+                 : "Host %s was not running.\n",
            h->id);
     return 0;
 }
@@ -87,7 +91,8 @@ static bool is_elsewhere(const struct config *config, const char *node, const ch
     return false;
 }
 
-/* The nodes whose daemons were started here: each has a directory with its pid file. The configuration may no longer know them, or may no longer be one (NULL). */
+/* The nodes whose daemons were started here: each has a directory with its pid file. The
+ * configuration may no longer know them, or may no longer be one (NULL). */
 static void nodes_find(const char *state_dir, const struct config *config, struct hostlist *ret,
                        struct arena *a)
 {
@@ -128,7 +133,8 @@ static int down(const char *state_dir, struct arena *a)
     }
     long pid = program_daemon_pid(controller_pid_path(state_dir, a));
     if (pid && kill((pid_t)pid, 0) != 0 && errno == EPERM) {
-        program_error("remuda down", "the cluster in %s is another user's, who alone may stop it", state_dir);
+        program_error("remuda down", "the cluster in %s is another user's, who alone may stop it",
+                      state_dir);
         return 1;
     }
     /* What is wrong with the configuration stops nothing. */
@@ -150,7 +156,8 @@ static int down(const char *state_dir, struct arena *a)
         late |= !stopped_wait(node_pid_path(state_dir, nodes.name[i], a), &budget);
     hostlist_done(&nodes);
     if (late)
-        program_error("remuda down", "some daemons did not stop within %d s; `remuda status` shows which",
+        program_error("remuda down",
+                      "some daemons did not stop within %d s; `remuda status` shows which",
                       STOP_TIMEOUT_MS / 1000);
     else
         summary_print(name, stopped, running);

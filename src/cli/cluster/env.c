@@ -25,7 +25,8 @@ int cmd_env(int argc, char **argv)
     struct err err = {0};
     for (int i = 1; i < argc;) {
         if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            puts("Usage: eval \"$(remuda env [--state DIR])\"\n  Puts the commands on PATH and, with "
+            puts("Usage: eval \"$(remuda env [--state DIR])\"\n  Puts the commands on PATH and, "
+                 "with "
                  "--state, chooses the cluster in DIR.");
             return 0;
         }

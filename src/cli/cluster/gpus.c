@@ -1,5 +1,7 @@
-/* remuda gpus: what GPUs the nodes have, through which library they were found, how each is and why, who has it. `release` and `resume` are for the administrator on the node itself: they
- * say by a file and a signal to the node's daemon that it must not have the devices open (node/daemon/gpu_release.c). */
+/* remuda gpus: what GPUs the nodes have, through which library they were found, how each is and
+ * why, who has it. `release` and `resume` are for the administrator on the node itself: they say by
+ * a file and a signal to the node's daemon that it must not have the devices open
+ * (node/daemon/gpu_release.c). */
 #include "base/civil.h"
 #include "base/idset.h"
 #include "base/str.h"
@@ -21,12 +23,15 @@
 
 #define LET_GO_MS 20000
 
-static const char usage[] =
-    "Usage: remuda gpus [--state DIR] [NODE…]\n"
-    "       remuda gpus release|resume [--state DIR] [NODE]   (on the node itself, as who runs its daemon)\n"
-    "  What GPUs there are, through which library they were found, how each is and why, and who has it.\n"
-    "  release: the node's daemon closes them, and nobody is given them, until resume: for nvidia-smi -r,\n"
-    "  and for changes of MIG instances. resume: it takes them up again, and finds what is there now.\n";
+static const char usage[] = "Usage: remuda gpus [--state DIR] [NODE…]\n"
+                            "       remuda gpus release|resume [--state DIR] [NODE]   (on the node "
+                            "itself, as who runs its daemon)\n"
+                            "  What GPUs there are, through which library they were found, how "
+                            "each is and why, and who has it.\n"
+                            "  release: the node's daemon closes them, and nobody is given them, "
+                            "until resume: for nvidia-smi -r,\n"
+                            "  and for changes of MIG instances. resume: it takes them up again, "
+                            "and finds what is there now.\n";
 
 struct gpus {
     struct arena *a;
@@ -64,12 +69,13 @@ static void job_keep(void *ctx, const void *record)
 static bool rows_read(const char *state_dir, struct gpus *g, struct err *ret_err)
 {
     struct client *c = client_open(state_dir, ret_err);
-    struct msg_query nodes = {.what = QUERY_NODES,
-                              .fields = "name,is_virtual,devices,devices_out,device_trouble,device_search,"
-                                        "device_health,gres,complaint,responding"},
-                     jobs = {.what = QUERY_JOBS,
-                             .fields = "id,user_id,user_name,alloc",
-                             .states = "RUNNING,SUSPENDED,COMPLETING"};
+    struct msg_query
+        nodes = {.what = QUERY_NODES,
+                 .fields = "name,is_virtual,devices,devices_out,device_trouble,device_search,"
+                           "device_health,gres,complaint,responding"},
+        jobs = {.what = QUERY_JOBS,
+                .fields = "id,user_id,user_name,alloc",
+                .states = "RUNNING,SUSPENDED,COMPLETING"};
     struct msg_done done = {0};
     if (!c)
         return false;
@@ -102,7 +108,8 @@ static void holders_print(const struct gpus *g, const char *node, int32_t index)
     bool first = true;
     for (size_t i = 0; i < g->job.n; i++)
         if (job_has(g->job.v[i], node, index, g->a)) {
-            printf("%s job %llu of %s", first ? "; given to" : ",", (unsigned long long)g->job.v[i]->id,
+            printf("%s job %llu of %s", first ? "; given to" : ",",
+                   (unsigned long long)g->job.v[i]->id,
                    text_empty(g->job.v[i]->user_name) ? "a user" : g->job.v[i]->user_name);
             first = false;
         }
@@ -225,7 +232,8 @@ static int show(const char *state_dir, struct gpus *g)
 
 /* ---- release and resume ---- */
 
-/* The node that is meant: the one named, else the only one whose daemon runs here. NULL with an error. */
+/* The node that is meant: the one named, else the only one whose daemon runs here. NULL with an
+ * error. */
 static const char *node_here(const char *state_dir, struct gpus *g)
 {
     struct config config;
@@ -279,7 +287,8 @@ static int let_go_wait(const char *path, const char *node)
     const struct timespec nap = {.tv_nsec = 50 * 1000000};
     for (int ms = 0; ms < LET_GO_MS; ms += 50) {
         if (file_says(path, "let go")) {
-            printf("The daemon of %s has let go of the GPUs, and nobody is given them. Jobs that run keep "
+            printf("The daemon of %s has let go of the GPUs, and nobody is given them. Jobs that "
+                   "run keep "
                    "theirs: "
                    "`remuda gpus %s` names them.\n",
                    node, node);
@@ -287,7 +296,8 @@ static int let_go_wait(const char *path, const char *node)
         }
         nanosleep(&nap, NULL);
     }
-    program_error("remuda gpus", "the daemon of %s does not say that it has let go of the GPUs", node);
+    program_error("remuda gpus", "the daemon of %s does not say that it has let go of the GPUs",
+                  node);
     return 1;
 }
 
@@ -297,15 +307,17 @@ static bool knows_release(const char *state_dir, const char *node, long pid, str
     long its_pid = 0;
     int protocol = 0;
     FILE *f = fopen(arena_printf(a, "%s/nodes/%s/protocol", state_dir, node), "re");
-    bool knows = f && fscanf(f, "%ld %d", &its_pid, &protocol) == 2 && its_pid == pid && protocol >= 1;
+    bool knows =
+        f && fscanf(f, "%ld %d", &its_pid, &protocol) == 2 && its_pid == pid && protocol >= 1;
     if (f)
         fclose(f);
     if (!knows)
-        program_error(
-            "remuda gpus",
-            "the daemon of %s (process %ld) is of an earlier release, which this would end (it does "
-            "not say that it speaks protocol 1); start it anew first, jobs go on: remuda down; remuda up",
-            node, pid);
+        program_error("remuda gpus",
+                      "the daemon of %s (process %ld) is of an earlier release, which this would "
+                      "end (it does "
+                      "not say that it speaks protocol 1); start it anew first, jobs go on: remuda "
+                      "down; remuda up",
+                      node, pid);
     return knows;
 }
 
@@ -324,12 +336,14 @@ static int hand_over(const char *state_dir, struct gpus *g, bool release)
         return 1;
     }
     if (!done) {
-        program_error("remuda gpus", "%s cannot be written: run this on the node, as who runs its daemon",
-                      path);
+        program_error("remuda gpus",
+                      "%s cannot be written: run this on the node, as who runs its daemon", path);
         return 1;
     }
     if (pid <= 0 || kill((pid_t)pid, SIGUSR1) != 0) {
-        printf("No daemon of %s runs here: it has the GPUs not open, and finds this when it starts.\n", node);
+        printf(
+            "No daemon of %s runs here: it has the GPUs not open, and finds this when it starts.\n",
+            node);
         return 0;
     }
     return release ? let_go_wait(path, node) : 0;
@@ -342,7 +356,8 @@ int cmd_gpus(int argc, char **argv)
     struct gpus g = {.a = a, .names = arena_alloc(a, (size_t)(argc + 1) * sizeof(char *))};
     struct err err = {0};
     for (int i = 1; i < argc && !err.code;) {
-        bool is_deed = !deed && g.nnames == 0 && (text_is(argv[i], "release") || text_is(argv[i], "resume"));
+        bool is_deed =
+            !deed && g.nnames == 0 && (text_is(argv[i], "release") || text_is(argv[i], "resume"));
         if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
             fputs(usage, stdout);
             arena_free(a);
@@ -353,8 +368,8 @@ int cmd_gpus(int argc, char **argv)
         else if (argv[i][0] != '-')
             g.names[g.nnames++] = argv[i++];
         else if (!program_state_option(argc, argv, &i, &state_dir, &err))
-            err_set(&err, ERR_INVALID, "unknown option \"%s\"; `remuda gpus --help` says what there is",
-                    argv[i]);
+            err_set(&err, ERR_INVALID,
+                    "unknown option \"%s\"; `remuda gpus --help` says what there is", argv[i]);
     }
     if (!err.code)
         state_dir = state_dir_find(state_dir, a);

@@ -1,4 +1,5 @@
-/* remuda join and leave: this machine becomes a host of a cluster that runs elsewhere, and stops being one. */
+/* remuda join and leave: this machine becomes a host of a cluster that runs elsewhere, and stops
+ * being one. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
@@ -14,7 +15,8 @@
 
 static const char join_usage[] =
     "Usage: remuda join [--state DIR] [--name NODE] [--token-file FILE|-] HOST[:PORT]\n"
-    "  Makes this machine a host of the cluster whose controller runs on HOST, and starts its daemons. The\n"
+    "  Makes this machine a host of the cluster whose controller runs on HOST, and starts its "
+    "daemons. The\n"
     "  token comes from FILE, or from the input:  remuda token | ssh MACHINE remuda join HOST\n"
     "  --name NODE  the node's name; else this host's\n";
 static const char leave_usage[] =
@@ -60,10 +62,11 @@ static bool join_options_read(int argc, char **argv, struct join_options *o, str
             o->token = word_hide(argv[i++], a);
         }
     }
-    return o->controller ? true
-                         : err_set(ret_err, ERR_INVALID,
-                                   "HOST[:PORT] is needed, and a token, which `remuda token` prints there: "
-                                   "remuda token | ssh MACHINE remuda join HOST");
+    return o->controller
+               ? true
+               : err_set(ret_err, ERR_INVALID,
+                         "HOST[:PORT] is needed, and a token, which `remuda token` prints there: "
+                         "remuda token | ssh MACHINE remuda join HOST");
 }
 
 /* The first line of the file, or of the input. */
@@ -91,15 +94,17 @@ static const char *token_read(const char *path, struct arena *a, struct err *ret
 static bool token_find(struct join_options *o, struct arena *a, struct err *ret_err)
 {
     if (o->token) {
-        fprintf(stderr,
-                "remuda join: warning: every user of this machine could read the token in the list of "
-                "processes; give it with --token-file FILE, or on the input\n");
+        fprintf(
+            stderr,
+            "remuda join: warning: every user of this machine could read the token in the list of "
+            "processes; give it with --token-file FILE, or on the input\n");
         return true;
     }
     if (!o->token_file && isatty(STDIN_FILENO))
-        return err_set(ret_err, ERR_INVALID,
-                       "the token is missing: --token-file FILE, or on the input; `remuda token` on the "
-                       "controller's host prints one");
+        return err_set(
+            ret_err, ERR_INVALID,
+            "the token is missing: --token-file FILE, or on the input; `remuda token` on the "
+            "controller's host prints one");
     o->token = token_read(o->token_file ? o->token_file : "-", a, ret_err);
     return o->token != NULL;
 }
@@ -111,10 +116,12 @@ static bool token_hand(const char *token, struct err *ret_err)
     size_t len = strlen(token);
     if (pipe2(end, O_CLOEXEC) != 0)
         return err_set(ret_err, ERR_INTERNAL, "cannot make a pipe: %s", strerror(errno));
-    bool ok = write(end[1], token, len) == (ssize_t)len && dup2(end[0], STDIN_FILENO) == STDIN_FILENO;
+    bool ok =
+        write(end[1], token, len) == (ssize_t)len && dup2(end[0], STDIN_FILENO) == STDIN_FILENO;
     close(end[0]);
     close(end[1]);
-    return ok ? true : err_set(ret_err, ERR_INTERNAL, "cannot hand the token on: %s", strerror(errno));
+    return ok ? true
+              : err_set(ret_err, ERR_INTERNAL, "cannot hand the token on: %s", strerror(errno));
 }
 
 static bool dirs_make(const char *state_dir, struct arena *a, struct err *ret_err)
@@ -128,7 +135,8 @@ static bool dirs_make(const char *state_dir, struct arena *a, struct err *ret_er
         }
     if (mkdir(copy, geteuid() == 0 ? 0755 : 0700) == 0 || errno == EEXIST)
         return true;
-    return err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", state_dir, strerror(errno));
+    return err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", state_dir,
+                   strerror(errno));
 }
 
 static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
@@ -139,10 +147,11 @@ static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
         return err_set(ret_err, ERR_EXISTS,
                        "%s holds a cluster of its own; choose another directory with --state", dir);
     if (host_dir_read(dir, a, &h))
-        return err_set(ret_err, ERR_EXISTS,
-                       "this machine is a host of cluster \"%s\" already (%s); `remuda leave` first, or "
-                       "choose another directory with --state",
-                       h.cluster ? h.cluster : "", dir);
+        return err_set(
+            ret_err, ERR_EXISTS,
+            "this machine is a host of cluster \"%s\" already (%s); `remuda leave` first, or "
+            "choose another directory with --state",
+            h.cluster ? h.cluster : "", dir);
     if (!dirs_make(dir, a, ret_err))
         return false;
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
@@ -153,10 +162,12 @@ static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
                     o->name ? "--name" : NULL,
                     (char *)(uintptr_t)o->name,
                     NULL};
-    if (!token_find(o, a, ret_err) || !token_hand(o->token, ret_err) || program_run(argv, ret_err) != 0)
+    if (!token_find(o, a, ret_err) || !token_hand(o->token, ret_err) ||
+        program_run(argv, ret_err) != 0)
         return false; /* it has said why */
     if (!host_dir_read(dir, a, &h) || !host_start(dir, &h, a, ret_err))
-        return ret_err->code ? false : err_set(ret_err, ERR_INTERNAL, "%s/host.conf was not written", dir);
+        return ret_err->code ? false
+                             : err_set(ret_err, ERR_INTERNAL, "%s/host.conf was not written", dir);
     printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a),
            o->state_dir ? " --state " : "", o->state_dir ? dir : "");
     return true;
@@ -186,8 +197,10 @@ int cmd_join(int argc, char **argv)
     return ok ? 0 : 1;
 }
 
-/* The controller does not know yet: remudad goes on trying, and the key stays until it has heard. */
-static bool leave_later(const char *dir, const struct host_dir *h, struct arena *a, struct err *ret_err)
+/* The controller does not know yet: remudad goes on trying, and the key stays until it has
+ * heard. */
+static bool leave_later(const char *dir, const struct host_dir *h, struct arena *a,
+                        struct err *ret_err)
 {
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
                     "leave",
@@ -201,11 +214,14 @@ static bool leave_later(const char *dir, const struct host_dir *h, struct arena 
     if (program_run(argv, ret_err) != 0)
         return false;
     fprintf(stderr,
-            "remuda leave: warning: the controller at %s cannot be reached. The daemons here are stopped, "
+            "remuda leave: warning: the controller at %s cannot be reached. The daemons here are "
+            "stopped, "
             "and the "
-            "controller is told as soon as it answers (after a restart of this machine: remuda leave). If "
+            "controller is told as soon as it answers (after a restart of this machine: remuda "
+            "leave). If "
             "only this "
-            "machine is cut off, `remuda hosts remove %s` on the controller's does the same; if the cluster "
+            "machine is cut off, `remuda hosts remove %s` on the controller's does the same; if "
+            "the cluster "
             "is gone "
             "for good, remove %s\n",
             h->controller, h->id, dir);
@@ -223,9 +239,10 @@ static bool leave(const char *dir, struct arena *a, struct err *ret_err)
         return err_set(ret_err, ERR_NOT_FOUND,
                        "%s is not the state directory of a host that joined a cluster", dir);
     if (program_daemon_pid(arena_printf(a, "%s/leave.pid", dir)))
-        return err_set(ret_err, ERR_EXISTS,
-                       "this machine is leaving already; it is waited for the controller at %s to hear of it",
-                       h.controller);
+        return err_set(
+            ret_err, ERR_EXISTS,
+            "this machine is leaving already; it is waited for the controller at %s to hear of it",
+            h.controller);
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a), "leave", "--state",
                     (char *)(uintptr_t)dir, NULL};
     bool told = program_run(argv, ret_err) == 0;

@@ -1,5 +1,5 @@
-/* remuda logs: what a job has written so far; -f follows until the job is over. The file is found from the job's record, so nobody has to
- * remember where the pattern put it. */
+/* remuda logs: what a job has written so far; -f follows until the job is over. The file is found
+ * from the job's record, so nobody has to remember where the pattern put it. */
 #include "base/str.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
@@ -38,7 +38,8 @@ static bool options_read(int argc, char **argv, struct logs_options *o, struct e
         } else if (text_is(argv[i], "--rank") || text_starts(argv[i], "--rank=")) {
             const char *value = argv[i][6] ? argv[i] + 7 : i + 1 < argc ? argv[++i] : "";
             if (!text_to_i64(value, 0, INT32_MAX, &o->rank))
-                return err_set(ret_err, ERR_INVALID, "--rank needs a task number, not \"%s\"", value);
+                return err_set(ret_err, ERR_INVALID, "--rank needs a task number, not \"%s\"",
+                               value);
             i++;
         } else if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
             if (ret_err->code)
@@ -50,11 +51,11 @@ static bool options_read(int argc, char **argv, struct logs_options *o, struct e
             o->job = argv[i++];
         }
     }
-    return o->job ||
-           err_set(ret_err, ERR_INVALID, "which job? `remuda logs JOB`; `squeue` and `sacct` list them");
+    return o->job || err_set(ret_err, ERR_INVALID,
+                             "which job? `remuda logs JOB`; `squeue` and `sacct` list them");
 }
 
-/* ---- the job's record ------------------------------------------------------------------------------------------------- */
+/* ---- the job's record ----------------------------------------------------------------------- */
 
 struct found {
     struct job job; /* the last of several */
@@ -69,7 +70,8 @@ static void job_keep(void *ctx, const void *record)
 }
 
 /* Live first, then history: the same record either way. */
-static bool job_read(struct client *c, const char *ref, struct arena *a, struct job *ret, struct err *ret_err)
+static bool job_read(struct client *c, const char *ref, struct arena *a, struct job *ret,
+                     struct err *ret_err)
 {
     struct found found = {0};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ref, .states = "all"};
@@ -104,7 +106,7 @@ static const char *log_path(const struct job *j, const struct logs_options *o, s
     return full;
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------------ */
+/* ---- showing -------------------------------------------------------------------------------- */
 
 #define NAP_MS      200
 #define NAPS_A_LOOK 5 /* the controller is asked once a second, the file is looked at more often */
@@ -140,7 +142,8 @@ static bool logs_show(struct client *c, const struct logs_options *o, struct err
             ok = job_read(c, o->job, look, &j, ret_err);
             path = ok ? log_path(&j, o, look) : NULL;
         }
-        /* The state was read before the file, so that nothing written before the end can be missed. */
+        /* The state was read before the file, so that nothing written before the end can be
+         * missed. */
         if (ok && fd < 0)
             fd = open(path, O_RDONLY | O_CLOEXEC);
         more = ok && o->follow && !job_state_over(j.state) && (fd < 0 || copy_new(fd));

@@ -1,4 +1,5 @@
-/* remuda status: what runs, since when, with what. `--pid controller|node[NAME]` prints just that process id. */
+/* remuda status: what runs, since when, with what. `--pid controller|node[NAME]` prints just that
+ *   process id. */
 #include "base/civil.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
@@ -27,7 +28,8 @@ static void row_keep(void *ctx, const void *record)
     vec_push(&rows->daemon, *(const struct daemon_status *)record);
 }
 
-static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a, struct err *ret_err)
+static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a,
+                      struct err *ret_err)
 {
     struct client *c = client_open(state_dir, ret_err);
     struct msg_query q = {.what = QUERY_STATUS};
@@ -65,7 +67,8 @@ static void daemon_print(const struct daemon_status *d, int64_t now)
         civil_format_iso(d->start_us, &civil_local, &since);
         duration_format_short(now - d->start_us, &age);
         int64_t rss = d->rss_bytes ? d->rss_bytes : rss_of(d->pid);
-        printf("%-12s pid %-8lld since %s (%s)", shown, (long long)d->pid, str_text(&since), str_text(&age));
+        printf("%-12s pid %-8lld since %s (%s)", shown, (long long)d->pid, str_text(&since),
+               str_text(&age));
         if (rss)
             printf(", %.1f MB", (double)rss / 1e6);
         putchar('\n');
@@ -80,12 +83,14 @@ static void daemon_print(const struct daemon_status *d, int64_t now)
 
 static void controller_more_print(const struct daemon_status *d)
 {
-    printf("%-12s %llu running, %llu waiting; %llu turns, %llu planner passes (last %.1f ms over %llu jobs); "
+    printf("%-12s %llu running, %llu waiting; %llu turns, %llu planner passes (last %.1f ms over "
+           "%llu jobs); "
            "heard nobody for %.1f ms "
            "at most\n",
            "", (unsigned long long)d->jobs_running, (unsigned long long)d->jobs_pending,
-           (unsigned long long)d->turns, (unsigned long long)d->plans, (double)d->last_plan_us / 1e3,
-           (unsigned long long)d->queue_considered, (double)d->round_max_us / 1e3);
+           (unsigned long long)d->turns, (unsigned long long)d->plans,
+           (double)d->last_plan_us / 1e3, (unsigned long long)d->queue_considered,
+           (double)d->round_max_us / 1e3);
     printf("%-12s store: %s\n", "", d->store ? d->store : "");
 }
 
@@ -126,7 +131,8 @@ static void status_print(const char *state_dir, const struct rows *rows)
     isolation_print(rows);
     for (size_t i = 0; i < rows->daemon.n; i++)
         if (!text_empty(rows->daemon.v[i].device_trouble))
-            printf("%-12s %s: %s\n", "devices", rows->daemon.v[i].name, rows->daemon.v[i].device_trouble);
+            printf("%-12s %s: %s\n", "devices", rows->daemon.v[i].name,
+                   rows->daemon.v[i].device_trouble);
 }
 
 /* Works without a controller, from the pid files. */
@@ -201,8 +207,8 @@ int cmd_status(int argc, char **argv)
         } else if (text_starts(argv[i], "--pid=")) {
             pid_of = argv[i++] + strlen("--pid=");
         } else if (!program_state_option(argc, argv, &i, &state_dir, &err)) {
-            err_set(&err, ERR_INVALID, "unknown word \"%s\"; `remuda status --help` lists the options",
-                    argv[i]);
+            err_set(&err, ERR_INVALID,
+                    "unknown word \"%s\"; `remuda status --help` lists the options", argv[i]);
         }
         if (err.code) {
             program_error("remuda status", "%s", err.text);

@@ -14,19 +14,25 @@
 #include <unistd.h>
 
 static const char usage[] =
-    "Usage: remuda token [--state DIR] [--host untrusted|login|trusted] [--user NAME] [--uses N] [--for "
+    "Usage: remuda token [--state DIR] [--host untrusted|login|trusted] [--user NAME] [--uses N] "
+    "[--for "
     "TIME]\n"
     "       remuda token list | remuda token revoke ID…\n"
-    "  Prints a token with which another machine joins:  remuda token | ssh MACHINE remuda join HOST\n"
-    "  Good for one machine and one day, unless said otherwise. What the machine may do there is decided "
+    "  Prints a token with which another machine joins:  remuda token | ssh MACHINE remuda join "
+    "HOST\n"
+    "  Good for one machine and one day, unless said otherwise. What the machine may do there is "
+    "decided "
     "here:\n"
-    "  --host untrusted  speaks for one user, who is no administrator there (--user NAME; of a cluster that "
+    "  --host untrusted  speaks for one user, who is no administrator there (--user NAME; of a "
+    "cluster that "
     "an\n"
     "                    ordinary user started: that user, and it runs jobs). The default\n"
     "  --host login      its users submit, its root does not; it runs nothing\n"
-    "  --host trusted    runs jobs, and is believed whoever it says is speaking: its root is root of the "
+    "  --host trusted    runs jobs, and is believed whoever it says is speaking: its root is root "
+    "of the "
     "cluster\n"
-    "  --uses N  for N machines    --for TIME  30 (minutes), 2:00:00, 7-0    --role login  runs no jobs\n";
+    "  --uses N  for N machines    --for TIME  30 (minutes), 2:00:00, 7-0    --role login  runs no "
+    "jobs\n";
 static const char hosts_usage[] = "Usage: remuda hosts [--state DIR]\n"
                                   "       remuda hosts remove NAME…\n"
                                   "  Lists the machines that joined; shuts some out.\n";
@@ -117,22 +123,26 @@ static bool token_ask(struct words *w, struct token *t, struct err *ret_err)
                 return false;
         } else if (option_take(w, &i, "--uses", &value)) {
             if (!text_to_i64(value, 1, 65536, &n))
-                return err_set(ret_err, ERR_INVALID, "--uses is a number from 1 to 65536, not \"%s\"", value);
+                return err_set(ret_err, ERR_INVALID,
+                               "--uses is a number from 1 to 65536, not \"%s\"", value);
             t->uses_left = (int32_t)n;
         } else if (option_take(w, &i, "--for", &value)) {
             if (!duration_parse(value, &t->expires_us, ret_err) || t->expires_us <= 0 ||
                 t->expires_us == TIME_UNLIMITED)
                 return err_set(ret_err, ERR_INVALID,
-                               "--for is a time as --time of sbatch, and has an end; not \"%s\"", value);
+                               "--for is a time as --time of sbatch, and has an end; not \"%s\"",
+                               value);
         } else {
             return err_set(ret_err, ERR_INVALID,
-                           "unknown word \"%s\"; `remuda token --help` lists the options", w->word[i]);
+                           "unknown word \"%s\"; `remuda token --help` lists the options",
+                           w->word[i]);
         }
     }
     if (t->kind == HOST_KIND_UNSET)
         t->kind = t->role == ROLE_LOGIN && !t->uid ? HOST_LOGIN : HOST_UNTRUSTED;
     return t->uid && t->kind != HOST_UNTRUSTED
-               ? err_set(ret_err, ERR_INVALID, "--user is of an untrusted host: others speak for several")
+               ? err_set(ret_err, ERR_INVALID,
+                         "--user is of an untrusted host: others speak for several")
                : true;
 }
 
@@ -141,7 +151,8 @@ static bool token_make(struct client *c, struct words *w, struct arena *a, struc
     struct token t = {0};
     struct msg_make_token ask = {.token = {.v = &t, .n = 1}};
     struct message answer;
-    if (!token_ask(w, &t, ret_err) || !client_call(c, MSG_MAKE_TOKEN, &ask, 0, a, &answer, ret_err) ||
+    if (!token_ask(w, &t, ret_err) ||
+        !client_call(c, MSG_MAKE_TOKEN, &ask, 0, a, &answer, ret_err) ||
         !answer_take(&answer, MSG_TOKEN_MADE, ret_err))
         return false;
     puts(((const struct msg_token_made *)answer.body)->text);
@@ -175,8 +186,9 @@ static void host_row(void *ctx, const void *record)
     snprintf(uid, sizeof uid, "%s", kind->vouches);
     if (kind->speaks == SPEAKS_FOR_ONE)
         snprintf(uid, sizeof uid, "uid %u", (unsigned)h->uid);
-    printf("%-10s %-16s %-6s %-16s %-10s %-19s  %s\n", h->id, h->name, host_role_names.name[h->role],
-           h->nodes ? h->nodes : "-", uid, time_text(h->joined_us, ctx), h->address ? h->address : "");
+    printf("%-10s %-16s %-6s %-16s %-10s %-19s  %s\n", h->id, h->name,
+           host_role_names.name[h->role], h->nodes ? h->nodes : "-", uid,
+           time_text(h->joined_us, ctx), h->address ? h->address : "");
 }
 
 static bool list(struct client *c, enum query_what what, struct arena *a, struct err *ret_err)
@@ -185,9 +197,10 @@ static bool list(struct client *c, enum query_what what, struct arena *a, struct
     struct msg_done done = {0};
     bool tokens = what == QUERY_TOKENS;
     puts(tokens ? "TOKEN      ROLE   HOST       USES  EXPIRES              MADE BY"
-                : "HOST       NAME             ROLE   NODE             VOUCHES    JOINED               FROM");
-    if (!client_query(c, &q, tokens ? &token_fields : &host_fields, a, tokens ? token_row : host_row, a,
-                      &done, ret_err))
+                : "HOST       NAME             ROLE   NODE             VOUCHES    JOINED           "
+                  "    FROM");
+    if (!client_query(c, &q, tokens ? &token_fields : &host_fields, a,
+                      tokens ? token_row : host_row, a, &done, ret_err))
         return false;
     return done.refusal == REFUSE_NONE
                ? true
@@ -225,12 +238,13 @@ static bool hosts_run(struct client *c, struct words *w, struct arena *a, struct
         return expel(c, w, a, ret_err);
     if (w->n == 0 || (w->n == 1 && text_is(w->word[0], "list")))
         return list(c, QUERY_HOSTS, a, ret_err);
-    return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"; `remuda hosts --help` lists what there is",
-                   w->word[0]);
+    return err_set(ret_err, ERR_INVALID,
+                   "unknown word \"%s\"; `remuda hosts --help` lists what there is", w->word[0]);
 }
 
 static int run(int argc, char **argv, const char *name, const char *help,
-               bool (*what)(struct client *c, struct words *w, struct arena *a, struct err *ret_err))
+               bool (*what)(struct client *c, struct words *w, struct arena *a,
+                            struct err *ret_err))
 {
     struct words w = {0};
     struct err err = {0};

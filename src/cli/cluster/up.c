@@ -1,8 +1,10 @@
 /* remuda up: from nothing to a running cluster on this machine.
  *
- * The state directory is made, a configuration is written if there is none (this machine as it is, or N virtual nodes), and whatever does
- * not run yet is started: the controller, then a node daemon for each node of this host. Running it again starts only what is missing, so it
- * is also the way to mend a cluster after a crash. The daemons belong to the directory: several clusters run side by side. */
+ * The state directory is made, a configuration is written if there is none (this machine as it is,
+ * or N virtual nodes), and whatever does not run yet is started: the controller, then a node daemon
+ * for each node of this host. Running it again starts only what is missing, so it is also the way
+ * to mend a cluster after a crash. The daemons belong to the directory: several clusters run side
+ * by side. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
@@ -42,17 +44,19 @@ struct up_options {
     bool quiet;
 };
 
-static const char usage[] = "Usage: remuda up [--state DIR] [--name CLUSTER] [--nodes N] [--cpus C] [--mem "
-                            "M] [--gres gpu:v100:2] [-q]\n"
-                            "  Starts a cluster on this machine, or what of it does not run. Without "
-                            "--nodes: this machine as it is.\n"
-                            "  --nodes N   N virtual nodes on this machine, each with its own node daemon\n"
-                            "  --cpus C    CPUs of each node      --mem M   memory of each (4G, 512M)      "
-                            "--gres G   its generic resources\n"
-                            "  --state DIR where the cluster lives (else $REMUDA_STATE, else /var/lib/remuda "
-                            "for root, ~/.local/state/remuda for users)\n";
+static const char usage[] =
+    "Usage: remuda up [--state DIR] [--name CLUSTER] [--nodes N] [--cpus C] [--mem "
+    "M] [--gres gpu:v100:2] [-q]\n"
+    "  Starts a cluster on this machine, or what of it does not run. Without "
+    "--nodes: this machine as it is.\n"
+    "  --nodes N   N virtual nodes on this machine, each with its own node daemon\n"
+    "  --cpus C    CPUs of each node      --mem M   memory of each (4G, 512M)      "
+    "--gres G   its generic resources\n"
+    "  --state DIR where the cluster lives (else $REMUDA_STATE, else /var/lib/remuda "
+    "for root, ~/.local/state/remuda for users)\n";
 
-static const char *option_value(int argc, char **argv, int *i, const char *name, struct err *ret_err)
+static const char *option_value(int argc, char **argv, int *i, const char *name,
+                                struct err *ret_err)
 {
     size_t len = strlen(name);
     if (strncmp(argv[*i], name, len) != 0)
@@ -69,7 +73,8 @@ static const char *option_value(int argc, char **argv, int *i, const char *name,
     return argv[*i - 1];
 }
 
-static bool number_take(const char *what, const char *text, int64_t max, int64_t *ret, struct err *ret_err)
+static bool number_take(const char *what, const char *text, int64_t max, int64_t *ret,
+                        struct err *ret_err)
 {
     if (text_to_i64(text, 1, max, ret))
         return true;
@@ -117,14 +122,14 @@ static bool options_read(int argc, char **argv, struct up_options *o, struct err
         } else if (ret_err->code) {
             return false;
         } else {
-            return err_set(ret_err, ERR_INVALID, "unknown word \"%s\"; `remuda up --help` lists the options",
-                           argv[i]);
+            return err_set(ret_err, ERR_INVALID,
+                           "unknown word \"%s\"; `remuda up --help` lists the options", argv[i]);
         }
     }
     return true;
 }
 
-/* ---- the configuration ---------------------------------------------------------------------------------------------- */
+/* ---- the configuration ---------------------------------------------------------------------- */
 
 /* This machine as the node daemon finds it: its "NodeName=…" line, as slurmd -C would print. */
 static bool machine_line(struct arena *a, const char **ret_line, struct err *ret_err)
@@ -136,8 +141,8 @@ static bool machine_line(struct arena *a, const char **ret_line, struct err *ret
     if (from && pclose(from) != 0)
         ok = false;
     if (!ok)
-        return err_set(ret_err, ERR_INTERNAL, "%s node --print-config did not describe this machine",
-                       program);
+        return err_set(ret_err, ERR_INTERNAL,
+                       "%s node --print-config did not describe this machine", program);
     line[strcspn(line, "\n")] = '\0';
     char *gres = strstr(
         line,
@@ -175,14 +180,15 @@ static bool node_lines(const struct up_options *o, struct arena *a, const char *
     if (!memory && mem && text_to_i64(mem, 1, INT64_MAX, &memory))
         memory = memory / count > 0 ? memory / count : 1;
     const char *names = count == 1 ? "node1" : arena_printf(a, "node[1-%lld]", (long long)count);
-    *ret_line = arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", names,
-                             o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
-                             (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
+    *ret_line =
+        arena_printf(a, "NodeName=%s CPUs=%s RealMemory=%lld%s%s Virtual=YES State=UNKNOWN", names,
+                     o->cpus ? arena_printf(a, "%lld", (long long)o->cpus) : (cpus ? cpus : "1"),
+                     (long long)memory, o->gres ? " Gres=" : "", o->gres ? o->gres : "");
     return true;
 }
 
-static const char conf_mark[] =
-    "# Written by `remuda up`. Yours to edit: slurm.conf's grammar; `scontrol reconfigure` reads it again.\n";
+static const char conf_mark[] = "# Written by `remuda up`. Yours to edit: slurm.conf's grammar; "
+                                "`scontrol reconfigure` reads it again.\n";
 
 static bool file_write(const char *path, const char *text, struct err *ret_err)
 {
@@ -192,7 +198,8 @@ static bool file_write(const char *path, const char *text, struct err *ret_err)
     return true;
 }
 
-static bool conf_write(const struct up_options *o, const char *path, struct arena *a, struct err *ret_err)
+static bool conf_write(const struct up_options *o, const char *path, struct arena *a,
+                       struct err *ret_err)
 {
     const char *line = "";
     if (!node_lines(o, a, &line, ret_err))
@@ -213,14 +220,15 @@ static bool conf_ensure(const struct up_options *o, struct arena *a, struct err 
         return conf_write(o, path, a, ret_err);
     if (!o->shape_given && !o->cluster_name)
         return true;
-    return err_set(ret_err, ERR_EXISTS,
-                   "%s is there already: --nodes, --cpus, --mem, --gres and --name shape a new cluster. Edit "
-                   "that file and run `scontrol "
-                   "reconfigure`, or choose another directory with --state",
-                   path);
+    return err_set(
+        ret_err, ERR_EXISTS,
+        "%s is there already: --nodes, --cpus, --mem, --gres and --name shape a new cluster. Edit "
+        "that file and run `scontrol "
+        "reconfigure`, or choose another directory with --state",
+        path);
 }
 
-/* ---- daemons -------------------------------------------------------------------------------------------------------- */
+/* ---- daemons -------------------------------------------------------------------------------- */
 
 static bool dir_make(const char *path, mode_t mode, struct err *ret_err)
 {
@@ -235,12 +243,14 @@ static bool dir_make(const char *path, mode_t mode, struct err *ret_err)
     }
     ok = ok && (mkdir(copy, mode) == 0 || errno == EEXIST);
     if (!ok)
-        err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", path, strerror(errno));
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot make the directory %s: %s", path,
+                strerror(errno));
     free(copy);
     return ok;
 }
 
-/* Daemons put themselves into the background; their first process ends when they are ready or have failed. */
+/* Daemons put themselves into the background; their first process ends when they are ready or have
+ * failed. */
 static bool daemon_start(char *const argv[], struct err *ret_err)
 {
     pid_t pid;
@@ -274,7 +284,8 @@ static bool controller_answers(const char *state_dir)
     return ok;
 }
 
-static bool controller_start(const char *state_dir, struct arena *a, bool *ret_started, struct err *ret_err)
+static bool controller_start(const char *state_dir, struct arena *a, bool *ret_started,
+                             struct err *ret_err)
 {
     if (controller_answers(state_dir))
         return true;
@@ -292,8 +303,8 @@ static bool controller_start(const char *state_dir, struct arena *a, bool *ret_s
     return true;
 }
 
-static bool node_start(const char *state_dir, const struct node *n, struct arena *a, bool *ret_started,
-                       struct err *ret_err)
+static bool node_start(const char *state_dir, const struct node *n, struct arena *a,
+                       bool *ret_started, struct err *ret_err)
 {
     if (program_daemon_pid(node_pid_path(state_dir, n->name, a)))
         return true;
@@ -333,7 +344,8 @@ static struct node_count nodes_count(const char *state_dir, struct arena *a)
 {
     struct node_count count = {.a = a};
     struct client *c = client_open(state_dir, NULL);
-    struct msg_query q = {.what = QUERY_NODES, .fields = "name,state,responding,complaint,device_trouble"};
+    struct msg_query q = {.what = QUERY_NODES,
+                          .fields = "name,state,responding,complaint,device_trouble"};
     struct msg_done done;
     if (c) {
         client_query(c, &q, &node_fields, a, node_count_row, &count, &done, NULL);
@@ -357,9 +369,10 @@ static bool nodes_start(const struct up_options *o, const struct config *config,
     return true;
 }
 
-/* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to run: what is gone meanwhile is started. */
-static struct node_count nodes_wait(const struct up_options *o, const struct config *config, size_t here,
-                                    struct arena *a)
+/* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to
+ * run: what is gone meanwhile is started. */
+static struct node_count nodes_wait(const struct up_options *o, const struct config *config,
+                                    size_t here, struct arena *a)
 {
     struct node_count count = {0};
     bool started;
@@ -382,7 +395,8 @@ static void program_warn(void *ctx, const char *sentence)
 }
 
 static void summary_print(const struct up_options *o, const struct config *config,
-                          const struct node_count *count, bool started, bool chosen, struct arena *a)
+                          const struct node_count *count, bool started, bool chosen,
+                          struct arena *a)
 {
     for (size_t i = 0; i < config->nwarnings; i++)
         fprintf(stderr, "remuda: warning: %s\n", config->warning[i]);
@@ -393,11 +407,11 @@ static void summary_print(const struct up_options *o, const struct config *confi
         fprintf(stderr, "remuda: warning: %s\n", count->trouble);
     if (o->quiet)
         return;
-    printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n", config->settings.cluster_name,
-           started ? "is up" : "was up already", count->ready, count->all, count->all == 1 ? "" : "s",
-           o->state_dir);
-    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a), chosen ? " --state " : "",
-           chosen ? o->state_dir : "");
+    printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n",
+           config->settings.cluster_name, started ? "is up" : "was up already", count->ready,
+           count->all, count->all == 1 ? "" : "s", o->state_dir);
+    printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a),
+           chosen ? " --state " : "", chosen ? o->state_dir : "");
 }
 
 /* A machine that joined a cluster elsewhere: its relay and its node daemon. */
@@ -407,14 +421,16 @@ static bool host_up(const struct up_options *o, const struct host_dir *h, struct
     if (o->shape_given || o->cluster_name)
         return err_set(
             ret_err, ERR_EXISTS,
-            "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, --cpus, --mem, "
+            "this machine is a host of cluster \"%s\", whose configuration is on %s: --nodes, "
+            "--cpus, --mem, "
             "--gres and --name shape a new cluster; choose another directory with --state",
             h->cluster ? h->cluster : "", h->controller);
     if (access(arena_printf(a, "%s/leaving", o->state_dir), F_OK) == 0)
-        return err_set(ret_err, ERR_EXISTS,
-                       "this machine is leaving cluster \"%s\": `remuda leave` tells the controller at %s, "
-                       "and it can then join again",
-                       h->cluster ? h->cluster : "", h->controller);
+        return err_set(
+            ret_err, ERR_EXISTS,
+            "this machine is leaving cluster \"%s\": `remuda leave` tells the controller at %s, "
+            "and it can then join again",
+            h->cluster ? h->cluster : "", h->controller);
     if (!host_start(o->state_dir, h, a, ret_err))
         return false;
     if (!o->quiet)
@@ -451,8 +467,8 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
         summary_print(o, &config, &count, started, chosen, a);
         if (count.ready < here)
             ok = err_set(ret_err, ERR_UNAVAILABLE,
-                         "%zu of this machine's %zu nodes have not reported; see %s/log", here - count.ready,
-                         here, o->state_dir);
+                         "%zu of this machine's %zu nodes have not reported; see %s/log",
+                         here - count.ready, here, o->state_dir);
     }
     config_done(&config);
     return ok;

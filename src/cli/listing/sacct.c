@@ -1,4 +1,5 @@
-/* sacct: a query over the rows the scheduler itself wrote. Jobs come first, then the steps of the same jobs; both are joined here by (job, attempt). */
+/* sacct: a query over the rows the scheduler itself wrote. Jobs come first, then the steps of the
+ * same jobs; both are joined here by (job, attempt). */
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
@@ -59,7 +60,7 @@ struct sacct {
     VEC(const struct step *) step;
 };
 
-/* ---- options ------------------------------------------------------------------------------------------------------------ */
+/* ---- options -------------------------------------------------------------------------------- */
 
 /* The row's range; what is counted is the end of its name ("nnodes", "ncpus") without the s. */
 static SETTER(set_range)
@@ -84,7 +85,8 @@ static SETTER(set_range)
 static SETTER(set_unit)
 {
     if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
-        return err_set(ret_err, ERR_INVALID, "Invalid unit type '%s'. Possible options are 'KMGTP'", value);
+        return err_set(ret_err, ERR_INVALID, "Invalid unit type '%s'. Possible options are 'KMGTP'",
+                       value);
     ((struct sacct *)to)->l.env.unit = value[0];
     return true;
 }
@@ -163,8 +165,8 @@ static bool variable_counts(void *ctx, const struct option_row *row, const char 
 
 #define AT(member) offsetof(struct sacct, member)
 static const struct option_row option_rows[] = {
-    OPT_VALUE("accounts", 'A', "accounts", "jobs charged to these accounts", set_joined, AT(query.accounts),
-              .alias = "account"),
+    OPT_VALUE("accounts", 'A', "accounts", "jobs charged to these accounts", set_joined,
+              AT(query.accounts), .alias = "account"),
     OPT_NO_EFFECT("allclusters", 'L', ARG_NONE, "all clusters (there is one)"),
     OPT_FLAG("allocations", 'X', "jobs only, no steps", AT(allocations)),
     OPT_FLAG("allusers", 'a', "jobs of all users", AT(all_users)),
@@ -189,43 +191,49 @@ static const struct option_row option_rows[] = {
     LISTING_FEDERATION("federation"),
     OPT_REFUSED("file", 'f', ARG_REQUIRED, "accounting from a file",
                 "there is no accounting file; the store is remuda.db, readable with sqlite3"),
-    OPT_REFUSED("flags", 'F', ARG_REQUIRED, "jobs started by these schedulers", "not supported yet"),
+    OPT_REFUSED("flags", 'F', ARG_REQUIRED, "jobs started by these schedulers",
+                "not supported yet"),
     OPT_VALUE("format", 'o', "fields", "fields: JobID,State%20,Elapsed", set_joined, AT(fields),
               .alias = "fields", .env = {"SACCT_FORMAT"}),
     OPT_VALUE("gid", 'g', "groups", "jobs of these groups", set_groups, 0, .alias = "group"),
     LISTING_HELP('h'),
     OPT_ACCEPTED("helpformat", 'e', ARG_NONE, "all fields"),
-    OPT_VALUE("jobs", 'j', "jobs", "these jobs and steps: 42,43_7,44.batch", set_joined, AT(query.ids)),
+    OPT_VALUE("jobs", 'j', "jobs", "these jobs and steps: 42,43_7,44.batch", set_joined,
+              AT(query.ids)),
     LISTING_JSON,
     LISTING_LOCAL,
     {.name = "long", .letter = 'l', .doc = "many fields", .set = set_long},
     OPT_VALUE("name", 0, "names", "jobs of these names", set_joined, AT(query.names)),
     OPT_VALUE("ncpus", 'I', "count", "jobs with this count of CPUs: 4 or 2-8", set_range, AT(cpus)),
-    OPT_VALUE("nnodes", 'i', "count", "jobs on this count of nodes: 4 or 2-8", set_range, AT(nodes)),
+    OPT_VALUE("nnodes", 'i', "count", "jobs on this count of nodes: 4 or 2-8", set_range,
+              AT(nodes)),
     LISTING_NOCONVERT("sizes in their own unit"),
-    OPT_VALUE("nodelist", 'N', "nodes", "jobs that ran on any of these nodes", set_any_text, AT(query.nodes)),
+    OPT_VALUE("nodelist", 'N', "nodes", "jobs that ran on any of these nodes", set_any_text,
+              AT(query.nodes)),
     LISTING_NOHEADER('n', "no header"),
     LISTING_PARSABLE("fields separated by '|', one at the end too"),
     LISTING_PARSABLE2("fields separated by '|'"),
-    OPT_VALUE("partition", 'r', "partitions", "jobs in these partitions", set_joined, AT(query.partitions)),
+    OPT_VALUE("partition", 'r', "partitions", "jobs in these partitions", set_joined,
+              AT(query.partitions)),
     OPT_VALUE("qos", 'q', "QOS", "jobs with these QOS", set_joined, AT(query.qos)),
     OPT_VALUE("reason", 'R', "reasons", "jobs with these reasons", set_any_text, AT(reasons)),
     OPT_VALUE("starttime", 'S', "time", "jobs alive after this time", set_any_text, AT(start_text)),
     OPT_VALUE("state", 's', "states", "jobs in these states", set_states, 0),
     OPT_VALUE("timelimit-max", 'K', "time", "jobs with a limit of at most this time", set_limit,
               AT(limit_max)),
-    OPT_VALUE("timelimit-min", 'k', "time", "jobs with this time limit, or at least this with -K", set_limit,
-              AT(limit_min)),
+    OPT_VALUE("timelimit-min", 'k', "time", "jobs with this time limit, or at least this with -K",
+              set_limit, AT(limit_min)),
     OPT_FLAG("truncate", 'T', "cut start and end to -S and -E", AT(truncate)),
     OPT_VALUE("uid", 'u', "users", "jobs of these users", set_users, 0, .alias = "user"),
     OPT_VALUE("units", 0, "unit", "sizes in this unit: K, M, G, T or P", set_unit, 0),
     LISTING_USAGE,
-    OPT_NO_EFFECT("use-local-uid", 0, ARG_NONE, "names of users as this machine knows them (always so)",
-                  .hidden = true),
+    OPT_NO_EFFECT("use-local-uid", 0, ARG_NONE,
+                  "names of users as this machine knows them (always so)", .hidden = true),
     LISTING_VERBOSE,
     LISTING_VERSION,
     OPT_VALUE("wckeys", 'W', "keys", "jobs with these workload keys", set_any_text, AT(wckeys)),
-    OPT_NO_EFFECT("whole-hetjob", 0, ARG_OPTIONAL, "all components of heterogeneous jobs", .hidden = true),
+    OPT_NO_EFFECT("whole-hetjob", 0, ARG_OPTIONAL, "all components of heterogeneous jobs",
+                  .hidden = true),
     LISTING_YAML,
 };
 OPTION_TABLE(sacct_options, option_rows, .usage = "sacct [<OPTION>]", .variables_as_are = true);
@@ -306,7 +314,8 @@ static bool ids_check(const char *ids, struct arena *a)
         if (!piece.len)
             continue;
         if (!job_ref_parse(arena_strndup(a, piece.data, piece.len), &ref, NULL)) {
-            fprintf(stderr, "sacct: fatal: Bad job/step specified: %.*s\n", (int)piece.len, piece.data);
+            fprintf(stderr, "sacct: fatal: Bad job/step specified: %.*s\n", (int)piece.len,
+                    piece.data);
             return false;
         }
         job_ref_done(&ref);
@@ -314,7 +323,7 @@ static bool ids_check(const char *ids, struct arena *a)
     return true;
 }
 
-/* ---- reading ----------------------------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static bool in_range(const struct range *r, int64_t n)
 {
@@ -344,12 +353,13 @@ static void job_keep(void *ctx, const void *record)
     /* What may not run yet (held, dependent) is shown only if it is asked for by its id. */
     if (!s->query.ids && !j->eligible_us && !j->start_us)
         return;
-    bool fits = in_range(&s->nodes, j->alloc_nodes) && in_range(&s->cpus, j->alloc_cpus) && limit_fits(s, j);
+    bool fits = in_range(&s->nodes, j->alloc_nodes) && in_range(&s->cpus, j->alloc_cpus) &&
+                limit_fits(s, j);
     fits = fits && (!s->groups || group_fits(s->groups, j));
     fits = fits && listing_has(s->reasons, enum_name(&job_reason_names, j->reason)) &&
            listing_has(s->wckeys, j->spec.wckey);
-    fits = fits &&
-           (!s->constraints || (j->spec.req.constraint && strstr(j->spec.req.constraint, s->constraints)));
+    fits = fits && (!s->constraints ||
+                    (j->spec.req.constraint && strstr(j->spec.req.constraint, s->constraints)));
     if (fits)
         vec_push(&s->job, arena_dup(s->l.a, j, sizeof *j));
 }
@@ -382,10 +392,11 @@ static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
                        done.detail ? ". " : "", done.detail ? done.detail : "");
     steps.what = QUERY_STEPS;
     steps.history = true;
-    return s->allocations || client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err);
+    return s->allocations ||
+           client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err);
 }
 
-/* ---- showing ----------------------------------------------------------------------------------------------------------------- */
+/* ---- showing -------------------------------------------------------------------------------- */
 
 static int step_order(const void *pa, const void *pb)
 {
@@ -446,8 +457,9 @@ static void rows_print(struct sacct *s)
     for (size_t i = 0; i < s->job.n; i++) {
         struct acct_row row = {s->job.v[i], NULL};
         row_print(s, &row);
-        for (size_t k = steps_of(s, row.job); k < s->step.n && s->step.v[k]->job_id == row.job->id &&
-                                              s->step.v[k]->attempt == row.job->attempt;
+        for (size_t k = steps_of(s, row.job);
+             k < s->step.n && s->step.v[k]->job_id == row.job->id &&
+             s->step.v[k]->attempt == row.job->attempt;
              k++) {
             row.step = s->step.v[k];
             if (acct_step_is_of(row.step, row.job))
@@ -461,7 +473,8 @@ static void rows_print(struct sacct *s)
 static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err)
 {
     if (!s->query.ids)
-        return err_set(ret_err, ERR_INVALID, "This operation requires a job list (-j) to be specified");
+        return err_set(ret_err, ERR_INVALID,
+                       "This operation requires a job list (-j) to be specified");
     for (size_t i = 0; i < s->job.n; i++) {
         struct msg_get_script get = {.job_id = s->job.v[i]->array_job_id ? s->job.v[i]->array_job_id
                                                                          : s->job.v[i]->id};
@@ -469,7 +482,8 @@ static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err
         if (!client_call(c, MSG_GET_SCRIPT, &get, 0, s->l.a, &answer, ret_err))
             return false;
         printf("Batch Script for "
-               "%llu\n--------------------------------------------------------------------------------\n",
+               "%llu\n-----------------------------------------------------------------------------"
+               "---\n",
                (unsigned long long)s->job.v[i]->id);
         if (answer.kind == MSG_SCRIPT) {
             const struct msg_script *script = answer.body;
@@ -498,7 +512,8 @@ static bool prepare(void *ctx, struct err *ret_err)
     const char *fields = s->fields;
     if (text_is_nocase(fields, "ALL"))
         fields = all_fields(l->a);
-    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format, ret_err) ||
+    if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format,
+                             ret_err) ||
         !window_set(s, ret_err) || !ids_check(s->query.ids, l->a))
         return false;
     if (l->verbose)

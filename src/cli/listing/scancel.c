@@ -1,4 +1,5 @@
-/* scancel: ends jobs and steps, or sends them a signal. Which jobs the filters mean is decided by the controller, in one request. */
+/* scancel: ends jobs and steps, or sends them a signal. Which jobs the filters mean is decided by
+ * the controller, in one request. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
@@ -25,7 +26,8 @@ struct scancel {
     int verbose;
 };
 
-/* "42", "42_7", "42_[1-3]", "42.0", also "42,43". Checked here, so that a typing error cancels nothing. */
+/* "42", "42_7", "42_[1-3]", "42.0", also "42,43". Checked here, so that a typing error cancels
+ * nothing. */
 static bool ids_add(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
     struct scancel *s = to;
@@ -63,7 +65,8 @@ static SETTER(set_signal)
     if (!signal_parse(value, &signo)) {
         fprintf(stderr, "Unknown job signal: %s\n", value);
         return err_set(ret_err, ERR_INVALID,
-                       "\"%s\": names as USR1 or SIGUSR1 and numbers from 1 to 64 are known", value);
+                       "\"%s\": names as USR1 or SIGUSR1 and numbers from 1 to 64 are known",
+                       value);
     }
     ((struct scancel *)to)->cancel.signal = signo;
     return true;
@@ -91,14 +94,16 @@ static SETTER(set_user)
 }
 
 /* `refused`: Slurm's words for what is none, which stand alone. */
-static bool states_take(struct scancel *s, const char *value, const char *refused, struct err *ret_err)
+static bool states_take(struct scancel *s, const char *value, const char *refused,
+                        struct err *ret_err)
 {
     s->filtered = true;
     if (*value && listing_states(NULL, value, s->a, &s->cancel.states, ret_err))
         return true;
     fprintf(stderr, "%s: %s\n", refused, value);
-    return *value ? false
-                  : err_set(ret_err, ERR_INVALID, "a state is needed: PENDING, RUNNING, SUSPENDED, …");
+    return *value
+               ? false
+               : err_set(ret_err, ERR_INVALID, "a state is needed: PENDING, RUNNING, SUSPENDED, …");
 }
 
 static SETTER(set_state)
@@ -111,28 +116,32 @@ static const struct option_row option_rows[] = {
     OPT_VALUE("account", 'A', "account", "jobs of this account", set_filter, AT(cancel.accounts),
               .env = {"SCANCEL_ACCOUNT"}),
     OPT_FLAG("batch", 'b', "signal the batch shell only", AT(cancel.batch)),
-    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text, AT(clusters),
-              .alias = "cluster"),
-    OPT_REFUSED("cron", 0, ARG_NONE, "jobs of scrontab", "not supported yet: there are no scrontab jobs"),
+    OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text,
+              AT(clusters), .alias = "cluster"),
+    OPT_REFUSED("cron", 0, ARG_NONE, "jobs of scrontab",
+                "not supported yet: there are no scrontab jobs"),
     OPT_NO_EFFECT("ctld", 'c', ARG_NONE, "through the controller (always so)"),
     OPT_FLAG("full", 'f', "signal the batch shell and the steps", AT(cancel.full)),
     OPT_ACCEPTED("help", 0, ARG_NONE, "this text"),
     OPT_FLAG("hurry", 'H', "without staging data out (nothing is ever staged)", AT(cancel.hurry)),
     OPT_FLAG("interactive", 'i', "ask for each job", AT(interactive)),
     {.name = "me", .doc = "my own jobs", .set = set_me},
-    OPT_VALUE("name", 'n', "name", "jobs of this name", set_filter, AT(cancel.names), .alias = "jobname",
-              .env = {"SCANCEL_NAME"}),
-    OPT_VALUE("nodelist", 'w', "nodes", "jobs that use any of these nodes", set_filter, AT(cancel.nodes)),
-    OPT_VALUE("partition", 'p', "partition", "jobs in this partition", set_filter, AT(cancel.partitions),
-              .env = {"SCANCEL_PARTITION"}),
-    OPT_VALUE("qos", 'q', "QOS", "jobs with this QOS", set_filter, AT(cancel.qos), .env = {"SCANCEL_QOS"}),
+    OPT_VALUE("name", 'n', "name", "jobs of this name", set_filter, AT(cancel.names),
+              .alias = "jobname", .env = {"SCANCEL_NAME"}),
+    OPT_VALUE("nodelist", 'w', "nodes", "jobs that use any of these nodes", set_filter,
+              AT(cancel.nodes)),
+    OPT_VALUE("partition", 'p', "partition", "jobs in this partition", set_filter,
+              AT(cancel.partitions), .env = {"SCANCEL_PARTITION"}),
+    OPT_VALUE("qos", 'q', "QOS", "jobs with this QOS", set_filter, AT(cancel.qos),
+              .env = {"SCANCEL_QOS"}),
     OPT_FLAG("quiet", 'Q', "say nothing of jobs that are over", AT(quiet)),
     OPT_VALUE("reservation", 'R', "reservation", "jobs in this reservation", set_filter,
               AT(cancel.reservations)),
     OPT_REFUSED("sibling", 0, ARG_REQUIRED, "the job's part on one cluster of a federation",
                 "not supported yet: there are no federations"),
     OPT_VALUE("signal", 's', "signal", "send this signal instead of ending them", set_signal, 0),
-    OPT_VALUE("state", 't', "state", "jobs in this state: PENDING, RUNNING, SUSPENDED", set_state, 0),
+    OPT_VALUE("state", 't', "state", "jobs in this state: PENDING, RUNNING, SUSPENDED", set_state,
+              0),
     OPT_ACCEPTED("usage", 0, ARG_NONE, "all options in a few lines"),
     OPT_VALUE("user", 'u', "user", "jobs of this user", set_user, 0),
     {.name = "verbose", .letter = 'v', .doc = "say more", .set = set_count, .at = AT(verbose)},
@@ -140,8 +149,9 @@ static const struct option_row option_rows[] = {
     OPT_VALUE("wckey", 0, "key", "jobs with this workload key", set_filter, AT(cancel.wckeys),
               .env = {"SCANCEL_WCKEY"}),
 };
-OPTION_TABLE(scancel_options, option_rows, .usage = "scancel [OPTIONS] [job_id[_array_id][.step_id]]",
-             .words = WORDS_MIXED, .word = ids_add, .variables_as_are = true);
+OPTION_TABLE(scancel_options, option_rows,
+             .usage = "scancel [OPTIONS] [job_id[_array_id][.step_id]]", .words = WORDS_MIXED,
+             .word = ids_add, .variables_as_are = true);
 
 /* SCANCEL_BATCH and the like: t, true, f or false. */
 static bool flag_given(const char *name)
@@ -177,7 +187,7 @@ static bool cluster_check(const struct scancel *s, struct err *ret_err)
                                  cluster_name(state_dir_find(NULL, s->a), s->a), ret_err);
 }
 
-/* ---- -i: the jobs meant, asked for one by one ------------------------------------------------------------------------------ */
+/* ---- -i: the jobs meant, asked for one by one ----------------------------------------------- */
 
 struct chosen {
     struct arena *a;
@@ -193,11 +203,12 @@ static void job_ask(void *ctx, const void *record)
     char answer[16] = "";
     job_label(j, &label);
     str_add(&label, chosen->step);
-    printf("Cancel %s_id=%s name=%s partition=%s [y/n]? ", *chosen->step ? "step" : "job", str_text(&label),
-           j->spec.name ? j->spec.name : "", job_partition(j));
+    printf("Cancel %s_id=%s name=%s partition=%s [y/n]? ", *chosen->step ? "step" : "job",
+           str_text(&label), j->spec.name ? j->spec.name : "", job_partition(j));
     fflush(stdout);
     if (fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y'))
-        chosen->ids = listing_join(chosen->ids, arena_strdup(chosen->a, str_text(&label)), chosen->a);
+        chosen->ids =
+            listing_join(chosen->ids, arena_strdup(chosen->a, str_text(&label)), chosen->a);
     str_done(&label);
 }
 
@@ -232,7 +243,8 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
             continue;
         const char *ref = arena_strndup(s->a, start, (size_t)(at - start)), *dot = strchr(ref, '.');
         chosen.step = dot ? dot : "";
-        ok = jobs_ask(s, c, dot ? arena_strndup(s->a, ref, (size_t)(dot - ref)) : ref, &chosen, ret_err);
+        ok = jobs_ask(s, c, dot ? arena_strndup(s->a, ref, (size_t)(dot - ref)) : ref, &chosen,
+                      ret_err);
         if (!*at)
             break;
         start = at + 1;
@@ -241,15 +253,17 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
     return ok;
 }
 
-/* ---- doing it ----------------------------------------------------------------------------------------------------------------- */
+/* ---- doing it ------------------------------------------------------------------------------- */
 
 static int results_print(const struct scancel *s, const struct msg_done *done)
 {
     const struct result *result = done->results.v;
     int rc = 0;
     for (size_t i = 0; i < done->results.n; i++) {
-        bool over = result[i].refusal == REFUSE_INVALID_JOB_ID || result[i].refusal == REFUSE_ALREADY_DONE;
-        /* A job that is over or unknown is what was wanted, unless a signal was to be delivered; of a step it is said. */
+        bool over =
+            result[i].refusal == REFUSE_INVALID_JOB_ID || result[i].refusal == REFUSE_ALREADY_DONE;
+        /* A job that is over or unknown is what was wanted, unless a signal was to be delivered; of
+         * a step it is said. */
         bool asked = s->cancel.signal || s->cancel.batch || strchr(result[i].ref, '.');
         if (over && !asked && !s->verbose)
             continue;
@@ -276,9 +290,11 @@ static void intent_print(const struct scancel *s)
                            : s->cancel.batch ? "batch job"
                                              : "job";
         if (s->cancel.signal && s->cancel.signal != SIGKILL)
-            fprintf(stderr, "scancel: Signal %d to %s %.*s\n", s->cancel.signal, what, (int)id.len, id.data);
+            fprintf(stderr, "scancel: Signal %d to %s %.*s\n", s->cancel.signal, what, (int)id.len,
+                    id.data);
         else
-            fprintf(stderr, "scancel: Terminating %s %.*s\n", step ? "step" : "job", (int)id.len, id.data);
+            fprintf(stderr, "scancel: Terminating %s %.*s\n", step ? "step" : "job", (int)id.len,
+                    id.data);
     }
 }
 
@@ -288,14 +304,16 @@ static void unmatched_print(const struct scancel *s)
     const struct msg_cancel *m = &s->cancel;
     const struct {
         const char *name, *value;
-    } filters[] = {{"account", m->accounts},     {"job_name", m->names},  {"nodelist", m->nodes},
-                   {"partition", m->partitions}, {"qos", m->qos},         {"reservation", m->reservations},
-                   {"state", m->states},         {"user_name", s->users}, {"wckey", m->wckeys}};
+    } filters[] = {
+        {"account", m->accounts},     {"job_name", m->names},  {"nodelist", m->nodes},
+        {"partition", m->partitions}, {"qos", m->qos},         {"reservation", m->reservations},
+        {"state", m->states},         {"user_name", s->users}, {"wckey", m->wckeys}};
     struct str text = STR_INIT;
     for (size_t i = 0; i < ARRAY_LEN(filters); i++)
         if (filters[i].value)
             str_addf(&text, "%s=%s ", filters[i].name, filters[i].value);
-    program_error("scancel", "No active jobs match ALL job filters, including: %s", str_text(&text));
+    program_error("scancel", "No active jobs match ALL job filters, including: %s",
+                  str_text(&text));
     str_done(&text);
 }
 

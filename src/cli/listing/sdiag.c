@@ -1,5 +1,5 @@
-/* sdiag: what the controller has done and how long it took. Labels are Slurm's, because monitoring reads them; the two schedulers that Slurm has are one here, which is
- * shown as both. */
+/* sdiag: what the controller has done and how long it took. Labels are Slurm's, because monitoring
+ * reads them; the two schedulers that Slurm has are one here, which is shown as both. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
@@ -34,14 +34,14 @@ static SETTER(set_sort)
 }
 
 #define AT(member) offsetof(struct sdiag, member)
-#define BY(name_, letter_, doc_)                                                                             \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .doc = doc_, .set = set_sort                                       \
+#define BY(name_, letter_, doc_)                                                                   \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .doc = doc_, .set = set_sort                             \
     }
 static const struct option_row option_rows[] = {
     OPT_NO_EFFECT("all", 'a', ARG_NONE, "everything (the default)"),
-    OPT_VALUE("cluster", 'M', "cluster", "cluster; only this one is known", set_any_text, LISTING(clusters),
-              .alias = "clusters", .env = {"SLURM_CLUSTERS"}),
+    OPT_VALUE("cluster", 'M', "cluster", "cluster; only this one is known", set_any_text,
+              LISTING(clusters), .alias = "clusters", .env = {"SLURM_CLUSTERS"}),
     LISTING_HELP('h'),
     LISTING_JSON,
     OPT_FLAG("reset", 'r', "count anew (administrators)", AT(reset)),
@@ -60,7 +60,7 @@ static void diag_take(void *ctx, const void *record)
     record_copy(&diag_fields, &s->diag, record, s->l.a);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 /* "Sat Nov 21 09:04:57 2026 (1795251897)" */
 static void time_line(const char *label, int64_t us)
@@ -191,7 +191,8 @@ static int64_t sort_value(const struct rpc *r, int sort)
 static void rpcs_sort(rpc_vec *list, int sort)
 {
     for (size_t i = 1; i < list->n; i++)
-        for (size_t k = i; k > 0 && sort_value(&list->v[k], sort) > sort_value(&list->v[k - 1], sort); k--) {
+        for (size_t k = i;
+             k > 0 && sort_value(&list->v[k], sort) > sort_value(&list->v[k - 1], sort); k--) {
             struct rpc swap = list->v[k];
             list->v[k] = list->v[k - 1];
             list->v[k - 1] = swap;
@@ -213,7 +214,8 @@ static void rpcs_print(const struct sdiag *s)
     }
     puts("\nRemote Procedure Call statistics by user");
     for (size_t i = 0; i < s->rpc_user.n; i++) {
-        printf("\t%-16s(%8llu)", s->rpc_user.v[i].name, (unsigned long long)s->rpc_user.v[i].number);
+        printf("\t%-16s(%8llu)", s->rpc_user.v[i].name,
+               (unsigned long long)s->rpc_user.v[i].number);
         rpc_end(&s->rpc_user.v[i]);
     }
     puts("\nPending RPC statistics\n\tNo pending RPCs");
@@ -221,7 +223,7 @@ static void rpcs_print(const struct sdiag *s)
         printf("\nTrouble: %s\n", s->diag.trouble);
 }
 
-/* ---- JSON ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------------------- */
 
 static void json_jobs(struct json_out *j, const struct diag *d)
 {
@@ -255,7 +257,8 @@ static void json_lengths(struct json_out *j, const struct diag *d)
 
 static void json_plans(struct json_out *j, const struct diag *d)
 {
-    int64_t depth = mean((int64_t)d->considered_sum, d->plans), time = mean(d->plan_sum_us, d->plans);
+    int64_t depth = mean((int64_t)d->considered_sum, d->plans),
+            time = mean(d->plan_sum_us, d->plans);
     json_key_i64(j, "round_max", d->round_max_us);
     json_key_i64(j, "round_mean", mean(d->round_sum_us, d->rounds));
     json_key_i64(j, "round_total", (int64_t)d->rounds);
@@ -339,7 +342,7 @@ static void json_print(const struct sdiag *s)
     json_slurm_end(&j);
 }
 
-/* ---- running it ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- running it ----------------------------------------------------------------------------- */
 
 static bool reset(struct client *c, struct sdiag *s, struct err *ret_err)
 {

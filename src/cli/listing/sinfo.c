@@ -1,4 +1,5 @@
-/* sinfo: partitions and nodes. The controller answers with whole records; filters, grouping, sorting and repeating (-i) are done here. */
+/* sinfo: partitions and nodes. The controller answers with whole records; filters, grouping,
+ * sorting and repeating (-i) are done here. */
 #include "base/alloc.h"
 #include "cli/program/commands.h"
 #include "cli/record/columns_node.h"
@@ -61,9 +62,10 @@ static const struct option_row option_rows[] = {
     OPT_FLAG("dead", 'd', "only nodes that do not respond", AT(dead)),
     OPT_FLAG("exact", 'e', "no ranges: nodes that differ have lines of their own", AT(exact)),
     LISTING_FEDERATION("federation"),
-    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%P %.6D %t %N\"", listing_set_format, 0,
-              .env = {"SINFO_FORMAT"}),
-    OPT_VALUE("Format", 'O', "columns", "columns by name: NodeList:20,StateLong", listing_set_long_format, 0),
+    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%P %.6D %t %N\"", listing_set_format,
+              0, .env = {"SINFO_FORMAT"}),
+    OPT_VALUE("Format", 'O', "columns", "columns by name: NodeList:20,StateLong",
+              listing_set_long_format, 0),
     OPT_FLAG("future", 'F', "nodes in state FUTURE too", AT(future)),
     LISTING_HELP(0),
     {.name = "hide", .doc = "no hidden partitions (the default)", .set = unset_flag, .at = AT(all)},
@@ -81,10 +83,10 @@ static const struct option_row option_rows[] = {
               .env = {"SINFO_PARTITION"}),
     OPT_FLAG("reservation", 'T', "reservations", AT(reservation)),
     OPT_FLAG("responding", 'r', "only nodes that respond", AT(responding)),
-    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round", set_any_text,
-              AT(sort), .env = {"SINFO_SORT"}),
-    OPT_VALUE("states", 't', "states", "nodes in these states: idle,mix; idle&drain; ~down", set_any_text,
-              AT(states)),
+    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round",
+              set_any_text, AT(sort), .env = {"SINFO_SORT"}),
+    OPT_VALUE("states", 't', "states", "nodes in these states: idle,mix; idle&drain; ~down",
+              set_any_text, AT(states)),
     OPT_FLAG("summarize", 's', "a line for each partition, with counts by state", AT(summary)),
     LISTING_USAGE,
     LISTING_VERBOSE,
@@ -115,10 +117,11 @@ static bool settle(struct sinfo *s, struct err *ret_err)
     s->only_reasons = s->reasons && !s->states;
     if (s->nodes && !hostlist_parse(&s->wanted, s->nodes, ret_err))
         return false;
-    return sinfo_sort_check(s->sort, ret_err) && (!s->states || node_states_check(s->states, ret_err));
+    return sinfo_sort_check(s->sort, ret_err) &&
+           (!s->states || node_states_check(s->states, ret_err));
 }
 
-/* ---- reading ---------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static void partition_keep(void *ctx, const void *record)
 {
@@ -150,8 +153,9 @@ static void reason_add(struct sinfo *s, const struct node *n, const char *reason
     vec_push(&s->node, copy);
 }
 
-/* -R: a line for the node, if it has a reason of its own, one for what it has less of than configured, one for each of its devices that is out of use, and one for those that could not
- * even be found. */
+/* -R: a line for the node, if it has a reason of its own, one for what it has less of than
+ * configured, one for each of its devices that is out of use, and one for those that could not even
+ * be found. */
 static void reasons_keep(struct sinfo *s, const struct node *n)
 {
     struct device_outs outs = {0};
@@ -193,11 +197,12 @@ static bool rows_read(struct sinfo *s, struct client *c, struct err *ret_err)
     struct msg_done done = {0};
     vec_clear(&s->part);
     vec_clear(&s->node);
-    return client_query(c, &parts, &partition_fields, s->l.round, partition_keep, s, &done, ret_err) &&
+    return client_query(c, &parts, &partition_fields, s->l.round, partition_keep, s, &done,
+                        ret_err) &&
            client_query(c, &nodes, &node_fields, s->l.round, node_keep, s, &done, ret_err);
 }
 
-/* ---- showing ----------------------------------------------------------------------------------------------- */
+/* ---- showing -------------------------------------------------------------------------------- */
 
 /* Nodes in the order of their names, numbers compared as numbers. */
 struct named_node {
@@ -224,7 +229,8 @@ static const struct node **nodes_sorted(const struct sinfo *s)
     size_t same = 0; /* a node may be there several times (-R) */
     for (size_t i = 0; i < order.n; i++) {
         struct named_node key = {order.name[i], NULL};
-        const struct named_node *found = bsearch(&key, byname, s->node.n, sizeof *byname, named_compare);
+        const struct named_node *found =
+            bsearch(&key, byname, s->node.n, sizeof *byname, named_compare);
         while (found > byname && named_compare(found - 1, &key) == 0)
             found--;
         same = i > 0 && text_is(order.name[i], order.name[i - 1]) ? same + 1 : 0;
@@ -245,7 +251,8 @@ static const char *format_standard(const struct sinfo *s)
     return s->l.longer ? FORMAT_LONG : FORMAT_DEFAULT;
 }
 
-/* "%#P" → "%12P": as wide as the longest name (of partitions with room for a '*'), and at least 9. */
+/* "%#P" → "%12P": as wide as the longest name (of partitions with room for a '*'), and at least
+ * 9. */
 static const char *format_fit(const struct sinfo *s, const char *text)
 {
     size_t part = 9, node = 9;
@@ -321,11 +328,12 @@ static void reservations_print(const struct sinfo *s)
         if ((int)strlen(s->resv.v[i]->name) > width)
             width = (int)strlen(s->resv.v[i]->name);
     if (!s->l.noheader)
-        printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME", "END_TIME",
-               "DURATION", "NODELIST");
+        printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME",
+               "END_TIME", "DURATION", "NODELIST");
     for (size_t i = 0; i < s->resv.n; i++) {
         const struct reservation *r = s->resv.v[i];
-        printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, r->name, r->active ? "ACTIVE" : "INACTIVE",
+        printf("%-*s  %8s  %19s  %19s  %11s  %s\n", width, r->name,
+               r->active ? "ACTIVE" : "INACTIVE",
                cell_time_text(&env, r->start_us, "Unknown", s->l.round),
                cell_time_text(&env, r->end_us, "Unknown", s->l.round),
                resv_span(r->end_us - r->start_us, s->l.round), r->nodes ? r->nodes : "");

@@ -23,9 +23,10 @@ struct sprio {
     VEC(const struct priority_row *) row;
 };
 
-/* ---- columns ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- columns -------------------------------------------------------------------------------- */
 
-#define CELL(name) static void cell_##name(const struct cell_env *env, const void *record, struct str *out)
+#define CELL(name)                                                                                 \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)
 /* With -w there is no record: env->more has the weights. */
 // clang-format off
 #define WEIGHED(name, member, weight)                                                                                                      \
@@ -138,7 +139,8 @@ CELL(priority_norm)
     const struct priority_row *r = record;
     if (!r)
         return;
-    str_addf(out, "%.14f", (double)(r->priority < UINT32_MAX ? r->priority : UINT32_MAX) / UINT32_MAX);
+    str_addf(out, "%.14f",
+             (double)(r->priority < UINT32_MAX ? r->priority : UINT32_MAX) / UINT32_MAX);
 }
 
 static const struct column sprio_column[] = {
@@ -165,9 +167,10 @@ static const struct column sprio_column[] = {
     {"PriorityFactor", 'y', "PRIORITY", 0, "", cell_priority_norm},
     {"Priority", 'Y', "PRIORITY", 0, "", cell_priority},
 };
-static const struct column_table sprio_columns = {sprio_column, ARRAY_LEN(sprio_column), "job", NULL};
+static const struct column_table sprio_columns = {sprio_column, ARRAY_LEN(sprio_column), "job",
+                                                  NULL};
 
-/* ---- options ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static SETTER(set_jobs)
 {
@@ -191,15 +194,16 @@ static SETTER(set_users)
     return true;
 }
 
-#define NO_JSON                                                                                              \
-    "not supported: Slurm's sprio has no such output; -h -o prints what a program can read, squeue --json "  \
+#define NO_JSON                                                                                    \
+    "not supported: Slurm's sprio has no such output; -h -o prints what a program can read, "      \
+    "squeue --json "                                                                               \
     "has each job's priority"
 #define AT(member) offsetof(struct sprio, member)
 static const struct option_row option_rows[] = {
     LISTING_CLUSTERS,
     LISTING_FEDERATION("federation"),
-    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%.15i %9r %.10Y %.10A\"", listing_set_format, 0,
-              .env = {"SPRIO_FORMAT"}),
+    OPT_VALUE("format", 'o', "columns", "columns by letter: \"%.15i %9r %.10Y %.10A\"",
+              listing_set_format, 0, .env = {"SPRIO_FORMAT"}),
     LISTING_HELP(0),
     {.name = "jobs",
      .letter = 'j',
@@ -212,10 +216,11 @@ static const struct option_row option_rows[] = {
     LISTING_LONG("all factors, users too"),
     LISTING_NOHEADER('h', "no header line"),
     OPT_FLAG("norm", 'n', "factors from 0 to 1 instead of what they add", AT(norm)),
-    OPT_VALUE("partition", 'p', "partitions", "these partitions", set_any_text, AT(query.partitions)),
+    OPT_VALUE("partition", 'p', "partitions", "these partitions", set_any_text,
+              AT(query.partitions)),
     LISTING_FEDERATION("sibling"),
-    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round", set_any_text,
-              AT(sort)),
+    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round",
+              set_any_text, AT(sort)),
     LISTING_USAGE,
     OPT_VALUE("user", 'u', "users", "jobs of these users", set_users, 0, .alias = "users"),
     LISTING_VERBOSE,
@@ -231,10 +236,12 @@ static const char *format_default(const struct sprio *s)
 {
     const struct weights *w = &s->weights;
     if (s->l.longer)
-        return s->norm ? "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t"
-                       : "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
+        return s->norm
+                   ? "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t"
+                   : "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T";
     struct str f = STR_INIT;
-    str_addf(&f, "%%.15i %%9r%s %s", s->query.uids ? " %.8u" : "", s->norm ? "%10y" : "%.10Y %.10S");
+    str_addf(&f, "%%.15i %%9r%s %s", s->query.uids ? " %.8u" : "",
+             s->norm ? "%10y" : "%.10Y %.10S");
     const struct {
         bool wanted;
         const char *norm, *weighed;
@@ -252,7 +259,7 @@ static const char *format_default(const struct sprio *s)
     return text;
 }
 
-/* ---- reading and sorting -------------------------------------------------------------------------------------------------------------- */
+/* ---- reading and sorting -------------------------------------------------------------------- */
 
 static void setting_note(void *ctx, const void *record)
 {
@@ -340,8 +347,9 @@ static void rows_sort(struct sprio *s)
             size_t middle = low + width < s->row.n ? low + width : s->row.n,
                    high = low + 2 * width < s->row.n ? low + 2 * width : s->row.n;
             for (size_t i = low, k = middle, n = low; n < high; n++)
-                to[n] = k >= high || (i < middle && !before(s->row.v[k], s->row.v[i], sort)) ? s->row.v[i++]
-                                                                                             : s->row.v[k++];
+                to[n] = k >= high || (i < middle && !before(s->row.v[k], s->row.v[i], sort))
+                            ? s->row.v[i++]
+                            : s->row.v[k++];
         }
         memcpy(s->row.v, to, s->row.n * sizeof *to);
     }
@@ -374,7 +382,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     if ((!s->weights_only &&
          !client_query(c, &s->query, &priority_fields, l->a, row_keep, s, &done, ret_err)))
         return false;
-    format_parse_short(&sprio_columns, l->format_text ? l->format_text : format_default(s), l->a, &l->format);
+    format_parse_short(&sprio_columns, l->format_text ? l->format_text : format_default(s), l->a,
+                       &l->format);
     if (s->query.ids && !s->row.n && !s->weights_only) {
         puts("Unable to find jobs matching user/id(s) specified");
         return true;

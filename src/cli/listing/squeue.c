@@ -1,4 +1,5 @@
-/* squeue: jobs that wait or run. Filters the controller knows go with the query; the rest is done here, as are sorting, expanding arrays (-r) and repeating (-i). */
+/* squeue: jobs that wait or run. Filters the controller knows go with the query; the rest is done
+ * here, as are sorting, expanding arrays (-r) and repeating (-i). */
 #include "cli/listing/squeue.h"
 #include "base/alloc.h"
 #include "cli/program/commands.h"
@@ -20,7 +21,8 @@
 #define FORMAT_STEPS   "%.15i %.8j %.9P %.8u %.9M %N"
 #define FORMAT_STATES  "%.18i %T"
 #define FORMAT_START   "%.18i %.9P %.8j %.8u %.2t %.19S %.6D %20Y %R"
-/* Jobs that are over are not shown unless asked for, by id neither: pollers take an empty answer for the end. */
+/* Jobs that are over are not shown unless asked for, by id neither: pollers take an empty answer
+ * for the end. */
 #define STATES_DEFAULT "PENDING,RUNNING,SUSPENDED,COMPLETING,REQUEUED,SPECIAL_EXIT"
 #define SORT_DEFAULT   "P,t,-p"
 #define SORT_STEPS     "P,i"
@@ -113,22 +115,24 @@ static SETTER(set_me)
     return true;
 }
 
-/* Variables with columns are for listings whose columns nothing else says; of the two the first. An empty list of
- * users or accounts is nothing shown on the command line, and no choice in a variable. */
+/* Variables with columns are for listings whose columns nothing else says; of the two the first. An
+ * empty list of users or accounts is nothing shown on the command line, and no choice in a
+ * variable. */
 static bool variable_counts(void *ctx, const struct option_row *row, const char *value)
 {
     const struct squeue *s = ctx;
     const struct listing *l = &s->l;
     bool of_columns = row->set == listing_set_format || row->set == listing_set_long_format;
-    bool said = l->format_text || l->long_text || l->longer || s->start || s->steps || s->only_state;
+    bool said =
+        l->format_text || l->long_text || l->longer || s->start || s->steps || s->only_state;
     bool of_people = row->set == set_users || row->set == set_accounts;
     return !(of_columns && said) && !(of_people && !*value);
 }
 
 #define AT(member) offsetof(struct squeue, member)
 static const struct option_row rows[] = {
-    OPT_VALUE("account", 'A', "accounts", "jobs of these accounts", set_accounts, 0, .alias = "accounts",
-              .env = {"SQUEUE_ACCOUNT"}),
+    OPT_VALUE("account", 'A', "accounts", "jobs of these accounts", set_accounts, 0,
+              .alias = "accounts", .env = {"SQUEUE_ACCOUNT"}),
     OPT_FLAG("all", 'a', "jobs in hidden partitions too", AT(all), .env = {"SQUEUE_ALL"}),
     OPT_FLAG("array", 'r', "one line for each array element", AT(array), .env = {"SQUEUE_ARRAY"}),
     OPT_NO_EFFECT("array-unique", 0, ARG_NONE, "one line for each pending array element",
@@ -137,10 +141,13 @@ static const struct option_row rows[] = {
     LISTING_FEDERATION("federation"),
     OPT_VALUE("format", 'o', "columns", "columns by letter: \"%.18i %j %T\"", listing_set_format, 0,
               .env = {"SQUEUE_FORMAT"}),
-    OPT_VALUE("Format", 'O', "columns", "columns by name: JobID:10,State", listing_set_long_format, 0,
-              .env = {"SQUEUE_FORMAT2"}),
+    OPT_VALUE("Format", 'O', "columns", "columns by name: JobID:10,State", listing_set_long_format,
+              0, .env = {"SQUEUE_FORMAT2"}),
     LISTING_HELP(0),
-    {.name = "hide", .doc = "no jobs in hidden partitions (the default)", .set = unset_flag, .at = AT(all)},
+    {.name = "hide",
+     .doc = "no jobs in hidden partitions (the default)",
+     .set = unset_flag,
+     .at = AT(all)},
     LISTING_ITERATE,
     {.name = "jobs",
      .letter = 'j',
@@ -149,8 +156,8 @@ static const struct option_row rows[] = {
      .doc = "these jobs: 42,43_7",
      .set = set_jobs},
     LISTING_JSON,
-    OPT_VALUE("licenses", 'L', "licences", "jobs that ask for these licences", set_any_text, AT(licenses),
-              .env = {"SQUEUE_LICENSES"}),
+    OPT_VALUE("licenses", 'L', "licences", "jobs that ask for these licences", set_any_text,
+              AT(licenses), .env = {"SQUEUE_LICENSES"}),
     LISTING_LOCAL,
     LISTING_LONG("more columns"),
     {.name = "me", .doc = "my own jobs", .set = set_me},
@@ -160,19 +167,26 @@ static const struct option_row rows[] = {
     OPT_VALUE("nodelist", 'w', "nodes", "jobs on these nodes", set_nodes, 0, .alias = "nodes"),
     LISTING_NOHEADER('h', "no header line"),
     OPT_FLAG("only-job-state", 0, "ids and states only", AT(only_state)),
-    OPT_VALUE("partition", 'p', "partitions", "jobs in these partitions", set_any_text, AT(query.partitions),
-              .alias = "partitions", .env = {"SQUEUE_PARTITION"}),
+    OPT_VALUE("partition", 'p', "partitions", "jobs in these partitions", set_any_text,
+              AT(query.partitions), .alias = "partitions", .env = {"SQUEUE_PARTITION"}),
     OPT_FLAG("priority", 'P', "a line for each partition a job waits in", AT(by_partition),
              .env = {"SQUEUE_PRIORITY"}),
-    OPT_VALUE("qos", 'q', "QOS", "jobs with these QOS", set_any_text, AT(query.qos), .env = {"SQUEUE_QOS"}),
-    OPT_VALUE("reservation", 'R', "reservation", "jobs in this reservation", set_any_text, AT(reservation)),
+    OPT_VALUE("qos", 'q', "QOS", "jobs with these QOS", set_any_text, AT(query.qos),
+              .env = {"SQUEUE_QOS"}),
+    OPT_VALUE("reservation", 'R', "reservation", "jobs in this reservation", set_any_text,
+              AT(reservation)),
     LISTING_FEDERATION("sibling"),
-    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round", set_any_text,
-              AT(sort), .env = {"SQUEUE_SORT"}),
+    OPT_VALUE("sort", 'S', "letters", "sort by letters of -o, '-' before one turns it round",
+              set_any_text, AT(sort), .env = {"SQUEUE_SORT"}),
     OPT_FLAG("start", 0, "when waiting jobs are planned to start", AT(start)),
     OPT_VALUE("states", 't', "states", "jobs in these states; all", set_states, 0, .alias = "state",
               .env = {"SQUEUE_STATES"}),
-    {.name = "steps", .alias = "step", .letter = 's', .arg = ARG_NEXT, .doc = "job steps", .set = set_steps},
+    {.name = "steps",
+     .alias = "step",
+     .letter = 's',
+     .arg = ARG_NEXT,
+     .doc = "job steps",
+     .set = set_steps},
     LISTING_USAGE,
     OPT_VALUE("user", 'u', "users", "jobs of these users", set_users, 0, .alias = "users",
               .env = {"SQUEUE_USERS"}, .rival = "me"),
@@ -183,7 +197,7 @@ static const struct option_row rows[] = {
 OPTION_TABLE(squeue_options, rows, .usage = "squeue [OPTIONS]", .letters_equals = true,
              .variables_as_are = true);
 
-/* ---- reading -------------------------------------------------------------------------------------------------------------- */
+/* ---- reading -------------------------------------------------------------------------------- */
 
 static void job_keep(void *ctx, const void *record)
 {
@@ -235,7 +249,8 @@ static bool element_of_a_job(struct squeue *s, struct client *c)
 }
 
 /* An unknown id is said as Slurm says it, and is an error only if it was the only one asked for. */
-static bool refused(struct squeue *s, struct client *c, const struct msg_done *done, struct err *ret_err)
+static bool refused(struct squeue *s, struct client *c, const struct msg_done *done,
+                    struct err *ret_err)
 {
     const char *text = refusal_text((enum refusal)done->refusal);
     if (done->refusal == REFUSE_NONE)
@@ -269,7 +284,8 @@ static bool rows_read(struct squeue *s, struct client *c, struct err *ret_err)
         return false;
     if (s->steps)
         return steps_read(s, c, ret_err);
-    if (!s->all && !client_query(c, &parts, &partition_fields, s->l.round, hidden_note, s, &done, ret_err))
+    if (!s->all &&
+        !client_query(c, &parts, &partition_fields, s->l.round, hidden_note, s, &done, ret_err))
         return false;
     s->query.what = QUERY_JOBS;
     if (!s->query.states)
@@ -278,7 +294,7 @@ static bool rows_read(struct squeue *s, struct client *c, struct err *ret_err)
            !refused(s, c, &done, ret_err);
 }
 
-/* ---- showing -------------------------------------------------------------------------------------------------------------- */
+/* ---- showing -------------------------------------------------------------------------------- */
 
 static const char *format_standard(const struct squeue *s)
 {
@@ -298,16 +314,19 @@ static bool prepare(void *ctx, struct err *ret_err)
     if (l->long_text)
         format_parse_long(table, l->long_text, l->a, &l->format);
     else
-        format_parse_short(table, l->format_text ? l->format_text : format_standard(s), l->a, &l->format);
+        format_parse_short(table, l->format_text ? l->format_text : format_standard(s), l->a,
+                           &l->format);
     return true;
 }
 
 #define STEP_ALWAYS "job_id,step_id"
-#define JOB_ALWAYS                                                                                           \
-    "id,array_job_id,array_task_id,array_pending,array_limit,state,partition,run_partition,priority,"        \
+#define JOB_ALWAYS                                                                                 \
+    "id,array_job_id,array_task_id,array_pending,array_limit,state,partition,run_partition,"       \
+    "priority,"                                                                                    \
     "reservation,run_reservation,licenses"
 
-static bool rows_sorted(struct squeue *s, const struct sort *sort, struct client *c, struct err *ret_err)
+static bool rows_sorted(struct squeue *s, const struct sort *sort, struct client *c,
+                        struct err *ret_err)
 {
     if (!rows_read(s, c, ret_err))
         return false;

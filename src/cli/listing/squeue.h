@@ -1,4 +1,5 @@
-/* squeue: what was asked for and read (listing/squeue.c), and how records become rows (squeue_rows.c). */
+/* squeue: what was asked for and read (listing/squeue.c), and how records become rows
+ * (squeue_rows.c). */
 #ifndef REMUDA_CLI_LISTING_SQUEUE_H
 #define REMUDA_CLI_LISTING_SQUEUE_H
 
@@ -20,7 +21,8 @@ struct squeue {
     const char *hidden; /* names of hidden partitions */
 };
 
-/* -P: a waiting job becomes one for each of its partitions (of those asked for), with its priority there. */
+/* -P: a waiting job becomes one for each of its partitions (of those asked for), with its priority
+ * there. */
 bool squeue_by_partition(struct squeue *s, struct client *c, struct err *ret_err);
 /* Arrays asked for by their elements ("7_3") show these alone. */
 void squeue_narrow_arrays(struct squeue *s);

@@ -1,4 +1,5 @@
-/* How squeue's records become rows. The elements of a waiting array are one record; -r takes it apart while printing, and not without end. */
+/* How squeue's records become rows. The elements of a waiting array are one record; -r takes it
+ * apart while printing, and not without end. */
 #include "cli/listing/squeue.h"
 
 #include "base/hostlist.h"
@@ -93,7 +94,8 @@ static bool wanted_add(const struct job_ref *ref, struct idset *wanted)
     return true;
 }
 
-/* The indexes of `array` that are asked for; false: all of it is. A comma inside brackets parts no references. */
+/* The indexes of `array` that are asked for; false: all of it is. A comma inside brackets parts no
+ * references. */
 static bool wanted_read(const char *ids, uint64_t array, struct idset *wanted, struct arena *a)
 {
     int depth = 0;
@@ -104,7 +106,8 @@ static bool wanted_read(const char *ids, uint64_t array, struct idset *wanted, s
         if (*at && (*at != ',' || depth > 0))
             continue;
         struct job_ref ref = {0};
-        if (job_ref_parse(arena_strndup(a, start, (size_t)(at - start)), &ref, NULL) && ref.job_id == array)
+        if (job_ref_parse(arena_strndup(a, start, (size_t)(at - start)), &ref, NULL) &&
+            ref.job_id == array)
             parts = wanted_add(&ref, wanted);
         job_ref_done(&ref);
         if (!*at)
@@ -162,7 +165,8 @@ static void array_rows(struct squeue *s, const struct job *j)
     }
     if (listed < ids.count)
         program_error("squeue", "%llu further elements of %llu wait and are not listed",
-                      (unsigned long long)(ids.count - listed), (unsigned long long)j->array_job_id);
+                      (unsigned long long)(ids.count - listed),
+                      (unsigned long long)j->array_job_id);
     idset_done(&ids);
 }
 

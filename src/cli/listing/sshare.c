@@ -1,4 +1,5 @@
-/* sshare: who used how much, and what fair share makes of it. Until accounts are managed, an account is what jobs named; shares are equal. */
+/* sshare: who used how much, and what fair share makes of it. Until accounts are managed, an
+ * account is what jobs named; shares are equal. */
 #include "base/alloc.h"
 #include "cli/program/commands.h"
 #include "cli/table/json_slurm.h"
@@ -27,14 +28,16 @@ struct sshare {
     VEC(struct share_line) line;
 };
 
-/* ---- columns ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- columns -------------------------------------------------------------------------------- */
 
-#define CELL(name) static void cell_##name(const struct cell_env *env, const void *record, struct str *out)
+#define CELL(name)                                                                                 \
+    static void cell_##name(const struct cell_env *env, const void *record, struct str *out)
 
 static void part_add(int64_t factor, struct str *out)
 {
     int64_t millionths = (factor * 1000000 + FACTOR_ONE / 2) / FACTOR_ONE;
-    str_addf(out, "%lld.%06lld", (long long)(millionths / 1000000), (long long)(millionths % 1000000));
+    str_addf(out, "%lld.%06lld", (long long)(millionths / 1000000),
+             (long long)(millionths % 1000000));
 }
 
 CELL(account)
@@ -121,14 +124,16 @@ static const struct column share_column[] = {
     {"RawUsage", 0, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_nothing},  {"User", 0, NULL, 10, "", cell_user},
 };
 // clang-format on
-static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share", NULL};
+static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share",
+                                                  NULL};
 
 #define FORMAT_DEFAULT "Account,User,RawShares,NormShares,RawUsage,EffectvUsage,FairShare"
-#define FORMAT_LONG                                                                                          \
-    "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,GrpTRESMins,"       \
+#define FORMAT_LONG                                                                                \
+    "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,"         \
+    "GrpTRESMins,"                                                                                 \
     "TRESRunMins"
 
-/* ---- options ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- options -------------------------------------------------------------------------------- */
 
 static SETTER(set_users)
 {
@@ -144,7 +149,8 @@ static const struct option_row option_rows[] = {
     OPT_VALUE("accounts", 'A', "accounts", "these accounts", set_any_text, AT(query.accounts)),
     OPT_FLAG("all", 'a', "all users, not only yourself", AT(all)),
     LISTING_CLUSTERS,
-    OPT_VALUE("format", 'o', "columns", "columns by name: account%-30,user,fairshare", listing_set_format, 0),
+    OPT_VALUE("format", 'o', "columns", "columns by name: account%-30,user,fairshare",
+              listing_set_format, 0),
     LISTING_HELP('h'),
     OPT_ACCEPTED("helpformat", 'e', ARG_NONE, "the names of the columns"),
     LISTING_JSON,
@@ -162,7 +168,7 @@ static const struct option_row option_rows[] = {
 };
 OPTION_TABLE(sshare_options, option_rows, .usage = "sshare [OPTION]", .variables_as_are = true);
 
-/* ---- the tree ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the tree ------------------------------------------------------------------------------- */
 
 static void usage_keep(void *ctx, const void *record)
 {
@@ -209,7 +215,8 @@ static struct sums sums_of(const struct sshare *s, const struct usage *of)
     return sums;
 }
 
-/* An account is what somebody wrote after -A: that it was used makes it one. A job that only named it does not. */
+/* An account is what somebody wrote after -A: that it was used makes it one. A job that only named
+ * it does not. */
 static bool is_account(const struct usage *u)
 {
     return !u->account || u->usage > 0;
@@ -227,7 +234,8 @@ static bool user_wanted(const struct sshare *s, const struct usage *u)
 static void lines_make(struct sshare *s)
 {
     struct sums root = sums_of(s, NULL);
-    struct share_line top = {.account = "root", .usage = root.usage, .effective = FACTOR_ONE, .fair = -1};
+    struct share_line top = {
+        .account = "root", .usage = root.usage, .effective = FACTOR_ONE, .fair = -1};
     if (!s->users_only)
         vec_push(&s->line, top);
     for (size_t i = 0; i < s->usage.n; i++) {
@@ -266,7 +274,7 @@ static void lines_make(struct sshare *s)
     }
 }
 
-/* ---- showing ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- showing -------------------------------------------------------------------------------- */
 
 static void json_print(const struct sshare *s)
 {
@@ -324,7 +332,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 static void formats_print(void)
 {
     for (size_t i = 0; i < ARRAY_LEN(share_column); i++)
-        printf("%-17s%s", share_column[i].name, i % 4 == 3 || i + 1 == ARRAY_LEN(share_column) ? "\n" : " ");
+        printf("%-17s%s", share_column[i].name,
+               i % 4 == 3 || i + 1 == ARRAY_LEN(share_column) ? "\n" : " ");
 }
 
 static const struct listing_command command = {

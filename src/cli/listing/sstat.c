@@ -42,11 +42,13 @@ static SETTER(set_jobs)
 
 static SETTER(refuse_pids)
 {
-    return err_set(ret_err, ERR_UNSUPPORTED, "not supported: --%s (only the nodes know process ids); %s",
-                   row->name, row->why);
+    return err_set(ret_err, ERR_UNSUPPORTED,
+                   "not supported: --%s (only the nodes know process ids); %s", row->name,
+                   row->why);
 }
 
-#define NO_JSON    "not supported: Slurm's sstat has no such output; -P -o prints what a program can read"
+#define NO_JSON                                                                                    \
+    "not supported: Slurm's sstat has no such output; -P -o prints what a program can read"
 #define AT(member) offsetof(struct sstat, member)
 static const struct option_row rows[] = {
     OPT_FLAG("allsteps", 'a', "all steps of the jobs, not the first alone", AT(all_steps)),
@@ -68,8 +70,8 @@ static const struct option_row rows[] = {
     OPT_ACCEPTED("version", 'V', ARG_NONE, "show the version"),
     LISTING_NO_JSON("yaml", NO_JSON),
 };
-OPTION_TABLE(sstat_options, rows, .usage = "sstat [<OPTION>] -j <job(.stepid)>", .words = WORDS_MIXED,
-             .word = word_take);
+OPTION_TABLE(sstat_options, rows, .usage = "sstat [<OPTION>] -j <job(.stepid)>",
+             .words = WORDS_MIXED, .word = word_take);
 
 static void job_keep(void *ctx, const void *record)
 {
@@ -95,8 +97,8 @@ static bool rows_read(struct sstat *s, struct client *c, struct err *e)
     struct span rest = span_of(s->ids), piece;
     while (span_next(&rest, ',', &piece)) {
         const char *dot = memchr(piece.data, '.', piece.len);
-        str_addf(&bare, "%s%.*s", bare.len ? "," : "", (int)(dot ? dot - piece.data : (ptrdiff_t)piece.len),
-                 piece.data);
+        str_addf(&bare, "%s%.*s", bare.len ? "," : "",
+                 (int)(dot ? dot - piece.data : (ptrdiff_t)piece.len), piece.data);
     }
     jobs.ids = arena_strdup(s->l.a, str_text(&bare));
     str_done(&bare);
@@ -119,7 +121,8 @@ static const struct job *job_of(const struct sstat *s, uint64_t id)
     return NULL;
 }
 
-/* Of a job named without a step, the first srun step stands for it; the batch script has to be named. */
+/* Of a job named without a step, the first srun step stands for it; the batch script has to be
+ * named. */
 static bool is_shown(const struct sstat *s, const struct step *step)
 {
     struct span rest = span_of(s->ids), piece;
@@ -264,8 +267,8 @@ static bool prepare(void *ctx, struct err *e)
         return err_set(e, ERR_INVALID, "You didn't give me any jobs to stat.");
     l->env.more = &s->acct_env;
     return ids_check(s) &&
-           format_parse_fields(&acct_columns, l->format_text ? l->format_text : FIELDS_DEFAULT, l->a,
-                               &l->format, e);
+           format_parse_fields(&acct_columns, l->format_text ? l->format_text : FIELDS_DEFAULT,
+                               l->a, &l->format, e);
 }
 
 static bool show(void *ctx, struct client *c, struct err *e)

@@ -1,4 +1,5 @@
-/* strigger: there are no triggers. Each of Slurm's options is known and refused by name, with what tells of the same event here. */
+/* strigger: there are no triggers. Each of Slurm's options is known and refused by name, with what
+ * tells of the same event here. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
@@ -82,15 +83,19 @@ OPTION_TABLE(strigger_options, option_rows, .usage = "strigger [OPTIONS]", .word
 static const char *instead(enum about about)
 {
     if (about == ABOUT_JOB)
-        return "sbatch --mail-type=END,TIME_LIMIT_80, --signal=B:USR1@120 or --dependency=afterany:JOB tell "
+        return "sbatch --mail-type=END,TIME_LIMIT_80, --signal=B:USR1@120 or "
+               "--dependency=afterany:JOB tell "
                "of "
                "a job's end and limit";
     if (about == ABOUT_NODE)
-        return "HealthCheckProgram in remuda.conf runs on each node; sinfo -R and scontrol show node say why "
+        return "HealthCheckProgram in remuda.conf runs on each node; sinfo -R and scontrol show "
+               "node say why "
                "one is down or drained";
     if (about == ABOUT_DAEMON)
-        return "the controller is one process, supervised by systemd; scontrol ping says whether it answers";
-    return "mail (--mail-type), --signal, dependencies and HealthCheckProgram tell of jobs and nodes";
+        return "the controller is one process, supervised by systemd; scontrol ping says whether "
+               "it answers";
+    return "mail (--mail-type), --signal, dependencies and HealthCheckProgram tell of jobs and "
+           "nodes";
 }
 
 static void refuse(const struct asked *q, const char *what)
@@ -98,7 +103,8 @@ static void refuse(const struct asked *q, const char *what)
     if (q->acts != 1)
         program_error("strigger",
                       "You must use exactly one of the following options: --set, --get or --clear");
-    program_error("strigger", "not supported yet: %s (there are no triggers; %s)", what, instead(q->first));
+    program_error("strigger", "not supported yet: %s (there are no triggers; %s)", what,
+                  instead(q->first));
 }
 
 int cmd_strigger(int argc, char **argv)

@@ -1,5 +1,6 @@
-/* remuda why: why jobs wait, when they will start and what would let them start sooner. Of jobs that are over it tells what they waited for; those that
- * left the controller's memory are looked up in the history. */
+/* remuda why: why jobs wait, when they will start and what would let them start sooner. Of jobs
+ * that are over it tells what they waited for; those that left the controller's memory are looked
+ * up in the history. */
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/program/commands.h"
@@ -11,13 +12,14 @@
 #include <stdio.h>
 #include <unistd.h>
 
-static const char usage[] = "Usage: remuda why [JOB ...] [-a|--all] [--no-advice] [--json] [--state DIR]\n"
-                            "  With JOB: everything that keeps it waiting, its place in the order, its "
-                            "planned start and how sure that is,\n"
-                            "  and changes with which it would start sooner, each tried by planning it. Of a "
-                            "job that runs or is over: what\n"
-                            "  it waited for, and how long. Without JOB: your own waiting jobs in short, "
-                            "with --all those of all users.\n";
+static const char usage[] =
+    "Usage: remuda why [JOB ...] [-a|--all] [--no-advice] [--json] [--state DIR]\n"
+    "  With JOB: everything that keeps it waiting, its place in the order, its "
+    "planned start and how sure that is,\n"
+    "  and changes with which it would start sooner, each tried by planning it. Of a "
+    "job that runs or is over: what\n"
+    "  it waited for, and how long. Without JOB: your own waiting jobs in short, "
+    "with --all those of all users.\n";
 
 struct asking {
     const char *state_dir;
@@ -81,8 +83,8 @@ static bool ask(struct asking *k, const struct msg_why *m, struct message *ret)
 static void refusal_print(struct asking *k, const struct message *answer)
 {
     const struct msg_done *done = answer->body;
-    program_error("remuda why", "%s%s%s", refusal_text((enum refusal)done->refusal), done->detail ? ": " : "",
-                  done->detail ? done->detail : "");
+    program_error("remuda why", "%s%s%s", refusal_text((enum refusal)done->refusal),
+                  done->detail ? ": " : "", done->detail ? done->detail : "");
     k->status = 1;
 }
 
@@ -167,7 +169,8 @@ static bool word_take(struct asking *k, int argc, char **argv, int *i, struct er
     else if (word[0] != '-')
         vec_push(&k->job, word);
     else
-        return err_set(err, ERR_INVALID, "unknown word \"%s\"; `remuda why --help` lists the options", word);
+        return err_set(err, ERR_INVALID,
+                       "unknown word \"%s\"; `remuda why --help` lists the options", word);
     (*i)++;
     return true;
 }

@@ -40,7 +40,8 @@ static const char *file_read(void *ctx, const char *path, struct arena *a, struc
     const char *full = path[0] == '/' ? path : arena_printf(a, "%s/%s", dir, path);
     int fd = open(full, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        err_set(ret_err, errno == ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE, "%s: %s", full, strerror(errno));
+        err_set(ret_err, errno == ENOENT ? ERR_NOT_FOUND : ERR_UNAVAILABLE, "%s: %s", full,
+                strerror(errno));
         return NULL;
     }
     struct str text = STR_INIT;
@@ -61,7 +62,8 @@ bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *re
     const char *text = file_read((void *)(uintptr_t)state_dir, path, a, ret_err);
     if (text && file_read((void *)(uintptr_t)state_dir, "joined.conf", a, NULL))
         text = arena_printf(a, "%s\nInclude joined.conf\n", text);
-    bool ok = text && config_parse(text, path, file_read, (void *)(uintptr_t)state_dir, ret, ret_err);
+    bool ok =
+        text && config_parse(text, path, file_read, (void *)(uintptr_t)state_dir, ret, ret_err);
     arena_free(a);
     return ok;
 }
@@ -111,7 +113,8 @@ static bool settings_ask(struct client *c, struct config *ret, struct err *ret_e
     return false;
 }
 
-bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret, struct err *ret_err)
+bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret,
+                           struct err *ret_err)
 {
     if (cluster_conf_read(state_dir, ret, ret_err))
         return true;

@@ -15,14 +15,18 @@ const char *node_pid_path(const char *state_dir, const char *node, struct arena 
 const char *controller_log_path(const char *state_dir, struct arena *a);
 const char *node_log_path(const char *state_dir, const char *node, struct arena *a);
 
-/* The controller's connection, with the patience of MessageTimeout (client_reach) unless the cluster was taken down. */
+/* The controller's connection, with the patience of MessageTimeout (client_reach) unless the
+ * cluster was taken down. */
 struct client *cluster_reach(const char *state_dir, struct err *ret_err);
 
-/* Reads DIR/remuda.conf with its includes. ERR_NOT_FOUND if there is none. The caller calls config_done. */
+/* Reads DIR/remuda.conf with its includes. ERR_NOT_FOUND if there is none. The caller calls
+ * config_done. */
 bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err);
-/* The settings that hold in the cluster, the rest of *ret empty: DIR/remuda.conf on the controller's host; on a host that joined, where there is none, as the controller
- * has them, asked over `c` (on which nothing else is awaited), or over a connection of its own if that is NULL. */
-bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret, struct err *ret_err);
+/* The settings that hold in the cluster, the rest of *ret empty: DIR/remuda.conf on the
+ * controller's host; on a host that joined, where there is none, as the controller has them, asked
+ * over `c` (on which nothing else is awaited), or over a connection of its own if that is NULL. */
+bool cluster_settings_read(const char *state_dir, struct client *c, struct config *ret,
+                           struct err *ret_err);
 /* The cluster's name, in the arena; "" if it cannot be learned. */
 const char *cluster_name(const char *state_dir, struct arena *a);
 /* Is the node one whose daemon runs on this host: a virtual one, or one with this host's name? */

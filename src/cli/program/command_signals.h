@@ -1,10 +1,12 @@
-/* Signals of the commands that stay (srun, salloc, sattach): read from a descriptor, never handled in the middle of something. */
+/* Signals of the commands that stay (srun, salloc, sattach): read from a descriptor, never handled
+ * in the middle of something. */
 #ifndef REMUDA_CLI_PROGRAM_COMMAND_SIGNALS_H
 #define REMUDA_CLI_PROGRAM_COMMAND_SIGNALS_H
 
 #include "model/signals.h"
 
-/* Blocks the signals such a command deals with (and SIGCHLD) and returns a descriptor that tells of them (signalfd); once a process. */
+/* Blocks the signals such a command deals with (and SIGCHLD) and returns a descriptor that tells of
+ * them (signalfd); once a process. */
 int command_signals_open(void);
 struct command_signal {
     int signo; /* 0 = none */

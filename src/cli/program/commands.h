@@ -1,5 +1,6 @@
-/* Every command of the one client binary. `remuda NAME …` runs it; those with `linked` also run under their own name (a link to the
- * binary), as Slurm's users type them. A command gets its own argv (argv[0] is its name) and returns the exit status. */
+/* Every command of the one client binary. `remuda NAME …` runs it; those with `linked` also run
+ * under their own name (a link to the binary), as Slurm's users type them. A command gets its own
+ * argv (argv[0] is its name) and returns the exit status. */
 #ifndef REMUDA_CLI_PROGRAM_COMMANDS_H
 #define REMUDA_CLI_PROGRAM_COMMANDS_H
 
@@ -48,7 +49,8 @@
 COMMANDS(X)
 #undef X
 
-/* The commands with an option table of their own (sbatch, salloc and srun share that of script/options.h). */
+/* The commands with an option table of their own (sbatch, salloc and srun share that of
+ * script/options.h). */
 // clang-format off
 #define OPTION_TABLES(X)                                                                                     \
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \

@@ -80,8 +80,8 @@ static bool answers(const char *state_dir, struct arena *a, struct err *ret_err)
     return ok;
 }
 
-static bool daemon_ensure(const char *pid_path, const char *role, const char *state_dir, const char *node,
-                          struct arena *a, struct err *ret_err)
+static bool daemon_ensure(const char *pid_path, const char *role, const char *state_dir,
+                          const char *node, struct arena *a, struct err *ret_err)
 {
     char *argv[] = {(char *)(uintptr_t)program_sibling("remudad", a),
                     (char *)(uintptr_t)role,
@@ -92,16 +92,17 @@ static bool daemon_ensure(const char *pid_path, const char *role, const char *st
                     NULL};
     if (program_daemon_pid(pid_path) || program_run(argv, ret_err) == 0)
         return true;
-    return ret_err->code
-               ? false
-               : err_set(ret_err, ERR_UNAVAILABLE, "remudad %s did not start; see %s/log", role, state_dir);
+    return ret_err->code ? false
+                         : err_set(ret_err, ERR_UNAVAILABLE, "remudad %s did not start; see %s/log",
+                                   role, state_dir);
 }
 
-bool host_start(const char *state_dir, const struct host_dir *h, struct arena *a, struct err *ret_err)
+bool host_start(const char *state_dir, const struct host_dir *h, struct arena *a,
+                struct err *ret_err)
 {
     if (!daemon_ensure(relay_pid_path(state_dir, a), "relay", state_dir, NULL, a, ret_err) ||
-        (h->node &&
-         !daemon_ensure(node_pid_path(state_dir, h->node, a), "node", state_dir, h->node, a, ret_err)))
+        (h->node && !daemon_ensure(node_pid_path(state_dir, h->node, a), "node", state_dir, h->node,
+                                   a, ret_err)))
         return false;
     for (int waited = 0; waited < START_TIMEOUT_MS; waited += STEP_MS) {
         struct err why = {0};

@@ -13,10 +13,13 @@ struct host_dir {
     const char *node; /* NULL: a login host */
 };
 
-bool host_dir_read(const char *state_dir, struct arena *a, struct host_dir *ret); /* false: no host.conf */
+/* False: no host.conf. */
+bool host_dir_read(const char *state_dir, struct arena *a, struct host_dir *ret);
 const char *relay_pid_path(const char *state_dir, struct arena *a);
-/* Starts the relay and the node daemon, or what of them does not run, and waits until the controller answers through the relay. */
-bool host_start(const char *state_dir, const struct host_dir *h, struct arena *a, struct err *ret_err);
+/* Starts the relay and the node daemon, or what of them does not run, and waits until the
+ * controller answers through the relay. */
+bool host_start(const char *state_dir, const struct host_dir *h, struct arena *a,
+                struct err *ret_err);
 /* Stops both; false if they do not end. *ret_count daemons ran. */
 bool host_stop(const char *state_dir, const struct host_dir *h, struct arena *a, int *ret_count);
 /* Runs another program of the release and waits for it: its exit status. */

@@ -1,4 +1,5 @@
-/* One binary for all commands: the name it is called by, or the first word after `remuda`, says which. */
+/* One binary for all commands: the name it is called by, or the first word after `remuda`, says
+ * which. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
@@ -35,8 +36,8 @@ static void help_print(FILE *to)
     fprintf(to, "Usage: remuda COMMAND [OPTION…]\n\n");
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].doc);
-    fprintf(to,
-            "\nFirst steps: remuda up; eval \"$(remuda env)\"; sbatch job.sh; squeue; remuda logs -f 1\n");
+    fprintf(to, "\nFirst steps: remuda up; eval \"$(remuda env)\"; sbatch job.sh; squeue; remuda "
+                "logs -f 1\n");
 }
 
 /* For the build: the names that get a link. */
@@ -61,7 +62,8 @@ static int unknown(const char *name)
     return 2;
 }
 
-/* A descriptor 0, 1 or 2 that the caller closed would be taken by the first connection, and output written into that. */
+/* A descriptor 0, 1 or 2 that the caller closed would be taken by the first connection, and output
+ * written into that. */
 static void standard_descriptors_open(void)
 {
     int fd;

@@ -91,7 +91,8 @@ struct client *program_connect(const char *name, const char *state_dir)
     return c;
 }
 
-bool program_state_option(int argc, char **argv, int *i, const char **state_dir, struct err *ret_err)
+bool program_state_option(int argc, char **argv, int *i, const char **state_dir,
+                          struct err *ret_err)
 {
     const char *arg = argv[*i];
     if (text_starts(arg, "--state=")) {
@@ -144,10 +145,11 @@ static void told_to_end(int signo)
 /* What is asked about many jobs is done a few at a time; it does not end with who asked for it. */
 static void interrupted(int signo)
 {
-    static const char text[] = ": interrupted; what the controller was asked already is done to its end\n";
+    static const char text[] =
+        ": interrupted; what the controller was asked already is done to its end\n";
     const char *name = program_invocation_short_name;
-    bool said =
-        write(STDERR_FILENO, name, strlen(name)) > 0 && write(STDERR_FILENO, text, sizeof text - 1) > 0;
+    bool said = write(STDERR_FILENO, name, strlen(name)) > 0 &&
+                write(STDERR_FILENO, text, sizeof text - 1) > 0;
     (void)said;
     signal(signo, SIG_DFL);
     raise(signo);

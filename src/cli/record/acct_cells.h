@@ -1,4 +1,5 @@
-/* Cells of sacct's lines: how they are written, and those that are in a file of their own. Private to columns_acct.c and acct_usage.c. */
+/* Cells of sacct's lines: how they are written, and those that are in a file of their own. Private
+ * to columns_acct.c and acct_usage.c. */
 #ifndef REMUDA_CLI_RECORD_ACCT_CELLS_H
 #define REMUDA_CLI_RECORD_ACCT_CELLS_H
 

@@ -26,7 +26,8 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
 {
     const struct job *j = row->job;
     const struct step *s = row->step;
-    int64_t user = s ? s->cpu_user_us : j->cpu_user_us, system = s ? s->cpu_system_us : j->cpu_system_us;
+    int64_t user = s ? s->cpu_user_us : j->cpu_user_us,
+            system = s ? s->cpu_system_us : j->cpu_system_us;
     json_key(o, "time");
     json_object(o);
     json_key_i64(o, "elapsed", acct_elapsed_us(env, row) / USEC_PER_SEC);
@@ -38,7 +39,8 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
         json_key_i64(o, "end", job_state_over(j->state) ? j->end_us / USEC_PER_SEC : 0);
         json_key_i64(o, "start", (j->resize_us ? j->resize_us : j->start_us) / USEC_PER_SEC);
         json_key_i64(o, "submission", j->submit_us / USEC_PER_SEC);
-        json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED, USEC_PER_MIN);
+        json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED,
+                       USEC_PER_MIN);
     }
     json_key_i64(o, "suspended", (s ? s->suspended_us : j->suspended_us) / USEC_PER_SEC);
     cpu_json(o, "system", system);
@@ -72,7 +74,8 @@ static void gres_json(struct json_out *o, const struct job *j)
                 tres_item(o, id++, "gres", list.item[i].kind, gres_count(&list, list.item[i].kind));
     for (size_t i = 0; i < list.n; i++)
         if (list.item[i].type)
-            tres_item(o, id++, "gres", arena_printf(a, "%s:%s", list.item[i].kind, list.item[i].type),
+            tres_item(o, id++, "gres",
+                      arena_printf(a, "%s:%s", list.item[i].kind, list.item[i].type),
                       list.item[i].count);
     arena_free(a);
 }

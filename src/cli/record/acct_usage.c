@@ -103,7 +103,8 @@ static int64_t planned_us(const struct cell_env *env, const struct job *j)
 CELL(alloc_cpus)
 {
     (void)env;
-    str_add_i64(out, cpus_of(row) || row->step ? cpus_of(row) : job_cpus(row->job)); /* waiting: asked for */
+    /* Waiting: asked for. */
+    str_add_i64(out, cpus_of(row) || row->step ? cpus_of(row) : job_cpus(row->job));
 }
 
 CELL(elapsed)
@@ -135,7 +136,8 @@ CELL(planned)
 CELL(planned_cpu)
 {
     if (!row->step)
-        duration_format(planned_us(env, row->job) / USEC_PER_SEC * USEC_PER_SEC * job_cpus(row->job), out);
+        duration_format(
+            planned_us(env, row->job) / USEC_PER_SEC * USEC_PER_SEC * job_cpus(row->job), out);
 }
 
 CELL(planned_cpu_raw)
@@ -181,7 +183,8 @@ static const char *node_of_task(const struct step *s, int32_t task, struct arena
         return node;
     for (size_t i = 0; i < al.n; i++) {
         struct idset ids = IDSET_INIT;
-        bool here = al.node[i].task_ids && idset_parse(&ids, al.node[i].task_ids, UINT32_MAX, NULL) &&
+        bool here = al.node[i].task_ids &&
+                    idset_parse(&ids, al.node[i].task_ids, UINT32_MAX, NULL) &&
                     idset_has(&ids, (uint32_t)task);
         idset_done(&ids);
         if (here)
@@ -268,8 +271,8 @@ CELL(usage_in_max)
     if (s->ntasks <= 1)
         cpu_in_add(s->cpu_user_us + s->cpu_system_us, true, out);
     usage_in_add(s,
-                 &(struct usage_in){s->read_max_bytes, s->max_rss_bytes, s->max_pages, s->max_vm_bytes,
-                                    s->gpu_mem_max_bytes, s->gpu_util_max},
+                 &(struct usage_in){s->read_max_bytes, s->max_rss_bytes, s->max_pages,
+                                    s->max_vm_bytes, s->gpu_mem_max_bytes, s->gpu_util_max},
                  out);
 }
 

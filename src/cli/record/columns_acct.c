@@ -1,4 +1,5 @@
-/* Times of sacct that are not there yet are "Unknown", other missing values are empty. Usage belongs to steps; the job's own line shows what Slurm sums up there. */
+/* Times of sacct that are not there yet are "Unknown", other missing values are empty. Usage
+ * belongs to steps; the job's own line shows what Slurm sums up there. */
 #include "cli/record/columns_acct.h"
 
 #include "base/alloc.h"
@@ -83,7 +84,8 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
             end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
     int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
     /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
-    int64_t elapsed = start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
+    int64_t elapsed =
+        start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
     return elapsed > 0 ? elapsed * USEC_PER_SEC : 0;
 }
 
@@ -104,7 +106,7 @@ enum job_state acct_state(const struct acct_row *row)
     return (enum job_state)(ending ? row->job->end_state : row->job->state);
 }
 
-/* ---- cells ------------------------------------------------------------------------------------------------------------ */
+/* ---- cells ---------------------------------------------------------------------------------- */
 
 JOB_TEXT(account, j->spec.req.account)
 OWN_TEXT(admin_comment, j->admin_comment)
@@ -171,7 +173,8 @@ CELL(alloc_tres)
         job_cell_tres(row->job, &tres);
     } else if (row->step) {
         const struct step *s = row->step;
-        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0, &tres);
+        step_cell_tres(s, s->node_count == row->job->alloc_nodes ? row->job->alloc_mem_mib : 0,
+                       &tres);
     }
     tres_sorted(&tres, out);
     str_done(&tres);
@@ -333,7 +336,8 @@ CELL(std_err)
 {
     (void)env;
     if (!row->step && row->job->spec.batch)
-        cell_text(text_empty(row->job->spec.std_err) ? row->job->spec.std_out : row->job->spec.std_err,
+        cell_text(text_empty(row->job->spec.std_err) ? row->job->spec.std_out
+                                                     : row->job->spec.std_err,
                   "slurm-%j.out", out);
 }
 

@@ -1,4 +1,5 @@
-/* Fields of sacct: every one of --helpformat, in Slurm's order (prefixes resolve to the first that fits). */
+/* Fields of sacct: every one of --helpformat, in Slurm's order (prefixes resolve to the first that
+ * fits). */
 #ifndef REMUDA_CLI_RECORD_COLUMNS_ACCT_H
 #define REMUDA_CLI_RECORD_COLUMNS_ACCT_H
 
@@ -12,8 +13,8 @@ struct acct_row {
 };
 
 extern const struct column_table acct_columns;
-extern const size_t
-    acct_columns_listed; /* so many are shown by --helpformat; the rest are old names that still work */
+/* So many are shown by --helpformat; the rest are old names that still work. */
+extern const size_t acct_columns_listed;
 
 /* --helpformat: their names, four a line. */
 void acct_help_format_print(void);
@@ -25,7 +26,8 @@ struct acct_env {
 };
 
 int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row);
-/* As accounting has it: of a job that was ended, 0. How its script then left is the batch step's. */
+/* As accounting has it: of a job that was ended, 0. How its script then left is the batch
+ * step's. */
 int32_t acct_job_exit(const struct job *j);
 enum job_state acct_state(const struct acct_row *row);
 /* Did it begin in this run, or in this part of it? */

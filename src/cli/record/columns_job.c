@@ -1,4 +1,5 @@
-/* One function a cell. Where a pending job has no value yet, the words are Slurm's: "N/A", "n/a", "(null)", "*". */
+/* One function a cell. Where a pending job has no value yet, the words are Slurm's: "N/A", "n/a",
+ * "(null)", "*". */
 #include "cli/record/columns_job.h"
 
 #include "base/duration.h"
@@ -46,10 +47,10 @@
             str_addc(out, '*');                                                                              \
     }
 // clang-format on
-#define TIME_CELL(name, expression, if_zero)                                                                 \
-    CELL(name)                                                                                               \
-    {                                                                                                        \
-        cell_time(env, expression, if_zero, out);                                                            \
+#define TIME_CELL(name, expression, if_zero)                                                       \
+    CELL(name)                                                                                     \
+    {                                                                                              \
+        cell_time(env, expression, if_zero, out);                                                  \
     }
 
 TEXT_CELL(account, j->spec.req.account, "(null)")
@@ -68,7 +69,11 @@ NUMBER_CELL(cpus, job_cpus(j))
 NUMBER_CELL(cpus_per_task, j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1)
 TIME_CELL(deadline, j->spec.deadline_us, "N/A")
 TIME_CELL(eligible, j->eligible_us, "N/A")
-TIME_CELL(evaluated, j->evaluated_us ? j->evaluated_us : j->start_us ? j->start_us : j->submit_us, "N/A")
+TIME_CELL(evaluated,
+          j->evaluated_us ? j->evaluated_us
+          : j->start_us   ? j->start_us
+                          : j->submit_us,
+          "N/A")
 TIME_CELL(preempt, j->preempt_us, "N/A")
 TIME_CELL(submit, j->submit_us, "N/A")
 TIME_CELL(end, j->end_us, "N/A")
@@ -78,8 +83,9 @@ NUMBER_CELL(group_id, j->group_id)
 TEXT_CELL(group, j->group_name, "(null)")
 NUMBER_CELL(id, j->id)
 TEXT_CELL(licenses, j->spec.req.licenses, "(null)")
-NUMBER_CELL(max_nodes,
-            !j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j) ? j->spec.req.max_nodes : job_nodes(j))
+NUMBER_CELL(max_nodes, !j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j)
+                           ? j->spec.req.max_nodes
+                           : job_nodes(j))
 NUMBER_CELL(min_cpus, j->spec.req.min_cpus_per_node
                           ? j->spec.req.min_cpus_per_node
                           : (j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1))
@@ -357,10 +363,12 @@ CONSTANT_CELL(empty, "")
 #define F_TIMES  "state,start_us,end_us,suspend_us,suspended_us"
 #define F_LIMIT  "limit_us,time_limit_us"
 #define F_MEMORY "mem_per_cpu_mib,mem_per_node_mib,mem_per_gpu_mib,alloc_mem_mib,alloc_nodes"
-#define F_PATH   "id,array_job_id,array_task_id,batch_host,user_name,name,work_dir,std_out,std_err,std_in"
-#define F_TRES                                                                                               \
-    F_CPUS "," F_MEMORY ",billing_plus1,billing_asked_plus1,alloc_gres,gpus,gpus_per_node,gpus_per_task,"    \
-                        "gres"
+#define F_PATH                                                                                     \
+    "id,array_job_id,array_task_id,batch_host,user_name,name,work_dir,std_out,std_err,std_in"
+#define F_TRES                                                                                     \
+    F_CPUS "," F_MEMORY                                                                            \
+           ",billing_plus1,billing_asked_plus1,alloc_gres,gpus,gpus_per_node,gpus_per_task,"       \
+           "gres"
 
 /* X(long name, letter, header, cell, fields read) */
 // clang-format off

@@ -14,12 +14,14 @@ void job_cell_nodes(const struct job *j, struct str *out); /* "4", or "2-4" aske
 int64_t job_limit_us(const struct job *j); /* in force or asked; 0 = the partition's default */
 int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without suspensions */
 void job_cell_memory(const struct job *j, struct str *out);  /* "4000M", "2Gc" per CPU */
-void job_cell_array(const struct job *j, size_t most,
-                    struct str *out); /* waiting indexes, in `most` characters; 0 = all */
-void job_cell_path(const struct job *j, const char *pattern,
-                   struct str *out); /* a standard stream's file, pattern expanded where known */
-void job_cell_tres(const struct job *j, struct str *out); /* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2" */
-/* gres held as job.alloc_gres and step.gres have it ("gpu:v100=4,nic=2"): as a list in the arena, and as ",gres/gpu=4,gres/gpu:v100=4". */
+/* Waiting indexes, in `most` characters; 0 = all. */
+void job_cell_array(const struct job *j, size_t most, struct str *out);
+/* A standard stream's file, pattern expanded where known. */
+void job_cell_path(const struct job *j, const char *pattern, struct str *out);
+/* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2" */
+void job_cell_tres(const struct job *j, struct str *out);
+/* gres held as job.alloc_gres and step.gres have it ("gpu:v100=4,nic=2"): as a list in the arena,
+ * and as ",gres/gpu=4,gres/gpu:v100=4". */
 bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret);
 void gres_held_tres(const char *held, struct str *out);
 /* "cpu=2,mem=1G,node=1,gres/gpu=1"; mem_mib is for steps that do not say theirs, 0 = none. */

@@ -1,4 +1,5 @@
-/* One function a cell. A line without nodes (a partition that has none that fit) shows zeros and "n/a", as Slurm does. */
+/* One function a cell. A line without nodes (a partition that has none that fit) shows zeros and
+ * "n/a", as Slurm does. */
 #include "cli/record/columns_node.h"
 
 #include "base/alloc.h"
@@ -32,10 +33,10 @@
     }
 // clang-format on
 /* "4" or "4+" */
-#define EXTENT_CELL(name, member, scaled)                                                                    \
-    CELL(name)                                                                                               \
-    {                                                                                                        \
-        extent_add(&r->member, scaled && !env->noconvert, out);                                              \
+#define EXTENT_CELL(name, member, scaled)                                                          \
+    CELL(name)                                                                                     \
+    {                                                                                              \
+        extent_add(&r->member, scaled && !env->noconvert, out);                                    \
     }
 // clang-format off
 #define TALLY_CELL(name, member)                                                                             \
@@ -53,7 +54,8 @@
     }
 // clang-format on
 
-/* Counts of 1024 and its multiples are shown with a suffix, as Slurm does for CPUs and their parts. */
+/* Counts of 1024 and its multiples are shown with a suffix, as Slurm does for CPUs and their
+ * parts. */
 static void count_add(int64_t n, bool scaled, struct str *out)
 {
     static const char suffix[] = "\0KMGT";
@@ -90,7 +92,8 @@ NODE_CELL(features, features, "(null)")
 NODE_CELL(gres, gres, "(null)")
 NODE_CELL(reason, reason, "none")
 NODE_CELL(reservation, reservation, "")
-/* Slurm's release that is spoken, as far as a daemon has said that it runs; its own is in `remuda status`. */
+/* Slurm's release that is spoken, as far as a daemon has said that it runs; its own is in `remuda
+ * status`. */
 CELL(version)
 {
     (void)env;

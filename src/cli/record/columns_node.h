@@ -1,4 +1,5 @@
-/* Columns of sinfo, over lines (struct sinfo_row): one for each letter of -o and each name of -O. */
+/* Columns of sinfo, over lines (struct sinfo_row): one for each letter of -o and each name of
+ * -O. */
 #ifndef REMUDA_CLI_RECORD_COLUMNS_NODE_H
 #define REMUDA_CLI_RECORD_COLUMNS_NODE_H
 

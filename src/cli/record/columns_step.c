@@ -57,12 +57,12 @@ CELL(gres)
 }
 
 /* Slurm's words for what no step has. */
-#define CONSTANT_CELL(name, text)                                                                            \
-    CELL(name)                                                                                               \
-    {                                                                                                        \
-        (void)env;                                                                                           \
-        (void)s;                                                                                             \
-        str_add(out, text);                                                                                  \
+#define CONSTANT_CELL(name, text)                                                                  \
+    CELL(name)                                                                                     \
+    {                                                                                              \
+        (void)env;                                                                                 \
+        (void)s;                                                                                   \
+        str_add(out, text);                                                                        \
     }
 CONSTANT_CELL(none, "(null)")
 

@@ -1,5 +1,5 @@
-/* One job as Slurm's data parser v0.0.40 and later describes job_info. What Remuda has no word for is there with its empty value, so that clients that index keys find
- * them. */
+/* One job as Slurm's data parser v0.0.40 and later describes job_info. What Remuda has no word for
+ * is there with its empty value, so that clients that index keys find them. */
 #include "cli/record/job_json.h"
 
 #include "base/arena.h"
@@ -70,7 +70,8 @@ static void times(struct json_out *o, const struct job *j)
     json_key_time(o, "start_time", j->start_us ? j->start_us : j->planned_us);
     json_key_time(o, "submit_time", j->submit_us);
     json_key_time(o, "suspend_time", j->suspend_us);
-    json_key_limit(o, "time_limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED, USEC_PER_MIN);
+    json_key_limit(o, "time_limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED,
+                   USEC_PER_MIN);
     json_key_limit(o, "time_minimum", j->spec.req.time_min_us, USEC_PER_MIN);
 }
 
@@ -79,7 +80,8 @@ static void description(struct json_out *o, const struct job *j)
 {
     struct str s = STR_INIT;
     if (!text_empty(j->away_nodes))
-        str_addf(&s, "%s, UnavailableNodes:%s", enum_name(&job_reason_names, j->reason), j->away_nodes);
+        str_addf(&s, "%s, UnavailableNodes:%s", enum_name(&job_reason_names, j->reason),
+                 j->away_nodes);
     text(o, "state_description", s.len ? str_text(&s) : j->reason_detail);
     str_done(&s);
 }
@@ -88,7 +90,8 @@ static void state(struct json_out *o, const struct job *j)
 {
     /* While it is cleaned up, Slurm gives the end state with COMPLETING as a flag. */
     bool completing = j->state == JOB_COMPLETING;
-    json_key_words(o, "job_state", enum_name(&job_state_names, completing ? j->end_state : j->state),
+    json_key_words(o, "job_state",
+                   enum_name(&job_state_names, completing ? j->end_state : j->state),
                    completing ? "COMPLETING" : NULL);
     text(o, "state_reason", enum_name(&job_reason_names, j->reason));
     description(o, j);
@@ -132,8 +135,8 @@ static void resources(struct json_out *o, const struct job *j, struct arena *a)
     json_key(o, "nodes");
     json_object(o);
     json_key_i64(o, "count", (int64_t)al.n);
-    json_key_words(o, "select_type", j->spec.req.exclusive == EXCLUSIVE_NODE ? "EXCLUSIVE" : "AVAILABLE",
-                   NULL);
+    json_key_words(o, "select_type",
+                   j->spec.req.exclusive == EXCLUSIVE_NODE ? "EXCLUSIVE" : "AVAILABLE", NULL);
     text(o, "list", j->nodes);
     json_key_bool(o, "whole", j->spec.req.exclusive == EXCLUSIVE_NODE);
     json_key(o, "allocation");
@@ -143,7 +146,8 @@ static void resources(struct json_out *o, const struct job *j, struct arena *a)
     json_array_end(o);
     json_object_end(o);
     json_key_i64(o, "cpus", j->alloc_cpus);
-    json_key_number(o, "threads_per_core", j->spec.req.threads_per_core > 0, j->spec.req.threads_per_core);
+    json_key_number(o, "threads_per_core", j->spec.req.threads_per_core > 0,
+                    j->spec.req.threads_per_core);
     json_object_end(o);
 }
 
@@ -181,7 +185,8 @@ static void request(struct json_out *o, const struct job *j)
     json_key_number(o, "max_nodes", true, r->max_nodes);
     json_key_number(o, "memory_per_cpu", r->mem_per_cpu_mib > 0, r->mem_per_cpu_mib);
     json_key_number(o, "memory_per_node", r->mem_per_node_mib > 0, r->mem_per_node_mib);
-    json_key_number(o, "minimum_cpus_per_node", true, r->min_cpus_per_node ? r->min_cpus_per_node : 1);
+    json_key_number(o, "minimum_cpus_per_node", true,
+                    r->min_cpus_per_node ? r->min_cpus_per_node : 1);
     json_key_number(o, "minimum_tmp_disk_per_node", true, r->tmp_disk_mib);
     json_key_number(o, "cores_per_socket", r->cores_per_socket > 0, r->cores_per_socket);
     json_key_number(o, "sockets_per_node", r->sockets_per_node > 0, r->sockets_per_node);
@@ -194,8 +199,13 @@ static void request(struct json_out *o, const struct job *j)
     json_key_bool(o, "contiguous", r->contiguous);
     json_key_i64(o, "minimum_switches", r->switches);
     json_key_i64(o, "maximum_switch_wait_time", r->switches_wait_us / USEC_PER_SEC);
-    json_key_words(o, "shared", r->exclusive == EXCLUSIVE_USER ? "user" : r->exclusive ? "none" : "", NULL);
-    json_key_words(o, "exclusive", r->exclusive ? enum_name(&exclusive_names, r->exclusive) : "", NULL);
+    json_key_words(o, "shared",
+                   r->exclusive == EXCLUSIVE_USER ? "user"
+                   : r->exclusive                 ? "none"
+                                                  : "",
+                   NULL);
+    json_key_words(o, "exclusive", r->exclusive ? enum_name(&exclusive_names, r->exclusive) : "",
+                   NULL);
     json_key_bool(o, "oversubscribe", r->oversubscribe);
     text(o, "features", r->constraint);
     text(o, "prefer", r->prefer);

@@ -1,4 +1,5 @@
-/* What Remuda has no word for is there with its empty value, so that clients that index keys find them. */
+/* What Remuda has no word for is there with its empty value, so that clients that index keys find
+ * them. */
 #include "cli/record/node_json.h"
 
 #include "base/duration.h"
@@ -30,8 +31,8 @@ static void list(struct json_out *o, const char *key, const char *value, const c
     json_array_end(o);
 }
 
-static void written(struct json_out *o, const char *key, void (*write)(const struct node *n, struct str *out),
-                    const struct node *n)
+static void written(struct json_out *o, const char *key,
+                    void (*write)(const struct node *n, struct str *out), const struct node *n)
 {
     struct str s = STR_INIT;
     write(n, &s);
@@ -94,7 +95,8 @@ static void node_use(struct json_out *o, const struct node *n)
     json_key_number(o, "free_mem", n->last_seen_us != 0, n->free_mem_mib);
 }
 
-/* Of Remuda's own: each device that is out of use, and each process that cannot be killed, and why. */
+/* Of Remuda's own: each device that is out of use, and each process that cannot be killed, and
+ * why. */
 static void devices_out(struct json_out *o, const struct node *n)
 {
     struct arena *a = arena_new();
@@ -204,8 +206,10 @@ static void part_limits(struct json_out *o, const struct partition *p)
     json_key(o, "defaults");
     json_object(o);
     json_key_i64(o, "memory_per_cpu", p->def_mem_per_cpu_mib);
-    json_key_number(o, "partition_memory_per_cpu", p->def_mem_per_cpu_mib > 0, p->def_mem_per_cpu_mib);
-    json_key_number(o, "partition_memory_per_node", p->def_mem_per_node_mib > 0, p->def_mem_per_node_mib);
+    json_key_number(o, "partition_memory_per_cpu", p->def_mem_per_cpu_mib > 0,
+                    p->def_mem_per_cpu_mib);
+    json_key_number(o, "partition_memory_per_node", p->def_mem_per_node_mib > 0,
+                    p->def_mem_per_node_mib);
     json_key_limit(o, "time", p->default_time_us, USEC_PER_MIN);
     text(o, "job", "");
     json_object_end(o);
@@ -214,8 +218,10 @@ static void part_limits(struct json_out *o, const struct partition *p)
     limit(o, "cpus_per_node", p->max_cpus_per_node);
     limit(o, "nodes", p->max_nodes);
     json_key_i64(o, "memory_per_cpu", p->max_mem_per_cpu_mib);
-    json_key_number(o, "partition_memory_per_cpu", p->max_mem_per_cpu_mib > 0, p->max_mem_per_cpu_mib);
-    json_key_number(o, "partition_memory_per_node", p->max_mem_per_node_mib > 0, p->max_mem_per_node_mib);
+    json_key_number(o, "partition_memory_per_cpu", p->max_mem_per_cpu_mib > 0,
+                    p->max_mem_per_cpu_mib);
+    json_key_number(o, "partition_memory_per_node", p->max_mem_per_node_mib > 0,
+                    p->max_mem_per_node_mib);
     json_key(o, "oversubscribe");
     json_object(o);
     json_key_i64(o, "jobs", p->share_count > 0 ? p->share_count : 1);
@@ -223,7 +229,8 @@ static void part_limits(struct json_out *o, const struct partition *p)
     json_object_end(o);
     text(o, "shares", str_text(&share));
     json_key_limit(o, "time", p->max_time_us ? p->max_time_us : TIME_UNLIMITED, USEC_PER_MIN);
-    json_key_number(o, "over_time_limit", p->over_time_limit_us > 0, p->over_time_limit_us / USEC_PER_MIN);
+    json_key_number(o, "over_time_limit", p->over_time_limit_us > 0,
+                    p->over_time_limit_us / USEC_PER_MIN);
     json_object_end(o);
     json_key(o, "minimums");
     json_object(o);

@@ -1,4 +1,5 @@
-/* Flags are read off the words of scontrol's form ("IDLE+COMPLETING+DRAIN"), so that what -t matches and what is shown can never differ. */
+/* Flags are read off the words of scontrol's form ("IDLE+COMPLETING+DRAIN"), so that what -t
+ * matches and what is shown can never differ. */
 #include "cli/record/node_words.h"
 #include "cli/program/program.h"
 
@@ -9,7 +10,7 @@
 
 #include <string.h>
 
-/* ---- states --------------------------------------------------------------------------------------------- */
+/* ---- states --------------------------------------------------------------------------------- */
 
 static bool flag_is(const struct node *n, const char *word)
 {
@@ -46,7 +47,16 @@ bool node_out(const struct node *n)
 }
 
 /* What a word of -t asks: the base, a flag, or one of the words that stand for several. */
-enum ask { ASK_BASE, ASK_BUSY, ASK_FLAG, ASK_DRAINED, ASK_DRAINING, ASK_FAILING, ASK_ALL, ASK_NEVER };
+enum ask {
+    ASK_BASE,
+    ASK_BUSY,
+    ASK_FLAG,
+    ASK_DRAINED,
+    ASK_DRAINING,
+    ASK_FAILING,
+    ASK_ALL,
+    ASK_NEVER
+};
 
 static const struct state_word {
     const char *word;
@@ -170,7 +180,7 @@ bool node_states_match(const struct node *n, const char *states)
     return false;
 }
 
-/* ---- resources ------------------------------------------------------------------------------------------- */
+/* ---- resources ------------------------------------------------------------------------------ */
 
 void node_gres_used(const struct node *n, struct str *out)
 {
@@ -215,8 +225,8 @@ void node_gres_drained(const struct node *n, struct str *out)
         }
         const char *type = type_of(&devices, &outs.v[i]);
         if (!said) {
-            str_addf(out, "%s%s%s%s:%zu(IDX:", out->len > from ? "," : "", outs.v[i].kind, type ? ":" : "",
-                     type ? type : "", count);
+            str_addf(out, "%s%s%s%s:%zu(IDX:", out->len > from ? "," : "", outs.v[i].kind,
+                     type ? ":" : "", type ? type : "", count);
             idset_format(&index, out);
             str_addc(out, ')');
         }

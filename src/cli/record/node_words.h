@@ -18,7 +18,8 @@ bool node_busy(const struct node *n);
 /* Not to be used for new jobs whatever is free: drained, failing, down, unknown. */
 bool node_out(const struct node *n);
 
-/* -t of sinfo: "idle,mix", "idle&drain", "~down". Checked by node_states_check, then matched by node_states_match. "all" matches every node. */
+/* -t of sinfo: "idle,mix", "idle&drain", "~down". Checked by node_states_check, then matched by
+ * node_states_match. "all" matches every node. */
 bool node_states_check(const char *states, struct err *ret_err);
 bool node_states_match(const struct node *n, const char *states);
 
@@ -27,9 +28,11 @@ void node_gres_used(const struct node *n, struct str *out);
 /* Devices that are out of use, in the same form: "gpu:a100:2(IDX:0,3)"; "N/A" if there are none. */
 void node_gres_drained(const struct node *n, struct str *out);
 struct device_out;
-/* As a reason of the node's: "gpu:0 broken: it has fallen off the bus", "gpu:0 not clean: …", or "process:4711 unkillable: …". */
+/* As a reason of the node's: "gpu:0 broken: it has fallen off the bus", "gpu:0 not clean: …", or
+ * "process:4711 unkillable: …". */
 void device_out_reason(const struct device_out *d, struct str *out);
-/* What sinfo and --json tell as the reason of a node: its own, else that of its devices that are out. Fills reason, reason_us and reason_user; text in the arena. */
+/* What sinfo and --json tell as the reason of a node: its own, else that of its devices that are
+ * out. Fills reason, reason_us and reason_user; text in the arena. */
 void node_reason_fill(struct node *n, struct arena *a);
 /* "cpu=4,mem=16000M,billing=4,gres/gpu=2" of all it has, or of what is allocated. */
 void node_tres(const struct node *n, bool allocated, struct str *out);

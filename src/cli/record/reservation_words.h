@@ -14,6 +14,7 @@ struct resv_asked {
     const char *cores, *gres, *licenses;
     int32_t node_count;
 };
-bool resv_tres_parse(const char *text, struct arena *a, struct resv_asked *ret, struct err *ret_err);
+bool resv_tres_parse(const char *text, struct arena *a, struct resv_asked *ret,
+                     struct err *ret_err);
 
 #endif

@@ -1,5 +1,7 @@
-/* Two nodes share a line if all cells that must not differ are equal. So a line is found by the text of these cells (its key): no column needs to know about grouping
- * beyond saying what it allows (columns_node.h). Cells of one node alone are printed for the key, then the node is merged into its line. */
+/* Two nodes share a line if all cells that must not differ are equal. So a line is found by the
+ * text of these cells (its key): no column needs to know about grouping beyond saying what it
+ * allows (columns_node.h). Cells of one node alone are printed for the key, then the node is merged
+ * into its line. */
 #include "cli/record/sinfo_rows.h"
 
 #include "base/alloc.h"
@@ -12,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one node as a line of its own ------------------------------------------------------------------------ */
+/* ---- one node as a line of its own ---------------------------------------------------------- */
 
 static void tally_node(struct sinfo_row *r, const struct node *n)
 {
@@ -89,7 +91,7 @@ void sinfo_rows_done(struct sinfo_rows *rows)
     vec_done(&rows->row);
 }
 
-/* ---- grouping ----------------------------------------------------------------------------------------------- */
+/* ---- grouping ------------------------------------------------------------------------------- */
 
 struct grouping {
     const struct sinfo_wish *wish;
@@ -97,8 +99,8 @@ struct grouping {
     bool by_partition;
     struct arena *a;
     struct map_str *row_of; /* key → index of its row (size_t, in the arena) */
-    struct map_str
-        *seen; /* key and node name: a node is in a line once, however many of its partitions fit */
+    /* Key and node name: a node is in a line once, however many of its partitions fit. */
+    struct map_str *seen;
     struct sinfo_rows *rows;
 };
 
@@ -128,7 +130,8 @@ static void key_make(const struct grouping *g, const struct sinfo_row *alone, st
     }
 }
 
-static struct sinfo_row *row_of_key(struct grouping *g, const char *key, const struct sinfo_row *alone)
+static struct sinfo_row *row_of_key(struct grouping *g, const char *key,
+                                    const struct sinfo_row *alone)
 {
     size_t *index = map_str_get(g->row_of, key);
     if (!index) {
@@ -141,8 +144,8 @@ static struct sinfo_row *row_of_key(struct grouping *g, const char *key, const s
     return &g->rows->row.v[*index];
 }
 
-static void node_group(struct grouping *g, const struct partition *p, size_t part_order, const struct node *n,
-                       size_t node_order)
+static void node_group(struct grouping *g, const struct partition *p, size_t part_order,
+                       const struct node *n, size_t node_order)
 {
     struct sinfo_row alone = {.part = p, .part_order = part_order, .node_order = node_order};
     struct str key = STR_INIT;
@@ -181,7 +184,7 @@ static void partition_group(struct grouping *g, const struct partition *p, size_
     hostlist_done(&names);
 }
 
-/* ---- order ----------------------------------------------------------------------------------------------------- */
+/* ---- order ---------------------------------------------------------------------------------- */
 
 struct order_key {
     const struct column *column;
@@ -224,11 +227,13 @@ bool sinfo_sort_check(const char *sort, struct err *ret_err)
     struct order_key key[ORDER_MAX];
     char bad = '\0';
     order_read(sort, key, ORDER_MAX, &bad);
-    return !bad || err_set(ret_err, ERR_INVALID,
-                           "Invalid sort specification: %c; -S takes letters of -o, as in \"#P,-t\"", bad);
+    return !bad ||
+           err_set(ret_err, ERR_INVALID,
+                   "Invalid sort specification: %c; -S takes letters of -o, as in \"#P,-t\"", bad);
 }
 
-/* Slurm's states as they rank: flags before bases, of these FUTURE, MIXED, ALLOCATED, IDLE, DOWN. */
+/* Slurm's states as they rank: flags before bases, of these FUTURE, MIXED, ALLOCATED, IDLE,
+ * DOWN. */
 static int64_t state_rank(const struct node *n)
 {
     static const char *const bases[] = {"UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "MIXED", "FUTURE"};
@@ -323,10 +328,12 @@ static void rows_sort(struct sinfo_rows *rows, const char *sort)
         qsort_r(rows->row.v, rows->row.n, sizeof rows->row.v[0], row_compare, &o);
 }
 
-void sinfo_rows_make(const struct partition *const *part, size_t nparts, const struct sinfo_nodes *nodes,
-                     const struct sinfo_wish *wish, struct sinfo_rows *ret)
+void sinfo_rows_make(const struct partition *const *part, size_t nparts,
+                     const struct sinfo_nodes *nodes, const struct sinfo_wish *wish,
+                     struct sinfo_rows *ret)
 {
-    struct grouping g = {.wish = wish, .env = listing_env(), .by_partition = demands_partition(wish->format)};
+    struct grouping g = {
+        .wish = wish, .env = listing_env(), .by_partition = demands_partition(wish->format)};
     *ret = (struct sinfo_rows){0};
     g.rows = ret;
     g.a = arena_new();

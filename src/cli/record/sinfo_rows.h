@@ -20,12 +20,14 @@ struct tally {
     int64_t alloc, idle, other, total;
 };
 
-/* One line. `node` is the first node of it; NULL in the line of a partition without (fitting) nodes. */
+/* One line. `node` is the first node of it; NULL in the line of a partition without (fitting)
+ * nodes. */
 struct sinfo_row {
     const struct partition *part;
     const struct node *node;
     size_t part_order,
-        node_order; /* places of the first of them in the configuration and among the sorted node names */
+        /* Places of the first of them in the configuration and among the sorted node names. */
+        node_order;
     struct hostlist names, hosts, addrs;
     struct tally nodes, cpu;
     struct extent cpus, sockets, cores, threads, memory, disk, weight, load, free_mem;
@@ -50,8 +52,9 @@ bool sinfo_sort_check(const char *sort, struct err *ret_err);
 struct sinfo_rows {
     VEC(struct sinfo_row) row;
 };
-void sinfo_rows_make(const struct partition *const *part, size_t nparts, const struct sinfo_nodes *nodes,
-                     const struct sinfo_wish *wish, struct sinfo_rows *ret);
+void sinfo_rows_make(const struct partition *const *part, size_t nparts,
+                     const struct sinfo_nodes *nodes, const struct sinfo_wish *wish,
+                     struct sinfo_rows *ret);
 void sinfo_rows_done(struct sinfo_rows *r);
 
 #endif

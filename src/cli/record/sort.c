@@ -1,4 +1,5 @@
-/* Keys with numbers behind them (ids, priorities, times) are compared as numbers, all others by the text their column shows. */
+/* Keys with numbers behind them (ids, priorities, times) are compared as numbers, all others by the
+ * text their column shows. */
 #include "cli/record/sort.h"
 
 #include "base/alloc.h"
@@ -11,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool sort_parse(const struct column_table *t, const char *text, struct sort *ret, struct err *ret_err)
+bool sort_parse(const struct column_table *t, const char *text, struct sort *ret,
+                struct err *ret_err)
 {
     *ret = (struct sort){0};
     bool down = false;
@@ -64,7 +66,9 @@ static bool job_number(const void *record, char letter, int64_t now, int64_t *re
     case 'Q': *ret = (int64_t)j->priority; return true;
     case 't':
     case 'T': *ret = j->state; return true;
-    case 'S': *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX); return true;
+    case 'S':
+        *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX);
+        return true;
     case 'e': *ret = j->end_us; return true;
     case 'V': *ret = j->submit_us; return true;
     case 'M': *ret = job_elapsed_us(j, now); return true;
@@ -114,7 +118,8 @@ struct entry {
     size_t place;
 };
 
-static int text_compare(const struct column *c, const void *a, const void *b, const struct cell_env *env)
+static int text_compare(const struct column *c, const void *a, const void *b,
+                        const struct cell_env *env)
 {
     struct str ta = STR_INIT, tb = STR_INIT;
     c->print(env, a, &ta);
@@ -125,13 +130,15 @@ static int text_compare(const struct column *c, const void *a, const void *b, co
     return order;
 }
 
-static int key_compare(const struct compare *how, const struct sort_key *key, const void *a, const void *b)
+static int key_compare(const struct compare *how, const struct sort_key *key, const void *a,
+                       const void *b)
 {
     int64_t na, nb;
     char letter = key->column->letter;
-    int order = how->number(a, letter, how->env.now_us, &na) && how->number(b, letter, how->env.now_us, &nb)
-                    ? (na > nb) - (na < nb)
-                    : text_compare(key->column, a, b, &how->env);
+    int order =
+        how->number(a, letter, how->env.now_us, &na) && how->number(b, letter, how->env.now_us, &nb)
+            ? (na > nb) - (na < nb)
+            : text_compare(key->column, a, b, &how->env);
     return order || !how->steps || letter != 'i' ? order : step_order(a, b);
 }
 

@@ -14,7 +14,8 @@ struct sort {
     VEC(struct sort_key) key;
 };
 
-bool sort_parse(const struct column_table *t, const char *text, struct sort *ret, struct err *ret_err);
+bool sort_parse(const struct column_table *t, const char *text, struct sort *ret,
+                struct err *ret_err);
 void sort_done(struct sort *s);
 /* Fields the keys read, after `always`. */
 const char *sort_fields(const struct sort *s, const char *always, struct arena *a);

@@ -1,4 +1,5 @@
-/* Sentences out of the records of a WHY answer. The planner gives counts, names and times; here they become text with local times. */
+/* Sentences out of the records of a WHY answer. The planner gives counts, names and times; here
+ * they become text with local times. */
 #include "cli/record/why_text.h"
 
 #include "base/civil.h"
@@ -14,7 +15,8 @@ static void add_when(struct str *out, int64_t us, int64_t now_us)
     civil_format_iso(us, &civil_local, &at);
     civil_format_iso(now_us, &civil_local, &now);
     const char *time = strchr(str_text(&at), 'T');
-    bool today = time && strncmp(str_text(&at), str_text(&now), (size_t)(time - str_text(&at))) == 0;
+    bool today =
+        time && strncmp(str_text(&at), str_text(&now), (size_t)(time - str_text(&at))) == 0;
     str_add(out, today ? time + 1 : str_text(&at));
     str_done(&at);
     str_done(&now);
@@ -52,8 +54,8 @@ static void add_until(struct str *out, const struct blocker *b, int64_t now_us)
         add_when(out, b->last_us, now_us);
     }
     if (b->endless > 0)
-        str_addf(out, "%s %d of them without end: %s no time limit", b->first_us ? "," : "", b->endless,
-                 b->endless == 1 ? "its job has" : "their jobs have");
+        str_addf(out, "%s %d of them without end: %s no time limit", b->first_us ? "," : "",
+                 b->endless, b->endless == 1 ? "its job has" : "their jobs have");
 }
 
 static void add_names(struct str *out, const struct blocker *b)
@@ -65,8 +67,8 @@ static void add_names(struct str *out, const struct blocker *b)
 static void add_needs(struct str *out, const struct blocker *b)
 {
     str_addf(out, "  needs %s: of %d node%s of partition %s, %d %s that free now\n",
-             b->what ? b->what : "nodes", b->nodes_all, b->nodes_all == 1 ? "" : "s", b->partition, b->nodes,
-             b->nodes == 1 ? "has" : "have");
+             b->what ? b->what : "nodes", b->nodes_all, b->nodes_all == 1 ? "" : "s", b->partition,
+             b->nodes, b->nodes == 1 ? "has" : "have");
 }
 
 static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us)
@@ -95,17 +97,19 @@ static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us
         add_when(out, b->first_us, now_us);
         break;
     case BLOCKER_EXCLUDED:
-        str_addf(out, "    %d %s not open to the job (--exclude, or outside its reservation)", b->nodes,
-                 be(b->nodes));
+        str_addf(out, "    %d %s not open to the job (--exclude, or outside its reservation)",
+                 b->nodes, be(b->nodes));
         break;
-    case BLOCKER_RESERVED: str_addf(out, "    %d %s reserved for others", b->nodes, be(b->nodes)); break;
+    case BLOCKER_RESERVED:
+        str_addf(out, "    %d %s reserved for others", b->nodes, be(b->nodes));
+        break;
     case BLOCKER_NEVER:
         str_addf(out, "    %d could not hold it even empty%s", b->nodes, b->what ? b->what : "");
         break;
     case BLOCKER_LICENCE:
     case BLOCKER_LIMIT:
-        str_addf(out, "  %s%s%s%s", b->partition ? "in partition " : "", b->partition ? b->partition : "",
-                 b->partition ? ": " : "", b->what);
+        str_addf(out, "  %s%s%s%s", b->partition ? "in partition " : "",
+                 b->partition ? b->partition : "", b->partition ? ": " : "", b->what);
         break;
     }
     add_names(out, b);
@@ -151,20 +155,21 @@ static void add_advice(struct str *out, const struct why *w, int64_t now_us)
     if (!w->advice_tried)
         return;
     if (w->advice.n == 0)
-        str_add(out,
-                w->advice_cut
-                    ? "  no small change was found that would start it sooner, but not all could be tried\n"
-                    : "  no small change would start it sooner\n");
+        str_add(out, w->advice_cut ? "  no small change was found that would start it sooner, but "
+                                     "not all could be tried\n"
+                                   : "  no small change would start it sooner\n");
     for (size_t i = 0; i < w->advice.n; i++) {
         bool less = strncmp(v[i].option, "no ", 3) == 0;
-        str_addf(out, "  %s %s it starts ", less ? "without" : "with", v[i].option + (less ? 3 : 0));
+        str_addf(out, "  %s %s it starts ", less ? "without" : "with",
+                 v[i].option + (less ? 3 : 0));
         if (v[i].now)
             str_add(out, "now");
         else
             add_when(out, v[i].start_us, now_us);
         if (v[i].stops)
             str_addf(out, ", and %s", v[i].stops);
-        str_addf(out, "%s%s\n", v[i].command ? ": " : " (submit it anew)", v[i].command ? v[i].command : "");
+        str_addf(out, "%s%s\n", v[i].command ? ": " : " (submit it anew)",
+                 v[i].command ? v[i].command : "");
     }
     if (w->advice.n > 0 && w->advice_cut)
         str_add(out, "  (not every change could be tried)\n");
@@ -196,8 +201,8 @@ static void add_waited(struct str *out, const struct why *w)
 void why_text(const struct why *w, int64_t now_us, struct str *out)
 {
     const struct blocker *b = w->blockers.v;
-    str_addf(out, "Job %s (%s%s%s) ", w->label, w->name ? w->name : "no name", w->user_name ? ", " : "",
-             w->user_name ? w->user_name : "");
+    str_addf(out, "Job %s (%s%s%s) ", w->label, w->name ? w->name : "no name",
+             w->user_name ? ", " : "", w->user_name ? w->user_name : "");
     if (w->state == JOB_PENDING) {
         str_addf(out, "waits: %s\n", enum_name(&job_reason_names, w->reason));
         if (w->because)
@@ -229,8 +234,8 @@ void why_text(const struct why *w, int64_t now_us, struct str *out)
 
 void why_heading(struct str *out)
 {
-    str_addf(out, "%-12s %-12s %-20s %6s %-19s %-8s %s\n", "JOBID", "NAME", "REASON", "PLACE", "PLANNED",
-             "SURE", "WHY");
+    str_addf(out, "%-12s %-12s %-20s %6s %-19s %-8s %s\n", "JOBID", "NAME", "REASON", "PLACE",
+             "PLANNED", "SURE", "WHY");
 }
 
 void why_line(const struct why *w, int64_t now_us, struct str *out)
@@ -252,15 +257,16 @@ void why_line(const struct why *w, int64_t now_us, struct str *out)
 void why_from_history(const struct job *j, struct why *ret, struct str *label)
 {
     job_label(j, label);
-    *ret = (struct why){.job_id = j->id,
-                        .label = str_text(label),
-                        .name = j->spec.name,
-                        .user_name = j->user_name,
-                        .state = j->state,
-                        .reason = j->reason,
-                        .because = job_state_over((enum job_state)j->state) ? j->reason_detail : NULL,
-                        .submit_us = j->submit_us,
-                        .eligible_us = j->eligible_us,
-                        .start_us = j->start_us,
-                        .waited_for = j->waited_for};
+    *ret =
+        (struct why){.job_id = j->id,
+                     .label = str_text(label),
+                     .name = j->spec.name,
+                     .user_name = j->user_name,
+                     .state = j->state,
+                     .reason = j->reason,
+                     .because = job_state_over((enum job_state)j->state) ? j->reason_detail : NULL,
+                     .submit_us = j->submit_us,
+                     .eligible_us = j->eligible_us,
+                     .start_us = j->start_us,
+                     .waited_for = j->waited_for};
 }

@@ -6,7 +6,8 @@
 #include "model/job.h"
 #include "model/why.h"
 
-/* Everything about one job, ended by a newline. Times are local; those of today are without their date. */
+/* Everything about one job, ended by a newline. Times are local; those of today are without their
+ * date. */
 void why_text(const struct why *w, int64_t now_us, struct str *out);
 /* One line a job, and a heading before the first. */
 void why_heading(struct str *out);

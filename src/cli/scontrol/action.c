@@ -1,4 +1,5 @@
-/* scontrol's actions on jobs: hold, uhold, release, requeue, requeuehold, suspend, resume, top; wait_job, write batch_script, completing. */
+/* scontrol's actions on jobs: hold, uhold, release, requeue, requeuehold, suspend, resume, top;
+ * wait_job, write batch_script, completing. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
@@ -116,10 +117,10 @@ static void action_run(struct scontrol *s, const char *command, int n, char **wo
         scontrol_change_jobs(s, MSG_JOB_CONTROL, &m, m.ids, w->what);
 }
 
-#define ACTION(name)                                                                                         \
-    void scontrol_##name(struct scontrol *s, int n, char **word)                                             \
-    {                                                                                                        \
-        action_run(s, #name, n, word);                                                                       \
+#define ACTION(name)                                                                               \
+    void scontrol_##name(struct scontrol *s, int n, char **word)                                   \
+    {                                                                                              \
+        action_run(s, #name, n, word);                                                             \
     }
 ACTION(hold)
 ACTION(holdu)
@@ -160,7 +161,7 @@ void scontrol_notify(struct scontrol *s, int n, char **word)
         scontrol_refuse(s, "job notify failure: %s", refusal_text((enum refusal)done->refusal));
 }
 
-/* ---- one job -------------------------------------------------------------------------------------------- */
+/* ---- one job -------------------------------------------------------------------------------- */
 
 static bool id_take(struct scontrol *s, const char *text, uint64_t *ret)
 {
@@ -198,7 +199,8 @@ static void wait_say(struct scontrol *s, const struct readiness *r, const char *
         scontrol_refuse(s, "scontrol: Problem running job %s", id);
 }
 
-/* Until it has started (a job that runs is ready: 0), or is over (1). A script may ask this about its own job, so it must not wait for the end. */
+/* Until it has started (a job that runs is ready: 0), or is over (1). A script may ask this about
+ * its own job, so it must not wait for the end. */
 void scontrol_wait_job(struct scontrol *s, int n, char **word)
 {
     struct timespec pause = {.tv_nsec = 50000000L};
@@ -210,7 +212,8 @@ void scontrol_wait_job(struct scontrol *s, int n, char **word)
     }
     for (;;) {
         struct readiness r = {0};
-        struct msg_query q = {.what = QUERY_JOBS, .ids = word[0], .states = "all", .fields = "id,state"};
+        struct msg_query q = {
+            .what = QUERY_JOBS, .ids = word[0], .states = "all", .fields = "id,state"};
         struct msg_done done = {0};
         struct err err = {0};
         struct client *c = scontrol_connect(s);
@@ -251,7 +254,8 @@ void scontrol_write(struct scontrol *s, int n, char **word)
     }
     if (!text_starts_nocase("batch_script", word[0])) {
         scontrol_refuse(s, "invalid write argument:%s", word[0]);
-        scontrol_fail(s, "write batch_script JOB [FILE|-] and write config [FILE] are what can be written");
+        scontrol_fail(
+            s, "write batch_script JOB [FILE|-] and write config [FILE] are what can be written");
         return;
     }
     if (n < 2) {
@@ -265,18 +269,20 @@ void scontrol_write(struct scontrol *s, int n, char **word)
         return;
     }
     if (answer.kind != MSG_SCRIPT) {
-        scontrol_refuse(s, "job script retrieval failed: %s",
-                        refusal_text((enum refusal)((const struct msg_done *)answer.body)->refusal));
+        scontrol_refuse(
+            s, "job script retrieval failed: %s",
+            refusal_text((enum refusal)((const struct msg_done *)answer.body)->refusal));
         return;
     }
-    const char *path = n > 2 ? word[2] : arena_printf(s->a, "slurm-%llu.sh", (unsigned long long)m.job_id);
+    const char *path =
+        n > 2 ? word[2] : arena_printf(s->a, "slurm-%llu.sh", (unsigned long long)m.job_id);
     if (!script_save(answer.body, path))
         scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));
     else if (!text_is(path, "-") && !s->quiet)
         printf("batch script for job %llu written to %s\n", (unsigned long long)m.job_id, path);
 }
 
-/* ---- completing --------------------------------------------------------------------------------------------- */
+/* ---- completing ----------------------------------------------------------------------------- */
 
 static void completing_print(void *ctx, const void *record)
 {
@@ -294,7 +300,8 @@ static void completing_print(void *ctx, const void *record)
 
 void scontrol_completing(struct scontrol *s, int n, char **word)
 {
-    struct msg_query q = {.what = QUERY_JOBS, .states = "COMPLETING", .fields = "id,end_us,nodes,state"};
+    struct msg_query q = {
+        .what = QUERY_JOBS, .states = "COMPLETING", .fields = "id,end_us,nodes,state"};
     struct cell_env env = listing_env();
     struct msg_done done = {0};
     struct err err = {0};

@@ -1,5 +1,6 @@
-/* scontrol show config. The settings come from the controller; what Slurm has a key for and we have no switch for is shown with what is the case here, since tools look
- * for the key. Values are written as Slurm writes them. */
+/* scontrol show config. The settings come from the controller; what Slurm has a key for and we have
+ * no switch for is shown with what is the case here, since tools look for the key. Values are
+ * written as Slurm writes them. */
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
@@ -33,7 +34,8 @@ static void meta_keep(void *ctx, const void *record)
 
 static int meta_compare(const void *pa, const void *pb)
 {
-    return strcasecmp((*(const struct meta *const *)pa)->key, (*(const struct meta *const *)pb)->key);
+    return strcasecmp((*(const struct meta *const *)pa)->key,
+                      (*(const struct meta *const *)pb)->key);
 }
 
 static void config_add(struct found *f, const char *key, const char *value)
@@ -68,7 +70,7 @@ static const struct meta constant[] = {
 };
 // clang-format on
 
-/* ---- as Slurm writes them ---------------------------------------------------------------------------------------------- */
+/* ---- as Slurm writes them ------------------------------------------------------------------- */
 
 static const char *limits_word(const char *value)
 {
@@ -129,7 +131,7 @@ static bool is_left_out(const struct found *f, const char *key)
     return (cpu && !by_cpu) || (node && by_cpu);
 }
 
-/* ---- what is not a setting --------------------------------------------------------------------------------------------- */
+/* ---- what is not a setting ------------------------------------------------------------------ */
 
 /* Who runs the daemons: the owner of the cluster's directory. */
 static const char *owner_of(const char *dir, struct arena *a)
@@ -206,7 +208,8 @@ static void setting_print(const struct found *f, const struct meta *m, const cha
     if (text_is(m->key, "SlurmctldHost"))
         printf("%-23s = %s\n", "SlurmctldHost[0]", unset ? host : m->value);
     else if (!is_left_out(f, m->key))
-        printf("%-23s = %s\n", m->key, unset ? unset_shown(m->key) : value_shown(m->key, m->value, f->a));
+        printf("%-23s = %s\n", m->key,
+               unset ? unset_shown(m->key) : value_shown(m->key, m->value, f->a));
 }
 
 void scontrol_show_config(struct scontrol *s)

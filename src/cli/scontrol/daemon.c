@@ -1,4 +1,5 @@
-/* scontrol about the daemons: ping, reconfigure, shutdown, and what Slurm's daemons have switches for that ours do not. */
+/* scontrol about the daemons: ping, reconfigure, shutdown, and what Slurm's daemons have switches
+ * for that ours do not. */
 #include "base/alloc.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"
@@ -58,7 +59,8 @@ static void program_warn(void *ctx, const char *sentence)
     fprintf(stderr, "scontrol: warning: %s\n", sentence);
 }
 
-/* The configuration is read here first, so that a mistake is told to whoever made it and nothing is half done. */
+/* The configuration is read here first, so that a mistake is told to whoever made it and nothing is
+ * half done. */
 void scontrol_reconfigure(struct scontrol *s, int n, char **word)
 {
     struct config config;
@@ -71,7 +73,8 @@ void scontrol_reconfigure(struct scontrol *s, int n, char **word)
             fprintf(stderr, "scontrol: warning: %s\n", config.warning[i]);
         program_settings_check(&config.settings, program_warn, NULL);
         config_done(&config);
-    } else if (err.code != ERR_NOT_FOUND) { /* a host that joined has none: the controller reads its own */
+        /* a host that joined has none: the controller reads its own. */
+    } else if (err.code != ERR_NOT_FOUND) {
         scontrol_fail(s, "slurm_reconfigure error: %s", err.text);
         return;
     }
@@ -89,7 +92,7 @@ void scontrol_shutdown(struct scontrol *s, int n, char **word)
     }
 }
 
-/* ---- errors by their numbers -------------------------------------------------------------------------------------------- */
+/* ---- errors by their numbers ---------------------------------------------------------------- */
 
 struct numbered {
     int number; /* as in Slurm */
@@ -155,7 +158,7 @@ void scontrol_errnumstr(struct scontrol *s, int n, char **word)
     puts(number ? strerror((int)number) : "No error");
 }
 
-/* ---- what our daemons have no switch for ---------------------------------------------------------------------------------- */
+/* ---- what our daemons have no switch for ---------------------------------------------------- */
 
 void scontrol_setdebug(struct scontrol *s, int n, char **word)
 {
@@ -169,8 +172,8 @@ void scontrol_setdebug(struct scontrol *s, int n, char **word)
     if (!known)
         scontrol_refuse(s, "invalid debug level: %s", word[0]);
     else
-        fprintf(stderr,
-                "scontrol: setdebug has no effect: the controller's log always has all (remuda logs)\n");
+        fprintf(stderr, "scontrol: setdebug has no effect: the controller's log always has all "
+                        "(remuda logs)\n");
 }
 
 void scontrol_setdebugflags(struct scontrol *s, int n, char **word)
@@ -180,8 +183,8 @@ void scontrol_setdebugflags(struct scontrol *s, int n, char **word)
             scontrol_refuse(s, "invalid debug flag: %s\nUsage: setdebugflags [+|-]NAME", word[i]);
             return;
         }
-    fprintf(stderr,
-            "scontrol: setdebugflags has no effect: the controller's log always has all (remuda logs)\n");
+    fprintf(stderr, "scontrol: setdebugflags has no effect: the controller's log always has all "
+                    "(remuda logs)\n");
 }
 
 void scontrol_schedloglevel(struct scontrol *s, int n, char **word)
@@ -193,7 +196,8 @@ void scontrol_schedloglevel(struct scontrol *s, int n, char **word)
         return;
     }
     scontrol_refuse(s, "slurm_set_schedlog_level error: %s", refusal_text(REFUSE_DISABLED));
-    scontrol_fail(s, "there is no log of the planner; `remuda why JOB` tells what it decided about a job");
+    scontrol_fail(
+        s, "there is no log of the planner; `remuda why JOB` tells what it decided about a job");
 }
 
 void scontrol_fsdampeningfactor(struct scontrol *s, int n, char **word)
@@ -216,8 +220,9 @@ void scontrol_reboot(struct scontrol *s, int n, char **word)
         return;
     }
     scontrol_fail(s, "RebootProgram isn't defined");
-    scontrol_fail(s, "reboot: not supported yet; `scontrol update NodeName=… State=DRAIN Reason=…` empties a "
-                     "node for you to restart");
+    scontrol_fail(
+        s, "reboot: not supported yet; `scontrol update NodeName=… State=DRAIN Reason=…` empties a "
+           "node for you to restart");
 }
 
 static void row_ignore(void *ctx, const void *record)

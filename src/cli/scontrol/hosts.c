@@ -1,4 +1,5 @@
-/* scontrol show hostnames, hostlist and hostlistsorted, for which no controller is needed, and show aliases. */
+/* scontrol show hostnames, hostlist and hostlistsorted, for which no controller is needed, and show
+ * aliases. */
 #include "base/hostlist.h"
 #include "base/vec.h"
 #include "cli/scontrol/scontrol.h"
@@ -16,7 +17,8 @@ struct found {
     VEC(const struct node *) node;
 };
 
-/* hostlist /PATH: the names are in a file, one a line or separated by commas. Any other text stays as it is. */
+/* hostlist /PATH: the names are in a file, one a line or separated by commas. Any other text stays
+ * as it is. */
 static const char *list_of_file(struct scontrol *s, const char *list)
 {
     struct str text = STR_INIT;
@@ -75,7 +77,8 @@ void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list)
     struct err err = {0};
     struct str folded = STR_INIT;
     if (!list)
-        list = getenv("SLURM_JOB_NODELIST") ? getenv("SLURM_JOB_NODELIST") : getenv("SLURM_NODELIST");
+        list =
+            getenv("SLURM_JOB_NODELIST") ? getenv("SLURM_JOB_NODELIST") : getenv("SLURM_NODELIST");
     if (list && text_starts_nocase(kind, "hostlist"))
         list = list_of_file(s, list);
     if (text_empty(list)) {

@@ -83,15 +83,15 @@ static void ids_lines(struct record_text *r, const struct job *j, struct arena *
     record_addf(r, "Nice", "%d", j->spec.nice);
     record_add(r, "Account", j->spec.req.account);
     record_add(r, "QOS", j->spec.req.qos);
-#define X(member, name, ...)                                                                                 \
-    if (j->spec.member)                                                                                      \
+#define X(member, name, ...)                                                                       \
+    if (j->spec.member)                                                                            \
         record_add(r, name, j->spec.member);
     JOB_ATTRIBUTES(X)
 #undef X
 }
 
-static void state_lines(struct record_text *r, const struct job *j, const struct cell_env *env, int details,
-                        struct arena *a)
+static void state_lines(struct record_text *r, const struct job *j, const struct cell_env *env,
+                        int details, struct arena *a)
 {
     int64_t limit = job_limit_us(j);
     bool first_reason = j->state == JOB_PENDING || j->reason != REASON_NONE;
@@ -121,15 +121,18 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     record_break(r);
     record_add(r, "RunTime", span_text(job_elapsed_us(j, env->now_us), a));
     record_add(r, "TimeLimit", limit ? span_text(limit, a) : "Partition_Limit");
-    record_add(r, "TimeMin", j->spec.req.time_min_us ? span_text(j->spec.req.time_min_us, a) : "N/A");
+    record_add(r, "TimeMin",
+               j->spec.req.time_min_us ? span_text(j->spec.req.time_min_us, a) : "N/A");
     record_break(r);
     record_add(r, "SubmitTime", cell_time_text(env, j->submit_us, "Unknown", a));
-    record_add(r, "EligibleTime",
-               cell_time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
+    record_add(
+        r, "EligibleTime",
+        cell_time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
     record_break(r);
     record_add(r, "AccrueTime", cell_time_text(env, j->eligible_us, "Unknown", a));
     record_break(r);
-    record_add(r, "StartTime", cell_time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
+    record_add(r, "StartTime",
+               cell_time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
     record_add(r, "EndTime", cell_time_text(env, j->end_us, "Unknown", a));
     record_add(r, "Deadline", cell_time_text(env, j->spec.deadline_us, "N/A", a));
     if (j->state == JOB_SUSPENDED || j->suspended_us) {
@@ -173,7 +176,8 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_addf(r, "NumTasks", "%d", job_tasks(j));
     record_addf(r, "CPUs/Task", "%d", q->cpus_per_task ? q->cpus_per_task : 1);
     int32_t cores = q->hint == HINT_MEMORY_BOUND ? 1 : q->cores_per_socket;
-    int32_t threads = q->hint != HINT_UNSET && q->hint != HINT_MULTITHREAD ? 1 : q->threads_per_core;
+    int32_t threads =
+        q->hint != HINT_UNSET && q->hint != HINT_MULTITHREAD ? 1 : q->threads_per_core;
     record_addf(r, "ReqB:S:C:T", "0:0:%s:%s", cores ? arena_printf(a, "%d", cores) : "*",
                 threads ? arena_printf(a, "%d", threads) : "*");
     struct job asked = *j;
@@ -189,7 +193,8 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_break(r);
     record_add(r, "AllocTRES", s.len ? str_text(&s) : "(null)");
     record_break(r);
-    record_add(r, "Socks/Node", q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*");
+    record_add(r, "Socks/Node",
+               q->sockets_per_node ? arena_printf(a, "%d", q->sockets_per_node) : "*");
     record_addf(r, "NtasksPerN:B:S:C", "%d:0:%s:%s", q->ntasks_per_node,
                 q->ntasks_per_socket ? arena_printf(a, "%d", q->ntasks_per_socket) : "*",
                 q->ntasks_per_core ? arena_printf(a, "%d", q->ntasks_per_core) : "*");
@@ -215,7 +220,8 @@ static const char *node_gres(const struct alloc_node *node, struct arena *a)
 
 static bool holds_the_same(const struct alloc_node *x, const struct alloc_node *y, struct arena *a)
 {
-    return text_is(x->cpus, y->cpus) && x->mem_mib == y->mem_mib && text_is(node_gres(x, a), node_gres(y, a));
+    return text_is(x->cpus, y->cpus) && x->mem_mib == y->mem_mib &&
+           text_is(node_gres(x, a), node_gres(y, a));
 }
 
 /* "gpu:v100=2" as Slurm writes it here: "gpu:v100:2". */
@@ -269,8 +275,8 @@ static void memory_line(struct record_text *r, const struct job *j)
     struct str s = STR_INIT;
     job_cell_memory(j, &s);
     record_break(r);
-    int64_t cpus =
-        (int64_t)(q->cpus_per_task ? q->cpus_per_task : 1) * (q->ntasks_per_node ? q->ntasks_per_node : 1);
+    int64_t cpus = (int64_t)(q->cpus_per_task ? q->cpus_per_task : 1) *
+                   (q->ntasks_per_node ? q->ntasks_per_node : 1);
     record_addf(r, "MinCPUsNode", "%lld",
                 (long long)(q->min_cpus_per_node > cpus ? q->min_cpus_per_node : cpus));
     if (q->mem_per_gpu_mib)
@@ -281,7 +287,8 @@ static void memory_line(struct record_text *r, const struct job *j)
     str_done(&s);
 }
 
-static void path_line(struct record_text *r, const struct job *j, const char *key, const char *pattern)
+static void path_line(struct record_text *r, const struct job *j, const char *key,
+                      const char *pattern)
 {
     struct str s = STR_INIT;
     job_cell_path(j, pattern, &s);
@@ -305,11 +312,12 @@ void scontrol_gpu_lines(struct record_text *r, const struct job_request *q, cons
 {
     struct {
         const char *name, *prefix, *text;
-    } line[] = {{"TresBind", "gres/gpu:", gpu_bind},
-                {whole, "gres/gpu:", q->gpus},
-                {"TresPerNode", q->gres ? "gres/" : "gres/gpu:", q->gres ? q->gres : q->gpus_per_node},
-                {"TresPerSocket", "gres/gpu:", q->gpus_per_socket},
-                {"TresPerTask", "gres/gpu:", q->gpus_per_task}};
+    } line[] = {
+        {"TresBind", "gres/gpu:", gpu_bind},
+        {whole, "gres/gpu:", q->gpus},
+        {"TresPerNode", q->gres ? "gres/" : "gres/gpu:", q->gres ? q->gres : q->gpus_per_node},
+        {"TresPerSocket", "gres/gpu:", q->gpus_per_socket},
+        {"TresPerTask", "gres/gpu:", q->gpus_per_task}};
     if (q->cpus_per_gpu) {
         record_break(r);
         record_addf(r, "CpusPerTres", "gres/gpu:%d", q->cpus_per_gpu);

@@ -1,4 +1,5 @@
-/* scontrol show licenses: what the cluster has (Licenses= of the settings), less what running jobs hold. */
+/* scontrol show licenses: what the cluster has (Licenses= of the settings), less what running jobs
+ * hold. */
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/scontrol/scontrol.h"
@@ -81,7 +82,8 @@ static bool licenses_read(struct scontrol *s, struct licenses *l, struct err *re
     }
     struct msg_query resvs = {.what = QUERY_RESERVATIONS};
     return client_query(s->client, &jobs, &job_fields, s->a, used_note, l, &done, ret_err) &&
-           client_query(s->client, &resvs, &reservation_fields, s->a, reserved_note, l, &done, ret_err);
+           client_query(s->client, &resvs, &reservation_fields, s->a, reserved_note, l, &done,
+                        ret_err);
 }
 
 static void licenses_json(const struct licenses *l)
@@ -114,7 +116,8 @@ static void license_print(struct scontrol *s, const struct license *one)
     record_break(&r);
     record_addf(&r, "Total", "%lld", (long long)one->total);
     record_addf(&r, "Used", "%lld", (long long)one->used);
-    record_addf(&r, "Free", "%lld", (long long)(one->total > one->used ? one->total - one->used : 0));
+    record_addf(&r, "Free", "%lld",
+                (long long)(one->total > one->used ? one->total - one->used : 0));
     record_addf(&r, "Reserved", "%lld", (long long)one->reserved);
     record_add(&r, "Remote", "no");
     record_print(&r);

@@ -26,9 +26,10 @@ static void node_keep(void *ctx, const void *record)
     vec_push(&f->node, arena_dup(f->a, record, sizeof(struct node)));
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------------------------------------ */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
-static void node_resources(struct record_text *r, const struct node *n, int details, struct arena *a)
+static void node_resources(struct record_text *r, const struct node *n, int details,
+                           struct arena *a)
 {
     const char *features = text_empty(n->features) ? NULL : n->features;
     record_addf(r, "CoresPerSocket", "%d", n->cores_per_socket);
@@ -38,7 +39,8 @@ static void node_resources(struct record_text *r, const struct node *n, int deta
                 n->cpus - n->core_spec * (n->threads_per_core ? n->threads_per_core : 1));
     record_addf(r, "CPUTot", "%d", n->cpus);
     record_add(r, "CPULoad",
-               n->responding ? arena_printf(a, "%d.%02d", n->load_centi / 100, n->load_centi % 100) : "N/A");
+               n->responding ? arena_printf(a, "%d.%02d", n->load_centi / 100, n->load_centi % 100)
+                             : "N/A");
     record_break(r);
     record_add(r, "AvailableFeatures", features);
     record_break(r);
@@ -109,8 +111,8 @@ static void tres_lines(struct record_text *r, const struct node *n)
 }
 
 /* A line for each device that nobody is given, and why. */
-static void devices_out_print(struct record_text *r, const struct node *n, const struct cell_env *env,
-                              struct arena *a)
+static void devices_out_print(struct record_text *r, const struct node *n,
+                              const struct cell_env *env, struct arena *a)
 {
     struct device_outs outs = {0};
     device_outs_parse(n->devices_out, a, &outs);
@@ -123,8 +125,8 @@ static void devices_out_print(struct record_text *r, const struct node *n, const
             continue;
         }
         record_addf(r, "DeviceOut", "%s:%d %s since %s: %s", d->kind, d->index,
-                    d->failed ? "BROKEN" : "NOT_CLEAN", cell_time_text(env, d->since_us, "Unknown", a),
-                    d->why);
+                    d->failed ? "BROKEN" : "NOT_CLEAN",
+                    cell_time_text(env, d->since_us, "Unknown", a), d->why);
     }
 }
 
@@ -149,7 +151,8 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     tres_lines(&r, n);
     if (n->reason) {
         record_break(&r);
-        record_addf(&r, "Reason", "%s [%s@%s]", n->reason, n->reason_user ? n->reason_user : "remuda",
+        record_addf(&r, "Reason", "%s [%s@%s]", n->reason,
+                    n->reason_user ? n->reason_user : "remuda",
                     cell_time_text(env, n->reason_us, "Unknown", s->a));
     }
     if (n->comment) {

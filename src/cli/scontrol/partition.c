@@ -73,8 +73,8 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_add(r, "MaxCPUsPerSocket", number_or(p->max_cpus_per_socket, "UNLIMITED", a));
 }
 
-static const char *memory_rule(const char *per_cpu, const char *per_node, int64_t cpu_mib, int64_t node_mib,
-                               const char **ret_value, struct arena *a)
+static const char *memory_rule(const char *per_cpu, const char *per_node, int64_t cpu_mib,
+                               int64_t node_mib, const char **ret_value, struct arena *a)
 {
     *ret_value = number_or(cpu_mib ? cpu_mib : node_mib, "UNLIMITED", a);
     return cpu_mib ? per_cpu : per_node;
@@ -115,11 +115,11 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     else
         record_add(&r, "JobDefaults", "(null)");
     record_break(&r);
-    key = memory_rule("DefMemPerCPU", "DefMemPerNode", p->def_mem_per_cpu_mib, p->def_mem_per_node_mib,
-                      &value, s->a);
+    key = memory_rule("DefMemPerCPU", "DefMemPerNode", p->def_mem_per_cpu_mib,
+                      p->def_mem_per_node_mib, &value, s->a);
     record_add(&r, key, value);
-    key = memory_rule("MaxMemPerCPU", "MaxMemPerNode", p->max_mem_per_cpu_mib, p->max_mem_per_node_mib,
-                      &value, s->a);
+    key = memory_rule("MaxMemPerCPU", "MaxMemPerNode", p->max_mem_per_cpu_mib,
+                      p->max_mem_per_node_mib, &value, s->a);
     record_add(&r, key, value);
     record_break(&r);
     record_add(&r, "TRES", text_empty(p->tres) ? "(null)" : p->tres);

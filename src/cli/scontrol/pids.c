@@ -1,5 +1,6 @@
-/* scontrol pidinfo, listpids, listjobs, liststeps: processes of jobs on this host, known by the variables their environment was made with; who may not read a process's environment
- * does not see it. A step's tasks are the processes with a task's number whose parent has none. */
+/* scontrol pidinfo, listpids, listjobs, liststeps: processes of jobs on this host, known by the
+ * variables their environment was made with; who may not read a process's environment does not see
+ * it. A step's tasks are the processes with a task's number whose parent has none. */
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
@@ -113,9 +114,10 @@ static bool is_task(const struct processes *all, const struct process *p)
     return true;
 }
 
-/* ---- listpids ------------------------------------------------------------------------------------------------------------ */
+/* ---- listpids ------------------------------------------------------------------------------- */
 
-static bool process_wanted(const struct process *p, const char *job, const char *step, const char *node)
+static bool process_wanted(const struct process *p, const char *job, const char *step,
+                           const char *node)
 {
     return (!job || text_is(p->job, job)) && (!step || text_is(p->step, step)) &&
            (!node || text_is(p->node, node));
@@ -124,15 +126,17 @@ static bool process_wanted(const struct process *p, const char *job, const char 
 static void process_print(const struct processes *all, const struct process *p)
 {
     bool task = is_task(all, p);
-    printf("%-8d %-8s %-8s %-7s %-8s\n", (int)p->pid, p->job, p->step, task && p->local ? p->local : "-",
-           task && p->global ? p->global : "-");
+    printf("%-8d %-8s %-8s %-7s %-8s\n", (int)p->pid, p->job, p->step,
+           task && p->local ? p->local : "-", task && p->global ? p->global : "-");
 }
 
 void scontrol_listpids(struct scontrol *s, int n, char **word)
 {
     struct processes all = {.s = s};
     const char *dot = n ? strchr(word[0], '.') : NULL, *node = n > 1 ? word[1] : NULL;
-    const char *job = !n ? NULL : dot ? arena_strndup(s->a, word[0], (size_t)(dot - word[0])) : word[0];
+    const char *job = !n    ? NULL
+                      : dot ? arena_strndup(s->a, word[0], (size_t)(dot - word[0]))
+                            : word[0];
     size_t shown = 0;
     if (job && (text_is(job, "*") || text_is(job, "")))
         job = NULL;
@@ -150,7 +154,7 @@ void scontrol_listpids(struct scontrol *s, int n, char **word)
     vec_done(&all.p);
 }
 
-/* ---- listjobs, liststeps --------------------------------------------------------------------------------------------------- */
+/* ---- listjobs, liststeps -------------------------------------------------------------------- */
 
 static bool first_of(const struct processes *all, size_t at, bool steps)
 {
@@ -189,7 +193,7 @@ void scontrol_liststeps(struct scontrol *s, int n, char **word)
     ids_list(s, n ? word[0] : NULL, true);
 }
 
-/* ---- pidinfo ---------------------------------------------------------------------------------------------------------------- */
+/* ---- pidinfo -------------------------------------------------------------------------------- */
 
 static void job_times(void *ctx, const void *record)
 {
@@ -221,5 +225,6 @@ void scontrol_pidinfo(struct scontrol *s, int n, char **word)
     char text[64] = "Unknown\n";
     time_t seconds = (time_t)(end / USEC_PER_SEC);
     printf("Slurm JobId=%s ends at %s", p.job, end ? ctime_r(&seconds, text) : text);
-    printf("Job remaining time is %lld seconds\n", end > now ? (long long)((end - now) / USEC_PER_SEC) : 0LL);
+    printf("Job remaining time is %lld seconds\n",
+           end > now ? (long long)((end - now) / USEC_PER_SEC) : 0LL);
 }

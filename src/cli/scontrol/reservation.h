@@ -6,7 +6,8 @@
 #include "cli/scontrol/scontrol.h"
 #include "model/reservation.h"
 
-/* All reservations there are, in the arena; the vector is the caller's. False after an error was printed. */
+/* All reservations there are, in the arena; the vector is the caller's. False after an error was
+ * printed. */
 struct resv_found {
     struct arena *a;
     VEC(struct reservation *) v;

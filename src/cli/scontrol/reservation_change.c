@@ -1,4 +1,5 @@
-/* scontrol create, update and delete of reservations. += and -= are worked out here, from the reservation as it is. */
+/* scontrol create, update and delete of reservations. += and -= are worked out here, from the
+ * reservation as it is. */
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
@@ -71,8 +72,8 @@ static const char *all_but(struct arena *a, const char *words)
     return text;
 }
 
-static bool take_list(struct resv_change *c, size_t offset, const char *field, const char *value, char sign,
-                      struct err *ret_err)
+static bool take_list(struct resv_change *c, size_t offset, const char *field, const char *value,
+                      char sign, struct err *ret_err)
 {
     const char **to = (const char **)((char *)&c->r + offset);
     if (sign && !old_find(c, ret_err))
@@ -129,7 +130,8 @@ static bool take_flags(struct resv_change *c, const char *value, char sign, stru
         return false;
     for (int i = 0; sign == '-' && i < RESV_FLAG_COUNT; i++)
         if ((flags >> i & 1) && resv_flag_table[i].sign != '-')
-            return err_set(ret_err, ERR_INVALID, "%s cannot be taken away", resv_flag_table[i].name);
+            return err_set(ret_err, ERR_INVALID, "%s cannot be taken away",
+                           resv_flag_table[i].name);
     if (sign == '-')
         flags = c->old.flags & ~flags;
     else if (flags & RESV_RECURRING)
@@ -162,10 +164,11 @@ struct resv_key {
     const char *name, *field;
     size_t offset;
 };
-static const struct resv_key lists[] = {{"Users", "users", offsetof(struct reservation, users)},
-                                        {"Accounts", "accounts", offsetof(struct reservation, accounts)},
-                                        {"Groups", "groups", offsetof(struct reservation, groups)},
-                                        {"Nodes", "nodes", offsetof(struct reservation, nodes)}};
+static const struct resv_key lists[] = {
+    {"Users", "users", offsetof(struct reservation, users)},
+    {"Accounts", "accounts", offsetof(struct reservation, accounts)},
+    {"Groups", "groups", offsetof(struct reservation, groups)},
+    {"Nodes", "nodes", offsetof(struct reservation, nodes)}};
 static const struct resv_key texts[] = {
     {"CoreCnt", "core_counts", offsetof(struct reservation, core_counts)},
     {"PartitionName", "partition", offsetof(struct reservation, partition)},
@@ -247,14 +250,16 @@ static bool word_take(struct resv_change *c, const char *word, struct err *ret_e
 
 /* ---- the commands ---- */
 
-/* The name in "reservation NAME", "[reservation] ReservationName=NAME", "reservation=NAME"; *ret_taken words are done with. NULL: the words are not about a reservation; "": it has no name. */
+/* The name in "reservation NAME", "[reservation] ReservationName=NAME", "reservation=NAME";
+ * *ret_taken words are done with. NULL: the words are not about a reservation; "": it has no
+ * name. */
 static const char *name_find(int n, char **word, int *ret_taken)
 {
     bool said = n > 0 && strlen(word[0]) >= 3 && text_starts_nocase("reservations", word[0]);
     *ret_taken = said ? 1 : 0;
     for (int i = 0; i < n; i++)
-        if (text_starts_nocase(word[i], "ReservationName=") || text_starts_nocase(word[i], "Reservation=") ||
-            text_starts_nocase(word[i], "Res="))
+        if (text_starts_nocase(word[i], "ReservationName=") ||
+            text_starts_nocase(word[i], "Reservation=") || text_starts_nocase(word[i], "Res="))
             return strchr(word[i], '=') + 1;
     if (!said)
         return NULL;
@@ -279,7 +284,8 @@ static void send(struct resv_change *c, struct msg_update_reservation *m, const 
     if (done->refusal != REFUSE_NONE) {
         scontrol_refuse(c->s, "%s: %s", what, refusal_text((enum refusal)done->refusal));
         if (!m->create && !m->remove)
-            scontrol_refuse(c->s, "slurm_update error: %s", refusal_text((enum refusal)done->refusal));
+            scontrol_refuse(c->s, "slurm_update error: %s",
+                            refusal_text((enum refusal)done->refusal));
         if (done->detail)
             scontrol_fail(c->s, "%s", done->detail);
     } else if (m->create && done->detail) {
@@ -302,8 +308,9 @@ static void word_blame(struct resv_change *c, const struct err *err)
     if (err->lead[0])
         scontrol_refuse(c->s, "%s", err->lead);
     if (!strchr(word, '='))
-        scontrol_fail(c->s, "Misformatted parameter '%s', most options have a parameter after '='.  %s", word,
-                      outcome(c));
+        scontrol_fail(c->s,
+                      "Misformatted parameter '%s', most options have a parameter after '='.  %s",
+                      word, outcome(c));
     else if (text_starts_nocase(word, "StartTime"))
         scontrol_fail(c->s, "Invalid start time %s.  %s", word, outcome(c));
     else if (text_starts_nocase(word, "EndTime"))
@@ -333,7 +340,8 @@ static bool is_complete(struct resv_change *c)
         missing = "An end time or duration must be given.";
     else if (end && !length && r->end_us <= r->start_us)
         missing = "Start time cannot be after end time.";
-    else if (!r->nodes && !r->node_count && !r->core_counts && !r->gres && !r->partition && !r->licenses)
+    else if (!r->nodes && !r->node_count && !r->core_counts && !r->gres && !r->partition &&
+             !r->licenses)
         missing = "CoreCnt, Nodes, NodeCnt, BurstBuffer, Licenses or Watts must be specified.";
     else if (!r->users && !r->accounts && !r->groups)
         missing = "Either Users/Groups and/or Accounts must be specified.";
@@ -387,15 +395,19 @@ static bool change(struct scontrol *s, int n, char **word, bool create)
     if (create && !is_complete(&c))
         return true;
     if (!users_known(c.r.users)) {
-        scontrol_refuse(s, "Error %s the reservation: Invalid user id", create ? "creating" : "updating");
+        scontrol_refuse(s, "Error %s the reservation: Invalid user id",
+                        create ? "creating" : "updating");
         return true;
     }
     if (!create && !c.fields && !c.skip) {
         scontrol_refuse(s, "No changes specified");
         return true;
     }
-    struct msg_update_reservation m = {
-        .name = c.r.name, .create = create, .skip = c.skip, .fields = c.fields, .values = {&c.r, 1}};
+    struct msg_update_reservation m = {.name = c.r.name,
+                                       .create = create,
+                                       .skip = c.skip,
+                                       .fields = c.fields,
+                                       .values = {&c.r, 1}};
     send(&c, &m, create ? "Error creating the reservation" : "Error updating the reservation");
     return true;
 }

@@ -40,8 +40,8 @@ static void script_write(struct scontrol *s, const struct job *j, const struct s
         "SLURM_NODELIST",      "SLURM_JOB_NODELIST",      "SLURM_NNODES",
         "SLURM_JOB_NUM_NODES", "SLURM_JOB_CPUS_PER_NODE", "SLURM_TASKS_PER_NODE"};
     static const char *const gone[] = {"SLURM_NPROCS", "SLURM_NTASKS"};
-    const char *path =
-        arena_printf(s->a, "slurm_job_%llu_resize.%s", (unsigned long long)j->id, csh ? "csh" : "sh");
+    const char *path = arena_printf(s->a, "slurm_job_%llu_resize.%s", (unsigned long long)j->id,
+                                    csh ? "csh" : "sh");
     FILE *to = fopen(path, "we");
     if (!to) {
         scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));

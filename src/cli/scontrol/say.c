@@ -1,4 +1,5 @@
-/* scontrol: how it asks the controller for a change, and says what was refused: Slurm's own line first, which tools look for, then our sentence. */
+/* scontrol: how it asks the controller for a change, and says what was refused: Slurm's own line
+ * first, which tools look for, then our sentence. */
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
@@ -48,8 +49,8 @@ void scontrol_refuse(struct scontrol *s, const char *format, ...)
 }
 
 /* The answer to a change; false: there was none, and why was said. */
-static const struct msg_done *change_send(struct scontrol *s, enum message_kind kind, const void *body,
-                                          const char *what)
+static const struct msg_done *change_send(struct scontrol *s, enum message_kind kind,
+                                          const void *body, const char *what)
 {
     struct client *c = scontrol_connect(s);
     struct message *answer = arena_alloc(s->a, sizeof *answer);
@@ -78,7 +79,7 @@ bool scontrol_change(struct scontrol *s, enum message_kind kind, const void *bod
     return done->refusal == REFUSE_NONE;
 }
 
-/* ---- changes of jobs ------------------------------------------------------------------------------------------------- */
+/* ---- changes of jobs ------------------------------------------------------------------------ */
 
 static bool same(const struct result *a, const struct result *b)
 {
@@ -105,8 +106,8 @@ static void details_say(struct scontrol *s, const struct result *r, size_t n)
             scontrol_fail(s, "%s", r[i].detail);
 }
 
-bool scontrol_change_jobs(struct scontrol *s, enum message_kind kind, const void *body, const char *ids,
-                          const char *what)
+bool scontrol_change_jobs(struct scontrol *s, enum message_kind kind, const void *body,
+                          const char *ids, const char *what)
 {
     const struct msg_done *done = change_send(s, kind, body, what ? what : "slurm_update");
     if (!done)

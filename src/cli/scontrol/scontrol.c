@@ -1,4 +1,5 @@
-/* scontrol: options may stand anywhere, commands and entities may be cut short. Without a command it asks for them, one a line. */
+/* scontrol: options may stand anywhere, commands and entities may be cut short. Without a command
+ * it asks for them, one a line. */
 #include "cli/scontrol/scontrol.h"
 #include "base/alloc.h"
 #include "base/str.h"
@@ -16,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the commands ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the commands --------------------------------------------------------------------------- */
 
 static void version_run(struct scontrol *s, int n, char **word)
 {
@@ -56,13 +57,17 @@ static const struct command {
     const char *doc; /* NULL: not supported yet, or a toggle */
 } commands[] = {
     {"show", 2, 1, 999, scontrol_show, TOGGLE_NONE,
-     "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, … [NAME]"},
+     "job, node, partition, step, config, hostnames, hostlist, hostlistsorted, daemons, licenses, "
+     "… [NAME]"},
     {"update", 1, 1, 999, scontrol_update, TOGGLE_NONE,
      "JobId=… | StepId=… | NodeName=… | PartitionName=… | ReservationName=… KEY=VALUE…"},
     {"create", 2, 1, 999, scontrol_create, TOGGLE_NONE,
-     "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… Nodes=…"},
-    {"delete", 2, 1, 999, scontrol_delete, TOGGLE_NONE, "PartitionName=NAME | ReservationName=NAME"},
-    {"hold", 2, 1, 999, scontrol_hold, TOGGLE_NONE, "JOB… | jobname=NAME: keep waiting jobs from starting"},
+     "PartitionName=NAME Nodes=LIST KEY=VALUE… | reservation [NAME] StartTime=… Duration=… Users=… "
+     "Nodes=…"},
+    {"delete", 2, 1, 999, scontrol_delete, TOGGLE_NONE,
+     "PartitionName=NAME | ReservationName=NAME"},
+    {"hold", 2, 1, 999, scontrol_hold, TOGGLE_NONE,
+     "JOB… | jobname=NAME: keep waiting jobs from starting"},
     {"holdu", 5, 1, 999, scontrol_holdu, TOGGLE_NONE, NULL},
     {"uhold", 2, 1, 999, scontrol_uhold, TOGGLE_NONE, "JOB…: the same; the owner may release them"},
     {"release", 3, 1, 999, scontrol_release, TOGGLE_NONE, "JOB…: let held jobs start"},
@@ -92,9 +97,12 @@ static const struct command {
     {"quit", 1, 0, 0, NULL, TOGGLE_LEAVE, NULL},
     {"listpids", 5, 0, 2, scontrol_listpids, TOGGLE_NONE,
      "[JOB[.STEP] [NODE]]: processes of jobs on this host"},
-    {"listjobs", 5, 0, 1, scontrol_listjobs, TOGGLE_NONE, "[NODE]: jobs with processes on this host"},
-    {"liststeps", 5, 0, 1, scontrol_liststeps, TOGGLE_NONE, "[NODE]: steps with processes on this host"},
-    {"pidinfo", 3, 1, 1, scontrol_pidinfo, TOGGLE_NONE, "PID: the job of a process, and when it ends"},
+    {"listjobs", 5, 0, 1, scontrol_listjobs, TOGGLE_NONE,
+     "[NODE]: jobs with processes on this host"},
+    {"liststeps", 5, 0, 1, scontrol_liststeps, TOGGLE_NONE,
+     "[NODE]: steps with processes on this host"},
+    {"pidinfo", 3, 1, 1, scontrol_pidinfo, TOGGLE_NONE,
+     "PID: the job of a process, and when it ends"},
     {"notify", 1, 2, 999, scontrol_notify, TOGGLE_NONE,
      "JOB MESSAGE: a line on the standard error of the job"},
     {"errnumstr", 2, 0, 999, scontrol_errnumstr, TOGGLE_NONE, "NUMBER: the text of an error"},
@@ -184,7 +192,7 @@ static void command_run(struct scontrol *s, int n, char **word)
         c->run(s, n - 1, word + 1);
 }
 
-/* ---- the prompt -------------------------------------------------------------------------------------------------------------------- */
+/* ---- the prompt ----------------------------------------------------------------------------- */
 
 /* Words at blanks; quotes anywhere in a word keep blanks: Reason="bad disk". */
 static int line_split(struct arena *a, const char *line, char **word, int max)
@@ -231,7 +239,7 @@ static void prompt(struct scontrol *s)
     free(line);
 }
 
-/* ---- the command line ------------------------------------------------------------------------------------------------------------- */
+/* ---- the command line ----------------------------------------------------------------------- */
 
 /* What the options fill, and the words between them. */
 struct command_line {
@@ -261,13 +269,21 @@ static const struct option_row option_rows[] = {
     OPT_FLAG("all", 'a', "what is in hidden partitions too", AT(all), .env = {"SCONTROL_ALL"}),
     OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text,
               offsetof(struct command_line, clusters), .alias = "cluster"),
-    {.name = "details", .letter = 'd', .doc = "more about jobs", .set = set_count, .at = AT(details)},
+    {.name = "details",
+     .letter = 'd',
+     .doc = "more about jobs",
+     .set = set_count,
+     .at = AT(details)},
     OPT_NO_EFFECT("federation", 0, ARG_NONE, "there are no federations: the same as without"),
     OPT_FLAG("future", 'F', "nodes in state FUTURE too", AT(future), .env = {"SCONTROL_FUTURE"}),
     OPT_ACCEPTED("help", 'h', ARG_NONE, "this text"),
     OPT_ACCEPTED("usage", 0, ARG_NONE, "the same"),
-    {.name = "hide", .doc = "nothing of hidden partitions (the default)", .set = unset_flag, .at = AT(all)},
-    OPT_FLAG("json", 0, "show jobs, nodes, partitions, licences as JSON", AT(json), .arg = ARG_OPTIONAL),
+    {.name = "hide",
+     .doc = "nothing of hidden partitions (the default)",
+     .set = unset_flag,
+     .at = AT(all)},
+    OPT_FLAG("json", 0, "show jobs, nodes, partitions, licences as JSON", AT(json),
+             .arg = ARG_OPTIONAL),
     OPT_NO_EFFECT("local", 0, ARG_NONE, "this cluster (the default)"),
     OPT_FLAG("oneliner", 'o', "one line a record", AT(oneliner)),
     OPT_FLAG("quiet", 'Q', "no messages", AT(quiet)),
@@ -277,10 +293,11 @@ static const struct option_row option_rows[] = {
                 "not supported yet; run scontrol as that user"),
     OPT_NO_EFFECT("verbose", 'v', ARG_NONE, "say more"),
     OPT_ACCEPTED("version", 'V', ARG_NONE, "version"),
-    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML", "not supported yet; --json has the same data"),
+    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML",
+                "not supported yet; --json has the same data"),
 };
-OPTION_TABLE(scontrol_options, option_rows, .usage = "scontrol [<OPTION>] [<COMMAND>]", .words = WORDS_MIXED,
-             .word = word_take, .variables_as_are = true);
+OPTION_TABLE(scontrol_options, option_rows, .usage = "scontrol [<OPTION>] [<COMMAND>]",
+             .words = WORDS_MIXED, .word = word_take, .variables_as_are = true);
 
 static void help_run(struct scontrol *s, int n, char **word)
 {

@@ -20,14 +20,18 @@ struct scontrol {
 /* The connection, or NULL after an error was printed. */
 struct client *scontrol_connect(struct scontrol *s);
 /* "scontrol: error: …" or Slurm's "slurm_…" lines; sets rc = 1. */
-void scontrol_fail(struct scontrol *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A line of Slurm's own, as it is; sets rc = 1. What is better to know follows with scontrol_fail. */
-void scontrol_refuse(struct scontrol *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void scontrol_fail(struct scontrol *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A line of Slurm's own, as it is; sets rc = 1. What is better to know follows with
+ * scontrol_fail. */
+void scontrol_refuse(struct scontrol *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Sends a changing request and prints what did not go, as Slurm does: "WHAT: …". Did all go? */
-bool scontrol_change(struct scontrol *s, enum message_kind kind, const void *body, const char *what);
+bool scontrol_change(struct scontrol *s, enum message_kind kind, const void *body,
+                     const char *what);
 /* The same of jobs, "… for job 4" each; then, where `what` is given, "WHAT error: …". */
-bool scontrol_change_jobs(struct scontrol *s, enum message_kind kind, const void *body, const char *ids,
-                          const char *what);
+bool scontrol_change_jobs(struct scontrol *s, enum message_kind kind, const void *body,
+                          const char *ids, const char *what);
 
 /* The commands; words are those after the command, options removed. */
 void scontrol_show(struct scontrol *s, int n, char **word);
@@ -41,7 +45,8 @@ void scontrol_show(struct scontrol *s, int n, char **word);
 #define X(name) void scontrol_##name(struct scontrol *s, int n, char **word);
 SCONTROL_COMMANDS(X)
 #undef X
-/* After a running job gave nodes back, inside a job: files that set the variables of its environment anew. */
+/* After a running job gave nodes back, inside a job: files that set the variables of its
+ * environment anew. */
 void scontrol_resize_files(struct scontrol *s, const char *ids);
 /* The jobs a query finds, as references: "4,7_2"; NULL if there are none. */
 const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q);
@@ -56,10 +61,11 @@ void scontrol_show_steps(struct scontrol *s, const char *ids);
 void scontrol_show_nodes(struct scontrol *s, const char *names);
 void scontrol_show_partitions(struct scontrol *s, const char *names);
 void scontrol_show_config(struct scontrol *s);
-void scontrol_write_config(struct scontrol *s, const char *path); /* NULL: where the cluster lives */
-void scontrol_show_slurmd(struct scontrol *s, const char *name);  /* NULL: of this host */
-void scontrol_show_topology(struct scontrol *s,
-                            const char *name); /* of a switch, block or node; NULL = all */
+/* NULL: where the cluster lives. */
+void scontrol_write_config(struct scontrol *s, const char *path);
+void scontrol_show_slurmd(struct scontrol *s, const char *name); /* NULL: of this host */
+/* Of a switch, block or node; NULL = all. */
+void scontrol_show_topology(struct scontrol *s, const char *name);
 void scontrol_show_licenses(struct scontrol *s, const char *name);
 void scontrol_show_aliases(struct scontrol *s, const char *host);
 void scontrol_show_hosts(struct scontrol *s, const char *kind, const char *list);
@@ -75,7 +81,8 @@ void record_add(struct record_text *r, const char *key, const char *value);
 void record_addf(struct record_text *r, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void record_print(struct record_text *r); /* with the blank line between records, and frees */
-/* What is asked of GPUs, by job, node, socket and task; `whole`: the key of those of all of it, TresPerJob or TresPerStep. */
+/* What is asked of GPUs, by job, node, socket and task; `whole`: the key of those of all of it,
+ * TresPerJob or TresPerStep. */
 struct job_request;
 void scontrol_gpu_lines(struct record_text *r, const struct job_request *q, const char *gpu_bind,
                         const char *whole);

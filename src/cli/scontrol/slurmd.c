@@ -1,4 +1,5 @@
-/* scontrol show slurmd: what a node's daemon says of its host, as the controller last heard it. Without a name: the nodes of this host. */
+/* scontrol show slurmd: what a node's daemon says of its host, as the controller last heard it.
+ * Without a name: the nodes of this host. */
 #include "base/vec.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
@@ -22,7 +23,8 @@ static void node_keep(void *ctx, const void *record)
 {
     struct found *f = ctx;
     const struct node *n = record;
-    bool here = text_is(n->name, f->host) || text_is(n->hostname, f->host) || text_is(n->addr, f->host);
+    bool here =
+        text_is(n->name, f->host) || text_is(n->hostname, f->host) || text_is(n->addr, f->host);
     if (f->name ? text_is(n->name, f->name) : here)
         vec_push(&f->node, arena_dup(f->a, n, sizeof *n));
 }

@@ -43,7 +43,8 @@ static const char *tres_sorted(const struct step *p, struct arena *a)
 /* "BCyclic" for block:cyclic: the first letter of the first part, the rest in full. */
 static const char *dist_text(const struct step *p, struct arena *a)
 {
-    static const char *const word[] = {"block", "cyclic", "fcyclic"}, *const said[] = {"Block", "Cyclic",
+    static const char *const word[] = {"block", "cyclic", "fcyclic"}, *const said[] = {"Block",
+                                                                                       "Cyclic",
                                                                                        "FCyclic"};
     struct span parts = span_of(p->distribution ? p->distribution : ""), places = {0}, part;
     struct str out = STR_INIT;
@@ -74,8 +75,9 @@ static const char *dist_text(const struct step *p, struct arena *a)
 /* "High" for high; numbers, in kHz, as they stand. */
 static const char *freq_word(struct span word, struct arena *a)
 {
-    static const char *const said[] = {"Low",         "Medium",    "High",     "HighM1",    "Conservative",
-                                       "Performance", "PowerSave", "OnDemand", "UserSpace", "SchedUtil"};
+    static const char *const said[] = {"Low",          "Medium",      "High",      "HighM1",
+                                       "Conservative", "Performance", "PowerSave", "OnDemand",
+                                       "UserSpace",    "SchedUtil"};
     for (size_t i = 0; i < ARRAY_LEN(said); i++)
         if (span_is_nocase(word, said[i]))
             return said[i];
@@ -97,7 +99,8 @@ static void freq_add(struct record_text *r, const struct step *p, struct arena *
     if (range.len) {
         record_add(r, "CPU_min_freq", word);
         record_add(r, "CPU_max_freq", freq_word(range, a));
-    } else if (number || text_is(word, "Low") || text_is(word, "Medium") || text_starts(word, "High")) {
+    } else if (number || text_is(word, "Low") || text_is(word, "Medium") ||
+               text_starts(word, "High")) {
         record_add(r, "CPU_max_freq", word);
     } else {
         governor = low;
@@ -116,13 +119,15 @@ static void asked_lines(struct record_text *r, const struct step *p, bool detail
                                 .cpus_per_gpu = p->cpus_per_gpu,
                                 .mem_per_gpu_mib = p->mem_per_gpu_mib};
     record_break(r);
-    record_add(r, "ResvPorts", details && p->master_port ? arena_printf(a, "%d", p->master_port) : NULL);
+    record_add(r, "ResvPorts",
+               details && p->master_port ? arena_printf(a, "%d", p->master_port) : NULL);
     record_break(r);
     freq_add(r, p, a);
     if (p->step_id >= 0)
         record_add(r, "Dist", dist_text(p, a));
     record_break(r);
-    record_addf(r, "SrunHost:Pid", "%s:%u", p->command_host ? p->command_host : "(null)", p->command_pid);
+    record_addf(r, "SrunHost:Pid", "%s:%u", p->command_host ? p->command_host : "(null)",
+                p->command_pid);
     scontrol_gpu_lines(r, &asked, p->gpu_bind, "TresPerStep");
 }
 

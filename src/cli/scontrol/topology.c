@@ -8,7 +8,8 @@
 
 #include <stdio.h>
 
-static const char *nodes_below(const struct topology *t, const struct topo_row *row, struct arena *a)
+static const char *nodes_below(const struct topology *t, const struct topo_row *row,
+                               struct arena *a)
 {
     struct str s = STR_INIT;
     topology_nodes(t, row, &s);
@@ -17,7 +18,8 @@ static const char *nodes_below(const struct topology *t, const struct topo_row *
     return text;
 }
 
-static bool names_it(const struct topology *t, const struct topo_row *row, const char *name, struct arena *a)
+static bool names_it(const struct topology *t, const struct topo_row *row, const char *name,
+                     struct arena *a)
 {
     struct hostlist h = HOSTLIST_INIT;
     bool found = text_is(row->name, name) ||

@@ -1,4 +1,5 @@
-/* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One table an entity; unknown keys name the nearest known one. */
+/* scontrol update, create and delete: Key=Value words → the fields of a job, node or partition. One
+ * table an entity; unknown keys name the nearest known one. */
 #include "cli/scontrol/update.h"
 #include "base/alloc.h"
 #include "base/civil.h"
@@ -40,7 +41,7 @@ bool update_number(const char *value, int32_t *ret, struct err *ret_err)
     return true;
 }
 
-/* ---- nodes --------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static bool node_cpu_bind(struct change *c, const char *value, struct err *ret_err)
 {
@@ -96,7 +97,7 @@ static const struct key node_rows[] = {
 static const struct key_table node_keys = {node_rows, ARRAY_LEN(node_rows), &node_fields,
                                            offsetof(struct change, node)};
 
-/* ---- words ----------------------------------------------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 static bool key_unknown(const char *name, const struct key_table *t, struct err *ret_err)
 {
@@ -110,7 +111,8 @@ static bool key_unknown(const char *name, const struct key_table *t, struct err 
     return err_set(ret_err, ERR_INVALID, "%s is no key of it", name);
 }
 
-/* Exact, else what all the keys that start so set ("Pri=" is Priority; "Time=" is TimeLimit or TimeMin: none). */
+/* Exact, else what all the keys that start so set ("Pri=" is Priority; "Time=" is TimeLimit or
+ * TimeMin: none). */
 static const struct key *key_find(const struct key_table *t, const char *name)
 {
     const struct key *found = NULL;
@@ -128,8 +130,8 @@ static const struct key *key_find(const struct key_table *t, const char *name)
 }
 
 /* The value of a key that is a field: as the field's type is written. */
-static bool field_read(struct change *c, const struct key_table *t, const struct key *k, const char *value,
-                       struct err *ret_err)
+static bool field_read(struct change *c, const struct key_table *t, const struct key *k,
+                       const char *value, struct err *ret_err)
 {
     const char *name = arena_strndup(c->s->a, k->fields, strcspn(k->fields, ","));
     ptrdiff_t index = fields_find(t->fields, name);
@@ -172,7 +174,8 @@ static bool value_refuse(struct change *c, const struct key *k, const char *word
 }
 
 /* A word that is no Key=Value. */
-static bool bare_take(struct change *c, const struct key_table *t, const char *word, struct err *ret_err)
+static bool bare_take(struct change *c, const struct key_table *t, const char *word,
+                      struct err *ret_err)
 {
     if (t == &update_job_keys && text_is_nocase(word, "ResetAccrueTime")) {
         c->job.reset_accrue = 1;
@@ -182,7 +185,8 @@ static bool bare_take(struct change *c, const struct key_table *t, const char *w
     return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
 }
 
-static bool words_take(struct change *c, const struct key_table *t, int n, char **word, struct err *ret_err)
+static bool words_take(struct change *c, const struct key_table *t, int n, char **word,
+                       struct err *ret_err)
 {
     for (int i = 0; i < n; i++) {
         const char *equals = strchr(word[i], '=');
@@ -250,15 +254,16 @@ static bool job_update(struct change *c, int n, char **word, struct err *ret_err
     const struct msg_update_job *m = &c->job;
     if (!m->ids)
         return err_set(ret_err, ERR_INVALID, "No job is named: JobId= or JobName= says which");
-    if (!c->fields && !m->time_limit_add_us && !m->admin_comment && !m->array_limit_plus1 && !m->end_us &&
-        !m->reset_accrue)
+    if (!c->fields && !m->time_limit_add_us && !m->admin_comment && !m->array_limit_plus1 &&
+        !m->end_us && !m->reset_accrue)
         return update_nothing(c);
     if (c->by_name && !jobs_of_users(c, ret_err))
         return false;
     if (c->resizes && jobs_count(c->s, m->ids) > 1)
-        return err_set(ret_err, ERR_UNSUPPORTED,
-                       "Job resizing not supported for job arrays\nscontrol: error: name one element, or one "
-                       "job that is not heterogeneous");
+        return err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "Job resizing not supported for job arrays\nscontrol: error: name one element, or one "
+            "job that is not heterogeneous");
     c->job.fields = c->fields;
     if (c->fields) {
         c->job.values.v = &c->spec;
@@ -269,13 +274,14 @@ static bool job_update(struct change *c, int n, char **word, struct err *ret_err
     return true;
 }
 
-/* ---- steps ------------------------------------------------------------------------------------------------------------- */
+/* ---- steps ---------------------------------------------------------------------------------- */
 
 static bool step_id(struct change *c, const char *value, struct err *ret_err)
 {
     struct job_ref ref;
     if (!job_ref_parse(value, &ref, ret_err))
-        return update_word_refuse(c, "Invalid StepID parameter", arena_printf(c->s->a, "StepId=%s", value)) &&
+        return update_word_refuse(c, "Invalid StepID parameter",
+                                  arena_printf(c->s->a, "StepId=%s", value)) &&
                false;
     job_ref_done(&ref);
     c->job.ids = value;
@@ -307,7 +313,8 @@ static bool step_update(struct change *c, int n, char **word, struct err *ret_er
 
 static bool needs_reason(const char *state)
 {
-    return text_is_nocase(state, "DOWN") || text_is_nocase(state, "DRAIN") || text_is_nocase(state, "FAIL");
+    return text_is_nocase(state, "DOWN") || text_is_nocase(state, "DRAIN") ||
+           text_is_nocase(state, "FAIL");
 }
 
 static bool node_update(struct change *c, int n, char **word, struct err *ret_err)
@@ -317,7 +324,8 @@ static bool node_update(struct change *c, int n, char **word, struct err *ret_er
     if (!c->fields && !c->node_msg.state && !c->node_msg.reason)
         return update_nothing(c);
     if (!c->node_msg.reason && c->node_msg.state && needs_reason(c->node_msg.state)) {
-        scontrol_refuse(c->s, "You must specify a reason when DOWNING or DRAINING a node. Request denied");
+        scontrol_refuse(
+            c->s, "You must specify a reason when DOWNING or DRAINING a node. Request denied");
         return true;
     }
     c->node_msg.fields = c->fields;
@@ -327,7 +335,8 @@ static bool node_update(struct change *c, int n, char **word, struct err *ret_er
     return true;
 }
 
-/* "job 4 TimeLimit=5", "job=4", "node n1 State=…": the entity as show names it → the key of update. */
+/* "job 4 TimeLimit=5", "job=4", "node n1 State=…": the entity as show names it → the key of
+ * update. */
 static void entity_join(struct scontrol *s, int *n, char **word)
 {
     static const struct {
@@ -354,7 +363,8 @@ static void entity_join(struct scontrol *s, int *n, char **word)
 
 static bool is_entity(const char *word)
 {
-    static const char *const words[] = {"JobId", "JobName", "NodeName", "PartitionName", "ReservationName"};
+    static const char *const words[] = {"JobId", "JobName", "NodeName", "PartitionName",
+                                        "ReservationName"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         if (text_is_nocase(words[i], word))
             return true;
@@ -385,15 +395,17 @@ void scontrol_update(struct scontrol *s, int n, char **word)
     } else if (n == 1 && !strchr(word[0], '=') && is_entity(word[0])) {
         ok = update_word_refuse(&c, "Invalid input", word[0]);
     } else {
-        scontrol_refuse(s, "No valid entity in update command\nInput line must include \"NodeName\", "
-                           "\"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\"");
+        scontrol_refuse(s,
+                        "No valid entity in update command\nInput line must include \"NodeName\", "
+                        "\"PartitionName\", \"Reservation\", \"JobId\", or \"SlurmctldDebug\"");
         ok = true;
     }
     if (!ok && err.code)
         scontrol_fail(s, "%s", err.text);
 }
 
-/* "partition short Nodes=…", "partition=short", "PartitionName=short": the word is the name's key from now on. */
+/* "partition short Nodes=…", "partition=short", "PartitionName=short": the word is the name's key
+ * from now on. */
 static bool names_partition(struct scontrol *s, int *n, char **word)
 {
     if (*n && text_is_nocase(word[0], "partition") && *n > 1 && !strchr(word[1], '=')) {
@@ -421,8 +433,9 @@ void scontrol_create(struct scontrol *s, int n, char **word)
         return;
     }
     scontrol_fail(s, "Invalid creation entity: %s", word[0]);
-    scontrol_fail(s, "create PartitionName=NAME Nodes=LIST or reservation [NAME] StartTime=… Duration=… "
-                     "Users=… Nodes=…");
+    scontrol_fail(
+        s, "create PartitionName=NAME Nodes=LIST or reservation [NAME] StartTime=… Duration=… "
+           "Users=… Nodes=…");
 }
 
 void scontrol_delete(struct scontrol *s, int n, char **word)

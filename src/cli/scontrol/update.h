@@ -26,15 +26,16 @@ struct change {
 /* Reads a value into the change. */
 typedef bool (*set_fn)(struct change *c, const char *value, struct err *ret_err);
 
-/* What is said first of a value that cannot be read, as Slurm does: nothing, "Invalid KEY value: VALUE", "Invalid KEY value", that it is no time, or "Invalid input KEY=VALUE". */
+/* What is said first of a value that cannot be read, as Slurm does: nothing, "Invalid KEY value:
+ * VALUE", "Invalid KEY value", that it is no time, or "Invalid input KEY=VALUE". */
 enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME, SAID_INPUT };
 
 struct key {
     const char *name;
     set_fn set; /* NULL: the value is that of the first of `fields` */
     enum value_said said;
-    const char
-        *fields; /* comma-separated: the field, and those that are taken back with it; NULL without a setter:
+    const char *
+        fields; /* comma-separated: the field, and those that are taken back with it; NULL without a setter:
                            known, but not supported yet */
 };
 
@@ -51,7 +52,8 @@ bool update_field(struct change *c, const char *names);
 /* 0 … INT32_MAX */
 bool update_number(const char *value, int32_t *ret, struct err *ret_err);
 
-/* Slurm's own words about a word that it does not take; always true: what is to be added follows. */
+/* Slurm's own words about a word that it does not take; always true: what is to be added
+ * follows. */
 bool update_word_refuse(struct change *c, const char *what, const char *word);
 /* Nothing was named that could change: says so; always true. */
 bool update_nothing(struct change *c);

@@ -97,16 +97,17 @@ static bool number_k_parse(const char *text, size_t len, int32_t *ret)
     return true;
 }
 
-static bool node_count_parse(const char *value, int32_t *ret_min, int32_t *ret_max, struct err *ret_err)
+static bool node_count_parse(const char *value, int32_t *ret_min, int32_t *ret_max,
+                             struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
     size_t len = dash ? (size_t)(dash - value) : strlen(value);
-    bool ok =
-        number_k_parse(value, len, ret_min) && (!dash || number_k_parse(dash + 1, strlen(dash + 1), ret_max));
+    bool ok = number_k_parse(value, len, ret_min) &&
+              (!dash || number_k_parse(dash + 1, strlen(dash + 1), ret_max));
     if (!dash)
         *ret_max = *ret_min;
-    return ok ||
-           err_set(ret_err, ERR_INVALID, "Invalid numeric value \"%s\" for requested node count.", value);
+    return ok || err_set(ret_err, ERR_INVALID,
+                         "Invalid numeric value \"%s\" for requested node count.", value);
 }
 
 /* NumNodes=2, 2-4, 2k; ALL of a running job: what it has. Of one that runs it is how many stay. */
@@ -164,7 +165,8 @@ static bool job_site_factor(struct change *c, const char *value, struct err *ret
 {
     int64_t n;
     if (!text_to_i64(value, -INT32_MAX, INT32_MAX, &n))
-        return err_set(ret_err, ERR_INVALID, "SiteFactor= takes a whole number, not \"%.40s\"", value);
+        return err_set(ret_err, ERR_INVALID, "SiteFactor= takes a whole number, not \"%.40s\"",
+                       value);
     c->spec.site_factor = (int32_t)n;
     return update_field(c, "site_factor");
 }
@@ -230,77 +232,78 @@ static bool job_ids(struct change *c, const char *value, struct err *ret_err)
     return true;
 }
 
-static const struct key keys[] = {{"JobId", job_ids, SAID_NOTHING, NULL},
-                                  {"UserID", job_user, SAID_NOTHING, NULL},
-                                  {"Account", NULL, SAID_NOTHING, "account"},
-                                  {"AdminComment", job_admin_comment, SAID_NOTHING, NULL},
-                                  {"ArrayTaskThrottle", job_throttle, SAID_NOTHING, NULL},
-                                  {"BurstBuffer", NULL, SAID_NOTHING, NULL},
-                                  {"Clusters", NULL, SAID_NOTHING, NULL},
-                                  {"ClusterFeatures", NULL, SAID_NOTHING, NULL},
-                                  {"Comment", NULL, SAID_NOTHING, "comment"},
-                                  {"Contiguous", NULL, SAID_VALUE, "contiguous"},
-                                  {"CoreSpec", job_core_spec, SAID_VALUE, NULL},
-                                  {"CPUs/Task", NULL, SAID_NOTHING, "cpus_per_task"},
-                                  {"CpusPerTask", NULL, SAID_VALUE, "cpus_per_task"},
-                                  {"Deadline", NULL, SAID_TIME, "deadline_us"},
-                                  {"DelayBoot", NULL, SAID_KEY, "delay_boot_us"},
-                                  {"Dependency", NULL, SAID_NOTHING, "dependency"},
-                                  {"EligibleTime", NULL, SAID_TIME, "begin_us"},
-                                  {"EndTime", job_end_time, SAID_TIME, NULL},
-                                  {"ExcNodeList", NULL, SAID_NOTHING, "exclude"},
-                                  {"Extra", NULL, SAID_NOTHING, "extra"},
-                                  {"Features", NULL, SAID_NOTHING, "constraint"},
-                                  {"Gres", job_gres, SAID_NOTHING, NULL},
-                                  {"JobName", job_name, SAID_NOTHING, NULL},
-                                  {"Name", job_name, SAID_NOTHING, NULL},
-                                  {"Licenses", NULL, SAID_NOTHING, "licenses"},
-                                  {"IRequeue", job_requeue, SAID_NOTHING, NULL},
-                                  {"MailType", job_mail_type, SAID_NOTHING, NULL},
-                                  {"MailUser", NULL, SAID_NOTHING, "mail_user"},
-                                  {"MCSLabel", NULL, SAID_NOTHING, NULL},
-                                  {"MinCPUsNode", NULL, SAID_VALUE, "min_cpus_per_node"},
-                                  {"MinMemoryCPU", NULL, SAID_VALUE, "mem_per_cpu_mib,mem_per_node_mib"},
-                                  {"MinMemoryNode", NULL, SAID_VALUE, "mem_per_node_mib,mem_per_cpu_mib"},
-                                  {"MinTmpDiskNode", NULL, SAID_VALUE, "tmp_disk_mib"},
-                                  {"Nice", job_nice, SAID_NOTHING, NULL},
-                                  {"SiteFactor", job_site_factor, SAID_NOTHING, NULL},
-                                  {"Network", NULL, SAID_NOTHING, NULL},
-                                  {"NodeList", job_node_list, SAID_NOTHING, NULL},
-                                  {"NtasksPerNode", NULL, SAID_NOTHING, "ntasks_per_node"},
-                                  {"TasksPerNode", NULL, SAID_VALUE, "ntasks_per_node"},
-                                  {"NumCPUs", job_cpus, SAID_VALUE, NULL},
-                                  {"NumNodes", job_nodes, SAID_NOTHING, NULL},
-                                  {"NumTasks", NULL, SAID_VALUE, "ntasks"},
-                                  {"OverSubscribe", job_oversubscribe, SAID_VALUE, NULL},
-                                  {"Shared", job_oversubscribe, SAID_NOTHING, NULL},
-                                  {"Partition", NULL, SAID_NOTHING, "partition"},
-                                  {"Prefer", NULL, SAID_NOTHING, "prefer"},
-                                  {"Priority", job_priority, SAID_VALUE, NULL},
-                                  {"QOS", NULL, SAID_NOTHING, "qos"},
-                                  {"ReqNodeList", job_node_list, SAID_NOTHING, NULL},
-                                  {"ReqNodes", job_nodes, SAID_NOTHING, NULL},
-                                  {"ReqCPUs", job_cpus, SAID_NOTHING, NULL},
-                                  {"ReqCores", NULL, SAID_VALUE, "cores_per_socket"},
-                                  {"ReqProcs", NULL, SAID_NOTHING, "ntasks"},
-                                  {"ReqSockets", NULL, SAID_VALUE, "sockets_per_node"},
-                                  {"ReqThreads", NULL, SAID_VALUE, "threads_per_core"},
-                                  {"Reboot", NULL, SAID_NOTHING, "reboot"},
-                                  {"Requeue", job_requeue, SAID_VALUE, NULL},
-                                  {"ReservationName", NULL, SAID_NOTHING, "reservation"},
-                                  {"StartTime", NULL, SAID_TIME, "begin_us"},
-                                  {"StdErr", NULL, SAID_NOTHING, "std_err"},
-                                  {"StdIn", NULL, SAID_NOTHING, "std_in"},
-                                  {"StdOut", NULL, SAID_NOTHING, "std_out"},
-                                  {"Switches", job_switches, SAID_NOTHING, NULL},
-                                  {"wait-for-switch", job_switch_wait, SAID_VALUE, NULL},
-                                  {"ThreadSpec", NULL, SAID_NOTHING, NULL},
-                                  {"TimeLimit", job_limit, SAID_KEY, NULL},
-                                  {"TimeMin", NULL, SAID_KEY, "time_min_us"},
-                                  {"TresPerNode", job_gres, SAID_NOTHING, NULL},
-                                  {"WorkDir", NULL, SAID_NOTHING, "work_dir"},
+static const struct key keys[] = {
+    {"JobId", job_ids, SAID_NOTHING, NULL},
+    {"UserID", job_user, SAID_NOTHING, NULL},
+    {"Account", NULL, SAID_NOTHING, "account"},
+    {"AdminComment", job_admin_comment, SAID_NOTHING, NULL},
+    {"ArrayTaskThrottle", job_throttle, SAID_NOTHING, NULL},
+    {"BurstBuffer", NULL, SAID_NOTHING, NULL},
+    {"Clusters", NULL, SAID_NOTHING, NULL},
+    {"ClusterFeatures", NULL, SAID_NOTHING, NULL},
+    {"Comment", NULL, SAID_NOTHING, "comment"},
+    {"Contiguous", NULL, SAID_VALUE, "contiguous"},
+    {"CoreSpec", job_core_spec, SAID_VALUE, NULL},
+    {"CPUs/Task", NULL, SAID_NOTHING, "cpus_per_task"},
+    {"CpusPerTask", NULL, SAID_VALUE, "cpus_per_task"},
+    {"Deadline", NULL, SAID_TIME, "deadline_us"},
+    {"DelayBoot", NULL, SAID_KEY, "delay_boot_us"},
+    {"Dependency", NULL, SAID_NOTHING, "dependency"},
+    {"EligibleTime", NULL, SAID_TIME, "begin_us"},
+    {"EndTime", job_end_time, SAID_TIME, NULL},
+    {"ExcNodeList", NULL, SAID_NOTHING, "exclude"},
+    {"Extra", NULL, SAID_NOTHING, "extra"},
+    {"Features", NULL, SAID_NOTHING, "constraint"},
+    {"Gres", job_gres, SAID_NOTHING, NULL},
+    {"JobName", job_name, SAID_NOTHING, NULL},
+    {"Name", job_name, SAID_NOTHING, NULL},
+    {"Licenses", NULL, SAID_NOTHING, "licenses"},
+    {"IRequeue", job_requeue, SAID_NOTHING, NULL},
+    {"MailType", job_mail_type, SAID_NOTHING, NULL},
+    {"MailUser", NULL, SAID_NOTHING, "mail_user"},
+    {"MCSLabel", NULL, SAID_NOTHING, NULL},
+    {"MinCPUsNode", NULL, SAID_VALUE, "min_cpus_per_node"},
+    {"MinMemoryCPU", NULL, SAID_VALUE, "mem_per_cpu_mib,mem_per_node_mib"},
+    {"MinMemoryNode", NULL, SAID_VALUE, "mem_per_node_mib,mem_per_cpu_mib"},
+    {"MinTmpDiskNode", NULL, SAID_VALUE, "tmp_disk_mib"},
+    {"Nice", job_nice, SAID_NOTHING, NULL},
+    {"SiteFactor", job_site_factor, SAID_NOTHING, NULL},
+    {"Network", NULL, SAID_NOTHING, NULL},
+    {"NodeList", job_node_list, SAID_NOTHING, NULL},
+    {"NtasksPerNode", NULL, SAID_NOTHING, "ntasks_per_node"},
+    {"TasksPerNode", NULL, SAID_VALUE, "ntasks_per_node"},
+    {"NumCPUs", job_cpus, SAID_VALUE, NULL},
+    {"NumNodes", job_nodes, SAID_NOTHING, NULL},
+    {"NumTasks", NULL, SAID_VALUE, "ntasks"},
+    {"OverSubscribe", job_oversubscribe, SAID_VALUE, NULL},
+    {"Shared", job_oversubscribe, SAID_NOTHING, NULL},
+    {"Partition", NULL, SAID_NOTHING, "partition"},
+    {"Prefer", NULL, SAID_NOTHING, "prefer"},
+    {"Priority", job_priority, SAID_VALUE, NULL},
+    {"QOS", NULL, SAID_NOTHING, "qos"},
+    {"ReqNodeList", job_node_list, SAID_NOTHING, NULL},
+    {"ReqNodes", job_nodes, SAID_NOTHING, NULL},
+    {"ReqCPUs", job_cpus, SAID_NOTHING, NULL},
+    {"ReqCores", NULL, SAID_VALUE, "cores_per_socket"},
+    {"ReqProcs", NULL, SAID_NOTHING, "ntasks"},
+    {"ReqSockets", NULL, SAID_VALUE, "sockets_per_node"},
+    {"ReqThreads", NULL, SAID_VALUE, "threads_per_core"},
+    {"Reboot", NULL, SAID_NOTHING, "reboot"},
+    {"Requeue", job_requeue, SAID_VALUE, NULL},
+    {"ReservationName", NULL, SAID_NOTHING, "reservation"},
+    {"StartTime", NULL, SAID_TIME, "begin_us"},
+    {"StdErr", NULL, SAID_NOTHING, "std_err"},
+    {"StdIn", NULL, SAID_NOTHING, "std_in"},
+    {"StdOut", NULL, SAID_NOTHING, "std_out"},
+    {"Switches", job_switches, SAID_NOTHING, NULL},
+    {"wait-for-switch", job_switch_wait, SAID_VALUE, NULL},
+    {"ThreadSpec", NULL, SAID_NOTHING, NULL},
+    {"TimeLimit", job_limit, SAID_KEY, NULL},
+    {"TimeMin", NULL, SAID_KEY, "time_min_us"},
+    {"TresPerNode", job_gres, SAID_NOTHING, NULL},
+    {"WorkDir", NULL, SAID_NOTHING, "work_dir"},
 #define X(member, name, ...) {name, NULL, SAID_NOTHING, #member},
-                                  JOB_ATTRIBUTES(X)
+    JOB_ATTRIBUTES(X)
 #undef X
 };
 const struct key_table update_job_keys = {keys, ARRAY_LEN(keys), &job_spec_fields,

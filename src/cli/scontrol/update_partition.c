@@ -1,8 +1,10 @@
-/* scontrol update and create PartitionName=…: the keys of a PartitionName line, read by the configuration's own parser.
+/* scontrol update and create PartitionName=…: the keys of a PartitionName line, read by the
+ * configuration's own parser.
  *
- * Each word is read as a line of its own first: what is wrong is said of that word, Slurm's line before ours. Then all are read as one line, the record that this makes
- * is compared with that of an empty line, and what differs is the change. A value equal to the default (MaxTime=UNLIMITED, Hidden=NO) differs in nothing: a key that was
- * named counts always. */
+ * Each word is read as a line of its own first: what is wrong is said of that word, Slurm's line
+ * before ours. Then all are read as one line, the record that this makes is compared with that of
+ * an empty line, and what differs is the change. A value equal to the default (MaxTime=UNLIMITED,
+ * Hidden=NO) differs in nothing: a key that was named counts always. */
 #include "base/alloc.h"
 #include "cli/scontrol/update.h"
 #include "model/settings.h"
@@ -79,8 +81,12 @@ static void value_said(struct change *c, const struct part_key *k, const char *w
     case PART_VALUE: scontrol_fail(c->s, "Invalid %s value: %s", k->key, value); break;
     case PART_INPUT: scontrol_fail(c->s, "Invalid input: %s", word); break;
     case PART_TIME: scontrol_fail(c->s, "Invalid input %s", word); break;
-    case PART_COUNT: scontrol_fail(c->s, "Invalid numeric value \"%s\" for %s.", value, k->key); break;
-    case PART_SPEC: scontrol_refuse(c->s, "slurm_update error: Invalid %s specification", k->key); break;
+    case PART_COUNT:
+        scontrol_fail(c->s, "Invalid numeric value \"%s\" for %s.", value, k->key);
+        break;
+    case PART_SPEC:
+        scontrol_refuse(c->s, "slurm_update error: Invalid %s specification", k->key);
+        break;
     }
 }
 
@@ -136,7 +142,8 @@ static bool word_take(struct change *c, const char *name, const char *word, stru
     return ok && (!k || update_field(c, k->fields));
 }
 
-/* The values that the words make, and every field in which they differ from those of a partition of which nothing is said. */
+/* The values that the words make, and every field in which they differ from those of a partition of
+ * which nothing is said. */
 static bool words_read(struct change *c, const char *name, const char *words, struct err *ret_err)
 {
     struct config with = {0}, without = {0};

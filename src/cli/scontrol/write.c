@@ -1,4 +1,5 @@
-/* scontrol write config: the configuration in force, changes by scontrol included, as a file that could be remuda.conf: settings that are not the defaults, nodes, partitions. */
+/* scontrol write config: the configuration in force, changes by scontrol included, as a file that
+ * could be remuda.conf: settings that are not the defaults, nodes, partitions. */
 #include "base/civil.h"
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
@@ -42,7 +43,8 @@ static void setting_write(void *ctx, const void *record)
         bool unit = !text_empty(k->unit) && strchr(m->value, ' ');
         size_t len = unit ? strcspn(m->value, " ") : strlen(m->value);
         bool quotes = memchr(m->value, ' ', len) != NULL;
-        fprintf(w->to, "%s=%s%.*s%s\n", m->key, quotes ? "\"" : "", (int)len, m->value, quotes ? "\"" : "");
+        fprintf(w->to, "%s=%s%.*s%s\n", m->key, quotes ? "\"" : "", (int)len, m->value,
+                quotes ? "\"" : "");
     }
     str_done(&standard);
 }
@@ -56,8 +58,9 @@ static void node_write(void *ctx, const void *record)
         text_key(w, "NodeAddr", n->addr);
     if (!text_is(n->hostname, n->name))
         text_key(w, "NodeHostName", n->hostname);
-    fprintf(w->to, " Sockets=%d CoresPerSocket=%d ThreadsPerCore=%d RealMemory=%lld", (int)n->sockets,
-            (int)n->cores_per_socket, (int)n->threads_per_core, (long long)n->memory_mib);
+    fprintf(w->to, " Sockets=%d CoresPerSocket=%d ThreadsPerCore=%d RealMemory=%lld",
+            (int)n->sockets, (int)n->cores_per_socket, (int)n->threads_per_core,
+            (long long)n->memory_mib);
     number_key(w, "TmpDisk", n->tmp_disk_mib, 0);
     number_key(w, "Weight", n->weight, 1);
     number_key(w, "CoreSpecCount", n->core_spec, 0);

@@ -1,4 +1,5 @@
-/* A step with a task on each node that writes its input to the file: under a name of its own first, so that nobody sees half of it. */
+/* A step with a task on each node that writes its input to the file: under a name of its own first,
+ * so that nobody sees half of it. */
 #include "cli/step/bcast.h"
 
 #include "cli/program/program.h"
@@ -9,21 +10,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* $1 destination, $2 mode, $3 "force" or "", $4 time of change or "", $5 bytes that come at least. A command that is killed
- * ends the input as one that is done does: what is not whole does not get the name. However the shell ends its own file is
- * gone; after SIGKILL the next copy to this name takes it away. The name tells the node, for others may write to the same
- * file system. */
-#define WRITER                                                                                               \
-    "b=$1.sbcast.$SLURMD_NODENAME; t=$b.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then "                        \
-    "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; "                        \
-    "echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; "                      \
-    "cat >/dev/null; exit 1; fi; "                                                                           \
-    "for o in \"$b\".*; do [ ! -e \"$o\" ] || kill -0 \"${o##*.}\" 2>/dev/null || rm -f \"$o\"; done; "      \
-    "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; cat >\"$t\" || exit 1; n=$(wc -c <\"$t\"); "      \
-    "if [ \"$n\" -lt \"$5\" ]; then echo \"sbcast: error: $1 on $SLURMD_NODENAME: $n of $5 bytes came; it "  \
-    "is "                                                                                                    \
-    "not there\" >&2; exit 1; fi; "                                                                          \
-    "chmod \"$2\" \"$t\" && { [ -z \"$4\" ] || touch -d \"@$4\" \"$t\"; } && mv -f \"$t\" \"$1\" || exit 1"
+/* $1 destination, $2 mode, $3 "force" or "", $4 time of change or "", $5 bytes that come at least.
+ * A command that is killed ends the input as one that is done does: what is not whole does not get
+ * the name. However the shell ends its own file is gone; after SIGKILL the next copy to this name
+ * takes it away. The name tells the node, for others may write to the same file system. */
+#define WRITER                                                                                     \
+    "b=$1.sbcast.$SLURMD_NODENAME; t=$b.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then "              \
+    "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; "              \
+    "echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; "            \
+    "cat >/dev/null; exit 1; fi; "                                                                 \
+    "for o in \"$b\".*; do [ ! -e \"$o\" ] || kill -0 \"${o##*.}\" 2>/dev/null || rm -f \"$o\"; "  \
+    "done; "                                                                                       \
+    "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; cat >\"$t\" || exit 1; n=$(wc -c "      \
+    "<\"$t\"); "                                                                                   \
+    "if [ \"$n\" -lt \"$5\" ]; then echo \"sbcast: error: $1 on $SLURMD_NODENAME: $n of $5 bytes " \
+    "came; it "                                                                                    \
+    "is "                                                                                          \
+    "not there\" >&2; exit 1; fi; "                                                                \
+    "chmod \"$2\" \"$t\" && { [ -z \"$4\" ] || touch -d \"@$4\" \"$t\"; } && mv -f \"$t\" \"$1\" " \
+    "|| exit 1"
 
 int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_ask *ask)
 {
@@ -42,17 +47,19 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
     if (st.st_size == 0)
         program_error(al->name, "Warning: file `%s` is empty.", ask->from);
     const char *when =
-        ask->preserve ? arena_printf(al->a, "%lld.%09ld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec)
-                      : "";
-    const char *argv[] = {"/bin/sh",
-                          "-c",
-                          WRITER,
-                          al->name,
-                          ask->to,
-                          arena_printf(al->a, "%o", (unsigned)st.st_mode & 07777),
-                          ask->force ? "force" : "",
-                          when,
-                          arena_printf(al->a, "%lld", S_ISREG(st.st_mode) ? (long long)st.st_size : 0)};
+        ask->preserve
+            ? arena_printf(al->a, "%lld.%09ld", (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec)
+            : "";
+    const char *argv[] = {
+        "/bin/sh",
+        "-c",
+        WRITER,
+        al->name,
+        ask->to,
+        arena_printf(al->a, "%o", (unsigned)st.st_mode & 07777),
+        ask->force ? "force" : "",
+        when,
+        arena_printf(al->a, "%lld", S_ISREG(st.st_mode) ? (long long)st.st_size : 0)};
     for (size_t i = 0; i < sizeof argv / sizeof argv[0]; i++)
         str_addn(&words, argv[i], strlen(argv[i]) + 1);
     step->tasks.args = (struct blob){arena_dup(al->a, words.data, words.len), words.len};

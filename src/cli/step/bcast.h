@@ -10,7 +10,8 @@ struct bcast_ask {
     bool force, preserve, quiet;
 };
 
-/* `step` says on which nodes, with one task each, and with which environment; its program is filled in. The exit status: 0 = it is everywhere; what went wrong was said. */
+/* `step` says on which nodes, with one task each, and with which environment; its program is filled
+ * in. The exit status: 0 = it is everywhere; what went wrong was said. */
 int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_ask *ask);
 
 #endif

@@ -38,13 +38,14 @@ bool job_step_open(struct job_step *s, const char *command, const char *job, con
     struct err e = {0};
     memset(s, 0, sizeof *s);
     s->a = a;
-    s->al =
-        (struct allocation){.name = command, .a = a, .state_dir = state_dir_find(NULL, a), .signal_fd = -1};
+    s->al = (struct allocation){
+        .name = command, .a = a, .state_dir = state_dir_find(NULL, a), .signal_fd = -1};
     s->al.client = program_connect(command, s->al.state_dir);
     if (!s->al.client)
         return false;
     if (!allocation_find(&s->al, job, &e)) {
-        program_error(command, text_is(command, "sbcast") ? "Slurm job %s lookup error: %s" : "job %s: %s",
+        program_error(command,
+                      text_is(command, "sbcast") ? "Slurm job %s lookup error: %s" : "job %s: %s",
                       job, e.text);
         return false;
     }

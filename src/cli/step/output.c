@@ -1,5 +1,6 @@
-/* Lines of several tasks must not run into one another: of each task and stream the last unfinished line is kept until it is whole, too long, or at its end. A single task's
- * bytes (without a label) pass as they are, so that a progress bar moves. */
+/* Lines of several tasks must not run into one another: of each task and stream the last unfinished
+ * line is kept until it is whole, too long, or at its end. A single task's bytes (without a label)
+ * pass as they are, so that a progress bar moves. */
 #include "cli/step/output.h"
 
 #include "base/alloc.h"
@@ -113,7 +114,8 @@ static void label_put(const struct step_output *o, struct sink *s, int32_t task)
 }
 
 /* One line, whole or at the end of its stream. */
-static void line_put(const struct step_output *o, struct sink *s, int32_t task, const char *data, size_t len)
+static void line_put(const struct step_output *o, struct sink *s, int32_t task, const char *data,
+                     size_t len)
 {
     struct str *begun = &s->line[task];
     label_put(o, s, task);
@@ -123,8 +125,8 @@ static void line_put(const struct step_output *o, struct sink *s, int32_t task, 
     sink_put(s, data, len);
 }
 
-static void lines_put(const struct step_output *o, struct sink *s, int32_t task, const char *data, size_t len,
-                      bool end)
+static void lines_put(const struct step_output *o, struct sink *s, int32_t task, const char *data,
+                      size_t len, bool end)
 {
     struct str *begun = &s->line[task];
     while (len > 0) {
@@ -150,11 +152,12 @@ static void lines_put(const struct step_output *o, struct sink *s, int32_t task,
         str_done(begun);
 }
 
-void output_put(struct step_output *o, enum stream_name stream, int32_t task, const void *data, size_t len,
-                bool end)
+void output_put(struct step_output *o, enum stream_name stream, int32_t task, const void *data,
+                size_t len, bool end)
 {
     struct sink *s = &o->sink[stream == STREAM_ERR];
-    if (s->way.fd < 0 || task < 0 || task >= o->ntasks || (s->way.only_task >= 0 && s->way.only_task != task))
+    if (s->way.fd < 0 || task < 0 || task >= o->ntasks ||
+        (s->way.only_task >= 0 && s->way.only_task != task))
         return;
     if (s->line)
         lines_put(o, s, task, data, len, end);

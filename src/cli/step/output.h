@@ -1,5 +1,6 @@
-/* What becomes of the tasks' output in srun: to its own streams or files, labelled, in whole lines where several tasks write. Bounded: while more than OUTPUT_HIGH_BYTES wait
- * for a slow reader, the caller reads no more from the tasks. */
+/* What becomes of the tasks' output in srun: to its own streams or files, labelled, in whole lines
+ * where several tasks write. Bounded: while more than OUTPUT_HIGH_BYTES wait for a slow reader, the
+ * caller reads no more from the tasks. */
 #ifndef REMUDA_CLI_STEP_OUTPUT_H
 #define REMUDA_CLI_STEP_OUTPUT_H
 
@@ -33,13 +34,14 @@ struct output_ask {
 struct step_output *output_new(const struct output_ask *ask);
 void output_free(struct step_output *o); /* writes what is left; descriptors stay the caller's */
 /* Bytes of a task's stream; with `end` nothing follows. */
-void output_put(struct step_output *o, enum stream_name stream, int32_t task, const void *data, size_t len,
-                bool end);
+void output_put(struct step_output *o, enum stream_name stream, int32_t task, const void *data,
+                size_t len, bool end);
 size_t output_unsent(const struct step_output *o);
 /* Up to 2 entries to wait for; then output_serve. Returns how many. */
 size_t output_wait_for(const struct step_output *o, struct pollfd *v);
 void output_serve(struct step_output *o);
-/* errno of a write that failed: the reader of its standard output is gone (EPIPE), or a file cannot take more; 0 = none. */
+/* errno of a write that failed: the reader of its standard output is gone (EPIPE), or a file cannot
+ * take more; 0 = none. */
 int output_broken(const struct step_output *o);
 
 #endif

@@ -1,7 +1,10 @@
-/* One loop: the controller's connection, the shepherds' streams, signals, standard input and output, time.
+/* One loop: the controller's connection, the shepherds' streams, signals, standard input and
+ * output, time.
  *
- * A step is over for srun when the shepherds of all its nodes said so (or are gone) and the controller did: its resources are free then, so the next srun of a script does not
- * find them busy. The controller may vanish and come back meanwhile: the streams do not need it; the call is made again with attach_step. */
+ * A step is over for srun when the shepherds of all its nodes said so (or are gone) and the
+ * controller did: its resources are free then, so the next srun of a script does not find them
+ * busy. The controller may vanish and come back meanwhile: the streams do not need it; the call is
+ * made again with attach_step. */
 #include "base/alloc.h"
 #include "cli/program/command_signals.h"
 #include "cli/program/program.h"
@@ -16,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEVER_CAME_MS 5000 /* a step that the controller calls over, and whose shepherds never connected */
+#define NEVER_CAME_MS                                                                              \
+    5000 /* a step that the controller calls over, and whose shepherds never connected */
 
 static size_t unsent_most(const struct run *r)
 {
@@ -33,9 +37,9 @@ static void node_waits(struct run *r, struct step_node *n, void *arg)
     bool *any = arg;
     const struct one_step *s = n->step;
     /* A shepherd that never connected will not do so long after the step is over. */
-    bool never =
-        !n->came && s->phase == STEP_OVER &&
-        allocation_now_ms() - s->ended_at_ms > (s->ended_state == JOB_COMPLETED ? NEVER_CAME_MS : 500);
+    bool never = !n->came && s->phase == STEP_OVER &&
+                 allocation_now_ms() - s->ended_at_ms >
+                     (s->ended_state == JOB_COMPLETED ? NEVER_CAME_MS : 500);
     (void)r;
     if (!n->done && !never)
         *any = true;
@@ -112,7 +116,8 @@ static void broken_check(struct run *r)
     if (!err || r->killed || r->follows)
         return;
     if (err != EPIPE)
-        program_error(r->al->name, "cannot write the tasks' output: %s; ending the step", strerror(err));
+        program_error(r->al->name, "cannot write the tasks' output: %s; ending the step",
+                      strerror(err));
     run_kill(r, NULL, false);
     r->status = err == EPIPE ? 0 : 1;
     r->output_lost = err != EPIPE;
@@ -179,7 +184,8 @@ static bool hub_open(struct run *r)
     return r->hub != NULL;
 }
 
-/* A command that runs in a step of that job says in which start of it: the job may have been requeued, and its former run not heard of it. */
+/* A command that runs in a step of that job says in which start of it: the job may have been
+ * requeued, and its former run not heard of it. */
 static uint32_t own_attempt(uint64_t job_id)
 {
     const char *dir = getenv("REMUDA_STEP_DIR"), *name = dir ? strrchr(dir, '/') : NULL;
@@ -212,14 +218,15 @@ int step_run(struct allocation *al, const struct step_run_ask *ask)
     return status;
 }
 
-int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id, const struct step_run_ask *ask)
+int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id,
+                const struct step_run_ask *ask)
 {
     struct run r = {.ask = ask, .al = al, .a = al->a, .nsteps = 1, .follows = true};
     if (!hub_open(&r))
         return submit_exit_error();
     r.step = arena_alloc(r.a, sizeof *r.step);
-    r.step[0].create =
-        (struct msg_create_step){.job_id = job_id, .address = hub_address(r.hub), .key = hub_key_new(r.a)};
+    r.step[0].create = (struct msg_create_step){
+        .job_id = job_id, .address = hub_address(r.hub), .key = hub_key_new(r.a)};
     hub_secret_add(r.hub, r.step[0].create.key);
     r.step[0].step = (struct step){.job_id = job_id, .step_id = step_id};
     loop(&r);

@@ -1,4 +1,5 @@
-/* Launches steps in an allocation and sees them through: one step, or one for each component of a heterogeneous job, as one to the user. */
+/* Launches steps in an allocation and sees them through: one step, or one for each component of a
+ * heterogeneous job, as one to the user. */
 #ifndef REMUDA_CLI_STEP_RUN_H
 #define REMUDA_CLI_STEP_RUN_H
 
@@ -20,7 +21,8 @@ struct step_ask {
 struct step_run_ask {
     const struct step_ask *step;
     size_t nsteps;
-    bool label, unbuffered, pty, quiet, disable_status, quit_on_interrupt, kill_on_bad_exit, no_kill;
+    bool label, unbuffered, pty, quiet, disable_status, quit_on_interrupt, kill_on_bad_exit,
+        no_kill;
     int64_t wait_us; /* 0 = never */
     int in_fd;       /* the tasks' input; -1 = none */
     int32_t in_task; /* ≥ 0: of that task only; -1 = all */
@@ -29,15 +31,18 @@ struct step_run_ask {
     bool plain;          /* StreamTLS=NO: streams of other hosts are not encrypted */
     int32_t kill_wait_s; /* how long a step that is ended may take, to be said; 0 = the default */
     int verbose;
-    /* Called for each step once all exist, before their streams are used (--prolog, files named by the job's id): may change the descriptors. May be NULL. False: the
-     * steps are ended again, which has been explained. */
+    /* Called for each step once all exist, before their streams are used (--prolog, files named by
+     * the job's id): may change the descriptors. May be NULL. False: the steps are ended again,
+     * which has been explained. */
     bool (*created)(void *ctx, size_t i, const struct step *step);
     void *ctx;
 };
 
 /* The exit status of the command. Refusals and failures have been said. */
 int step_run(struct allocation *al, const struct step_run_ask *ask);
-/* Connects to a running step as sattach does: output comes here, input goes there, nothing ends when the command does. */
-int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id, const struct step_run_ask *ask);
+/* Connects to a running step as sattach does: output comes here, input goes there, nothing ends
+ * when the command does. */
+int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id,
+                const struct step_run_ask *ask);
 
 #endif

@@ -1,5 +1,5 @@
-/* A step's conversation with the controller: asked for, made, over. The controller may go away meanwhile; the call is made again then, and what it
- * knows already is not asked for twice. */
+/* A step's conversation with the controller: asked for, made, over. The controller may go away
+ * meanwhile; the call is made again then, and what it knows already is not asked for twice. */
 #include "cli/program/program.h"
 #include "cli/step/run_parts.h"
 #include "cli/submit/command.h"
@@ -26,7 +26,8 @@ static bool ask_send(struct run *r, struct one_step *s)
 
 static void end_send(struct run *r, struct one_step *s)
 {
-    struct msg_cancel m = {.ids = run_step_name(r, s), .gently = r->end_gently, .attempt = s->step.attempt};
+    struct msg_cancel m = {
+        .ids = run_step_name(r, s), .gently = r->end_gently, .attempt = s->step.attempt};
     if (r->al->client && s->phase == STEP_MADE)
         client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
 }
@@ -112,9 +113,10 @@ static void created(struct run *r, struct one_step *s, const struct msg_step_cre
     s->node = arena_alloc(r->a, (s->layout.n + 1) * sizeof *s->node);
     for (size_t i = 0; i < s->layout.n; i++) {
         const struct alloc_node *n = &s->layout.node[i];
-        s->node[s->nnodes++] = (struct step_node){.step = s, .name = n->node, .task_ids = n->task_ids};
-        run_tell(r, "launching StepId=%s on host %s, %d tasks: %s", run_step_name(r, s), n->node, n->tasks,
-                 n->task_ids ? n->task_ids : "");
+        s->node[s->nnodes++] =
+            (struct step_node){.step = s, .name = n->node, .task_ids = n->task_ids};
+        run_tell(r, "launching StepId=%s on host %s, %d tasks: %s", run_step_name(r, s), n->node,
+                 n->tasks, n->task_ids ? n->task_ids : "");
     }
     all_made(r);
 }
@@ -183,7 +185,8 @@ static void controller_message(struct run *r, const struct message *m)
         const struct msg_step_pending *p = m->body;
         r->pending_said = true;
         run_say(r, "Job %llu step creation temporarily disabled, retrying (%s)",
-                (unsigned long long)s->create.job_id, p->reason ? p->reason : "Requested nodes are busy");
+                (unsigned long long)s->create.job_id,
+                p->reason ? p->reason : "Requested nodes are busy");
     }
 }
 

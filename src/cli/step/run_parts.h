@@ -1,5 +1,6 @@
-/* One run of step_run or step_follow, shared by the files that are its parts: step/run.c (the loop and the end), step/run_call.c (the controller),
- * step/run_peers.c (the shepherds' streams and the tasks' input), step/run_signals.c (signals, Ctrl-C). */
+/* One run of step_run or step_follow, shared by the files that are its parts: step/run.c (the loop
+ * and the end), step/run_call.c (the controller), step/run_peers.c (the shepherds' streams and the
+ * tasks' input), step/run_signals.c (signals, Ctrl-C). */
 #ifndef REMUDA_CLI_STEP_RUN_PARTS_H
 #define REMUDA_CLI_STEP_RUN_PARTS_H
 
@@ -46,8 +47,9 @@ struct run {
     struct allocation *al;
     struct arena *a;
     struct stream_hub *hub;
-    struct step_output **
-        output; /* the one that steps share, then those of steps with files of their own; none before all steps exist */
+    /* The one that steps share, then those of steps with files of their own; none before all steps
+     * exist. */
+    struct step_output **output;
     size_t noutput;
     struct one_step *step;
     size_t nsteps;
@@ -57,8 +59,9 @@ struct run {
     bool output_lost;           /* a full disk: what becomes of the tasks then is its doing */
     int32_t ntasks;
     int64_t interrupted_ms, first_end_ms;
-    int64_t abort_at_ms; /* the tasks have had SIGINT: from then on the step is ended; 0 = they have not */
-    int32_t last_bad;    /* status of the tasks that were said to have failed last */
+    /* The tasks have had SIGINT: from then on the step is ended; 0 = they have not. */
+    int64_t abort_at_ms;
+    int32_t last_bad; /* status of the tasks that were said to have failed last */
     int status;
     int refused_signal;
     struct pollfd *fd; /* what the loop waits for */
@@ -76,10 +79,12 @@ typedef void (*node_fn)(struct run *r, struct step_node *n, void *arg);
 /* Calls for each node of each step. */
 void run_each_node(struct run *r, node_fn fn, void *arg);
 
-/* step/run_call.c: asks the controller for all steps that are not over, or again after it was away; takes what it says. */
+/* step/run_call.c: asks the controller for all steps that are not over, or again after it was away;
+ * takes what it says. */
 void run_ask_all(struct run *r);
 void run_controller_read(struct run *r);
-/* Asks it to end all steps, at once or gently: with SIGTERM before SIGKILL; why (may be NULL) is said. */
+/* Asks it to end all steps, at once or gently: with SIGTERM before SIGKILL; why (may be NULL) is
+ * said. */
 void run_kill(struct run *r, const char *why, bool gently);
 
 /* step/run_peers.c: for hub_new, with the run as ctx. */

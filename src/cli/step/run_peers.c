@@ -1,5 +1,6 @@
-/* The shepherds' side of a step: each node's shepherd connects, shows half of the key, is told what runs, and sends what its tasks write and how
- * they end. Input goes to the nodes whose tasks read, as far as the slowest has room. */
+/* The shepherds' side of a step: each node's shepherd connects, shows half of the key, is told what
+ * runs, and sends what its tasks write and how they end. Input goes to the nodes whose tasks read,
+ * as far as the slowest has room. */
 #include "base/idset.h"
 #include "cli/program/program.h"
 #include "cli/step/run_parts.h"
@@ -66,7 +67,8 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
     struct str line = STR_INIT;
     tasks_ended(n->step->tasks, n->name, m->tasks ? m->tasks : "", m->exit_status, &line);
     run_tell(r, "Received task exit notification for tasks %s of StepId=%s on %s (status=0x%04x).",
-             m->tasks ? m->tasks : "", run_step_name(r, n->step), n->name, (unsigned)m->exit_status & 0xffff);
+             m->tasks ? m->tasks : "", run_step_name(r, n->step), n->name,
+             (unsigned)m->exit_status & 0xffff);
     if (!text_empty(m->detail))
         program_error(r->al->name, "%s: %s", n->name, m->detail);
     if (!r->ask->quit_on_interrupt || !r->abort_at_ms) /* who ends at Ctrl-C asks nothing more */
@@ -81,10 +83,12 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
 static void data_take(struct step_node *n, const struct msg_stream_data *m)
 {
     int32_t task = n->step->first + (m->task_plus1 > 0 ? m->task_plus1 - 1 : 0);
-    output_put(n->step->output, (enum stream_name)m->stream, task, m->data.data, m->data.len, m->end);
+    output_put(n->step->output, (enum stream_name)m->stream, task, m->data.data, m->data.len,
+               m->end);
 }
 
-static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m)
+static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
+                             const struct message *m)
 {
     struct run *r = ctx;
     struct step_node *n = peer_ctx;
@@ -124,7 +128,8 @@ static void shepherd_gone(void *ctx, void *peer_ctx, struct stream_peer *p)
         return;
     tasks_lost(n->step->tasks, n->name);
     if (!r->killed)
-        program_error(r->al->name, "Node failure on %s: the connection to its tasks broke", n->name);
+        program_error(r->al->name, "Node failure on %s: the connection to its tasks broke",
+                      n->name);
     if (!r->ask->no_kill)
         bad_end(r);
 }
@@ -182,10 +187,12 @@ void run_input_read(struct run *r)
     run_each_node(r, credit_least, &least);
     if (least <= 0)
         return;
-    ssize_t n = read(r->ask->in_fd, bytes, least < (int64_t)sizeof bytes ? (size_t)least : sizeof bytes);
+    ssize_t n =
+        read(r->ask->in_fd, bytes, least < (int64_t)sizeof bytes ? (size_t)least : sizeof bytes);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    struct msg_stream_data m = {.stream = STREAM_IN, .data = {bytes, n > 0 ? (size_t)n : 0}, .end = n <= 0};
+    struct msg_stream_data m = {
+        .stream = STREAM_IN, .data = {bytes, n > 0 ? (size_t)n : 0}, .end = n <= 0};
     r->input_over = n <= 0;
     run_each_node(r, input_send, &m);
 }

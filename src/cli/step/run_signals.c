@@ -65,8 +65,9 @@ void run_abort_check(struct run *r)
         run_kill(r, NULL, false);
 }
 
-/* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to the tasks, which have a second to clean up before the step is ended; one
- * more ends them at once. */
+/* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to
+ * the tasks, which have a second to clean up before the step is ended; one more ends them at
+ * once. */
 static void interrupted(struct run *r)
 {
     int64_t now = allocation_now_ms();
@@ -107,7 +108,8 @@ static bool tasks_told(const struct run *r, const struct command_signal *got)
 {
     bool of_job = false;
     for (size_t i = 0; i < r->al->njobs; i++)
-        of_job |= got->job_id && (r->al->job[i].id == got->job_id || r->al->job[i].het_job_id == got->job_id);
+        of_job |= got->job_id &&
+                  (r->al->job[i].id == got->job_id || r->al->job[i].het_job_id == got->job_id);
     return of_job && !r->al->ours && !r->follows && got->word != SIGNAL_PLAIN;
 }
 

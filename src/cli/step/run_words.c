@@ -33,7 +33,8 @@ void run_tell(const struct run *r, const char *format, ...)
 
 const char *run_step_name(const struct run *r, const struct one_step *s)
 {
-    return arena_printf(r->a, "%llu.%lld", (unsigned long long)s->step.job_id, (long long)s->step.step_id);
+    return arena_printf(r->a, "%llu.%lld", (unsigned long long)s->step.job_id,
+                        (long long)s->step.step_id);
 }
 
 void run_each_node(struct run *r, node_fn fn, void *arg)

@@ -1,4 +1,5 @@
-/* sattach: the streams of a running step, once more. Ctrl-C and the end of this command leave the step alone. */
+/* sattach: the streams of a running step, once more. Ctrl-C and the end of this command leave the
+ * step alone. */
 #include "base/idset.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/command_signals.h"
@@ -25,7 +26,8 @@ static SETTER(set_task)
 {
     int64_t n;
     if (!text_to_i64(value, 0, INT32_MAX, &n))
-        return err_set(ret_err, ERR_INVALID, "Invalid numeric value \"%s\" for %s.", value, row->name);
+        return err_set(ret_err, ERR_INVALID, "Invalid numeric value \"%s\" for %s.", value,
+                       row->name);
     *(int32_t *)((char *)to + row->at) = (int32_t)n;
     return true;
 }
@@ -59,12 +61,14 @@ static void layout_print(const struct step *s, struct arena *a)
 {
     struct alloc al = {0};
     alloc_parse(s->layout ? s->layout : "", a, &al, NULL);
-    printf("Job step layout:\n\t%d tasks, %zu nodes (%s)\n\n", s->ntasks, al.n, s->nodes ? s->nodes : "");
+    printf("Job step layout:\n\t%d tasks, %zu nodes (%s)\n\n", s->ntasks, al.n,
+           s->nodes ? s->nodes : "");
     for (size_t i = 0; i < al.n; i++) {
         struct idset ids = IDSET_INIT;
         uint32_t id;
         printf("\tNode %zu (%s), %d task(s): ", i, al.node[i].node, al.node[i].tasks);
-        bool more = al.node[i].task_ids && idset_parse(&ids, al.node[i].task_ids, UINT32_MAX, NULL) &&
+        bool more = al.node[i].task_ids &&
+                    idset_parse(&ids, al.node[i].task_ids, UINT32_MAX, NULL) &&
                     idset_first(&ids, &id);
         for (; more; more = idset_next(&ids, id, &id))
             printf("%u ", id);
@@ -121,14 +125,15 @@ static int attach(const struct ask *q, struct arena *a)
         return 0;
     }
     al.signal_fd = command_signals_open();
-    struct step_run_ask run = {.label = q->label,
-                               .pty = q->pty,
-                               .quiet = q->quiet,
-                               .in_fd = STDIN_FILENO,
-                               .in_task = q->in_task,
-                               .output = {{STDOUT_FILENO, q->out_task}, {STDERR_FILENO, q->err_task}},
-                               .created = made,
-                               .ctx = (void *)(uintptr_t)q};
+    struct step_run_ask run = {
+        .label = q->label,
+        .pty = q->pty,
+        .quiet = q->quiet,
+        .in_fd = STDIN_FILENO,
+        .in_task = q->in_task,
+        .output = {{STDOUT_FILENO, q->out_task}, {STDERR_FILENO, q->err_task}},
+        .created = made,
+        .ctx = (void *)(uintptr_t)q};
     struct config conf;
     if (cluster_settings_read(al.state_dir, al.client, &conf, &e)) {
         run.plain = !conf.settings.stream_tls;

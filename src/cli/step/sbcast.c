@@ -39,16 +39,16 @@ static bool size_valid(const char *value)
 static SETTER(check_compression)
 {
     if (value && !compression_known(value))
-        return err_set(ret_err, ERR_INVALID, "Compression type '%s' unknown: lz4 and none are allowed",
-                       value);
+        return err_set(ret_err, ERR_INVALID,
+                       "Compression type '%s' unknown: lz4 and none are allowed", value);
     return true;
 }
 
 static SETTER(check_size)
 {
     if (!size_valid(value))
-        return err_set(ret_err, ERR_INVALID, "--size=%s: a number is allowed, with k, m or g behind it",
-                       value);
+        return err_set(ret_err, ERR_INVALID,
+                       "--size=%s: a number is allowed, with k, m or g behind it", value);
     return true;
 }
 
@@ -63,7 +63,8 @@ static SETTER(check_number)
 static SETTER(check_libraries)
 {
     if (!text_is_nocase(value, "no") && !text_is_nocase(value, "n"))
-        program_error("sbcast", "--send-libs has no effect: the nodes' own shared libraries are used");
+        program_error("sbcast",
+                      "--send-libs has no effect: the nodes' own shared libraries are used");
     return true;
 }
 
@@ -75,10 +76,10 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
     return true;
 }
 
-#define IDLE(name_, letter_, arg_, set_, doc_)                                                               \
-    {                                                                                                        \
-        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .set = set_,            \
-        .doc = "kept for compatibility: " doc_                                                               \
+#define IDLE(name_, letter_, arg_, set_, doc_)                                                     \
+    {                                                                                              \
+        .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .set = set_,  \
+        .doc = "kept for compatibility: " doc_                                                     \
     }
 #define AT(member) offsetof(struct ask, member)
 static const struct option_row rows[] = {
@@ -109,7 +110,8 @@ static void variables_take(struct ask *q)
     q->force |= getenv("SBCAST_FORCE") != NULL;
     q->preserve |= getenv("SBCAST_PRESERVE") != NULL;
     if (!text_empty(compress) && !compression_known(compress))
-        program_error("sbcast", "Compression type '%s' unknown, disabling compression support.", compress);
+        program_error("sbcast", "Compression type '%s' unknown, disabling compression support.",
+                      compress);
     if (!text_empty(libs) && !text_is_nocase(libs, "yes") && !text_is_nocase(libs, "no") &&
         !text_is_nocase(libs, "y") && !text_is_nocase(libs, "n"))
         program_error("sbcast", "Ignoring unrecognized SBCAST_SEND_LIBS value '%s'", libs);
@@ -160,8 +162,11 @@ static int copy(const struct ask *q, const char *job, struct arena *a)
 {
     struct job_step s;
     struct err e = {0};
-    struct bcast_ask ask = {
-        .from = q->from, .to = q->to, .force = q->force, .preserve = q->preserve, .quiet = !q->verbose};
+    struct bcast_ask ask = {.from = q->from,
+                            .to = q->to,
+                            .force = q->force,
+                            .preserve = q->preserve,
+                            .quiet = !q->verbose};
     if (access(q->from, R_OK) != 0) {
         program_error("sbcast", "Can't open `%s`: %s", q->from, strerror(errno));
         return EXIT_SOURCE;
@@ -190,13 +195,15 @@ static int copy(const struct ask *q, const char *job, struct arena *a)
 static int sbcast(const struct ask *q, struct arena *a)
 {
     if (q->words != 2) {
-        fprintf(stderr, "Need two file names, have %d names\nTry \"sbcast --help\" for more information\n",
+        fprintf(stderr,
+                "Need two file names, have %d names\nTry \"sbcast --help\" for more information\n",
                 q->words);
         return 1;
     }
     if (!q->job) {
-        program_error("sbcast", "Need a job id to run this command.  Run from within a Slurm job or use "
-                                "the --jobid option.");
+        program_error("sbcast",
+                      "Need a job id to run this command.  Run from within a Slurm job or use "
+                      "the --jobid option.");
         return 1;
     }
     const char *job = arena_strndup(a, q->job, strcspn(q->job, "."));

@@ -1,4 +1,5 @@
-/* remuda shell JOB: a shell (or a command) inside a running job, with its devices and limits, on its first node or the one named. */
+/* remuda shell JOB: a shell (or a command) inside a running job, with its devices and limits, on
+ * its first node or the one named. */
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/step/job_step.h"
@@ -33,8 +34,8 @@ static const struct option_row rows[] = {
               offsetof(struct ask, node)),
     OPT_ACCEPTED("help", 'h', ARG_NONE, "show this help"),
 };
-OPTION_TABLE(shell_options, rows, .usage = "remuda shell [-w NODE] JOB [-- COMMAND …]", .words = WORDS_MIXED,
-             .word = word_take);
+OPTION_TABLE(shell_options, rows, .usage = "remuda shell [-w NODE] JOB [-- COMMAND …]",
+             .words = WORDS_MIXED, .word = word_take);
 
 static bool made(void *ctx, size_t i, const struct step *step)
 {
@@ -85,7 +86,8 @@ static int shell(const struct option_line *line, struct ask *q, struct arena *a)
         return 1;
     }
     if (!job_step_names_job(q->job)) {
-        program_error("remuda", "\"%s\" is no job id: 42, 42_7 and 42+1 are, as squeue shows them", q->job);
+        program_error("remuda", "\"%s\" is no job id: 42, 42_7 and 42+1 are, as squeue shows them",
+                      q->job);
         return 1;
     }
     return run(q, a);

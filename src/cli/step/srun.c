@@ -1,4 +1,5 @@
-/* srun: tasks in an allocation. Inside a job (or with --jobid) it makes a step of it; outside it first asks for a job of its own. */
+/* srun: tasks in an allocation. Inside a job (or with --jobid) it makes a step of it; outside it
+ * first asks for a job of its own. */
 #include "base/alloc.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/command_signals.h"
@@ -22,7 +23,8 @@
 
 /* ---- streams ---- */
 
-/* Input goes to all components, from where the first one says; output of a component that says nothing goes where the first one's does. */
+/* Input goes to all components, from where the first one says; output of a component that says
+ * nothing goes where the first one's does. */
 static bool streams_take(struct launch *l, struct err *e)
 {
     l->streams = arena_alloc(l->line.a, l->run.nsteps * sizeof *l->streams);
@@ -38,8 +40,8 @@ static bool streams_take(struct launch *l, struct err *e)
         if (!own)
             l->streams[i] = l->streams[0];
         if (i > 0 && !text_empty(o->spec.std_in))
-            fprintf(stderr, NAME
-                    ": --input of a later component has no effect: all read what the first one's says\n");
+            fprintf(stderr, NAME ": --input of a later component has no effect: all read what the "
+                                 "first one's says\n");
         l->streams[i].in = l->streams[0].in;
         streams_tell(&l->streams[i], &l->step[i].tasks);
         l->step[i].output = i > 0 && own ? &l->streams[i].files : NULL;
@@ -173,7 +175,8 @@ static void epilog_run(const struct launch *l)
         program_error(NAME, "srun epilog failed status=%d", code);
 }
 
-/* Whose --output and --error a step's tasks have: a component that says nothing has the first one's. */
+/* Whose --output and --error a step's tasks have: a component that says nothing has the first
+ * one's. */
 static size_t streams_of(const struct launch *l, size_t i)
 {
     size_t comp = l->comp_of ? l->comp_of[i] : i;
@@ -192,7 +195,8 @@ static struct srun_streams *streams_again(struct launch *l, size_t i)
     return s;
 }
 
-/* Numbers of tasks mean something only now. Streams that are files after all change what the nodes are told. */
+/* Numbers of tasks mean something only now. Streams that are files after all change what the nodes
+ * are told. */
 static bool streams_settle(struct launch *l, size_t i, const struct step *step)
 {
     struct srun_streams *s = &l->streams[streams_of(l, i)];
@@ -306,7 +310,8 @@ static int in_job(struct launch *l)
     if (!allocation_find(&l->al, id, &e) || !srun_groups_bind(l, &e)) {
         program_error(NAME, "Unable to confirm allocation for job %s: %s", id, e.text);
         if (e.code == ERR_NOT_FOUND)
-            fprintf(stderr, NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
+            fprintf(stderr,
+                    NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
                     id);
         return submit_exit_error();
     }
@@ -328,9 +333,10 @@ static bool dependency_check(struct submit_options *o, struct err *e)
     if (o->launch.job_id && !asked)
         o->spec.dependency = NULL;
     if (asked && !o->launch.job_id && steps)
-        return err_set(e, ERR_INVALID,
-                       "--dependency=%s: a job waits for jobs; steps wait for steps in an allocation",
-                       o->spec.dependency);
+        return err_set(
+            e, ERR_INVALID,
+            "--dependency=%s: a job waits for jobs; steps wait for steps in an allocation",
+            o->spec.dependency);
     if (asked && o->launch.job_id && !steps && !o->test_only)
         return err_set(e, ERR_INVALID,
                        "--dependency=%s: in an allocation a step waits for steps: afterok:%llu.0",

@@ -1,5 +1,6 @@
-/* srun --async: the step is handed to the controller with all that it runs, its number is printed, and srun is done. Its output goes to files that the nodes write, always
- * appending: its tasks may share one, and a requeued job numbers its steps anew. */
+/* srun --async: the step is handed to the controller with all that it runs, its number is printed,
+ * and srun is done. Its output goes to files that the nodes write, always appending: its tasks may
+ * share one, and a requeued job numbers its steps anew. */
 #include "base/alloc.h"
 #include "cli/program/program.h"
 #include "cli/step/srun_parts.h"
@@ -26,7 +27,8 @@ bool srun_async_check(const struct launch *l, struct err *e)
         {!o->job_id, "no allocation",
          "sbatch --wrap=COMMAND queues a job; in it, or with --jobid, srun queues a step"},
         {o->pty || o->interactive, "--pty", "a terminal needs an srun that stays"},
-        {o->prolog || o->epilog, "--prolog and --epilog", "--task-prolog and --task-epilog run on the nodes"},
+        {o->prolog || o->epilog, "--prolog and --epilog",
+         "--task-prolog and --task-epilog run on the nodes"},
         {o->wait_given && o->wait_us, "--wait", "--time limits the step"},
         {o->kill_on_bad_exit == YES, "--kill-on-bad-exit",
          "start a step for each task, or end the step in the program"},
@@ -34,8 +36,8 @@ bool srun_async_check(const struct launch *l, struct err *e)
     };
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
         if (refused[i].given)
-            return err_set(e, ERR_UNSUPPORTED, "--async: not supported with %s: %s", refused[i].what,
-                           refused[i].instead);
+            return err_set(e, ERR_UNSUPPORTED, "--async: not supported with %s: %s",
+                           refused[i].what, refused[i].instead);
     return true;
 }
 
@@ -52,8 +54,10 @@ void srun_async_streams(const struct submit_options *o, struct msg_stream_tasks 
         t->std_in = NULL;
 }
 
-/* The call is repeated with the same key if the controller goes away: the step is not made twice. */
-static bool call(struct launch *l, const struct msg_create_step *m, struct message *answer, struct err *e)
+/* The call is repeated with the same key if the controller goes away: the step is not made
+ * twice. */
+static bool call(struct launch *l, const struct msg_create_step *m, struct message *answer,
+                 struct err *e)
 {
     for (int tries = 0; tries < TRIES; tries++) {
         if (!l->al.client)
@@ -89,8 +93,10 @@ int srun_async(struct launch *l)
     m->key = hub_key_new(l->line.a);
     m->tasks = (struct blob){frame.data, frame.len};
     if (!call(l, m, &answer, &e)) {
-        program_error(NAME, "Unable to create step for job %llu: %s", (unsigned long long)m->job_id, e.text);
-    } else if (answer.kind == MSG_STEP_CREATED && ((const struct msg_step_created *)answer.body)->step.n) {
+        program_error(NAME, "Unable to create step for job %llu: %s", (unsigned long long)m->job_id,
+                      e.text);
+    } else if (answer.kind == MSG_STEP_CREATED &&
+               ((const struct msg_step_created *)answer.body)->step.n) {
         const struct step *s = ((const struct msg_step_created *)answer.body)->step.v;
         if (l->line.comp[0].parsable || !l->line.comp[0].quiet)
             printf("%s%llu.%lld\n", l->line.comp[0].parsable ? "" : "Submitted job step ",

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the program goes: as asked, in the directory asked, or into the work directory under a name of the job's. */
+/* Where the program goes: as asked, in the directory asked, or into the work directory under a name
+ * of the job's. */
 static const char *bcast_path(const struct launch *l)
 {
     const char *asked = l->line.comp[0].launch.bcast;
@@ -23,7 +24,8 @@ static const char *program_path(const struct launch *l, const char *word)
 {
     struct span rest = span_of(getenv("PATH")), dir;
     while (!strchr(word, '/') && span_next(&rest, ':', &dir)) {
-        const char *path = arena_printf(l->line.a, "%.*s/%s", (int)dir.len, dir.len ? dir.data : ".", word);
+        const char *path =
+            arena_printf(l->line.a, "%.*s/%s", (int)dir.len, dir.len ? dir.data : ".", word);
         if (dir.len && access(path, X_OK) == 0)
             return path;
     }
@@ -42,10 +44,13 @@ bool srun_bcast(struct launch *l)
     struct bcast_ask ask = {
         .from = program_path(l, l->line.argv[from]), .to = path, .force = true, .quiet = true};
     struct job_spec spec = {.name = "sbcast", .req = {.ntasks_per_node = 1}};
-    spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks = j->alloc_nodes > 0 ? j->alloc_nodes : 1;
+    spec.req.min_nodes = spec.req.max_nodes = spec.req.ntasks =
+        j->alloc_nodes > 0 ? j->alloc_nodes : 1;
     struct step_ask copy = {
         .create = {.job_id = s->create.job_id, .overlap = true, .spec = {&spec, 1}},
-        .tasks = {.env = s->tasks.env, .work_dir = s->tasks.work_dir, .umask_plus1 = s->tasks.umask_plus1}};
+        .tasks = {.env = s->tasks.env,
+                  .work_dir = s->tasks.work_dir,
+                  .umask_plus1 = s->tasks.umask_plus1}};
     if (bcast_run(&l->al, &copy, &ask) != 0)
         return false;
     for (size_t i = 0; i < l->run.nsteps; i++) {

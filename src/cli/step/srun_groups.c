@@ -12,7 +12,8 @@ void srun_jobs_bind(struct launch *l)
 
 /* ---- what a component of the step asks for ---- */
 
-/* What the environment says is about the job, or its first component; others have their own, as they were laid out. */
+/* What the environment says is about the job, or its first component; others have their own, as
+ * they were laid out. */
 static void env_forget(const struct submit_options *o, struct job_request *r)
 {
     const struct {
@@ -60,7 +61,8 @@ static struct job_spec *own_spec(struct launch *l, struct step_ask *s, size_t co
 
 /* ---- components of a heterogeneous job ---- */
 
-/* A step for each of the job's components; those that a component of the line has are given to it. */
+/* A step for each of the job's components; those that a component of the line has are given to
+ * it. */
 struct groups {
     struct step_ask of[COMPONENTS_MAX];
     size_t comp[COMPONENTS_MAX]; /* of the line */
@@ -77,12 +79,14 @@ static bool group_add(struct launch *l, struct groups *g, size_t comp, struct er
     bool ok = true;
     for (bool more = idset_first(&set, &id); more && ok; more = idset_next(&set, id, &id)) {
         if (id >= l->al.njobs) {
-            ok = err_set(e, ERR_INVALID,
-                         "Requested het-group offset exceeds highest hetjob index (%u > %zu): the job's "
-                         "components are 0 to %zu",
-                         id, l->al.njobs - 1, l->al.njobs - 1);
+            ok = err_set(
+                e, ERR_INVALID,
+                "Requested het-group offset exceeds highest hetjob index (%u > %zu): the job's "
+                "components are 0 to %zu",
+                id, l->al.njobs - 1, l->al.njobs - 1);
         } else if (g->taken[id]) {
-            ok = err_set(e, ERR_INVALID, "Duplicate het groups in single srun not supported: %u", id);
+            ok = err_set(e, ERR_INVALID, "Duplicate het groups in single srun not supported: %u",
+                         id);
         } else {
             g->taken[id] = true;
             g->of[id] = l->step[comp];
@@ -96,7 +100,8 @@ static bool group_add(struct launch *l, struct groups *g, size_t comp, struct er
     return ok;
 }
 
-/* Tasks are numbered in the order of the job's components, whatever the order of the line: as in Slurm. */
+/* Tasks are numbered in the order of the job's components, whatever the order of the line: as in
+ * Slurm. */
 static void groups_take(struct launch *l, const struct groups *g)
 {
     struct step_ask *step = arena_alloc(l->line.a, COMPONENTS_MAX * sizeof *step);
@@ -112,11 +117,11 @@ static void groups_take(struct launch *l, const struct groups *g)
     l->run.step = step;
 }
 
-/* ---- components of the line alone, in an ordinary job ---- */
+/* ---- components of the line alone, in an ordinary job --------------------------------------- */
 
 /* The first `n` of the job's nodes that no component has yet. */
-static bool nodes_choose(const struct hostlist *all, struct hostlist *used, size_t n, struct str *names,
-                         struct err *e)
+static bool nodes_choose(const struct hostlist *all, struct hostlist *used, size_t n,
+                         struct str *names, struct err *e)
 {
     size_t before = used->n, found = 0;
     for (size_t i = 0; i < all->n && found < n; i++)
@@ -124,17 +129,16 @@ static bool nodes_choose(const struct hostlist *all, struct hostlist *used, size
             str_addf(names, "%s%s", found++ ? "," : "", all->name[i]);
             hostlist_add(used, all->name[i]);
         }
-    return found == n ||
-           err_set(
-               e, ERR_INVALID,
-               "Allocation failure of %zu nodes: job size of %zu, already allocated %zu nodes to previous "
-               "components.",
-               n, all->n, before);
+    return found == n || err_set(e, ERR_INVALID,
+                                 "Allocation failure of %zu nodes: job size of %zu, already "
+                                 "allocated %zu nodes to previous "
+                                 "components.",
+                                 n, all->n, before);
 }
 
 /* Each has nodes to itself, in the order of the job's: as many as it asks for, or one. */
-static bool nodes_deal(struct launch *l, size_t comp, const struct hostlist *all, struct hostlist *used,
-                       struct err *e)
+static bool nodes_deal(struct launch *l, size_t comp, const struct hostlist *all,
+                       struct hostlist *used, struct err *e)
 {
     struct job_request *r = &own_spec(l, &l->step[comp], comp)->req;
     size_t n = r->min_nodes > 0 ? (size_t)r->min_nodes : 1;
@@ -162,7 +166,8 @@ static bool line_groups_bind(struct launch *l, struct err *e)
 
 /* ---- which of them ---- */
 
-/* --het-group=0,2-3: these components, each with the program; without it the first (":" components: one after another). */
+/* --het-group=0,2-3: these components, each with the program; without it the first (":" components:
+ * one after another). */
 bool srun_groups_bind(struct launch *l, struct err *e)
 {
     size_t given = 0, n = l->run.nsteps;
@@ -183,8 +188,9 @@ bool srun_groups_bind(struct launch *l, struct err *e)
         return true;
     }
     if (given < n)
-        return err_set(e, ERR_INVALID, "--het-group is given for %zu of %zu components; give it for each",
-                       given, n);
+        return err_set(e, ERR_INVALID,
+                       "--het-group is given for %zu of %zu components; give it for each", given,
+                       n);
     struct groups *g = arena_alloc(l->line.a, sizeof *g);
     for (size_t i = 0; i < n; i++)
         if (!group_add(l, g, i, e))

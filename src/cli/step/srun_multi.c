@@ -1,4 +1,5 @@
-/* --multi-prog: the file is read and checked here, before anything is started; each task finds its line on its node (node/step/multi_prog.c). */
+/* --multi-prog: the file is read and checked here, before anything is started; each task finds its
+ * line on its node (node/step/multi_prog.c). */
 #include "base/idset.h"
 #include "cli/step/srun_parts.h"
 #include "cli/submit/script.h"
@@ -47,7 +48,8 @@ struct checking {
 
 static bool invalid(const struct checking *k, const char *what)
 {
-    return err_set(k->e, ERR_INVALID, "%s: line %d of configuration file %s invalid", what, k->line, k->path);
+    return err_set(k->e, ERR_INVALID, "%s: line %d of configuration file %s invalid", what, k->line,
+                   k->path);
 }
 
 static bool ids_check(struct checking *k, const char *text)
@@ -91,7 +93,8 @@ bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, str
     const struct blob *text = &l->step[i].tasks.multi_prog;
     struct span rest = {text->data, text->len}, line;
     int from = 0, to = 0;
-    if (!l->line.comp[i < l->line.ncomp ? i : 0].launch.multi_prog || !srun_program_words(l, i, &from, &to))
+    if (!l->line.comp[i < l->line.ncomp ? i : 0].launch.multi_prog ||
+        !srun_program_words(l, i, &from, &to))
         return true;
     struct checking k = {.path = l->line.argv[from], .ntasks = ntasks, .e = e};
     bool ok = true;
@@ -99,8 +102,8 @@ bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, str
         ok = line_check(&k, line, l->line.a);
     for (int32_t id = 0; ok && !k.rest && id < ntasks; id++)
         if (!idset_has(&k.seen, (uint32_t)id))
-            ok = err_set(e, ERR_INVALID, "Configuration file %s invalid, no record for task id %d", k.path,
-                         id);
+            ok = err_set(e, ERR_INVALID, "Configuration file %s invalid, no record for task id %d",
+                         k.path, id);
     idset_done(&k.seen);
     return ok;
 }

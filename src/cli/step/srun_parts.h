@@ -1,5 +1,6 @@
-/* One srun, shared by the files that are its parts: srun.c (the command), srun_tasks.c (what the steps ask for and their tasks run), srun_multi.c (--multi-prog),
- * srun_groups.c (which component of the job each step is of), srun_bcast.c (--bcast). Failures leave their sentence in the err. */
+/* One srun, shared by the files that are its parts: srun.c (the command), srun_tasks.c (what the
+ * steps ask for and their tasks run), srun_multi.c (--multi-prog), srun_groups.c (which component
+ * of the job each step is of), srun_bcast.c (--bcast). Failures leave their sentence in the err. */
 #ifndef REMUDA_CLI_STEP_SRUN_PARTS_H
 #define REMUDA_CLI_STEP_SRUN_PARTS_H
 
@@ -18,8 +19,9 @@ struct launch {
     struct step_run_ask run;
     struct srun_streams *streams; /* of each component */
     const char *prolog, *epilog;
-    const size_t *comp_of; /* which component of the line each step is of; NULL = the one of its number */
-    struct step *made;     /* the steps, once they are */
+    /* Which component of the line each step is of; NULL = the one of its number. */
+    const size_t *comp_of;
+    struct step *made; /* the steps, once they are */
 };
 
 /* Fills each step from its component's options, all but the job's id. */
@@ -29,7 +31,8 @@ bool srun_program_words(const struct launch *l, size_t i, int *ret_from, int *re
 
 /* Reads the file of --multi-prog for component i, lines that end in a backslash joined. */
 bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct err *e);
-/* Does the file of --multi-prog name a program for each of the component's tasks, and none twice? 0 tasks = they are not known yet. */
+/* Does the file of --multi-prog name a program for each of the component's tasks, and none twice? 0
+ * tasks = they are not known yet. */
 bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, struct err *e);
 
 /* Each step to a component of the job, in their order. */
@@ -42,12 +45,14 @@ const struct job *srun_job_of(const struct launch *l, uint64_t id);
 /* Several components, all made: tells the tasks of each how they are counted together. */
 void srun_groups_join(struct launch *l);
 
-/* --async (srun_async.c): is it possible with the other options? Then where the tasks' streams go; then the step is queued and its number printed. */
+/* --async (srun_async.c): is it possible with the other options? Then where the tasks' streams go;
+ * then the step is queued and its number printed. */
 bool srun_async_check(const struct launch *l, struct err *e);
 void srun_async_streams(const struct submit_options *o, struct msg_stream_tasks *t);
 int srun_async(struct launch *l);
 
-/* With --bcast copies the program to each node of the job and makes the steps run that copy. False when that failed, which has been said. */
+/* With --bcast copies the program to each node of the job and makes the steps run that copy. False
+ * when that failed, which has been said. */
 bool srun_bcast(struct launch *l);
 
 #endif

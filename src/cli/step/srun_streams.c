@@ -24,9 +24,11 @@ static bool is_node_side(const char *path)
     return false;
 }
 
-static bool file_open(const struct srun_streams *s, const char *path, int flags, int *ret, struct err *e)
+static bool file_open(const struct srun_streams *s, const char *path, int flags, int *ret,
+                      struct err *e)
 {
-    const char *full = path[0] == '/' ? path : arena_printf(s->a, "%s/%s", s->o->spec.work_dir, path);
+    const char *full =
+        path[0] == '/' ? path : arena_printf(s->a, "%s/%s", s->o->spec.work_dir, path);
     *ret = open(full, flags | O_CLOEXEC, 0666);
     return *ret >= 0 || err_set(e, ERR_NOT_FOUND, "Could not open %s file: %s: %s",
                                 flags & O_CREAT ? "stdout" : "stdin", path, strerror(errno));
@@ -65,7 +67,8 @@ static int output_flags(const struct submit_options *o)
 
 static void files_follow(struct srun_streams *s)
 {
-    s->files = (struct output_ways){.out = {s->out.fd, s->out.task}, .err = {s->err.fd, s->err.task}};
+    s->files =
+        (struct output_ways){.out = {s->out.fd, s->out.task}, .err = {s->err.fd, s->err.task}};
 }
 
 bool streams_have_output(const struct submit_options *o)
@@ -73,7 +76,8 @@ bool streams_have_output(const struct submit_options *o)
     return !text_empty(o->spec.std_out) || !text_empty(o->spec.std_err);
 }
 
-bool streams_choose(const struct submit_options *o, struct arena *a, struct srun_streams *ret, struct err *e)
+bool streams_choose(const struct submit_options *o, struct arena *a, struct srun_streams *ret,
+                    struct err *e)
 {
     int flags = output_flags(o);
     *ret = (struct srun_streams){.o = o, .a = a};
@@ -100,7 +104,8 @@ void streams_tell(const struct srun_streams *s, struct msg_stream_tasks *t)
     t->errors_apart = !s->err.node_file && !text_empty(s->o->spec.std_err);
     t->label = s->o->launch.label;
     t->append = s->o->spec.open_mode == OPEN_APPEND;
-    t->stdin_task_plus1 = s->in.fd < 0 && !s->in.node_file && !s->in.late_file ? -1 : s->in.task + 1;
+    t->stdin_task_plus1 =
+        s->in.fd < 0 && !s->in.node_file && !s->in.late_file ? -1 : s->in.task + 1;
 }
 
 /* A number is a task's only if there is such a task; else it is a file's name, as for Slurm. */
@@ -112,8 +117,8 @@ static void number_judge(struct stream_way *way, int32_t ntasks)
     way->task = -1;
 }
 
-static bool late_open(const struct srun_streams *s, struct stream_way *way, int flags, const struct job *job,
-                      const struct step *step, int32_t ntasks)
+static bool late_open(const struct srun_streams *s, struct stream_way *way, int flags,
+                      const struct job *job, const struct step *step, int32_t ntasks)
 {
     struct str path = STR_INIT;
     struct err e = {0};
@@ -130,7 +135,8 @@ static bool late_open(const struct srun_streams *s, struct stream_way *way, int 
     return ok;
 }
 
-bool streams_open_late(struct srun_streams *s, const struct job *job, const struct step *step, int32_t ntasks)
+bool streams_open_late(struct srun_streams *s, const struct job *job, const struct step *step,
+                       int32_t ntasks)
 {
     int flags = output_flags(s->o);
     bool ok = late_open(s, &s->in, O_RDONLY, job, step, ntasks) &&

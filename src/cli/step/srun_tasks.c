@@ -58,7 +58,8 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
     o->spec.command = arena_strdup(l->line.a, l->line.argv[from]);
     if (o->launch.multi_prog && !srun_multi_prog_read(l, i, l->line.argv[from], e))
         return false;
-    s->tasks.args = words_blob(l, from + o->launch.multi_prog, to); /* in addition to what the file says */
+    /* In addition to what the file says. */
+    s->tasks.args = words_blob(l, from + o->launch.multi_prog, to);
     return true;
 }
 
@@ -80,7 +81,8 @@ static bool env_take(struct launch *l, size_t i, struct err *e)
                           .extra = extra};
     bool ok = submit_env_capture(&ask, &env, e);
     if (ok)
-        l->step[i].tasks.env = (struct blob){arena_dup(l->line.a, str_text(&env), env.len), env.len};
+        l->step[i].tasks.env =
+            (struct blob){arena_dup(l->line.a, str_text(&env), env.len), env.len};
     str_done(&env);
     return ok;
 }
@@ -175,9 +177,9 @@ static bool arbitrary_take(struct launch *l, size_t i, struct job_spec *step, st
     if (!text_empty(file) && !(names = hostfile_read(l, file, e)))
         return false;
     if (text_empty(names))
-        return err_set(
-            e, ERR_INVALID,
-            "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node for each task");
+        return err_set(e, ERR_INVALID,
+                       "--distribution=arbitrary needs --nodelist or SLURM_HOSTFILE with a node "
+                       "for each task");
     if (!hostlist_parse(&list, names, e))
         return false;
     l->step[i].create.task_nodes = names;
@@ -226,10 +228,12 @@ bool srun_steps_take(struct launch *l, struct err *e)
         if (!arbitrary_take(l, i, &specs[i], e))
             return false;
         gres_judge(&l->line.comp[i], &specs[i].req);
-        /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it mean --exact. */
+        /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it
+         * mean --exact. */
         if (!l->line.comp[i].launch.job_id) {
             specs[i].req.exclusive = EXCLUSIVE_UNSET;
-            specs[i].req.constraint = NULL; /* nor was this about anything but which nodes the job gets */
+            /* Nor was this about anything but which nodes the job gets. */
+            specs[i].req.constraint = NULL;
         }
         l->step[i].create.spec.v = &specs[i];
         l->step[i].create.spec.n = 1;

@@ -72,15 +72,16 @@ static bool unix_listen(struct stream_hub *h, struct err *e)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX};
     struct arena *a = arena_new();
-    int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "remuda-step-%ld-%.12s", (long)getpid(),
-                       hub_key_new(a));
+    int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "remuda-step-%ld-%.12s",
+                       (long)getpid(), hub_key_new(a));
     arena_free(a);
     h->listen_fd[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (h->listen_fd[0] < 0 ||
         bind(h->listen_fd[0], (struct sockaddr *)&name,
              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len)) != 0 ||
         listen(h->listen_fd[0], 1024) != 0)
-        return err_set(e, ERR_UNAVAILABLE, "cannot listen for the tasks' output: %s", strerror(errno));
+        return err_set(e, ERR_UNAVAILABLE, "cannot listen for the tasks' output: %s",
+                       strerror(errno));
     str_addf(&h->address, "@%s", name.sun_path + 1);
     return true;
 }
@@ -135,8 +136,9 @@ static void interfaces_add(struct stream_hub *h, int fd, uint16_t port)
         }
 }
 
-/* Every address of this host but loopback's; loopback's when there is no other. Asked for by ioctl: getifaddrs has the kernel list all
- * that it knows of each interface, which a small step would feel. */
+/* Every address of this host but loopback's; loopback's when there is no other. Asked for by ioctl:
+ * getifaddrs has the kernel list all that it knows of each interface, which a small step would
+ * feel. */
 static void addresses_add(struct stream_hub *h, uint16_t port)
 {
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -148,7 +150,8 @@ static void addresses_add(struct stream_hub *h, uint16_t port)
 
 static bool tcp_listen(struct stream_hub *h, const char *ports, struct err *e)
 {
-    int fd = h->listen_fd[1] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), off = 0;
+    int fd = h->listen_fd[1] = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+        off = 0;
     struct sockaddr_in6 name = {0};
     socklen_t len = sizeof name;
     if (fd >= 0)
@@ -156,7 +159,8 @@ static bool tcp_listen(struct stream_hub *h, const char *ports, struct err *e)
     if (fd < 0 || !port_choose(fd, ports) || listen(fd, 1024) != 0 ||
         getsockname(fd, (struct sockaddr *)&name, &len) != 0)
         return err_set(e, ERR_UNAVAILABLE, "cannot listen for tasks on other hosts%s%s: %s",
-                       ports ? " on a port of SrunPortRange=" : "", ports ? ports : "", strerror(errno));
+                       ports ? " on a port of SrunPortRange=" : "", ports ? ports : "",
+                       strerror(errno));
     addresses_add(h, ntohs(name.sin6_port));
     return true;
 }
@@ -249,7 +253,8 @@ static void sealer_spawn(struct stream_hub *h, const char *sealer)
     close(listen_fd);
     h->sealing = in[1];
     if (!ok)
-        fprintf(stderr, "srun: error: cannot start %s, which encrypts the streams of other hosts: %s\n",
+        fprintf(stderr,
+                "srun: error: cannot start %s, which encrypts the streams of other hosts: %s\n",
                 sealer, strerror(errno));
 }
 
@@ -265,7 +270,8 @@ static void seal_start(struct stream_hub *h)
 static void peer_flush(struct stream_peer *p)
 {
     while (!p->dead && p->sent < p->out.len) {
-        ssize_t n = send(p->fd, p->out.data + p->sent, p->out.len - p->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(p->fd, p->out.data + p->sent, p->out.len - p->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0 && errno == EINTR)
@@ -363,8 +369,8 @@ static void peer_read(struct stream_hub *h, struct stream_peer *p)
     }
 }
 
-/* Any user of this host sees the name of our Unix socket. Shepherds are root's or ours, and so is what takes those of other hosts; only root may look into a
- * cluster of another user. */
+/* Any user of this host sees the name of our Unix socket. Shepherds are root's or ours, and so is
+ * what takes those of other hosts; only root may look into a cluster of another user. */
 static bool is_strangers(int fd)
 {
     struct ucred who;

@@ -1,5 +1,6 @@
-/* Where the shepherds of a command's steps connect to: an abstract Unix socket for those on this host, a TCP port for the others. A hub cuts what comes into messages and
- * queues what is sent; it never blocks. Who connects must show a key first. */
+/* Where the shepherds of a command's steps connect to: an abstract Unix socket for those on this
+ * host, a TCP port for the others. A hub cuts what comes into messages and queues what is sent; it
+ * never blocks. Who connects must show a key first. */
 #ifndef REMUDA_CLI_STEP_STREAM_HUB_H
 #define REMUDA_CLI_STEP_STREAM_HUB_H
 
@@ -17,7 +18,8 @@ struct stream_hub;  /* opaque */
 struct stream_peer; /* a shepherd */
 
 struct hub_ops {
-    /* A shepherd showed a key: who is it? NULL = nobody knows it, it is sent away. What is returned is its ctx from now on. */
+    /* A shepherd showed a key: who is it? NULL = nobody knows it, it is sent away. What is returned
+     * is its ctx from now on. */
     void *(*hello)(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m);
     /* A message of a shepherd; valid during the call. */
     void (*message)(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m);
@@ -25,11 +27,13 @@ struct hub_ops {
     void (*gone)(void *ctx, void *peer_ctx, struct stream_peer *p);
 };
 
-/* Listens. With `remote` also on a TCP port (of `ports` "LOW-HIGH"; NULL = any free one). `sealer` tells the path of remudad, which speaks TLS with those who come there
- * (it is asked, and started, when the first comes); NULL = they are not encrypted. */
+/* Listens. With `remote` also on a TCP port (of `ports` "LOW-HIGH"; NULL = any free one). `sealer`
+ * tells the path of remudad, which speaks TLS with those who come there (it is asked, and started,
+ * when the first comes); NULL = they are not encrypted. */
 struct stream_hub *hub_new(bool remote, const char *ports, const char *(*sealer)(struct arena *a),
                            const struct hub_ops *ops, void *ctx, struct err *ret_err);
-/* The secret of a step: who comes from another host must know one of them. Before the step is asked for. */
+/* The secret of a step: who comes from another host must know one of them. Before the step is asked
+ * for. */
 void hub_secret_add(struct stream_hub *h, const char *key);
 void hub_free(struct stream_hub *h);
 /* As create_step carries it; lives as long as the hub. */
@@ -37,7 +41,8 @@ const char *hub_address(const struct stream_hub *h);
 /* A new secret of HUB_KEY_CHARS characters, in the arena. */
 const char *hub_key_new(struct arena *a);
 
-/* Descriptors to wait for, appended to v (room for hub_count()); then hub_serve with the same entries after poll. While paused no message is read. */
+/* Descriptors to wait for, appended to v (room for hub_count()); then hub_serve with the same
+ * entries after poll. While paused no message is read. */
 size_t hub_count(const struct stream_hub *h);
 size_t hub_wait_for(struct stream_hub *h, struct pollfd *v, bool paused);
 void hub_serve(struct stream_hub *h, const struct pollfd *v, size_t n);

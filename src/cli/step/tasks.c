@@ -98,8 +98,8 @@ static void numbers_add(const struct step_tasks *t, const struct idset *set, str
     }
 }
 
-static void end_describe(const struct step_tasks *t, const char *node, const char *folded, int32_t status,
-                         struct str *line)
+static void end_describe(const struct step_tasks *t, const char *node, const char *folded,
+                         int32_t status, struct str *line)
 {
     struct idset set = IDSET_INIT;
     if (!idset_parse(&set, folded, UINT32_MAX, NULL))
@@ -109,13 +109,15 @@ static void end_describe(const struct step_tasks *t, const char *node, const cha
     if (status_signal(status) == STATUS_OOM)
         str_add(line, ": Out Of Memory");
     else if (status_signal(status))
-        str_addf(line, ": %s%s", strsignal(status_signal(status)), status & 0x80 ? " (core dumped)" : "");
+        str_addf(line, ": %s%s", strsignal(status_signal(status)),
+                 status & 0x80 ? " (core dumped)" : "");
     else
         str_addf(line, ": Exited with exit code %d", status_code(status));
     idset_done(&set);
 }
 
-void tasks_ended(struct step_tasks *t, const char *node, const char *folded, int32_t status, struct str *line)
+void tasks_ended(struct step_tasks *t, const char *node, const char *folded, int32_t status,
+                 struct str *line)
 {
     each(t, folded, task_move, TASK_ENDED);
     if (exit_code_of(status) > t->worst)

@@ -15,7 +15,7 @@
 
 #define RETRY_MS      500
 #define AT_ONCE_US    INT64_C(1000000) /* --immediate without a number: never called queued */
-#define SAY_QUEUED_MS 100              /* an allocation that is there at once is not called queued */
+#define SAY_QUEUED_MS 100 /* an allocation that is there at once is not called queued */
 
 int64_t allocation_now_ms(void)
 {
@@ -24,7 +24,8 @@ int64_t allocation_now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static void say(const struct allocation *al, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct allocation *al, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void say(const struct allocation *al, const char *format, ...)
 {
     va_list args;
@@ -91,8 +92,8 @@ bool allocation_take(struct allocation *al, const struct message *m)
 }
 
 /* Sends the submission; its answer. False: refused or not to be had (said). */
-static bool submitted(struct allocation *al, const struct submit_command *c, const struct msg_submit *m,
-                      struct msg_submitted *ret, int *ret_status)
+static bool submitted(struct allocation *al, const struct submit_command *c,
+                      const struct msg_submit *m, struct msg_submitted *ret, int *ret_status)
 {
     struct err e = {0};
     struct message answer;
@@ -175,7 +176,8 @@ static void wait_a_while(struct allocation *al, int64_t until_ms)
 
 static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
 {
-    int64_t begin = allocation_now_ms(), give_up = timeout_us ? begin + timeout_us / 1000 : INT64_MAX;
+    int64_t begin = allocation_now_ms(),
+            give_up = timeout_us ? begin + timeout_us / 1000 : INT64_MAX;
     bool said = false, again, at_once = timeout_us && timeout_us <= AT_ONCE_US;
     for (;;) {
         if (allocation_connected(al, &again) && !messages_take(al))
@@ -196,7 +198,8 @@ static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
                                    : "job %llu queued and waiting for resources",
                 (unsigned long long)al->job_id);
             if (al->name[1] == 'a')
-                say(al, "job %llu queued and waiting for resources", (unsigned long long)al->job_id);
+                say(al, "job %llu queued and waiting for resources",
+                    (unsigned long long)al->job_id);
             said = true;
         }
         wait_a_while(al, said || at_once ? give_up : begin + SAY_QUEUED_MS);
@@ -206,8 +209,8 @@ static bool runs(struct allocation *al, int64_t timeout_us, int *ret_status)
     return true;
 }
 
-bool allocation_make(struct allocation *al, const struct submit_command *c, const struct msg_submit *m,
-                     int64_t timeout_us, int *ret_status)
+bool allocation_make(struct allocation *al, const struct submit_command *c,
+                     const struct msg_submit *m, int64_t timeout_us, int *ret_status)
 {
     struct msg_submitted answer;
     al->client = program_connect(al->name, al->state_dir);
@@ -253,7 +256,8 @@ static bool found_check(struct allocation *al, const struct found *f, struct err
     al->job_id = f->job.v[0]->id;
     enum job_state state = (enum job_state)f->job.v[0]->state;
     if (state == JOB_PENDING)
-        return err_set(e, ERR_UNAVAILABLE, "job %llu has not started yet: it has no nodes to run a step on",
+        return err_set(e, ERR_UNAVAILABLE,
+                       "job %llu has not started yet: it has no nodes to run a step on",
                        (unsigned long long)al->job_id);
     if (state != JOB_RUNNING && state != JOB_SUSPENDED)
         return err_set(e, ERR_NOT_FOUND, "Job/step already completing or completed");
@@ -272,7 +276,8 @@ static void components_add(struct allocation *al, struct found *f)
     for (uint64_t i = 1; i < COMPONENTS_MAX; i++) {
         struct found one = {.a = al->a};
         bool is_one =
-            jobs_ask(al, arena_printf(al->a, "%llu", (unsigned long long)(leader->id + i)), &one, NULL) &&
+            jobs_ask(al, arena_printf(al->a, "%llu", (unsigned long long)(leader->id + i)), &one,
+                     NULL) &&
             one.job.n && text_is(one.job.v[0]->het_set, leader->het_set);
         if (is_one)
             vec_push(&f->job, one.job.v[0]);

@@ -1,5 +1,5 @@
-/* A job that a command made for itself (srun, salloc) or works in: asked for, waited for, held, given back. The connection it belongs to is made again when the controller
- * was restarted. */
+/* A job that a command made for itself (srun, salloc) or works in: asked for, waited for, held,
+ * given back. The connection it belongs to is made again when the controller was restarted. */
 #ifndef REMUDA_CLI_SUBMIT_ALLOCATION_H
 #define REMUDA_CLI_SUBMIT_ALLOCATION_H
 
@@ -25,16 +25,19 @@ struct allocation {
     int64_t retry_at_ms; /* when to look for the controller again */
 };
 
-/* Submits and waits until it runs, saying so in Slurm's words. False: it does not run (said already); *ret_status is what to exit with. Ctrl-C cancels it.
- * `timeout_us`: give up after so long (--immediate=seconds); 0 = never. */
-bool allocation_make(struct allocation *al, const struct submit_command *c, const struct msg_submit *m,
-                     int64_t timeout_us, int *ret_status);
-/* A job that runs already, as the controller shows it now: "42" is the very job of that number, be it an element that carries its array's, "42_7" and "42+1" elements and
- * components. The number of a heterogeneous job's leader gives all components. */
+/* Submits and waits until it runs, saying so in Slurm's words. False: it does not run (said
+ * already); *ret_status is what to exit with. Ctrl-C cancels it. `timeout_us`: give up after so
+ * long (--immediate=seconds); 0 = never. */
+bool allocation_make(struct allocation *al, const struct submit_command *c,
+                     const struct msg_submit *m, int64_t timeout_us, int *ret_status);
+/* A job that runs already, as the controller shows it now: "42" is the very job of that number, be
+ * it an element that carries its array's, "42_7" and "42+1" elements and components. The number of
+ * a heterogeneous job's leader gives all components. */
 bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err);
 /* A message from the controller that is about the allocation as a whole; false if it is none. */
 bool allocation_take(struct allocation *al, const struct message *m);
-/* Is the controller there? If not, it is looked for once a second; after it came back the allocation is held again, and true is returned with *ret_again set. */
+/* Is the controller there? If not, it is looked for once a second; after it came back the
+ * allocation is held again, and true is returned with *ret_again set. */
 bool allocation_connected(struct allocation *al, bool *ret_again);
 /* The connection broke. */
 void allocation_lost(struct allocation *al);

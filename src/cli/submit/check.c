@@ -24,12 +24,13 @@ static bool text_check(const struct field *f, const char *text, struct err *e)
     if (text_is(f->name, "submit_line"))
         return true;
     if (len > LIMIT_TEXT_BYTES)
-        return err_set(
-            e, ERR_LIMIT,
-            "%s has %zu bytes; at most %u are allowed (put long lists into a file that the script reads)",
-            f->name, len, LIMIT_TEXT_BYTES);
+        return err_set(e, ERR_LIMIT,
+                       "%s has %zu bytes; at most %u are allowed (put long lists into a file that "
+                       "the script reads)",
+                       f->name, len, LIMIT_TEXT_BYTES);
     if (!is_utf8(text, len))
-        return err_set(e, ERR_INVALID, "%s is no UTF-8 text, which it must be: %.100s", f->name, text);
+        return err_set(e, ERR_INVALID, "%s is no UTF-8 text, which it must be: %.100s", f->name,
+                       text);
     return true;
 }
 

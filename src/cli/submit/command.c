@@ -16,9 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_USAGE                                                                                           \
+#define EXIT_USAGE                                                                                 \
     255 /* what Slurm exits with when it cannot read the command line, whatever SLURM_EXIT_ERROR says */
-#define RETRIES_MAX 15 /* a busy controller is asked so often, with growing pauses, as Slurm's commands do */
+#define RETRIES_MAX                                                                                \
+    15 /* a busy controller is asked so often, with growing pauses, as Slurm's commands do */
 
 /* The number that a variable begins with, as an exit code has room for it; 0 = none. */
 static int exit_code_given(const char *variable)
@@ -39,8 +40,8 @@ void submit_exit_check(const char *name, const char *variable)
         program_error(name, "%s has zero value", variable);
 }
 
-void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc, char **argv,
-                         struct arena *a)
+void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc,
+                         char **argv, struct arena *a)
 {
     memset(c, 0, sizeof *c);
     c->name = name;
@@ -103,12 +104,12 @@ int submit_fail(const struct submit_command *c, const struct err *e)
 /* ---- command line ---- */
 
 /* Options of one component into `o`. options_parse_argv skips the word before the first. */
-static bool words_parse(struct submit_command *c, size_t i, struct submit_options *o, int end, int *ret_rest,
-                        struct err *e)
+static bool words_parse(struct submit_command *c, size_t i, struct submit_options *o, int end,
+                        int *ret_rest, struct err *e)
 {
     int from = c->words[i].from - 1, rest;
-    bool ok = options_parse_argv(o, c->command, end - from, c->argv + from, FROM_COMMAND_LINE, &c->env, c->a,
-                                 &rest, e);
+    bool ok = options_parse_argv(o, c->command, end - from, c->argv + from, FROM_COMMAND_LINE,
+                                 &c->env, c->a, &rest, e);
     *ret_rest = ok ? from + rest : 0;
     return ok;
 }
@@ -171,7 +172,8 @@ void submit_warnings_print(const struct submit_command *c, const char *about, st
     struct span rest = {str_text(warnings), warnings->len}, line;
     while (!c->comp[0].quiet && span_next(&rest, '\n', &line))
         if (line.len)
-            fprintf(stderr, "%s: %s%s%.*s\n", c->name, about, *about ? ": " : "", (int)line.len, line.data);
+            fprintf(stderr, "%s: %s%s%.*s\n", c->name, about, *about ? ": " : "", (int)line.len,
+                    line.data);
     str_clear(warnings);
 }
 
@@ -192,11 +194,12 @@ static char *env_get(const char *name)
 static bool nodefile_refuse(const char *name, int why, struct err *e)
 {
     err_set(e, ERR_VALUE, "Unable to read the list of nodes %s: %s", name, strerror(why));
-    return err_lead(e, "error: slurm_allocate_resources error opening file %s, %s", name, strerror(why));
+    return err_lead(e, "error: slurm_allocate_resources error opening file %s, %s", name,
+                    strerror(why));
 }
 
-/* -F, or -w with a file: names separated by blanks, commas or newlines; the command line's --nodelist beats
- * it. */
+/* -F, or -w with a file: names separated by blanks, commas or newlines; the command line's
+ * --nodelist beats it. */
 static bool nodefile_read(struct submit_command *c, struct submit_options *o, struct err *e)
 {
     size_t len;
@@ -219,7 +222,8 @@ static bool nodefile_read(struct submit_command *c, struct submit_options *o, st
     }
     const struct option_row *row = option_named("nodelist", c->command);
     bool through_list = text_is(o->given[option_index(row)], o->nodefile);
-    enum option_source source = option_source_of(o, through_list ? "nodelist" : "nodefile", c->command);
+    enum option_source source =
+        option_source_of(o, through_list ? "nodelist" : "nodefile", c->command);
     bool ok = option_set(o, row, str_text(&list), source, &c->env, c->a, e);
     str_done(&list);
     return ok || err_prefix(e, "%s", o->nodefile);
@@ -311,7 +315,8 @@ void submit_spec_complete(struct submit_command *c, struct submit_options *o)
     if (!j->work_dir)
         j->work_dir = c->cwd;
     else if (j->work_dir[0] != '/')
-        j->work_dir = text_is(j->work_dir, ".") ? c->cwd : arena_printf(c->a, "%s/%s", c->cwd, j->work_dir);
+        j->work_dir =
+            text_is(j->work_dir, ".") ? c->cwd : arena_printf(c->a, "%s/%s", c->cwd, j->work_dir);
     j->submit_line = submit_joined(c->a, c->name, c->argv + 1);
     j->alloc_host = submit_hostname(c->a);
     j->rlimits = submit_rlimits(o->propagate, c->a);
@@ -333,10 +338,10 @@ bool submit_cluster_check(struct submit_command *c, struct err *e)
         if (span_is_nocase(span_trim(name), c->cluster) || span_is_nocase(span_trim(name), "all") ||
             span_is_nocase(span_trim(name), "local"))
             return true;
-    return err_set(
-        e, ERR_NOT_FOUND,
-        "'%s' can't be reached now, or it is an invalid entry for --cluster. This cluster is \"%s\".", asked,
-        c->cluster);
+    return err_set(e, ERR_NOT_FOUND,
+                   "'%s' can't be reached now, or it is an invalid entry for --cluster. This "
+                   "cluster is \"%s\".",
+                   asked, c->cluster);
 }
 
 /* ---- answers ---- */
@@ -354,7 +359,8 @@ int submit_refused(const struct submit_command *c, const struct msg_done *m)
         fprintf(stderr, "allocation failure: %s\n", words);
     else
         program_error(c->name, "%s: %s",
-                      refused_words(busy && c->command == CMD_SALLOC ? CMD_SRUN : c->command), words);
+                      refused_words(busy && c->command == CMD_SALLOC ? CMD_SRUN : c->command),
+                      words);
     if (!text_empty(m->detail))
         program_error(c->name, "%s", m->detail);
     return submit_exit_error();
@@ -364,9 +370,9 @@ void submit_test_print(const struct submit_command *c, const struct msg_submitte
 {
     struct str when = STR_INIT;
     civil_format_iso(m->planned_us, &civil_local, &when);
-    fprintf(stderr, "%s: Job %llu to start at %s using %d processors on nodes %s in partition %s\n", c->name,
-            (unsigned long long)m->job_id, str_text(&when), m->cpus, m->nodes ? m->nodes : "",
-            m->partition ? m->partition : "");
+    fprintf(stderr, "%s: Job %llu to start at %s using %d processors on nodes %s in partition %s\n",
+            c->name, (unsigned long long)m->job_id, str_text(&when), m->cpus,
+            m->nodes ? m->nodes : "", m->partition ? m->partition : "");
     if (!text_empty(m->warning))
         fprintf(stderr, "%s: %s\n", c->name, m->warning);
     str_done(&when);

@@ -1,5 +1,5 @@
-/* What sbatch, salloc and srun do alike with their command lines: components, options in rising order of strength, what a job takes along, and Slurm's words
- * for what the controller answers. */
+/* What sbatch, salloc and srun do alike with their command lines: components, options in rising
+ * order of strength, what a job takes along, and Slurm's words for what the controller answers. */
 #ifndef REMUDA_CLI_SUBMIT_COMMAND_H
 #define REMUDA_CLI_SUBMIT_COMMAND_H
 
@@ -27,36 +27,42 @@ struct submit_command {
     char **argv;
     struct words words[COMPONENTS_MAX];
     size_t nwords;
-    int rest_at;                 /* first word after the options (of the last component); argc = none */
+    /* First word after the options (of the last component); argc = none. */
+    int rest_at;
     struct submit_options *comp; /* COMPONENTS_MAX, zeroed; freed by submit_command_done */
     size_t ncomp;
     const char *cluster; /* set by submit_cluster_check when -M was given: name to print */
     const char *state_dir;
 };
 
-void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc, char **argv,
-                         struct arena *a);
+void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc,
+                         char **argv, struct arena *a);
 void submit_command_done(struct submit_command *c);
 
 /* SLURM_EXIT_ERROR, else 1. */
 int submit_exit_error(void);
 /* Tells as `name` that the variable has no exit code, if it is set. */
 void submit_exit_check(const char *name, const char *variable);
-/* What --immediate exits with when there is nothing at once: SLURM_EXIT_IMMEDIATE, else as for any error. */
+/* What --immediate exits with when there is nothing at once: SLURM_EXIT_IMMEDIATE, else as for any
+ * error. */
 int submit_exit_immediate(void);
-/* Prints the error as the command's, behind Slurm's own words for it; returns what to exit with: 255 for a command line that
- * cannot be read, else submit_exit_error(). */
+/* Prints the error as the command's, behind Slurm's own words for it; returns what to exit with:
+ * 255 for a command line that cannot be read, else submit_exit_error(). */
 int submit_fail(const struct submit_command *c, const struct err *e);
 
-/* Finds the components of the command line; the first one's options are read into `first` (zeroed), for --help and the like. */
+/* Finds the components of the command line; the first one's options are read into `first` (zeroed),
+ * for --help and the like. */
 bool submit_split(struct submit_command *c, struct submit_options *first, struct err *ret_err);
 /* --help, --usage, --version or --OPTION=help: prints it; true if it was one. */
 bool submit_information(const struct submit_command *c, const struct submit_options *first);
-/* Options of component i: variables, command line, what carries over from the one before, -F; then the cross-checks. Directives of a script are in c->comp[i] already. */
-bool submit_component(struct submit_command *c, size_t i, struct str *warnings, struct err *ret_err);
+/* Options of component i: variables, command line, what carries over from the one before, -F; then
+ * the cross-checks. Directives of a script are in c->comp[i] already. */
+bool submit_component(struct submit_command *c, size_t i, struct str *warnings,
+                      struct err *ret_err);
 /* All components that the command line has; prints the warnings. */
 bool submit_components(struct submit_command *c, struct err *ret_err);
-/* One warning a line, with `about` (a script's name, or "") before it; nothing with --quiet. Empties it. */
+/* One warning a line, with `about` (a script's name, or "") before it; nothing with --quiet.
+ * Empties it. */
 void submit_warnings_print(const struct submit_command *c, const char *about, struct str *warnings);
 /* -v: the options in force, and what came of none. */
 void submit_verbose_print(const struct submit_command *c);

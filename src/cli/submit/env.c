@@ -6,11 +6,11 @@
  *   A,B=value          these and SLURM_*; login environment underneath
  *   ALL,B=value        everything, and B as given
  *
- * A name without a value that the environment lacks is passed over. Values may hold blanks and quotes; one
- * that holds a comma is put in quotes: B='x,y'. Variables of the command that describe the job it runs in
- * (SLURM_JOB_ID, SLURM_NTASKS …) stay behind: Slurm hands them on, and the new job then believes in an array
- * index or a memory limit that is not its own. What steers the commands (SLURM_TIME_FORMAT, SLURM_CPU_BIND,
- * SLURM_CONF …) goes along. */
+ * A name without a value that the environment lacks is passed over. Values may hold blanks and
+ * quotes; one that holds a comma is put in quotes: B='x,y'. Variables of the command that describe
+ * the job it runs in (SLURM_JOB_ID, SLURM_NTASKS …) stay behind: Slurm hands them on, and the new
+ * job then believes in an array index or a memory limit that is not its own. What steers the
+ * commands (SLURM_TIME_FORMAT, SLURM_CPU_BIND, SLURM_CONF …) goes along. */
 #include "cli/submit/env.h"
 
 #include "base/vec.h"
@@ -83,7 +83,8 @@ static bool name_is_one_of(struct span name, const char *const *patterns, size_t
         size_t len = strlen(patterns[i]);
         bool prefix = patterns[i][len - 1] == '*';
         len -= prefix ? 1 : 0;
-        if ((prefix ? name.len >= len : name.len == len) && memcmp(name.data, patterns[i], len) == 0)
+        if ((prefix ? name.len >= len : name.len == len) &&
+            memcmp(name.data, patterns[i], len) == 0)
             return true;
     }
     return false;
@@ -97,7 +98,8 @@ static struct span name_of(struct span entry)
 
 static bool is_slurm(struct span name)
 {
-    return name.len > 6 && (memcmp(name.data, "SLURM_", 6) == 0 || memcmp(name.data, "SPANK_", 6) == 0);
+    return name.len > 6 &&
+           (memcmp(name.data, "SLURM_", 6) == 0 || memcmp(name.data, "SPANK_", 6) == 0);
 }
 
 static bool stays_behind(const struct capture *c, struct span name)
@@ -156,11 +158,10 @@ static void take_name(struct capture *c, char *const *environ, struct span name)
 }
 
 /* ---- lists of names
- * -----------------------------------------------------------------------------------------------------------
- */
+ * ----------------------------------------------------------------------- */
 
-/* Where a quote that opens at `from` closes so that the item ends behind it; 0 = it is an ordinary character.
- */
+/* Where a quote that opens at `from` closes so that the item ends behind it; 0 = it is an ordinary
+ * character. */
 static size_t quote_end(struct span list, size_t from)
 {
     for (size_t i = from + 1; i < list.len; i++)
@@ -169,8 +170,8 @@ static size_t quote_end(struct span list, size_t from)
     return 0;
 }
 
-/* Takes one item off the list; a value in quotes may hold commas. *ret_value is the value without them, data
- * NULL = none. */
+/* Takes one item off the list; a value in quotes may hold commas. *ret_value is the value without
+ * them, data NULL = none. */
 static bool item_next(struct span *rest, struct span *ret_name, struct span *ret_value)
 {
     if (rest->len == 0)
@@ -207,16 +208,18 @@ static bool take_list(struct capture *c, const struct env_ask *ask, struct str *
             if (span_is_nocase(name, "ALL"))
                 take_environ(c, ask->environ, false);
             else if (span_is_nocase(name, "NONE") || span_is_nocase(name, "NIL"))
-                return err_set(e, ERR_INVALID,
-                               "Invalid --export specification \"%s\": NONE and NIL stand alone; name the "
-                               "variables without it",
-                               ask->export_env);
+                return err_set(
+                    e, ERR_INVALID,
+                    "Invalid --export specification \"%s\": NONE and NIL stand alone; name the "
+                    "variables without it",
+                    ask->export_env);
             else
                 take_name(c, ask->environ, name);
             continue;
         }
         if (name.len == 0)
-            return err_set(e, ERR_INVALID, "Invalid --export specification \"%s\": a value without a name",
+            return err_set(e, ERR_INVALID,
+                           "Invalid --export specification \"%s\": a value without a name",
                            ask->export_env);
         size_t from = made->len;
         str_addn(made, name.data, name.len);
@@ -228,8 +231,7 @@ static bool take_list(struct capture *c, const struct env_ask *ask, struct str *
 }
 
 /* ---- all together
- * -------------------------------------------------------------------------------------------------------------
- */
+ * ------------------------------------------------------------------------- */
 
 static bool takes_all(const char *export_env)
 {
@@ -289,10 +291,10 @@ bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *
     vec_done(&c);
     str_done(&made);
     if (ok && out->len - from > LIMIT_ENV_BYTES)
-        return err_set(
-            ret_err, ERR_LIMIT,
-            "the environment has %zu bytes; a job's has at most %u: name what it needs with --export=NAME,…",
-            out->len - from, LIMIT_ENV_BYTES);
+        return err_set(ret_err, ERR_LIMIT,
+                       "the environment has %zu bytes; a job's has at most %u: name what it needs "
+                       "with --export=NAME,…",
+                       out->len - from, LIMIT_ENV_BYTES);
     return ok;
 }
 
@@ -305,7 +307,8 @@ static const char *given_text(const struct submit_options *o, const char *name, 
                : o->given[option_index(option_named(name, command))];
 }
 
-size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a, const char **ret)
+size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a,
+                          const char **ret)
 {
     const char *const mode[] = {[OPEN_UNSET] = NULL, [OPEN_APPEND] = "a", [OPEN_TRUNCATE] = "t"};
     bool job = command != CMD_SRUN;

@@ -18,16 +18,16 @@ struct env_ask {
     const char *const *extra; /* NAME=VALUE that the job gets in any case; NULL-terminated */
 };
 
-/* Appends NAME=VALUE entries, each ended by NUL, to `out`. Inside a job (SLURM_JOB_ID is set) the variables
- * that describe that job's own allocation are left out, so that the new job does not take them for its own.
- * ERR_INVALID: a bad --export; ERR_LIMIT. */
+/* Appends NAME=VALUE entries, each ended by NUL, to `out`. Inside a job (SLURM_JOB_ID is set) the
+ * variables that describe that job's own allocation are left out, so that the new job does not take
+ * them for its own. ERR_INVALID: a bad --export; ERR_LIMIT. */
 bool submit_env_capture(const struct env_ask *ask, struct str *out, struct err *ret_err);
 /* Does the node have to make a login environment underneath (--export=NONE and lists of names)? */
 bool submit_env_wants_login(const char *export_env);
 
 #define SUBMIT_ENV_OPTIONS 4
-/* NAME=VALUE of the options that programs in the job read (SLURM_OPEN_MODE, SLURM_CPU_FREQ_REQ …), as many as were given, then NULL: ret has room for SUBMIT_ENV_OPTIONS and
- * that. How many. */
+/* NAME=VALUE of the options that programs in the job read (SLURM_OPEN_MODE, SLURM_CPU_FREQ_REQ …),
+ * as many as were given, then NULL: ret has room for SUBMIT_ENV_OPTIONS and that. How many. */
 size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a,
                           const char **ret);
 

@@ -17,8 +17,8 @@ const char *submit_cwd(struct arena *a, struct err *ret_err)
 {
     char *cwd = get_current_dir_name();
     if (!cwd) {
-        err_set(ret_err, ERR_NOT_FOUND, "the current directory cannot be named (%s); submit from another",
-                strerror(errno));
+        err_set(ret_err, ERR_NOT_FOUND,
+                "the current directory cannot be named (%s); submit from another", strerror(errno));
         return NULL;
     }
     const char *copy = arena_strdup(a, cwd);
@@ -37,9 +37,10 @@ static const struct {
     const char *name;
     int resource;
 } limits[] = {
-    {"AS", RLIMIT_AS},       {"CORE", RLIMIT_CORE},       {"CPU", RLIMIT_CPU},       {"DATA", RLIMIT_DATA},
-    {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK}, {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC},
-    {"RSS", RLIMIT_RSS},     {"STACK", RLIMIT_STACK},
+    {"AS", RLIMIT_AS},         {"CORE", RLIMIT_CORE},   {"CPU", RLIMIT_CPU},
+    {"DATA", RLIMIT_DATA},     {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK},
+    {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC}, {"RSS", RLIMIT_RSS},
+    {"STACK", RLIMIT_STACK},
 };
 
 /* Is the limit in the list? "" and ALL name all; the names may have RLIMIT_ before them. */
@@ -128,7 +129,8 @@ bool submit_become(const char *user, const char *group, struct err *ret_err)
     gid_t gid = getgid();
     if (!user && !group)
         return true;
-    if ((user && !find_user(user, &uid, &gid, ret_err)) || (group && !find_group(group, &gid, ret_err)))
+    if ((user && !find_user(user, &uid, &gid, ret_err)) ||
+        (group && !find_group(group, &gid, ret_err)))
         return false;
     if (uid == geteuid() && gid == getegid())
         return true;

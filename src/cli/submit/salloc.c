@@ -1,4 +1,5 @@
-/* salloc: an allocation, and in it a shell or a command on this machine; when that ends the allocation is given back. */
+/* salloc: an allocation, and in it a shell or a command on this machine; when that ends the
+ * allocation is given back. */
 #include "base/alloc.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/command_signals.h"
@@ -33,7 +34,8 @@ struct session {
     bool ended, said_over;
 };
 
-static void say(const struct session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void say(const struct session *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void say(const struct session *s, const char *format, ...)
 {
     va_list args;
@@ -51,7 +53,8 @@ static void say(const struct session *s, const char *format, ...)
 static void env_apply(const struct str *assignments)
 {
     struct str name = STR_INIT;
-    for (const char *at = assignments->data, *end = at + assignments->len; at < end; at += strlen(at) + 1) {
+    for (const char *at = assignments->data, *end = at + assignments->len; at < end;
+         at += strlen(at) + 1) {
         size_t len = strcspn(at, "=");
         str_clear(&name);
         str_addn(&name, at, len);
@@ -97,7 +100,8 @@ static const char *shell_of_user(void)
     return shell && *shell ? shell : p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
 }
 
-/* LaunchParameters=use_interactive_step: the shell is a step on the first node, which takes nothing of the allocation. The words are the site's, parted by blanks; $SHELL is the user's. */
+/* LaunchParameters=use_interactive_step: the shell is a step on the first node, which takes nothing
+ * of the allocation. The words are the site's, parted by blanks; $SHELL is the user's. */
 static char *const *interactive_words(const struct session *s, const char *options)
 {
     struct span rest = span_of(options), word;
@@ -119,8 +123,9 @@ static char *const *command_words(const struct session *s, const struct settings
     char **own = arena_alloc(s->line.a, 2 * sizeof *own);
     own[0] = (char *)shell_of_user();
     own[1] = NULL;
-    return site && site->word.use_interactive_step ? interactive_words(s, site->interactive_step_options)
-                                                   : own;
+    return site && site->word.use_interactive_step
+               ? interactive_words(s, site->interactive_step_options)
+               : own;
 }
 
 static _Noreturn void command_exec(char *const *argv)
@@ -187,8 +192,9 @@ static void command_wait(struct session *s)
     bool again;
     while (!s->ended) {
         allocation_connected(&s->al, &again);
-        struct pollfd v[2] = {{.fd = s->al.signal_fd, .events = POLLIN},
-                              {.fd = s->al.client ? client_fd(s->al.client) : -1, .events = POLLIN}};
+        struct pollfd v[2] = {
+            {.fd = s->al.signal_fd, .events = POLLIN},
+            {.fd = s->al.client ? client_fd(s->al.client) : -1, .events = POLLIN}};
         poll(v, 2, s->al.client ? -1 : 500);
         for (int signo; (signo = command_signal_next(s->al.signal_fd).signo) != 0;)
             signal_take(s, signo);
@@ -216,7 +222,8 @@ static int command_run(struct session *s)
         return submit_exit_error();
     }
     command_wait(s);
-    return WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status) : WEXITSTATUS(s->wait_status);
+    return WIFSIGNALED(s->wait_status) ? 128 + WTERMSIG(s->wait_status)
+                                       : WEXITSTATUS(s->wait_status);
 }
 
 /* ---- the whole ---- */
@@ -248,14 +255,16 @@ static int allocated(struct session *s)
 
 static bool specs_make(struct session *s, struct job_spec *specs, struct err *e)
 {
-    char *const *command = s->line.argv + (s->line.rest_at < s->line.argc ? s->line.rest_at : s->line.argc);
+    char *const *command =
+        s->line.argv + (s->line.rest_at < s->line.argc ? s->line.rest_at : s->line.argc);
     for (size_t i = 0; i < s->line.ncomp; i++) {
         struct submit_options *o = &s->line.comp[i];
         bool chdir_asked = o->spec.work_dir != NULL;
         submit_spec_complete(&s->line, o);
         if (!o->spec.name)
-            o->spec.name =
-                *command ? (strrchr(*command, '/') ? strrchr(*command, '/') + 1 : *command) : "interactive";
+            o->spec.name = *command
+                               ? (strrchr(*command, '/') ? strrchr(*command, '/') + 1 : *command)
+                               : "interactive";
         if (*command)
             o->spec.command = submit_joined(s->line.a, *command, command + 1);
         specs[i] = o->spec;
@@ -272,7 +281,8 @@ static bool specs_make(struct session *s, struct job_spec *specs, struct err *e)
 static bool work_dir_enter(const struct session *s, struct err *e)
 {
     const char *dir = s->line.comp[0].spec.work_dir;
-    return !dir || chdir(dir) == 0 || err_set(e, ERR_NOT_FOUND, "chdir(%s): %s", dir, strerror(errno));
+    return !dir || chdir(dir) == 0 ||
+           err_set(e, ERR_NOT_FOUND, "chdir(%s): %s", dir, strerror(errno));
 }
 
 static int session_run(struct session *s)

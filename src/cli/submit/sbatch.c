@@ -1,9 +1,10 @@
 /* sbatch: one batch script to the controller.
  *
- * The command line is read twice. The first time finds the script (and --help and the like); then the options
- * are gathered again in rising order of strength: the script's directives, the SBATCH_* variables, the
- * command line. Components of a heterogeneous job come from "hetjob" in the script and from ":" on the
- * command line; the i-th of both belong together, and variables count for each. */
+ * The command line is read twice. The first time finds the script (and --help and the like); then
+ * the options are gathered again in rising order of strength: the script's directives, the SBATCH_*
+ * variables, the command line. Components of a heterogeneous job come from "hetjob" in the script
+ * and from ":" on the command line; the i-th of both belong together, and variables count for
+ * each. */
 #include "base/alloc.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
@@ -25,7 +26,7 @@
 
 #define NAME            "sbatch"
 #define RECONNECT_PAUSE 2 /* seconds, while --wait finds no controller */
-#define COMMAND_SHOWN                                                                                        \
+#define COMMAND_SHOWN                                                                              \
     8000 /* bytes of script and arguments that scontrol shows; the script gets all of them */
 
 extern char **environ;
@@ -45,7 +46,8 @@ static bool script_load(struct submission *s, const struct submit_options *first
         const char *dir = first->spec.work_dir;
         if (dir && dir[0] != '/')
             dir = arena_printf(s->line.a, "%s/%s", s->line.cwd, dir);
-        if (!submit_script_file(s->line.argv[s->line.rest_at], dir, s->line.cwd, s->line.a, &s->script, e))
+        if (!submit_script_file(s->line.argv[s->line.rest_at], dir, s->line.cwd, s->line.a,
+                                &s->script, e))
             return false;
     } else if (!submit_script_stdin(s->line.a, &s->script, e))
         return false;
@@ -53,14 +55,15 @@ static bool script_load(struct submission *s, const struct submit_options *first
 }
 
 /* ---- options of all components
- * ------------------------------------------------------------------------------------------------ */
+ * ------------------------------------------------------------ */
 
 static bool options_gather(struct submission *s, const struct submit_options *first, struct err *e)
 {
     struct str script_warnings = STR_INIT, warnings = STR_INIT;
-    bool ok = script_parse(s->script.text, s->script.len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
-                           first->ignore_pbs, &s->line.env, s->line.a, &script_warnings, e) ||
-              err_prefix(e, "%s", s->script.name);
+    bool ok =
+        script_parse(s->script.text, s->script.len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
+                     first->ignore_pbs, &s->line.env, s->line.a, &script_warnings, e) ||
+        err_prefix(e, "%s", s->script.name);
     if (ok && s->line.nwords > s->line.ncomp)
         s->line.ncomp = s->line.nwords;
     for (size_t i = 0; ok && i < s->line.ncomp; i++)
@@ -75,7 +78,7 @@ static bool options_gather(struct submission *s, const struct submit_options *fi
 }
 
 /* ---- what the job takes along
- * ------------------------------------------------------------------------------------------------- */
+ * ------------------------------------------------------------- */
 
 static const char *script_args(struct submission *s, char *const *words)
 {
@@ -90,8 +93,8 @@ static const char *script_args(struct submission *s, char *const *words)
 static void spec_complete(struct submission *s, struct submit_options *o)
 {
     struct job_spec *j = &o->spec;
-    char *const *args =
-        s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at + 1 : s->line.argv + s->line.argc;
+    char *const *args = s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at + 1
+                                                       : s->line.argv + s->line.argc;
     j->batch = true;
     if (!j->name)
         j->name = s->script.job_name;
@@ -118,7 +121,8 @@ static void script_files_take(struct submission *s)
     }
 }
 
-static bool export_file_read(struct submission *s, const char *name, struct span *ret, struct err *e)
+static bool export_file_read(struct submission *s, const char *name, struct span *ret,
+                             struct err *e)
 {
     int64_t number;
     bool given_fd = text_to_i64(name, 3, 1 << 20, &number);
@@ -150,8 +154,7 @@ static bool env_capture(struct submission *s, struct str *out, struct err *e)
 }
 
 /* ---- answers
- * ------------------------------------------------------------------------------------------------------------------
- */
+ * ------------------------------------------------------------------------------ */
 
 static void submitted_print(const struct submission *s, const struct msg_submitted *m)
 {
@@ -234,14 +237,14 @@ static int submit(struct submission *s, const struct msg_submit *m)
 }
 
 /* ---- the whole
- * ----------------------------------------------------------------------------------------------------------------
- */
+ * ---------------------------------------------------------------------------- */
 
 static int submission_run(struct submission *s, struct submit_options *first)
 {
     struct err e = {0};
     s->line.cwd = submit_cwd(s->line.a, &e);
-    if (!s->line.cwd || !options_parse_env(first, CMD_SBATCH, getenv, &s->line.env, s->line.a, &e) ||
+    if (!s->line.cwd ||
+        !options_parse_env(first, CMD_SBATCH, getenv, &s->line.env, s->line.a, &e) ||
         !script_load(s, first, &e) || !options_gather(s, first, &e))
         return submit_fail(&s->line, &e);
     s->line.state_dir = state_dir_find(NULL, s->line.a);

@@ -11,10 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const char *submit_read_fd(int fd, size_t max, struct arena *a, size_t *ret_len, struct err *ret_err)
+const char *submit_read_fd(int fd, size_t max, struct arena *a, size_t *ret_len,
+                           struct err *ret_err)
 {
     struct stat st;
-    bool sized = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 && (size_t)st.st_size <= max;
+    bool sized =
+        fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size >= 0 && (size_t)st.st_size <= max;
     size_t cap = sized ? (size_t)st.st_size + 2 : 65536, len = 0;
     char *text = arena_alloc(a, cap);
     while (len <= max) {
@@ -30,7 +32,8 @@ const char *submit_read_fd(int fd, size_t max, struct arena *a, size_t *ret_len,
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
-            err_set(ret_err, errno == EISDIR ? ERR_INVALID : ERR_UNAVAILABLE, "%s", strerror(errno));
+            err_set(ret_err, errno == EISDIR ? ERR_INVALID : ERR_UNAVAILABLE, "%s",
+                    strerror(errno));
             return NULL;
         }
         len += (size_t)n;

@@ -16,14 +16,15 @@ struct submit_script {
     const char *job_name; /* name of the job unless one is given */
 };
 
-/* `word` is the script as typed: absolute, relative to `dir` (--chdir; NULL = none) or the current directory
- * `cwd`, or found through PATH. */
+/* `word` is the script as typed: absolute, relative to `dir` (--chdir; NULL = none) or the current
+ * directory `cwd`, or found through PATH. */
 bool submit_script_file(const char *word, const char *dir, const char *cwd, struct arena *a,
                         struct submit_script *ret, struct err *ret_err);
 bool submit_script_stdin(struct arena *a, struct submit_script *ret, struct err *ret_err);
 void submit_script_wrap(const char *command, struct arena *a, struct submit_script *ret);
-/* The whole of a file or descriptor, ended by a NUL that is not counted; at most `max` bytes and one more are
- * read. NULL: ret_err is set. */
-const char *submit_read_fd(int fd, size_t max, struct arena *a, size_t *ret_len, struct err *ret_err);
+/* The whole of a file or descriptor, ended by a NUL that is not counted; at most `max` bytes and
+ * one more are read. NULL: ret_err is set. */
+const char *submit_read_fd(int fd, size_t max, struct arena *a, size_t *ret_len,
+                           struct err *ret_err);
 
 #endif

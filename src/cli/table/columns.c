@@ -1,5 +1,6 @@
-/* A short format is split at each '%', as Slurm splits it: what stands before the first '%' is printed on every line, "%%" is the same as "%", and the text after
- * a letter up to the next '%' is its suffix. */
+/* A short format is split at each '%', as Slurm splits it: what stands before the first '%' is
+ * printed on every line, "%%" is the same as "%", and the text after a letter up to the next '%' is
+ * its suffix. */
 #include "cli/table/columns.h"
 
 #include "base/civil.h"
@@ -59,7 +60,8 @@ static bool column_unknown(const struct column_table *t, const char *name, struc
 {
     const char *near = column_nearest(t, name);
     if (near)
-        err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"; did you mean \"%s\"?", name, near);
+        err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"; did you mean \"%s\"?", name,
+                near);
     else
         err_set(ret_err, ERR_INVALID, "Invalid field requested: \"%s\"", name);
     return false;
@@ -99,7 +101,8 @@ static void all_add(const struct column_table *t, struct format *f)
 }
 
 /* One piece after a '%': [[.]size]letter[suffix] */
-static void short_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f)
+static void short_piece(const struct column_table *t, const char *piece, struct arena *a,
+                        struct format *f)
 {
     struct format_item item = {0};
     const char *at = piece;
@@ -119,13 +122,16 @@ static void short_piece(const struct column_table *t, const char *piece, struct 
     if (item.column) {
         item.suffix = arena_strdup(a, at + 1);
     } else {
-        unknown_add(f, arena_printf(a, "Invalid %s format specification: %c", t->record, *at ? *at : '%'), a);
+        unknown_add(
+            f, arena_printf(a, "Invalid %s format specification: %c", t->record, *at ? *at : '%'),
+            a);
         item.suffix = arena_printf(a, "%%%s", piece);
     }
     vec_push(&f->item, item);
 }
 
-void format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret)
+void format_parse_short(const struct column_table *t, const char *text, struct arena *a,
+                        struct format *ret)
 {
     *ret = (struct format){0};
     const char *first = strchr(text, '%');
@@ -140,11 +146,13 @@ void format_parse_short(const struct column_table *t, const char *text, struct a
 }
 
 /* name[:[.][size][suffix]] */
-static void long_piece(const struct column_table *t, const char *piece, struct arena *a, struct format *f)
+static void long_piece(const struct column_table *t, const char *piece, struct arena *a,
+                       struct format *f)
 {
     const char *colon = strchr(piece, ':');
     const char *name = colon ? arena_strndup(a, piece, (size_t)(colon - piece)) : piece;
-    struct format_item item = {.column = column_by_name(t, name), .width = LONG_WIDTH, .suffix = ""};
+    struct format_item item = {
+        .column = column_by_name(t, name), .width = LONG_WIDTH, .suffix = ""};
     item.uncut = column_uncut(t, item.column);
     if (!item.column) {
         const char *near = column_nearest(t, name);
@@ -168,7 +176,8 @@ static void long_piece(const struct column_table *t, const char *piece, struct a
     vec_push(&f->item, item);
 }
 
-void format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret)
+void format_parse_long(const struct column_table *t, const char *text, struct arena *a,
+                       struct format *ret)
 {
     struct span rest = span_of(text), piece;
     *ret = (struct format){0};
@@ -177,8 +186,8 @@ void format_parse_long(const struct column_table *t, const char *text, struct ar
             long_piece(t, arena_strndup(a, piece.data, piece.len), a, ret);
 }
 
-bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f,
-                         struct err *ret_err)
+bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a,
+                         struct format *f, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
     while (span_next(&rest, ',', &piece)) {
@@ -194,8 +203,9 @@ bool format_parse_fields(const struct column_table *t, const char *text, struct 
             return column_unknown(t, name, ret_err);
         width = column->width ? column->width : LONG_WIDTH;
         if (percent && percent[1] && !text_to_i64(percent + 1, -100000, 100000, &width))
-            return err_set(ret_err, ERR_INVALID, "\"%s\": after %% comes a width, as in %s%%20 or %s%%-20",
-                           word, name, name);
+            return err_set(ret_err, ERR_INVALID,
+                           "\"%s\": after %% comes a width, as in %s%%20 or %s%%-20", word, name,
+                           name);
         struct format_item item = {.column = column,
                                    .width = (int)(width < 0 ? -width : width),
                                    .right = width > 0,
@@ -304,7 +314,8 @@ void format_print_header(const struct format *f, struct str *out)
     str_addc(out, '\n');
 }
 
-void format_print_row(const struct format *f, const struct cell_env *env, const void *record, struct str *out)
+void format_print_row(const struct format *f, const struct cell_env *env, const void *record,
+                      struct str *out)
 {
     struct str cell = STR_INIT;
     str_add(out, f->prefix);
@@ -339,7 +350,8 @@ void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, stru
         str_add(out, if_zero);
 }
 
-const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a)
+const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero,
+                           struct arena *a)
 {
     struct str s = STR_INIT;
     cell_time(env, us, if_zero, &s);

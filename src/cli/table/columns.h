@@ -1,4 +1,5 @@
-/* Columns: the single description of everything a listing can show, and the three ways Slurm's users ask for them:
+/* Columns: the single description of everything a listing can show, and the three ways Slurm's
+ * users ask for them:
  *   short   "%.18i %9P text"          squeue -o, sinfo -o
  *   long    "JobID:10,State:.12,…"    squeue -O, sinfo -O
  *   fields  "JobID,State%20,user%-8"  sacct --format, sstat, sacctmgr
@@ -28,7 +29,8 @@ struct cell_env {
 };
 
 struct column {
-    const char *name;   /* long name, as in -O or --format; letter case of the header line of sacct */
+    /* Long name, as in -O or --format; letter case of the header line of sacct. */
+    const char *name;
     char letter;        /* of the short format; 0 = none */
     const char *header; /* of short and long formats; NULL = name */
     int width;          /* of the fields format; negative = left-justified; 0 = 20 */
@@ -40,7 +42,8 @@ struct column_table {
     const struct column *column;
     size_t n;
     const char *record; /* "job", for messages */
-    const char *uncut;  /* letters of columns that are never cut to a width (spans of time); NULL = none */
+    /* Letters of columns that are never cut to a width (spans of time); NULL = none. */
+    const char *uncut;
 };
 
 struct format_item {
@@ -53,22 +56,28 @@ struct format_item {
 };
 
 struct format {
-    const char *prefix;  /* printed before each row, the header too */
-    const char *unknown; /* letters and names that are none, a sentence a line; NULL = all are known */
+    const char *prefix; /* printed before each row, the header too */
+    /* Letters and names that are none, a sentence a line; NULL = all are known. */
+    const char *unknown;
     VEC(struct format_item) item;
 };
 void format_done(struct format *f);
 
-/* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is printed as it
- * stands, as Slurm does, and named in ret->unknown. */
-void format_parse_short(const struct column_table *t, const char *text, struct arena *a, struct format *ret);
-/* "name[:[.][size][suffix]],…", edge 3; names in any letter case; a trailing comma is fine. Unknown names: ret->unknown. */
-void format_parse_long(const struct column_table *t, const char *text, struct arena *a, struct format *ret);
-/* "name[%[-]size],…": any letter case, prefixes resolve to the first column of the table that starts so. Adds to *f. */
-bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a, struct format *f,
-                         struct err *ret_err);
+/* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is
+ * printed as it stands, as Slurm does, and named in ret->unknown. */
+void format_parse_short(const struct column_table *t, const char *text, struct arena *a,
+                        struct format *ret);
+/* "name[:[.][size][suffix]],…", edge 3; names in any letter case; a trailing comma is fine. Unknown
+ * names: ret->unknown. */
+void format_parse_long(const struct column_table *t, const char *text, struct arena *a,
+                       struct format *ret);
+/* "name[%[-]size],…": any letter case, prefixes resolve to the first column of the table that
+ * starts so. Adds to *f. */
+bool format_parse_fields(const struct column_table *t, const char *text, struct arena *a,
+                         struct format *f, struct err *ret_err);
 
-/* Names of the record fields that the items read, comma-separated, each once; what a query asks for. */
+/* Names of the record fields that the items read, comma-separated, each once; what a query asks
+ * for. */
 const char *format_fields(const struct format *f, const char *always, struct arena *a);
 
 void format_print_header(const struct format *f, struct str *out);
@@ -82,9 +91,11 @@ void format_cell(const struct format_item *item, const char *text, size_t len, s
 void cell_text(const char *text, const char *if_empty, struct str *out);
 void cell_time(const struct cell_env *env, int64_t us, const char *if_zero, struct str *out);
 /* The same as a text in the arena. */
-const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero, struct arena *a);
+const char *cell_time_text(const struct cell_env *env, int64_t us, const char *if_zero,
+                           struct arena *a);
 
-/* The row with its cells as they are, between delimiters (NULL = "|"); `trailing`: one after the last, too. NULL record = the names. */
+/* The row with its cells as they are, between delimiters (NULL = "|"); `trailing`: one after the
+ * last, too. NULL record = the names. */
 void format_print_parsable(const struct format *f, const struct cell_env *env, const void *record,
                            const char *delimiter, bool trailing, struct str *out);
 /* The header and a line of dashes below it. */

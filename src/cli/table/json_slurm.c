@@ -78,7 +78,8 @@ void json_key_number(struct json_out *j, const char *key, bool set, int64_t n)
 void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t unit_us)
 {
     json_key(j, key);
-    number(j, us != 0 && us != TIME_UNLIMITED, us == TIME_UNLIMITED, us == TIME_UNLIMITED ? 0 : us / unit_us);
+    number(j, us != 0 && us != TIME_UNLIMITED, us == TIME_UNLIMITED,
+           us == TIME_UNLIMITED ? 0 : us / unit_us);
 }
 
 void json_key_time(struct json_out *j, const char *key, int64_t us)

@@ -1,20 +1,23 @@
-/* Pieces of Slurm's JSON (the family of 23.11 and later): numbers as {set, infinite, number}, exit codes as objects, the frame with meta, errors and warnings. */
+/* Pieces of Slurm's JSON (the family of 23.11 and later): numbers as {set, infinite, number}, exit
+ * codes as objects, the frame with meta, errors and warnings. */
 #ifndef REMUDA_CLI_TABLE_JSON_SLURM_H
 #define REMUDA_CLI_TABLE_JSON_SLURM_H
 
 #include "wire/json.h"
 
-/* Opens the document and writes `meta` with the command's name; json_slurm_end writes errors and warnings, prints and frees. */
+/* Opens the document and writes `meta` with the command's name; json_slurm_end writes errors and
+ * warnings, prints and frees. */
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command);
 void json_slurm_end(struct json_out *j);
 
-void json_key_number(struct json_out *j, const char *key, bool set,
-                     int64_t n); /* {set, infinite: false, number} */
-void json_key_limit(struct json_out *j, const char *key, int64_t us,
-                    int64_t unit_us); /* TIME_UNLIMITED: infinite; 0: not set */
-void json_key_time(struct json_out *j, const char *key, int64_t us); /* seconds; 0: set with 0, as Slurm */
+/* {set, infinite: false, number}. */
+void json_key_number(struct json_out *j, const char *key, bool set, int64_t n);
+/* TIME_UNLIMITED: infinite; 0: not set. */
+void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t unit_us);
+/* Seconds; 0: set with 0, as Slurm. */
+void json_key_time(struct json_out *j, const char *key, int64_t us);
 void json_key_exit(struct json_out *j, const char *key, int32_t status);
-void json_key_words(struct json_out *j, const char *key, const char *word,
-                    const char *more); /* ["WORD"(, "MORE")]; NULLs are left out */
+/* ["WORD"(, "MORE")]; NULLs are left out. */
+void json_key_words(struct json_out *j, const char *key, const char *word, const char *more);
 
 #endif

@@ -99,7 +99,8 @@ bool listing_clusters(const char *clusters, struct err *ret_err)
         if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
             (own && span_is_nocase(piece, own)))
             continue;
-        /* The name is checked where the controller is at hand; a name that cannot be one is refused here. */
+        /* The name is checked where the controller is at hand; a name that cannot be one is refused
+         * here. */
         if (memchr(piece.data, '/', piece.len) || memchr(piece.data, ' ', piece.len))
             return err_set(ret_err, ERR_INVALID,
                            "'%.*s' can't be reached now, or it is an invalid entry for --cluster",
@@ -108,14 +109,14 @@ bool listing_clusters(const char *clusters, struct err *ret_err)
     return true;
 }
 
-bool listing_cluster_check(const char *command, const char *clusters, const char *from, const char *own,
-                           struct err *ret_err)
+bool listing_cluster_check(const char *command, const char *clusters, const char *from,
+                           const char *own, struct err *ret_err)
 {
     struct span rest = span_of(clusters), piece;
     while (clusters && span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
-        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") || text_empty(own) ||
-            span_is_nocase(piece, own))
+        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
+            text_empty(own) || span_is_nocase(piece, own))
             continue;
         program_error(command, "No cluster '%.*s' known by database.", (int)piece.len, piece.data);
         return err_set(

@@ -1,4 +1,5 @@
-/* What the listing commands do alike: filters as Slurm's users write them → texts of a query; user names → uids. */
+/* What the listing commands do alike: filters as Slurm's users write them → texts of a query; user
+ * names → uids. */
 #ifndef REMUDA_CLI_TABLE_LISTING_H
 #define REMUDA_CLI_TABLE_LISTING_H
 
@@ -10,18 +11,22 @@
 
 /* "alice,1001" → "1000,1001". Error "Invalid user: NAME". */
 bool listing_uids(const char *users, struct arena *a, const char **ret, struct err *ret_err);
-/* The same of users that there are; the others are named on stderr and left out, as in Slurm. "" = nobody; NULL if `users` is empty. */
+/* The same of users that there are; the others are named on stderr and left out, as in Slurm. "" =
+ * nobody; NULL if `users` is empty. */
 const char *listing_uids_known(const char *command, const char *users, struct arena *a);
-/* "R,pending,CG" → state names; states of Slurm's that no job here is ever in are dropped (*ret may become "NONE", which matches no job). "all" stays "all".
- * Slurm's line about one that is none is printed as `command`'s, by the caller if that is NULL. */
+/* "R,pending,CG" → state names; states of Slurm's that no job here is ever in are dropped (*ret may
+ * become "NONE", which matches no job). "all" stays "all". Slurm's line about one that is none is
+ * printed as `command`'s, by the caller if that is NULL. */
 bool listing_states(const char *command, const char *states, struct arena *a, const char **ret,
                     struct err *ret_err);
-/* -M: our own cluster's name (as far as this command can know), "all" and "local" are fine; anything else is an error. */
+/* -M: our own cluster's name (as far as this command can know), "all" and "local" are fine;
+ * anything else is an error. */
 bool listing_clusters(const char *clusters, struct err *ret_err);
-/* Of a list of clusters (NULL = none) from `from` ("--cluster", or the variable's name): `own` (NULL or "" = any), "all" and "local"
- * are fine. Slurm's own line about another is printed as `command`'s. */
-bool listing_cluster_check(const char *command, const char *clusters, const char *from, const char *own,
-                           struct err *ret_err);
+/* Of a list of clusters (NULL = none) from `from` ("--cluster", or the variable's name): `own`
+ * (NULL or "" = any), "all" and "local" are fine. Slurm's own line about another is printed as
+ * `command`'s. */
+bool listing_cluster_check(const char *command, const char *clusters, const char *from,
+                           const char *own, struct err *ret_err);
 /* The environment's SLURM_TIME_FORMAT and the clock. */
 struct cell_env listing_env(void);
 /* Is `word` a member of a comma-separated list? NULL list: yes. Letter case as given. */

@@ -65,7 +65,8 @@ static void echo(const struct listing *l)
     for (size_t i = 0; (row = option_row_at(l->command->options, i)); i++) {
         const char *given = l->line.source[i] == FROM_COMMAND_LINE ? l->line.given[i] : NULL;
         bool of_help = text_is(row->name, "help") || text_is(row->name, "usage");
-        if (row->hidden || row->support == SUPPORT_REFUSED || of_help || text_is(row->name, "version"))
+        if (row->hidden || row->support == SUPPORT_REFUSED || of_help ||
+            text_is(row->name, "version"))
             continue;
         if (text_is(row->name, "verbose"))
             printf("%-11s = %d\n", row->name, l->verbose);
@@ -99,15 +100,17 @@ static bool clusters_check(struct listing *l, struct err *ret_err)
     if (text_empty(asked))
         return true;
     l->env.cluster = cluster_name(state_dir_find(NULL, l->a), l->a);
-    return listing_cluster_check(l->command->name, asked, l->clusters ? "--cluster" : "SLURM_CLUSTERS",
-                                 l->env.cluster, ret_err);
+    return listing_cluster_check(l->command->name, asked,
+                                 l->clusters ? "--cluster" : "SLURM_CLUSTERS", l->env.cluster,
+                                 ret_err);
 }
 
 /* The columns that say the cluster's name. */
 static void cluster_learn(struct listing *l)
 {
     for (size_t i = 0; i < l->format.item.n && !l->env.cluster; i++)
-        if (l->format.item.v[i].column && text_is_nocase(l->format.item.v[i].column->name, "Cluster"))
+        if (l->format.item.v[i].column &&
+            text_is_nocase(l->format.item.v[i].column->name, "Cluster"))
             l->env.cluster = cluster_name(state_dir_find(NULL, l->a), l->a);
 }
 
@@ -146,7 +149,8 @@ static bool run(struct listing *l, struct err *ret_err)
     return ok;
 }
 
-int listing_main(struct listing *l, const struct listing_command *command, void *ctx, int argc, char **argv)
+int listing_main(struct listing *l, const struct listing_command *command, void *ctx, int argc,
+                 char **argv)
 {
     struct err err = {0};
     l->command = command;
@@ -196,7 +200,8 @@ void listing_begin(struct listing *l)
         if (l->noheader)
             return;
         if (l->parsable)
-            format_print_parsable(&l->format, &l->env, NULL, l->delimiter, l->parsable == 'p', &l->out);
+            format_print_parsable(&l->format, &l->env, NULL, l->delimiter, l->parsable == 'p',
+                                  &l->out);
         else
             format_print_ruled_header(&l->format, &l->out);
         return;
@@ -212,7 +217,8 @@ void listing_begin(struct listing *l)
 void listing_row(struct listing *l, const void *record)
 {
     if (l->parsable)
-        format_print_parsable(&l->format, &l->env, record, l->delimiter, l->parsable == 'p', &l->out);
+        format_print_parsable(&l->format, &l->env, record, l->delimiter, l->parsable == 'p',
+                              &l->out);
     else
         format_print_row(&l->format, &l->env, record, &l->out);
     if (l->out.len > FLUSH_BYTES)

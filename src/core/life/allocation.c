@@ -1,4 +1,5 @@
-/* Who holds an attached allocation, and who is told that it runs. Of a heterogeneous job the leader stands for all components. */
+/* Who holds an attached allocation, and who is told that it runs. Of a heterogeneous job the leader
+ * stands for all components. */
 #include "core/life/life.h"
 
 bool allocation_attached(const struct jobrec *r)
@@ -56,7 +57,7 @@ void allocation_closed(struct core *c, uint64_t leader, uint64_t conn)
         allocation_lonely(c, r);
 }
 
-/* ---- its end -------------------------------------------------------------------------------------------------------------------- */
+/* ---- its end -------------------------------------------------------------------------------- */
 
 void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
                    const char *line)
@@ -74,7 +75,8 @@ void allocation_abandon(struct core *c, struct jobrec *leader)
     components_find(c, leader->j.id, &jobs);
     for (size_t i = 0; i < jobs.n; i++) {
         text_set(c, &jobs.v[i]->j.reason_detail, "the command that held it is gone");
-        component_end(c, jobs.v[i], JOB_CANCELLED, REASON_INACTIVE_LIMIT, "BECAUSE ITS COMMAND IS GONE");
+        component_end(c, jobs.v[i], JOB_CANCELLED, REASON_INACTIVE_LIMIT,
+                      "BECAUSE ITS COMMAND IS GONE");
     }
     vec_done(&jobs);
 }

@@ -1,18 +1,22 @@
-/* Who waited for a job looks again when something happened to it. Waking waits until the step is done: a chain of jobs that are cancelled because a job they depend on failed
- * is a loop here, not a recursion.
+/* Who waited for a job looks again when something happened to it. Waking waits until the step is
+ * done: a chain of jobs that are cancelled because a job they depend on failed is a loop here, not
+ * a recursion.
  *
- * aftercorr between arrays is decided for each element: when an element ends, its counterpart becomes a record of its own, free to start or failed. The rest of the
- * array waits for the other array as a whole. */
+ * aftercorr between arrays is decided for each element: when an element ends, its counterpart
+ * becomes a record of its own, free to start or failed. The rest of the array waits for the other
+ * array as a whole. */
 #include "core/life/life.h"
 
-/* ---- aftercorr ------------------------------------------------------------------------------------------------------------------ */
+/* ---- aftercorr ------------------------------------------------------------------------------ */
 
-/* An array that is over as a whole, and well, decides for all that still wait; else it goes element for element. */
+/* An array that is over as a whole, and well, decides for all that still wait; else it goes element
+ * for element. */
 static struct arrayrec *counterpart(const struct core *c, const struct dependency *d)
 {
-    struct arrayrec *other = d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && d->status == DEP_OPEN
-                                 ? array_of(c, d->job_id)
-                                 : NULL;
+    struct arrayrec *other =
+        d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && d->status == DEP_OPEN
+            ? array_of(c, d->job_id)
+            : NULL;
     return other && (other->bad || !array_over(c, d->job_id)) ? other : NULL;
 }
 
@@ -30,7 +34,8 @@ static void counterpart_split(struct core *c, struct jobrec *master, const struc
 static void aftercorr_wake(struct core *c, struct jobrec *master, const struct jobrec *done)
 {
     for (size_t i = 0; i < master->deps.n; i++)
-        if (master->deps.v[i].job_id == done->j.array_job_id && counterpart(c, &master->deps.v[i])) {
+        if (master->deps.v[i].job_id == done->j.array_job_id &&
+            counterpart(c, &master->deps.v[i])) {
             counterpart_split(c, master, done);
             return;
         }
@@ -50,7 +55,7 @@ void aftercorr_begin(struct core *c, struct jobrec *master)
     vec_done(&done);
 }
 
-/* ---- what happens wakes them -------------------------------------------------------------------------------------------------- */
+/* ---- what happens wakes them ---------------------------------------------------------------- */
 
 static bool names(const struct jobrec *r, uint64_t key)
 {

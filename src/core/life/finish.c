@@ -1,5 +1,7 @@
-/* The end of a run. job_end begins it (limit, cancel, node loss …): everything of the job is told to end and the job is COMPLETING until its nodes are free. The batch script's
- * own end comes as a report. Either way, when the last node is released the job takes its final state, or goes back to PENDING if it is to be requeued. */
+/* The end of a run. job_end begins it (limit, cancel, node loss …): everything of the job is told
+ * to end and the job is COMPLETING until its nodes are free. The batch script's own end comes as a
+ * report. Either way, when the last node is released the job takes its final state, or goes back to
+ * PENDING if it is to be requeued. */
 #include "core/life/life.h"
 
 static void mails(struct core *c, struct jobrec *r)
@@ -177,8 +179,8 @@ static void others_end(struct core *c, struct jobrec *r, enum job_state how, enu
     vec_done(&others);
 }
 
-void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us,
-             const char *line)
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+             int64_t kill_wait_us, const char *line)
 {
     CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     ending(c, r, how, why);
@@ -217,7 +219,8 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
     struct noderec *host = node_find(c, r->j.batch_host);
     struct outcome o = outcome_of(report);
     if (r->script_ended) {
-        /* Said again by a daemon that started anew, now that nothing is left: no other word of that follows. */
+        /* Said again by a daemon that started anew, now that nothing is left: no other word of that
+         * follows. */
         bool ending_now = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
         if (ending_now && leaves_nothing(r, report, host))
             node_released(c, r, host->index);
@@ -281,8 +284,9 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
     bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
-    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s", (unsigned long long)r->j.id,
-           r->j.batch_host ? r->j.batch_host : "?", report->detail ? report->detail : "");
+    fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s",
+           (unsigned long long)r->j.id, r->j.batch_host ? r->j.batch_host : "?",
+           report->detail ? report->detail : "");
     r->script_ended = true;
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
         text_set(c, &r->j.reason_detail, report->detail);
@@ -292,6 +296,7 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         bool hold = report->prolog && !c->settings.word.no_hold_on_prolog;
         bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
         r->j.hold_after_requeue = (again && (hold || often)) || r->j.admin_hold;
-        job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED, 0, NULL);
+        job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED,
+                0, NULL);
     }
 }

@@ -11,7 +11,8 @@ void job_forget(struct core *c, struct jobrec *r)
     dependencies_drop(c, r);
     if (r->j.array_job_id) {
         struct arrayrec *array = array_of(c, r->j.array_job_id);
-        if (array && r->j.array_task_id != NO_TASK && map_u64_get(array->element, r->j.array_task_id) == r)
+        if (array && r->j.array_task_id != NO_TASK &&
+            map_u64_get(array->element, r->j.array_task_id) == r)
             map_u64_del(array->element, r->j.array_task_id);
         struct jobrec *master = job_find(c, r->j.array_job_id);
         if (array && map_u64_count(array->element) == 0 && (!master || master == r)) {

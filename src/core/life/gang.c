@@ -1,7 +1,9 @@
-/* Gang scheduling: jobs that share CPUs (OverSubscribe=FORCE, or YES where they ask for it) and whose cluster has GANG in PreemptMode take turns instead of running
- * beside each other. For the planner they all run: their share of the CPUs stays theirs. When a slice (SchedulerTimeSlice) is over, who waited longest gets its CPUs
- * first, then who waited less, then who has just run; whoever finds its CPUs given away waits. Between slices nobody who runs is stopped: what comes new waits for the
- * next slice, and what ends makes room at once. */
+/* Gang scheduling: jobs that share CPUs (OverSubscribe=FORCE, or YES where they ask for it) and
+ * whose cluster has GANG in PreemptMode take turns instead of running beside each other. For the
+ * planner they all run: their share of the CPUs stays theirs. When a slice (SchedulerTimeSlice) is
+ * over, who waited longest gets its CPUs first, then who waited less, then who has just run;
+ * whoever finds its CPUs given away waits. Between slices nobody who runs is stopped: what comes
+ * new waits for the next slice, and what ends makes room at once. */
 #include "core/life/life.h"
 
 #include <stdlib.h>

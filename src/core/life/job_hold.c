@@ -1,7 +1,8 @@
 /* Who holds a job, and who may let it go.
  *
- * What decides is who held it: what an administrator holds, its owner can neither release nor make his own hold by holding it again. A hold of a job that runs is kept for its
- * return to the queue. An operator's uhold makes any hold the owner's. */
+ * What decides is who held it: what an administrator holds, its owner can neither release nor make
+ * his own hold by holding it again. A hold of a job that runs is kept for its return to the queue.
+ * An operator's uhold makes any hold the owner's. */
 #include "core/life/life.h"
 
 bool hold_of_admin(const struct core *c, const struct jobrec *r)

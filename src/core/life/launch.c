@@ -1,4 +1,5 @@
-/* The launch of a batch script. Of a heterogeneous job it is one, on the first node of the leader, and it waits until all components run. */
+/* The launch of a batch script. Of a heterogeneous job it is one, on the first node of the leader,
+ * and it waits until all components run. */
 #include "core/life/life.h"
 
 /* The records a launch of r's script needs, in the turn's arena. */

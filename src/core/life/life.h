@@ -8,7 +8,7 @@
 /* ---- forget.c ---- */
 void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
 
-/* ---- job_hold.c: who holds a job, and who may let it go ---- */
+/* ---- job_hold.c: who holds a job, and who may let it go ------------------------------------- */
 
 /* What the peer at hand holds of that job is an administrator's hold. */
 bool hold_of_admin(const struct core *c, const struct jobrec *r);
@@ -35,7 +35,7 @@ void launch_when_whole(struct core *c, struct jobrec *r);
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
 
-/* ---- restored.c: a store that is older than what was said last ---- */
+/* ---- restored.c: a store that is older than what was said last ------------------------------ */
 void restored_mark(struct core *c); /* when all rows are loaded */
 /* It goes back: held, if nobody knows whether it ran. */
 void restored_requeue(struct core *c, struct jobrec *r);
@@ -52,7 +52,8 @@ void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h);
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */
 void job_resume(struct core *c, struct jobrec *r);                     /* of a suspended one */
 void suspend_tell_planner(struct core *c, struct jobrec *r);
-void suspension_count(const struct core *c, struct jobrec *r); /* it is suspended no more: adds the time */
+/* It is suspended no more: adds the time. */
+void suspension_count(const struct core *c, struct jobrec *r);
 
 /* ---- gang.c ---- */
 void gang_turn(struct core *c, bool slice_over); /* who of those that share CPUs runs now */
@@ -70,8 +71,8 @@ void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n);
 
 /* ---- finish.c ---- */
 /* Of a job that runs: everything of it is ended. */
-void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why, int64_t kill_wait_us,
-             const char *line);
+void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
+             int64_t kill_wait_us, const char *line);
 /* Of a job that holds nothing. */
 void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why);
 void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report);
@@ -90,11 +91,13 @@ void waiters_closed(struct core *c, uint64_t conn);
 
 /* ---- het.c ---- */
 /* r ends so while it runs: appends the components that run and have to end with it. */
-void het_ending_with(const struct core *c, const struct jobrec *r, enum job_state how, jobrec_vec *out);
+void het_ending_with(const struct core *c, const struct jobrec *r, enum job_state how,
+                     jobrec_vec *out);
 /* r is over without having run: appends the components that wait, or were to go back, and are over
  * with it. */
 void het_over_with(const struct core *c, const struct jobrec *r, jobrec_vec *out);
-void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r); /* other ends as r does */
+/* Other ends as r does. */
+void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r);
 
 /* ---- allocation.c ---- */
 bool allocation_attached(const struct jobrec *r); /* it belongs to a connection */
@@ -113,7 +116,8 @@ void resv_save(struct core *c, struct resvrec *v); /* its row */
 void resv_tell(struct core *c, struct resvrec *v); /* the planner */
 /* It is over: jobs that wait for it are held, or go on without it. */
 void resv_drop(struct core *c, struct resvrec *v);
-size_t resv_jobs(const struct core *c, const char *name, bool running); /* that run in it, or wait for it */
+/* That run in it, or wait for it. */
+size_t resv_jobs(const struct core *c, const char *name, bool running);
 /* Into core.resv: by the time they were made, so that a restart does not change their order. */
 void resv_insert(struct core *c, struct resvrec *v);
 void resv_load(struct core *c, const struct reservation *row);
@@ -124,8 +128,8 @@ int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
  * *ret_partition: the reservation's, for jobs that name none. */
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
                         const char *groups, struct str *why);
-void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *v,
-               size_t *ret_shown);
+void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
+               const struct view *v, size_t *ret_shown);
 /* Node.reserved, .maint, .reservation. */
 void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
 

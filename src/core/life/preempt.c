@@ -1,6 +1,8 @@
-/* What the planner decided about running work that gives way. A victim with a grace (GraceTime of its partition) is told with SIGCONT and SIGTERM and goes on
- * running until the grace is over; then, or at once without one, it is ended like any other job, and goes back to PENDING where the mode is REQUEUE and the job may be
- * requeued. Its record says that and for whom, so that a controller that starts again keeps to it. */
+/* What the planner decided about running work that gives way. A victim with a grace (GraceTime of
+ * its partition) is told with SIGCONT and SIGTERM and goes on running until the grace is over;
+ * then, or at once without one, it is ended like any other job, and goes back to PENDING where the
+ * mode is REQUEUE and the job may be requeued. Its record says that and for whom, so that a
+ * controller that starts again keeps to it. */
 #include "core/life/life.h"
 
 static int64_t grace_of(const struct core *c, const struct jobrec *r)
@@ -40,7 +42,8 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
     r->j.preempt_end_us = time_add(c->turn.now_us, grace_of(c, r));
     r->j.preempt_for = p->for_job;
     r->j.preempt_how = (int32_t)p->mode;
-    cluster_ending(c->cluster, r->j.id, p->for_job, time_add(r->j.preempt_end_us, c->settings.kill_wait_us));
+    cluster_ending(c->cluster, r->j.id, p->for_job,
+                   time_add(r->j.preempt_end_us, c->settings.kill_wait_us));
     if (r->j.preempt_end_us <= c->turn.now_us || r->j.state == JOB_SUSPENDED) {
         preempt_end(c, r);
         return;

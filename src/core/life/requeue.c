@@ -1,4 +1,5 @@
-/* Going back to PENDING: by hand, after a node failure or preemption, after a launch that failed. The former run keeps its row in job_run. */
+/* Going back to PENDING: by hand, after a node failure or preemption, after a launch that failed.
+ * The former run keeps its row in job_run. */
 #include "core/life/life.h"
 
 static void run_clear(struct core *c, struct jobrec *r)
@@ -37,7 +38,8 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
         array_count(c, r, +1);
     if (was_over)
         dependents_reopen(c, r);
-    /* What it waited for was there when it started, or no longer matters to who sends a cancelled job back. */
+    /* What it waited for was there when it started, or no longer matters to who sends a cancelled
+     * job back. */
     dependencies_drop(c, r);
     text_set(c, &r->j.spec.dependency, NULL);
     r->j.restarts++;

@@ -1,5 +1,6 @@
-/* The life of reservations: they begin, end or come again, replace nodes that fail, and go when nobody uses them. Jobs are not told: whoever waits for one is planned only while it is
- * there, and its running jobs end with it (resv_job_end). */
+/* The life of reservations: they begin, end or come again, replace nodes that fail, and go when
+ * nobody uses them. Jobs are not told: whoever waits for one is planned only while it is there, and
+ * its running jobs end with it (resv_job_end). */
 #include "core/life/life.h"
 
 #include <string.h>
@@ -63,7 +64,8 @@ void resvs_restore(struct core *c)
 
 static bool runs_in(const struct jobrec *r, const char *name)
 {
-    return (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) && text_is(r->j.run_reservation, name);
+    return (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) &&
+           text_is(r->j.run_reservation, name);
 }
 
 static bool waits_for(const struct jobrec *r, const char *name)
@@ -98,7 +100,8 @@ static void there_are(const struct core *c, const char *name, struct str *why)
 static void who_may(const struct reservation *r, struct str *why)
 {
     const char *between = "it is for ";
-    const char *const list[] = {r->users, r->groups, r->accounts}, *const what[] = {"users", "groups",
+    const char *const list[] = {r->users, r->groups, r->accounts}, *const what[] = {"users",
+                                                                                    "groups",
                                                                                     "accounts"};
     str_addf(why, "the reservation %s is not for you with this account: ", r->name);
     for (size_t i = 0; i < ARRAY_LEN(list); i++)
@@ -108,8 +111,9 @@ static void who_may(const struct reservation *r, struct str *why)
         }
 }
 
-static enum refusal resv_admit(const struct core *c, const struct resvrec *v, const struct job_request *req,
-                               const char *user, const char *groups, struct str *why)
+static enum refusal resv_admit(const struct core *c, const struct resvrec *v,
+                               const struct job_request *req, const char *user, const char *groups,
+                               struct str *why)
 {
     int64_t length = v->r.end_us - v->r.start_us;
     if (!resv_admits(&v->r, user, groups, req->account)) {
@@ -121,8 +125,10 @@ static enum refusal resv_admit(const struct core *c, const struct resvrec *v, co
         return REFUSE_NONE;
     str_addf(why, "the reservation %s lasts ", v->r.name);
     duration_format(length, why);
-    str_add(why, " and its jobs end with it; a longer time limit was asked for: give --time-min, a shorter "
-                 "--time or none");
+    str_add(
+        why,
+        " and its jobs end with it; a longer time limit was asked for: give --time-min, a shorter "
+        "--time or none");
     (void)c;
     return REFUSE_TIME_LIMIT;
 }
@@ -159,7 +165,8 @@ static const char *list_without(struct core *c, const char *list, const char *na
     return text;
 }
 
-/* As in Slurm: a job that has no reservation left to wait for is held, unless the reservation was made to let it go on. */
+/* As in Slurm: a job that has no reservation left to wait for is held, unless the reservation was
+ * made to let it go on. */
 static void job_leave(struct core *c, struct jobrec *r, const struct reservation *v)
 {
     const char *left = list_without(c, r->j.spec.req.reservation, v->name);
@@ -202,7 +209,8 @@ void resv_drop(struct core *c, struct resvrec *v)
 
 static bool counted(const struct reservation *r)
 {
-    return !(r->flags & (RESV_SPEC_NODES | RESV_STATIC_ALLOC | RESV_ANY_NODES | RESV_PART_NODES)) && r->nodes;
+    return !(r->flags & (RESV_SPEC_NODES | RESV_STATIC_ALLOC | RESV_ANY_NODES | RESV_PART_NODES)) &&
+           r->nodes;
 }
 
 /* Since when no job has run in it or waited for it; INT64_MAX = one does. */
@@ -275,23 +283,26 @@ static bool resv_fire(struct core *c, struct resvrec *v)
         return false;
     int64_t since = idle_since(c, v);
     if (since != INT64_MAX && time_add(since, v->r.purge_us) <= c->turn.now_us) {
-        fx_log(c, LEVEL_INFO, "reservation %s goes: nobody has used it for as long as PURGE_COMP says",
-               v->r.name);
+        fx_log(c, LEVEL_INFO,
+               "reservation %s goes: nobody has used it for as long as PURGE_COMP says", v->r.name);
         resv_drop(c, v);
         return true;
     }
-    v->look_us = since == INT64_MAX ? c->turn.now_us + LOOK_AGAIN_US : time_add(since, v->r.purge_us);
+    v->look_us =
+        since == INT64_MAX ? c->turn.now_us + LOOK_AGAIN_US : time_add(since, v->r.purge_us);
     return false;
 }
 
-/* Nodes that are down or drained, and with REPLACE those that its jobs have, give way to others, where there are any. */
+/* Nodes that are down or drained, and with REPLACE those that its jobs have, give way to others,
+ * where there are any. */
 static void resv_refit(struct core *c, struct resvrec *v)
 {
     struct reservation trial = v->r, taken;
     struct str why = STR_INIT;
     if (sched_reserve(c->cluster, &trial, c->turn.now_us, c->turn.fx->arena, &why) == REFUSE_NONE &&
         !(text_is(trial.nodes, v->r.nodes) && text_is(trial.holds, v->r.holds))) {
-        fx_log(c, LEVEL_INFO, "reservation %s: nodes %s instead of %s", v->r.name, trial.nodes, v->r.nodes);
+        fx_log(c, LEVEL_INFO, "reservation %s: nodes %s instead of %s", v->r.name, trial.nodes,
+               v->r.nodes);
         record_take(c, &reservation_fields, &taken, &trial);
         record_drop(c, &reservation_fields, &v->r);
         v->r = taken;
@@ -314,8 +325,8 @@ void resvs_fire(struct core *c)
 
 /* ---- shown ---- */
 
-void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us, const struct view *view,
-               size_t *ret_shown)
+void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
+               const struct view *view, size_t *ret_shown)
 {
     *ret_shown = 0;
     for (size_t i = 0; i < c->resv.n; i++) {

@@ -1,8 +1,11 @@
-/* A running job gives nodes back (scontrol update NumNodes=, NodeList=). Its record is smaller at once, so that no new step goes there; the nodes are told to end what they have of it
- * and are free for others when they say that nothing is left. A step that has tasks there is ended with them, unless it was started with --no-kill. The node of the batch script stays.
- * What the job had so far is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
+/* A running job gives nodes back (scontrol update NumNodes=, NodeList=). Its record is smaller at
+ * once, so that no new step goes there; the nodes are told to end what they have of it and are free
+ * for others when they say that nothing is left. A step that has tasks there is ended with them,
+ * unless it was started with --no-kill. The node of the batch script stays. What the job had so far
+ * is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
  *
- * A controller that starts again finds the smaller record. A node that still has something of the job, and that the job does not hold, is then told to end it (node/link.c). */
+ * A controller that starts again finds the smaller record. A node that still has something of the
+ * job, and that the job does not hold, is then told to end it (node/link.c). */
 #include "core/life/life.h"
 
 void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
@@ -16,7 +19,7 @@ void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
         fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
 }
 
-/* ---- which nodes stay ---------------------------------------------------------------------------------------------- */
+/* ---- which nodes stay ----------------------------------------------------------------------- */
 
 static enum refusal refuse(enum refusal refusal, const char *sentence, const char **detail)
 {
@@ -37,35 +40,42 @@ static enum refusal list_check(struct core *c, struct jobrec *r, const struct ho
     struct arena *a = c->turn.fx->arena;
     for (size_t i = 0; i < keep->n; i++)
         if (!holds_node(c, r, keep->name[i]))
-            return refuse(REFUSE_INVALID_NODE,
-                          arena_printf(a,
-                                       "%s is none of its nodes, %s: a running job can only give nodes back",
-                                       keep->name[i], r->j.nodes),
-                          detail);
+            return refuse(
+                REFUSE_INVALID_NODE,
+                arena_printf(a,
+                             "%s is none of its nodes, %s: a running job can only give nodes back",
+                             keep->name[i], r->j.nodes),
+                detail);
     if (!keep->n)
-        return refuse(REFUSE_INVALID_NODE, "a job keeps one node at least; `scancel` ends it", detail);
-    if (job_has_script(r) && !hostlist_has(keep, r->j.batch_host))
-        return refuse(REFUSE_INVALID_NODE,
-                      arena_printf(a, "its batch script runs on %s, which has to stay", r->j.batch_host),
+        return refuse(REFUSE_INVALID_NODE, "a job keeps one node at least; `scancel` ends it",
                       detail);
+    if (job_has_script(r) && !hostlist_has(keep, r->j.batch_host))
+        return refuse(
+            REFUSE_INVALID_NODE,
+            arena_printf(a, "its batch script runs on %s, which has to stay", r->j.batch_host),
+            detail);
     return REFUSE_NONE;
 }
 
-static enum refusal count_check(struct core *c, const struct jobrec *r, int32_t count, const char **detail)
+static enum refusal count_check(struct core *c, const struct jobrec *r, int32_t count,
+                                const char **detail)
 {
     if (count > r->j.alloc_nodes)
-        return refuse(REFUSE_UNSUPPORTED,
-                      arena_printf(c->turn.fx->arena,
-                                   "it runs on %d nodes, and a running job can only give nodes back; "
-                                   "submit another job for more",
-                                   (int)r->j.alloc_nodes),
-                      detail);
+        return refuse(
+            REFUSE_UNSUPPORTED,
+            arena_printf(c->turn.fx->arena,
+                         "it runs on %d nodes, and a running job can only give nodes back; "
+                         "submit another job for more",
+                         (int)r->j.alloc_nodes),
+            detail);
     if (count < 1)
-        return refuse(REFUSE_INVALID_NODE_COUNT, "a job keeps one node at least; `scancel` ends it", detail);
+        return refuse(REFUSE_INVALID_NODE_COUNT, "a job keeps one node at least; `scancel` ends it",
+                      detail);
     return REFUSE_NONE;
 }
 
-static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist *keep, int32_t count)
+static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist *keep,
+                         int32_t count)
 {
     int32_t held = 0;
     for (size_t i = 0; i < r->hold.n; i++) {
@@ -76,7 +86,7 @@ static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist
     }
 }
 
-/* ---- their leave --------------------------------------------------------------------------------------------------- */
+/* ---- their leave ---------------------------------------------------------------------------- */
 
 static bool on_leaving(struct jobrec *r, const struct steprec *st, bool *ret_all)
 {
@@ -120,10 +130,12 @@ enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int3
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
     if (r->j.het_job_id)
-        return refuse(REFUSE_UNSUPPORTED, "components of heterogeneous jobs keep their nodes", detail);
+        return refuse(REFUSE_UNSUPPORTED, "components of heterogeneous jobs keep their nodes",
+                      detail);
     if (keep && !hostlist_parse(&names, keep, &err))
         return refuse(REFUSE_INVALID_NODE, arena_strdup(c->turn.fx->arena, err.text), detail);
-    enum refusal refusal = keep ? list_check(c, r, &names, detail) : count_check(c, r, count, detail);
+    enum refusal refusal =
+        keep ? list_check(c, r, &names, detail) : count_check(c, r, count, detail);
     if (!refusal && (keep ? names.n < (size_t)r->j.alloc_nodes : count < r->j.alloc_nodes)) {
         job_part_keep(c, r);
         leaving_mark(c, r, keep ? &names : NULL, count);

@@ -1,15 +1,18 @@
-/* A store that is older than what was said last: somebody put a backup in its place, or it is gone. What was acknowledged since is not in it, and what it calls waiting or running may
- * have run. So nothing of it starts by itself: what waits is held, with the reason; what runs goes on where its node has it, and is held where its node has not. Nodes that hold
- * what the store does not know are told to end it, and no number that they know is given again. */
+/* A store that is older than what was said last: somebody put a backup in its place, or it is gone.
+ * What was acknowledged since is not in it, and what it calls waiting or running may have run. So
+ * nothing of it starts by itself: what waits is held, with the reason; what runs goes on where its
+ * node has it, and is held where its node has not. Nodes that hold what the store does not know are
+ * told to end it, and no number that they know is given again. */
 #include "core/life/life.h"
 
 static void doubt_say(struct core *c, struct jobrec *r)
 {
     struct str text = STR_INIT;
-    str_addf(&text,
-             "the store is an older one that was restored: whether this job has run since is not known; "
-             "`scontrol release %llu` lets it run",
-             (unsigned long long)r->j.id);
+    str_addf(
+        &text,
+        "the store is an older one that was restored: whether this job has run since is not known; "
+        "`scontrol release %llu` lets it run",
+        (unsigned long long)r->j.id);
     text_set(c, &r->j.reason_detail, str_text(&text));
     text_set(c, &r->j.system_comment, str_text(&text));
     str_done(&text);
@@ -48,11 +51,11 @@ void restored_mark(struct core *c)
         n++;
     }
     if (c->store.older)
-        fx_log(
-            c, LEVEL_WARNING,
-            "the store is older than what was said last: %zu jobs of it may have run since; those that wait "
-            "are held, `scontrol release` lets them run; job ids go on at %llu",
-            n, (unsigned long long)c->jobs.next_id);
+        fx_log(c, LEVEL_WARNING,
+               "the store is older than what was said last: %zu jobs of it may have run since; "
+               "those that wait "
+               "are held, `scontrol release` lets them run; job ids go on at %llu",
+               n, (unsigned long long)c->jobs.next_id);
 }
 
 void restored_requeue(struct core *c, struct jobrec *r)
@@ -63,13 +66,14 @@ void restored_requeue(struct core *c, struct jobrec *r)
     doubt_say(c, r);
 }
 
-/* Its next start gets a number that the node does not know, and somebody decides whether there is one. */
+/* Its next start gets a number that the node does not know, and somebody decides whether there is
+ * one. */
 static void later_start(struct core *c, const struct noderec *n, struct jobrec *r, uint32_t attempt)
 {
-    fx_log(
-        c, LEVEL_WARNING,
-        "node %s has start %u of job %llu, of which the store knows %u: it is ended there, and the job held",
-        n->n.name, attempt, (unsigned long long)r->j.id, r->j.attempt);
+    fx_log(c, LEVEL_WARNING,
+           "node %s has start %u of job %llu, of which the store knows %u: it is ended there, and "
+           "the job held",
+           n->n.name, attempt, (unsigned long long)r->j.id, r->j.attempt);
     if (r->j.state != JOB_PENDING)
         return;
     r->j.attempt = attempt;
@@ -84,7 +88,8 @@ void held_beyond(struct core *c, const struct noderec *n, const struct held *hel
     core_ids_from(c, held->job_id + 1);
     if (never_given)
         fx_log(c, LEVEL_WARNING,
-               "node %s has job %llu, whose number this store has not given yet: it is ended there, and job "
+               "node %s has job %llu, whose number this store has not given yet: it is ended "
+               "there, and job "
                "ids go "
                "on after it",
                n->n.name, (unsigned long long)held->job_id);

@@ -15,7 +15,8 @@ void job_signal(struct core *c, const struct jobrec *r, struct msg_signal m)
 void job_warn(struct core *c, struct jobrec *r)
 {
     r->warned = true;
-    job_signal(c, r, (struct msg_signal){.signal = r->j.spec.signal, .batch = r->j.spec.signal_batch});
+    job_signal(c, r,
+               (struct msg_signal){.signal = r->j.spec.signal, .batch = r->j.spec.signal_batch});
 }
 
 void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n)

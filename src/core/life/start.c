@@ -1,4 +1,5 @@
-/* A pass of the planner and what follows from it: jobs start, victims give way. Persist before you speak: the record is stored in the turn that sends the launch. */
+/* A pass of the planner and what follows from it: jobs start, victims give way. Persist before you
+ * speak: the record is stored in the turn that sends the launch. */
 #include "core/life/life.h"
 
 static void start_one(struct core *c, const struct plan_start *s)
@@ -40,8 +41,8 @@ static void start_one(struct core *c, const struct plan_start *s)
     holds_take(c, r, &s->alloc);
     job_move(c, r, JOB_RUNNING);
     int64_t end = job_limit_end(c, r);
-    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc, c->turn.now_us,
-                  end == INT64_MAX ? TIME_UNLIMITED : end);
+    cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, s->partition, &s->alloc,
+                  c->turn.now_us, end == INT64_MAX ? TIME_UNLIMITED : end);
     text_set(c, &r->j.run_reservation, s->reservation);
     c->planning.refit |= s->reservation != NULL;
     cluster_run_inside(c->cluster, r->j.id, s->reservation);

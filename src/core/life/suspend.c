@@ -1,4 +1,5 @@
-/* Stopping a job and letting it go on, by whomever. Stopped time does not count against the limit. */
+/* Stopping a job and letting it go on, by whomever. Stopped time does not count against the
+ * limit. */
 #include "core/life/life.h"
 
 void suspend_tell_planner(struct core *c, struct jobrec *r)
@@ -21,7 +22,8 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
     plan_soon(c);
 }
 
-/* At least a microsecond: a restarted controller knows by it that the job's CPUs may have been lent to others. */
+/* At least a microsecond: a restarted controller knows by it that the job's CPUs may have been lent
+ * to others. */
 void suspension_count(const struct core *c, struct jobrec *r)
 {
     int64_t us = c->turn.now_us - r->j.suspend_us;

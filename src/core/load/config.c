@@ -1,5 +1,6 @@
-/* The configuration, at start and at reconfigure. Nodes and partitions that are gone go when nothing runs there; what scontrol changed (drain, reason, a partition's state)
- * stays; running jobs are not touched. */
+/* The configuration, at start and at reconfigure. Nodes and partitions that are gone go when
+ * nothing runs there; what scontrol changed (drain, reason, a partition's state) stays; running
+ * jobs are not touched. */
 #include "core/load/load.h"
 
 #include <string.h>
@@ -108,7 +109,8 @@ static void node_change(struct core *c, struct noderec *n, const struct node *co
         n->n.state = NODE_UNKNOWN;
 }
 
-/* It takes no new jobs, and is shown until those it has are over. Its row in the store goes: should it come back after a restart, it begins anew. */
+/* It takes no new jobs, and is shown until those it has are over. Its row in the store goes: should
+ * it come back after a restart, it begins anew. */
 static void node_withdraw(struct core *c, struct noderec *n)
 {
     if (n->withdrawn)
@@ -182,7 +184,8 @@ static void part_take(struct core *c, const struct partition *conf)
     part_plan_update(c, p);
     if (!was_changed)
         return;
-    /* The file has been read again: but for the state, what scontrol had set is no longer so, and a restart must not bring it back. */
+    /* The file has been read again: but for the state, what scontrol had set is no longer so, and a
+     * restart must not bring it back. */
     p->changed = keeps_state;
     if (keeps_state) {
         text_set(c, &p->p.set_fields, "state");
@@ -205,7 +208,8 @@ static bool part_used(const struct core *c, const char *name)
     struct map_walk w = {0};
     while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
-        if (job_live(r) && (list_has(r->j.spec.req.partition, name) || text_is(r->j.run_partition, name)))
+        if (job_live(r) &&
+            (list_has(r->j.spec.req.partition, name) || text_is(r->j.run_partition, name)))
             return true;
     }
     return false;
@@ -221,7 +225,8 @@ static void parts_apply(struct core *c, const struct config *config)
             i++;
         } else if (part_used(c, p->p.name)) {
             fx_log(c, LEVEL_WARNING,
-                   "partition %s is no longer configured, but jobs use it: it stays, INACTIVE", p->p.name);
+                   "partition %s is no longer configured, but jobs use it: it stays, INACTIVE",
+                   p->p.name);
             p->p.state = PART_INACTIVE;
             part_plan_update(c, p);
             i++;

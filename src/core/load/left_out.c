@@ -1,6 +1,8 @@
-/* Rows that cannot be lived with. A machine that takes in a number out of its range, a state that there is not or a running job without an allocation would stop at the next
- * invariant or never come to an end, and as the row is stored, so would each start after it. Such a row is left out instead. It stays where it is, for whoever wants to mend it;
- * table left_out says what is wrong and what it holds, the log and `remuda status` say that there are some. */
+/* Rows that cannot be lived with. A machine that takes in a number out of its range, a state that
+ * there is not or a running job without an allocation would stop at the next invariant or never
+ * come to an end, and as the row is stored, so would each start after it. Such a row is left out
+ * instead. It stays where it is, for whoever wants to mend it; table left_out says what is wrong
+ * and what it holds, the log and `remuda status` say that there are some. */
 #include "core/load/load.h"
 
 static bool holds_nodes(const struct job *j)
@@ -37,7 +39,8 @@ static bool array_sound(const struct job *j, struct err *ret_err)
     if (j->array_job_id && !master && j->array_task_id == NO_TASK)
         return wrong(ret_err, "it is of an array, but neither its record nor an element");
     if (master)
-        ok = idset_parse(&pending, j->array_pending ? j->array_pending : "", LIMIT_ARRAY_INDEX, ret_err) &&
+        ok = idset_parse(&pending, j->array_pending ? j->array_pending : "", LIMIT_ARRAY_INDEX,
+                         ret_err) &&
              (pending.count || wrong(ret_err, "an array without elements that wait"));
     idset_done(&pending);
     return ok;
@@ -65,9 +68,9 @@ static bool job_sound(const struct job *j, struct err *ret_err)
 static bool resv_sound(const struct reservation *r, struct err *ret_err)
 {
     uint32_t recurs = r->flags & RESV_RECURRING;
-    return r->start_us < r->end_us
-               ? (recurs & (recurs - 1)) == 0 || wrong(ret_err, "it comes again in two ways at once")
-               : wrong(ret_err, "it ends before it begins");
+    return r->start_us < r->end_us ? (recurs & (recurs - 1)) == 0 ||
+                                         wrong(ret_err, "it comes again in two ways at once")
+                                   : wrong(ret_err, "it ends before it begins");
 }
 
 bool core_row_sound(enum store_table table, const void *record, struct err *ret_err)
@@ -134,7 +137,8 @@ static void row_name(enum store_table table, const void *record, struct str *out
             if (!span_is(name, f->name))
                 continue;
             str_addc(out, before);
-            const char *text = f->type == FIELD_TEXT ? *(const char *const *)field_ptr(f, record) : NULL;
+            const char *text =
+                f->type == FIELD_TEXT ? *(const char *const *)field_ptr(f, record) : NULL;
             if (f->type == FIELD_TEXT)
                 str_add(out, text ? text : "");
             else
@@ -164,11 +168,13 @@ void rows_left_out(struct core *c)
         struct left_out *one = &c->left_out.row.v[i];
         one->at_us = c->turn.now_us;
         fx_store(c, TABLE_LEFT_OUT, one);
-        fx_log(c, LEVEL_ERROR,
-               "%s of the store cannot be: %s. It is left out, and nothing is done with it; what it holds "
-               "stands "
-               "in table left_out of remuda.db (sqlite3 -readonly remuda.db 'SELECT * FROM left_out')",
-               one->name, one->why);
+        fx_log(
+            c, LEVEL_ERROR,
+            "%s of the store cannot be: %s. It is left out, and nothing is done with it; what it "
+            "holds "
+            "stands "
+            "in table left_out of remuda.db (sqlite3 -readonly remuda.db 'SELECT * FROM left_out')",
+            one->name, one->why);
     }
     c->left_out.count = c->left_out.row.n;
     vec_done(&c->left_out.row);
@@ -182,5 +188,6 @@ const char *left_out_said(const struct core *c, struct arena *a)
         return NULL;
     return arena_printf(a, "%zu row%s of the store cannot be and %s left out: the log names %s",
                         c->left_out.count, c->left_out.count == 1 ? "" : "s",
-                        c->left_out.count == 1 ? "is" : "are", c->left_out.count == 1 ? "it" : "them");
+                        c->left_out.count == 1 ? "is" : "are",
+                        c->left_out.count == 1 ? "it" : "them");
 }

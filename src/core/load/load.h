@@ -4,10 +4,11 @@
 
 #include "core/node/node.h"
 
-/* ---- left_out.c: stored rows that cannot be lived with ---- */
+/* ---- left_out.c: stored rows that cannot be lived with -------------------------------------- */
 void row_leave_out(struct core *c, enum store_table table, const void *record, const char *why);
-void rows_left_out(struct core *c);                               /* at the end of loading */
-const char *left_out_said(const struct core *c, struct arena *a); /* for `remuda status`; NULL = none */
+void rows_left_out(struct core *c); /* at the end of loading */
+/* For `remuda status`; NULL = none. */
+const char *left_out_said(const struct core *c, struct arena *a);
 
 /* ---- config.c ---- */
 bool node_shown(const struct noderec *n); /* config.c: it is configured, or has jobs yet */

@@ -1,9 +1,13 @@
-/* Devices of a node that nobody may be given, as the node says in its hello, heartbeats and reports. Its words are numbered, since they may overtake each other; the number of a
- * later daemon of the node is higher. What is stored stands until the node says something newer, also over a restart of the controller.
+/* Devices of a node that nobody may be given, as the node says in its hello, heartbeats and
+ * reports. Its words are numbered, since they may overtake each other; the number of a later daemon
+ * of the node is higher. What is stored stands until the node says something newer, also over a
+ * restart of the controller.
  *
- * A broken device is remembered here, since a new daemon of the node cannot know of an error that was reported to its predecessor: it is told with the welcome. An operator's RESUME
- * makes it unproven; the node looks at it again and says what it is. That it is asked to may be lost with the connection: until a word of the node has no broken device, each hello that
- * has one is answered by asking again. */
+ * A broken device is remembered here, since a new daemon of the node cannot know of an error that
+ * was reported to its predecessor: it is told with the welcome. An operator's RESUME makes it
+ * unproven; the node looks at it again and says what it is. That it is asked to may be lost with
+ * the connection: until a word of the node has no broken device, each hello that has one is
+ * answered by asking again. */
 #include "core/node/node.h"
 #include "model/device_out.h"
 
@@ -16,8 +20,8 @@ static void outs_log(struct core *c, const struct noderec *n, const char *before
     for (size_t i = 0; i < now.n; i++) {
         const struct device_out *known = device_outs_find(&was, now.v[i].kind, now.v[i].index);
         if (now.v[i].failed && (!known || !known->failed))
-            fx_log(c, LEVEL_WARNING, "%s: %s %d is broken and out of use: %s", n->n.name, now.v[i].kind,
-                   now.v[i].index, now.v[i].why);
+            fx_log(c, LEVEL_WARNING, "%s: %s %d is broken and out of use: %s", n->n.name,
+                   now.v[i].kind, now.v[i].index, now.v[i].why);
         if (!known && device_out_is_process(&now.v[i]))
             fx_log(c, LEVEL_WARNING, "%s: a process cannot be killed: %s", n->n.name, now.v[i].why);
     }
@@ -59,7 +63,8 @@ static void retry_confirm(struct core *c, struct noderec *n, const char *out)
         node_save(c, n);
 }
 
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out, const char *health)
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out,
+                       const char *health)
 {
     if (!seq || seq <= n->devices_seq)
         return;
@@ -78,8 +83,9 @@ void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const ch
     }
 }
 
-/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. A new connection's first word is the node's latest,
- * however it is numbered: a daemon that was started after its clock was set back begins below its predecessor. */
+/* What is known to be broken is broken, whatever a daemon says that has not heard of it yet. A new
+ * connection's first word is the node's latest, however it is numbered: a daemon that was started
+ * after its clock was set back begins below its predecessor. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out)
 {
     struct arena *a = c->turn.fx->arena;
@@ -133,7 +139,8 @@ void node_devices_retry(struct core *c, struct noderec *n)
         n->n.devices_retry = true;
         outs_set(c, n, str_text(&text));
     }
-    if (any || n->n.devices || n->n.device_trouble || n->n.device_search) /* it looks for others, too */
+    /* It looks for others, too. */
+    if (any || n->n.devices || n->n.device_trouble || n->n.device_search)
         retry_ask(c, n);
     str_done(&text);
 }

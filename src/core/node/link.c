@@ -1,12 +1,13 @@
-/* What node daemons say. A hello names what the node holds; the machine compares it with what it believes and mends the difference. Reports may come twice or late: a
- * report of a start that is no longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
+/* What node daemons say. A hello names what the node holds; the machine compares it with what it
+ * believes and mends the difference. Reports may come twice or late: a report of a start that is no
+ * longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/node/node.h"
 #include "model/protocol.h"
 #include "model/topology.h"
 
 #include <string.h>
 
-/* ---- hello ------------------------------------------------------------------------------------------------------------------ */
+/* ---- hello ---------------------------------------------------------------------------------- */
 
 static void facts_take(struct core *c, struct noderec *n, const struct node *said)
 {
@@ -31,7 +32,8 @@ static void facts_take(struct core *c, struct noderec *n, const struct node *sai
 
 static void into_service(struct core *c, struct noderec *n)
 {
-    bool ours = n->n.state == NODE_DOWN && n->n.reason_uid == 0 && text_is(n->n.reason, "Not responding");
+    bool ours =
+        n->n.state == NODE_DOWN && n->n.reason_uid == 0 && text_is(n->n.reason, "Not responding");
     if (n->n.state == NODE_UNKNOWN || (ours && c->settings.return_to_service)) {
         n->n.state = NODE_UP;
         if (ours) {
@@ -72,8 +74,10 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .protocol_oldest = PROTOCOL_OLDEST,
         .version = REMUDA_VERSION,
         .devices_failed = node_devices_failed(c, n),
-        .topology_addr = topology_address(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),
-        .topology_pattern = topology_pattern(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),
+        .topology_addr =
+            topology_address(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),
+        .topology_pattern =
+            topology_pattern(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),
     };
 }
 
@@ -86,7 +90,8 @@ void nodes_welcome(struct core *c)
         }
 }
 
-static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r, bool batch)
+static const struct held *held_find(const struct msg_node_hello *m, const struct jobrec *r,
+                                    bool batch)
 {
     const struct held *held = m->held.v;
     for (size_t i = 0; i < m->held.n; i++)
@@ -96,8 +101,8 @@ static const struct held *held_find(const struct msg_node_hello *m, const struct
     return NULL;
 }
 
-/* Its node has the very run that the restored store has: nothing has happened since that is not known. Of a
- * heterogeneous job the script, which runs in the first component, speaks for all. */
+/* Its node has the very run that the restored store has: nothing has happened since that is not
+ * known. Of a heterogeneous job the script, which runs in the first component, speaks for all. */
 static void doubt_end(struct core *c, struct jobrec *r)
 {
     jobrec_vec jobs = {0};
@@ -114,7 +119,8 @@ static void doubt_end(struct core *c, struct jobrec *r)
 }
 
 /* The batch script of a job that runs, on its host. */
-static void script_compare(struct core *c, struct noderec *n, struct jobrec *r, const struct held *held)
+static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,
+                           const struct held *held)
 {
     bool doubtful = r->j.restored;
     if (held && doubtful)
@@ -163,7 +169,8 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
     steps_retry_soon(c, r);
 }
 
-/* The job goes on without this node, which it gave back or lost, maybe in an earlier life of the controller. */
+/* The job goes on without this node, which it gave back or lost, maybe in an earlier life of the
+ * controller. */
 static bool node_left(struct jobrec *r, uint32_t node)
 {
     const struct hold *h = hold_find(r, node);
@@ -184,8 +191,9 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     for (size_t i = 0; i < m->held.n; i++) {
         held_beyond(c, n, &held[i]);
         struct jobrec *r = job_find(c, held[i].job_id);
-        bool current = r && r->j.attempt == held[i].attempt && !job_state_over((enum job_state)r->j.state) &&
-                       r->j.state != JOB_PENDING && !node_left(r, n->index);
+        bool current = r && r->j.attempt == held[i].attempt &&
+                       !job_state_over((enum job_state)r->j.state) && r->j.state != JOB_PENDING &&
+                       !node_left(r, n->index);
         struct msg_terminate end = {.job_id = held[i].job_id, .attempt = held[i].attempt};
         if (current || held[i].ended)
             continue;
@@ -194,7 +202,8 @@ static void reconcile(struct core *c, struct noderec *n, const struct msg_node_h
     }
 }
 
-/* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again when either end was upgraded. */
+/* A daemon of a release that cannot be worked with stays connected and unheard; it says hello again
+ * when either end was upgraded. */
 static bool speaks_our_protocol(struct core *c, const struct noderec *n, const struct node *said,
                                 const struct msg_node_hello *m)
 {
@@ -213,9 +222,10 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
     const struct node *said = m->node.n ? m->node.v : NULL;
     struct noderec *n = said ? node_find(c, said->name) : NULL;
     if (!n) {
-        reply_done(c, REFUSE_INVALID_NODE,
-                   "no NodeName line of the configuration describes this node: add one and run `scontrol "
-                   "reconfigure`");
+        reply_done(
+            c, REFUSE_INVALID_NODE,
+            "no NodeName line of the configuration describes this node: add one and run `scontrol "
+            "reconfigure`");
         return;
     }
     if (!speaks_our_protocol(c, n, said, m))
@@ -258,7 +268,7 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
     node_devices_take(c, n, m->devices_seq, m->devices_out, m->device_health);
 }
 
-/* ---- reports ------------------------------------------------------------------------------------------------------------------ */
+/* ---- reports -------------------------------------------------------------------------------- */
 
 /* What the node measured of the batch script, into our row of it. */
 static struct steprec *usage_take(struct core *c, struct jobrec *r, const struct msg_report *m)
@@ -294,8 +304,10 @@ static void script_end(struct core *c, struct jobrec *r, const struct msg_report
     fx_store(c, TABLE_STEP, s);
 }
 
-/* The node is there and the script is not: its shepherd was killed, or all processes with the machine. For the job that is a node that failed. */
-static void lost(struct core *c, struct jobrec *r, const struct noderec *n, const struct msg_report *m)
+/* The node is there and the script is not: its shepherd was killed, or all processes with the
+ * machine. For the job that is a node that failed. */
+static void lost(struct core *c, struct jobrec *r, const struct noderec *n,
+                 const struct msg_report *m)
 {
     script_end(c, r, m);
     r->script_ended = true;
@@ -304,8 +316,10 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n, cons
         return;
     }
     struct str why = STR_INIT;
-    str_addf(&why, "its processes on node %s were lost: the machine went down, or remuda-shepherd was killed",
-             n->n.name);
+    str_addf(
+        &why,
+        "its processes on node %s were lost: the machine went down, or remuda-shepherd was killed",
+        n->n.name);
     text_set(c, &r->j.reason_detail, m->detail ? m->detail : str_text(&why));
     str_done(&why);
     r->j.requeue_pending = job_may_requeue(c, r);
@@ -313,7 +327,8 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n, cons
 }
 
 /* Of the batch script. */
-static void script_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
+static void script_report(struct core *c, struct noderec *n, struct jobrec *r,
+                          const struct msg_report *m)
 {
     switch ((enum report_kind)m->kind) {
     case REPORT_STARTED:
@@ -332,7 +347,8 @@ static void script_report(struct core *c, struct noderec *n, struct jobrec *r, c
     }
 }
 
-/* Nothing of a job is there, which is not told to end: the report of why is on its way, or more will be launched. */
+/* Nothing of a job is there, which is not told to end: the report of why is on its way, or more
+ * will be launched. */
 static void hold_untell(struct jobrec *r, uint32_t node)
 {
     for (size_t i = 0; i < r->hold.n; i++)
@@ -340,7 +356,8 @@ static void hold_untell(struct jobrec *r, uint32_t node)
             r->hold.v[i].told = false;
 }
 
-static void report_act(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
+static void report_act(struct core *c, struct noderec *n, struct jobrec *r,
+                       const struct msg_report *m)
 {
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (m->kind == REPORT_STARTED)

@@ -18,11 +18,13 @@ void req_report(struct core *c, const struct msg_report *m);
 
 /* ---- devices.c: devices that nobody may be given ---- */
 /* What the node says, if it is news. */
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out, const char *health);
+void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out,
+                       const char *health);
 /* The same; a new daemon may not know of broken ones. */
 void node_devices_hello(struct core *c, struct noderec *n, uint64_t seq, const char *out);
 /* Of n.devices_out; NULL = none. */
 const char *node_devices_failed(const struct core *c, const struct noderec *n);
-void node_devices_retry(struct core *c, struct noderec *n); /* an operator wants the broken ones back */
+/* An operator wants the broken ones back. */
+void node_devices_retry(struct core *c, struct noderec *n);
 
 #endif

@@ -1,4 +1,5 @@
-/* Nodes of which nothing is heard: their connection goes, later they are DOWN and their jobs lose them. */
+/* Nodes of which nothing is heard: their connection goes, later they are DOWN and their jobs lose
+ * them. */
 #include "core/node/node.h"
 
 void node_closed(struct core *c, uint64_t conn)
@@ -66,14 +67,16 @@ static void silent(struct core *c, struct noderec *n)
     node_plan_update(c, n);
 }
 
-/* The alarm is set once and looks when it comes: a node that is heard of meanwhile costs nothing more. */
+/* The alarm is set once and looks when it comes: a node that is heard of meanwhile costs nothing
+ * more. */
 void node_alarm(struct core *c, struct noderec *n)
 {
     int64_t heard = last_heard(c, n);
     n->alarm_us = 0;
     if (c->store.away)
         node_timer_arm(c, n, c->turn.now_us + c->settings.node_timeout_us);
-    else if (heard && heard + c->settings.node_timeout_us <= c->turn.now_us && n->n.state != NODE_FUTURE)
+    else if (heard && heard + c->settings.node_timeout_us <= c->turn.now_us &&
+             n->n.state != NODE_FUTURE)
         silent(c, n);
     else
         node_watch(c, n);

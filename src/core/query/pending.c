@@ -1,4 +1,5 @@
-/* What is shown of a waiting job before there is an allocation to say it: the limit it will have, the nodes it will need, when it will have ended. */
+/* What is shown of a waiting job before there is an allocation to say it: the limit it will have,
+ * the nodes it will need, when it will have ended. */
 #include "core/query/query.h"
 
 #include <string.h>

@@ -1,11 +1,12 @@
-/* Reads of live state. Filters are read once; each record is a copy on the stack with its computed fields filled, handed to the view and forgotten. */
+/* Reads of live state. Filters are read once; each record is a copy on the stack with its computed
+ * fields filled, handed to the view and forgotten. */
 #include "core/query/query.h"
 
 #include "model/gres.h"
 
 #include <string.h>
 
-/* ---- filters -------------------------------------------------------------------------------------------------------------- */
+/* ---- filters -------------------------------------------------------------------------------- */
 
 struct filter {
     const struct msg_query *q;
@@ -135,35 +136,40 @@ static bool job_fits(const struct filter *f, const struct jobrec *r)
 {
     const struct msg_query *q = f->q;
     const struct job_spec *s = &r->j.spec;
-    return (f->states >> r->j.state & 1) && uid_fits(f, r) && (!q->names || list_has(q->names, s->name)) &&
+    return (f->states >> r->j.state & 1) && uid_fits(f, r) &&
+           (!q->names || list_has(q->names, s->name)) &&
            (!q->accounts || list_has(q->accounts, s->req.account)) &&
            (!q->qos || list_has(q->qos, s->req.qos)) && partition_fits(f, r) && nodes_fit(f, r);
 }
 
-/* ---- jobs and steps ------------------------------------------------------------------------------------------------------------ */
+/* ---- jobs and steps ------------------------------------------------------------------------- */
 
-/* When the limit ends the job if nothing changes: time suspended does not count, that of the suspension at hand neither. */
+/* When the limit ends the job if nothing changes: time suspended does not count, that of the
+ * suspension at hand neither. */
 static int64_t expected_end(const struct job *j, int64_t now_us)
 {
     if (!j->limit_us || j->limit_us == TIME_UNLIMITED)
         return 0;
-    return time_add(time_add(j->start_us, j->limit_us),
-                    time_add(j->suspended_us, j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0));
+    return time_add(
+        time_add(j->start_us, j->limit_us),
+        time_add(j->suspended_us, j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0));
 }
 
-static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us, struct part_cpus *known,
-                     const struct view *v)
+static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us,
+                     struct part_cpus *known, const struct view *v)
 {
     struct job j = r->j;
     struct plan_wait wait;
     if (j.state == JOB_PENDING) {
         j.reason = pending_reason(c, r, now_us, &wait);
-        /* A sentence kept in the record tells of what holds the job; of a former run's end it says nothing that still matters. */
+        /* A sentence kept in the record tells of what holds the job; of a former run's end it says
+         * nothing that still matters. */
         if (wait.detail || !j.spec.hold)
             j.reason_detail = wait.detail;
         j.away_nodes = wait.away_nodes;
         /* As in Slurm the begin time stands for the start of a job that is not planned yet. */
-        j.planned_us = wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
+        j.planned_us =
+            wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
         j.planned_nodes = wait.planned_nodes;
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)
@@ -199,7 +205,8 @@ struct show {
     struct str *detail;
 };
 
-/* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed no more, and accounting alone remembers it. */
+/* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed
+ * no more, and accounting alone remembers it. */
 static bool never_was(const struct jobrec *r)
 {
     return r->j.array_job_id && r->j.id != r->j.array_job_id && r->j.state == JOB_CANCELLED &&
@@ -215,7 +222,8 @@ static void record_show(const struct show *x, const struct jobrec *r, const stru
         return;
     }
     for (size_t i = 0; i < r->step.n; i++)
-        if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->s.step_id) && step_live(r->step.v[i]))
+        if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->s.step_id) &&
+            step_live(r->step.v[i]))
             step_show(r, &r->step.v[i]->s, x->v);
     for (size_t i = 0; i < step_queue_count(r); i++)
         if (!ref || !ref->has_step || ref->step_id == step_queue_at(r, i)->step_id)
@@ -258,8 +266,8 @@ static enum refusal refs_show(const struct show *x)
 }
 
 static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us,
-                              const struct view *v, bool steps, struct str *detail, struct query_at *at,
-                              size_t most)
+                              const struct view *v, bool steps, struct str *detail,
+                              struct query_at *at, size_t most)
 {
     struct filter f;
     enum refusal refusal = filter_read(&f, q, detail);
@@ -267,8 +275,13 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
     if (q->ids && !q->states)
         f.states = UINT32_MAX;
     struct part_cpus known = {0};
-    struct show x = {
-        .c = c, .f = &f, .v = v, .now_us = now_us, .steps = steps, .known = &known, .detail = detail};
+    struct show x = {.c = c,
+                     .f = &f,
+                     .v = v,
+                     .now_us = now_us,
+                     .steps = steps,
+                     .known = &known,
+                     .detail = detail};
     if (!refusal && q->ids)
         refusal = refs_show(&x);
     else
@@ -280,7 +293,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
     return refusal;
 }
 
-/* ---- nodes and partitions ------------------------------------------------------------------------------------------------------ */
+/* ---- nodes and partitions ------------------------------------------------------------------- */
 
 struct node_view {
     int64_t now_us;
@@ -289,7 +302,8 @@ struct node_view {
     bool *wanted;           /* each node */
 };
 
-/* Adds the partition's name to each of its nodes; with `among`, those of the partitions in that list are wanted. */
+/* Adds the partition's name to each of its nodes; with `among`, those of the partitions in that
+ * list are wanted. */
 static void partition_note(struct node_view *nv, const struct partition *p, const char *among)
 {
     struct hostlist names = HOSTLIST_INIT;
@@ -410,8 +424,8 @@ static void partition_show(const struct core *c, const struct partrec *p, const 
     hostlist_done(&names);
 }
 
-static enum refusal partitions_show(const struct core *c, const struct msg_query *q, const struct view *v,
-                                    struct str *detail)
+static enum refusal partitions_show(const struct core *c, const struct msg_query *q,
+                                    const struct view *v, struct str *detail)
 {
     size_t shown = 0;
     for (size_t i = 0; i < c->part.n; i++)
@@ -425,8 +439,8 @@ static enum refusal partitions_show(const struct core *c, const struct msg_query
     return REFUSE_INVALID_PARTITION;
 }
 
-static enum refusal reservations_show(const struct core *c, const struct msg_query *q, int64_t now_us,
-                                      const struct view *v, struct str *detail)
+static enum refusal reservations_show(const struct core *c, const struct msg_query *q,
+                                      int64_t now_us, const struct view *v, struct str *detail)
 {
     size_t shown;
     resv_show(c, q, now_us, v, &shown);
@@ -436,7 +450,7 @@ static enum refusal reservations_show(const struct core *c, const struct msg_que
     return REFUSE_RESERVATION;
 }
 
-/* ---- status -------------------------------------------------------------------------------------------------------------------- */
+/* ---- status --------------------------------------------------------------------------------- */
 
 /* What keeps jobs from the node, or will soon; NULL = nothing. */
 static const char *node_trouble(const struct core *c, const struct noderec *n, struct arena *a)
@@ -489,9 +503,9 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
     return core_query_part(c, q, peer, now_us, v, detail, &at, SIZE_MAX);
 }
 
-enum refusal core_query_part(const struct core *c, const struct msg_query *q, const struct peer *peer,
-                             int64_t now_us, const struct view *v, struct str *detail, struct query_at *at,
-                             size_t most)
+enum refusal core_query_part(const struct core *c, const struct msg_query *q,
+                             const struct peer *peer, int64_t now_us, const struct view *v,
+                             struct str *detail, struct query_at *at, size_t most)
 {
     at->more = false;
     /* Everyone sees all jobs, as in Slurm without PrivateData. */

@@ -12,7 +12,8 @@ struct part_cpu {
 struct part_cpus {
     VEC(struct part_cpu) seen; /* partitions looked up in this query */
 };
-void pending_complete(const struct core *c, struct part_cpus *known, struct job *j); /* j: the copy shown */
+/* j: the copy shown. */
+void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
 void part_cpus_done(struct part_cpus *known);
 
 /* ---- sched.c ---- */

@@ -1,4 +1,5 @@
-/* What sprio, sshare and sdiag show: why jobs stand where they stand, who used how much, what the controller has done. */
+/* What sprio, sshare and sdiag show: why jobs stand where they stand, who used how much, what the
+ * controller has done. */
 #include "core/query/query.h"
 
 #include <stdlib.h>
@@ -68,7 +69,9 @@ static int by_who(const void *va, const void *vb)
 {
     const struct usage *a = *(const struct usage *const *)va, *b = *(const struct usage *const *)vb;
     int order = strcmp(a->account ? a->account : "", b->account ? b->account : "");
-    return order ? order : strcmp(a->user_name ? a->user_name : a->who, b->user_name ? b->user_name : b->who);
+    return order
+               ? order
+               : strcmp(a->user_name ? a->user_name : a->who, b->user_name ? b->user_name : b->who);
 }
 
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v)

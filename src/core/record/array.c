@@ -24,8 +24,10 @@ static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
         array->bad += (uint32_t)sign;
     if (sign < 0)
         return;
-    array->exit_least = first || r->j.exit_status < array->exit_least ? r->j.exit_status : array->exit_least;
-    array->exit_most = first || r->j.exit_status > array->exit_most ? r->j.exit_status : array->exit_most;
+    array->exit_least =
+        first || r->j.exit_status < array->exit_least ? r->j.exit_status : array->exit_least;
+    array->exit_most =
+        first || r->j.exit_status > array->exit_most ? r->j.exit_status : array->exit_most;
 }
 
 void array_count(struct core *c, const struct jobrec *r, int sign)

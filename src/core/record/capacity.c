@@ -1,8 +1,11 @@
-/* What of a node is planned with: what is configured, or what it reported where that is less. A node with a broken DIMM works with what is left, and says so. Nodes that share a machine
- * (is_virtual) have what is configured. What a node does not report at all (a kind of gres its daemon does not look for) is taken as configured.
+/* What of a node is planned with: what is configured, or what it reported where that is less. A
+ * node with a broken DIMM works with what is left, and says so. Nodes that share a machine
+ * (is_virtual) have what is configured. What a node does not report at all (a kind of gres its
+ * daemon does not look for) is taken as configured.
  *
- * GPUs that are configured and not there are planned with as broken ones: who wants them waits and is told why, and gets them when they are there. So a typo, a driver that is loaded late
- * and a GPU that fell off its bus are never given to anybody, and refuse nobody. */
+ * GPUs that are configured and not there are planned with as broken ones: who wants them waits and
+ * is told why, and gets them when they are there. So a typo, a driver that is loaded late and a GPU
+ * that fell off its bus are never given to anybody, and refuse nobody. */
 #include "core/record/record.h"
 #include "model/device_out.h"
 #include "model/gres.h"
@@ -42,7 +45,8 @@ static int64_t reported(const struct gres_list *real, const struct gres_item *co
 {
     int64_t n = 0;
     for (size_t i = 0; i < real->n; i++)
-        if (text_is(real->item[i].kind, conf->kind) && gres_type_matches(conf->type, real->item[i].type))
+        if (text_is(real->item[i].kind, conf->kind) &&
+            gres_type_matches(conf->type, real->item[i].type))
             n += real->item[i].count;
     return n;
 }
@@ -50,7 +54,8 @@ static int64_t reported(const struct gres_list *real, const struct gres_item *co
 /* It says of GPUs that it looked for them and has none that can be used. */
 static bool looked_for(const struct noderec *n, const char *kind)
 {
-    return text_is(kind, GPU) && (!text_empty(n->n.device_trouble) || !text_empty(n->n.device_search));
+    return text_is(kind, GPU) &&
+           (!text_empty(n->n.device_trouble) || !text_empty(n->n.device_search));
 }
 
 static void item_take(const struct noderec *n, const struct gres_list *real, struct gres_item *conf,
@@ -60,8 +65,8 @@ static void item_take(const struct noderec *n, const struct gres_list *real, str
     if ((!gres_count(real, conf->kind) && !looked_for(n, conf->kind)) || has >= conf->count)
         return;
     complain(text, n);
-    str_addf(text, "%lld %s%s%s, configured are %lld", (long long)has, conf->kind, conf->type ? ":" : "",
-             conf->type ? conf->type : "", (long long)conf->count);
+    str_addf(text, "%lld %s%s%s, configured are %lld", (long long)has, conf->kind,
+             conf->type ? ":" : "", conf->type ? conf->type : "", (long long)conf->count);
     if (!text_is(conf->kind, GPU))
         conf->count = has;
 }
@@ -112,8 +117,8 @@ static bool is_number_of(const struct device_list *list, int32_t index)
 }
 
 /* One more, with a number that no other has, and why nobody may be given it. */
-static void missing_add(const struct noderec *n, const struct gres_item *conf, struct device_list *list,
-                        struct str *out)
+static void missing_add(const struct noderec *n, const struct gres_item *conf,
+                        struct device_list *list, struct str *out)
 {
     struct str why = STR_INIT;
     struct device_out one = {.kind = GPU, .failed = true, .since_us = n->n.daemon_start_us};
@@ -147,7 +152,8 @@ void node_missing_plan(const struct noderec *n, struct arena *a, struct node *se
     str_add(&out, seen->devices_out ? seen->devices_out : "");
     for (size_t i = 0, added = 0; i < conf.n; i++)
         for (int64_t left = conf.item[i].count - reported(&real, &conf.item[i]);
-             text_is(conf.item[i].kind, GPU) && left > 0 && added < LIMIT_DEVICES_PER_NODE; left--, added++)
+             text_is(conf.item[i].kind, GPU) && left > 0 && added < LIMIT_DEVICES_PER_NODE;
+             left--, added++)
             missing_add(n, &conf.item[i], &list, &out);
     devices_format(&list, &devices);
     seen->devices = arena_strdup(a, str_text(&devices));

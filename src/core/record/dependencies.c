@@ -1,5 +1,7 @@
-/* What jobs wait for of other jobs. A job keeps its list with what is known of each entry; who depends on a job is found in core.dependents, so that an end wakes only those
- * it concerns. What is satisfied stays so and is forgotten; what is open or failed stands in the job's row as text, from which a restart reads it. */
+/* What jobs wait for of other jobs. A job keeps its list with what is known of each entry; who
+ * depends on a job is found in core.dependents, so that an end wakes only those it concerns. What
+ * is satisfied stays so and is forgotten; what is open or failed stands in the job's row as text,
+ * from which a restart reads it. */
 #include "core/record/record.h"
 
 #include <string.h>
@@ -68,7 +70,8 @@ static bool corresponds(const struct core *c, const struct jobrec *r, const stru
            verdict_of(c, d->job_id, r->j.array_task_id, &v);
 }
 
-static enum dep_status status_of(const struct core *c, const struct jobrec *r, const struct dependency *d)
+static enum dep_status status_of(const struct core *c, const struct jobrec *r,
+                                 const struct dependency *d)
 {
     struct verdict v;
     if (d->kind == DEP_SINGLETON)
@@ -77,7 +80,8 @@ static enum dep_status status_of(const struct core *c, const struct jobrec *r, c
         return d->status; /* it left memory long after its end; what was known then stands */
     switch (d->kind) {
     case DEP_AFTER:
-        return v.begun && time_add(v.began_us, d->delay_us) <= c->turn.now_us ? DEP_SATISFIED : DEP_OPEN;
+        return v.begun && time_add(v.began_us, d->delay_us) <= c->turn.now_us ? DEP_SATISFIED
+                                                                              : DEP_OPEN;
     case DEP_AFTERANY: return v.over ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTEROK: return !v.well ? DEP_FAILED : v.over ? DEP_SATISFIED : DEP_OPEN;
     case DEP_AFTERCORR: return !v.over ? DEP_OPEN : v.well ? DEP_SATISFIED : DEP_FAILED;
@@ -95,7 +99,7 @@ static void text_write(struct core *c, struct jobrec *r)
     str_done(&text);
 }
 
-/* ---- who depends on whom ---------------------------------------------------------------------------------------------------- */
+/* ---- who depends on whom -------------------------------------------------------------------- */
 
 static void link_one(struct core *c, struct jobrec *r, const struct dependency *d)
 {
@@ -168,7 +172,7 @@ void dependencies_restore(struct core *c, struct jobrec *r)
     arena_free(a);
 }
 
-/* ---- setting and looking ----------------------------------------------------------------------------------------------------- */
+/* ---- setting and looking -------------------------------------------------------------------- */
 
 static bool entry_check(const struct core *c, const struct jobrec *r, const struct dependency *d,
                         struct err *ret_err)
@@ -181,21 +185,24 @@ static bool entry_check(const struct core *c, const struct jobrec *r, const stru
         return err_set(ret_err, ERR_INVALID, "a job cannot depend on itself");
     if (verdict_of(c, d->job_id, d->task_id, &v))
         return true;
-    return err_set(ret_err, ERR_NOT_FOUND,
-                   "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
-                   (unsigned long long)d->job_id);
+    return err_set(
+        ret_err, ERR_NOT_FOUND,
+        "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
+        (unsigned long long)d->job_id);
 }
 
 static bool waits_for(const struct dependency *d, const struct jobrec *r)
 {
     if (!d->job_id)
         return false;
-    return d->job_id == r->j.id ||
-           (d->job_id == r->j.array_job_id && (d->task_id == NO_TASK || d->task_id == r->j.array_task_id));
+    return d->job_id == r->j.id || (d->job_id == r->j.array_job_id &&
+                                    (d->task_id == NO_TASK || d->task_id == r->j.array_task_id));
 }
 
-/* Does a job of the list wait, by whatever way, for r? Each waiting job is looked at once, and none where nobody waits for r. */
-static bool closes_circle(const struct core *c, const struct jobrec *r, const struct dependency_list *list)
+/* Does a job of the list wait, by whatever way, for r? Each waiting job is looked at once, and none
+ * where nobody waits for r. */
+static bool closes_circle(const struct core *c, const struct jobrec *r,
+                          const struct dependency_list *list)
 {
     VEC(struct dependency) to_do = {0};
     struct map_u64 *seen = map_u64_new();
@@ -226,15 +233,16 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
     bool changed, ok = text_empty(text) || dependency_parse(text, a, &list, ret_err);
     for (size_t i = 0; ok && i < list.n; i++) {
         if (list.v[i].status == DEP_FAILED)
-            ok =
-                err_set(ret_err, ERR_INVALID,
-                        "\"(failed)\" is what is said of a dependency, and nothing to ask for: leave it out");
+            ok = err_set(ret_err, ERR_INVALID,
+                         "\"(failed)\" is what is said of a dependency, and nothing to ask for: "
+                         "leave it out");
         list.v[i].status = DEP_OPEN;
         ok = ok && entry_check(c, r, &list.v[i], ret_err);
     }
     if (ok && closes_circle(c, r, &list))
-        ok = err_set(ret_err, ERR_EXISTS, /* a circle */
-                     "one of the jobs it would wait for waits for it: none of them could ever start");
+        ok = err_set(
+            ret_err, ERR_EXISTS, /* a circle */
+            "one of the jobs it would wait for waits for it: none of them could ever start");
     if (ok) {
         dependencies_drop(c, r);
         deps_own(r, &list);
@@ -252,8 +260,8 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
     for (size_t i = 0; i < r->deps.n; i++) {
         const struct dependency *d = &r->deps.v[i];
         struct verdict v;
-        if (d->kind != DEP_AFTER || d->status != DEP_OPEN || !verdict_of(c, d->job_id, d->task_id, &v) ||
-            !v.begun)
+        if (d->kind != DEP_AFTER || d->status != DEP_OPEN ||
+            !verdict_of(c, d->job_id, d->task_id, &v) || !v.begun)
             continue;
         int64_t at = time_add(v.began_us, d->delay_us);
         due = at > c->turn.now_us && at < due ? at : due;
@@ -298,7 +306,8 @@ static void entries_reopen(struct jobrec *r, const struct jobrec *again)
 {
     for (size_t i = 0; i < r->deps.n; i++) {
         struct dependency *d = &r->deps.v[i];
-        if (d->status == DEP_FAILED && (d->job_id == again->j.id || d->job_id == again->j.array_job_id))
+        if (d->status == DEP_FAILED &&
+            (d->job_id == again->j.id || d->job_id == again->j.array_job_id))
             d->status = DEP_OPEN;
     }
 }
@@ -307,8 +316,9 @@ void dependents_reopen(struct core *c, const struct jobrec *again)
 {
     const uint64_t keys[] = {again->j.id, again->j.array_job_id};
     for (size_t k = 0; k < ARRAY_LEN(keys); k++) {
-        const struct id_list *list =
-            keys[k] && (k == 0 || keys[1] != keys[0]) ? map_u64_get(c->jobs.dependents, keys[k]) : NULL;
+        const struct id_list *list = keys[k] && (k == 0 || keys[1] != keys[0])
+                                         ? map_u64_get(c->jobs.dependents, keys[k])
+                                         : NULL;
         for (size_t i = 0; list && i < list->id.n; i++) {
             struct jobrec *r = job_find(c, list->id.v[i]);
             if (!r || r->j.state != JOB_PENDING)

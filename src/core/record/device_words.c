@@ -49,7 +49,8 @@ static bool holds_device(const struct alloc_node *here, const struct device_out 
     return held;
 }
 
-void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a, struct str *out)
+void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a,
+                    struct str *out)
 {
     for (size_t i = 0; i < held->n; i++) {
         const struct noderec *n = node_find(c, held->node[i].node);

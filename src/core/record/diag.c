@@ -3,8 +3,9 @@
 
 void diag_reset(struct core *c)
 {
-    c->diag = (struct diag){
-        .start_us = c->diag.start_us, .reset_us = c->turn.now_us, .backfilled_ever = c->diag.backfilled_ever};
+    c->diag = (struct diag){.start_us = c->diag.start_us,
+                            .reset_us = c->turn.now_us,
+                            .backfilled_ever = c->diag.backfilled_ever};
 }
 
 void diag_count_end(struct core *c, const struct jobrec *r)

@@ -1,6 +1,7 @@
-/* When something is due: of each job, from what its record says, and one heap of due times. An entry is looked at when it is due and may be out of date: what is to be done is
- * decided from the job (timers.c), and the job is armed anew. Entries of jobs that ended long before their limit would gather for days: when most of the heap is out of
- * date it is made anew. */
+/* When something is due: of each job, from what its record says, and one heap of due times. An
+ * entry is looked at when it is due and may be out of date: what is to be done is decided from the
+ * job (timers.c), and the job is armed anew. Entries of jobs that ended long before their limit
+ * would gather for days: when most of the heap is out of date it is made anew. */
 #include "core/record/record.h"
 
 #define HEAP_SLACK 1024         /* entries that may be out of date in any case */
@@ -92,7 +93,8 @@ int64_t due_signal(const struct core *c, const struct jobrec *r)
     return end - r->j.spec.signal_before_us;
 }
 
-/* Of a job that only says when it must be over, whatever time is left until then is its limit; a minute is the least. */
+/* Of a job that only says when it must be over, whatever time is left until then is its limit; a
+ * minute is the least. */
 void deadline_shortest(struct job_spec *spec)
 {
     if (spec->deadline_us && !spec->req.time_limit_us && !spec->req.time_min_us)
@@ -186,7 +188,8 @@ void timer_arm(struct core *c, struct jobrec *r)
     timer_arm_at(c, r, job_due(c, r));
 }
 
-/* Whatever made it due was done by firing. Should it be due at once again, that changes nothing: it is looked at later, so that no job can hold the clock. */
+/* Whatever made it due was done by firing. Should it be due at once again, that changes nothing: it
+ * is looked at later, so that no job can hold the clock. */
 void timer_arm_again(struct core *c, struct jobrec *r)
 {
     int64_t due = job_due(c, r);
@@ -207,7 +210,8 @@ void timers_anew(struct core *c)
     vec_clear(&c->heap);
     for (size_t i = 0; i < c->node.n; i++)
         if (c->node.v[i]->alarm_us)
-            heap_push(c, (struct alarm){.at_us = c->node.v[i]->alarm_us, .node = c->node.v[i]->index});
+            heap_push(c,
+                      (struct alarm){.at_us = c->node.v[i]->alarm_us, .node = c->node.v[i]->index});
     while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         r->timer_us = 0;

@@ -68,7 +68,8 @@ void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kin
     message_add(c, FX_REPLY, conn, seq, kind, body, 0);
 }
 
-void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body, uint64_t payload_job)
+void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body,
+             uint64_t payload_job)
 {
     message_add(c, FX_SEND, conn, 0, kind, body, payload_job);
 }

@@ -1,10 +1,12 @@
-/* Which pending jobs the planner gets. A job is eligible when nothing but resources and order keeps it: no hold, its begin time has come, its dependencies are satisfied,
- * its array's % limit leaves room. What its partition's limits or state say about it is the planner's: they may change. Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
+/* Which pending jobs the planner gets. A job is eligible when nothing but resources and order keeps
+ * it: no hold, its begin time has come, its dependencies are satisfied, its array's % limit leaves
+ * room. What its partition's limits or state say about it is the planner's: they may change.
+ * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
 #include "core/record/record.h"
 
 #include <string.h>
 
-/* ---- eligibility ------------------------------------------------------------------------------------------------------------ */
+/* ---- eligibility ---------------------------------------------------------------------------- */
 
 static uint32_t elements_now(const struct core *c, const struct jobrec *r)
 {
@@ -36,8 +38,8 @@ static bool accrue_always(const struct core *c)
     return c->settings.word.accrue_always;
 }
 
-/* Reservations that draw a job which asks for none, comma-separated, in the arena of effects; NULL = none. Of its
- * groups its own is known. */
+/* Reservations that draw a job which asks for none, comma-separated, in the arena of effects; NULL
+ * = none. Of its groups its own is known. */
 static const char *magnets_of(const struct core *c, const struct jobrec *r)
 {
     struct str names = STR_INIT;
@@ -133,7 +135,8 @@ void eligible_update(struct core *c, struct jobrec *r)
     bool ready = deps_settle(c, r, &over);
     if (over)
         return;
-    ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) && !r->former_runs;
+    ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) &&
+            !r->former_runs;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
         r->j.eligible_us = c->turn.now_us;

@@ -1,4 +1,5 @@
-/* What the records say: look-ups that change nothing, for all rooms. Who does something asks here and not the file of another deed. */
+/* What the records say: look-ups that change nothing, for all rooms. Who does something asks here
+ * and not the file of another deed. */
 #include "core/record/record.h"
 
 bool list_has(const char *list, const char *word)
@@ -63,8 +64,8 @@ void components_find(const struct core *c, uint64_t leader, jobrec_vec *out)
     struct jobrec *r = job_find(c, leader);
     if (r)
         vec_push(out, r);
-    for (uint64_t id = leader + 1; r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader;
-         id++)
+    for (uint64_t id = leader + 1;
+         r && r->j.het_job_id && (r = job_find(c, id)) && r->j.het_job_id == leader; id++)
         vec_push(out, r);
 }
 
@@ -217,17 +218,20 @@ struct steppart *step_part(struct steprec *st, uint32_t node)
 bool steps_on_node(const struct jobrec *r, uint32_t node)
 {
     for (size_t i = 0; i < r->step.n; i++) {
-        const struct steppart *part = step_live(r->step.v[i]) ? step_part(r->step.v[i], node) : NULL;
+        const struct steppart *part =
+            step_live(r->step.v[i]) ? step_part(r->step.v[i], node) : NULL;
         if (part && !part->over)
             return true;
     }
     return false;
 }
 
-bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory)
+bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
+                        const struct job_request *memory)
 {
     int64_t gap = (asked->sample_s_plus1 - 1) * USEC_PER_SEC, most = c->settings.accounting_freq_us;
-    if (!asked->sample_s_plus1 || !most || (memory->mem_per_node_mib <= 0 && memory->mem_per_cpu_mib <= 0))
+    if (!asked->sample_s_plus1 || !most ||
+        (memory->mem_per_node_mib <= 0 && memory->mem_per_cpu_mib <= 0))
         return false;
     return gap == 0 || gap > most;
 }
@@ -250,7 +254,8 @@ void alloc_gres_text(const struct alloc *al, struct str *out)
         for (size_t g = 0; g < al->node[i].ngres; g++) {
             const struct alloc_gres *one = &al->node[i].gres[g];
             size_t k = 0;
-            while (k < sums.n && !(text_is(sums.v[k].kind, one->kind) && text_is(sums.v[k].type, one->type)))
+            while (k < sums.n &&
+                   !(text_is(sums.v[k].kind, one->kind) && text_is(sums.v[k].type, one->type)))
                 k++;
             if (k == sums.n)
                 vec_push(&sums, ((struct gres_sum){one->kind, one->type, 0}));

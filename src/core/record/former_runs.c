@@ -1,5 +1,7 @@
-/* Runs that a node still has when its connection comes back, of jobs that went on without it meanwhile: sent back to the queue when it was given up, cancelled, ended. The node is told
- * to end them, which takes as long as they need. Until it says that nothing of them is left, the job does not start again, here or elsewhere: two runs of one job would write the same files. */
+/* Runs that a node still has when its connection comes back, of jobs that went on without it
+ * meanwhile: sent back to the queue when it was given up, cancelled, ended. The node is told to end
+ * them, which takes as long as they need. Until it says that nothing of them is left, the job does
+ * not start again, here or elsewhere: two runs of one job would write the same files. */
 #include "core/record/record.h"
 
 static void count(struct core *c, uint64_t job_id, int change)

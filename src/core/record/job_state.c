@@ -1,5 +1,6 @@
-/* The only place that writes job.state. Every move goes through the table of allowed moves; what must follow from a move wherever it comes from (counts, indexes,
- * the planner's list, history of former runs) follows here. */
+/* The only place that writes job.state. Every move goes through the table of allowed moves; what
+ * must follow from a move wherever it comes from (counts, indexes, the planner's list, history of
+ * former runs) follows here. */
 #include "core/record/record.h"
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
@@ -11,7 +12,8 @@ static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
         c->jobs.running += (uint64_t)sign;
 }
 
-/* A place under the % limit came free, or was taken: the rest of the array may start more, or fewer. */
+/* A place under the % limit came free, or was taken: the rest of the array may start more, or
+ * fewer. */
 static void limit_look(struct core *c, const struct jobrec *r, uint32_t active_before)
 {
     struct jobrec *rest = job_find(c, r->j.array_job_id);

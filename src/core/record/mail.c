@@ -1,4 +1,5 @@
-/* --mail-type. An array mails once for its beginning and once for its end, unless ARRAY_TASKS asks for a mail for each element. */
+/* --mail-type. An array mails once for its beginning and once for its end, unless ARRAY_TASKS asks
+ * for a mail for each element. */
 #include "base/plain.h"
 #include "core/record/record.h"
 
@@ -24,17 +25,20 @@ static void job_words(const struct jobrec *r, bool per_task, const char *name, s
     if (!r->j.array_job_id)
         str_addf(out, "Slurm Job_id=%llu Name=%s", (unsigned long long)r->j.id, name);
     else if (per_task && r->j.array_task_id != NO_TASK)
-        str_addf(out, "Slurm Array Task Job_id=%llu_%u (%llu) Name=%s", (unsigned long long)r->j.array_job_id,
-                 r->j.array_task_id, (unsigned long long)r->j.id, name);
+        str_addf(out, "Slurm Array Task Job_id=%llu_%u (%llu) Name=%s",
+                 (unsigned long long)r->j.array_job_id, r->j.array_task_id,
+                 (unsigned long long)r->j.id, name);
     else
         str_addf(out, "Slurm Array Summary Job_id=%llu_* (%llu) Name=%s",
-                 (unsigned long long)r->j.array_job_id, (unsigned long long)r->j.array_job_id, name);
+                 (unsigned long long)r->j.array_job_id, (unsigned long long)r->j.array_job_id,
+                 name);
 }
 
 static void run_time(const struct core *c, const struct jobrec *r, struct str *out)
 {
-    int64_t end = job_state_over((enum job_state)r->j.state) || r->j.state == JOB_COMPLETING ? r->j.end_us
-                                                                                             : c->turn.now_us;
+    int64_t end = job_state_over((enum job_state)r->j.state) || r->j.state == JOB_COMPLETING
+                      ? r->j.end_us
+                      : c->turn.now_us;
     str_add(out, ", Run time ");
     duration_format(r->j.start_us ? end - r->j.start_us - r->j.suspended_us : 0, out);
 }
@@ -42,11 +46,14 @@ static void run_time(const struct core *c, const struct jobrec *r, struct str *o
 /* How the elements ended, as Slurm sums it up. */
 static void how_they_ended(const struct arrayrec *a, const struct jobrec *r, struct str *out)
 {
-    const char *state = !a->bad ? "COMPLETED" : a->well ? "Mixed" : enum_name(&job_state_names, r->j.state);
+    const char *state = !a->bad   ? "COMPLETED"
+                        : a->well ? "Mixed"
+                                  : enum_name(&job_state_names, r->j.state);
     if (status_signal(a->exit_most))
         str_addf(out, ", %s, MaxSignal [%d]", state, status_signal(a->exit_most));
     else
-        str_addf(out, ", %s, ExitCode [%d-%d]", state, status_code(a->exit_least), status_code(a->exit_most));
+        str_addf(out, ", %s, ExitCode [%d-%d]", state, status_code(a->exit_least),
+                 status_code(a->exit_most));
 }
 
 static void how_it_ended(const struct jobrec *r, struct str *out)
@@ -93,7 +100,9 @@ static void output_path(const struct core *c, const struct jobrec *r, struct str
     struct str path = STR_INIT;
     const struct job *j = &r->j;
     bool element = j->array_job_id && j->array_task_id != NO_TASK;
-    const char *pattern = j->spec.std_out ? j->spec.std_out : element ? "slurm-%A_%a.out" : "slurm-%j.out";
+    const char *pattern = j->spec.std_out ? j->spec.std_out
+                          : element       ? "slurm-%A_%a.out"
+                                          : "slurm-%j.out";
     struct pattern_env env = pattern_env_of_job(j);
     str_add(out, "Output: ");
     if (pattern[0] != '/' && j->spec.work_dir)
@@ -160,7 +169,8 @@ static void body(const struct core *c, const struct jobrec *r, bool summary, str
     used(r, out);
 }
 
-/* What a whole array has to say when this happens to one of its records; 0 = nothing. An end is the last one, and a failure if one element failed. */
+/* What a whole array has to say when this happens to one of its records; 0 = nothing. An end is the
+ * last one, and a failure if one element failed. */
 static uint32_t array_type(struct core *c, const struct jobrec *r, uint32_t type)
 {
     struct arrayrec *array = array_of(c, r->j.array_job_id);

@@ -1,5 +1,7 @@
-/* What a deed leaves to be done: it marks the record, and settle() does it when the deeds of the event are done. So a deed calls nothing above it, however it was reached, and
- * what follows is done once. Who depends on a job is marked by dependents_wake, what is to be stored by job_save, and that the planner is to look by plan_soon. */
+/* What a deed leaves to be done: it marks the record, and settle() does it when the deeds of the
+ * event are done. So a deed calls nothing above it, however it was reached, and what follows is
+ * done once. Who depends on a job is marked by dependents_wake, what is to be stored by job_save,
+ * and that the planner is to look by plan_soon. */
 #include "core/record/record.h"
 
 void steps_retry_soon(struct core *c, struct jobrec *r)

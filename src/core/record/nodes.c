@@ -1,6 +1,7 @@
 #include "core/record/record.h"
 
-/* The planner counts on a node only while its daemon answers. What it reported less than configured is not planned with. */
+/* The planner counts on a node only while its daemon answers. What it reported less than configured
+ * is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)
 {
     c->planning.refit = true;
@@ -51,7 +52,8 @@ void node_reason_set(struct core *c, struct noderec *n, const char *reason)
 /* The next job would fail alike: none comes here until somebody has looked. */
 void node_prolog_failed(struct core *c, struct noderec *n, const char *detail)
 {
-    fx_log(c, LEVEL_ERROR, "node %s is drained: its prolog failed: %s", n->n.name, detail ? detail : "");
+    fx_log(c, LEVEL_ERROR, "node %s is drained: its prolog failed: %s", n->n.name,
+           detail ? detail : "");
     if (n->n.drain)
         return;
     n->n.drain = true;

@@ -10,8 +10,10 @@
 struct effect *effect_add(struct effects *fx, enum effect_kind kind);
 void fx_store(struct core *c, enum store_table table, const void *record);
 void fx_remove(struct core *c, enum store_table table, const void *record);
-void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body);
-void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body, uint64_t payload_job);
+void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind,
+              const void *body);
+void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body,
+             uint64_t payload_job);
 /* The message sent last to one more connection; it is encoded once. */
 void fx_send_also(struct core *c, uint64_t conn);
 void fx_log(struct core *c, enum log_level level, const char *format, ...)
@@ -21,27 +23,33 @@ void reply_done(struct core *c, enum refusal refusal, const char *detail);
 void plan_soon(struct core *c);
 
 /* ---- marks.c ---- */
-void steps_retry_soon(struct core *c, struct jobrec *r);     /* resources of the job may have become free */
-void job_never_soon(struct core *c, const struct jobrec *r); /* it waits for what can never be: cancelled */
+/* Resources of the job may have become free. */
+void steps_retry_soon(struct core *c, struct jobrec *r);
+/* It waits for what can never be: cancelled. */
+void job_never_soon(struct core *c, const struct jobrec *r);
 
 /* ---- texts.c ---- */
 void text_set(struct core *c, const char **to, const char *text);
 /* Copies, interning texts; `to` is overwritten. */
 void record_take(struct core *c, const struct fields *t, void *to, const void *from);
-void field_take(const struct field *f, void *to, const void *from);     /* one field, texts not copied */
+/* One field, texts not copied. */
+void field_take(const struct field *f, void *to, const void *from);
 void record_drop(struct core *c, const struct fields *t, void *record); /* gives its texts back */
 
 /* ---- facts.c ---- */
 struct jobrec *job_find(const struct core *c, uint64_t id);
 struct arrayrec *array_of(const struct core *c, uint64_t array_id);
-bool job_is_array(const struct jobrec *r);                      /* the record of an array with indexes left */
-bool job_live(const struct jobrec *r);                          /* not over */
-bool job_waits(const struct jobrec *r);                         /* PENDING, or held as SPECIAL_EXIT */
+/* The record of an array with indexes left. */
+bool job_is_array(const struct jobrec *r);
+bool job_live(const struct jobrec *r); /* not over */
+/* PENDING, or held as SPECIAL_EXIT. */
+bool job_waits(const struct jobrec *r);
 bool array_over(const struct core *c, uint64_t array_id);       /* all its elements are */
 bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
 bool peer_operates(const struct core *c, const struct peer *peer);
 bool list_has(const char *list, const char *word);
-int64_t job_over_time(const struct core *c, const struct jobrec *r); /* past its limit; TIME_UNLIMITED */
+/* Past its limit; TIME_UNLIMITED. */
+int64_t job_over_time(const struct core *c, const struct jobrec *r);
 /* INT64_MAX = none; the over-time allowance not counted. */
 int64_t job_limit_end(const struct core *c, const struct jobrec *r);
 void alloc_gres_text(const struct alloc *al, struct str *out);
@@ -62,12 +70,14 @@ bool step_live(const struct steprec *st);
 struct steppart *step_part(struct steprec *st, uint32_t node);
 /* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for
  * memory, which is watched by them? */
-bool sampled_too_seldom(const struct core *c, const struct job_spec *asked, const struct job_request *memory);
+bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
+                        const struct job_request *memory);
 bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */
 uint64_t leader_of(const struct jobrec *r);                /* of a heterogeneous job, else itself */
 /* The leader and its components, in order; a plain job alone. */
 void components_find(const struct core *c, uint64_t leader, jobrec_vec *out);
-bool job_has_script(const struct jobrec *r); /* a batch job, and of a heterogeneous one the leader */
+/* a batch job, and of a heterogeneous one the leader. */
+bool job_has_script(const struct jobrec *r);
 /* When its grace is over; INT64_MAX = none runs. */
 int64_t allocation_due(const struct core *c, const struct jobrec *r);
 struct resvrec *resv_find(const struct core *c, const char *name);
@@ -78,18 +88,21 @@ bool resv_there(const struct core *c, const char *names); /* one of them is */
 
 /* ---- records.c: texts, records, indexes ---- */
 struct jobrec *job_new(struct core *c, uint64_t id); /* zeroed, in the map */
-void job_save(struct core *c, struct jobrec *r);     /* its row, once, at the end of the step: saves_write */
-uint64_t job_id_take(struct core *c);                /* a new number, never given before */
-void job_write(struct core *c, struct jobrec *r);    /* its row, now */
+/* Its row, once, at the end of the step: saves_write. */
+void job_save(struct core *c, struct jobrec *r);
+uint64_t job_id_take(struct core *c);             /* a new number, never given before */
+void job_write(struct core *c, struct jobrec *r); /* its row, now */
 void saves_write(struct core *c);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
-void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id); /* not there yet, or it is there twice */
-void live_index(struct core *c, struct jobrec *r, bool live);       /* keeps the lists of watched names */
+/* Not there yet, or it is there twice. */
+void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
+/* Keeps the lists of watched names. */
+void live_index(struct core *c, struct jobrec *r, bool live);
 /* NULL: nobody watches its name. */
 struct id_list *singleton_list(const struct core *c, const struct jobrec *r);
 void singleton_watch(struct core *c, struct jobrec *r);
 
-/* ---- job_state.c: the only place that writes a job's state ---- */
+/* ---- job_state.c: the only place that writes a job's state ---------------------------------- */
 void job_move(struct core *c, struct jobrec *r, enum job_state to);
 /* COMPLETING or REQUEUED. */
 void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum job_state end_state);
@@ -98,8 +111,8 @@ void job_restore_state(struct core *c, struct jobrec *r); /* a loaded record kee
 
 /* ---- array.c ---- */
 void array_pending_text(struct core *c, struct jobrec *master);
-/* Keeps the counts of its array right when an element comes (sign +1) or is about to change (-1).
- * */
+/* Keeps the counts of its array right when an element comes (sign +1) or is about to change
+ * (-1). */
 void array_count(struct core *c, const struct jobrec *r, int sign);
 
 /* ---- split.c ---- */
@@ -115,7 +128,8 @@ void array_taken(struct core *c, struct jobrec *master);
 bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_vec *out);
 /* Of the elements that a reference lists and that wait: so many at most, from *from on, become
  * records. 0: there are no more. */
-size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most, jobrec_vec *out);
+size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most,
+                 jobrec_vec *out);
 /* How many there are; above `most` it is not counted further. */
 size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t most);
 /* Cuts a list at commas outside brackets; *at: where the next begins. */
@@ -129,8 +143,9 @@ size_t ref_work(const struct core *c, const struct job_ref *ref);
 size_t refs_work_most(const struct core *c);
 #define REFS_WORK_TEXT "the same jobs are named again and again: name each once"
 
-/* ---- eligible.c: holds, begin times, dependencies; what the planner gets ---- */
-void eligible_update(struct core *c, struct jobrec *r); /* after anything that may matter for a pending job */
+/* ---- eligible.c: holds, begin times, dependencies; what the planner gets -------------------- */
+/* After anything that may matter for a pending job. */
+void eligible_update(struct core *c, struct jobrec *r);
 /* Ret_wait->detail … may stay NULL. */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait);
@@ -139,10 +154,12 @@ enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int
 void waited_begins(struct core *c, struct jobrec *r); /* a requeued job waits anew */
 /* From now on; NONE = the planner knows. Counts the time before. */
 void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause);
-void waited_count(struct core *c, struct jobrec *r); /* up to now, into r->j.waited_for; of a pending job */
+/* Up to now, into r->j.waited_for; of a pending job. */
+void waited_count(struct core *c, struct jobrec *r);
 /* The same without changing anything. */
 const char *waited_text(const struct core *c, const struct jobrec *r, struct arena *a);
-void planner_leave(struct core *c, struct jobrec *r); /* the planner no longer has it: counts, too */
+/* The planner no longer has it: counts, too. */
+void planner_leave(struct core *c, struct jobrec *r);
 
 /* ---- dependencies.c ---- */
 /* Parses, checks ids, indexes. */
@@ -163,17 +180,21 @@ void dependents_reopen(struct core *c, const struct jobrec *again);
 void timer_arm(struct core *c, struct jobrec *r);
 /* The shortest limit of a job with a deadline and none of its own. */
 void deadline_shortest(struct job_spec *spec);
-void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us); /* unless it is armed already */
+/* Unless it is armed already. */
+void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us);
 /* After it fired: not at once, so that no job can hold the clock. */
 void timer_arm_again(struct core *c, struct jobrec *r);
-void timer_arm_later(struct core *c, struct jobrec *r); /* of an ended job that somebody still waits for */
-bool timer_next(struct core *c, struct alarm *ret); /* takes out the next that is due now; false: none is */
+/* Of an ended job that somebody still waits for. */
+void timer_arm_later(struct core *c, struct jobrec *r);
+/* Takes out the next that is due now; false: none is. */
+bool timer_next(struct core *c, struct alarm *ret);
 int64_t timers_due(const struct core *c);
 /* When something happens to a job; INT64_MAX = never. */
 /* Its time limit is over, with what it may run beyond. */
 int64_t due_kill(const struct core *c, const struct jobrec *r);
 int64_t due_signal(const struct core *c, const struct jobrec *r); /* --signal */
-int64_t due_latest_start(const struct jobrec *r);                 /* later it could not end by its deadline */
+/* Later it could not end by its deadline. */
+int64_t due_latest_start(const struct jobrec *r);
 struct limit_mail {
     uint32_t type;
     int64_t percent; /* of the time limit */
@@ -190,7 +211,8 @@ int64_t steps_due(const struct core *c, const struct jobrec *r);
 /* What an allocation sums up to: counts, nodes, batch host, GRES. */
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al);
 void holds_take(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
-void alloc_shrink(struct core *c, struct jobrec *r); /* it goes on without the nodes that are leaving */
+/* It goes on without the nodes that are leaving. */
+void alloc_shrink(struct core *c, struct jobrec *r);
 /* After loading: it was given back, a step was still there. */
 void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node);
 
@@ -217,7 +239,8 @@ void usage_save(struct core *c); /* rows that changed in this step */
 void usage_free(struct core *c);
 
 /* ---- preempted.c ---- */
-bool preempt_requeues(const struct core *c, const struct jobrec *r); /* it goes back when it gave way */
+/* It goes back when it gave way. */
+bool preempt_requeues(const struct core *c, const struct jobrec *r);
 /* Within its grace, because it was told to. */
 bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report);
 void preempt_clear(struct jobrec *r);
@@ -234,10 +257,11 @@ void node_plan_update(struct core *c, struct noderec *n); /* tells the planner *
 void node_save(struct core *c, struct noderec *n);
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
-void node_reason_set(struct core *c, struct noderec *n, const char *reason); /* the controller's own, now */
+/* The controller's own, now. */
+void node_reason_set(struct core *c, struct noderec *n, const char *reason);
 void node_prolog_failed(struct core *c, struct noderec *n, const char *detail);
 
-/* ---- former_runs.c: runs that a node has of jobs that went on without it ---- */
+/* ---- former_runs.c: runs that a node has of jobs that went on without it -------------------- */
 /* Its job waits. */
 void former_run_keep(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
 void former_run_over(struct core *c, struct noderec *n, uint64_t job_id, uint32_t attempt);
@@ -248,13 +272,15 @@ void former_runs_forget(struct core *c, struct noderec *n); /* the connection is
 const char *node_devices_said(const struct noderec *n, struct arena *a);
 /* Which of its processes cannot be killed, where, in words; NULL = none is known. */
 const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct arena *a);
-/* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean: …".
- * */
-void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a, struct str *out);
+/* Appends what is out of use of the devices that an allocation has: "gpu 0 of n1 is not clean:
+ * …". */
+void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a,
+                    struct str *out);
 
 /* ---- waiters.c ---- */
 void req_wait_job(struct core *c, const struct msg_wait_job *m);
-bool waiters_full(const struct core *c, const struct message *m); /* the peer at hand may have no more */
+/* The peer at hand may have no more. */
+bool waiters_full(const struct core *c, const struct message *m);
 /* The request at hand is answered later. */
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id);
 /* If the job, with all its array or components, is over. */

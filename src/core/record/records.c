@@ -19,7 +19,8 @@ void job_write(struct core *c, struct jobrec *r)
     fx_store(c, TABLE_JOB, &r->j);
 }
 
-/* A step may change a job several times, and many elements of one array: each record makes one row, as it is when the step ends. */
+/* A step may change a job several times, and many elements of one array: each record makes one row,
+ * as it is when the step ends. */
 void job_save(struct core *c, struct jobrec *r)
 {
     r->j.changed_us = c->turn.now_us;
@@ -74,7 +75,8 @@ void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
     vec_push(&list->id, id);
 }
 
-/* Live jobs of one user and name, for --dependency=singleton. Only names that a singleton job watches have a list: most jobs cost a look-up and no memory. */
+/* Live jobs of one user and name, for --dependency=singleton. Only names that a singleton job
+ * watches have a list: most jobs cost a look-up and no memory. */
 static const char *singleton_key(const struct jobrec *r, struct str *key)
 {
     str_addf(key, "%u %s", r->j.user_id, r->j.spec.name ? r->j.spec.name : "");
@@ -84,8 +86,9 @@ static const char *singleton_key(const struct jobrec *r, struct str *key)
 struct id_list *singleton_list(const struct core *c, const struct jobrec *r)
 {
     struct str key = STR_INIT;
-    struct id_list *list =
-        map_str_count(c->jobs.singleton) ? map_str_get(c->jobs.singleton, singleton_key(r, &key)) : NULL;
+    struct id_list *list = map_str_count(c->jobs.singleton)
+                               ? map_str_get(c->jobs.singleton, singleton_key(r, &key))
+                               : NULL;
     str_done(&key);
     return list;
 }

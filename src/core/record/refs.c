@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An element gets a record of its own because somebody names it; what is asked of it may still be refused, so it is stored and planned with as it is. */
+/* An element gets a record of its own because somebody names it; what is asked of it may still be
+ * refused, so it is stored and planned with as it is. */
 static struct jobrec *element_known(struct core *c, struct jobrec *element)
 {
     eligible_update(c, element);
@@ -11,8 +12,8 @@ static struct jobrec *element_known(struct core *c, struct jobrec *element)
     return element;
 }
 
-static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec *array, uint32_t task,
-                         bool split, jobrec_vec *out)
+static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec *array,
+                         uint32_t task, bool split, jobrec_vec *out)
 {
     struct jobrec *r = array ? map_u64_get(array->element, task) : NULL;
     if (!r && master && job_is_array(master) && idset_has(&master->pending, task))
@@ -26,7 +27,8 @@ static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec 
     return r != NULL;
 }
 
-/* The first that is in both, from `from` on. Ranges are jumped over, so that what is named costs nothing where nothing is. */
+/* The first that is in both, from `from` on. Ranges are jumped over, so that what is named costs
+ * nothing where nothing is. */
 static bool common_next(const struct idset *a, const struct idset *b, uint32_t from, uint32_t *ret)
 {
     uint32_t at = from, other;
@@ -44,7 +46,8 @@ static bool common_next(const struct idset *a, const struct idset *b, uint32_t f
     return false;
 }
 
-/* How many of the waiting elements of an array are named; above `most` it is not counted further. */
+/* How many of the waiting elements of an array are named; above `most` it is not counted
+ * further. */
 static size_t waiting_named(const struct jobrec *master, const struct idset *tasks, size_t most)
 {
     size_t n = 0;
@@ -62,7 +65,8 @@ static int by_task(const void *va, const void *vb)
 
 static bool may_split(const struct core *c, const struct jobrec *master)
 {
-    return (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) && may_control(c, master);
+    return (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) &&
+           may_control(c, master);
 }
 
 static bool splits(const struct core *c, const struct jobrec *master, const struct job_ref *ref)
@@ -76,12 +80,14 @@ size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t m
     return splits(c, master, ref) ? waiting_named(master, &ref->tasks, most) : 0;
 }
 
-size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most, jobrec_vec *out)
+size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most,
+                 jobrec_vec *out)
 {
     struct jobrec *master = job_find(c, ref->job_id);
     size_t n = 0;
     uint32_t task;
-    while (n < most && splits(c, master, ref) && common_next(&master->pending, &ref->tasks, *from, &task)) {
+    while (n < most && splits(c, master, ref) &&
+           common_next(&master->pending, &ref->tasks, *from, &task)) {
         vec_push(out, element_known(c, array_take(c, master, task)));
         *from = task + 1;
         n++;
@@ -91,7 +97,8 @@ size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size
     return n;
 }
 
-/* ID_[tasks]: what there is of the array is looked through, not what is named: that may be two thousand million. Elements that wait are ref_split's. */
+/* ID_[tasks]: what there is of the array is looked through, not what is named: that may be two
+ * thousand million. Elements that wait are ref_split's. */
 static bool tasks_resolve(struct core *c, struct jobrec *master, struct arrayrec *array,
                           const struct job_ref *ref, bool split, jobrec_vec *out)
 {
@@ -142,7 +149,8 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
         return array_resolve(r, array, out);
     if (r && r->j.het_job_id == r->j.id && !ref->exact) {
         struct jobrec *component;
-        for (uint64_t id = r->j.id; (component = job_find(c, id)) && component->j.het_job_id == r->j.id; id++)
+        for (uint64_t id = r->j.id;
+             (component = job_find(c, id)) && component->j.het_job_id == r->j.id; id++)
             vec_push(out, component);
         return true;
     }
@@ -154,7 +162,8 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
 size_t ref_work(const struct core *c, const struct job_ref *ref)
 {
     const struct arrayrec *array = array_of(c, ref->job_id);
-    return 1 + (array && ref->task_id == NO_TASK && !ref->exact ? map_u64_count(array->element) : 0);
+    return 1 +
+           (array && ref->task_id == NO_TASK && !ref->exact ? map_u64_count(array->element) : 0);
 }
 
 size_t refs_work_most(const struct core *c)

@@ -1,13 +1,14 @@
-/* Arrays are one record until an element differs. Splitting makes an index a record of its own with a number of its own; the last index takes the array's record,
- * so that the last element keeps the array's number. */
+/* Arrays are one record until an element differs. Splitting makes an index a record of its own with
+ * a number of its own; the last index takes the array's record, so that the last element keeps the
+ * array's number. */
 #include "core/record/record.h"
 
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
 {
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
     CHECK(idset_del(&master->pending, task));
-    bool waits = master->j.state ==
-                 JOB_PENDING; /* else it was requeued and held with SPECIAL_EXIT, and so is the element */
+    /* Else it was requeued and held with SPECIAL_EXIT, and so is the element. */
+    bool waits = master->j.state == JOB_PENDING;
     c->jobs.pending -= waits; /* the element is counted again as a record of its own */
     if (master->pending.count == 0)
         planner_leave(c, master);

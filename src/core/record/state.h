@@ -16,7 +16,7 @@
 #include "sched/cluster.h"
 #include "sched/plan.h"
 
-/* ---- what the machine holds ---------------------------------------------------------------------------------------------- */
+/* ---- what the machine holds ----------------------------------------------------------------- */
 
 /* A node a job holds. */
 struct hold {
@@ -63,11 +63,12 @@ struct stepwish {
     uint64_t conn, seq;
 };
 
-/* A job in memory. All texts of `j` are interned in core.pool. There may be a million that wait: small members together, and nothing
- * in it that only few jobs need. */
+/* A job in memory. All texts of `j` are interned in core.pool. There may be a million that wait:
+ * small members together, and nothing in it that only few jobs need. */
 struct jobrec {
     struct job j;
-    struct idset pending;              /* array record: indexes not split off; j.array_pending is its text */
+    /* Array record: indexes not split off; j.array_pending is its text. */
+    struct idset pending;
     struct dependency_list deps;       /* v is owned */
     VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
     VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
@@ -75,18 +76,20 @@ struct jobrec {
     struct step_queue *queue;             /* step/queue.c; NULL = none waits, none left memory */
     int64_t next_step;                    /* number of the next step */
     int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
-    int64_t back_us;                      /* came back by a requeue; 0 = not in this life of the controller */
-    uint64_t
-        holder_conn; /* connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous job */
+    /* Came back by a requeue; 0 = not in this life of the controller. */
+    int64_t back_us;
+    /* Connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous
+     * job. */
+    uint64_t holder_conn;
     int64_t lonely_us;  /* since when it has none; 0 = it has one or needs none */
     int64_t charged_us; /* run time that fair share knows of */
     int64_t timer_us;   /* due time in the heap; 0 = none */
     uint32_t mailed;    /* enum mail_type bits of limit mails sent in this run */
     uint32_t order;     /* scontrol top */
-    uint32_t
-        former_runs; /* that nodes still have, told to end (former_runs.c): it does not start meanwhile */
-    enum job_reason
-        cause; /* why the planner does not have it, as time is counted (waited.c); NONE: it has it */
+    /* That nodes still have, told to end (former_runs.c): it does not start meanwhile. */
+    uint32_t former_runs;
+    /* Why the planner does not have it, as time is counted (waited.c); NONE: it has it. */
+    enum job_reason cause;
     bool cause_known;
     bool waiting;      /* the planner has it */
     bool started;      /* its batch script was seen running in this attempt */
@@ -96,8 +99,8 @@ struct jobrec {
     bool unsaved;      /* changed in this step; its row is made when the step ends */
 };
 
-/* An array: its elements that have records of their own, and counts of them, so that no event walks an array. Elements that left memory stay counted in
- * what is said about ended ones. */
+/* An array: its elements that have records of their own, and counts of them, so that no event walks
+ * an array. Elements that left memory stay counted in what is said about ended ones. */
 struct arrayrec {
     struct map_u64 *element;       /* task index → struct jobrec */
     uint32_t waiting;              /* elements with records that have not begun */
@@ -120,14 +123,17 @@ struct noderec {
     struct node conf; /* as configured, texts interned */
     uint64_t conn;    /* 0 = not connected */
     int64_t pid;
-    uint32_t index;                /* in core.node; nodes never leave the list */
-    uint64_t devices_seq;          /* age of n.devices_out; 0 = of an earlier life of the controller */
-    int64_t lost_us;               /* when the connection went; 0 = it is there, or is known to be silent */
-    int64_t alarm_us;              /* when it is looked at whether it is silent; 0 = never */
-    VEC(uint64_t) job;             /* jobs that hold something here */
-    VEC(struct former_run) former; /* told to end, not yet gone (former_runs.c); empty while not connected */
-    bool mentioned;                /* while a configuration is applied */
-    bool withdrawn, was_drained;   /* no longer configured; before that */
+    uint32_t index; /* in core.node; nodes never leave the list */
+    /* Age of n.devices_out; 0 = of an earlier life of the controller. */
+    uint64_t devices_seq;
+    /* When the connection went; 0 = it is there, or is known to be silent. */
+    int64_t lost_us;
+    int64_t alarm_us;  /* when it is looked at whether it is silent; 0 = never */
+    VEC(uint64_t) job; /* jobs that hold something here */
+    /* Told to end, not yet gone (former_runs.c); empty while not connected. */
+    VEC(struct former_run) former;
+    bool mentioned;              /* while a configuration is applied */
+    bool withdrawn, was_drained; /* no longer configured; before that */
 };
 
 struct partrec {
@@ -176,7 +182,8 @@ struct job_index {
     struct map_u64 *by_id;      /* struct jobrec */
     struct map_u64 *array;      /* array id → struct arrayrec */
     struct map_u64 *dependents; /* job id → struct id_list of the jobs that depend on it */
-    struct map_str *singleton; /* "uid name" that a singleton job watches → struct id_list of its live jobs */
+    /* "uid name" that a singleton job watches → struct id_list of its live jobs. */
+    struct map_str *singleton;
     uint64_t next_id;
     uint64_t stored_id; /* next_id as the store has it */
     uint64_t pending, running;
@@ -280,13 +287,15 @@ struct core {
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
-    struct map_u64 *answered; /* number of a request → struct answered, owned; in the order of time */
+    /* Number of a request → struct answered, owned; in the order of time. */
+    struct map_u64 *answered;
     struct joined joined;
     struct store_state store;
     struct planning planning;
     struct usage_book usage;
-    int64_t gang_due_us; /* the slice of jobs that take turns is over; 0 = none waits for its turn */
-    struct diag diag;    /* counters for sdiag */
+    /* The slice of jobs that take turns is over; 0 = none waits for its turn. */
+    int64_t gang_due_us;
+    struct diag diag; /* counters for sdiag */
     struct gather gather;
     struct marks marks;
     struct sweeps sweeps;

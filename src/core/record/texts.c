@@ -1,4 +1,5 @@
-/* Texts live once in the pool: a record takes a share of each of its texts and gives it back when it changes or goes. */
+/* Texts live once in the pool: a record takes a share of each of its texts and gives it back when
+ * it changes or goes. */
 #include "core/record/record.h"
 
 #include <string.h>

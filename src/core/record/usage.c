@@ -1,11 +1,15 @@
-/* What users used, for fair share. Every PriorityCalcPeriod, and when a run ends, running work is charged: billing units (CPUs, or TRESBillingWeights of the partition)
- * × seconds. What was charged decays with the half life, by whole periods for all alike, in integers, so that every machine with the same history has the same numbers.
+/* What users used, for fair share. Every PriorityCalcPeriod, and when a run ends, running work is
+ * charged: billing units (CPUs, or TRESBillingWeights of the partition) × seconds. What was charged
+ * decays with the half life, by whole periods for all alike, in integers, so that every machine
+ * with the same history has the same numbers.
  *
- * Durable: a row a user and account, written in the step that changes it, and the time up to which all running work is charged ("usage_at"). A controller that starts
- * again decays each row from its own time to that one, and goes on charging from there.
+ * Durable: a row a user and account, written in the step that changes it, and the time up to which
+ * all running work is charged ("usage_at"). A controller that starts again decays each row from its
+ * own time to that one, and goes on charging from there.
  *
- * Shares are equal until accounts say otherwise: among the accounts that are named, and users who name none, and within an account among its users. The factor is
- * the rank in that tree (fair tree), or 2^−(use/share) with NO_FAIR_TREE. */
+ * Shares are equal until accounts say otherwise: among the accounts that are named, and users who
+ * name none, and within an account among its users. The factor is the rank in that tree (fair
+ * tree), or 2^−(use/share) with NO_FAIR_TREE. */
 #include "base/civil.h"
 #include "core/record/record.h"
 #include "model/job_counts.h"
@@ -18,9 +22,10 @@ struct usagerec {
     bool unsaved;
 };
 
-/* ---- records ------------------------------------------------------------------------------------------------------------------ */
+/* ---- records -------------------------------------------------------------------------------- */
 
-static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account, const char *user)
+static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *account,
+                                 const char *user)
 {
     struct str who = STR_INIT;
     str_addf(&who, "%u%s%s", uid, account ? "/" : "", account ? account : "");
@@ -80,7 +85,7 @@ void usage_free(struct core *c)
     map_str_free(c->usage.row);
 }
 
-/* ---- charging ------------------------------------------------------------------------------------------------------------------ */
+/* ---- charging ------------------------------------------------------------------------------- */
 
 /* How long the run has run; stopped time is free. */
 static int64_t run_time(const struct jobrec *r, int64_t now_us)
@@ -113,18 +118,21 @@ void usage_billing_note(const struct core *c, struct job *j)
     const struct partrec *p = j->run_partition ? part_find(c, j->run_partition) : NULL;
     j->billing_asked_plus1 = 0;
     if (j->alloc_cpus && !j->billing_plus1)
-        j->billing_plus1 = weights_of(p, &w) ? job_billing_milli(j, &w, c->settings.word.max_tres) / 1000 + 1
-                                             : j->alloc_cpus + 1;
+        j->billing_plus1 = weights_of(p, &w)
+                               ? job_billing_milli(j, &w, c->settings.word.max_tres) / 1000 + 1
+                               : j->alloc_cpus + 1;
     asked.alloc_nodes = asked.alloc_cpus = asked.alloc_tasks = 0;
     asked.alloc_mem_mib = 0;
     asked.alloc_gres = NULL;
     if (weights_of(part_first(c, j->spec.req.partition), &w))
-        j->billing_asked_plus1 = job_billing_milli(&asked, &w, c->settings.word.max_tres) / 1000 + 1;
+        j->billing_asked_plus1 =
+            job_billing_milli(&asked, &w, c->settings.word.max_tres) / 1000 + 1;
 }
 
 void usage_charge(struct core *c, struct jobrec *r)
 {
-    int64_t ran = run_time(r, c->turn.now_us), seconds = ran / USEC_PER_SEC - r->charged_us / USEC_PER_SEC;
+    int64_t ran = run_time(r, c->turn.now_us),
+            seconds = ran / USEC_PER_SEC - r->charged_us / USEC_PER_SEC;
     if (seconds <= 0)
         return;
     r->charged_us = ran;
@@ -133,7 +141,7 @@ void usage_charge(struct core *c, struct jobrec *r)
     unsave(c, u);
 }
 
-/* ---- factors ------------------------------------------------------------------------------------------------------------------- */
+/* ---- factors -------------------------------------------------------------------------------- */
 
 struct leaf {
     struct usagerec *u;
@@ -145,7 +153,8 @@ static int leaf_order(const void *va, const void *vb)
     const struct leaf *a = va, *b = vb;
     if (a->group != b->group)
         return a->group < b->group ? -1 : 1;
-    int by_account = strcmp(a->u->u.account ? a->u->u.account : "", b->u->u.account ? b->u->u.account : "");
+    int by_account =
+        strcmp(a->u->u.account ? a->u->u.account : "", b->u->u.account ? b->u->u.account : "");
     if (by_account && a->group)
         return by_account;
     if (a->u->u.usage != b->u->u.usage)
@@ -217,13 +226,14 @@ void usage_factors(struct core *c)
         u->raw_shares = 1;
         u->norm_shares = FACTOR_ONE / (int64_t)n;
         u->norm_usage = ratio20(u->usage, all);
-        u->fairshare = tree ? (int64_t)(n - first) * FACTOR_ONE / (int64_t)n : classic(c, u->usage, all, n);
+        u->fairshare =
+            tree ? (int64_t)(n - first) * FACTOR_ONE / (int64_t)n : classic(c, u->usage, all, n);
         cluster_set_fairshare(c->cluster, u->user_id, u->account, u->fairshare);
     }
     free(leaf);
 }
 
-/* ---- time passes ---------------------------------------------------------------------------------------------------------------- */
+/* ---- time passes ---------------------------------------------------------------------------- */
 
 /* Number of the period that a time lies in; use is forgotten when it changes. */
 static int64_t reset_period(const struct core *c, int64_t at_us)
@@ -287,7 +297,8 @@ void usage_tick(struct core *c)
         if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
             usage_charge(c, r);
     }
-    /* What is charged in a period decays with it, which is as if it had been used at its beginning. */
+    /* What is charged in a period decays with it, which is as if it had been used at its
+     * beginning. */
     all_decay(c, c->turn.now_us);
     c->usage.at_us = c->turn.now_us;
     c->usage.any = false;

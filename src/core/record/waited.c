@@ -1,6 +1,9 @@
-/* What a job waited for, kept in its record as seconds by cause: "Resources=12,Priority=3". Time is counted when the cause changes and when the wait ends, never by walking
- * jobs: for what the machine itself knows (holds, dependencies, begin times, array limits) at the event that changes it, for what the planner knows from its logs
- * (sched/pass/waited.c). How far it is counted follows from the sum, so that it survives a restart; the time across a restart goes to what is found after it. */
+/* What a job waited for, kept in its record as seconds by cause: "Resources=12,Priority=3". Time is
+ * counted when the cause changes and when the wait ends, never by walking jobs: for what the
+ * machine itself knows (holds, dependencies, begin times, array limits) at the event that changes
+ * it, for what the planner knows from its logs (sched/pass/waited.c). How far it is counted follows
+ * from the sum, so that it survives a restart; the time across a restart goes to what is found
+ * after it. */
 #include "sched/pass/waited.h"
 #include "core/record/record.h"
 

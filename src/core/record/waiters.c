@@ -1,8 +1,9 @@
-/* Calls that are answered later: wait_job, allocations (submit with attach, ATTACH), steps (create_step, attach_step). One list for all: few are open at a time for each client,
- * and an end or a closed connection looks through it once. Who comes back after a restart calls again. */
+/* Calls that are answered later: wait_job, allocations (submit with attach, ATTACH), steps
+ * (create_step, attach_step). One list for all: few are open at a time for each client, and an end
+ * or a closed connection looks through it once. Who comes back after a restart calls again. */
 #include "core/record/record.h"
 
-/* ---- how a job ended --------------------------------------------------------------------------------------------------------- */
+/* ---- how a job ended ------------------------------------------------------------------------ */
 
 /* Slurm's exit code of a wait status: a signal counts as 128 and its number. */
 int32_t status_rank(int32_t status)
@@ -29,7 +30,8 @@ static bool het_ended(const struct core *c, uint64_t leader, struct msg_job_ende
     return true;
 }
 
-/* Over, with all elements or components? Then how: an array's status is the highest of its elements. */
+/* Over, with all elements or components? Then how: an array's status is the highest of its
+ * elements. */
 static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
 {
     const struct arrayrec *array = array_of(c, id);
@@ -49,7 +51,7 @@ static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
     return r && !job_live(r);
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the list ------------------------------------------------------------------------------- */
 
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id)
 {

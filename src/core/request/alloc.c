@@ -1,6 +1,8 @@
-/* Allocations: jobs without a script, made by salloc and srun. The call that submitted one (or attached to it) is told ALLOCATED when all its components run and JOB_ENDED
- * when all are over. An attached allocation belongs to one connection; without it, it has a grace time, after which it is ended. Nobody remembers connections over a restart
- * of the controller: then the grace begins anew, and commands come back with ATTACH.
+/* Allocations: jobs without a script, made by salloc and srun. The call that submitted one (or
+ * attached to it) is told ALLOCATED when all its components run and JOB_ENDED when all are over. An
+ * attached allocation belongs to one connection; without it, it has a grace time, after which it is
+ * ended. Nobody remembers connections over a restart of the controller: then the grace begins anew,
+ * and commands come back with ATTACH.
  *
  * Of a heterogeneous job the leader stands for all components. */
 #include "core/request/request.h"
@@ -20,7 +22,8 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m)
                    !r                   ? REFUSE_INVALID_JOB_ID
                    : !may_control(c, r) ? REFUSE_ACCESS_DENIED
                                         : REFUSE_NOT_SUPPORTED,
-                   r && r->j.spec.batch ? "a batch job ends with its script; scancel ends it sooner" : NULL);
+                   r && r->j.spec.batch ? "a batch job ends with its script; scancel ends it sooner"
+                                        : NULL);
         return;
     }
     components_find(c, leader_of(r), &jobs);

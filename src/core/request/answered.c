@@ -1,6 +1,9 @@
-/* Requests that changed something, and what was answered. The connection may break, and the controller end, between the commit and the answer: then the command asks again
- * with the number it gave its request, and gets the same answer instead of a second job. The row is committed with what the request did, so there is no moment at which one
- * is stored without the other; a request of which nothing is stored is simply done. Answers that changed nothing are not kept: they are found again by looking again. */
+/* Requests that changed something, and what was answered. The connection may break, and the
+ * controller end, between the commit and the answer: then the command asks again with the number it
+ * gave its request, and gets the same answer instead of a second job. The row is committed with
+ * what the request did, so there is no moment at which one is stored without the other; a request
+ * of which nothing is stored is simply done. Answers that changed nothing are not kept: they are
+ * found again by looking again. */
 #include "core/request/request.h"
 
 #define KEPT_US  (5 * USEC_PER_MIN) /* a command gives up long before */
@@ -86,7 +89,8 @@ void answered_keep_reply(struct core *c, const struct effect *reply)
 {
     if (!c->turn.request || (reply->msg.kind != MSG_DONE && reply->msg.kind != MSG_SUBMITTED))
         return;
-    struct answered row = {.at_us = c->turn.now_us, .id = c->turn.request, .user_id = c->turn.peer->uid};
+    struct answered row = {
+        .at_us = c->turn.now_us, .id = c->turn.request, .user_id = c->turn.peer->uid};
     if (reply->msg.kind == MSG_SUBMITTED) {
         const struct msg_submitted *s = reply->msg.body;
         row.job_id = s->job_id;
@@ -111,8 +115,10 @@ bool answered_again(struct core *c, const struct message *m)
     if (!row || row->user_id != c->turn.peer->uid)
         return false;
     if (!row->job_id) {
-        struct msg_done done = {
-            .refusal = row->refusal, .detail = row->detail, .warning = row->warning, .count = row->count};
+        struct msg_done done = {.refusal = row->refusal,
+                                .detail = row->detail,
+                                .warning = row->warning,
+                                .count = row->count};
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
         return true;
     }

@@ -58,9 +58,11 @@ static bool fits(const void *ctx, const struct jobrec *r)
         return false;
     if (m->states && !list_has(m->states, enum_name(&job_state_names, r->j.state)))
         return false;
-    if (m->partitions && !list_has(m->partitions, r->j.run_partition ? r->j.run_partition : s->req.partition))
+    if (m->partitions &&
+        !list_has(m->partitions, r->j.run_partition ? r->j.run_partition : s->req.partition))
         return false;
-    if ((m->names && !list_has(m->names, s->name)) || (m->accounts && !list_has(m->accounts, s->req.account)))
+    if ((m->names && !list_has(m->names, s->name)) ||
+        (m->accounts && !list_has(m->accounts, s->req.account)))
         return false;
     if ((m->qos && !list_has(m->qos, s->req.qos)) ||
         (m->reservations && !list_has(m->reservations, job_reservation(&r->j))))
@@ -71,7 +73,8 @@ static bool fits(const void *ctx, const struct jobrec *r)
 }
 
 /* Without a signal: SIGKILL at once, as Slurm has it for a step. */
-static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_id, const struct msg_cancel *x)
+static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_id,
+                                const struct msg_cancel *x)
 {
     struct steprec *st = step_find(r, step_id);
     bool script = step_id == STEP_BATCH && job_has_script(r);
@@ -83,7 +86,8 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
     if (x->attempt && x->attempt != r->j.attempt)
         return REFUSE_ALREADY_DONE;
     if (step_queue_find(r, step_id))
-        return m.signal == SIGNAL_KILL && step_queue_cancel(c, r, step_id) ? REFUSE_NONE : REFUSE_NOT_RUNNING;
+        return m.signal == SIGNAL_KILL && step_queue_cancel(c, r, step_id) ? REFUSE_NONE
+                                                                           : REFUSE_NOT_RUNNING;
     if (!st && !script)
         return step_id >= 0 && step_id < r->next_step ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID;
     if (st && !step_live(st))
@@ -93,7 +97,8 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
         return REFUSE_NONE;
     }
     st->s.killed_by_uid_plus1 = c->turn.peer->uid + 1;
-    step_terminate(c, r, st, JOB_CANCELLED, x->gently ? c->settings.kill_wait_us : 0, "", "it was cancelled");
+    step_terminate(c, r, st, JOB_CANCELLED, x->gently ? c->settings.kill_wait_us : 0, "",
+                   "it was cancelled");
     return REFUSE_NONE;
 }
 
@@ -121,8 +126,8 @@ static bool runs(const struct jobrec *r)
     return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
 }
 
-static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
-                               const char **detail)
+static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
+                               void *ctx, const char **detail)
 {
     const struct cancel *x = ctx;
     if (!fits(x, r))

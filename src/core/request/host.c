@@ -1,7 +1,10 @@
-/* Other machines: tokens let them in, certificates (the shell's business) keep them in, expelling shuts them out.
+/* Other machines: tokens let them in, certificates (the shell's business) keep them in, expelling
+ * shuts them out.
  *
- * A token is used up by the join that is committed with it, so a controller that dies in between has neither. A host that is let in speaks for the nodes it named and no
- * others. How far it is believed was decided with the token (model/host.h): what it says of itself, its uid too, gives it nothing. The secret never comes here, only its hash. */
+ * A token is used up by the join that is committed with it, so a controller that dies in between
+ * has neither. A host that is let in speaks for the nodes it named and no others. How far it is
+ * believed was decided with the token (model/host.h): what it says of itself, its uid too, gives it
+ * nothing. The secret never comes here, only its hash. */
 #include "core/request/request.h"
 
 #include <string.h>
@@ -113,8 +116,9 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
         token_remove(c, gone);
     if (!asked || text_empty(asked->id) || text_empty(asked->secret_hash) ||
         map_str_get(c->joined.token, asked->id)) {
-        reply_done(c, REFUSE_BAD_MESSAGE,
-                   "a token needs an id of its own and a secret; the controller's shell makes both");
+        reply_done(
+            c, REFUSE_BAD_MESSAGE,
+            "a token needs an id of its own and a secret; the controller's shell makes both");
         return;
     }
     if (asked->uses_left < 0 || asked->expires_us < 0 || core_hosts_count(c) >= LIMIT_NODES) {
@@ -136,7 +140,8 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
     struct msg_token_made answer = {.token = {.v = &t, .n = 1}, .text = m->text};
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_TOKEN_MADE, &answer);
     fx_log(c, LEVEL_INFO, "token %s for %d %s host%s was made by %s", t.id, (int)t.uses_left,
-           host_kind_names.name[t.kind], t.uses_left == 1 ? "" : "s", t.created_by ? t.created_by : "?");
+           host_kind_names.name[t.kind], t.uses_left == 1 ? "" : "s",
+           t.created_by ? t.created_by : "?");
 }
 
 /* Takes the same time whatever the first difference is. */
@@ -170,25 +175,28 @@ static const char *node_taken(struct core *c, const char *node)
     const struct host *other = speaker_of(c, node);
     const struct noderec *n = node_find(c, node);
     if (other)
-        return arena_printf(c->turn.fx->arena,
-                            "node %s belongs to host %s (%s); shut that out first with `remuda hosts remove "
-                            "%s`, or join with --name",
-                            node, other->name, other->id, other->id);
+        return arena_printf(
+            c->turn.fx->arena,
+            "node %s belongs to host %s (%s); shut that out first with `remuda hosts remove "
+            "%s`, or join with --name",
+            node, other->name, other->id, other->id);
     if (n && (n->conn || n->conf.is_virtual))
-        return arena_printf(c->turn.fx->arena, "node %s is there already; join with --name and another one",
-                            node);
+        return arena_printf(c->turn.fx->arena,
+                            "node %s is there already; join with --name and another one", node);
     return NULL;
 }
 
 static const char *join_fault(struct core *c, const struct token *t, const struct host *h)
 {
     if (!t || t->expires_us <= c->turn.now_us || t->uses_left < 1 || t->kind == HOST_KIND_UNSET)
-        return "the token is not known, has expired or is used up; make a new one with `remuda token` on the "
+        return "the token is not known, has expired or is used up; make a new one with `remuda "
+               "token` on the "
                "controller's host";
     if (t->kind != HOST_LOGIN && h->uid != t->uid)
-        return arena_printf(c->turn.fx->arena,
-                            "the token is for a host that uid %u joins, %s; this one was joined by uid %u",
-                            (unsigned)t->uid, host_kind_names.name[t->kind], (unsigned)h->uid);
+        return arena_printf(
+            c->turn.fx->arena,
+            "the token is for a host that uid %u joins, %s; this one was joined by uid %u",
+            (unsigned)t->uid, host_kind_names.name[t->kind], (unsigned)h->uid);
     if (t->role == ROLE_LOGIN)
         return NULL;
     if (text_empty(h->nodes) || strpbrk(h->nodes, ",[] \t"))
@@ -222,12 +230,13 @@ void req_join(struct core *c, const struct msg_join *m)
         token_remove(c, t);
     else
         fx_store(c, TABLE_TOKEN, t);
-    struct msg_joined answer = {.host = {.v = &h, .n = 1}, .cluster_name = c->settings.cluster_name};
+    struct msg_joined answer = {.host = {.v = &h, .n = 1},
+                                .cluster_name = c->settings.cluster_name};
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOINED, &answer);
     if (h.nodes && !node_find(c, h.nodes))
         effect_add(c->turn.fx, FX_RECONFIGURE);
-    fx_log(c, LEVEL_INFO, "host %s joined as %s from %s, %s", h.name, h.id, h.address ? h.address : "?",
-           host_kind_names.name[h.kind]);
+    fx_log(c, LEVEL_INFO, "host %s joined as %s from %s, %s", h.name, h.id,
+           h.address ? h.address : "?", host_kind_names.name[h.kind]);
 }
 
 /* ---- shutting out ---- */
@@ -254,7 +263,8 @@ static bool expel(struct core *c, const char *name)
         token_remove(c, t);
     } else if (h) {
         if (h->nodes) /* its line goes with it */
-            effect_add(c->turn.fx, FX_RECONFIGURE)->text = arena_strdup(c->turn.fx->arena, h->nodes);
+            effect_add(c->turn.fx, FX_RECONFIGURE)->text =
+                arena_strdup(c->turn.fx->arena, h->nodes);
         fx_log(c, LEVEL_INFO, "host %s (%s) was shut out by %s", h->name, h->id,
                c->turn.peer->user ? c->turn.peer->user : "?");
         host_remove(c, h);
@@ -273,8 +283,9 @@ void req_expel(struct core *c, const struct msg_expel *m)
             continue;
         }
         done.refusal = REFUSE_INVALID_NODE;
-        done.detail = arena_printf(c->turn.fx->arena,
-                                   "there is no token and no host \"%s\"; `remuda hosts` lists them", name);
+        done.detail =
+            arena_printf(c->turn.fx->arena,
+                         "there is no token and no host \"%s\"; `remuda hosts` lists them", name);
     }
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
 }

@@ -27,8 +27,9 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
         return refusal;
     if (r->j.state == JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_PENDING);
+    /* As in Slurm: who is released has the priority that is computed. */
     if (r->j.state == JOB_PENDING && r->j.spec.hold && !r->j.restored)
-        r->j.spec.priority_asked = 0; /* as in Slurm: who is released has the priority that is computed */
+        r->j.spec.priority_asked = 0;
     hold_end(r);
     eligible_update(c, r);
     job_save(c, r);
@@ -42,8 +43,9 @@ static enum refusal suspend(struct core *c, struct jobrec *r)
     if (!peer_operates(c, c->turn.peer))
         return REFUSE_ACCESS_DENIED;
     if (r->j.state == JOB_SUSPENDED && r->j.suspended_by == SUSPENDER_PERSON)
-        return REFUSE_NONE;            /* as in Slurm: it is as was asked */
-    if (r->j.state == JOB_SUSPENDED) { /* by the planner: from now on it stays so until somebody resumes it */
+        return REFUSE_NONE; /* as in Slurm: it is as was asked */
+    /* By the planner: from now on it stays so until somebody resumes it. */
+    if (r->j.state == JOB_SUSPENDED) {
         r->j.suspended_by = SUSPENDER_PERSON;
         suspend_tell_planner(c, r);
         job_save(c, r);
@@ -70,7 +72,8 @@ static enum refusal resume(struct core *c, struct jobrec *r, const char **detail
         *detail =
             r->j.suspended_by == SUSPENDER_GANG
                 ? "others have their turn on its CPUs; it goes on by itself when its turn comes"
-                : "it gave way to a job of higher precedence and goes on by itself when its CPUs are free";
+                : "it gave way to a job of higher precedence and goes on by itself when its CPUs "
+                  "are free";
         return REFUSE_NOT_SUSPENDED;
     }
     job_resume(c, r);

@@ -1,9 +1,10 @@
 /* The small requests: read a script back, ping and stop. */
 #include "core/request/request.h"
 
-/* ---- get_script ------------------------------------------------------------------------------------------------------------------ */
+/* ---- get_script ----------------------------------------------------------------------------- */
 
-/* A live job is checked here; of jobs that left memory only operators may read the script, for the owner is not known any more. */
+/* A live job is checked here; of jobs that left memory only operators may read the script, for the
+ * owner is not known any more. */
 void req_get_script(struct core *c, const struct msg_get_script *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
@@ -23,7 +24,7 @@ void req_get_script(struct core *c, const struct msg_get_script *m)
                                                                           : m->job_id;
 }
 
-/* ---- daemon ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- daemon --------------------------------------------------------------------------------- */
 
 void req_daemon(struct core *c, const struct msg_daemon *m)
 {
@@ -33,8 +34,9 @@ void req_daemon(struct core *c, const struct msg_daemon *m)
         return;
     }
     if (!admin) {
-        reply_done(c, REFUSE_ACCESS_DENIED,
-                   "only an administrator may reconfigure or stop the controller or reset its counters");
+        reply_done(
+            c, REFUSE_ACCESS_DENIED,
+            "only an administrator may reconfigure or stop the controller or reset its counters");
         return;
     }
     reply_done(c, REFUSE_NONE, NULL);

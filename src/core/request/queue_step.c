@@ -2,7 +2,7 @@
 #include "core/request/request.h"
 #include "core/step/queue.h"
 
-/* ---- asked for, and tried again ------------------------------------------------------------------------------------------------------------ */
+/* ---- asked for, and tried again ------------------------------------------------------------- */
 
 static size_t bytes_held(const struct jobrec *r)
 {
@@ -15,30 +15,33 @@ static size_t bytes_held(const struct jobrec *r)
     return bytes;
 }
 
-static enum refusal bounds_check(const struct jobrec *r, const struct msg_create_step *m, struct str *detail)
+static enum refusal bounds_check(const struct jobrec *r, const struct msg_create_step *m,
+                                 struct str *detail)
 {
     if (m->interactive || m->pty || !m->tasks.len)
         return REFUSE_BAD_MESSAGE;
     if (step_queue_count(r) >= LIMIT_QUEUED_STEPS) {
-        str_addf(
-            detail,
-            "%u steps of this job wait already; without --async srun waits itself, and an array of jobs has "
-            "no such limit",
-            LIMIT_QUEUED_STEPS);
+        str_addf(detail,
+                 "%u steps of this job wait already; without --async srun waits itself, and an "
+                 "array of jobs has "
+                 "no such limit",
+                 LIMIT_QUEUED_STEPS);
         return REFUSE_STEP_LIMIT;
     }
     if (bytes_held(r) + m->tasks.len > LIMIT_QUEUED_BYTES) {
-        str_addf(detail,
-                 "the environments and programs of this job's waiting steps may have %u MiB together; "
-                 "--export=NIL "
-                 "or a list of names makes them small",
-                 LIMIT_QUEUED_BYTES >> 20);
+        str_addf(
+            detail,
+            "the environments and programs of this job's waiting steps may have %u MiB together; "
+            "--export=NIL "
+            "or a list of names makes them small",
+            LIMIT_QUEUED_BYTES >> 20);
         return REFUSE_TOO_LARGE;
     }
     return REFUSE_NONE;
 }
 
-static struct queued_step queued_of(struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
+static struct queued_step queued_of(struct jobrec *r, const struct msg_create_step *m,
+                                    uint64_t key_hash)
 {
     return (struct queued_step){.spec = *(const struct job_spec *)m->spec.v,
                                 .job_id = r->j.id,
@@ -68,7 +71,8 @@ static void accept(struct core *c, struct jobrec *r, const struct queued_step *q
     step_created_say(c, &w->s, c->turn.conn, c->turn.seq, NULL);
 }
 
-void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash)
+void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                    uint64_t key_hash)
 {
     const struct queuedrec *again = queue_find_key(r, key_hash);
     struct str detail = STR_INIT;

@@ -4,21 +4,22 @@
 
 #include "core/load/load.h"
 
-/* ---- sweep.c: requests about many jobs, a slice a wake ---- */
-typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
-                                const char **detail);
+/* ---- sweep.c: requests about many jobs, a slice a wake -------------------------------------- */
+typedef enum refusal (*job_act)(struct core *c, struct jobrec *r, const struct job_ref *ref,
+                                void *ctx, const char **detail);
 /* A request that does the same to each of the jobs it names, or that fit. */
 struct sweep_kind {
     enum message_kind kind;
     job_act act;
-    size_t
-        ctx_size; /* of what `act` gets, made of the message by `fill`; the message and the arena outlive it */
+    /* Of what `act` gets, made of the message by `fill`; the message and the arena outlive it. */
+    size_t ctx_size;
     bool (*fill)(void *ctx, const void *body, struct arena *a, struct err *ret_err);
     void (*done)(void *ctx);                               /* NULL = nothing to be freed */
     bool (*fits)(const void *ctx, const struct jobrec *r); /* where no jobs are named */
 };
-/* Resolves each reference of the list (or "name=NAME") and acts; collects results of those that did not go, and replies DONE when all is done. refs NULL: all live jobs that fit
- * and that the peer may control. */
+/* Resolves each reference of the list (or "name=NAME") and acts; collects results of those that did
+ * not go, and replies DONE when all is done. refs NULL: all live jobs that fit and that the peer
+ * may control. */
 void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body, const char *refs);
 /* The request is asked again while it is worked off: it is answered there. */
 bool sweep_again(struct core *c, const struct message *m);
@@ -29,7 +30,8 @@ void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is t
 void sweeps_free(struct core *c);
 
 /* ---- requeue.c ---- */
-enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail);
+enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
+                         const char **detail);
 
 /* ---- submit.c ---- */
 void req_submit(struct core *c, const struct msg_submit *m);
@@ -63,8 +65,9 @@ void req_daemon(struct core *c, const struct msg_daemon *m);
 /* ---- why.c ---- */
 void req_why(struct core *c, const struct msg_why *m);
 
-/* ---- answered.c: what is asked again is not done again ---- */
-bool answered_again(struct core *c, const struct message *m); /* it was answered before: so it is now */
+/* ---- answered.c: what is asked again is not done again -------------------------------------- */
+/* It was answered before: so it is now. */
+bool answered_again(struct core *c, const struct message *m);
 /* Keeps the answer to the request at hand, if it changed something; its effects begin at `from`. */
 void answered_keep(struct core *c, size_t from);
 /* To the request at hand, which changed something. */
@@ -88,7 +91,8 @@ void req_create_step(struct core *c, const struct msg_create_step *m);
 void req_attach_step(struct core *c, const struct msg_attach_step *m);
 
 /* ---- queue_step.c ---- */
-void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t key_hash);
+void req_queue_step(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                    uint64_t key_hash);
 
 /* ---- alloc.c ---- */
 void req_attach(struct core *c, const struct msg_attach *m);

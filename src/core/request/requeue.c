@@ -1,14 +1,15 @@
 /* A job is sent back to the queue by hand. */
 #include "core/request/request.h"
 
-/* A component goes back with its leader, and may be there first; any other job that waits is where it was to go. */
+/* A component goes back with its leader, and may be there first; any other job that waits is where
+ * it was to go. */
 static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold, bool special,
                                     const char **detail)
 {
     const struct jobrec *leader = job_find(c, leader_of(r));
     if (!leader || leader == r || leader->j.state == JOB_PENDING) {
-        *detail =
-            hold ? "the job is pending already; `scontrol hold` holds it" : "the job is pending already";
+        *detail = hold ? "the job is pending already; `scontrol hold` holds it"
+                       : "the job is pending already";
         return REFUSE_JOB_PENDING;
     }
     if (hold && !r->j.spec.hold) {
@@ -20,16 +21,19 @@ static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
     return REFUSE_NONE;
 }
 
-enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special, const char **detail)
+enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
+                         const char **detail)
 {
     if (!r->j.spec.batch) {
-        *detail = "only batch jobs can be requeued: an interactive allocation ends with its command";
+        *detail =
+            "only batch jobs can be requeued: an interactive allocation ends with its command";
         return REFUSE_NOT_REQUEUABLE;
     }
     if (!job_may_requeue(c, r)) {
-        *detail = r->j.spec.requeue == NO
-                      ? "it was submitted with --no-requeue; `scontrol update JobId=… Requeue=1` allows it"
-                      : "JobRequeue=0 forbids it; `scontrol update JobId=… Requeue=1` allows it for a job";
+        *detail = r->j.spec.requeue == NO ? "it was submitted with --no-requeue; `scontrol update "
+                                            "JobId=… Requeue=1` allows it"
+                                          : "JobRequeue=0 forbids it; `scontrol update JobId=… "
+                                            "Requeue=1` allows it for a job";
         return REFUSE_DISABLED;
     }
     switch ((enum job_state)r->j.state) {
@@ -38,14 +42,15 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_SUSPENDED:
         r->j.requeue_pending = true;
         r->j.hold_after_requeue |= hold; /* Priority=0 of a running job holds it, too */
-        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE, c->settings.kill_wait_us,
-                "DUE TO JOB REQUEUE");
+        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE,
+                c->settings.kill_wait_us, "DUE TO JOB REQUEUE");
         return REFUSE_NONE;
     case JOB_COMPLETING:
         /* It is ending anyway: it goes back instead of taking its end state. */
         r->j.requeue_pending = true;
         r->j.hold_after_requeue = hold || r->j.admin_hold;
-        job_move_ending(c, r, JOB_REQUEUED, special ? JOB_SPECIAL_EXIT : (enum job_state)r->j.end_state);
+        job_move_ending(c, r, JOB_REQUEUED,
+                        special ? JOB_SPECIAL_EXIT : (enum job_state)r->j.end_state);
         job_save(c, r);
         return REFUSE_NONE;
     case JOB_REQUEUED:

@@ -1,14 +1,17 @@
-/* create_step and attach_step. A step that can never be is refused with a sentence; one whose resources other steps of its job have waits (STEP_PENDING) and is tried again
- * whenever something of its job becomes free, in the order in which they came. What a step is told to its nodes in the turn that stores it.
+/* create_step and attach_step. A step that can never be is refused with a sentence; one whose
+ * resources other steps of its job have waits (STEP_PENDING) and is tried again whenever something
+ * of its job becomes free, in the order in which they came. What a step is told to its nodes in the
+ * turn that stores it.
  *
- * A call that is repeated (its answer was lost with the controller or the connection) finds its step by its key and is answered as the first one was. */
+ * A call that is repeated (its answer was lost with the controller or the connection) finds its
+ * step by its key and is answered as the first one was. */
 #include "core/request/request.h"
 
 #include "core/step/layout.h"
 
 #define FORMER_RUN "the job was requeued, and this command belongs to a former run of it"
 
-/* ---- create_step -------------------------------------------------------------------------------------------------------------------- */
+/* ---- create_step ---------------------------------------------------------------------------- */
 
 static struct steprec *step_of_key(const struct jobrec *r, const char *key)
 {
@@ -28,8 +31,10 @@ static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
     timer_arm(c, r);
 }
 
-/* The call of a step that is there. Nodes that were not seen to have it are told again: the controller that made it may have died before it told them. */
-static void repeated(struct core *c, struct jobrec *r, struct steprec *st, const struct msg_create_step *m)
+/* The call of a step that is there. Nodes that were not seen to have it are told again: the
+ * controller that made it may have died before it told them. */
+static void repeated(struct core *c, struct jobrec *r, struct steprec *st,
+                     const struct msg_create_step *m)
 {
     step_created_say(c, &st->s, c->turn.conn, c->turn.seq, NULL);
     if (m->async)
@@ -65,7 +70,8 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
     if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
         return REFUSE_ALREADY_DONE;
     if (r->next_step >= (int64_t)LIMIT_STEPS_PER_JOB || r->wish.n >= LIMIT_STEPS_PER_JOB) {
-        *detail = "a job has at most 40000 steps: launch several tasks with one srun, or submit an array";
+        *detail =
+            "a job has at most 40000 steps: launch several tasks with one srun, or submit an array";
         return REFUSE_STEP_LIMIT;
     }
     return REFUSE_NONE;
@@ -89,7 +95,8 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
 {
     struct jobrec *r = job_find(c, m->job_id);
     const char *detail = NULL;
-    struct steprec *again = r && may_control(c, r) && m->spec.n == 1 ? step_of_key(r, m->key) : NULL;
+    struct steprec *again =
+        r && may_control(c, r) && m->spec.n == 1 ? step_of_key(r, m->key) : NULL;
     if (again) {
         repeated(c, r, again, m);
         return;
@@ -110,14 +117,15 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
     if (refusal == REFUSE_BUSY && !m->immediate)
         step_wish_add(c, r, m);
     else if (refusal == REFUSE_BUSY)
-        reply_done(c, REFUSE_UNAVAILABLE,
-                   "other steps have the job's resources; without --immediate it would wait for them");
+        reply_done(
+            c, REFUSE_UNAVAILABLE,
+            "other steps have the job's resources; without --immediate it would wait for them");
     else if (refusal)
         reply_done(c, refusal, str_text(&why));
     str_done(&why);
 }
 
-/* ---- attach_step ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- attach_step ---------------------------------------------------------------------------- */
 
 static void streams_turn(struct core *c, const struct steprec *st, const struct msg_attach_step *m)
 {
@@ -148,7 +156,8 @@ void req_attach_step(struct core *c, const struct msg_attach_step *m)
     if (!st || m->step_id == STEP_BATCH) {
         bool was = m->step_id >= 0 && m->step_id < r->next_step;
         reply_done(c, was ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID,
-                   m->step_id == STEP_BATCH ? "the batch script's streams are its output files" : NULL);
+                   m->step_id == STEP_BATCH ? "the batch script's streams are its output files"
+                                            : NULL);
         return;
     }
     step_created_say(c, &st->s, c->turn.conn, c->turn.seq, NULL);

@@ -1,4 +1,5 @@
-/* submit: one job, one array, or the components of a heterogeneous job. Everything is checked before anything is kept: a refused submission leaves no trace. */
+/* submit: one job, one array, or the components of a heterogeneous job. Everything is checked
+ * before anything is kept: a refused submission leaves no trace. */
 #include "core/request/request.h"
 #include "model/job_attributes.h"
 
@@ -57,8 +58,9 @@ static enum refusal partition_check(struct core *c, struct submission *s, struct
     if (text_empty(spec->req.partition))
         spec->req.partition = default_partition(c);
     if (text_empty(spec->req.partition))
-        return refuse(s, REFUSE_INVALID_PARTITION,
-                      "no partition was asked for and none is the default: name one with --partition");
+        return refuse(
+            s, REFUSE_INVALID_PARTITION,
+            "no partition was asked for and none is the default: name one with --partition");
     return REFUSE_NONE;
 }
 
@@ -69,7 +71,8 @@ static void mail_check(const struct core *c, struct submission *s, const struct 
     if (!spec->mail_types || !c->mail_fault)
         return;
     str_addf(&text,
-             "no mail will come of this job: %s; MailProg or SmtpServer in remuda.conf names what sends it",
+             "no mail will come of this job: %s; MailProg or SmtpServer in remuda.conf names what "
+             "sends it",
              c->mail_fault);
     say(&s->warning, str_text(&text));
     str_done(&text);
@@ -110,14 +113,16 @@ static enum refusal times_check(struct core *c, struct submission *s, struct job
     return REFUSE_NONE;
 }
 
-static enum refusal sampling_check(struct core *c, struct submission *s, const struct job_spec *spec)
+static enum refusal sampling_check(struct core *c, struct submission *s,
+                                   const struct job_spec *spec)
 {
     if (!sampled_too_seldom(c, spec, &spec->req))
         return REFUSE_NONE;
-    return refuse(s, REFUSE_ACCOUNTING_FREQUENCY,
-                  "memory is asked for, and is watched at least every %lld s (JobAcctGatherFrequency): "
-                  "--acctg-freq=task= may be less, not more and not 0",
-                  (long long)(c->settings.accounting_freq_us / USEC_PER_SEC));
+    return refuse(
+        s, REFUSE_ACCOUNTING_FREQUENCY,
+        "memory is asked for, and is watched at least every %lld s (JobAcctGatherFrequency): "
+        "--acctg-freq=task= may be less, not more and not 0",
+        (long long)(c->settings.accounting_freq_us / USEC_PER_SEC));
 }
 
 static enum refusal array_check(struct core *c, struct submission *s, struct draft *d)
@@ -163,9 +168,10 @@ static enum refusal names_check(struct submission *s, const struct job_spec *spe
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
-            return refuse(s, REFUSE_TOO_LARGE,
-                          "names of jobs, accounts, QOS and workload keys are at most %u bytes long",
-                          4 * LIMIT_NAME_BYTES);
+            return refuse(
+                s, REFUSE_TOO_LARGE,
+                "names of jobs, accounts, QOS and workload keys are at most %u bytes long",
+                4 * LIMIT_NAME_BYTES);
     return REFUSE_NONE;
 }
 
@@ -198,7 +204,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refusal = refuse(s, REFUSE_INVALID_ARRAY,
                          "an allocation cannot be an array: submit a batch script with --array");
     if (!refusal) {
-        refusal = sched_check(c->cluster, &d->spec.req, c->turn.peer->uid, c->turn.peer->groups, &pend, &why);
+        refusal = sched_check(c->cluster, &d->spec.req, c->turn.peer->uid, c->turn.peer->groups,
+                              &pend, &why);
         if (refusal)
             refuse(s, refusal, "%s", str_text(&why));
         else
@@ -214,15 +221,16 @@ static enum refusal submission_check(struct core *c, struct submission *s)
     if (!s->n || s->n > 128)
         return refuse(s, REFUSE_BAD_MESSAGE, "a submission has from 1 to 128 components");
     if (s->m->script.len > LIMIT_SCRIPT_BYTES)
+        return refuse(s, REFUSE_TOO_LARGE,
+                      "the script has %zu bytes; at most %u are allowed: keep data in files and "
+                      "read them in the job",
+                      s->m->script.len, LIMIT_SCRIPT_BYTES);
+    if (s->m->env.len > LIMIT_ENV_BYTES)
         return refuse(
             s, REFUSE_TOO_LARGE,
-            "the script has %zu bytes; at most %u are allowed: keep data in files and read them in the job",
-            s->m->script.len, LIMIT_SCRIPT_BYTES);
-    if (s->m->env.len > LIMIT_ENV_BYTES)
-        return refuse(s, REFUSE_TOO_LARGE,
-                      "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or "
-                      "name what is needed",
-                      s->m->env.len, LIMIT_ENV_BYTES);
+            "the exported environment has %zu bytes; at most %u are allowed: use --export=NONE or "
+            "name what is needed",
+            s->m->env.len, LIMIT_ENV_BYTES);
     if (!s->m->test_only && map_u64_count(c->jobs.by_id) + s->n > (size_t)c->settings.max_job_count)
         return refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d",
                       c->settings.max_job_count);
@@ -235,7 +243,7 @@ static enum refusal submission_check(struct core *c, struct submission *s)
     return REFUSE_NONE;
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------------------------------ */
+/* ---- keeping -------------------------------------------------------------------------------- */
 
 static void system_comment_set(struct core *c, struct jobrec *r, const struct submission *s)
 {
@@ -338,10 +346,11 @@ static enum refusal submission_keep(struct core *c, struct submission *s, uint64
     return REFUSE_NONE;
 }
 
-/* ---- trying out ---------------------------------------------------------------------------------------------------------------- */
+/* ---- trying out ----------------------------------------------------------------------------- */
 
 /* The job as if it were submitted, planned once, and gone again. */
-static void try_out(struct core *c, struct submission *s, struct msg_submitted *answer, struct arena *a)
+static void try_out(struct core *c, struct submission *s, struct msg_submitted *answer,
+                    struct arena *a)
 {
     struct waiting w = {.job_id = c->jobs.next_id,
                         .req = &s->draft[0].spec.req,
@@ -375,7 +384,8 @@ static void try_out(struct core *c, struct submission *s, struct msg_submitted *
     if (!answer->planned_us && plan_wait_of(plan, c->cluster, w.job_id, &wait)) {
         answer->planned_us = wait.planned_us;
         answer->nodes = arena_strdup(a, wait.planned_nodes);
-        answer->warning = arena_strdup(a, wait.detail ? wait.detail : job_reason_sentence(wait.reason));
+        answer->warning =
+            arena_strdup(a, wait.detail ? wait.detail : job_reason_sentence(wait.reason));
     }
     cluster_unwait(c->cluster, w.job_id);
     plan_free(plan);
@@ -410,8 +420,8 @@ void req_submit(struct core *c, const struct msg_submit *m)
     if (!refusal && (m->test_only || m->immediate))
         try_out(c, &s, &answer, c->turn.fx->arena);
     if (!refusal && m->immediate && answer.planned_us != c->turn.now_us)
-        refusal =
-            refuse(&s, REFUSE_UNAVAILABLE, "it cannot start at once; without --immediate it would wait");
+        refusal = refuse(&s, REFUSE_UNAVAILABLE,
+                         "it cannot start at once; without --immediate it would wait");
     if (!refusal && m->test_only && !answer.planned_us)
         refusal = refuse(&s, REFUSE_UNAVAILABLE, "no start can be planned now: %s",
                          answer.warning ? answer.warning : "its place in the queue is not known");

@@ -11,8 +11,8 @@ static bool host_listed(const char *list, const char *host)
     size_t shorter = strcspn(host, ".");
     if (hostlist_parse(&names, list, NULL))
         for (size_t i = 0; i < names.n && !found; i++)
-            found = text_is(names.name[i], host) ||
-                    (strlen(names.name[i]) == shorter && strncmp(names.name[i], host, shorter) == 0);
+            found = text_is(names.name[i], host) || (strlen(names.name[i]) == shorter &&
+                                                     strncmp(names.name[i], host, shorter) == 0);
     hostlist_done(&names);
     return found;
 }
@@ -28,8 +28,8 @@ enum refusal submit_host_check(const struct core *c, const char *partitions, str
                 text_is_nocase(p->alloc_nodes, "ALL") || !c->turn.peer->host ||
                 host_listed(p->alloc_nodes, c->turn.peer->host))
                 continue;
-            str_addf(why, "jobs of partition %s are submitted from %s; this is %s", p->name, p->alloc_nodes,
-                     c->turn.peer->host);
+            str_addf(why, "jobs of partition %s are submitted from %s; this is %s", p->name,
+                     p->alloc_nodes, c->turn.peer->host);
             return REFUSE_PARTITION_ACCESS;
         }
     }

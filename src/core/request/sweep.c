@@ -1,6 +1,7 @@
-/* Requests about many jobs (`scancel -u`, `scontrol hold` with a list) are worked off a slice a wake, so that everybody else is served in between; the answer comes when all is
- * done. The first slice is made at once: mostly it is all. One request goes a wake, of another user than the last, if there is one: a user who asks for a hundred gets no more than
- * one who asks for one.
+/* Requests about many jobs (`scancel -u`, `scontrol hold` with a list) are worked off a slice a
+ * wake, so that everybody else is served in between; the answer comes when all is done. The first
+ * slice is made at once: mostly it is all. One request goes a wake, of another user than the last,
+ * if there is one: a user who asks for a hundred gets no more than one who asks for one.
  *
  * Jobs are kept by number between two slices: what they were may be gone by then. */
 #include "core/request/request.h"
@@ -18,9 +19,10 @@
 #define FULL_TEXT         "64 of your requests about many jobs are still being worked off; wait for one"
 
 #define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
-#define SPLIT_TEXT                                                                                           \
-    "more than 16384 elements that wait are named, each of which would become a job of its own: name "       \
-    "fewer, or "                                                                                             \
+#define SPLIT_TEXT                                                                                 \
+    "more than 16384 elements that wait are named, each of which would become a job of its own: "  \
+    "name "                                                                                        \
+    "fewer, or "                                                                                   \
     "the whole array"
 
 struct slice {
@@ -193,8 +195,9 @@ static void next_begin(struct core *c, struct sweep *s, struct slice *left)
 static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
 {
     const char *detail = NULL;
-    enum refusal refusal = may_control(c, r) ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
-                                             : REFUSE_ACCESS_DENIED;
+    enum refusal refusal = may_control(c, r)
+                               ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
+                               : REFUSE_ACCESS_DENIED;
     /* Elements of an array that are over already are no failure of an action on the whole array. */
     if (refusal == REFUSE_ALREADY_DONE && s->many && !s->named)
         refusal = REFUSE_NONE;
@@ -266,10 +269,12 @@ static void sweep_answer(struct core *c, const struct sweep *s)
     fx_reply(c, s->conn, s->seq, MSG_DONE, &done);
 }
 
-/* True when it is done, and answered. What is done is done in the name, and as the request, of who asked. */
+/* True when it is done, and answered. What is done is done in the name, and as the request, of who
+ * asked. */
 static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
 {
-    struct slice slice = {hurry ? SLICE_JOBS_HURRY : SLICE_JOBS, hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS};
+    struct slice slice = {hurry ? SLICE_JOBS_HURRY : SLICE_JOBS,
+                          hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS};
     const struct peer *asks = c->turn.peer;
     uint64_t conn = c->turn.conn, seq = c->turn.seq, request = c->turn.request;
     c->turn.peer = &s->peer;

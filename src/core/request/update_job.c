@@ -1,5 +1,6 @@
-/* update_job: what scontrol update JobId=… changes. A refused update changes nothing: the new values are put on a copy of what was asked, the copy is checked as a
- * submission would be, and only then the record takes it. */
+/* update_job: what scontrol update JobId=… changes. A refused update changes nothing: the new
+ * values are put on a copy of what was asked, the copy is checked as a submission would be, and
+ * only then the record takes it. */
 #include "core/request/request.h"
 #include "model/job_attributes.h"
 
@@ -37,7 +38,7 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
     return refusal;
 }
 
-/* ---- which fields ---------------------------------------------------------------------------------------------------------- */
+/* ---- which fields --------------------------------------------------------------------------- */
 
 /* Facts about the submission. */
 static const char *const fixed[] = {"array",     "batch",       "submit_line", "alloc_host",
@@ -101,7 +102,7 @@ static const char *field_wrong(const struct msg_update_job *m, struct arena *a)
     return NULL;
 }
 
-/* ---- checks ---------------------------------------------------------------------------------------------------------------- */
+/* ---- checks --------------------------------------------------------------------------------- */
 
 /* What the time limit becomes by TimeLimit=, TimeLimit+=, TimeLimit-= or EndTime=. */
 static enum refusal limit_find(const struct jobrec *r, struct update *u, const char **detail)
@@ -113,33 +114,37 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
         limit = u->values->req.time_limit_us;
     if (m->time_limit_add_us && !limit)
         return refuse(REFUSE_TIME_LIMIT,
-                      "the job has its partition's default limit: give the new limit itself", detail);
-    if (m->time_limit_add_us && limit != TIME_UNLIMITED)
-        limit = time_add(limit, m->time_limit_add_us) > USEC_PER_MIN ? time_add(limit, m->time_limit_add_us)
-                                                                     : USEC_PER_MIN;
-    if (m->end_us && !runs(r))
-        return refuse(REFUSE_NOT_RUNNING, "EndTime is of a running job; a waiting one has a TimeLimit",
+                      "the job has its partition's default limit: give the new limit itself",
                       detail);
+    if (m->time_limit_add_us && limit != TIME_UNLIMITED)
+        limit = time_add(limit, m->time_limit_add_us) > USEC_PER_MIN
+                    ? time_add(limit, m->time_limit_add_us)
+                    : USEC_PER_MIN;
+    if (m->end_us && !runs(r))
+        return refuse(REFUSE_NOT_RUNNING,
+                      "EndTime is of a running job; a waiting one has a TimeLimit", detail);
     if (m->end_us)
         limit = m->end_us - r->j.start_us - r->j.suspended_us;
     if (u->limit && runs(r) && limit <= 0)
-        return refuse(REFUSE_TIME_LIMIT, "a running job needs a limit above 0; `scancel` ends it", detail);
+        return refuse(REFUSE_TIME_LIMIT, "a running job needs a limit above 0; `scancel` ends it",
+                      detail);
     if (u->limit)
         u->trial.req.time_limit_us = limit;
     return REFUSE_NONE;
 }
 
-static enum refusal operator_check(const struct core *c, const struct jobrec *r, const struct update *u,
-                                   const char **detail)
+static enum refusal operator_check(const struct core *c, const struct jobrec *r,
+                                   const struct update *u, const char **detail)
 {
     if (u->limit && runs(r) && u->trial.req.time_limit_us > r->j.limit_us)
         return refuse(REFUSE_ACCESS_DENIED,
-                      "only operators may raise the limit of a running job; you may lower it", detail);
+                      "only operators may raise the limit of a running job; you may lower it",
+                      detail);
     if (given(u, "priority_asked") && u->values->priority_asked)
-        return refuse(
-            REFUSE_ACCESS_DENIED,
-            "only operators may set a priority; Nice= lowers it, `scontrol top` reorders your own jobs",
-            detail);
+        return refuse(REFUSE_ACCESS_DENIED,
+                      "only operators may set a priority; Nice= lowers it, `scontrol top` reorders "
+                      "your own jobs",
+                      detail);
     if (given(u, "site_factor"))
         return refuse(REFUSE_ACCESS_DENIED, "only operators may set the site factor", detail);
     if (given(u, "nice") && u->values->nice < 0 && u->values->nice < r->j.spec.nice)
@@ -149,8 +154,8 @@ static enum refusal operator_check(const struct core *c, const struct jobrec *r,
     return given(u, "hold") && !u->values->hold ? hold_release_check(c, r, detail) : REFUSE_NONE;
 }
 
-static enum refusal values_check(const struct core *c, const struct jobrec *r, const struct update *u,
-                                 const char **detail)
+static enum refusal values_check(const struct core *c, const struct jobrec *r,
+                                 const struct update *u, const char **detail)
 {
     const struct job_spec *t = &u->trial;
     const char *const names[] = {t->name, t->req.account, t->req.qos,
@@ -160,18 +165,20 @@ static enum refusal values_check(const struct core *c, const struct jobrec *r, c
     };
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (names[i] && strlen(names[i]) > 4 * LIMIT_NAME_BYTES)
-            return refuse(REFUSE_TOO_LARGE,
-                          "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long",
-                          detail);
+            return refuse(
+                REFUSE_TOO_LARGE,
+                "names of jobs, accounts, QOS and workload keys are at most 1024 bytes long",
+                detail);
     if (given(u, "deadline_us") && t->deadline_us && t->deadline_us <= c->turn.now_us)
         return refuse(REFUSE_TIME_LIMIT, "the deadline has passed already", detail);
     if (t->deadline_us && t->begin_us >= t->deadline_us)
         return refuse(REFUSE_BEGIN_TIME, "the job may begin only after its deadline", detail);
-    if (given(u, "priority_asked") && t->priority_asked && r->j.state == JOB_PENDING && r->j.spec.hold &&
-        !(given(u, "hold") && !u->values->hold && r->j.reason == REASON_NONE))
+    if (given(u, "priority_asked") && t->priority_asked && r->j.state == JOB_PENDING &&
+        r->j.spec.hold && !(given(u, "hold") && !u->values->hold && r->j.reason == REASON_NONE))
         return refuse(REFUSE_HELD, "it is held: `scontrol release` lets it start", detail);
     if (u->m->array_limit_plus1 && !r->j.array_job_id)
-        return refuse(REFUSE_INVALID_ARRAY, "ArrayTaskThrottle is of arrays; this job is none", detail);
+        return refuse(REFUSE_INVALID_ARRAY, "ArrayTaskThrottle is of arrays; this job is none",
+                      detail);
     return REFUSE_NONE;
 }
 
@@ -184,7 +191,8 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
-    enum refusal refusal = given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
+    enum refusal refusal =
+        given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
     if (!refusal && given(u, "partition") && !peer_operates(c, c->turn.peer))
         refusal = submit_host_check(c, u->trial.req.partition, &why);
     if (!refusal && given(u, "reservation"))
@@ -196,7 +204,7 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
 }
 
-/* ---- the change ------------------------------------------------------------------------------------------------------------ */
+/* ---- the change ----------------------------------------------------------------------------- */
 
 /* Memory is asked for in one way: the new way takes the place of the old. */
 static void memory_choose(struct update *u)
@@ -270,7 +278,8 @@ static void limit_take(struct core *c, struct jobrec *r)
     int64_t end = job_limit_end(c, r);
     cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
     /* The warnings belong to a moment before the limit: with a later limit they are due again. */
-    r->warned = r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
+    r->warned =
+        r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
     r->mailed = 0;
 }
 
@@ -287,7 +296,8 @@ static void waiting_take(struct core *c, struct jobrec *r, const struct update *
     hold_take(c, r, u);
     if (given(u, "dependency") && r->j.reason == REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;
-    bool later = r->j.spec.begin_us > c->turn.now_us || (given(u, "dependency") && r->j.spec.dependency);
+    bool later =
+        r->j.spec.begin_us > c->turn.now_us || (given(u, "dependency") && r->j.spec.dependency);
     if (later || u->m->reset_accrue)
         r->j.eligible_us = 0;
 }
@@ -318,7 +328,8 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         waiting_take(c, r, u);
 }
 
-static enum refusal resize(struct core *c, struct jobrec *r, const struct update *u, const char **detail)
+static enum refusal resize(struct core *c, struct jobrec *r, const struct update *u,
+                           const char **detail)
 {
     const struct job_request *to = &u->values->req;
     if (given(u, "nodelist"))
@@ -327,8 +338,8 @@ static enum refusal resize(struct core *c, struct jobrec *r, const struct update
     return to->min_nodes ? job_resize(c, r, NULL, to->min_nodes, detail) : REFUSE_NONE;
 }
 
-static enum refusal update_one(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
-                               const char **detail)
+static enum refusal update_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
+                               void *ctx, const char **detail)
 {
     (void)ref;
     struct update *u = ctx;
@@ -336,10 +347,11 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     if (!job_live(r))
         return REFUSE_ALREADY_DONE;
     if (r->j.state != JOB_PENDING && (u->m->reset_accrue || !only_any_time(u)))
-        return refuse(REFUSE_NOT_PENDING,
-                      "the job has started: only its time limit, priority, name, comments, mail and requeue "
-                      "flag may still change, and it may give nodes back",
-                      detail);
+        return refuse(
+            REFUSE_NOT_PENDING,
+            "the job has started: only its time limit, priority, name, comments, mail and requeue "
+            "flag may still change, and it may give nodes back",
+            detail);
     if (r->waiting)
         waited_count(c, r); /* with another request it is of another class */
     trial_make(r, u);
@@ -365,7 +377,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_NONE;
 }
 
-/* StepId=: a step's limit, or that of all that run; the script, whose limit is the job's, is none of them. Who may end a step may let it end sooner; only operators give it more time. */
+/* StepId=: a step's limit, or that of all that run; the script, whose limit is the job's, is none
+ * of them. Who may end a step may let it end sooner; only operators give it more time. */
 static enum refusal step_limits(struct core *c, const struct msg_update_job *m, const char **detail)
 {
     struct job_ref ref = {0};
@@ -378,14 +391,15 @@ static enum refusal step_limits(struct core *c, const struct msg_update_job *m, 
     enum refusal refusal = may_control(c, r) ? REFUSE_NONE : REFUSE_ACCESS_DENIED;
     for (size_t i = 0; i < r->step.n && !refusal; i++) {
         struct steprec *st = r->step.v[i];
-        bool meant = step_live(st) && st->s.step_id >= 0 && (!ref.has_step || st->s.step_id == ref.step_id);
+        bool meant =
+            step_live(st) && st->s.step_id >= 0 && (!ref.has_step || st->s.step_id == ref.step_id);
         if (!meant)
             continue;
         any = true;
         if (!peer_operates(c, c->turn.peer) &&
             m->step_limit_us > (st->s.limit_us ? st->s.limit_us : r->j.limit_us))
-            refusal =
-                refuse(REFUSE_ACCESS_DENIED, "only operators may raise the limit of a running step", detail);
+            refusal = refuse(REFUSE_ACCESS_DENIED,
+                             "only operators may raise the limit of a running step", detail);
         else
             step_limit_set(c, r, st, m->step_limit_us);
     }

@@ -1,4 +1,5 @@
-/* update_node: states with their reasons, and a node's own fields. All nodes named are checked before the first is changed. */
+/* update_node: states with their reasons, and a node's own fields. All nodes named are checked
+ * before the first is changed. */
 #include "core/request/request.h"
 
 #include "model/cpu_bind.h"
@@ -71,7 +72,8 @@ static void jobs_lose(struct core *c, struct noderec *n)
     free(ids);
 }
 
-/* Back into service: at once if its daemon is connected, else when it connects; it has the usual time for that. */
+/* Back into service: at once if its daemon is connected, else when it connects; it has the usual
+ * time for that. */
 static void resume(struct core *c, struct noderec *n)
 {
     n->n.drain = n->n.fail = false;
@@ -158,19 +160,21 @@ static const char *fields_wrong(const struct msg_update_node *m, struct arena *a
     return NULL;
 }
 
-static enum refusal word_check(const struct core *c, const struct msg_update_node *m, enum word word,
-                               const char **detail)
+static enum refusal word_check(const struct core *c, const struct msg_update_node *m,
+                               enum word word, const char **detail)
 {
     bool needs_reason = word == WORD_DOWN || word == WORD_DRAIN || word == WORD_FAIL;
     if (word == WORD_POWER) {
         *detail = arena_printf(c->turn.fx->arena,
-                               "State=%s is not supported yet: nodes are not switched on or off", m->state);
+                               "State=%s is not supported yet: nodes are not switched on or off",
+                               m->state);
         return REFUSE_NOT_SUPPORTED;
     }
     if (word == WORD_UNKNOWN) {
         *detail = arena_printf(
             c->turn.fx->arena,
-            "\"%s\" is no state to set; DOWN, DRAIN, FAIL, RESUME, UNDRAIN, IDLE and FUTURE are", m->state);
+            "\"%s\" is no state to set; DOWN, DRAIN, FAIL, RESUME, UNDRAIN, IDLE and FUTURE are",
+            m->state);
         return REFUSE_UPDATE;
     }
     if (needs_reason && text_empty(m->reason)) {
@@ -180,17 +184,18 @@ static enum refusal word_check(const struct core *c, const struct msg_update_nod
     return REFUSE_NONE;
 }
 
-static enum refusal fields_check(const struct core *c, const struct msg_update_node *m, const char **detail)
+static enum refusal fields_check(const struct core *c, const struct msg_update_node *m,
+                                 const char **detail)
 {
     const struct node *v = m->values.n ? m->values.v : NULL;
     const char *wrong = fields_wrong(m, c->turn.fx->arena);
     struct gres_list gres;
     struct err err = {0};
     if (wrong) {
-        *detail = arena_printf(
-            c->turn.fx->arena,
-            "\"%s\" of a node cannot be changed here: edit remuda.conf and run `scontrol reconfigure`",
-            wrong);
+        *detail = arena_printf(c->turn.fx->arena,
+                               "\"%s\" of a node cannot be changed here: edit remuda.conf and run "
+                               "`scontrol reconfigure`",
+                               wrong);
         return REFUSE_UPDATE;
     }
     if (!text_empty(m->fields) && !v) {
@@ -221,8 +226,9 @@ static enum refusal nodes_check(const struct core *c, const struct hostlist *nam
             return REFUSE_INVALID_NODE;
         }
         if (word == WORD_FUTURE && n->job.n) {
-            *detail = arena_printf(c->turn.fx->arena, "jobs are on %s: drain it and wait, or end them first",
-                                   n->n.name);
+            *detail =
+                arena_printf(c->turn.fx->arena,
+                             "jobs are on %s: drain it and wait, or end them first", n->n.name);
             return REFUSE_UNAVAILABLE;
         }
     }

@@ -1,5 +1,6 @@
-/* update_partition: make, change and remove partitions. What is changed here is stored and survives restarts. Values are tried on a copy that the planner must accept
- * before the record takes them. */
+/* update_partition: make, change and remove partitions. What is changed here is stored and survives
+ * restarts. Values are tried on a copy that the planner must accept before the record takes
+ * them. */
 #include "core/request/request.h"
 
 #include <string.h>
@@ -11,7 +12,8 @@ static bool used(const struct core *c, const char *name)
     struct map_walk w = {0};
     while (map_u64_next(c->jobs.by_id, &w)) {
         const struct jobrec *r = w.value;
-        if (job_live(r) && (text_is(r->j.run_partition, name) || list_has(r->j.spec.req.partition, name)))
+        if (job_live(r) &&
+            (text_is(r->j.run_partition, name) || list_has(r->j.spec.req.partition, name)))
             return true;
     }
     return false;
@@ -35,7 +37,7 @@ static enum refusal partition_remove(struct core *c, struct partrec *p, const ch
     return REFUSE_NONE;
 }
 
-/* ---- changing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- changing ------------------------------------------------------------------------------- */
 
 static const char *field_wrong(const struct msg_update_partition *m, struct arena *a)
 {
@@ -52,7 +54,8 @@ static const char *field_wrong(const struct msg_update_partition *m, struct aren
 }
 
 /* "ALL" and ranges in any order, as the names of nodes that are there, folded. */
-static enum refusal nodes_read(struct core *c, const char *text, const char **ret, const char **detail)
+static enum refusal nodes_read(struct core *c, const char *text, const char **ret,
+                               const char **detail)
 {
     struct hostlist names = HOSTLIST_INIT;
     struct str folded = STR_INIT;
@@ -78,13 +81,14 @@ static enum refusal nodes_read(struct core *c, const char *text, const char **re
     return refusal;
 }
 
-static enum refusal trial_make(struct core *c, const struct msg_update_partition *m, struct partition *trial,
-                               const char **detail)
+static enum refusal trial_make(struct core *c, const struct msg_update_partition *m,
+                               struct partition *trial, const char **detail)
 {
     const struct partition *values = m->values.n ? m->values.v : NULL;
     const char *wrong = field_wrong(m, c->turn.fx->arena);
     if (wrong || (!text_empty(m->fields) && !values)) {
-        *detail = wrong ? arena_printf(c->turn.fx->arena, "\"%s\" of a partition cannot be changed", wrong)
+        *detail = wrong ? arena_printf(c->turn.fx->arena, "\"%s\" of a partition cannot be changed",
+                                       wrong)
                         : "fields are named, but no values are given";
         return wrong ? REFUSE_UPDATE : REFUSE_BAD_MESSAGE;
     }
@@ -98,7 +102,8 @@ static enum refusal trial_make(struct core *c, const struct msg_update_partition
     return REFUSE_NONE;
 }
 
-/* There is one default: the partition that was it stays a change of ours too, or a restart would bring it back. */
+/* There is one default: the partition that was it stays a change of ours too, or a restart would
+ * bring it back. */
 static void default_take(struct core *c, const struct partrec *p)
 {
     for (size_t i = 0; i < c->part.n; i++) {
@@ -112,8 +117,8 @@ static void default_take(struct core *c, const struct partrec *p)
     }
 }
 
-static enum refusal partition_change(struct core *c, struct partrec *p, const struct msg_update_partition *m,
-                                     const char **detail)
+static enum refusal partition_change(struct core *c, struct partrec *p,
+                                     const struct msg_update_partition *m, const char **detail)
 {
     struct partition trial = p->p, taken;
     struct err err = {0};
@@ -145,8 +150,9 @@ static enum refusal partition_create(struct core *c, const struct msg_update_par
                                      const char **detail)
 {
     if (!name_fits(m->name)) {
-        *detail = "a partition's name has from 1 to 256 letters, digits and the like; no blanks, commas, "
-                  "quotes or brackets";
+        *detail =
+            "a partition's name has from 1 to 256 letters, digits and the like; no blanks, commas, "
+            "quotes or brackets";
         return REFUSE_INVALID_PARTITION;
     }
     if (c->part.n >= LIMIT_PARTITIONS) {
@@ -179,8 +185,8 @@ void req_update_partition(struct core *c, const struct msg_update_partition *m)
         refusal = partition_create(c, m, &detail);
     } else if (!p) {
         refusal = REFUSE_INVALID_PARTITION;
-        detail =
-            arena_printf(c->turn.fx->arena, "there is no partition %s", m->name ? m->name : "without a name");
+        detail = arena_printf(c->turn.fx->arena, "there is no partition %s",
+                              m->name ? m->name : "without a name");
     } else if (m->remove) {
         refusal = partition_remove(c, p, &detail);
     } else {

@@ -1,4 +1,5 @@
-/* update_reservation: make, change and remove reservations. A change is tried on a copy, for which the planner chooses nodes, before the record takes it. */
+/* update_reservation: make, change and remove reservations. A change is tried on a copy, for which
+ * the planner chooses nodes, before the record takes it. */
 #include "core/request/request.h"
 
 #include <string.h>
@@ -33,7 +34,8 @@ static enum refusal fields_take(struct core *c, const struct msg_update_reservat
         for (size_t k = 0; k < ARRAY_LEN(fixed); k++)
             wrong |= text_is(name, fixed[k]);
         if (wrong) {
-            *detail = arena_printf(c->turn.fx->arena, "\"%s\" of a reservation cannot be changed", name);
+            *detail =
+                arena_printf(c->turn.fx->arena, "\"%s\" of a reservation cannot be changed", name);
             return REFUSE_UPDATE;
         }
         field_take(&reservation_fields.field[i], trial, values);
@@ -43,7 +45,8 @@ static enum refusal fields_take(struct core *c, const struct msg_update_reservat
 
 /* Start, end and length from what was given of them. */
 static enum refusal times_settle(struct core *c, const struct msg_update_reservation *m,
-                                 struct reservation *r, const struct reservation *old, const char **detail)
+                                 struct reservation *r, const struct reservation *old,
+                                 const char **detail)
 {
     bool start = list_has(m->fields, "start_us"), end = list_has(m->fields, "end_us");
     bool length = list_has(m->fields, "duration_us");
@@ -65,8 +68,8 @@ static enum refusal times_settle(struct core *c, const struct msg_update_reserva
     if (length && r->duration_us > LONGEST_US)
         r->duration_us = LONGEST_US;
     if (!end || (length && m->create))
-        r->end_us =
-            time_add(r->start_us, length || (old && start) ? r->duration_us : r->end_us - r->start_us);
+        r->end_us = time_add(r->start_us,
+                             length || (old && start) ? r->duration_us : r->end_us - r->start_us);
     if (r->end_us > time_add(r->start_us, LONGEST_US))
         r->end_us = time_add(r->start_us, LONGEST_US);
     r->duration_us = r->end_us - r->start_us;
@@ -92,7 +95,8 @@ static enum refusal sense_check(const struct reservation *r, const char **detail
     else if (!text_empty(r->users) && !text_empty(r->groups))
         *detail = "Users= and Groups= cannot both be given";
     else if (!nodes && text_empty(r->licenses))
-        *detail = "nothing is reserved: give Nodes=, NodeCnt=, CoreCnt=, TRES=, PartitionName= or Licenses=";
+        *detail = "nothing is reserved: give Nodes=, NodeCnt=, CoreCnt=, TRES=, PartitionName= or "
+                  "Licenses=";
     else if (nodes && (r->flags & RESV_ANY_NODES))
         *detail = "Flags=LICENSE_ONLY (ANY_NODES) reserves licences, not nodes";
     else if ((r->flags & RESV_PART_NODES) && (!r->partition || r->core_counts || r->gres))
@@ -129,8 +133,8 @@ static void users_wake(struct core *c, const char *name)
     }
 }
 
-static enum refusal resv_change(struct core *c, struct resvrec *v, const struct msg_update_reservation *m,
-                                const char **detail)
+static enum refusal resv_change(struct core *c, struct resvrec *v,
+                                const struct msg_update_reservation *m, const char **detail)
 {
     struct reservation trial = v->r, taken;
     const struct reservation *old = m->create ? NULL : &v->r;
@@ -141,7 +145,8 @@ static enum refusal resv_change(struct core *c, struct resvrec *v, const struct 
         trial.flags &= ~(uint32_t)(RESV_SPEC_NODES | RESV_ALL_NODES);
     if (!refusal && list_has(m->fields, "node_count") && old && !list_has(m->fields, "nodes"))
         trial.nodes = NULL, trial.flags &= ~(uint32_t)(RESV_SPEC_NODES | RESV_ALL_NODES);
-    if (!refusal && list_has(m->fields, "nodes") && trial.nodes && !list_has(m->fields, "node_count"))
+    if (!refusal && list_has(m->fields, "nodes") && trial.nodes &&
+        !list_has(m->fields, "node_count"))
         trial.node_count = 0;
     if (!refusal)
         refusal = times_settle(c, m, &trial, old, detail);
@@ -178,17 +183,19 @@ static const char *name_make(struct core *c, const struct msg_update_reservation
                                            : "resv";
     whose += whose[0] == '-';
     for (int i = 1;; i++) {
-        const char *name = arena_printf(c->turn.fx->arena, "%.*s_%d", (int)strcspn(whose, ","), whose, i);
+        const char *name =
+            arena_printf(c->turn.fx->arena, "%.*s_%d", (int)strcspn(whose, ","), whose, i);
         if (!resv_find(c, name))
             return name;
     }
 }
 
-static enum refusal resv_create(struct core *c, const struct msg_update_reservation *m, const char *name,
-                                const char **detail)
+static enum refusal resv_create(struct core *c, const struct msg_update_reservation *m,
+                                const char *name, const char **detail)
 {
     if (!name_fits(name)) {
-        *detail = "a reservation's name has from 1 to 256 letters, digits and the like; no blanks, commas, "
+        *detail = "a reservation's name has from 1 to 256 letters, digits and the like; no blanks, "
+                  "commas, "
                   "quotes or brackets";
         return REFUSE_RESERVATION;
     }
@@ -232,9 +239,9 @@ static enum refusal resv_remove(struct core *c, struct resvrec *v, const char **
 {
     size_t running = resv_jobs(c, v->r.name, true);
     if (running > 0) {
-        *detail = arena_printf(c->turn.fx->arena, "%zu job%s run%s in it: end %s first, or set EndTime=now",
-                               running, running == 1 ? "" : "s", running == 1 ? "s" : "",
-                               running == 1 ? "it" : "them");
+        *detail = arena_printf(
+            c->turn.fx->arena, "%zu job%s run%s in it: end %s first, or set EndTime=now", running,
+            running == 1 ? "" : "s", running == 1 ? "s" : "", running == 1 ? "it" : "them");
         return REFUSE_RESERVATION_BUSY;
     }
     resv_drop(c, v);
@@ -256,8 +263,8 @@ void req_update_reservation(struct core *c, const struct msg_update_reservation 
             detail = arena_printf(c->turn.fx->arena, "Reservation created: %s", name);
     } else if (!v) {
         refusal = REFUSE_RESERVATION;
-        detail =
-            arena_printf(c->turn.fx->arena, "there is no reservation %s", name ? name : "without a name");
+        detail = arena_printf(c->turn.fx->arena, "there is no reservation %s",
+                              name ? name : "without a name");
     } else if (m->remove) {
         refusal = resv_remove(c, v, &detail);
     } else if (m->skip) {

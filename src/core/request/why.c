@@ -1,5 +1,7 @@
-/* Why jobs wait: the reason in sentences with what to do, everything that is in the way, the place in the order, the planned start and how sure it is, and what
- * would let the job start sooner. Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job does not hold others up. */
+/* Why jobs wait: the reason in sentences with what to do, everything that is in the way, the place
+ * in the order, the planned start and how sure it is, and what would let the job start sooner.
+ * Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job
+ * does not hold others up. */
 #include "core/request/request.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
@@ -19,14 +21,16 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
 {
     struct str s = STR_INIT;
     if (r->j.reason == REASON_DEPENDENCY_NEVER)
-        str_addf(&s,
-                 "its dependency %s can never be satisfied; `scontrol update JobId=%llu Dependency=` "
-                 "removes it, `scancel %llu` gives the job up",
-                 r->j.spec.dependency, (unsigned long long)r->j.id, (unsigned long long)r->j.id);
-    else
         str_addf(
-            &s, "waits for its dependency %s; `scontrol update JobId=%llu Dependency=` lets it start without",
-            r->j.spec.dependency, (unsigned long long)r->j.id);
+            &s,
+            "its dependency %s can never be satisfied; `scontrol update JobId=%llu Dependency=` "
+            "removes it, `scancel %llu` gives the job up",
+            r->j.spec.dependency, (unsigned long long)r->j.id, (unsigned long long)r->j.id);
+    else
+        str_addf(&s,
+                 "waits for its dependency %s; `scontrol update JobId=%llu Dependency=` lets it "
+                 "start without",
+                 r->j.spec.dependency, (unsigned long long)r->j.id);
     for (size_t i = 0, said = 0; i < r->deps.n && said < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
         if (!other)
@@ -42,7 +46,8 @@ static const char *held_text(const struct jobrec *r, enum job_reason reason, str
     unsigned long long id = r->j.id;
     if (reason == REASON_HELD_ADMIN)
         return arena_printf(
-            a, "an administrator holds it; an operator can let it go with `scontrol release %llu`", id);
+            a, "an administrator holds it; an operator can let it go with `scontrol release %llu`",
+            id);
     if (reason == REASON_HELD_USER)
         return arena_printf(a, "its user holds it; `scontrol release %llu` lets it go", id);
     return arena_printf(a, "it is held: %s%s%s; `scontrol release %llu` lets it go",
@@ -53,10 +58,11 @@ static const char *held_text(const struct jobrec *r, enum job_reason reason, str
 static const char *limit_text(const struct core *c, const struct jobrec *r, struct arena *a)
 {
     const struct arrayrec *array = array_of(c, r->j.array_job_id);
-    return arena_printf(a,
-                        "%u of its tasks are active, as many as its limit %%%u allows; `scontrol update "
-                        "JobId=%llu ArrayTaskThrottle=0` lifts it, a number changes it",
-                        array ? array->active : 0, r->j.array_limit, (unsigned long long)r->j.array_job_id);
+    return arena_printf(
+        a,
+        "%u of its tasks are active, as many as its limit %%%u allows; `scontrol update "
+        "JobId=%llu ArrayTaskThrottle=0` lifts it, a number changes it",
+        array ? array->active : 0, r->j.array_limit, (unsigned long long)r->j.array_job_id);
 }
 
 static const char *because(const struct core *c, const struct jobrec *r, enum job_reason reason,
@@ -67,10 +73,10 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
     if (reason == REASON_DEPENDENCY || reason == REASON_DEPENDENCY_NEVER)
         return dependency_text(c, r, a);
     if (reason == REASON_BEGIN_TIME)
-        return arena_printf(
-            a,
-            "its begin time has not come; `scontrol update JobId=%llu StartTime=now` lets it start earlier",
-            (unsigned long long)r->j.id);
+        return arena_printf(a,
+                            "its begin time has not come; `scontrol update JobId=%llu "
+                            "StartTime=now` lets it start earlier",
+                            (unsigned long long)r->j.id);
     if (reason == REASON_ARRAY_TASK_LIMIT)
         return limit_text(c, r, a);
     if (reason == REASON_NONE)
@@ -105,8 +111,8 @@ static void fill_head(const struct jobrec *r, struct why *w, struct arena *a)
     w->label = text_of(a, &label);
 }
 
-static void fill_plan(struct core *c, const struct jobrec *r, const struct plan_wait *wait, struct why *w,
-                      struct arena *a)
+static void fill_plan(struct core *c, const struct jobrec *r, const struct plan_wait *wait,
+                      struct why *w, struct arena *a)
 {
     if (!r->waiting || !wait->rank)
         return;
@@ -140,7 +146,8 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
                         struct why *w, struct arena *a)
 {
     struct advices found;
-    const char *groups = c->turn.peer && c->turn.peer->uid == r->j.user_id ? c->turn.peer->groups : NULL;
+    const char *groups =
+        c->turn.peer && c->turn.peer->uid == r->j.user_id ? c->turn.peer->groups : NULL;
     sched_advise(c->cluster, c->plan, r->j.id, groups, c->turn.now_us, cost_max, a, &found);
     struct why_advice *v = arena_alloc(a, (found.v.n + 1) * sizeof v[0]);
     for (size_t i = 0; i < found.v.n; i++) {
@@ -159,16 +166,18 @@ static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_ma
     advices_done(&found);
 }
 
-/* In a list one line says the most: counts of nodes where nodes are short, else how many go first. */
+/* In a list one line says the most: counts of nodes where nodes are short, else how many go
+ * first. */
 static const char *in_short(const struct plan_wait *wait, const char *because, struct arena *a)
 {
     if (wait->reason == REASON_PRIORITY && wait->rank > 1)
-        return arena_printf(a, "%u job%s ahead of it", wait->rank - 1, wait->rank == 2 ? " is" : "s are");
+        return arena_printf(a, "%u job%s ahead of it", wait->rank - 1,
+                            wait->rank == 2 ? " is" : "s are");
     return wait->detail ? wait->detail : because;
 }
 
-static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t cost_max, uint64_t *cost,
-                    struct why *w)
+static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t cost_max,
+                    uint64_t *cost, struct why *w)
 {
     struct arena *a = c->turn.fx->arena;
     struct plan_wait wait = {0};
@@ -210,7 +219,8 @@ static bool uid_wanted(const struct core *c, const struct msg_why *m, uint32_t u
     struct span rest = span_of(m->uids), piece;
     while (m->uids && span_next(&rest, ',', &piece)) {
         uint64_t wanted;
-        if (text_to_u64(arena_strndup(c->turn.fx->arena, piece.data, piece.len), UINT32_MAX, &wanted) &&
+        if (text_to_u64(arena_strndup(c->turn.fx->arena, piece.data, piece.len), UINT32_MAX,
+                        &wanted) &&
             wanted == uid)
             return true;
     }
@@ -293,5 +303,6 @@ bool core_asks_much(const struct core *c, const struct message *m)
 {
     if (map_u64_count(c->jobs.by_id) + c->node.n < LITTLE)
         return false;
-    return m->kind == MSG_WHY || (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->test_only);
+    return m->kind == MSG_WHY ||
+           (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->test_only);
 }

@@ -1,4 +1,5 @@
-/* What the steps of a job hold of it, counted from their layouts whenever it is asked: there is no book that could go wrong. */
+/* What the steps of a job hold of it, counted from their layouts whenever it is asked: there is no
+ * book that could go wrong. */
 #include "core/step/step.h"
 
 #include "core/step/layout.h"
@@ -86,7 +87,8 @@ static bool step_use(struct step_room *room, size_t n, const struct steprec *st)
 }
 
 /* No step is given what is out of use. What is broken stays so; what is not clean comes back. */
-static void outs_remove(const struct core *c, struct step_room *room, bool failed_only, struct arena *a)
+static void outs_remove(const struct core *c, struct step_room *room, bool failed_only,
+                        struct arena *a)
 {
     const struct noderec *n = node_find(c, room->held->node);
     struct device_outs outs = {0};
@@ -105,8 +107,8 @@ static bool node_away(const struct core *c, const char *name)
     return !n || !n->conn;
 }
 
-struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view,
-                             struct arena *a)
+struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held,
+                             enum room_view view, struct arena *a)
 {
     struct step_room *room = arena_alloc(a, (held->n + 1) * sizeof *room);
     for (size_t i = 0; i < held->n; i++) {
@@ -149,7 +151,7 @@ void step_book_check(const struct core *c, const struct jobrec *r)
     arena_free(a);
 }
 
-/* ---- ports ---------------------------------------------------------------------------------------------------------------------------- */
+/* ---- ports ---------------------------------------------------------------------------------- */
 
 static bool port_used(const struct core *c, const struct noderec *n, int32_t port)
 {
@@ -157,7 +159,8 @@ static bool port_used(const struct core *c, const struct noderec *n, int32_t por
         const struct jobrec *r = job_find(c, n->job.v[i]);
         for (size_t k = 0; r && k < r->step.n; k++) {
             const struct steprec *st = r->step.v[k];
-            if (step_live(st) && st->s.master_port == port && st->part.n && st->part.v[0].node == n->index)
+            if (step_live(st) && st->s.master_port == port && st->part.n &&
+                st->part.v[0].node == n->index)
                 return true;
         }
     }

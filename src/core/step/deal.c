@@ -1,5 +1,6 @@
-/* Dealing out follows Slurm's documents: block spreads the counts evenly and numbers the tasks node by node; Pack fills node after node; cyclic numbers
- * them in turn; plane deals blocks of its size in turn; arbitrary is as told. */
+/* Dealing out follows Slurm's documents: block spreads the counts evenly and numbers the tasks node
+ * by node; Pack fills node after node; cyclic numbers them in turn; plane deals blocks of its size
+ * in turn; arbitrary is as told. */
 #include "core/step/deal.h"
 
 #include <string.h>
@@ -41,8 +42,8 @@ static void deal_planes(struct dealing *d, int32_t size, struct idset *ids)
     int32_t task = 0;
     while (task < d->w->ntasks)
         for (size_t i = 0; i < d->n; i++)
-            for (int32_t k = 0; d->chosen[i] && k < size && task < d->w->ntasks && d->tasks[i] < d->cap[i];
-                 k++) {
+            for (int32_t k = 0;
+                 d->chosen[i] && k < size && task < d->w->ntasks && d->tasks[i] < d->cap[i]; k++) {
                 d->tasks[i]++;
                 idset_add(&ids[i], (uint32_t)task++);
             }

@@ -1,11 +1,14 @@
-/* How steps end. Each node of a step reports its end; the step is over with the last of them, its status the highest, and what it held is free for steps that wait. It is told
- * to end (limit, scancel, a command that does not come back, a node that failed, the job's own end) by a TERMINATE of its own or of the job; its state is then what it was told
- * to end as. A part whose node will never report is closed by whoever learns of it: the node's hello without the step, its release, its loss. */
+/* How steps end. Each node of a step reports its end; the step is over with the last of them, its
+ * status the highest, and what it held is free for steps that wait. It is told to end (limit,
+ * scancel, a command that does not come back, a node that failed, the job's own end) by a TERMINATE
+ * of its own or of the job; its state is then what it was told to end as. A part whose node will
+ * never report is closed by whoever learns of it: the node's hello without the step, its release,
+ * its loss. */
 #include "core/step/step.h"
 
 #define STATUS_KILLED 9 /* of tasks whose end nobody saw */
 
-/* ---- the end of a step ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the end of a step ---------------------------------------------------------------------- */
 
 static enum job_state state_of(const struct steprec *st)
 {
@@ -89,7 +92,7 @@ void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum j
     }
 }
 
-/* ---- with its job ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- with its job --------------------------------------------------------------------------- */
 
 void steps_end_with_job(struct core *c, struct jobrec *r)
 {
@@ -126,16 +129,19 @@ void steps_close(struct core *c, struct jobrec *r, enum job_state how)
     step_wishes_refuse(c, r, REFUSE_ALREADY_DONE, NULL);
 }
 
-/* ---- what nodes say ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- what nodes say ------------------------------------------------------------------------- */
 
-static const char *sentence_of(struct core *c, const struct noderec *n, const char *what, const char *detail)
+static const char *sentence_of(struct core *c, const struct noderec *n, const char *what,
+                               const char *detail)
 {
     return arena_printf(c->turn.fx->arena, "node %s: %s", n->n.name, detail ? detail : what);
 }
 
-static void stray(struct core *c, const struct noderec *n, uint64_t job_id, uint32_t attempt, int64_t step_id)
+static void stray(struct core *c, const struct noderec *n, uint64_t job_id, uint32_t attempt,
+                  int64_t step_id)
 {
-    struct msg_terminate m = {.job_id = job_id, .attempt = attempt, .only_step = true, .step_id = step_id};
+    struct msg_terminate m = {
+        .job_id = job_id, .attempt = attempt, .only_step = true, .step_id = step_id};
     fx_send(c, n->conn, MSG_TERMINATE, &m, 0);
 }
 
@@ -216,7 +222,7 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
     }
 }
 
-/* ---- nodes that go and come ---------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes that go and come ----------------------------------------------------------------- */
 
 void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool failed)
 {
@@ -245,8 +251,8 @@ static const struct held *held_step(const struct msg_node_hello *m, const struct
 }
 
 /* A node is back: it has the step, or never got it, or has lost it. */
-static void part_compare(struct core *c, struct jobrec *r, struct steprec *st, struct steppart *part,
-                         const struct noderec *n, const struct held *held)
+static void part_compare(struct core *c, struct jobrec *r, struct steprec *st,
+                         struct steppart *part, const struct noderec *n, const struct held *held)
 {
     struct msg_report lost = {.kind = REPORT_LOST, .detail = "its tasks are lost"};
     if (held) {
@@ -256,13 +262,15 @@ static void part_compare(struct core *c, struct jobrec *r, struct steprec *st, s
     } else if (!part->seen && st->asked && !st->ending) {
         step_launch(c, r, st, part->node);
     } else if (!part->seen && st->lonely_us && !st->ending) {
-        return; /* made by a controller that died: its command may come back with what is to be launched */
+        /* Made by a controller that died: its command may come back with what is to be launched. */
+        return;
     } else {
         part_failed(c, r, st, part, n, &lost);
     }
 }
 
-void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m)
+void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
+                     const struct msg_node_hello *m)
 {
     const struct held *held = m->held.v;
     VEC(int64_t) ids = {0};
@@ -276,8 +284,8 @@ void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const 
     }
     vec_done(&ids);
     for (size_t i = 0; i < m->held.n; i++) {
-        if (held[i].job_id != r->j.id || held[i].attempt != r->j.attempt || held[i].step_id == STEP_BATCH ||
-            held[i].step_id == STEP_EXTERN || held[i].ended)
+        if (held[i].job_id != r->j.id || held[i].attempt != r->j.attempt ||
+            held[i].step_id == STEP_BATCH || held[i].step_id == STEP_EXTERN || held[i].ended)
             continue;
         struct steprec *st = step_find(r, held[i].step_id);
         if (!st || !step_live(st) || !step_part(st, n->index))
@@ -285,7 +293,7 @@ void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const 
     }
 }
 
-/* ---- time ------------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- time ----------------------------------------------------------------------------------- */
 
 void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn)
 {
@@ -298,12 +306,14 @@ void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn
     timer_arm(c, r);
 }
 
-/* A step that no node has seen ends at once, for no node will report it: its launch was lost with a controller. */
+/* A step that no node has seen ends at once, for no node will report it: its launch was lost with a
+ * controller. */
 static void unseen_end(struct core *c, struct jobrec *r, int64_t step_id)
 {
     struct steprec *st;
     for (size_t i = 0; (st = step_find(r, step_id)) && step_live(st) && i < st->part.n; i++)
-        if (!st->part.v[i].over && !st->part.v[i].seen && !st->asked && c->node.v[st->part.v[i].node]->conn)
+        if (!st->part.v[i].over && !st->part.v[i].seen && !st->asked &&
+            c->node.v[st->part.v[i].node]->conn)
             part_over(c, r, st, &st->part.v[i], STATUS_KILLED, false);
 }
 
@@ -314,7 +324,8 @@ static void step_fire(struct core *c, struct jobrec *r, struct steprec *st)
         step_terminate(c, r, st, JOB_TIMEOUT, c->settings.kill_wait_us, "DUE TO TIME LIMIT",
                        "DUE TO TIME LIMIT");
     else if (step_grace_end(c, st) <= c->turn.now_us) {
-        step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "", "its command is gone");
+        step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "",
+                       "its command is gone");
         unseen_end(c, r, id);
     }
 }

@@ -1,4 +1,5 @@
-/* --constraint of a step: which nodes of its job have what it asks for. "[a|b]" takes the arm that most of the job's nodes satisfy. */
+/* --constraint of a step: which nodes of its job have what it asks for. "[a|b]" takes the arm that
+ *   most of the job's nodes satisfy. */
 #include "core/step/step.h"
 
 #include "core/step/layout.h"
@@ -10,7 +11,8 @@ static const char *features_of(const struct core *c, const char *node)
     return n && n->n.features ? n->n.features : "";
 }
 
-static int32_t nodes_of_arm(const struct core *c, const struct feature_arm *arm, const struct alloc *held)
+static int32_t nodes_of_arm(const struct core *c, const struct feature_arm *arm,
+                            const struct alloc *held)
 {
     int32_t n = 0;
     for (size_t i = 0; i < held->n; i++)
@@ -33,8 +35,9 @@ static const struct feature_arm *arm_best(const struct core *c, const struct fea
     return best;
 }
 
-enum refusal step_features_take(const struct core *c, const struct job_request *r, const struct alloc *held,
-                                struct arena *a, struct step_want *want, struct str *detail)
+enum refusal step_features_take(const struct core *c, const struct job_request *r,
+                                const struct alloc *held, struct arena *a, struct step_want *want,
+                                struct str *detail)
 {
     struct feature_arms arms;
     struct err e = {0};
@@ -47,7 +50,8 @@ enum refusal step_features_take(const struct core *c, const struct job_request *
     for (size_t i = 0; i < arms.n; i++)
         if (arms.arm[i].ncount) {
             str_addf(detail,
-                     "--constraint=%s: a step cannot count nodes by feature; start a step for each feature",
+                     "--constraint=%s: a step cannot count nodes by feature; start a step for each "
+                     "feature",
                      r->constraint);
             return REFUSE_FEATURE;
         }

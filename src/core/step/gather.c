@@ -1,6 +1,9 @@
-/* What many nodes say of one step is gathered. A step on a thousand nodes ends a thousand times; its row, which lists the nodes that are done, would be written a thousand times, each
- * time longer. So the end of a part that is not the last only marks the step, and its acknowledgement waits: the next wake writes the row once and acknowledges all that it
- * covers. A node repeats what is not acknowledged, so nothing is lost with a controller that dies in between. The last part's end does not wait: it answers the caller. */
+/* What many nodes say of one step is gathered. A step on a thousand nodes ends a thousand times;
+ * its row, which lists the nodes that are done, would be written a thousand times, each time
+ * longer. So the end of a part that is not the last only marks the step, and its acknowledgement
+ * waits: the next wake writes the row once and acknowledges all that it covers. A node repeats what
+ * is not acknowledged, so nothing is lost with a controller that dies in between. The last part's
+ * end does not wait: it answers the caller. */
 #include "core/step/step.h"
 
 void step_gather(struct core *c, const struct jobrec *r, struct steprec *st, bool save)

@@ -1,7 +1,10 @@
-/* From what a step wants and what is there to a layout, in three moves: how many tasks each node can take at most; which nodes are chosen; how the tasks are dealt out.
+/* From what a step wants and what is there to a layout, in three moves: how many tasks each node
+ * can take at most; which nodes are chosen; how the tasks are dealt out.
  *
- * The same function answers two questions. With rooms as if no other step ran it says whether the step can ever run in its job (a refusal); with what is free now, whether it
- * can run at once (or waits). CPUs are given as whole cores, lowest first, so that steps do not share cores; a step that is not `exact` gets all CPUs of its job on its nodes. Dealing out is in step/deal.c. */
+ * The same function answers two questions. With rooms as if no other step ran it says whether the
+ * step can ever run in its job (a refusal); with what is free now, whether it can run at once (or
+ * waits). CPUs are given as whole cores, lowest first, so that steps do not share cores; a step
+ * that is not `exact` gets all CPUs of its job on its nodes. Dealing out is in step/deal.c. */
 #include "core/step/layout.h"
 
 #include "base/alloc.h"
@@ -26,7 +29,7 @@ static bool is_gpu(const char *kind)
     return text_is(kind, "gpu");
 }
 
-/* ---- what a node has ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what a node has ------------------------------------------------------------------------ */
 
 static int32_t threads_of(const struct step_room *r)
 {
@@ -69,7 +72,8 @@ static int64_t gres_there(const struct step_room *r, const char *kind, const cha
 {
     int64_t sum = 0;
     for (size_t g = 0; g < r->held->ngres; g++)
-        if (text_is(r->held->gres[g].kind, kind) && (!type || gres_type_matches(type, r->held->gres[g].type)))
+        if (text_is(r->held->gres[g].kind, kind) &&
+            (!type || gres_type_matches(type, r->held->gres[g].type)))
             sum += r->held->gres[g].devices ? (int64_t)r->device[g].count : r->count[g];
     return sum;
 }
@@ -90,10 +94,10 @@ static int64_t sockets_there(const struct step_room *r)
     return sockets;
 }
 
-/* ---- how many tasks it can take --------------------------------------------------------------------------------------------------- */
+/* ---- how many tasks it can take ------------------------------------------------------------- */
 
-static int64_t capped(struct dealing *d, int64_t cap, int64_t limit, enum refusal cause, int64_t has,
-                      int64_t wants)
+static int64_t capped(struct dealing *d, int64_t cap, int64_t limit, enum refusal cause,
+                      int64_t has, int64_t wants)
 {
     if (limit >= cap || limit >= d->w->ntasks)
         return least(cap, limit);
@@ -120,7 +124,8 @@ static int64_t gres_cap(struct dealing *d, const struct step_room *r, int64_t ca
             gpus += need->per_node ? need->per_node : there;
     }
     if (w->per_gpu && gpus)
-        cap = capped(d, cap, gpus * w->per_gpu, REFUSE_INVALID_TASK_COUNT, gpus * w->per_gpu, w->ntasks);
+        cap = capped(d, cap, gpus * w->per_gpu, REFUSE_INVALID_TASK_COUNT, gpus * w->per_gpu,
+                     w->ntasks);
     return cap;
 }
 
@@ -136,7 +141,8 @@ static int64_t mem_cap(struct dealing *d, const struct step_room *r, int64_t cap
     return cap;
 }
 
-/* As many as Slurm's MaxTasksPerNode may be. With --overcommit nothing else bounds them, and the node's daemon writes down where each of them runs. */
+/* As many as Slurm's MaxTasksPerNode may be. With --overcommit nothing else bounds them, and the
+ * node's daemon writes down where each of them runs. */
 #define TASKS_PER_NODE 65533
 
 static int32_t node_cap(struct dealing *d, size_t i)
@@ -146,8 +152,8 @@ static int32_t node_cap(struct dealing *d, size_t i)
     if (!w->allowed[i] || r->unusable)
         return 0;
     int64_t cpus = cpus_there(w, r), cpt = most(w->cpus_per_task, 1), cap = TASKS_PER_NODE;
-    cap = capped(d, cap, w->overcommit && cpus ? TASKS_PER_NODE : cpus / cpt, REFUSE_TOO_MANY_CPUS, cpus,
-                 cpt * w->ntasks);
+    cap = capped(d, cap, w->overcommit && cpus ? TASKS_PER_NODE : cpus / cpt, REFUSE_TOO_MANY_CPUS,
+                 cpus, cpt * w->ntasks);
     if (w->per_node)
         cap = least(cap, w->per_node);
     if (w->per_core)
@@ -158,7 +164,7 @@ static int32_t node_cap(struct dealing *d, size_t i)
     return (int32_t)gres_cap(d, r, cap);
 }
 
-/* ---- which nodes -------------------------------------------------------------------------------------------------------------------- */
+/* ---- which nodes ---------------------------------------------------------------------------- */
 
 static int64_t room_for(const struct dealing *d)
 {
@@ -175,7 +181,8 @@ static bool choose(struct dealing *d, size_t i, int32_t *count)
     return true;
 }
 
-/* Those that must be; then in order, until there are enough; if the tasks do not fit then, the roomiest instead. */
+/* Those that must be; then in order, until there are enough; if the tasks do not fit then, the
+ * roomiest instead. */
 static bool nodes_choose(struct dealing *d)
 {
     const struct step_want *w = d->w;
@@ -205,7 +212,7 @@ static bool nodes_choose(struct dealing *d)
     }
 }
 
-/* ---- taking ------------------------------------------------------------------------------------------------------------------------------ */
+/* ---- taking --------------------------------------------------------------------------------- */
 
 static const char *ids_text(struct arena *a, const struct idset *ids)
 {
@@ -232,13 +239,15 @@ static void cpus_give(struct dealing *d, size_t i, int64_t gpus, struct alloc_no
     idset_done(&cpus);
 }
 
-static void gres_put(struct alloc_node *to, const struct alloc_gres *of, int64_t count, const char *devices)
+static void gres_put(struct alloc_node *to, const struct alloc_gres *of, int64_t count,
+                     const char *devices)
 {
     to->gres[to->ngres++] =
         (struct alloc_gres){.kind = of->kind, .type = of->type, .count = count, .devices = devices};
 }
 
-/* `count` of kind and type, lowest devices first; several needs of one kind may come to the same devices only once. */
+/* `count` of kind and type, lowest devices first; several needs of one kind may come to the same
+ * devices only once. */
 static void gres_give(struct dealing *d, const struct step_room *r, struct idset *taken,
                       const struct gres_need *need, int64_t count, struct alloc_node *to)
 {
@@ -246,7 +255,8 @@ static void gres_give(struct dealing *d, const struct step_room *r, struct idset
         const struct alloc_gres *of = &r->held->gres[g];
         struct idset now = IDSET_INIT;
         uint32_t id;
-        if (!text_is(of->kind, need->kind) || (need->type && !gres_type_matches(need->type, of->type)))
+        if (!text_is(of->kind, need->kind) ||
+            (need->type && !gres_type_matches(need->type, of->type)))
             continue;
         if (!of->devices) {
             int64_t n = least(count, r->count[g]);
@@ -276,12 +286,13 @@ static bool totals_deal(struct dealing *d, int64_t *share)
         int64_t rest = w->need[k].total;
         bool moved = true;
         for (size_t i = 0; i < d->n; i++)
-            share[k * d->n + i] = d->chosen[i] ? w->need[k].per_node + w->need[k].per_task * d->tasks[i] : 0;
+            share[k * d->n + i] =
+                d->chosen[i] ? w->need[k].per_node + w->need[k].per_task * d->tasks[i] : 0;
         while (rest > 0 && moved) {
             moved = false;
             for (size_t i = 0; i < d->n && rest > 0; i++)
-                if (d->chosen[i] &&
-                    share[k * d->n + i] < gres_there(&d->room[i], w->need[k].kind, w->need[k].type)) {
+                if (d->chosen[i] && share[k * d->n + i] <
+                                        gres_there(&d->room[i], w->need[k].kind, w->need[k].type)) {
                     share[k * d->n + i]++;
                     rest--;
                     moved = true;
@@ -311,12 +322,14 @@ static void node_give(struct dealing *d, size_t i, const int64_t *share, const s
     const struct step_want *w = d->w;
     const struct step_room *r = &d->room[i];
     int64_t gpus = gpus_on(d, share, i);
-    *to = (struct alloc_node){.node = r->held->node, .tasks = d->tasks[i], .task_ids = ids_text(d->a, ids)};
+    *to = (struct alloc_node){
+        .node = r->held->node, .tasks = d->tasks[i], .task_ids = ids_text(d->a, ids)};
     cpus_give(d, i, gpus, to);
     to->mem_mib = w->mem_node_mib + w->mem_cpu_mib * to->cpu_count + w->mem_gpu_mib * gpus;
     if (!to->mem_mib)
         to->mem_mib = r->held->mem_mib;
-    else if (to->mem_mib > r->mem_mib) /* CPUs come in whole cores, which a memory for each may not pay for */
+    /* CPUs come in whole cores, which a memory for each may not pay for. */
+    else if (to->mem_mib > r->mem_mib)
         to->mem_mib = r->mem_mib;
     if (!w->nneed && (w->shares & SHARES_GRES) && !w->no_gres) {
         to->gres = r->held->gres;
@@ -356,7 +369,7 @@ static bool rest_fits(struct dealing *d, int64_t *share)
     return true;
 }
 
-/* ---- all together -------------------------------------------------------------------------------------------------------------------------- */
+/* ---- all together --------------------------------------------------------------------------- */
 
 static enum refusal why_not(const struct dealing *d)
 {
@@ -364,24 +377,29 @@ static enum refusal why_not(const struct dealing *d)
     unsigned long long id = w->job_id;
     if (d->cause == REFUSE_GRES)
         str_addf(d->detail,
-                 "job %llu has %lld of the generic resources the step asks for on a node, which needs %lld",
+                 "job %llu has %lld of the generic resources the step asks for on a node, which "
+                 "needs %lld",
                  id, (long long)d->cause_has, (long long)d->cause_wants);
     else if (d->cause == REFUSE_MEMORY)
         str_addf(d->detail, "job %llu has %lld MiB on a node; the step needs %lld", id,
                  (long long)d->cause_has, (long long)d->cause_wants);
     else if (d->cause == REFUSE_INVALID_TASK_COUNT)
-        str_addf(d->detail, "%d tasks are asked for; --ntasks-per-gpu=%d allows %lld on a node of job %llu",
+        str_addf(d->detail,
+                 "%d tasks are asked for; --ntasks-per-gpu=%d allows %lld on a node of job %llu",
                  w->ntasks, w->per_gpu, (long long)d->cause_has, id);
     else
         str_addf(d->detail,
-                 "%d task%s of %d CPU%s on %d node%s: job %llu has room for %lld on the nodes it may use",
+                 "%d task%s of %d CPU%s on %d node%s: job %llu has room for %lld on the nodes it "
+                 "may use",
                  w->ntasks, w->ntasks == 1 ? "" : "s", (int)most(w->cpus_per_task, 1),
                  w->cpus_per_task > 1 ? "s" : "", w->min_nodes ? w->min_nodes : w->max_nodes,
-                 (w->min_nodes ? w->min_nodes : w->max_nodes) == 1 ? "" : "s", id, (long long)room_for(d));
+                 (w->min_nodes ? w->min_nodes : w->max_nodes) == 1 ? "" : "s", id,
+                 (long long)room_for(d));
     return d->cause ? d->cause : REFUSE_TOO_MANY_CPUS;
 }
 
-static void give(struct dealing *d, const int64_t *share, const struct idset *ids, struct alloc *ret)
+static void give(struct dealing *d, const int64_t *share, const struct idset *ids,
+                 struct alloc *ret)
 {
     ret->node = arena_alloc(d->a, (d->n + 1) * sizeof *ret->node);
     ret->n = 0;

@@ -45,12 +45,14 @@ struct step_want {
 
 /* Reads a request against the job's own (what the step leaves open the job decides) and its `n`
  * nodes. False: refused; `detail` gets a sentence. */
-bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held,
-                    struct arena *a, struct step_want *ret, enum refusal *ret_refusal, struct str *detail);
+bool step_want_read(const struct msg_create_step *m, const struct job *job,
+                    const struct alloc *held, struct arena *a, struct step_want *ret,
+                    enum refusal *ret_refusal, struct str *detail);
 /* Forbids the nodes that lack what --constraint asks for. A sentence with the refusal. */
 struct core;
-enum refusal step_features_take(const struct core *c, const struct job_request *r, const struct alloc *held,
-                                struct arena *a, struct step_want *want, struct str *detail);
+enum refusal step_features_take(const struct core *c, const struct job_request *r,
+                                const struct alloc *held, struct arena *a, struct step_want *want,
+                                struct str *detail);
 /* Lays the tasks out in these rooms (in the order of the job's nodes). REFUSE_NONE, and *ret is the
  * layout, its texts in the arena; else why not, and a sentence. */
 enum refusal step_layout(const struct step_want *want, const struct step_room *room, size_t n,

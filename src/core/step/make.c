@@ -1,9 +1,10 @@
-/* Making a step: its place among the other steps of its job, its record, its launch. A step that can never be is refused with a sentence. */
+/* Making a step: its place among the other steps of its job, its record, its launch. A step that
+ * can never be is refused with a sentence. */
 #include "core/step/layout.h"
 
 #include "core/step/step.h"
 
-/* ---- making ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- making --------------------------------------------------------------------------------- */
 
 uint64_t step_key_hash(const char *key)
 {
@@ -11,7 +12,8 @@ uint64_t step_key_hash(const char *key)
     return text_empty(key) ? 0 : hash ? hash : 1;
 }
 
-/* A name that all nodes of the job resolve: its address if one is configured, of a virtual node the machine. */
+/* A name that all nodes of the job resolve: its address if one is configured, of a virtual node the
+ * machine. */
 static const char *rendezvous_name(const struct core *c, const struct noderec *n)
 {
     if (!text_empty(n->n.hostname) && !text_is(n->n.hostname, n->n.name))
@@ -117,8 +119,8 @@ static void step_start(struct core *c, struct jobrec *r, struct steprec *st)
     timer_arm(c, r);
 }
 
-static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn, uint64_t seq,
-                       const char *warning)
+static void step_begin(struct core *c, struct jobrec *r, struct steprec *st, uint64_t conn,
+                       uint64_t seq, const char *warning)
 {
     step_start(c, r, st);
     step_created_say(c, &st->s, conn, seq, warning);
@@ -143,15 +145,16 @@ static enum refusal layout_try(struct core *c, struct jobrec *r, const struct st
 
 /* Can it ever be, and can it be now? */
 static enum refusal place_find(struct core *c, struct jobrec *r, const struct msg_create_step *m,
-                               struct arena *a, struct step_want *want, struct alloc *ret, struct str *detail)
+                               struct arena *a, struct step_want *want, struct alloc *ret,
+                               struct str *detail)
 {
     struct alloc held = {0};
     struct err err = {0};
     struct str busy = STR_INIT;
     enum refusal refusal = REFUSE_NONE;
     if (sampled_too_seldom(c, m->spec.v, &r->j.spec.req)) {
-        str_add(detail,
-                "the job has asked for memory: --acctg-freq=task= may be at most JobAcctGatherFrequency");
+        str_add(detail, "the job has asked for memory: --acctg-freq=task= may be at most "
+                        "JobAcctGatherFrequency");
         return REFUSE_ACCOUNTING_FREQUENCY;
     }
     if (!alloc_parse(r->j.alloc, a, &held, &err)) {
@@ -159,23 +162,24 @@ static enum refusal place_find(struct core *c, struct jobrec *r, const struct ms
         return REFUSE_UNAVAILABLE;
     }
     if (!step_want_read(m, &r->j, &held, a, want, &refusal, detail) ||
-        (refusal = step_features_take(c, &((const struct job_spec *)m->spec.v)->req, &held, a, want, detail)))
+        (refusal = step_features_take(c, &((const struct job_spec *)m->spec.v)->req, &held, a, want,
+                                      detail)))
         return refusal;
     refusal = layout_try(c, r, want, &held, ROOM_EVER, a, ret, detail);
     if (refusal == REFUSE_GRES)
         alloc_outs_say(c, &held, a, detail);
     if (refusal)
         return refusal;
-    bool now =
-        r->j.state == JOB_RUNNING &&
-        !layout_try(c, r, want, &held, want->shares & SHARES_CPUS ? ROOM_SHARED : ROOM_NOW, a, ret, &busy);
+    bool now = r->j.state == JOB_RUNNING &&
+               !layout_try(c, r, want, &held, want->shares & SHARES_CPUS ? ROOM_SHARED : ROOM_NOW,
+                           a, ret, &busy);
     str_done(&busy);
     return now ? REFUSE_NONE : REFUSE_BUSY;
 }
 
 /* REFUSE_BUSY: not now. Otherwise made, or why it can never be. */
-enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t conn,
-                      uint64_t seq, struct str *detail)
+enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                      uint64_t conn, uint64_t seq, struct str *detail)
 {
     struct arena *a = arena_new();
     struct alloc layout = {0};
@@ -185,7 +189,8 @@ enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_
     if (!refusal)
         refusal = place_find(c, r, m, a, &want, &layout, detail);
     if (!refusal)
-        step_begin(c, r, step_make(c, r, new_step_id(r, m), m, &want, &layout), conn, seq, want.warning);
+        step_begin(c, r, step_make(c, r, new_step_id(r, m), m, &want, &layout), conn, seq,
+                   want.warning);
     arena_free(a);
     return refusal;
 }

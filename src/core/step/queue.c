@@ -1,12 +1,15 @@
 /* Steps of srun --async, and what steps wait for.
  *
- * Such a step has no command behind it. Its program comes with the request and is stored with it (queued_step); the step has its number and its row at once, PENDING, and waits
- * for room in its job and for the steps it depends on. Then it is launched as any other, only that the nodes are told with the launch what runs. It ends as any other, with its job
- * too; nobody's absence ends it. The row of queued_step is there until the step is over, so that a controller that died after it had stored the step and before it had told a
- * node can tell it again.
+ * Such a step has no command behind it. Its program comes with the request and is stored with it
+ * (queued_step); the step has its number and its row at once, PENDING, and waits for room in its
+ * job and for the steps it depends on. Then it is launched as any other, only that the nodes are
+ * told with the launch what runs. It ends as any other, with its job too; nobody's absence ends it.
+ * The row of queued_step is there until the step is over, so that a controller that died after it
+ * had stored the step and before it had told a node can tell it again.
  *
- * How steps ended is known for all of the run at hand: of those that left memory their numbers are kept, by how they ended. So a dependency is never open to doubt, and is read from
- * its text whenever it is looked at. */
+ * How steps ended is known for all of the run at hand: of those that left memory their numbers are
+ * kept, by how they ended. So a dependency is never open to doubt, and is read from its text
+ * whenever it is looked at. */
 #include "core/step/queue.h"
 
 #include "model/step_dependency.h"
@@ -53,7 +56,7 @@ void step_queue_gone(struct jobrec *r, const struct step *s)
         idset_add(s->state == JOB_COMPLETED ? &q->gone_well : &q->gone_badly, (uint32_t)s->step_id);
 }
 
-/* ---- what steps wait for ---------------------------------------------------------------------------------------------------------------- */
+/* ---- what steps wait for -------------------------------------------------------------------- */
 
 static bool names_job(const struct step_dependency *d, const struct jobrec *r)
 {
@@ -83,11 +86,13 @@ static enum dep_status status_of(const struct jobrec *r, const struct step_depen
     return by_end(d->kind, r->queue && idset_has(&r->queue->gone_well, (uint32_t)d->step_id));
 }
 
-static enum refusal one_look(const struct jobrec *r, const struct step_dependency *d, struct str *detail)
+static enum refusal one_look(const struct jobrec *r, const struct step_dependency *d,
+                             struct str *detail)
 {
     unsigned long long job = d->job_id, own = r->j.id;
     if (!names_job(d, r)) {
-        str_addf(detail, "%llu.%lld is a step of another job; steps wait for steps of theirs, here %llu.N",
+        str_addf(detail,
+                 "%llu.%lld is a step of another job; steps wait for steps of theirs, here %llu.N",
                  job, (long long)d->step_id, own);
         return REFUSE_DEPENDENCY;
     }
@@ -99,7 +104,9 @@ static enum refusal one_look(const struct jobrec *r, const struct step_dependenc
     if (status == DEP_FAILED)
         str_addf(detail, "its dependency on step %llu.%lld can never be satisfied", own,
                  (long long)d->step_id);
-    return status == DEP_FAILED ? REFUSE_DEPENDENCY : status == DEP_OPEN ? REFUSE_BUSY : REFUSE_NONE;
+    return status == DEP_FAILED ? REFUSE_DEPENDENCY
+           : status == DEP_OPEN ? REFUSE_BUSY
+                                : REFUSE_NONE;
 }
 
 enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail)
@@ -123,7 +130,7 @@ enum refusal step_dependencies_look(const struct jobrec *r, const char *text, st
     return worst;
 }
 
-/* ---- the records ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- the records ---------------------------------------------------------------------------- */
 
 const struct queuedrec *queue_find_key(const struct jobrec *r, uint64_t key_hash)
 {
@@ -204,7 +211,8 @@ void step_queue_load(struct core *c, const struct queued_step *row)
 
 void step_queue_over(struct core *c, const struct steprec *st)
 {
-    struct queued_step key = {.job_id = st->s.job_id, .attempt = st->s.attempt, .step_id = st->s.step_id};
+    struct queued_step key = {
+        .job_id = st->s.job_id, .attempt = st->s.attempt, .step_id = st->s.step_id};
     if (st->s.detached)
         fx_remove(c, TABLE_QUEUED_STEP, &key);
 }

@@ -1,4 +1,5 @@
-/* Something of a job became free: the steps that wait are tried again, in the order in which they came. */
+/* Something of a job became free: the steps that wait are tried again, in the order in which they
+ * came. */
 #include "core/step/queue.h"
 
 #define RETRY_MOST 64 /* that may begin, tried in one go: each is fitted into the job */

@@ -8,7 +8,8 @@
 /* ---- bind.c ---- */
 /* Gives the spec of a step of this job the binding that its nodes or its partition want, if it asks
  * for none; new texts are in the arena. */
-void step_bind_settle(const struct core *c, const struct jobrec *r, struct job_spec *spec, struct arena *a);
+void step_bind_settle(const struct core *c, const struct jobrec *r, struct job_spec *spec,
+                      struct arena *a);
 
 /* ---- steps.c: their records ---- */
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id); /* RUNNING, from now */
@@ -21,33 +22,40 @@ void steps_trim(struct core *c, struct jobrec *r); /* the oldest ended ones leav
 void step_save(struct core *c, const struct steprec *st);
 void step_layout_take(struct core *c, struct steprec *st); /* parts and layout from its text */
 void step_load(struct core *c, const struct step *row);
-void steps_restore(struct core *c, struct jobrec *r); /* after loading: nodes that were told, graces */
-void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st); /* of its parts; and the job's */
+/* After loading: nodes that were told, graces. */
+void steps_restore(struct core *c, struct jobrec *r);
+/* Of its parts; and the job's. */
+void step_usage_sum(struct core *c, struct jobrec *r, struct steprec *st);
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part);
 void step_usage_copy(struct step *to, const struct step *from);
 
 /* ---- book.c: what steps hold ---- */
 struct step_room;
 enum room_view {
-    ROOM_EVER, /* as if no step ran, all nodes answered and all devices were clean; without those that are broken */
+    /* As if no step ran, all nodes answered and all devices were clean; without those that are
+     * broken. */
+    ROOM_EVER,
     ROOM_NOW,    /* what no step has to itself */
     ROOM_SHARED, /* for a step that overlaps with others: all there is now */
 };
 /* One a node of `held`. */
-struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held, enum room_view view,
-                             struct arena *a);
+struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held,
+                             enum room_view view, struct arena *a);
 void step_rooms_done(struct step_room *room, const struct alloc *held);
 void step_book_check(const struct core *c, const struct jobrec *r);
-int32_t step_port(const struct core *c, uint32_t node, uint64_t salt); /* free on that node; 0 = none */
+/* Free on that node; 0 = none. */
+int32_t step_port(const struct core *c, uint32_t node, uint64_t salt);
 
-/* ---- tell.c: what nodes and callers are told of a step ---- */
+/* ---- tell.c: what nodes and callers are told of a step -------------------------------------- */
 void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st);
-void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint64_t seq, const char *warning);
+void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint64_t seq,
+                      const char *warning);
 void step_ended_say(struct core *c, struct steprec *st, uint64_t conn, uint64_t seq);
-void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal, const char *detail);
+void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal,
+                      const char *detail);
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node);
 
-/* ---- wishes.c: calls whose step waits for room in its job ---- */
+/* ---- wishes.c: calls whose step waits for room in its job ----------------------------------- */
 void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m);
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i);
 void step_pending_say(struct core *c, const struct jobrec *r); /* to the call at hand */
@@ -61,17 +69,18 @@ uint64_t step_key_hash(const char *key); /* 0 = no key */
 struct msg_create_step *step_asked_settle(const struct core *c, const struct jobrec *r,
                                           const struct msg_create_step *m, struct arena *a);
 /* Makes and begins a step for that call. REFUSE_BUSY: not now; else why it can never be. */
-enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m, uint64_t conn,
-                      uint64_t seq, struct str *detail);
+enum refusal step_try(struct core *c, struct jobrec *r, const struct msg_create_step *m,
+                      uint64_t conn, uint64_t seq, struct str *detail);
 /* Makes and launches a step of that number with no command behind it, if its job has room;
  * REFUSE_BUSY: not now (with look_only: it could be). */
 enum refusal step_try_detached(struct core *c, struct jobrec *r, const struct msg_create_step *m,
-                               int64_t step_id, uint64_t key_hash, bool look_only, struct str *detail);
+                               int64_t step_id, uint64_t key_hash, bool look_only,
+                               struct str *detail);
 
 /* ---- retry.c ---- */
 void steps_retry(struct core *c, struct jobrec *r); /* those that wait, while the job runs */
 
-/* ---- queue.c: steps of srun --async, and what steps wait for ---- */
+/* ---- queue.c: steps of srun --async, and what steps wait for -------------------------------- */
 /* May a step begin that waits for these (NULL: for none)? REFUSE_NONE, REFUSE_BUSY, or never, with
  * a sentence. */
 enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail);
@@ -82,7 +91,8 @@ bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id);
 /* Those that wait, as they are shown. */
 size_t step_queue_count(const struct jobrec *r);
 const struct step *step_queue_at(const struct jobrec *r, size_t i);
-const struct step *step_queue_find(const struct jobrec *r, int64_t step_id); /* NULL = it does not wait */
+/* NULL = it does not wait. */
+const struct step *step_queue_find(const struct jobrec *r, int64_t step_id);
 /* An ended step leaves memory: how it ended stays known. */
 void step_queue_gone(struct jobrec *r, const struct step *s);
 void step_queue_free(struct jobrec *r);
@@ -109,6 +119,7 @@ void steps_close(struct core *c, struct jobrec *r, enum job_state how);
 void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool failed);
 void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn);
 void steps_fire(struct core *c, struct jobrec *r);
-void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_node_hello *m);
+void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
+                     const struct msg_node_hello *m);
 
 #endif

@@ -1,5 +1,7 @@
-/* Records of job steps: the row as it is stored, and what the machine must know of each of its nodes. Usage is kept a node: the row shows the sum over nodes (largest, least
- * and mean values over all tasks); of a step on several nodes only what is final is stored, so that a restarted controller can go on adding. */
+/* Records of job steps: the row as it is stored, and what the machine must know of each of its
+ * nodes. Usage is kept a node: the row shows the sum over nodes (largest, least and mean values
+ * over all tasks); of a step on several nodes only what is final is stored, so that a restarted
+ * controller can go on adding. */
 #include "core/step/step.h"
 
 #define ENDED_KEPT 128
@@ -109,7 +111,7 @@ void steps_trim(struct core *c, struct jobrec *r)
     r->step.n = kept;
 }
 
-/* ---- usage ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- usage ---------------------------------------------------------------------------------- */
 
 void step_usage_copy(struct step *to, const struct step *from)
 {
@@ -172,10 +174,11 @@ static int64_t weighed(int64_t a, int64_t an, int64_t b, int64_t bn)
 /* A byte more or less does not matter, but that the product fits does. */
 static void gpu_usage_add(struct step *a, const struct step *b)
 {
-    a->gpu_util_ave =
-        (int32_t)weighed(a->gpu_util_ave, a->gpu_util_samples, b->gpu_util_ave, b->gpu_util_samples);
-    a->gpu_mem_ave_bytes =
-        weighed(a->gpu_mem_ave_bytes >> 10, a->gpu_samples, b->gpu_mem_ave_bytes >> 10, b->gpu_samples) << 10;
+    a->gpu_util_ave = (int32_t)weighed(a->gpu_util_ave, a->gpu_util_samples, b->gpu_util_ave,
+                                       b->gpu_util_samples);
+    a->gpu_mem_ave_bytes = weighed(a->gpu_mem_ave_bytes >> 10, a->gpu_samples,
+                                   b->gpu_mem_ave_bytes >> 10, b->gpu_samples)
+                           << 10;
     a->gpu_samples += b->gpu_samples;
     a->gpu_util_samples += b->gpu_util_samples;
     a->gpu_util_max = b->gpu_util_max > a->gpu_util_max ? b->gpu_util_max : a->gpu_util_max;
@@ -185,7 +188,8 @@ static void gpu_usage_add(struct step *a, const struct step *b)
 }
 
 /* Adds what `bn` tasks on `node` used to what `an` tasks elsewhere did. */
-static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t bn, const char *node)
+static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t bn,
+                      const char *node)
 {
     a->cpu_user_us += b->cpu_user_us;
     a->cpu_system_us += b->cpu_system_us;
@@ -201,8 +205,10 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
     a->ave_pages = mean(a->ave_pages, an, b->ave_pages, bn);
     a->read_bytes += b->read_bytes;
     a->write_bytes += b->write_bytes;
-    larger_take(&a->read_max_bytes, &a->read_max_task, b->read_max_bytes, b->read_max_task, an == 0);
-    larger_take(&a->write_max_bytes, &a->write_max_task, b->write_max_bytes, b->write_max_task, an == 0);
+    larger_take(&a->read_max_bytes, &a->read_max_task, b->read_max_bytes, b->read_max_task,
+                an == 0);
+    larger_take(&a->write_max_bytes, &a->write_max_task, b->write_max_bytes, b->write_max_task,
+                an == 0);
     if (an == 0 || b->min_cpu_us < a->min_cpu_us) {
         a->min_cpu_us = b->min_cpu_us;
         a->min_cpu_task = b->min_cpu_task;
@@ -213,7 +219,8 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
 
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part)
 {
-    usage_add(&st->ended_use, st->ended_tasks, &part->used, part->tasks, c->node.v[part->node]->n.name);
+    usage_add(&st->ended_use, st->ended_tasks, &part->used, part->tasks,
+              c->node.v[part->node]->n.name);
     st->ended_tasks += part->tasks;
 }
 
@@ -255,7 +262,7 @@ void step_save(struct core *c, const struct steprec *st)
     fx_store(c, TABLE_STEP, &row);
 }
 
-/* ---- loading ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- loading -------------------------------------------------------------------------------- */
 
 void step_layout_take(struct core *c, struct steprec *st)
 {
@@ -275,7 +282,8 @@ void step_layout_take(struct core *c, struct steprec *st)
         if (!n)
             continue;
         st->part_ordered &= st->part.n == 0 || st->part.v[st->part.n - 1].node < n->index;
-        vec_push(&st->part, ((struct steppart){.node = n->index, .tasks = st->layout.node[i].tasks}));
+        vec_push(&st->part,
+                 ((struct steppart){.node = n->index, .tasks = st->layout.node[i].tasks}));
     }
 }
 
@@ -300,7 +308,8 @@ static void ended_mark(struct core *c, struct steprec *st)
 void step_load(struct core *c, const struct step *row)
 {
     struct jobrec *r = job_find(c, row->job_id);
-    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING || r->j.state == JOB_SPECIAL_EXIT)
+    if (!r || r->j.attempt != row->attempt || r->j.state == JOB_PENDING ||
+        r->j.state == JOB_SPECIAL_EXIT)
         return;
     if (row->step_id >= r->next_step)
         r->next_step = row->step_id + 1;
@@ -336,7 +345,8 @@ void steps_restore(struct core *c, struct jobrec *r)
         for (size_t k = 0; k < st->part.n && step_live(st); k++)
             if (!st->part.v[k].over && !hold_find(r, st->part.v[k].node))
                 hold_leave_again(c, r, st->part.v[k].node);
-        st->lonely_us = step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached ? c->turn.now_us : 0;
+        st->lonely_us =
+            step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached ? c->turn.now_us : 0;
         if (ending && step_live(st)) {
             st->ending = st->with_job = true;
             st->end_as = JOB_CANCELLED;

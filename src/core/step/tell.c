@@ -30,9 +30,10 @@ void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st)
     }
 }
 
-/* ---- telling ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- telling -------------------------------------------------------------------------------- */
 
-void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint64_t seq, const char *warning)
+void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint64_t seq,
+                      const char *warning)
 {
     struct msg_step_created m = {.step = {(void *)(uintptr_t)s, 1}, .warning = warning};
     fx_reply(c, conn, seq, MSG_STEP_CREATED, &m);
@@ -44,7 +45,8 @@ void step_ended_say(struct core *c, struct steprec *st, uint64_t conn, uint64_t 
     fx_reply(c, conn, seq, MSG_STEP_ENDED, &m);
 }
 
-void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal, const char *detail)
+void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal,
+                      const char *detail)
 {
     struct msg_done m = {.refusal = refusal, .detail = text_empty(detail) ? NULL : detail};
     fx_reply(c, conn, seq, MSG_DONE, &m);

@@ -1,5 +1,6 @@
-/* What a step asks for, from the message: counts that follow from others are filled in, lists of nodes become marks, gres of all forms one list. What is left open the job
- * decides, as the SLURM_* variables of its environment would for srun. */
+/* What a step asks for, from the message: counts that follow from others are filled in, lists of
+ * nodes become marks, gres of all forms one list. What is left open the job decides, as the SLURM_*
+ * variables of its environment would for srun. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
@@ -35,7 +36,7 @@ static bool refuse(struct reading *x, enum refusal refusal, const char *format, 
     return false;
 }
 
-/* ---- nodes ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- nodes ---------------------------------------------------------------------------------- */
 
 static ptrdiff_t node_at(const struct reading *x, const char *name)
 {
@@ -57,8 +58,9 @@ static bool nodes_mark(struct reading *x, const char *text, bool *mark, bool val
         if (at >= 0)
             mark[at] = value;
         else if (must_be)
-            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i],
-                        (unsigned long long)x->job->id, x->job->nodes ? x->job->nodes : "none");
+            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s",
+                        names.name[i], (unsigned long long)x->job->id,
+                        x->job->nodes ? x->job->nodes : "none");
     }
     hostlist_done(&names);
     return ok;
@@ -74,8 +76,8 @@ static bool nodes_read(struct reading *x)
     for (size_t i = 0; i < n; i++)
         x->w->allowed[i] = x->m->interactive ? i == 0 : (int64_t)i >= first;
     if (first < 0 || (size_t)first >= n)
-        return refuse(x, REFUSE_INVALID_NODE_COUNT, "--relative=%d: job %llu has nodes 0 to %zu", first,
-                      (unsigned long long)x->job->id, n - 1);
+        return refuse(x, REFUSE_INVALID_NODE_COUNT, "--relative=%d: job %llu has nodes 0 to %zu",
+                      first, (unsigned long long)x->job->id, n - 1);
     return nodes_mark(x, x->req->exclude, x->w->allowed, false, false) &&
            nodes_mark(x, x->req->nodelist, x->w->must, true, true);
 }
@@ -93,18 +95,19 @@ static bool arbitrary_read(struct reading *x)
         ptrdiff_t at = node_at(x, names.name[i]);
         x->w->task_node[i] = (int32_t)at;
         if (at < 0)
-            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s", names.name[i],
-                        (unsigned long long)x->job->id, x->job->nodes ? x->job->nodes : "none");
+            ok = refuse(x, REFUSE_NODE_CONFIG, "node %s is not part of job %llu, which has %s",
+                        names.name[i], (unsigned long long)x->job->id,
+                        x->job->nodes ? x->job->nodes : "none");
     }
     hostlist_done(&names);
     if (ok && x->w->ntasks && (size_t)x->w->ntasks > n)
-        return refuse(x, REFUSE_INVALID_TASK_COUNT, "%d tasks are asked for, but nodes are given for %zu",
-                      x->w->ntasks, n);
+        return refuse(x, REFUSE_INVALID_TASK_COUNT,
+                      "%d tasks are asked for, but nodes are given for %zu", x->w->ntasks, n);
     x->w->ntasks = x->w->ntasks ? x->w->ntasks : (int32_t)n;
     return ok;
 }
 
-/* ---- generic resources ------------------------------------------------------------------------------------------------------------ */
+/* ---- generic resources ---------------------------------------------------------------------- */
 
 static struct gres_need *need_of(struct reading *x, const char *kind, const char *type)
 {
@@ -145,7 +148,8 @@ static bool any_gres(const struct job_request *r)
 static bool gres_read(struct reading *x)
 {
     const struct job_request *r = x->req;
-    bool ok = needs_add(x, r->gres, false, OF_NODE) && needs_add(x, r->gpus_per_node, true, OF_NODE) &&
+    bool ok = needs_add(x, r->gres, false, OF_NODE) &&
+              needs_add(x, r->gpus_per_node, true, OF_NODE) &&
               needs_add(x, r->gpus_per_socket, true, OF_SOCKET) &&
               needs_add(x, r->gpus_per_task, true, OF_TASK) && needs_add(x, r->gpus, true, OF_STEP);
     x->w->nneed = x->need.n;
@@ -167,7 +171,7 @@ static int64_t gpus_total(const struct step_want *w, bool per_task)
     return sum;
 }
 
-/* ---- counts ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- counts --------------------------------------------------------------------------------- */
 
 /* Of a range as many as the job has. */
 static int64_t nodes_most(const struct step_want *w, size_t held)
@@ -177,7 +181,8 @@ static int64_t nodes_most(const struct step_want *w, size_t held)
     return w->max_nodes > w->min_nodes ? w->max_nodes : w->min_nodes;
 }
 
-/* Where nothing says how many tasks there are but -c, they are as many as that fills of the nodes. */
+/* Where nothing says how many tasks there are but -c, they are as many as that fills of the
+ * nodes. */
 static int32_t tasks_by_cpus(const struct alloc *held, size_t nodes, int32_t cpus_per_task)
 {
     int64_t tasks = 0;
@@ -188,13 +193,14 @@ static int32_t tasks_by_cpus(const struct alloc *held, size_t nodes, int32_t cpu
                                           : (int32_t)LIMIT_TASKS;
 }
 
-/* -n, or what follows from GPUs or nodes. A job's own number comes with SLURM_NTASKS, and only within it; the environment knows
- * that of one component alone. */
+/* -n, or what follows from GPUs or nodes. A job's own number comes with SLURM_NTASKS, and only
+ * within it; the environment knows that of one component alone. */
 static int32_t tasks_follow(const struct reading *x)
 {
     const struct step_want *w = x->w;
     const struct job_request *j = &x->job->spec.req;
-    int64_t nodes = nodes_most(w, x->held->n), gpus = gpus_total(w, false), per_task = gpus_total(w, true);
+    int64_t nodes = nodes_most(w, x->held->n), gpus = gpus_total(w, false),
+            per_task = gpus_total(w, true);
     if (x->m->interactive)
         return 1;
     if (gpus && x->req->ntasks_per_gpu)
@@ -234,11 +240,11 @@ static bool counts_check(struct reading *x)
         w->ntasks > (int32_t)LIMIT_TASKS)
         return refuse(x, REFUSE_INVALID_TASK_COUNT, "a step has from 1 to %u tasks", LIMIT_TASKS);
     if (w->max_nodes && w->max_nodes < w->min_nodes)
-        return refuse(x, REFUSE_INVALID_NODE_COUNT, "at least %d and at most %d nodes are asked for",
-                      w->min_nodes, w->max_nodes);
+        return refuse(x, REFUSE_INVALID_NODE_COUNT,
+                      "at least %d and at most %d nodes are asked for", w->min_nodes, w->max_nodes);
     if ((size_t)w->min_nodes > n)
-        return refuse(x, REFUSE_TOO_MANY_CPUS, "%d nodes are asked for; job %llu has %zu: %s", w->min_nodes,
-                      id, n, x->job->nodes ? x->job->nodes : "none");
+        return refuse(x, REFUSE_TOO_MANY_CPUS, "%d nodes are asked for; job %llu has %zu: %s",
+                      w->min_nodes, id, n, x->job->nodes ? x->job->nodes : "none");
     return true;
 }
 
@@ -263,21 +269,23 @@ static void counts_read(struct reading *x)
     /* SLURM_MEM_PER_NODE tells a step all that its job has, as if nothing had been asked. */
     if (x->held->n && w->mem_node_mib == x->held->node[0].mem_mib)
         w->mem_node_mib = 0;
-    w->exact = x->m->exact || r->cpus_per_task || r->cpus_per_gpu || r->exclusive != EXCLUSIVE_UNSET;
+    w->exact =
+        x->m->exact || r->cpus_per_task || r->cpus_per_gpu || r->exclusive != EXCLUSIVE_UNSET;
     if (x->m->overlap || x->m->interactive)
         w->shares = SHARES_CPUS | SHARES_MEMORY | SHARES_GRES;
     if (w->mem_node_mib + w->mem_cpu_mib + w->mem_gpu_mib == 0)
         w->shares |= SHARES_MEMORY;
 }
 
-/* How many nodes, once the tasks are known: without -N the tasks spread over all nodes of the job, as SLURM_NNODES would have it, or over fewer where some are busy. */
+/* How many nodes, once the tasks are known: without -N the tasks spread over all nodes of the job,
+ * as SLURM_NNODES would have it, or over fewer where some are busy. */
 static void nodes_follow(struct reading *x)
 {
     struct step_want *w = x->w;
     int32_t n = (int32_t)x->held->n;
     if (w->min_nodes > w->ntasks) {
-        w->warning = arena_printf(x->a, "can't run %d processes on %d nodes, setting nnodes to %d", w->ntasks,
-                                  w->min_nodes, w->ntasks);
+        w->warning = arena_printf(x->a, "can't run %d processes on %d nodes, setting nnodes to %d",
+                                  w->ntasks, w->min_nodes, w->ntasks);
         w->min_nodes = w->ntasks;
         w->max_nodes = w->max_nodes && w->max_nodes < w->min_nodes ? w->min_nodes : w->max_nodes;
     }
@@ -289,7 +297,8 @@ static void nodes_follow(struct reading *x)
         w->max_nodes = n;
 }
 
-/* "block", "cyclic:…", "plane=4", "arbitrary", "*"; ",Pack" and ",NoPack". Deeper levels are the node's. */
+/* "block", "cyclic:…", "plane=4", "arbitrary", "*"; ",Pack" and ",NoPack". Deeper levels are the
+ * node's. */
 static bool spread_read(struct reading *x)
 {
     const char *text = x->req->distribution ? x->req->distribution : "";
@@ -310,11 +319,13 @@ static bool spread_read(struct reading *x)
         x->w->spread = SPREAD_PLANE;
         x->w->plane = (int32_t)plane;
     } else if (text_is_nocase(word, "arbitrary")) {
-        return refuse(x, REFUSE_INVALID_TASK_COUNT,
-                      "--distribution=arbitrary needs the node of each task: --nodelist or SLURM_HOSTFILE");
+        return refuse(
+            x, REFUSE_INVALID_TASK_COUNT,
+            "--distribution=arbitrary needs the node of each task: --nodelist or SLURM_HOSTFILE");
     } else {
         return refuse(x, REFUSE_INVALID_TASK_COUNT,
-                      "--distribution=%s: allowed are block, cyclic, plane=SIZE and arbitrary", word);
+                      "--distribution=%s: allowed are block, cyclic, plane=SIZE and arbitrary",
+                      word);
     }
     return true;
 }
@@ -327,8 +338,8 @@ static bool task_has_share(const struct step_want *w, const char *kind)
     return i < w->nneed;
 }
 
-/* --gpus and --gpus-per-node beside --gpus-per-task are how many tasks there are, told twice: each task's share says
- * it all. */
+/* --gpus and --gpus-per-node beside --gpus-per-task are how many tasks there are, told twice: each
+ * task's share says it all. */
 static bool totals_check(struct reading *x)
 {
     for (size_t i = 0; i < x->w->nneed; i++) {
@@ -339,23 +350,25 @@ static bool totals_check(struct reading *x)
         if (!need->total || !need->per_task)
             continue;
         if (need->total != by_task)
-            return refuse(x, REFUSE_GRES,
-                          "%lld GPUs are asked for with --gpus, and %lld with --gpus-per-task for %d tasks",
-                          (long long)need->total, (long long)by_task, x->w->ntasks);
+            return refuse(
+                x, REFUSE_GRES,
+                "%lld GPUs are asked for with --gpus, and %lld with --gpus-per-task for %d tasks",
+                (long long)need->total, (long long)by_task, x->w->ntasks);
         need->total = 0;
     }
     return true;
 }
 
-bool step_want_read(const struct msg_create_step *m, const struct job *job, const struct alloc *held,
-                    struct arena *a, struct step_want *ret, enum refusal *ret_refusal, struct str *detail)
+bool step_want_read(const struct msg_create_step *m, const struct job *job,
+                    const struct alloc *held, struct arena *a, struct step_want *ret,
+                    enum refusal *ret_refusal, struct str *detail)
 {
     const struct job_spec *spec = m->spec.v;
     struct reading x = {
         .m = m, .req = &spec->req, .job = job, .held = held, .a = a, .w = ret, .detail = detail};
     counts_read(&x);
-    bool ok = sizes_read(&x) && counts_check(&x) && nodes_read(&x) && spread_read(&x) && gres_read(&x) &&
-              (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
+    bool ok = sizes_read(&x) && counts_check(&x) && nodes_read(&x) && spread_read(&x) &&
+              gres_read(&x) && (ret->spread != SPREAD_ARBITRARY || arbitrary_read(&x));
     if (ok && !ret->ntasks)
         ret->ntasks = tasks_follow(&x);
     ok = ok && totals_check(&x);

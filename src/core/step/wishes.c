@@ -1,7 +1,7 @@
 /* Calls whose step waits for resources of its job, with their command behind them. */
 #include "core/step/step.h"
 
-/* ---- waiting ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- waiting -------------------------------------------------------------------------------- */
 
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
 {

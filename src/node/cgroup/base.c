@@ -1,10 +1,12 @@
-/* The node's groups lie below the group the daemon itself is in, so that whatever limits the daemon limits its jobs too, and what systemd delegated is used. A version 2
- * group may have processes or children with controllers, not both. The daemon's own group can be used when all processes in it can be moved into a leaf, which is done where
- * the group is the daemon's to arrange: the root of a container, or delegated to an ordinary user. As root of a whole machine systemd is asked for a scope; without systemd
- * the top group, exempt from the rule, serves.
+/* The node's groups lie below the group the daemon itself is in, so that whatever limits the daemon
+ * limits its jobs too, and what systemd delegated is used. A version 2 group may have processes or
+ * children with controllers, not both. The daemon's own group can be used when all processes in it
+ * can be moved into a leaf, which is done where the group is the daemon's to arrange: the root of a
+ * container, or delegated to an ordinary user. As root of a whole machine systemd is asked for a
+ * scope; without systemd the top group, exempt from the rule, serves.
  *
- * Each group is locked (flock) by the daemon that uses it; who gets the lock of another's group may take it away. Removing never ends anything: a group with processes
- * cannot be removed. */
+ * Each group is locked (flock) by the daemon that uses it; who gets the lock of another's group may
+ * take it away. Removing never ends anything: a group with processes cannot be removed. */
 #include "node/cgroup/base.h"
 
 #include "base/alloc.h"
@@ -92,7 +94,8 @@ static bool own_find(const struct cgroup_system *sys, const char *controller, st
     return found;
 }
 
-/* In a container the path may be that of the host, which is not to be seen here: then the mount is the group. */
+/* In a container the path may be that of the host, which is not to be seen here: then the mount is
+ * the group. */
 static bool place_find(const struct cgroup_system *sys, const char *controller, struct place *ret)
 {
     char dir[2 * PATH_MAX];
@@ -168,7 +171,8 @@ static bool base_take(struct cgroup_bases *b, const char *dir)
         if (!cgroup_make(dir))
             return false;
         int fd = lock_try(dir, LOCK_SH);
-        if (fd >= 0 && fstat(fd, &locked) == 0 && stat(dir, &there) == 0 && there.st_ino == locked.st_ino) {
+        if (fd >= 0 && fstat(fd, &locked) == 0 && stat(dir, &there) == 0 &&
+            there.st_ino == locked.st_ino) {
             CHECK(b->nlocks < CGROUP_BASES_MAX);
             b->lock[b->nlocks++] = fd;
             return true;
@@ -185,9 +189,10 @@ static bool base_take(struct cgroup_bases *b, const char *dir)
 static bool cpuset_fill(const char *from, const char *to)
 {
     char value[1024];
-    return cgroup_get(from, "cpuset.cpus", value, sizeof value) && cgroup_put(to, "cpuset.cpus", value) &&
-           cgroup_get(from, "cpuset.mems", value, sizeof value) && cgroup_put(to, "cpuset.mems", value) &&
-           cgroup_put(to, "cgroup.clone_children", "1");
+    return cgroup_get(from, "cpuset.cpus", value, sizeof value) &&
+           cgroup_put(to, "cpuset.cpus", value) &&
+           cgroup_get(from, "cpuset.mems", value, sizeof value) &&
+           cgroup_put(to, "cpuset.mems", value) && cgroup_put(to, "cgroup.clone_children", "1");
 }
 
 static bool v1_base(struct cgroup_bases *b, const struct cgroup_system *sys, const char *controller,
@@ -231,7 +236,8 @@ static void processes_move(const char *from, const char *leaf)
 
 static const char *const v2_wanted[] = {"memory", "cpuset", "pids"};
 
-/* A group with processes cannot hand down memory; the other controllers it could, but becomes the root of a threaded tree by that, and no group in it takes a process then. */
+/* A group with processes cannot hand down memory; the other controllers it could, but becomes the
+ * root of a threaded tree by that, and no group in it takes a process then. */
 static bool may_hand_down(const char *dir)
 {
     char text[24];
@@ -279,8 +285,8 @@ static bool v2_base_in(struct cgroup_bases *b, const char *dir, const char *name
 }
 
 /* As root of a whole machine. */
-static bool v2_machine_base(struct cgroup_bases *b, const struct cgroup_system *sys, const char *name,
-                            struct place *p)
+static bool v2_machine_base(struct cgroup_bases *b, const struct cgroup_system *sys,
+                            const char *name, struct place *p)
 {
     char scope[PATH_MAX];
     const char *key = name + strlen(CGROUP_NAME_START);
@@ -311,7 +317,8 @@ static bool v2_base(struct cgroup_bases *b, const struct cgroup_system *sys, con
     return v2_base_in(b, own, name, p);
 }
 
-bool cgroup_base_next(struct span *rest, char *controller, size_t controller_size, char *dir, size_t dir_size)
+bool cgroup_base_next(struct span *rest, char *controller, size_t controller_size, char *dir,
+                      size_t dir_size)
 {
     struct span line, head;
     if (!span_next(rest, '\n', &line) || line.len == 0 || !span_next(&line, '=', &head))
@@ -323,7 +330,8 @@ bool cgroup_base_next(struct span *rest, char *controller, size_t controller_siz
 
 bool cgroup_unified_has(const char *controller, const char *which)
 {
-    struct span rest = span_of(text_starts(controller, "unified:") ? controller + strlen("unified:") : ""),
+    struct span rest = span_of(text_starts(controller, "unified:") ? controller + strlen("unified:")
+                                                                   : ""),
                 one;
     while (span_next(&rest, '+', &one))
         if (span_is(one, which))
@@ -334,7 +342,8 @@ bool cgroup_unified_has(const char *controller, const char *which)
 /* ---- what can be done with them ---- */
 
 /* The base that has the controller; *ret_v2: in version 2. */
-static bool base_of(const struct cgroup_bases *b, const char *which, char *dir, size_t size, bool *ret_v2)
+static bool base_of(const struct cgroup_bases *b, const char *which, char *dir, size_t size,
+                    bool *ret_v2)
 {
     struct span rest = span_of(str_text(&b->text));
     char controller[300];
@@ -365,9 +374,10 @@ static void lacks_add(struct telling *t, const char *what, const char *why, cons
 
 static const char *why_of(struct place *v1, const struct place *v2, const char *controller)
 {
-    if (!*v1->point && *v2->point && !*v2->why && lists(v2->point, "cgroup.controllers", controller))
-        snprintf(v1->why, sizeof v1->why, "the %s controller is not delegated to %.400s", controller,
-                 v2->own);
+    if (!*v1->point && *v2->point && !*v2->why &&
+        lists(v2->point, "cgroup.controllers", controller))
+        snprintf(v1->why, sizeof v1->why, "the %s controller is not delegated to %.400s",
+                 controller, v2->own);
     return *v1->point && *v1->why ? v1->why : *v2->point && *v2->why ? v2->why : v1->why;
 }
 
@@ -385,8 +395,8 @@ static void memory_tell(struct telling *t, const char *why)
     if (cgroup_has(dir, v2 ? "memory.swap.max" : "memory.memsw.limit_in_bytes"))
         has_add(t, v2, "swap");
     else
-        lacks_add(t, "swap is not limited", "this kernel does not count it; swapaccount=1 at boot may help",
-                  "");
+        lacks_add(t, "swap is not limited",
+                  "this kernel does not count it; swapaccount=1 at boot may help", "");
 }
 
 static void devices_tell(struct telling *t, const struct cgroup_system *sys, const char *why)
@@ -398,7 +408,8 @@ static void devices_tell(struct telling *t, const struct cgroup_system *sys, con
     if (t->b->hides_devices)
         has_add(t, program, "devices");
     else
-        lacks_add(t, "devices of other jobs are not hidden", sys->is_root ? why : "that takes root", "");
+        lacks_add(t, "devices of other jobs are not hidden", sys->is_root ? why : "that takes root",
+                  "");
 }
 
 /* Can all processes of a group be ended in one go? */
@@ -426,7 +437,8 @@ static void end_tell(struct telling *t)
 }
 
 static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct place *memory,
-                 struct place *cpuset, struct place *devices, struct place *pids, const struct place *v2)
+                 struct place *cpuset, struct place *devices, struct place *pids,
+                 const struct place *v2)
 {
     struct telling t = {.b = b, .v1 = STR_INIT, .v2 = STR_INIT, .lacks = STR_INIT};
     char dir[PATH_MAX];
@@ -444,7 +456,8 @@ static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct
         lacks_add(&t, "the number of processes is not limited", why_of(pids, v2, "pids"), "");
     end_tell(&t);
     if (*v2->no_scope)
-        lacks_add(&t, "systemd gave no scope for jobs", v2->no_scope, "their groups are beside its own");
+        lacks_add(&t, "systemd gave no scope for jobs", v2->no_scope,
+                  "their groups are beside its own");
     b->complete = t.lacks.len == 0;
     if (t.v1.len)
         str_addf(&b->said, "enforced by cgroup v1: %s", str_text(&t.v1));
@@ -496,7 +509,8 @@ void cgroup_bases_known(const struct cgroup_bases *b, const char *former, struct
     str_add(out, str_text(&b->text));
     while (span_next(&rest, '\n', &line)) {
         struct span one = line;
-        if (line.len == 0 || !cgroup_base_next(&one, controller, sizeof controller, dir, sizeof dir) ||
+        if (line.len == 0 ||
+            !cgroup_base_next(&one, controller, sizeof controller, dir, sizeof dir) ||
             access(dir, F_OK) != 0)
             continue;
         if (!memmem(out->data ? out->data : "", out->len, line.data, line.len)) {

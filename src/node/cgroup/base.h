@@ -1,5 +1,6 @@
-/* The node's own control groups, in which those of its jobs are made. Version 1 controllers and version 2 are both used, each where it is mounted and writable; for each
- * thing that cannot be had there is one sentence, and what is done instead. */
+/* The node's own control groups, in which those of its jobs are made. Version 1 controllers and
+ * version 2 are both used, each where it is mounted and writable; for each thing that cannot be had
+ * there is one sentence, and what is done instead. */
 #ifndef REMUDA_NODE_CGROUP_BASE_H
 #define REMUDA_NODE_CGROUP_BASE_H
 
@@ -14,7 +15,8 @@ struct cgroup_system {
     const char *own;    /* /proc/self/cgroup */
     bool is_root;
     bool has_systemd; /* which is asked for a scope, as root of a machine with version 2 alone */
-    int64_t pids;     /* processes and threads that all jobs of the node may have together; 0 = no limit */
+    /* Processes and threads that all jobs of the node may have together; 0 = no limit. */
+    int64_t pids;
 };
 struct cgroup_system cgroup_system_here(void);
 
@@ -22,11 +24,13 @@ struct cgroup_system cgroup_system_here(void);
 #define CGROUP_BASES_MAX  8
 
 struct cgroup_bases {
-    /* A line "controller=directory" each: memory, cpuset, devices, pids, freezer of version 1; "unified:" with the version 2 controllers that can be had, joined by '+':
+    /* A line "controller=directory" each: memory, cpuset, devices, pids, freezer of version 1;
+     * "unified:" with the version 2 controllers that can be had, joined by '+':
      * "unified:memory+cpuset+pids". */
     struct str text;
-    struct str
-        said; /* what jobs are held to here, and a sentence for each thing they are not; sentences are separated by "; " */
+    /* What jobs are held to here, and a sentence for each thing they are not; sentences are
+     * separated by "; " */
+    struct str said;
     struct str scope; /* the group of our scope (cgroup/scope.h); empty = none */
     bool complete;    /* nothing is missing */
     bool limits_memory, hides_devices;
@@ -34,8 +38,10 @@ struct cgroup_bases {
     size_t nlocks;
 };
 
-/* Makes the node's groups below the groups of this process, named CGROUP_NAME_START and `key` (unique on the machine). Groups so named whose daemon is gone, beside them and in the
- * lines of `former` (text as above, of an earlier start; NULL = none), are removed unless processes are in them. */
+/* Makes the node's groups below the groups of this process, named CGROUP_NAME_START and `key`
+ * (unique on the machine). Groups so named whose daemon is gone, beside them and in the lines of
+ * `former` (text as above, of an earlier start; NULL = none), are removed unless processes are in
+ * them. */
 void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, const char *key,
                        const char *former);
 /* Those of the bases, and of the lines of `former`, that are there: for the next start. */

@@ -1,4 +1,5 @@
-/* The program in words: is it a character device? If not, yes. Then for each number of the list: same major and same minor? Then no. At the end: yes. */
+/* The program in words: is it a character device? If not, yes. Then for each number of the list:
+ * same major and same minor? Then no. At the end: yes. */
 #include "node/cgroup/device_filter.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
-/* Which device files a step may open: all but those of GPUs that are not its own. Version 1 of control groups takes rules as text; version 2 runs a small program for each
- * open, which is generated here (pure) and handed to the kernel. */
+/* Which device files a step may open: all but those of GPUs that are not its own. Version 1 of
+ * control groups takes rules as text; version 2 runs a small program for each open, which is
+ * generated here (pure) and handed to the kernel. */
 #ifndef REMUDA_NODE_CGROUP_DEVICE_FILTER_H
 #define REMUDA_NODE_CGROUP_DEVICE_FILTER_H
 
@@ -16,9 +17,11 @@ struct device_number {
 
 /* Reads "195:0 195:3"; how many, at most DEVICE_DENY_MAX; SIZE_MAX if it is no such list. */
 size_t device_numbers_parse(const char *text, struct device_number ret[DEVICE_DENY_MAX]);
-/* The program: 0 (no) for character devices of that list, else 1 (yes). Returns its length; `ret` holds 8 + 4 n instructions. */
+/* The program: 0 (no) for character devices of that list, else 1 (yes). Returns its length; `ret`
+ * holds 8 + 4 n instructions. */
 size_t device_filter_program(const struct device_number *deny, size_t n, struct bpf_insn *ret);
-/* Version 2: loads the program and ties it to the group at `dir`, with those of its parents still in force. False with errno. */
+/* Version 2: loads the program and ties it to the group at `dir`, with those of its parents still
+ * in force. False with errno. */
 bool device_filter_attach(const char *dir, const struct device_number *deny, size_t n);
 /* Version 1: writes the rules into the group. False with errno. */
 bool device_filter_write(const char *dir, const struct device_number *deny, size_t n);

@@ -85,7 +85,8 @@ bool cgroup_has(const char *dir, const char *file)
 int64_t cgroup_number(const char *text, const char *key)
 {
     size_t len = strlen(key);
-    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+    for (const char *line = text; line && *line;
+         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
         if (strncmp(line, key, len) == 0 && line[len] == ' ')
             return strtoll(line + len + 1, NULL, 10);
     return -1;
@@ -99,8 +100,8 @@ bool cgroup_make(const char *dir)
 /* ---- groups in groups ---- */
 
 /* Calls fn for each group in this one. */
-static void inner_each(const char *dir, int depth, void (*fn)(const char *inner, int depth, void *ctx),
-                       void *ctx)
+static void inner_each(const char *dir, int depth,
+                       void (*fn)(const char *inner, int depth, void *ctx), void *ctx)
 {
     char path[PATH_MAX];
     struct dirent *e;
@@ -189,7 +190,8 @@ bool cgroup_freeze(const char *dir, bool frozen)
     if (!cgroup_put(dir, "freezer.state", frozen ? "FROZEN" : "THAWED"))
         return false;
     for (int i = 0; frozen && i < FREEZE_TRIES; i++) {
-        if (cgroup_get(dir, "freezer.state", state, sizeof state) && strncmp(state, "FROZEN", 6) == 0)
+        if (cgroup_get(dir, "freezer.state", state, sizeof state) &&
+            strncmp(state, "FROZEN", 6) == 0)
             return true;
         nanosleep(&(struct timespec){.tv_nsec = FREEZE_MS * 1000000}, NULL);
     }

@@ -1,6 +1,8 @@
-/* The groups of a job come with its first step on the node. Steps start and end beside each other without speaking: whoever makes a step's group makes
- * that of the job too, sets the job's limits (always the same), and begins again if another took the job's group away in between. A job's group outlives its steps, which often
- * follow each other, for some seconds: then the node daemon removes it, which fails while a step is there. */
+/* The groups of a job come with its first step on the node. Steps start and end beside each other
+ * without speaking: whoever makes a step's group makes that of the job too, sets the job's limits
+ * (always the same), and begins again if another took the job's group away in between. A job's
+ * group outlives its steps, which often follow each other, for some seconds: then the node daemon
+ * removes it, which fails while a step is there. */
 #include "node/cgroup/group.h"
 
 #include "base/alloc.h"
@@ -70,8 +72,10 @@ static bool group_wanted(const char *controller, const struct cgroup_limits *l)
 
 /* ---- limits ---- */
 
-/* Version 1 limits memory, and memory and swap together, which must not be less: that is first in the way of a memory limit that is raised. */
-static bool v1_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1, int64_t swappiness_plus1)
+/* Version 1 limits memory, and memory and swap together, which must not be less: that is first in
+ * the way of a memory limit that is raised. */
+static bool v1_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1,
+                          int64_t swappiness_plus1)
 {
     if (swappiness_plus1 > 0)
         cgroup_put_number(dir, "memory.swappiness", swappiness_plus1 - 1);
@@ -130,15 +134,18 @@ static bool devices_hide(bool program, const char *dir, const char *deny)
     return program ? device_filter_attach(dir, number, n) : device_filter_write(dir, number, n);
 }
 
-static bool step_limits_put(struct step_cgroup *c, const struct making *m, const struct cgroup_limits *l)
+static bool step_limits_put(struct step_cgroup *c, const struct making *m,
+                            const struct cgroup_limits *l)
 {
-    if (l->deny && !c->hides && (is_unified(m->controller) || strcmp(m->controller, "devices") == 0))
+    if (l->deny && !c->hides &&
+        (is_unified(m->controller) || strcmp(m->controller, "devices") == 0))
         c->hides = devices_hide(is_unified(m->controller), m->step, l->deny);
-    if (l->cpus && controls(m->controller, "cpuset") && !cgroup_put(m->step, "cpuset.cpus", l->cpus) &&
-        !is_unified(m->controller))
+    if (l->cpus && controls(m->controller, "cpuset") &&
+        !cgroup_put(m->step, "cpuset.cpus", l->cpus) && !is_unified(m->controller))
         return false;
     if (controls(m->controller, "memory"))
-        return memory_put(m, m->step, l->step_mem_bytes, l->step_swap_bytes_plus1, l->swappiness_plus1);
+        return memory_put(m, m->step, l->step_mem_bytes, l->step_swap_bytes_plus1,
+                          l->swappiness_plus1);
     return true;
 }
 
@@ -174,7 +181,8 @@ static bool group_keep(struct step_cgroup *c, const struct making *m)
     return true;
 }
 
-/* Another step's end may take the job's group (or a daemon's end the base) away between two of these. */
+/* Another step's end may take the job's group (or a daemon's end the base) away between two of
+ * these. */
 static bool groups_make(const struct making *m, const struct cgroup_limits *l, bool *ret_limited)
 {
     for (int i = 0; i < MAKE_TRIES; i++) {
@@ -277,7 +285,8 @@ bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name
     return ok;
 }
 
-/* Pages that the kernel keeps charged for a processor's next need, or that hold what the job wrote: so few are nobody's limit. */
+/* Pages that the kernel keeps charged for a processor's next need, or that hold what the job wrote:
+ * so few are nobody's limit. */
 #define LEFT_BYTES    INT64_C(1048576)
 #define LEFT_OF_LIMIT 16 /* of a small limit, at most this part of it */
 
@@ -301,7 +310,8 @@ static bool nobody_was_out_of_memory(int dir_fd, const char *file)
            cgroup_number(text, "oom_kill") <= 0;
 }
 
-/* Of what is charged, what the kernel cannot take back at once: all but files that were read or written. -1 if unknown. */
+/* Of what is charged, what the kernel cannot take back at once: all but files that were read or
+ * written. -1 if unknown. */
 static int64_t kept_bytes(const struct step_cgroup *c)
 {
     bool v2 = c->memory == c->v2;
@@ -310,11 +320,13 @@ static int64_t kept_bytes(const struct step_cgroup *c)
     if (v2)
         swapped = number_in(fd, "memory.swap.current");
     else if (number_in(fd, "memory.memsw.usage_in_bytes") >= 0)
-        swapped = number_in(fd, "memory.memsw.usage_in_bytes") - number_in(fd, "memory.usage_in_bytes");
+        swapped =
+            number_in(fd, "memory.memsw.usage_in_bytes") - number_in(fd, "memory.usage_in_bytes");
     return rss < 0 || swapped < 0 ? rss : rss + swapped;
 }
 
-/* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays with it. */
+/* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays
+ * with it. */
 static bool part_is_clean(const struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
@@ -380,10 +392,12 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
  * pause, which would be most of the time that a small step takes. Two ways do not wait: version 2 lets a process be
  * born in a group, and a single thread that moves itself by version 1's `tasks` needs nobody else to stand still. */
 
-/* As fork(), but in that version 2 group. ENOSYS, EINVAL and the like: this kernel cannot (before 5.7). */
+/* As fork(), but in that version 2 group. ENOSYS, EINVAL and the like: this kernel cannot (before
+ * 5.7). */
 static pid_t fork_into(int dir_fd)
 {
-    struct clone_args how = {.flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)dir_fd};
+    struct clone_args how = {
+        .flags = CLONE_INTO_CGROUP, .exit_signal = SIGCHLD, .cgroup = (uint64_t)dir_fd};
     return (pid_t)syscall(SYS_clone3, &how, sizeof how);
 }
 
@@ -392,7 +406,8 @@ static int groups_enter(const struct step_cgroup *c, const char *born_in)
 {
     int why = 0;
     for (size_t i = 0; i < c->n; i++)
-        if (c->dir[i] != born_in && !(c->dir[i] != c->v2 && cgroup_put_at(c->fd[i], "tasks", "0")) &&
+        if (c->dir[i] != born_in &&
+            !(c->dir[i] != c->v2 && cgroup_put_at(c->fd[i], "tasks", "0")) &&
             !cgroup_put_at(c->fd[i], "cgroup.procs", "0"))
             why = errno;
     return why;
@@ -441,8 +456,9 @@ int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 {
     char text[64];
     if (!c->memory ||
-        !cgroup_get_at(fd_of(c, c->memory), c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes",
-                       text, sizeof text))
+        !cgroup_get_at(fd_of(c, c->memory),
+                       c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes", text,
+                       sizeof text))
         return -1;
     int64_t peak = strtoll(text, NULL, 10);
     return limit > 0 && peak > limit ? limit : peak;
@@ -451,9 +467,9 @@ int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
 {
     char text[1024];
-    if (!c->memory ||
-        !cgroup_get_at(fd_of(c, c->memory), c->memory == c->v2 ? "memory.events" : "memory.oom_control", text,
-                       sizeof text))
+    if (!c->memory || !cgroup_get_at(fd_of(c, c->memory),
+                                     c->memory == c->v2 ? "memory.events" : "memory.oom_control",
+                                     text, sizeof text))
         return 0;
     int64_t n = cgroup_number(text, "oom_kill");
     return n > 0 ? n : 0;
@@ -478,8 +494,8 @@ bool step_cgroup_kill(const struct step_cgroup *c)
     if (c->ender && cgroup_kill_whole(c->ender))
         return true;
     /* Whoever is frozen cannot fork; whoever may have no more processes cannot either. */
-    bool held =
-        (c->freezer && cgroup_freeze(c->freezer, true)) || (c->pids && cgroup_put(c->pids, "pids.max", "0"));
+    bool held = (c->freezer && cgroup_freeze(c->freezer, true)) ||
+                (c->pids && cgroup_put(c->pids, "pids.max", "0"));
     for (size_t i = 0; i < c->n; i++)
         cgroup_kill_each(c->dir[i]);
     if (c->freezer)

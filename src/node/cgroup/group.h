@@ -1,8 +1,11 @@
-/* Control groups of steps: in each of the node's groups (cgroup/base.h) one for the job, in that one for each of its steps, and where tasks have GPUs of their own one for each
- * task. What holds for the job (memory, swap, number of processes) is set on the job's group, so that its steps together never exceed it. What is not there is done without:
- * usage is then sampled from /proc, limits are enforced at the samples, processes are found as descendants.
+/* Control groups of steps: in each of the node's groups (cgroup/base.h) one for the job, in that
+ * one for each of its steps, and where tasks have GPUs of their own one for each task. What holds
+ * for the job (memory, swap, number of processes) is set on the job's group, so that its steps
+ * together never exceed it. What is not there is done without: usage is then sampled from /proc,
+ * limits are enforced at the samples, processes are found as descendants.
  *
- * A step that ends clean may hand its groups back instead of removing them; who may have them then, cgroup/pool.h says. */
+ * A step that ends clean may hand its groups back instead of removing them; who may have them then,
+ * cgroup/pool.h says. */
 #ifndef REMUDA_NODE_CGROUP_GROUP_H
 #define REMUDA_NODE_CGROUP_GROUP_H
 
@@ -18,10 +21,12 @@
 /* Of one step. */
 struct step_cgroup {
     char *dir[STEP_CGROUP_MAX]; /* owned */
-    int fd[STEP_CGROUP_MAX];    /* of each, open: what a short step costs is to a part walks along its path */
+    /* Of each, open: what a short step costs is to a part walks along its path. */
+    int fd[STEP_CGROUP_MAX];
     size_t n;
-    char *memory;       /* of these, the one that measures memory; NULL = none */
-    char *ender;        /* of these, the one that can end all processes at once (cgroup.kill); NULL = none */
+    char *memory; /* of these, the one that measures memory; NULL = none */
+    /* Of these, the one that can end all processes at once (cgroup.kill); NULL = none. */
+    char *ender;
     char *freezer;      /* of these, the version 1 freezer; NULL = none */
     char *pids;         /* of these, the one that counts processes; NULL = none */
     char *v2;           /* of these, the version 2 group; NULL = none */
@@ -29,7 +34,8 @@ struct step_cgroup {
     bool limits_memory; /* the limits asked for are set */
 };
 
-/* Bytes; 0 = no limit. Swap: that may be used beyond the memory, plus 1; 0 = no limit of its own. */
+/* Bytes; 0 = no limit. Swap: that may be used beyond the memory, plus 1; 0 = no limit of its
+ * own. */
 struct cgroup_limits {
     int64_t job_mem_bytes, step_mem_bytes;
     int64_t job_swap_bytes_plus1, step_swap_bytes_plus1;
@@ -43,23 +49,30 @@ struct cgroup_limits {
 #define CGROUP_NAME_BYTES 48
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
-/* Of the text of /proc/PID/cgroup: the process is in a group that some node daemon made for a job. */
+/* Of the text of /proc/PID/cgroup: the process is in a group that some node daemon made for a
+ * job. */
 bool cgroup_is_of_job(const char *text);
 
-/* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases (text of cgroup/base.h; NULL = none), with its limits. What cannot be made is left out. */
+/* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases
+ * (text of cgroup/base.h; NULL = none), with its limits. What cannot be made is left out. */
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits);
-/* Those that another step with the same limits handed back, limits set. False if one of them is gone; then c is empty. */
+/* Those that another step with the same limits handed back, limits set. False if one of them is
+ * gone; then c is empty. */
 bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits);
-/* Of a step none of whose processes was killed for memory. GROUP_TO_ANY: nobody could tell them from new ones with the same limits, and nothing was left out when they were made: no process and no
- * group in them, next to no memory charged, no other step's processes killed for memory; the most that was used is counted anew. GROUP_TO_OWN_JOB: that is so of the step's, but not of the job's, in
- * which other steps run or files that it read are charged; or files that the step itself read. Then c is empty, and they stay. GROUP_KEPT: neither; c is as it was. */
+/* Of a step none of whose processes was killed for memory. GROUP_TO_ANY: nobody could tell them
+ * from new ones with the same limits, and nothing was left out when they were made: no process and
+ * no group in them, next to no memory charged, no other step's processes killed for memory; the
+ * most that was used is counted anew. GROUP_TO_OWN_JOB: that is so of the step's, but not of the
+ * job's, in which other steps run or files that it read are charged; or files that the step itself
+ * read. Then c is empty, and they stay. GROUP_KEPT: neither; c is as it was. */
 enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
-/* fork(), with the child in the groups from the start. To the child, which has to have one thread only, *ret_why
- * is 0 or, if the kernel refused, an errno: it is then in some of them or in none. */
+/* fork(), with the child in the groups from the start. To the child, which has to have one thread
+ * only, *ret_why is 0 or, if the kernel refused, an errno: it is then in some of them or in
+ * none. */
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why);
 
 /* Now, page cache not counted, shared memory and tmpfs are; -1 = not measured. */
@@ -68,14 +81,16 @@ int64_t step_cgroup_rss(const struct step_cgroup *c);
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit);
 /* Processes that the kernel killed because memory ran out, of the step or of its job. */
 int64_t step_cgroup_oom_kills(const struct step_cgroup *c);
-/* Whether memory was refused at the limit of the step, and at that of its job. False: this kernel or version does not tell. */
+/* Whether memory was refused at the limit of the step, and at that of its job. False: this kernel
+ * or version does not tell. */
 bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job);
-/* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped; processes still need a moment to go. */
+/* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped;
+ * processes still need a moment to go. */
 bool step_cgroup_kill(const struct step_cgroup *c);
 /* Removes them, but not those of their job; processes must be gone. */
 void step_cgroup_remove(struct step_cgroup *c);
-/* Removes groups of steps that nobody knows any more (and are empty) below the bases, and those of jobs without
- * steps. */
+/* Removes groups of steps that nobody knows any more (and are empty) below the bases, and those of
+ * jobs without steps. */
 void step_cgroups_tidy(const char *bases, bool (*is_known)(void *ctx, const char *name), void *ctx);
 
 #endif

@@ -1,6 +1,7 @@
-/* A place is what a job has: a group in each of the node's, number `group` in all of them. In it are the parts of steps. A place whose steps
- * all handed back to anybody is spare. One that had a step which did not is for its own job alone, for what that did may be charged to the
- * job's group; it goes some seconds after its last step, in which another step of the job may begin. */
+/* A place is what a job has: a group in each of the node's, number `group` in all of them. In it
+ * are the parts of steps. A place whose steps all handed back to anybody is spare. One that had a
+ * step which did not is for its own job alone, for what that did may be charged to the job's group;
+ * it goes some seconds after its last step, in which another step of the job may begin. */
 #include "node/cgroup/pool.h"
 
 #include "base/alloc.h"
@@ -107,8 +108,8 @@ static struct place *place_of(const struct group_pool *g, int64_t job_id, int64_
     return NULL;
 }
 
-/* A spare one with those limits, best one that has a part with those of the step. The last that became spare is the first to be
- * used, so that others become old. */
+/* A spare one with those limits, best one that has a part with those of the step. The last that
+ * became spare is the first to be used, so that others become old. */
 static struct place *place_spare(const struct group_pool *g, const char *job, const char *step)
 {
     struct place *found = NULL;
@@ -128,15 +129,16 @@ static struct place *place_spare(const struct group_pool *g, const char *job, co
 
 static char *job_limits(const struct step_plan *p)
 {
-    return xasprintf("%lld %lld %lld %lld", (long long)p->job_mem_bytes, (long long)p->job_swap_bytes_plus1,
-                     (long long)p->swappiness_plus1, (long long)p->pids_max);
+    return xasprintf("%lld %lld %lld %lld", (long long)p->job_mem_bytes,
+                     (long long)p->job_swap_bytes_plus1, (long long)p->swappiness_plus1,
+                     (long long)p->pids_max);
 }
 
 static char *step_limits(const struct step_plan *p)
 {
     return xasprintf("%lld %lld %lld cpus %s deny %s", (long long)p->mem_limit_bytes,
-                     (long long)p->swap_bytes_plus1, (long long)p->pids_max, p->cpus ? p->cpus : "-",
-                     p->deny ? p->deny : "-");
+                     (long long)p->swap_bytes_plus1, (long long)p->pids_max,
+                     p->cpus ? p->cpus : "-", p->deny ? p->deny : "-");
 }
 
 static struct place *place_new(struct group_pool *g, int64_t number)
@@ -217,8 +219,9 @@ static void spares_bound(struct group_pool *g)
 static void part_back(struct group_pool *g, struct place *p, struct part *part, bool to_any)
 {
     part->busy = false;
+    /* Without limits: of an earlier daemon, nobody knows for whom they would do. */
     if (!to_any || !part->limits || !p->limits)
-        p->marked = true; /* without limits: of an earlier daemon, nobody knows for whom they would do */
+        p->marked = true;
     if (is_idle(p))
         spares_bound(g);
 }

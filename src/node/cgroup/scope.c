@@ -1,8 +1,11 @@
-/* Why not the group of the daemon's own service, with Delegate=yes: jobs outlive the daemon, so at its next start their groups are still there, and a version 2 group that has
- * such groups takes no process. systemd then cannot start the service (status=219/CGROUP; since systemd 254 DelegateSubgroup= would help). A scope is not started again.
+/* Why not the group of the daemon's own service, with Delegate=yes: jobs outlive the daemon, so at
+ * its next start their groups are still there, and a version 2 group that has such groups takes no
+ * process. systemd then cannot start the service (status=219/CGROUP; since systemd 254
+ * DelegateSubgroup= would help). A scope is not started again.
  *
- * A scope is there as long as a process is in it: `sleep infinity`, in a leaf beside the groups of the jobs. It is also what tells that the scope is ours: at a later start
- * the scope is found by its name and gets another sleeper if it lost its own. */
+ * A scope is there as long as a process is in it: `sleep infinity`, in a leaf beside the groups of
+ * the jobs. It is also what tells that the scope is ours: at a later start the scope is found by
+ * its name and gets another sleeper if it lost its own. */
 #include "node/cgroup/scope.h"
 
 #include "node/cgroup/fs.h"
@@ -35,7 +38,8 @@ static void wait_a_step(void)
 static bool populated(const char *dir)
 {
     char text[256];
-    return cgroup_get(dir, "cgroup.events", text, sizeof text) && cgroup_number(text, "populated") == 1;
+    return cgroup_get(dir, "cgroup.events", text, sizeof text) &&
+           cgroup_number(text, "populated") == 1;
 }
 
 static bool gone_in_time(const char *dir)
@@ -130,7 +134,8 @@ static bool scope_hold(const char *dir)
     return false;
 }
 
-bool cgroup_scope_take(const char *point, const char *key, char *dir, size_t size, char *why, size_t why_size)
+bool cgroup_scope_take(const char *point, const char *key, char *dir, size_t size, char *why,
+                       size_t why_size)
 {
     if ((size_t)snprintf(dir, size, "%s/system.slice/remuda-%s.scope", point, key) >= size)
         return false;

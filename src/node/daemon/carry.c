@@ -32,7 +32,8 @@ static void step_once(struct node_daemon *d, const struct agent_event *ev)
 
 static void input_add(struct node_daemon *d, const struct agent_event *ev)
 {
-    struct node_input in = {.kind = ev->kind, .note = *ev->note, .ok = ev->ok, .text = xstrdup(ev->text)};
+    struct node_input in = {
+        .kind = ev->kind, .note = *ev->note, .ok = ev->ok, .text = xstrdup(ev->text)};
     vec_push(&d->inputs, in);
 }
 
@@ -58,8 +59,11 @@ void node_event(struct node_daemon *d, const struct agent_event *ev)
     step_once(d, ev);
     for (size_t i = 0; i < d->inputs.n; i++) {
         struct node_input in = d->inputs.v[i];
-        struct agent_event next = {
-            .kind = in.kind, .now_us = clock_now_us(), .note = &in.note, .ok = in.ok, .text = in.text};
+        struct agent_event next = {.kind = in.kind,
+                                   .now_us = clock_now_us(),
+                                   .note = &in.note,
+                                   .ok = in.ok,
+                                   .text = in.text};
         step_once(d, &next);
         free(in.text);
     }
@@ -158,7 +162,8 @@ static void terminate(struct node_daemon *d, const struct agent_effect *e)
 
 static void signal_step(struct node_daemon *d, const struct agent_effect *e)
 {
-    struct command c = {.op = COMMAND_KILL, .signal = e->signal, .batch = e->batch, .of_job = e->of_job};
+    struct command c = {
+        .op = COMMAND_KILL, .signal = e->signal, .batch = e->batch, .of_job = e->of_job};
     herd_command(d->herd, &e->note, &c, NULL);
 }
 
@@ -200,10 +205,12 @@ static void program_run(struct node_daemon *d, const struct agent_effect *e, boo
 static void prolog(struct node_daemon *d, const struct agent_effect *e)
 {
     d->site.welcome = agent_welcome(d->agent);
-    program_run(d, e, false, launch_program_env(&d->site, e->launch->job.v, "prolog_slurmd", d->turn));
+    program_run(d, e, false,
+                launch_program_env(&d->site, e->launch->job.v, "prolog_slurmd", d->turn));
 }
 
-/* A step of an earlier daemon has kept its environment; the agent knows the job of one of its own. */
+/* A step of an earlier daemon has kept its environment; the agent knows the job of one of its
+ * own. */
 static void epilog(struct node_daemon *d, const struct agent_effect *e)
 {
     struct str kept = STR_INIT;
@@ -235,6 +242,8 @@ void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
     case AGENT_LOOK: look(d, e); break;
     case AGENT_TELL: tell(d, e); break;
     case AGENT_FIND: node_devices_find(d, e->accepts); break;
-    case AGENT_LOG: log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text); break;
+    case AGENT_LOG:
+        log_write(d->log, e->is_error ? LOG_IS_ERROR : LOG_IS_INFO, "%s", e->text);
+        break;
     }
 }

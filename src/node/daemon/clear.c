@@ -1,5 +1,5 @@
-/* The shepherd was a subreaper; without it orphans belong to init, and only what they carry tells whose they were: their control group, and their
- * environment. */
+/* The shepherd was a subreaper; without it orphans belong to init, and only what they carry tells
+ * whose they were: their control group, and their environment. */
 #include "node/daemon/clear.h"
 
 #include "node/cgroup/group.h"
@@ -32,7 +32,8 @@ static bool environment_has(const char *pid, const char *tag)
         str_addn(&text, piece, (size_t)n);
     if (fd >= 0)
         close(fd);
-    for (const char *at = text.data; !found && at && at < text.data + text.len; at += strlen(at) + 1)
+    for (const char *at = text.data; !found && at && at < text.data + text.len;
+         at += strlen(at) + 1)
         found = strcmp(at, tag) == 0;
     str_done(&text);
     return found;

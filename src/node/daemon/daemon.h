@@ -52,8 +52,8 @@ struct node_daemon {
     bool find_accepts;  /* what is not there any more is not missed */
     bool find_quiet;    /* nobody asked for it */
     struct timer *find_timer;
-    const char
-        *expected; /* a GPU was found at each of these places, as model/gres.h writes devices; NULL = none */
+    /* a GPU was found at each of these places, as model/gres.h writes devices; NULL = none. */
+    const char *expected;
     bool keeps_gone; /* a device is in the list only because a step still has it */
     struct launch_site site;
     struct cgroup_bases groups;
@@ -61,7 +61,8 @@ struct node_daemon {
     const char *isolation;    /* what jobs are held to here, in words */
 };
 
-/* daemon/options.c: the command line. --print-config: what this machine is, as a line of the configuration; the exit status. */
+/* daemon/options.c: the command line. --print-config: what this machine is, as a line of the
+ * configuration; the exit status. */
 bool node_options_read(int argc, char **argv, struct node_options *o, struct err *ret_err);
 int node_config_print(const struct node_options *o);
 /* STATE/gres.conf; NULL = there is no state directory. */
@@ -76,7 +77,8 @@ const char *node_shepherd_program(struct arena *a);
 /* The devices among it, which may have changed. */
 void node_site_devices(struct node_daemon *d);
 
-/* find.c: which devices there are, anew; nothing if they are released, or the node is virtual. accepts: what is not there any more is not missed. */
+/* find.c: which devices there are, anew; nothing if they are released, or the node is virtual.
+ * accepts: what is not there any more is not missed. */
 void node_devices_find(struct node_daemon *d, bool accepts);
 /* The same if nobody has any more what is kept in the list for its user alone. */
 void node_devices_find_gone(struct node_daemon *d);
@@ -84,17 +86,20 @@ void node_devices_find_gone(struct node_daemon *d);
 void node_devices_watch(struct node_daemon *d);
 /* The process that looks: `remudad node --find`, with the known devices as its input. */
 int node_devices_find_main(const struct node_options *o);
-/* What an earlier daemon of the node gave numbers to, if steps of it go on; NULL = none. Before the devices are found. */
+/* What an earlier daemon of the node gave numbers to, if steps of it go on; NULL = none. Before the
+ * devices are found. */
 const char *node_devices_known(struct node_daemon *d, const char *node_dir, struct arena *a);
-void node_devices_begin(
-    struct node_daemon *d); /* once they were found: says what is missed, keeps them for the next daemon */
+/* Once they were found: says what is missed, keeps them for the next daemon. */
+void node_devices_begin(struct node_daemon *d);
 
-/* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does not any more. At the start, and on SIGUSR1; ctx is the daemon. */
+/* gpu_release.c: lets go of the GPUs if an administrator wants that, takes them up again if he does
+ * not any more. At the start, and on SIGUSR1; ctx is the daemon. */
 void node_gpus_release(void *ctx);
 /* Says in NODE/protocol "PID PROTOCOL": this process takes SIGUSR1 for a word about its GPUs. */
 void node_gpus_releasable(const struct node_daemon *d);
 
-/* Steps the agent with one event, carries out the effects, and whatever came of them. May be called while it is at work: the event waits. */
+/* Steps the agent with one event, carries out the effects, and whatever came of them. May be called
+ * while it is at work: the event waits. */
 void node_event(struct node_daemon *d, const struct agent_event *ev);
 void node_note(struct node_daemon *d, const struct note *n);
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e);

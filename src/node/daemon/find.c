@@ -1,9 +1,14 @@
-/* What devices the machine has, found out anew while the daemon runs: after `remuda gpus resume`, `scontrol reconfigure` and `scontrol update … state=resume`, and now and then while something
- * stands against using them. A process of its own looks, as at the start, and is told which devices have numbers already: they keep them (NODE/devices holds them over a restart while steps
- * go on). A device that is there no more and that a step still has stays in the list, where the watch of the GPUs finds it gone; once nobody has it, it is looked for once more and leaves the
- * list. What stands against the new list (gres.conf, a library that hangs) is said, and the devices stay as they were.
+/* What devices the machine has, found out anew while the daemon runs: after `remuda gpus resume`,
+ * `scontrol reconfigure` and `scontrol update … state=resume`, and now and then while something
+ * stands against using them. A process of its own looks, as at the start, and is told which devices
+ * have numbers already: they keep them (NODE/devices holds them over a restart while steps go on).
+ * A device that is there no more and that a step still has stays in the list, where the watch of
+ * the GPUs finds it gone; once nobody has it, it is looked for once more and leaves the list. What
+ * stands against the new list (gres.conf, a library that hangs) is said, and the devices stay as
+ * they were.
  *
- * A place on the bus at which a GPU was found is missed when there is none any more, also over restarts, until there is one or an operator says RESUME. */
+ * A place on the bus at which a GPU was found is missed when there is none any more, also over
+ * restarts, until there is one or an operator says RESUME. */
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/spawn.h"
@@ -44,7 +49,8 @@ static void keep(struct node_daemon *d)
 {
     struct err err = {0};
     struct str text = STR_INIT;
-    str_addf(&text, "%s\n%s\n", d->machine.devices ? d->machine.devices : "", d->expected ? d->expected : "");
+    str_addf(&text, "%s\n%s\n", d->machine.devices ? d->machine.devices : "",
+             d->expected ? d->expected : "");
     if (!file_write_atomic(devices_path(d, d->arena), str_text(&text), text.len, 0600, &err))
         log_error(d->log, "%s", err.text);
     str_done(&text);
@@ -72,8 +78,8 @@ static void expect(struct node_daemon *d, const struct device_list *now, bool ac
     for (size_t i = 0; i < was.n + now->n; i++) {
         const struct device *one = i < was.n ? &was.v[i] : &now->v[i - was.n];
         if (one->pci && text_is(one->kind, "gpu") && !is_at(ret, one->pci))
-            ret->v[ret->n++] =
-                (struct device){.kind = "gpu", .type = one->type, .index = one->index, .pci = one->pci};
+            ret->v[ret->n++] = (struct device){
+                .kind = "gpu", .type = one->type, .index = one->index, .pci = one->pci};
     }
     devices_format(ret, &text);
     if (!d->expected || !text_is(d->expected, str_text(&text)))
@@ -81,7 +87,8 @@ static void expect(struct node_daemon *d, const struct device_list *now, bool ac
     str_done(&text);
 }
 
-/* Nothing was found, and something was in the way: that is what is said, not that they are missed. */
+/* Nothing was found, and something was in the way: that is what is said, not that they are
+ * missed. */
 static bool is_unasked(const struct machine *m)
 {
     return text_empty(m->devices) && !text_empty(m->device_trouble);
@@ -140,8 +147,8 @@ static void difference_log(struct node_daemon *d, const struct device_list *was,
     for (size_t i = 0; i < now->n; i++) {
         const struct device *n = &now->v[i], *w = gpu_of(was, n->index);
         if (text_is(n->kind, "gpu") && (!w || !is_same(w, n)))
-            log_info(d->log, "GPU %d is %s: %s %s", n->index, w ? "another" : "new", n->type ? n->type : "",
-                     n->uuid ? n->uuid : "");
+            log_info(d->log, "GPU %d is %s: %s %s", n->index, w ? "another" : "new",
+                     n->type ? n->type : "", n->uuid ? n->uuid : "");
     }
 }
 
@@ -160,7 +167,8 @@ static const char *gres_with(const char *gres, const struct device_list *more, s
 {
     struct gres_list list = {0};
     struct str text = STR_INIT;
-    const char *both = arena_printf(a, "%s%s%s", gres ? gres : "", gres ? "," : "", machine_gres_of(more, a));
+    const char *both =
+        arena_printf(a, "%s%s%s", gres ? gres : "", gres ? "," : "", machine_gres_of(more, a));
     if (gres_parse(both, a, &list, NULL))
         gres_format(&list, &text);
     const char *result = text.len ? arena_strdup(a, str_text(&text)) : gres;
@@ -182,7 +190,8 @@ static void held_add(struct node_daemon *d, struct machine *found, struct arena 
         all.v[all.n++] = now.v[i];
     for (size_t i = 0; i < was.n; i++) {
         const struct device *w = &was.v[i];
-        if (!text_is(w->kind, "gpu") || gpu_of(&now, w->index) || !agent_gpu_is_held(d->agent, w->index))
+        if (!text_is(w->kind, "gpu") || gpu_of(&now, w->index) ||
+            !agent_gpu_is_held(d->agent, w->index))
             continue;
         struct span files = files_of(d->machine.device_files, w->index);
         all.v[all.n++] = *w;
@@ -212,14 +221,16 @@ static const char *kept(const char *text, struct arena *a)
 static bool differs(const struct machine *x, const struct machine *y)
 {
     return !text_is(x->devices, y->devices) || !text_is(x->gres, y->gres) ||
-           !text_is(x->device_files, y->device_files) || !text_is(x->device_trouble, y->device_trouble) ||
+           !text_is(x->device_files, y->device_files) ||
+           !text_is(x->device_trouble, y->device_trouble) ||
            !text_is(x->device_search, y->device_search);
 }
 
 static void machine_take(struct node_daemon *d, const struct machine *found)
 {
     struct machine *m = &d->machine;
-    bool others = !text_is(m->devices, found->devices) || !text_is(m->device_files, found->device_files);
+    bool others =
+        !text_is(m->devices, found->devices) || !text_is(m->device_files, found->device_files);
     if (!text_empty(found->device_trouble) && !text_is(found->device_trouble, m->device_trouble))
         log_error(d->log, "%s", found->device_trouble);
     m->devices = kept(found->devices, d->arena);
@@ -247,8 +258,8 @@ static void found(void *ctx, const struct spawn_result *r)
     d->find = NULL;
     d->find_again = false;
     machine_parse(r->output, &m, a);
-    bool silent =
-        !m.hostname || text_is(m.device_trouble, SAY_HANGS) || text_is(m.device_trouble, SAY_CRASHES);
+    bool silent = !m.hostname || text_is(m.device_trouble, SAY_HANGS) ||
+                  text_is(m.device_trouble, SAY_CRASHES);
     if (m.error || silent) { /* as they were, with what stands against it */
         const char *why = m.error ? m.error : m.hostname ? m.device_trouble : SAY_CRASHES;
         struct machine as_before = d->machine;
@@ -312,7 +323,8 @@ static bool is_rid(const struct node_daemon *d)
     return !held;
 }
 
-/* Something stands against using them that may have passed by itself; one process that hangs is left behind, not one a minute. */
+/* Something stands against using them that may have passed by itself; one process that hangs is
+ * left behind, not one a minute. */
 static bool is_to_be_tried(const struct node_daemon *d)
 {
     const char *trouble = d->machine.device_trouble;
@@ -355,7 +367,8 @@ int node_devices_find_main(const struct node_options *o)
     struct machine m;
     char *known = calloc(1, FOUND_BYTES);
     size_t n = known ? fread(known, 1, FOUND_BYTES - 1, stdin) : 0;
-    struct machine_ask ask = {.gres_conf = node_gres_conf(o, a), .node = o->name, .known = n ? known : NULL};
+    struct machine_ask ask = {
+        .gres_conf = node_gres_conf(o, a), .node = o->name, .known = n ? known : NULL};
     machine_discover(&m, &ask, a);
     machine_write(&m, stdout);
     free(known);

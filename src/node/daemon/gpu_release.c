@@ -1,6 +1,9 @@
-/* An administrator who resets a GPU or changes its instances needs every process gone that has the devices open, also the daemon's own. `remuda gpus release` on the node leaves a file in the
- * node's directory that says who and when, and sends SIGUSR1; the daemon ends its process and adds a line that says so. The file stands over restarts, until `remuda gpus resume`. A daemon of an earlier
- * release would be ended by the signal: this one says in a file of its own that it is not. */
+/* An administrator who resets a GPU or changes its instances needs every process gone that has the
+ * devices open, also the daemon's own. `remuda gpus release` on the node leaves a file in the
+ * node's directory that says who and when, and sends SIGUSR1; the daemon ends its process and adds
+ * a line that says so. The file stands over restarts, until `remuda gpus resume`. A daemon of an
+ * earlier release would be ended by the signal: this one says in a file of its own that it is
+ * not. */
 #include "io/files.h"
 #include "io/log.h"
 #include "model/protocol.h"
@@ -15,7 +18,8 @@ void node_gpus_releasable(const struct node_daemon *d)
 {
     struct err err = {0};
     char text[64];
-    const char *path = arena_printf(d->arena, "%s/nodes/%s/protocol", d->options.state_dir, d->options.name);
+    const char *path =
+        arena_printf(d->arena, "%s/nodes/%s/protocol", d->options.state_dir, d->options.name);
     int n = snprintf(text, sizeof text, "%ld %d\n", (long)getpid(), PROTOCOL_NOW);
     if (!file_write_atomic(path, text, (size_t)n, 0644, &err))
         log_error(d->log, "%s", err.text);
@@ -36,7 +40,8 @@ void node_gpus_release(void *ctx)
     }
     if (fgets(who, sizeof who, f))
         who[strcspn(who, "\n")] = '\0';
-    snprintf(why, sizeof why, "released %s, `remuda gpus resume` on that node takes them up again", who);
+    snprintf(why, sizeof why, "released %s, `remuda gpus resume` on that node takes them up again",
+             who);
     gpu_watch_release(d->gpus, why);
     log_info(d->log, "the GPUs are let go of: %s", why);
     if (fseek(f, 0, SEEK_END) == 0)

@@ -1,5 +1,6 @@
-/* Notes come through a socket that says which process wrote them (notes_socket.h): that is the shepherd's process id, whatever the note says. What
- * was told while no daemon was there is in the state files, which the next one reads first. A note may come twice (from the socket and from the
+/* Notes come through a socket that says which process wrote them (notes_socket.h): that is the
+ * shepherd's process id, whatever the note says. What was told while no daemon was there is in the
+ * state files, which the next one reads first. A note may come twice (from the socket and from the
  * state file); the agent takes notes by the state of the step, so repetitions do nothing. */
 #include "node/daemon/herd.h"
 
@@ -199,8 +200,9 @@ static bool lock_wait(struct herd_link *h, struct err *ret_err)
     if (fd >= 0)
         close(fd);
     str_done(&path);
-    return ok || err_set(ret_err, ERR_UNAVAILABLE,
-                         "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end", h->dir);
+    return ok ||
+           err_set(ret_err, ERR_UNAVAILABLE,
+                   "%s/shepherds.lock: an earlier daemon's shepherds' parent does not end", h->dir);
 }
 
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err)
@@ -290,14 +292,15 @@ static bool files_open(struct herd_link *h, struct err *ret_err)
     if (ok)
         h->steps_fd = open(str_text(&path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (ok && h->steps_fd < 0)
-        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path), strerror(errno));
+        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot open %s: %s", str_text(&path),
+                     strerror(errno));
     str_done(&path);
     return ok;
 }
 
 struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
-                           const char *shepherd_program, const char *cgroups, const struct herd_ops *ops,
-                           void *ctx, struct err *ret_err)
+                           const char *shepherd_program, const char *cgroups,
+                           const struct herd_ops *ops, void *ctx, struct err *ret_err)
 {
     struct herd_link *h = xcalloc(1, sizeof *h);
     h->loop = l;
@@ -349,7 +352,8 @@ void herd_free(struct herd_link *h)
 /* ---- steps ---- */
 
 /* A directory that never got its name belongs to a shepherd that died while making it. */
-static void name_scan(struct herd_link *h, const char *name, void (*found)(void *ctx, const struct note *ids))
+static void name_scan(struct herd_link *h, const char *name,
+                      void (*found)(void *ctx, const struct note *ids))
 {
     struct note ids = {0};
     uint64_t job_id;
@@ -405,7 +409,8 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
     *at = w;
 }
 
-bool herd_command(struct herd_link *h, const struct note *step, const struct command *c, const char *why_text)
+bool herd_command(struct herd_link *h, const struct note *step, const struct command *c,
+                  const char *why_text)
 {
     struct str name = STR_INIT, path = STR_INIT;
     bool told = false;
@@ -421,8 +426,8 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct com
             small_file_write(h->steps_fd, str_text(&path), why_text, strlen(why_text), 0600);
         told = step_dir_signal(h->steps_fd, str_text(&name), command_value(c));
         if (!told)
-            log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s", str_text(&name),
-                      (long long)pid, strerror(errno));
+            log_error(h->log, "cannot reach the shepherd of step %s, process %lld: %s",
+                      str_text(&name), (long long)pid, strerror(errno));
     } else {
         herd_look_after(h, step, true);
     }

@@ -1,5 +1,5 @@
-/* The node daemon's side of the shepherds: starts their parent, sends plans, reads notes, gives commands, and finds out about those it did
- * not start itself. */
+/* The node daemon's side of the shepherds: starts their parent, sends plans, reads notes, gives
+ * commands, and finds out about those it did not start itself. */
 #ifndef REMUDA_NODE_DAEMON_HERD_H
 #define REMUDA_NODE_DAEMON_HERD_H
 
@@ -18,31 +18,36 @@ struct herd_link; /* opaque */
 struct herd_ops {
     /* A note came. */
     void (*note)(void *ctx, const struct note *n);
-    /* The shepherds' parent died and another one serves now: whoever was asked for and has no directory will never start. */
+    /* The shepherds' parent died and another one serves now: whoever was asked for and has no
+     * directory will never start. */
     void (*parent_lost)(void *ctx);
 };
 
-/* Makes NODE_DIR/steps and the socket for notes, and waits until no earlier parent can start steps any more. `cgroups`:
- * the bases (cgroup/base.h) in which steps of this node may have groups, those of earlier daemons too. */
+/* Makes NODE_DIR/steps and the socket for notes, and waits until no earlier parent can start steps
+ * any more. `cgroups`: the bases (cgroup/base.h) in which steps of this node may have groups, those
+ * of earlier daemons too. */
 struct herd_link *herd_new(struct loop *l, struct log *log, const char *node_dir,
-                           const char *shepherd_program, const char *cgroups, const struct herd_ops *ops,
-                           void *ctx, struct err *ret_err);
+                           const char *shepherd_program, const char *cgroups,
+                           const struct herd_ops *ops, void *ctx, struct err *ret_err);
 void herd_free(struct herd_link *h); /* shepherds go on */
 
-/* What is in NODE_DIR/steps, told by notes in the order they were written: found(ctx, ids) for each step, then ctx's note for each of its notes, and
- * GONE if its shepherd is gone without having cleared everything. Before herd_serve. */
+/* What is in NODE_DIR/steps, told by notes in the order they were written: found(ctx, ids) for each
+ * step, then ctx's note for each of its notes, and GONE if its shepherd is gone without having
+ * cleared everything. Before herd_serve. */
 void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *ids));
-/* Removes control groups of steps that have no directory any more, and those of jobs without steps: some seconds
- * after a step was forgotten it happens by itself. */
+/* Removes control groups of steps that have no directory any more, and those of jobs without steps:
+ * some seconds after a step was forgotten it happens by itself. */
 void herd_groups_tidy(struct herd_link *h);
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 
 void herd_start(struct herd_link *h, const struct step_plan *p);
-/* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and key. False if its shepherd is not there (any more): its notes, and GONE, were delivered then or are on their way. */
+/* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and
+ * key. False if its shepherd is not there (any more): its notes, and GONE, were delivered then or
+ * are on their way. */
 bool herd_command(struct herd_link *h, const struct note *step, const struct command *c,
                   const char *why_text);
-/* Is its shepherd alive? If not: delivers its notes from the state file, then GONE. A step without a directory counts as not begun: nothing is
- * delivered unless `must_have_begun`. */
+/* Is its shepherd alive? If not: delivers its notes from the state file, then GONE. A step without
+ * a directory counts as not begun: nothing is delivered unless `must_have_begun`. */
 void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun);
 /* Kills what is left of a step whose shepherd is gone. */
 void herd_clear(struct herd_link *h, const struct note *step);

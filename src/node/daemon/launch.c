@@ -38,8 +38,8 @@ static const char *expanded(const char *pattern, const struct pattern_env *env, 
     return text_keep(a, &path);
 }
 
-static void files_plan(const struct launch_site *site, const struct job *j, int64_t step_id, const char *user,
-                       struct arena *a, struct step_plan *p)
+static void files_plan(const struct launch_site *site, const struct job *j, int64_t step_id,
+                       const char *user, struct arena *a, struct step_plan *p)
 {
     bool element = j->array_job_id != 0 && j->array_task_id != NO_TASK;
     struct pattern_env env = {
@@ -70,8 +70,10 @@ static const char *nth_number(const char *list, int64_t n)
     return list;
 }
 
-/* The node's CPU numbers (folded) as the system's. NULL if one of them is not there: then the job is not kept to any. */
-static const char *cpus_plan(const struct launch_site *site, const struct alloc_node *here, struct arena *a)
+/* The node's CPU numbers (folded) as the system's. NULL if one of them is not there: then the job
+ * is not kept to any. */
+static const char *cpus_plan(const struct launch_site *site, const struct alloc_node *here,
+                             struct arena *a)
 {
     struct idset set = IDSET_INIT;
     struct str out = STR_INIT;
@@ -133,8 +135,8 @@ static bool gpu_is_held(const struct alloc_node *here, uint32_t number)
 }
 
 /* The files of the GPUs that it holds (or of the others), each once, separated by spaces. */
-static const char *gpu_files(const struct launch_site *site, const struct alloc_node *here, bool held,
-                             struct arena *a)
+static const char *gpu_files(const struct launch_site *site, const struct alloc_node *here,
+                             bool held, struct arena *a)
 {
     struct str out = STR_INIT;
     struct span rest = span_of(site->device_files ? site->device_files : ""), one, number, file;
@@ -146,8 +148,10 @@ static const char *gpu_files(const struct launch_site *site, const struct alloc_
     return text_keep(a, &out);
 }
 
-/* The files of all GPUs but its own. Instances of one GPU share its file, and have others of their own. */
-static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here, struct arena *a)
+/* The files of all GPUs but its own. Instances of one GPU share its file, and have others of their
+ * own. */
+static const char *deny_plan(const struct launch_site *site, const struct alloc_node *here,
+                             struct arena *a)
 {
     struct str out = STR_INIT;
     if (!gpus_hidden(site))
@@ -161,7 +165,8 @@ static const char *deny_plan(const struct launch_site *site, const struct alloc_
     return *text ? text : NULL;
 }
 
-static struct job_env env_of(const struct launch_site *site, const struct job *j, const struct alloc *al)
+static struct job_env env_of(const struct launch_site *site, const struct job *j,
+                             const struct alloc *al)
 {
     return (struct job_env){
         .job = j,
@@ -181,8 +186,8 @@ static struct job_env env_of(const struct launch_site *site, const struct job *j
     };
 }
 
-struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j, const char *context,
-                                     struct arena *a)
+struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j,
+                                     const char *context, struct arena *a)
 {
     struct alloc al = {0};
     struct str out = STR_INIT;
@@ -194,8 +199,8 @@ struct plan_bytes launch_program_env(const struct launch_site *site, const struc
 }
 
 static struct plan_bytes env_plan(const struct launch_site *site, const struct msg_launch *l,
-                                  const struct alloc *al, const struct owner *o, const char *dir_name,
-                                  struct arena *a)
+                                  const struct alloc *al, const struct owner *o,
+                                  const char *dir_name, struct arena *a)
 {
     const struct job *j = l->job.v;
     struct job_env e = env_of(site, j, al);
@@ -223,16 +228,18 @@ static int64_t sample_gap(const struct launch_site *site, const struct msg_launc
     return plus1 ? (plus1 - 1) * USEC_PER_SEC : site->welcome->accounting_freq_us;
 }
 
-static bool common_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
-                        const struct alloc_node *of_job, const struct alloc_node *here, struct arena *a,
-                        struct step_plan *ret, struct err *ret_err)
+static bool common_plan(const struct launch_site *site, const struct msg_launch *l,
+                        const struct owner *owner, const struct alloc_node *of_job,
+                        const struct alloc_node *here, struct arena *a, struct step_plan *ret,
+                        struct err *ret_err)
 {
     const struct job *j = l->job.v;
     struct str name = STR_INIT;
     if (!site->is_root && j->user_id != getuid())
-        return err_set(ret_err, ERR_DENIED,
-                       "node %s runs jobs of user %u only, as that user started it; job %llu is of user %u",
-                       site->node, (unsigned)getuid(), (unsigned long long)j->id, j->user_id);
+        return err_set(
+            ret_err, ERR_DENIED,
+            "node %s runs jobs of user %u only, as that user started it; job %llu is of user %u",
+            site->node, (unsigned)getuid(), (unsigned long long)j->id, j->user_id);
     step_dir_name(j->id, j->attempt, l->step_id, &name);
     ret->job_id = (int64_t)j->id;
     ret->attempt = j->attempt;
@@ -259,8 +266,9 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
 
 /* ---- the batch script ---- */
 
-static bool batch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
-                       const struct alloc *al, struct arena *a, struct step_plan *ret, struct err *ret_err)
+static bool batch_plan(const struct launch_site *site, const struct msg_launch *l,
+                       const struct owner *owner, const struct alloc *al, struct arena *a,
+                       struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
     struct str args = STR_INIT;
@@ -314,20 +322,23 @@ static struct plan_bytes step_env_plan(const struct launch_site *site, const str
     return bytes_keep(a, &out);
 }
 
-static bool tasks_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
-                       const struct alloc *al, struct arena *a, struct step_plan *ret, struct err *ret_err)
+static bool tasks_plan(const struct launch_site *site, const struct msg_launch *l,
+                       const struct owner *owner, const struct alloc *al, struct arena *a,
+                       struct step_plan *ret, struct err *ret_err)
 {
     const struct job *j = l->job.v;
     const struct step *step = l->step.v;
     const struct msg_create_step *asked = l->create.n ? l->create.v : NULL;
     struct alloc layout = {0};
     struct bind_result bound;
-    if (!asked || !asked->spec.n || !alloc_parse(step->layout ? step->layout : "", a, &layout, ret_err) ||
+    if (!asked || !asked->spec.n ||
+        !alloc_parse(step->layout ? step->layout : "", a, &layout, ret_err) ||
         !alloc_find(&layout, site->node))
         return err_set(ret_err, ERR_INVALID,
                        "the launch of step %llu.%lld does not say what node %s has to do",
                        (unsigned long long)j->id, (long long)l->step_id, site->node);
-    const struct alloc_node *here = alloc_find(&layout, site->node), *of_job = alloc_find(al, site->node);
+    const struct alloc_node *here = alloc_find(&layout, site->node),
+                            *of_job = alloc_find(al, site->node);
     if (!common_plan(site, l, owner, of_job, here, a, ret, ret_err))
         return false;
     tasks_bind(site, asked->spec.v, here, a, ret, &bound);
@@ -350,14 +361,16 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
     return true;
 }
 
-bool launch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
-                 struct arena *a, struct step_plan *ret, struct err *ret_err)
+bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
+                 const struct owner *owner, struct arena *a, struct step_plan *ret,
+                 struct err *ret_err)
 {
     const struct job *j = l->job.v;
     struct alloc al = {0};
     memset(ret, 0, sizeof *ret);
     if (j->alloc && !alloc_parse(j->alloc, a, &al, ret_err))
-        return err_prefix(ret_err, "the allocation of job %llu cannot be read", (unsigned long long)j->id);
+        return err_prefix(ret_err, "the allocation of job %llu cannot be read",
+                          (unsigned long long)j->id);
     return l->step.n ? tasks_plan(site, l, owner, &al, a, ret, ret_err)
                      : batch_plan(site, l, owner, &al, a, ret, ret_err);
 }

@@ -17,23 +17,25 @@ struct launch_site {
     const char *state_dir, *node_dir, *bin_dir;
     const char *cgroups;
     const struct msg_node_welcome *welcome;
-    const char *
-        cpu_numbers; /* the system's numbers of the node's CPUs, "0,2,1,3"; NULL = do not keep jobs to CPUs */
+    /* The system's numbers of the node's CPUs, "0,2,1,3"; NULL = do not keep jobs to CPUs. */
+    const char *cpu_numbers;
     int32_t threads_per_core, cores_per_socket;
     struct limits_machine limits;
     bool is_root;
     bool has_gpus;
     const char *devices;   /* of the node, as model/gres.h writes them; NULL = none are known */
     const char *gpu_names; /* of instances of GPUs: "3=MIG-a,4=MIG-b"; NULL = none */
-    const char *
-        device_files; /* of GPUs, by their numbers: "0=195:0,1=195:1+241:7"; NULL = not known, or they cannot be hidden */
+    /* Of GPUs, by their numbers: "0=195:0,1=195:1+241:7"; NULL = not known, or they cannot be
+     * hidden. */
+    const char *device_files;
 };
 
 /* Everything in *ret lives in the arena or belongs to the message. */
-bool launch_plan(const struct launch_site *site, const struct msg_launch *l, const struct owner *owner,
-                 struct arena *a, struct step_plan *ret, struct err *ret_err);
+bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
+                 const struct owner *owner, struct arena *a, struct step_plan *ret,
+                 struct err *ret_err);
 /* Environment of prolog or epilog for the job; NAME=VALUE, each ended by NUL, in the arena. */
-struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j, const char *context,
-                                     struct arena *a);
+struct plan_bytes launch_program_env(const struct launch_site *site, const struct job *j,
+                                     const char *context, struct arena *a);
 
 #endif

@@ -1,8 +1,9 @@
 /* The node daemon: start, connection, heartbeats, end.
  *
- * Start: find out what the machine has (in a child), make the control groups, wait until no shepherds' parent of an earlier daemon can start
- * anything, tell the agent what is in the steps' directory, start a parent of shepherds, connect. From then on everything is an event of
- * the agent. Between heartbeats an idle daemon sleeps. */
+ * Start: find out what the machine has (in a child), make the control groups, wait until no
+ * shepherds' parent of an earlier daemon can start anything, tell the agent what is in the steps'
+ * directory, start a parent of shepherds, connect. From then on everything is an event of the
+ * agent. Between heartbeats an idle daemon sleeps. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "io/client.h"
@@ -64,8 +65,8 @@ static void link_down(void *ctx, struct link *k, const struct err *why)
     struct node_daemon *d = ctx;
     struct agent_event ev = {.kind = AGENT_DOWN, .now_us = clock_now_us()};
     (void)k;
-    log_warning(d->log, "no connection to the controller%s%s; trying again", why->text[0] ? ": " : "",
-                why->text);
+    log_warning(d->log, "no connection to the controller%s%s; trying again",
+                why->text[0] ? ": " : "", why->text);
     node_event(d, &ev);
 }
 
@@ -111,7 +112,8 @@ static void running_add(void *ctx, const struct note *n)
     vec_push(&list->notes, *n);
 }
 
-/* Shepherds that went without a word; must_have_begun: also those that were asked for and will never come. */
+/* Shepherds that went without a word; must_have_begun: also those that were asked for and will
+ * never come. */
 static void steps_look_after(struct node_daemon *d, bool must_have_begun)
 {
     struct running_list list = {0};
@@ -126,7 +128,8 @@ static void parent_lost(void *ctx)
     steps_look_after(ctx, true);
 }
 
-static void program_done(void *ctx, const struct note *step, bool is_epilog, bool ok, const char *text)
+static void program_done(void *ctx, const struct note *step, bool is_epilog, bool ok,
+                         const char *text)
 {
     struct node_daemon *d = ctx;
     struct agent_event ev = {.kind = is_epilog ? AGENT_EPILOG_DONE : AGENT_PROLOG_DONE,
@@ -139,8 +142,8 @@ static void program_done(void *ctx, const struct note *step, bool is_epilog, boo
     node_event(d, &ev);
 }
 
-static void devices_event(struct node_daemon *d, enum agent_event_kind kind, const struct device_seen *seen,
-                          size_t n)
+static void devices_event(struct node_daemon *d, enum agent_event_kind kind,
+                          const struct device_seen *seen, size_t n)
 {
     struct agent_event ev = {.kind = kind, .now_us = clock_now_us(), .seen = seen, .nseen = n};
     node_event(d, &ev);
@@ -153,8 +156,11 @@ static void devices_looked(void *ctx, const struct device_seen *seen, size_t n)
 
 static void gpus_used(void *ctx, const struct gpu_used *used, size_t n, bool util_known)
 {
-    struct agent_event ev = {
-        .kind = AGENT_GPU_USED, .now_us = clock_now_us(), .used = used, .nused = n, .ok = util_known};
+    struct agent_event ev = {.kind = AGENT_GPU_USED,
+                             .now_us = clock_now_us(),
+                             .used = used,
+                             .nused = n,
+                             .ok = util_known};
     node_event(ctx, &ev);
 }
 
@@ -216,7 +222,8 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
         return false;
     herd_scan(d->herd, step_found);
     herd_groups_tidy(d->herd);
-    if (!herd_serve_plans(d->herd, ret_err) || !loop_on_signal(d->loop, SIGTERM, stop_asked, d, ret_err) ||
+    if (!herd_serve_plans(d->herd, ret_err) ||
+        !loop_on_signal(d->loop, SIGTERM, stop_asked, d, ret_err) ||
         !loop_on_signal(d->loop, SIGINT, stop_asked, d, ret_err) ||
         !loop_on_signal(d->loop, SIGUSR1, node_gpus_release, d, ret_err) ||
         !loop_on_signal(d->loop, SIGHUP, log_rotated, d, ret_err))
@@ -272,8 +279,8 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
     node_site_fill(d, node_dir);
     if (!loop_begin(d, node_dir, ret_err))
         return false;
-    log_info(d->log, "node %s runs as process %ld: %lld CPUs, %lld MiB, %s", d->options.name, (long)getpid(),
-             (long long)d->machine.cpus, (long long)d->machine.memory_mib,
+    log_info(d->log, "node %s runs as process %ld: %lld CPUs, %lld MiB, %s", d->options.name,
+             (long)getpid(), (long long)d->machine.cpus, (long long)d->machine.memory_mib,
              d->machine.gres ? d->machine.gres : "no devices");
     return true;
 }
@@ -286,7 +293,8 @@ static int run(struct node_daemon *d)
     if (state_dir)
         d->options.state_dir = arena_strdup(d->arena, state_dir);
     free(state_dir);
-    const char *node_dir = arena_printf(d->arena, "%s/nodes/%s", d->options.state_dir, d->options.name);
+    const char *node_dir =
+        arena_printf(d->arena, "%s/nodes/%s", d->options.state_dir, d->options.name);
     int ready = -1;
     bool ok = d->options.foreground || daemon_detach(&ready, &err);
     ok = ok && dir_make(node_dir, 0755, &err) &&

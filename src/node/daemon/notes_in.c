@@ -1,4 +1,5 @@
-/* One connection serves the shepherds' parent and all shepherds it forked; one that outlived its daemon connects for itself. */
+/* One connection serves the shepherds' parent and all shepherds it forked; one that outlived its
+ * daemon connects for itself. */
 #include "node/daemon/notes_in.h"
 
 #include "base/alloc.h"
@@ -65,16 +66,18 @@ static void lines_take(struct speaker *s)
 }
 
 /* False: this connection is over. */
-static bool piece_take(struct speaker *s, const char *bytes, ssize_t n, const struct notes_sender *who)
+static bool piece_take(struct speaker *s, const char *bytes, ssize_t n,
+                       const struct notes_sender *who)
 {
     if (n == 0)
         return false;
     if (n < 0)
         return errno == EAGAIN || errno == EINTR;
     if (who->uid != geteuid()) {
-        log_warning(s->in->log,
-                    "process %ld of user %ld wrote to the shepherds' socket; what it says is not taken",
-                    (long)who->pid, (long)who->uid);
+        log_warning(
+            s->in->log,
+            "process %ld of user %ld wrote to the shepherds' socket; what it says is not taken",
+            (long)who->pid, (long)who->uid);
         return false;
     }
     if (who->pid != s->writer)
@@ -132,7 +135,8 @@ struct notes_in *notes_in_new(struct loop *l, struct log *log, int steps_fd,
                               struct err *ret_err)
 {
     struct notes_in *in = xcalloc(1, sizeof *in);
-    *in = (struct notes_in){.loop = l, .log = log, .fd = notes_listen(steps_fd), .line = line, .ctx = ctx};
+    *in = (struct notes_in){
+        .loop = l, .log = log, .fd = notes_listen(steps_fd), .line = line, .ctx = ctx};
     if (in->fd >= 0)
         in->watch = fd_watch_new(l, in->fd, caller_take, in, ret_err);
     else

@@ -1,4 +1,5 @@
-/* The node daemon's ears: takes lines from the shepherds' socket, each with the process that wrote it. */
+/* The node daemon's ears: takes lines from the shepherds' socket, each with the process that wrote
+ * it. */
 #ifndef REMUDA_NODE_DAEMON_NOTES_IN_H
 #define REMUDA_NODE_DAEMON_NOTES_IN_H
 
@@ -11,8 +12,9 @@
 
 struct notes_in; /* opaque */
 
-/* line(ctx, line without its end, who wrote it; 0 = not known: it came by the pipe of an earlier release, which its shepherds still have). What a process of another user than the daemon's writes is not taken, and its connection
- * is closed; the shepherds that share it connect anew. */
+/* line(ctx, line without its end, who wrote it; 0 = not known: it came by the pipe of an earlier
+ * release, which its shepherds still have). What a process of another user than the daemon's writes
+ * is not taken, and its connection is closed; the shepherds that share it connect anew. */
 struct notes_in *notes_in_new(struct loop *l, struct log *log, int steps_fd,
                               void (*line)(void *ctx, struct span line, pid_t writer), void *ctx,
                               struct err *ret_err);

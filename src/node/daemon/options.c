@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool value_take(int argc, char **argv, int *i, const char *name, const char **ret, struct err *ret_err)
+static bool value_take(int argc, char **argv, int *i, const char *name, const char **ret,
+                       struct err *ret_err)
 {
     size_t len = strlen(name);
     if (strncmp(argv[*i], name, len) != 0 || (argv[*i][len] != '\0' && argv[*i][len] != '='))
@@ -45,9 +46,11 @@ bool node_options_read(int argc, char **argv, struct node_options *o, struct err
     if (ret_err->code || o->print_config || o->watch_gpus)
         return !ret_err->code;
     if (!o->state_dir)
-        return err_set(ret_err, ERR_INVALID, "--state DIR is missing: the state directory of the cluster");
+        return err_set(ret_err, ERR_INVALID,
+                       "--state DIR is missing: the state directory of the cluster");
     if (!o->name || !*o->name || strchr(o->name, '/') || o->name[0] == '.')
-        return err_set(ret_err, ERR_INVALID, "--name NAME is missing: the node's name in remuda.conf");
+        return err_set(ret_err, ERR_INVALID,
+                       "--name NAME is missing: the node's name in remuda.conf");
     return true;
 }
 
@@ -90,7 +93,9 @@ int node_config_print(const struct node_options *o)
     gethostname(host, sizeof host - 1);
     host[strcspn(host, ".")] = '\0';
     machine_discover(
-        &m, &(struct machine_ask){.gres_conf = node_gres_conf(o, a), .node = o->name ? o->name : host}, a);
+        &m,
+        &(struct machine_ask){.gres_conf = node_gres_conf(o, a), .node = o->name ? o->name : host},
+        a);
     machine_config_line(&m, &line);
     puts(str_text(&line));
     devices_print(&m, a);

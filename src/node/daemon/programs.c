@@ -33,8 +33,8 @@ struct programs {
 };
 
 struct programs *programs_new(struct loop *l,
-                              void (*done)(void *ctx, const struct note *step, bool is_epilog, bool ok,
-                                           const char *text),
+                              void (*done)(void *ctx, const struct note *step, bool is_epilog,
+                                           bool ok, const char *text),
                               void *ctx)
 {
     struct programs *p = xcalloc(1, sizeof *p);

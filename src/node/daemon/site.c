@@ -1,4 +1,5 @@
-/* What the node says of itself, and what its launches find here: programs, control groups, limits of the kernel. */
+/* What the node says of itself, and what its launches find here: programs, control groups, limits
+ * of the kernel. */
 #include "io/clock.h"
 #include "io/files.h"
 #include "model/gres.h"
@@ -56,8 +57,9 @@ static const char *executable_dir(struct arena *a)
 const char *node_shepherd_program(struct arena *a)
 {
     const char *beside = arena_printf(a, "%s/remuda-shepherd", executable_dir(a));
-    return access(beside, X_OK) == 0 ? beside
-                                     : arena_printf(a, "%s/../node/remuda-shepherd", executable_dir(a));
+    return access(beside, X_OK) == 0
+               ? beside
+               : arena_printf(a, "%s/../node/remuda-shepherd", executable_dir(a));
 }
 
 /* Where sbatch and the others are: DIR/bin of a staged tree, else beside this program. */
@@ -96,13 +98,14 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     struct err err = {0};
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const char *path = arena_printf(d->arena, "%s/cgroups", node_dir);
-    here.has_systemd = here.has_systemd && !d->options.is_virtual; /* there may be thousands of these */
+    /* There may be thousands of these. */
+    here.has_systemd = here.has_systemd && !d->options.is_virtual;
     const char *former = file_read_text(path, 1 << 20, d->arena, NULL);
     for (const char *c = node_dir; *c; c++)
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);
-    cgroup_bases_make(&d->groups, &here,
-                      arena_printf(d->arena, "%s.%08x", d->options.name, (unsigned)(hash ^ hash >> 32)),
-                      former);
+    cgroup_bases_make(
+        &d->groups, &here,
+        arena_printf(d->arena, "%s.%08x", d->options.name, (unsigned)(hash ^ hash >> 32)), former);
     cgroup_bases_known(&d->groups, former, &known);
     if (!file_write_atomic(path, str_text(&known), known.len, 0600, &err))
         log_error(d->log, "%s", err.text);
@@ -110,7 +113,8 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     str_done(&known);
     d->isolation = arena_printf(
         d->arena, "%s%s",
-        d->options.is_virtual ? "virtual: jobs are kept to no cores, and no devices are hidden; " : "",
+        d->options.is_virtual ? "virtual: jobs are kept to no cores, and no devices are hidden; "
+                              : "",
         str_text(&d->groups.said));
     if (d->groups.complete)
         log_info(d->log, "%s", d->isolation);
@@ -119,7 +123,8 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     return arena_strdup(d->arena, str_text(&d->groups.text));
 }
 
-/* Numbers do not name an instance of a GPU. Where all devices can be seen, they name a GPU only as long as it stands in the list where its number says. */
+/* Numbers do not name an instance of a GPU. Where all devices can be seen, they name a GPU only as
+ * long as it stands in the list where its number says. */
 static const char *gpu_names(const char *devices, bool hides, struct arena *a)
 {
     struct device_list list = {0};

@@ -27,7 +27,8 @@ static void find(void *ctx)
 static bool source_try(struct amd *a, const struct amd_source *source)
 {
     a->source = source;
-    return bounded_begin(a->thread, find, a) && bounded_wait(a->thread, bounded_now_ms() + 2 * a->wait_ms);
+    return bounded_begin(a->thread, find, a) &&
+           bounded_wait(a->thread, bounded_now_ms() + 2 * a->wait_ms);
 }
 
 /* Parts of one GPU have its address, and with some drivers its number. */
@@ -38,7 +39,8 @@ static void parts_mark(struct amd *a)
         for (uint32_t k = 0; k < a->n; k++) {
             if (k == i)
                 continue;
-            a->device[i].is_part |= a->device[i].pci[0] && text_is(a->device[i].pci, a->device[k].pci);
+            a->device[i].is_part |=
+                a->device[i].pci[0] && text_is(a->device[i].pci, a->device[k].pci);
             same[i] |= text_is(a->device[i].uuid, a->device[k].uuid);
         }
     for (uint32_t i = 0; i < a->n; i++)
@@ -158,7 +160,8 @@ static void device_read(void *ctx)
 {
     struct amd_asked *asked = ctx;
     asked->fresh = (struct amd_now){0};
-    asked->amd->source->read(asked->amd, &asked->amd->device[asked->at], asked->errors_too, &asked->fresh);
+    asked->amd->source->read(asked->amd, &asked->amd->device[asked->at], asked->errors_too,
+                             &asked->fresh);
 }
 
 /* A device is off the bus for a moment while it is reset. */
@@ -215,8 +218,8 @@ static void processes_read(void *ctx)
 
 bool amd_processes(struct amd *a, const amd_process_vec **ret)
 {
-    bool ok =
-        bounded_begin(a->thread, processes_read, a) && bounded_wait(a->thread, bounded_now_ms() + a->wait_ms);
+    bool ok = bounded_begin(a->thread, processes_read, a) &&
+              bounded_wait(a->thread, bounded_now_ms() + a->wait_ms);
     if (!ok || !a->fresh_ok)
         return false;
     vec_clear(&a->process);

@@ -1,6 +1,7 @@
-/* AMD's GPUs: what there is, how they are, who is on them. Told by the kernel's files (amd_kfd.c); only where those name no GPU by
- * ROCm SMI (amd_rsmi.c), which reads the same files, but takes locks that any user can hold. No call here waits longer than
- * AMD_WAIT_MS for a driver or a library: what does not answer by then is blind. Used by one thread. */
+/* AMD's GPUs: what there is, how they are, who is on them. Told by the kernel's files (amd_kfd.c);
+ * only where those name no GPU by ROCm SMI (amd_rsmi.c), which reads the same files, but takes
+ * locks that any user can hold. No call here waits longer than AMD_WAIT_MS for a driver or a
+ * library: what does not answer by then is blind. Used by one thread. */
 #ifndef REMUDA_NODE_HARDWARE_AMD_H
 #define REMUDA_NODE_HARDWARE_AMD_H
 
@@ -34,7 +35,8 @@ struct amd_device {
     bool has_render;
     uint32_t render; /* its file's minor number */
     uint64_t links;  /* bit i: XGMI to the i-th device */
-    bool is_part;    /* of a GPU that is several devices: figures of the whole do not count for it */
+    /* Of a GPU that is several devices: figures of the whole do not count for it. */
+    bool is_part;
 };
 
 /* How it is at one moment. */
@@ -44,7 +46,8 @@ struct amd_now {
     bool all_ones; /* its registers read so */
     bool has_memory, has_errors, has_busy;
     uint64_t memory_total, memory_used; /* bytes */
-    uint64_t uncorrectable;             /* memory errors since the driver was loaded, or the device reset */
+    /* Memory errors since the driver was loaded, or the device reset. */
+    uint64_t uncorrectable;
     uint32_t busy_percent;
 };
 
@@ -62,7 +65,8 @@ struct amd_source {
     const char *name; /* "the kernel" */
     /* Fills a->device. What stands in the way is added to `why`, a sentence without an end. */
     void (*find)(struct amd *a, struct str *why);
-    void (*read)(const struct amd *a, const struct amd_device *d, bool errors_too, struct amd_now *ret);
+    void (*read)(const struct amd *a, const struct amd_device *d, bool errors_too,
+                 struct amd_now *ret);
     bool (*processes)(const struct amd *a, amd_process_vec *ret); /* false: they cannot be told */
 };
 extern const struct amd_source amd_by_kernel, amd_by_rsmi;
@@ -93,11 +97,13 @@ struct amd {
 
 /* The file that is there where the driver is. */
 const char *amd_kfd_path(void);
-/* NULL if this machine has no driver of AMD's (no /dev/kfd), or no GPU can be used; then `why` says what is wrong, if anything is. */
+/* NULL if this machine has no driver of AMD's (no /dev/kfd), or no GPU can be used; then `why` says
+ * what is wrong, if anything is. */
 struct amd *amd_open(struct str *why);
 /* NULL is fine. False: a call has not come back; what it was given is left behind. */
 bool amd_close(struct amd *a);
-/* Its place, by its UUID or, if that is "-", by the minor number of its file; UINT32_MAX: it is not there. */
+/* Its place, by its UUID or, if that is "-", by the minor number of its file; UINT32_MAX: it is not
+ * there. */
 uint32_t amd_find(const struct amd *a, const char *uuid, uint32_t render);
 /* "the kernel (/sys/class/kfd), driver amdgpu 6.8.5", appended. */
 void amd_version(const struct amd *a, struct str *out);
@@ -106,7 +112,8 @@ void amd_version(const struct amd *a, struct str *out);
 void amd_look(struct amd *a, uint64_t devices, bool errors_too);
 /* Of the last look. */
 const struct amd_now *amd_now(const struct amd *a, uint32_t device);
-/* Processes that compute or have memory on devices; valid until the next call. False: they cannot be told now. */
+/* Processes that compute or have memory on devices; valid until the next call. False: they cannot
+ * be told now. */
 bool amd_processes(struct amd *a, const amd_process_vec **ret);
 
 /* ---- for the sources ---- */

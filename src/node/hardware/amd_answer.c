@@ -3,7 +3,8 @@
 #include <errno.h>
 #include <stddef.h>
 
-/* The driver answers EPERM, EBUSY or EAGAIN while it resets the device, and what its firmware answered otherwise. */
+/* The driver answers EPERM, EBUSY or EAGAIN while it resets the device, and what its firmware
+ * answered otherwise. */
 static const struct {
     int error;
     enum amd_answer answer;

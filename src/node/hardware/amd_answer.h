@@ -22,7 +22,8 @@ enum amd_answer {
 
 /* Of reading one of the driver's files: 0 or errno. */
 enum amd_answer amd_answer_of_errno(int error);
-/* Of a call of ROCm SMI; *ret_word (may be NULL) is what its header calls the code. One that is not known here is AMD_DOUBT. */
+/* Of a call of ROCm SMI; *ret_word (may be NULL) is what its header calls the code. One that is not
+ * known here is AMD_DOUBT. */
 enum amd_answer amd_answer_of_rsmi(int code, const char **ret_word);
 
 #endif

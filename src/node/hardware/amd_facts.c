@@ -10,7 +10,8 @@
 
 /* ---- names ---- */
 
-/* "\t740f  Aldebaran/MI200 [Instinct MI210]" below "1002  Advanced Micro Devices, Inc. [AMD/ATI]". */
+/* "\t740f  Aldebaran/MI200 [Instinct MI210]" below "1002  Advanced Micro Devices, Inc.
+ * [AMD/ATI]". */
 static bool name_in(FILE *f, uint32_t device, char *to, size_t size)
 {
     char line[512], wanted[16];
@@ -46,8 +47,8 @@ static bool name_listed(uint32_t device, char *to, size_t size)
 static void gfx_name(uint32_t version, char *to, size_t size)
 {
     if (version)
-        snprintf(to, size, "gfx%" PRIu32 "%" PRIx32 "%" PRIx32, version / 10000, version / 100 % 100,
-                 version % 100);
+        snprintf(to, size, "gfx%" PRIu32 "%" PRIx32 "%" PRIx32, version / 10000,
+                 version / 100 % 100, version % 100);
     else
         snprintf(to, size, "gpu");
 }
@@ -80,7 +81,8 @@ void amd_place_find(struct amd_device *d)
     if (sysfs_line(path, d->cpus, sizeof d->cpus) == 0)
         return;
     d->cpus[0] = '\0';
-    snprintf(path, sizeof path, "%s/devices/system/node/node%" PRId32 "/cpulist", sysfs_root(), d->numa);
+    snprintf(path, sizeof path, "%s/devices/system/node/node%" PRId32 "/cpulist", sysfs_root(),
+             d->numa);
     if (sysfs_line(path, d->cpus, sizeof d->cpus) != 0)
         d->cpus[0] = '\0';
 }

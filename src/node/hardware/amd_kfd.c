@@ -1,10 +1,11 @@
-/* AMD's GPUs as the kernel tells of them. The driver's list, /sys/class/kfd/kfd/topology/nodes, has a directory for each device
- * (and for each package of CPUs: their gpu_id is 0), in the order in which the runtime numbers them; proc/PID beside it what each
- * process has; the device's directory on the bus the rest. These files are stable, everybody can read them, and no locks of users'
- * are in the way.
+/* AMD's GPUs as the kernel tells of them. The driver's list, /sys/class/kfd/kfd/topology/nodes, has
+ * a directory for each device (and for each package of CPUs: their gpu_id is 0), in the order in
+ * which the runtime numbers them; proc/PID beside it what each process has; the device's directory
+ * on the bus the rest. These files are stable, everybody can read them, and no locks of users' are
+ * in the way.
  *
- * The driver's counters (memory in use) answer even when the device does not. Whether it does is asked of the device itself: its
- * PCI registers, and how busy it is, which its firmware answers. */
+ * The driver's counters (memory in use) answer even when the device does not. Whether it does is
+ * asked of the device itself: its PCI registers, and how busy it is, which its firmware answers. */
 #include "node/hardware/amd.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/sysfs.h"
@@ -24,10 +25,10 @@
 #define PROCESSES_MAX  4096u
 
 /* A file below the driver's own directory. */
-#define kfd_path(to, ...)                                                                                    \
-    do {                                                                                                     \
-        int kfd_len = snprintf(to, PATH_SIZE, "%s/class/kfd/kfd/", sysfs_root());                            \
-        snprintf((to) + kfd_len, PATH_SIZE - (size_t)kfd_len, __VA_ARGS__);                                  \
+#define kfd_path(to, ...)                                                                          \
+    do {                                                                                           \
+        int kfd_len = snprintf(to, PATH_SIZE, "%s/class/kfd/kfd/", sysfs_root());                  \
+        snprintf((to) + kfd_len, PATH_SIZE - (size_t)kfd_len, __VA_ARGS__);                        \
     } while (0)
 
 static void pci_path(const struct amd_device *d, const char *file, char *to)
@@ -37,7 +38,8 @@ static void pci_path(const struct amd_device *d, const char *file, char *to)
 
 /* ---- finding ---- */
 
-/* Of a part of a GPU the highest bits number it, or the function does, which then is none of the bus. */
+/* Of a part of a GPU the highest bits number it, or the function does, which then is none of the
+ * bus. */
 static void address_find(struct amd_device *d, uint64_t domain, uint64_t location)
 {
     char path[PATH_SIZE], text[32];
@@ -58,9 +60,9 @@ static uint64_t banks_bytes(uint32_t node, uint64_t banks)
         char path[PATH_SIZE], text[PROPERTIES_MAX];
         uint64_t heap, size;
         kfd_path(path, "topology/nodes/%" PRIu32 "/mem_banks/%" PRIu64 "/properties", node, i);
-        if (sysfs_read(path, text, sizeof text, NULL) == 0 && sysfs_property(text, "heap_type", &heap) &&
-            (heap == 1 || heap == 2) && sysfs_property(text, "size_in_bytes", &size) &&
-            size < UINT64_C(1) << 50)
+        if (sysfs_read(path, text, sizeof text, NULL) == 0 &&
+            sysfs_property(text, "heap_type", &heap) && (heap == 1 || heap == 2) &&
+            sysfs_property(text, "size_in_bytes", &size) && size < UINT64_C(1) << 50)
             sum += size; /* memory of its own, with and without a window for the CPUs */
     }
     return sum;
@@ -99,7 +101,8 @@ static bool device_describe(struct amd_device *d, const char *properties)
     return true;
 }
 
-/* 0, or why there is none. What cannot be read keeps its place; what is hidden is not counted by the runtime either. */
+/* 0, or why there is none. What cannot be read keeps its place; what is hidden is not counted by
+ * the runtime either. */
 static int node_take(struct amd *a, uint32_t node, uint32_t *place)
 {
     char path[PATH_SIZE], text[PROPERTIES_MAX];
@@ -112,7 +115,8 @@ static int node_take(struct amd *a, uint32_t node, uint32_t *place)
     kfd_path(path, "topology/nodes/%" PRIu32 "/properties", node);
     error = error ? error : sysfs_read(path, text, sizeof text, NULL);
     d.id = (uint32_t)id;
-    bool is_hidden = error == EPERM || error == EACCES, is_gpu = error && error != ENOENT && !is_hidden;
+    bool is_hidden = error == EPERM || error == EACCES,
+         is_gpu = error && error != ENOENT && !is_hidden;
     if (!error && a->n < AMD_DEVICES_MAX && device_describe(&d, text)) {
         a->device[a->n++] = d;
         is_gpu = true;
@@ -208,7 +212,8 @@ static void listed_read(const struct amd_device *d, struct amd_now *ret)
                     : "it is not there any more, neither on its bus nor in its driver's list");
 }
 
-static bool figure_read(const struct amd_device *d, const char *file, struct amd_now *now, uint64_t *ret)
+static bool figure_read(const struct amd_device *d, const char *file, struct amd_now *now,
+                        uint64_t *ret)
 {
     char path[PATH_SIZE];
     pci_path(d, file, path);
@@ -255,7 +260,8 @@ static void errors_read(const struct amd_device *d, struct amd_now *ret)
     ret->has_errors = blocks > 0 && all;
 }
 
-/* One that saves power answers for itself only when it has been woken, which is not done for a look. */
+/* One that saves power answers for itself only when it has been woken, which is not done for a
+ * look. */
 static bool is_asleep(const struct amd_device *d)
 {
     char path[PATH_SIZE], text[32];
@@ -273,7 +279,8 @@ static void firmware_ask(const struct amd_device *d, struct amd_now *ret)
     ret->has_busy = known && !d->is_part;
 }
 
-static void kernel_read(const struct amd *a, const struct amd_device *d, bool errors_too, struct amd_now *ret)
+static void kernel_read(const struct amd *a, const struct amd_device *d, bool errors_too,
+                        struct amd_now *ret)
 {
     (void)a;
     listed_read(d, ret);
@@ -286,7 +293,8 @@ static void kernel_read(const struct amd *a, const struct amd_device *d, bool er
         return; /* the driver may wait long for such a device */
     ret->has_memory = figure_read(d, "mem_info_vram_total", ret, &ret->memory_total) &&
                       figure_read(d, "mem_info_vram_used", ret, &ret->memory_used) && !d->is_part &&
-                      ret->memory_used <= ret->memory_total && ret->memory_total < UINT64_C(1) << 50;
+                      ret->memory_used <= ret->memory_total &&
+                      ret->memory_total < UINT64_C(1) << 50;
     if (errors_too && !asleep)
         errors_read(d, ret);
 }

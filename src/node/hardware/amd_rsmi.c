@@ -1,5 +1,6 @@
-/* AMD's GPUs as ROCm SMI tells of them, for machines whose kernel shows no list of them. Which of its codes is what: amd_answer.c.
- * What it fills is set before, for it leaves alone what it does not know. */
+/* AMD's GPUs as ROCm SMI tells of them, for machines whose kernel shows no list of them. Which of
+ * its codes is what: amd_answer.c. What it fills is set before, for it leaves alone what it does
+ * not know. */
 #include "node/hardware/amd.h"
 #include "node/hardware/discover_gpus.h"
 
@@ -15,8 +16,8 @@
 /* (domain << 32) | (part << 28) | (bus << 8) | (device << 3) | function */
 static void address_say(uint64_t id, char *to, size_t size)
 {
-    snprintf(to, size, "%04x:%02x:%02x.%x", (unsigned)(id >> 32) & 0xffff, (unsigned)(id >> 8 & 0xff),
-             (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
+    snprintf(to, size, "%04x:%02x:%02x.%x", (unsigned)(id >> 32) & 0xffff,
+             (unsigned)(id >> 8 & 0xff), (unsigned)(id >> 3 & 0x1f), (unsigned)(id & 7));
 }
 
 static void type_find(const struct rsmi *r, struct amd_device *d)
@@ -55,7 +56,8 @@ static void links_find(struct amd *a, uint32_t device)
     for (uint32_t other = 0; a->rsmi.link_type && other < a->n; other++) {
         uint64_t hops = 0;
         int type = 0;
-        if (other != device && a->rsmi.link_type(device, other, &hops, &type) == 0 && type == RSMI_LINK_XGMI)
+        if (other != device && a->rsmi.link_type(device, other, &hops, &type) == 0 &&
+            type == RSMI_LINK_XGMI)
             a->device[device].links |= UINT64_C(1) << other;
     }
 }
@@ -96,7 +98,8 @@ static bool answered(int code, const char *call, struct amd_now *now)
     return code == 0;
 }
 
-/* A block that answers that it does not count is none; one that should have told must not make the sum smaller. */
+/* A block that answers that it does not count is none; one that should have told must not make the
+ * sum smaller. */
 static void errors_read(const struct rsmi *r, uint32_t index, struct amd_now *ret)
 {
     bool all = true, any = false;
@@ -127,10 +130,12 @@ static void library_read(const struct amd *a, const struct amd_device *d, bool e
     ret->has_busy = known && busy <= 100 && !d->is_part;
     ret->busy_percent = ret->has_busy ? busy : 0;
     ret->memory_total = ret->memory_used = UINT64_MAX;
-    ret->has_memory =
-        answered(r->memory_total(d->id, RSMI_VRAM, &ret->memory_total), "rsmi_dev_memory_total_get", ret) &&
-        answered(r->memory_used(d->id, RSMI_VRAM, &ret->memory_used), "rsmi_dev_memory_usage_get", ret) &&
-        ret->memory_total < BYTES_BELIEVED && ret->memory_used <= ret->memory_total && !d->is_part;
+    ret->has_memory = answered(r->memory_total(d->id, RSMI_VRAM, &ret->memory_total),
+                               "rsmi_dev_memory_total_get", ret) &&
+                      answered(r->memory_used(d->id, RSMI_VRAM, &ret->memory_used),
+                               "rsmi_dev_memory_usage_get", ret) &&
+                      ret->memory_total < BYTES_BELIEVED && ret->memory_used <= ret->memory_total &&
+                      !d->is_part;
     if (errors_too)
         errors_read(r, d->id, ret);
 }
@@ -169,7 +174,8 @@ static bool library_processes(const struct amd *a, amd_process_vec *ret)
         return true; /* not told: open files and memory in use are all that tells */
     memset(process, 0, sizeof process);
     int code = a->rsmi.processes(process, &n);
-    if (amd_answer_of_rsmi(code, NULL) == AMD_NOT_TOLD && code != 11) /* RSMI_STATUS_INSUFFICIENT_SIZE */
+    /* RSMI_STATUS_INSUFFICIENT_SIZE. */
+    if (amd_answer_of_rsmi(code, NULL) == AMD_NOT_TOLD && code != 11)
         return true;
     for (uint32_t i = 0; code == 0 && i < n && i < PROCESSES_MAX; i++)
         process_take(a, process[i].pid, ret);

@@ -63,7 +63,8 @@ const char *machine_gres_of(const struct device_list *devices, struct arena *a)
     for (size_t i = 0; i < devices->n; i++) {
         const struct device *d = &devices->v[i];
         size_t k = 0;
-        while (k < list.n && !(text_is(list.item[k].kind, d->kind) && text_is(list.item[k].type, d->type)))
+        while (k < list.n &&
+               !(text_is(list.item[k].kind, d->kind) && text_is(list.item[k].type, d->type)))
             k++;
         if (k == list.n)
             list.item[list.n++] = (struct gres_item){d->kind, d->type, 0};
@@ -89,7 +90,8 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
         if (!text_is(row->d.kind, "gpu"))
             continue;
         files_known &= row->files != NULL;
-        str_addf(&files, "%s%d=%s", files.len ? "," : "", row->d.index, row->files ? row->files : "");
+        str_addf(&files, "%s%d=%s", files.len ? "," : "", row->d.index,
+                 row->files ? row->files : "");
     }
     devices_format(&list, &text);
     if (list.n > 0) {
@@ -133,7 +135,8 @@ static void makers_ask(const struct gres_conf *conf, struct gpu_found *found, st
     if (conf->detect == DETECT_UNSET || conf->detect == DETECT_NVML)
         discover_nvidia(found, a, trouble, search);
     else
-        remark_add(search, arena_printf(a, SAY_NOT_ASKED, detects[conf->detect], "NVIDIA's library"));
+        remark_add(search,
+                   arena_printf(a, SAY_NOT_ASKED, detects[conf->detect], "NVIDIA's library"));
     if (conf->detect == DETECT_UNSET || conf->detect == DETECT_RSMI)
         discover_amd(found, a, trouble, search);
     else
@@ -160,7 +163,8 @@ static void discover_devices(struct machine *m, const struct machine_ask *ask, s
         gpus_number(&found, ask->known, m->cpu_numbers, a);
         if (conf.remarks)
             remark_add(remarks, conf.remarks);
-        if (gres_conf_apply(&found, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a, &counted, &err))
+        if (gres_conf_apply(&found, &conf, ask->gres_conf, (int32_t)m->threads_per_core, a,
+                            &counted, &err))
             gpus_link(&found, a);
     }
     if (err.code)
@@ -195,8 +199,8 @@ static void machine_take_line(struct machine *m, const char *line, struct arena 
         return;
 #define READ_I64(member)  m->member = strtoll(value, NULL, 10)
 #define READ_TEXT(member) m->member = arena_strdup(a, value)
-#define X(type, member, doc)                                                                                 \
-    if (strncmp(line, #member "=", sizeof #member) == 0)                                                     \
+#define X(type, member, doc)                                                                       \
+    if (strncmp(line, #member "=", sizeof #member) == 0)                                           \
         READ_##type(member);
     MACHINE(X)
 #undef X
@@ -258,7 +262,8 @@ static bool child_read(int fd, struct str *out)
     return false;
 }
 
-/* How it ended. One that hangs in the kernel, or a thread of which does, does not, and is left behind. */
+/* How it ended. One that hangs in the kernel, or a thread of which does, does not, and is left
+ * behind. */
 static int child_reap(pid_t pid, bool in_time)
 {
     int status = in_time ? 0 : 1;
@@ -301,7 +306,8 @@ void machine_discover(struct machine *ret, const struct machine_ask *ask, struct
 void machine_config_line(const struct machine *m, struct str *out)
 {
     str_addf(out,
-             "NodeName=%s CPUs=%lld Sockets=%lld CoresPerSocket=%lld ThreadsPerCore=%lld RealMemory=%lld",
+             "NodeName=%s CPUs=%lld Sockets=%lld CoresPerSocket=%lld ThreadsPerCore=%lld "
+             "RealMemory=%lld",
              m->hostname, (long long)m->cpus, (long long)m->sockets, (long long)m->cores_per_socket,
              (long long)m->threads_per_core, (long long)m->memory_mib);
     if (m->gres)

@@ -1,4 +1,5 @@
-/* AMD's devices as a node's. A job opens a device by its render node, and all of them by /dev/kfd, which so belongs to every device's files: a job without a device does not get it. */
+/* AMD's devices as a node's. A job opens a device by its render node, and all of them by /dev/kfd,
+ * which so belongs to every device's files: a job without a device does not get it. */
 #include "node/hardware/amd.h"
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"

@@ -1,5 +1,7 @@
-/* gres.conf over what was found. Lines of gpu, if there are any for this node, are the truth: the node has these, in their order. What a line does not say of a device (memory, uuid,
- * PCI address, cores, links) is taken from what was found with the same device file. Without such lines the node has what was found. Other kinds are as the lines say. */
+/* gres.conf over what was found. Lines of gpu, if there are any for this node, are the truth: the
+ * node has these, in their order. What a line does not say of a device (memory, uuid, PCI address,
+ * cores, links) is taken from what was found with the same device file. Without such lines the node
+ * has what was found. Other kinds are as the lines say. */
 #include "node/hardware/discover_gpus.h"
 
 #include "base/hostlist.h"
@@ -21,13 +23,14 @@ struct applying {
 };
 
 /* "195:0" of a device file; NULL with an error if it is none. */
-static const char *file_number(const struct applying *p, const struct gres_conf_row *row, const char *file)
+static const char *file_number(const struct applying *p, const struct gres_conf_row *row,
+                               const char *file)
 {
     struct stat st;
     if (stat(file, &st) == 0 && S_ISCHR(st.st_mode))
         return arena_printf(p->a, "%u:%u", major(st.st_rdev), minor(st.st_rdev));
-    err_set(p->err, ERR_INVALID, "%s:%d: File=%s is no device file on this machine", p->path, row->line,
-            file);
+    err_set(p->err, ERR_INVALID, "%s:%d: File=%s is no device file on this machine", p->path,
+            row->line, file);
     return NULL;
 }
 
@@ -70,7 +73,8 @@ static const char *links_as_indexes(const struct applying *p, const char *links)
 }
 
 /* One device of a line; `files` are its numbers, NULL = not known. */
-static void device_make(struct applying *p, const struct gres_conf_row *row, const char *files, int32_t index)
+static void device_make(struct applying *p, const struct gres_conf_row *row, const char *files,
+                        int32_t index)
 {
     const struct gpu_row *known = text_is(row->name, "gpu") ? found_by_file(p, files) : NULL;
     struct gpu_row *g = gpu_found_add(p->made);
@@ -120,7 +124,8 @@ static bool row_apply(struct applying *p, const struct gres_conf_row *row, struc
 }
 
 bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,
-                     int32_t threads_per_core, struct arena *a, struct str *counted, struct err *ret_err)
+                     int32_t threads_per_core, struct arena *a, struct str *counted,
+                     struct err *ret_err)
 {
     struct gpu_found made = {0};
     struct applying p = {found, &made, conf, path, threads_per_core, a, ret_err};

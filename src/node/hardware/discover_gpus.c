@@ -40,8 +40,10 @@ static bool linked(const struct gpu_row *x, const struct gpu_row *y)
     return false;
 }
 
-/* A link's other end that is a GPU is no switch: without this, two GPUs linked to a third would count as linked with each other. */
-static void gpus_forget_as_switches(struct gpu_found *f, struct gpu_row *row, struct gpu_row *direct)
+/* A link's other end that is a GPU is no switch: without this, two GPUs linked to a third would
+ * count as linked with each other. */
+static void gpus_forget_as_switches(struct gpu_found *f, struct gpu_row *row,
+                                    struct gpu_row *direct)
 {
     direct->npeers = 0;
     size_t switches = 0;
@@ -68,7 +70,8 @@ static void links_say(struct gpu_found *f, struct arena *a)
         struct str text = STR_INIT;
         for (size_t k = 0; k < f->gpu.n; k++) {
             bool by_switch = linked(&f->gpu.v[i], &f->gpu.v[k]);
-            bool direct_link = has_peer(&direct[i], direct[k].d.pci) || has_peer(&direct[k], direct[i].d.pci);
+            bool direct_link =
+                has_peer(&direct[i], direct[k].d.pci) || has_peer(&direct[k], direct[i].d.pci);
             if (k != i && (by_switch || direct_link))
                 str_addf(&text, "%s%d", text.len ? "+" : "", f->gpu.v[k].d.index);
         }
@@ -80,7 +83,8 @@ static void links_say(struct gpu_found *f, struct arena *a)
 
 /* ---- CPUs ---- */
 
-/* The system's CPU numbers as the node's: its place in cpu_numbers. CPUs that the node has not are left out. */
+/* The system's CPU numbers as the node's: its place in cpu_numbers. CPUs that the node has not are
+ * left out. */
 static const char *cpus_translate(const char *cpus, const char *cpu_numbers, struct arena *a)
 {
     struct idset system = IDSET_INIT, ours = IDSET_INIT;
@@ -109,7 +113,8 @@ static bool is_instance(const struct device *d)
     return d->uuid && text_starts(d->uuid, "MIG-");
 }
 
-/* By name. What has none, and a GPU that stands where another of its type stood (it was exchanged), by its place. */
+/* By name. What has none, and a GPU that stands where another of its type stood (it was exchanged),
+ * by its place. */
 static bool is_same(const struct device *x, const struct device *y, bool by_place)
 {
     if (!text_is(y->kind, "gpu"))

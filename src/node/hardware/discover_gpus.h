@@ -1,4 +1,5 @@
-/* What the makers' libraries tell of a machine's GPUs, before it is written as text. In the child that looks (machine.h). */
+/* What the makers' libraries tell of a machine's GPUs, before it is written as text. In the child
+ * that looks (machine.h). */
 #ifndef REMUDA_NODE_HARDWARE_DISCOVER_GPUS_H
 #define REMUDA_NODE_HARDWARE_DISCOVER_GPUS_H
 
@@ -11,11 +12,12 @@
 #define GPU_PEERS_MAX 32u
 
 struct gpu_row {
-    struct device d; /* index and links are filled by gpus_finish; cpus are the system's numbers until then */
+    /* Index and links are filled by gpus_finish; cpus are the system's numbers until then. */
+    struct device d;
     uint32_t vendor_index;
     const char *files; /* "195:0", "195:0+241:12+241:13"; NULL = not known */
-    const char
-        *peer[GPU_PEERS_MAX]; /* PCI addresses at the other ends of its links: of GPUs, or of switches */
+    /* PCI addresses at the other ends of its links: of GPUs, or of switches. */
+    const char *peer[GPU_PEERS_MAX];
     size_t npeers;
     bool said_links; /* gres.conf says d.links */
     bool is_hole;    /* no device: one that cannot be read, whose number nobody else gets */
@@ -27,24 +29,29 @@ struct gpu_found {
 
 struct gpu_row *gpu_found_add(struct gpu_found *f); /* valid until the next */
 void remark_add(struct str *remarks, const char *text);
-/* gres.conf over what was found and numbered: `found` becomes what the node has; `counted` gets what has no devices ("nic:2"). False with an error that names file and
- * line. */
+/* gres.conf over what was found and numbered: `found` becomes what the node has; `counted` gets
+ * what has no devices ("nic:2"). False with an error that names file and line. */
 bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,
-                     int32_t threads_per_core, struct arena *a, struct str *counted, struct err *ret_err);
-/* Numbers them, and drops what is a hole. Those of `known` (as model/gres.h writes devices; NULL = none) that are still there keep the numbers they have there; others get
- * numbers that are none of these. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from now on said as the node numbers them. */
+                     int32_t threads_per_core, struct arena *a, struct str *counted,
+                     struct err *ret_err);
+/* Numbers them, and drops what is a hole. Those of `known` (as model/gres.h writes devices; NULL =
+ * none) that are still there keep the numbers they have there; others get numbers that are none of
+ * these. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from
+ * now on said as the node numbers them. */
 void gpus_number(struct gpu_found *f, const char *known, const char *cpu_numbers, struct arena *a);
 /* Says of each which others it is linked with, by the numbers they have now. */
 void gpus_link(struct gpu_found *f, struct arena *a);
 
-/* One maker's devices each. `trouble` gets what keeps devices from being used; `search`, if there is none of that and no device either, what was looked for. */
+/* One maker's devices each. `trouble` gets what keeps devices from being used; `search`, if there
+ * is none of that and no device either, what was looked for. */
 void discover_nvidia(struct gpu_found *f, struct arena *a, struct str *trouble, struct str *search);
 void discover_amd(struct gpu_found *f, struct arena *a, struct str *trouble, struct str *search);
 
-/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb", "Aqua Vanjaram [Instinct MI300X]" → "mi300x"; "gpu" if the name has no model.
- */
+/* "NVIDIA A100-SXM4-40GB MIG 1g.5gb" → "a100_1g.5gb", "Aqua Vanjaram [Instinct MI300X]" → "mi300x";
+ * "gpu" if the name has no model. */
 void gpu_type_of(const char *name, char *ret, size_t size);
-/* The type of an AMD accelerator by its PCI device number, 0x74a1 → "mi300x"; NULL: not one that is known here. */
+/* The type of an AMD accelerator by its PCI device number, 0x74a1 → "mi300x"; NULL: not one that is
+ * known here. */
 const char *amd_type_of_device(uint32_t device);
 
 #endif

@@ -1,8 +1,11 @@
-/* NVIDIA's devices as NVML tells of them. A GPU in MIG mode with instances is as many devices as it has instances, each of a type of its own ("a100_1g.5gb"); without instances it is
- * none: nothing can run on it. Numbers go through all devices in NVML's order.
+/* NVIDIA's devices as NVML tells of them. A GPU in MIG mode with instances is as many devices as it
+ * has instances, each of a type of its own ("a100_1g.5gb"); without instances it is none: nothing
+ * can run on it. Numbers go through all devices in NVML's order.
  *
- * A device's files are what a job must be able to open for it: the GPU's own, and of an instance also those of its capabilities, whose numbers the driver tells in
- * /proc/driver/nvidia/capabilities. NVLink connects GPUs directly, or all of them through switches. */
+ * A device's files are what a job must be able to open for it: the GPU's own, and of an instance
+ * also those of its capabilities, whose numbers the driver tells in
+ * /proc/driver/nvidia/capabilities. NVLink connects GPUs directly, or all of them through
+ * switches. */
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/nvml.h"
@@ -126,22 +129,23 @@ static bool cap_minor(const char *path, unsigned *ret)
 static const char *mig_files(struct looking *l, nvml_device mig, unsigned gpu_minor)
 {
     unsigned gi, ci, major, gi_minor, ci_minor;
-    if (!l->nvml.gpu_instance || !l->nvml.compute_instance || l->nvml.gpu_instance(mig, &gi) != NVML_OK ||
-        l->nvml.compute_instance(mig, &ci) != NVML_OK)
+    if (!l->nvml.gpu_instance || !l->nvml.compute_instance ||
+        l->nvml.gpu_instance(mig, &gi) != NVML_OK || l->nvml.compute_instance(mig, &ci) != NVML_OK)
         return NULL;
-    const char *dir =
-        arena_printf(l->a, "%s/driver/nvidia/capabilities/gpu%u/mig/gi%u", proc_dir(), gpu_minor, gi);
+    const char *dir = arena_printf(l->a, "%s/driver/nvidia/capabilities/gpu%u/mig/gi%u", proc_dir(),
+                                   gpu_minor, gi);
     if (!caps_major(&major, l->a) || !cap_minor(arena_printf(l->a, "%s/access", dir), &gi_minor) ||
         !cap_minor(arena_printf(l->a, "%s/ci%u/access", dir, ci), &ci_minor))
         return NULL;
-    return arena_printf(l->a, "%d:%u+%u:%u+%u:%u", NVIDIA_MAJOR, gpu_minor, major, gi_minor, major, ci_minor);
+    return arena_printf(l->a, "%d:%u+%u:%u+%u:%u", NVIDIA_MAJOR, gpu_minor, major, gi_minor, major,
+                        ci_minor);
 }
 
 static bool is_mig(struct looking *l, nvml_device gpu)
 {
     unsigned now = 0, pending = 0;
-    return l->nvml.mig_mode && l->nvml.mig_device && l->nvml.mig_mode(gpu, &now, &pending) == NVML_OK &&
-           now == 1;
+    return l->nvml.mig_mode && l->nvml.mig_device &&
+           l->nvml.mig_mode(gpu, &now, &pending) == NVML_OK && now == 1;
 }
 
 static void instances_add(struct looking *l, nvml_device gpu, bool has_minor, unsigned minor)
@@ -230,7 +234,8 @@ static const char *information(struct looking *l, const char *address, const cha
 {
     char line[256];
     const char *found = NULL;
-    FILE *f = fopen(arena_printf(l->a, "%s/driver/nvidia/gpus/%s/information", proc_dir(), address), "re");
+    FILE *f = fopen(arena_printf(l->a, "%s/driver/nvidia/gpus/%s/information", proc_dir(), address),
+                    "re");
     while (f && !found && fgets(line, sizeof line, f)) {
         char *value = strchr(line, ':');
         if (!value || !text_starts(line, key))
@@ -244,7 +249,8 @@ static const char *information(struct looking *l, const char *address, const cha
     return found;
 }
 
-/* It keeps its place, so that the numbers of the others stay what they were: what the driver's own list says of it has to do. */
+/* It keeps its place, so that the numbers of the others stay what they were: what the driver's own
+ * list says of it has to do. */
 static bool silent_add(struct looking *l, unsigned index, unsigned count)
 {
     const char *address[NVML_DEVICES_MAX];
@@ -291,14 +297,15 @@ static bool is_on_bus(void)
 }
 
 /* Why there is no library, which may be as it should be. */
-static void unopened_say(struct looking *l, enum nvml_opened opened, const char *why, struct str *trouble,
-                         struct str *search)
+static void unopened_say(struct looking *l, enum nvml_opened opened, const char *why,
+                         struct str *trouble, struct str *search)
 {
     if (opened == NVML_ABSENT && !is_on_bus())
         remark_add(search, arena_printf(l->a, SAY_NVML_NOTHING, why));
     else
-        remark_add(trouble, arena_printf(l->a, "%s%s%s", why, opened == NVML_ABSENT ? SAY_NVML_ON_BUS : "",
-                                         SAY_NVML_NOT_USED));
+        remark_add(trouble,
+                   arena_printf(l->a, "%s%s%s", why, opened == NVML_ABSENT ? SAY_NVML_ON_BUS : "",
+                                SAY_NVML_NOT_USED));
 }
 
 static void devices_add(struct looking *l, struct str *trouble, struct str *search)
@@ -318,7 +325,8 @@ static void devices_add(struct looking *l, struct str *trouble, struct str *sear
         remark_add(search, arena_printf(l->a, SAY_NVML_NONE, l->version));
 }
 
-void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *trouble, struct str *search)
+void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *trouble,
+                     struct str *search)
 {
     struct looking l = {.found = found, .a = a};
     struct str text = STR_INIT;

@@ -8,7 +8,8 @@ static const char *numbers_of(hwloc_topology_t t, int cpus, struct arena *a)
 {
     struct str text = STR_INIT;
     for (int i = 0; i < cpus; i++)
-        str_addf(&text, "%s%u", i ? "," : "", hwloc_get_obj_by_type(t, HWLOC_OBJ_PU, (unsigned)i)->os_index);
+        str_addf(&text, "%s%u", i ? "," : "",
+                 hwloc_get_obj_by_type(t, HWLOC_OBJ_PU, (unsigned)i)->os_index);
     const char *result = arena_strdup(a, str_text(&text));
     str_done(&text);
     return result;
@@ -27,7 +28,8 @@ static void from_hwloc(struct machine *m, hwloc_topology_t t, struct arena *a)
         sockets = 1;
     m->cpus = cpus;
     m->cpu_numbers = numbers_of(t, cpus, a);
-    /* A container may be given odd parts of a machine; then the shape is said as one socket of single-threaded cores. */
+    /* A container may be given odd parts of a machine; then the shape is said as one socket of
+     * single-threaded cores. */
     if (cpus % cores == 0 && cores % sockets == 0) {
         m->sockets = sockets;
         m->cores_per_socket = cores / sockets;
@@ -52,5 +54,6 @@ void discover_topology(struct machine *m, struct arena *a, struct str *remarks)
     m->cpus = sysconf(_SC_NPROCESSORS_ONLN);
     m->sockets = m->threads_per_core = 1;
     m->cores_per_socket = m->cpus;
-    str_addf(remarks, "%ssockets and cores are not known: hwloc found nothing", remarks->len ? "; " : "");
+    str_addf(remarks, "%ssockets and cores are not known: hwloc found nothing",
+             remarks->len ? "; " : "");
 }

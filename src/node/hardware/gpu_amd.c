@@ -1,12 +1,12 @@
-/* AMD's devices, as the kernel tells of them, or ROCm SMI (amd.h). Which answer means what for a device is said in amd_answer.c;
- * here, which sign each is. */
+/* AMD's devices, as the kernel tells of them, or ROCm SMI (amd.h). Which answer means what for a
+ * device is said in amd_answer.c; here, which sign each is. */
 #include "node/hardware/gpu_parts.h"
 #include "node/hardware/gpu_time.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-#define RETRY_MS                                                                                             \
+#define RETRY_MS                                                                                   \
     10000 /* what is not there is not looked for sooner again; each time that fails it is twice that */
 #define DOUBLED   6u   /* so often: one that hangs leaves a thread behind */
 #define ERRORS_MS 5000 /* counting errors asks each block of a device: not each second */
@@ -66,8 +66,9 @@ static struct gpu_word errors_word(struct gpu *g, const struct amd_now *now)
     }
     if (!more)
         return gpu_word_of(DEVICE_WELL, "%s", "");
-    return gpu_word_of(DEVICE_BROKEN, "GPU %s has %" PRIu64 " new uncorrectable memory errors (ECC)",
-                       name_of(g), now->uncorrectable - before);
+    return gpu_word_of(DEVICE_BROKEN,
+                       "GPU %s has %" PRIu64 " new uncorrectable memory errors (ECC)", name_of(g),
+                       now->uncorrectable - before);
 }
 
 static struct gpu_word health(struct gpu_helper *h, struct gpu *g)
@@ -101,7 +102,8 @@ static void search(struct gpu_helper *h, struct gpu *g, struct gpu_search *s)
     const amd_process_vec *p;
     if (!amd_processes(h->amd.amd, &p)) {
         s->unsure = gpu_word_of(DEVICE_BLIND,
-                                "GPU %s: the driver does not tell which processes compute on it", name_of(g));
+                                "GPU %s: the driver does not tell which processes compute on it",
+                                name_of(g));
         return;
     }
     for (size_t i = 0; i < p->n; i++) {

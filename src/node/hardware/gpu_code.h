@@ -1,4 +1,5 @@
-/* What the makers' libraries answer, and what each answer means for the device that was asked about: one row a code. A code that is in no row casts doubt. */
+/* What the makers' libraries answer, and what each answer means for the device that was asked
+ * about: one row a code. A code that is in no row casts doubt. */
 #ifndef REMUDA_NODE_HARDWARE_GPU_CODE_H
 #define REMUDA_NODE_HARDWARE_GPU_CODE_H
 
@@ -7,15 +8,16 @@
 
 /* The answer says nothing about the device: it does not tell this. */
 #define SIGN_NONE (-1)
-/* The question was wrong, or its handle is of something that is not there any more: where the answer is needed, a doubt. */
+/* The question was wrong, or its handle is of something that is not there any more: where the
+ * answer is needed, a doubt. */
 #define SIGN_WRONG (-2)
 
 struct gpu_code {
     int code;
     const char *name;
     int sign; /* enum device_sign, SIGN_NONE or SIGN_WRONG */
-    bool
-        of_library; /* it is about the library or its driver, not about one device: the library is opened anew */
+    /* It is about the library or its driver, not about one device: the library is opened anew. */
+    bool of_library;
     const char *text; /* for people: what it means, and what helps */
 };
 

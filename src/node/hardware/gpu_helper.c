@@ -1,11 +1,16 @@
-/* The process that watches the GPUs (see gpu_watch.h). It sleeps until it is asked or it is time to look after the devices' health.
+/* The process that watches the GPUs (see gpu_watch.h). It sleeps until it is asked or it is time to
+ * look after the devices' health.
  *
- * First it opens the libraries and finds the devices, which may take minutes (a GPU without persistence mode takes seconds to start); it says with each which it asks, so that the daemon
+ * First it opens the libraries and finds the devices, which may take minutes (a GPU without
+ * persistence mode takes seconds to start); it says with each which it asks, so that the daemon
  * knows that it gets on, and where it hangs if it does.
  *
- * Clean is a device that its library finds well, on which no process computes that counts (gpu_holders.h), whose file no process of its last job has open, and whose memory is back: at
- * most a little more in use than when it was first found clean. Before that is known, a small part of it may be in use, for what drivers keep. What the library does not answer is no
- * proof: then the device is not clean. What answers mean is said in one table a library (gpu_code.h); how a device is follows from it by the moves of agent/health.h, in the daemon. */
+ * Clean is a device that its library finds well, on which no process computes that counts
+ * (gpu_holders.h), whose file no process of its last job has open, and whose memory is back: at
+ * most a little more in use than when it was first found clean. Before that is known, a small part
+ * of it may be in use, for what drivers keep. What the library does not answer is no proof: then
+ * the device is not clean. What answers mean is said in one table a library (gpu_code.h); how a
+ * device is follows from it by the moves of agent/health.h, in the daemon. */
 #include "base/alloc.h"
 #include "node/hardware/gpu_parts.h"
 #include "node/hardware/gpu_time.h"
@@ -66,10 +71,12 @@ static void health_say(struct gpu_helper *h, struct gpu *g, const struct gpu_wor
         gpu_sign_say(h, g, word->sign, word->why);
 }
 
-/* What is gone is not looked for each second: looks do that, as long as the daemon wants it back. */
+/* What is gone is not looked for each second: looks do that, as long as the daemon wants it
+ * back. */
 static bool is_watched(const struct gpu *g)
 {
-    return g->maker && !g->hangs && !(g->told_once && (g->told == DEVICE_LOST || g->told == DEVICE_ABSENT));
+    return g->maker && !g->hangs &&
+           !(g->told_once && (g->told == DEVICE_LOST || g->told == DEVICE_ABSENT));
 }
 
 static void versions_say(struct helper *p)
@@ -141,8 +148,8 @@ static void memory_weigh(struct helper *p, struct gpu *g, struct gpu_search *s)
 
 static void seen_say(struct helper *p, const struct asked *asked, const struct gpu_word *word)
 {
-    str_addf(&p->h.out, "seen %d %llu %s %s\n", asked->look.index, (unsigned long long)asked->look.use,
-             device_sign_word(word->sign), word->why);
+    str_addf(&p->h.out, "seen %d %llu %s %s\n", asked->look.index,
+             (unsigned long long)asked->look.use, device_sign_word(word->sign), word->why);
 }
 
 static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct asked *asked)
@@ -180,14 +187,16 @@ static void one_look(struct helper *p, struct gpu *g, const struct asked *asked)
     seen_say(p, asked, &word);
 }
 
-static void opener_take(void *ctx, const struct gpu_holder *holder, const struct device_number *file)
+static void opener_take(void *ctx, const struct gpu_holder *holder,
+                        const struct device_number *file)
 {
     struct helper *p = ctx;
     struct opener o = {*holder, *file};
     vec_push(&p->opener, o);
 }
 
-/* Who has files of the devices open that are to be looked at: of those whose last job is known, since without that an open file says nothing. */
+/* Who has files of the devices open that are to be looked at: of those whose last job is known,
+ * since without that an open file says nothing. */
 static void openers_find(struct helper *p)
 {
     struct device_number file[GPU_FILES_MAX];
@@ -196,7 +205,8 @@ static void openers_find(struct helper *p)
     for (size_t i = 0; i < p->look.n; i++)
         for (size_t k = 0; k < p->h.gpu.n && p->look.v[i].look.from_us; k++) {
             const struct gpu *g = &p->h.gpu.v[k];
-            for (size_t f = 0; g->index == p->look.v[i].look.index && f < g->nfiles && n < GPU_FILES_MAX; f++)
+            for (size_t f = 0;
+                 g->index == p->look.v[i].look.index && f < g->nfiles && n < GPU_FILES_MAX; f++)
                 file[n++] = g->file[f];
         }
     gpu_holders_each(file, n, opener_take, p);
@@ -234,7 +244,8 @@ static void files_read(struct gpu *g, const char *text)
     }
 }
 
-/* AMD's are called "GPU-" and 16 hexadecimal digits. One that did not answer when it was found, or has no number of its own, has files alone. */
+/* AMD's are called "GPU-" and 16 hexadecimal digits. One that did not answer when it was found, or
+ * has no number of its own, has files alone. */
 static const struct gpu_maker *maker_of(const struct gpu *g)
 {
     bool amd = text_starts(g->uuid, "GPU-") && strlen(g->uuid) == 20 &&
@@ -243,7 +254,8 @@ static const struct gpu_maker *maker_of(const struct gpu *g)
         return amd ? &gpu_amd : &gpu_nvidia;
     if (g->nfiles && g->file[0].major == DRM_MAJOR)
         return &gpu_amd;
-    return !text_is(g->pci, "-") && g->nfiles && g->file[0].major == NVIDIA_MAJOR ? &gpu_nvidia : NULL;
+    return !text_is(g->pci, "-") && g->nfiles && g->file[0].major == NVIDIA_MAJOR ? &gpu_nvidia
+                                                                                  : NULL;
 }
 
 static void device_take(struct helper *p, struct gpu *g, const char *files)
@@ -280,12 +292,13 @@ static void line_take(struct helper *p, const char *line)
     if (sscanf(line, "device %d %95s %31s %d %255s", &g.index, g.uuid, g.pci, &hangs, files) == 5) {
         g.hangs = hangs != 0;
         device_take(p, &g, files);
-    } else if (sscanf(line, "look %d %llu %llu %u %lld %n", &look.index, &use, &job, &look.uid, &from, &at) ==
-               5) {
+    } else if (sscanf(line, "look %d %llu %llu %u %lld %n", &look.index, &use, &job, &look.uid,
+                      &from, &at) == 5) {
         look.use = use;
         look.job_id = job;
         look.from_us = from;
-        vec_push(&p->look, ((struct asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
+        vec_push(&p->look,
+                 ((struct asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
     } else if (text_is(line, "begin")) {
         begin(p);
     } else if (text_is(line, "go")) {

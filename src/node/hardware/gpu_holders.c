@@ -97,11 +97,13 @@ bool gpu_holder_find(pid_t pid, struct gpu_holder *ret)
     return true;
 }
 
-bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes, bool many_users)
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes,
+                       bool many_users)
 {
     bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
     if (!computes) /* a library may open the files of all devices it can see */
-        return use->from_us && (h->of_job ? h->job_id == (int64_t)use->job_id : h->uid == use->uid && newer);
+        return use->from_us &&
+               (h->of_job ? h->job_id == (int64_t)use->job_id : h->uid == use->uid && newer);
     if (h->of_job)
         return true;
     if (use->from_us == 0)
@@ -151,7 +153,8 @@ static bool open_files(const char *pid, const struct device_number *files, size_
 }
 
 void gpu_holders_each(const struct device_number *files, size_t n,
-                      void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file),
+                      void (*fn)(void *ctx, const struct gpu_holder *h,
+                                 const struct device_number *file),
                       void *ctx)
 {
     bool is_open[GPU_FILES_MAX];

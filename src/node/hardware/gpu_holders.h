@@ -1,4 +1,5 @@
-/* Who holds a device: processes that have its file open or mapped, from /proc, and which of them stand against giving it to somebody else. */
+/* Who holds a device: processes that have its file open or mapped, from /proc, and which of them
+ * stand against giving it to somebody else. */
 #ifndef REMUDA_NODE_HARDWARE_GPU_HOLDERS_H
 #define REMUDA_NODE_HARDWARE_GPU_HOLDERS_H
 
@@ -13,7 +14,8 @@ struct gpu_holder {
     pid_t pid;
     uid_t uid;
     int64_t start_us; /* wall clock, within two seconds; 0 = not known */
-    int64_t job_id;   /* its environment or control group is a job's of ours: which (0: not known which) */
+    /* Its environment or control group is a job's of ours: which (0: not known which) */
+    int64_t job_id;
     bool of_job;
     char step[64]; /* the directory of its step, "7.1.batch"; "" = not known */
     char name[32]; /* as the kernel calls it */
@@ -29,20 +31,26 @@ struct gpu_use {
     int64_t from_us; /* 0 = not known */
 };
 
-/* Does the process stand against giving the device to somebody else? What computes on it does, but for services of the system (of root, where the job was somebody else's) and
- * processes that were there before the job had the device; where it is not known who had it, a job's processes do, and others if the daemon serves many users. A process that only
- * has its file open does if it is of the job that had it: libraries open the files of all devices that they can see. */
-bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes, bool many_users);
+/* Does the process stand against giving the device to somebody else? What computes on it does, but
+ * for services of the system (of root, where the job was somebody else's) and processes that were
+ * there before the job had the device; where it is not known who had it, a job's processes do, and
+ * others if the daemon serves many users. A process that only has its file open does if it is of
+ * the job that had it: libraries open the files of all devices that they can see. */
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes,
+                       bool many_users);
 
-/* Is it of one of these steps ("7.1.0+7.1.batch"), which go on? Of a job's process that does not tell its step, and where nothing tells whether it is a job's, that is taken to be so: what
- * stays is found at the latest when the job ends. */
+/* Is it of one of these steps ("7.1.0+7.1.batch"), which go on? Of a job's process that does not
+ * tell its step, and where nothing tells whether it is a job's, that is taken to be so: what stays
+ * is found at the latest when the job ends. */
 bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_use *use, const char *steps);
 
 #define GPU_FILES_MAX 512u
 
-/* Calls fn for each process but this one that has some of these device files open (GPU_FILES_MAX at most), and each such file: one walk through /proc for all of them. */
+/* Calls fn for each process but this one that has some of these device files open (GPU_FILES_MAX at
+ * most), and each such file: one walk through /proc for all of them. */
 void gpu_holders_each(const struct device_number *files, size_t n,
-                      void (*fn)(void *ctx, const struct gpu_holder *h, const struct device_number *file),
+                      void (*fn)(void *ctx, const struct gpu_holder *h,
+                                 const struct device_number *file),
                       void *ctx);
 
 #endif

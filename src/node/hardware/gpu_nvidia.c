@@ -1,8 +1,11 @@
-/* NVIDIA's devices. Broken is a device that needs a reset, a reboot or an exchange: newer drivers say which (the recovery action), and say as well when it is done. Of older ones it is what
- * their remapped rows of memory say, or new uncorrectable memory errors where there is no remapping, and XIDs (gpu_nvidia_events.c). Memory errors that the device contained, and a
- * remapping that waits for the next reset, take nothing out.
+/* NVIDIA's devices. Broken is a device that needs a reset, a reboot or an exchange: newer drivers
+ * say which (the recovery action), and say as well when it is done. Of older ones it is what their
+ * remapped rows of memory say, or new uncorrectable memory errors where there is no remapping, and
+ * XIDs (gpu_nvidia_events.c). Memory errors that the device contained, and a remapping that waits
+ * for the next reset, take nothing out.
  *
- * Where the memory of a GPU is memory of the system (Grace Hopper), pages stay there after a process has ended: then it proves nothing, and who has the device open does. */
+ * Where the memory of a GPU is memory of the system (Grace Hopper), pages stay there after a
+ * process has ended: then it proves nothing, and who has the device open does. */
 #include "node/hardware/gpu_parts.h"
 #include "node/hardware/gpu_time.h"
 
@@ -46,7 +49,8 @@ static void retry(struct gpu_helper *h)
     begin(h);
 }
 
-struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code, const char *asked)
+struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code,
+                                const char *asked)
 {
     const struct gpu_code *c = nvml_code(code);
     if (c->of_library) {
@@ -76,9 +80,9 @@ static bool is_bad_news(int code)
 static bool ecc_read(const struct nvml *n, const struct nvidia_gpu *g, uint64_t *ret)
 {
     unsigned long long count = 0;
-    bool ok =
-        !g->is_mig && n->ecc_total &&
-        n->ecc_total(g->handle, 1 /* uncorrected */, 0 /* since the driver was loaded */, &count) == NVML_OK;
+    bool ok = !g->is_mig && n->ecc_total &&
+              n->ecc_total(g->handle, 1 /* uncorrected */, 0 /* since the driver was loaded */,
+                           &count) == NVML_OK;
     *ret = count;
     return ok;
 }
@@ -93,8 +97,8 @@ static struct gpu_word ecc_word(const struct nvml *n, struct gpu *g)
     own->has_ecc = true;
     own->ecc = count; /* a reset sets it back */
     if (had && count > before)
-        return gpu_word_of(DEVICE_BROKEN, "GPU %s has %llu new uncorrectable memory errors (ECC)", g->uuid,
-                           (unsigned long long)(count - before));
+        return gpu_word_of(DEVICE_BROKEN, "GPU %s has %llu new uncorrectable memory errors (ECC)",
+                           g->uuid, (unsigned long long)(count - before));
     return gpu_word_of(DEVICE_WELL, "%s", "");
 }
 
@@ -103,17 +107,20 @@ static struct gpu_word damage_word(const struct nvml *n, struct gpu *g)
     unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0, action = 0;
     nvml_device whole = g->nvidia.whole;
     int told = whole ? action_read(n, whole, &action) : NVML_NOT_SUPPORTED;
-    int rows = whole && n->remapped ? n->remapped(whole, &corrected, &uncorrected, &pending, &failed)
-                                    : NVML_NOT_SUPPORTED;
+    int rows = whole && n->remapped
+                   ? n->remapped(whole, &corrected, &uncorrected, &pending, &failed)
+                   : NVML_NOT_SUPPORTED;
     bool tells = told == NVML_OK, remaps = rows == NVML_OK;
     int bad = is_bad_news(told) ? told : rows;
     if (is_bad_news(bad))
         return gpu_word_of_code(g, nvml_code(bad), bad, "its damage");
     if (tells && action)
         return gpu_word_of(DEVICE_RESET, "GPU %s needs %s, says its driver", g->uuid,
-                           action < sizeof actions / sizeof actions[0] ? actions[action] : "to be recovered");
+                           action < sizeof actions / sizeof actions[0] ? actions[action]
+                                                                       : "to be recovered");
     if (remaps && failed)
-        return gpu_word_of(DEVICE_BROKEN, "GPU %s has rows of memory that could not be replaced: exchange it",
+        return gpu_word_of(DEVICE_BROKEN,
+                           "GPU %s has rows of memory that could not be replaced: exchange it",
                            g->uuid);
     if (!tells && !remaps)
         return ecc_word(n, g);
@@ -134,7 +141,8 @@ static struct gpu_word health(struct gpu_helper *h, struct gpu *g)
     word = gpu_nvidia_word(h, g, h->nvml.memory(g->nvidia.handle, &memory), "its memory");
     if (word.sign == DEVICE_WELL)
         return damage_word(&h->nvml, g);
-    g->nvidia.handle = NULL; /* of an instance that was removed, for example: it is looked for anew */
+    /* Of an instance that was removed, for example: it is looked for anew. */
+    g->nvidia.handle = NULL;
     return word;
 }
 

@@ -1,5 +1,7 @@
-/* XIDs: numbers that the driver gives to errors. Most are errors of programs and the jobs' own affair. What a GPU needs afterwards newer drivers say themselves (gpu_nvidia.c asks them
- * each second); of older ones the list here tells which XIDs a GPU does not recover from. An XID of one instance of a GPU says nothing about the others. */
+/* XIDs: numbers that the driver gives to errors. Most are errors of programs and the jobs' own
+ * affair. What a GPU needs afterwards newer drivers say themselves (gpu_nvidia.c asks them each
+ * second); of older ones the list here tells which XIDs a GPU does not recover from. An XID of one
+ * instance of a GPU says nothing about the others. */
 #include "node/hardware/gpu_parts.h"
 
 #define XIDS_AT_ONCE 64 /* more wait for the next second */
@@ -45,7 +47,8 @@ static bool is_of(const struct gpu *g, const struct nvml_event *e)
         g->nvidia.gpu_instance == NVML_NO_INSTANCE)
         return true;
     return e->gpu_instance == g->nvidia.gpu_instance &&
-           (e->compute_instance == NVML_NO_INSTANCE || g->nvidia.compute_instance == NVML_NO_INSTANCE ||
+           (e->compute_instance == NVML_NO_INSTANCE ||
+            g->nvidia.compute_instance == NVML_NO_INSTANCE ||
             e->compute_instance == g->nvidia.compute_instance);
 }
 
@@ -61,8 +64,8 @@ static void event_take(struct gpu_helper *h, const struct nvml_event *e)
     if (!text || driver_tells(&h->nvml, e->device))
         return;
     for (size_t i = 0; i < h->gpu.n; i++) {
-        struct gpu_word w =
-            gpu_word_of(DEVICE_BROKEN, "GPU %s reports XID %llu: %s", h->gpu.v[i].uuid, e->data, text);
+        struct gpu_word w = gpu_word_of(DEVICE_BROKEN, "GPU %s reports XID %llu: %s",
+                                        h->gpu.v[i].uuid, e->data, text);
         if (is_of(&h->gpu.v[i], e))
             gpu_sign_say(h, &h->gpu.v[i], w.sign, w.why);
     }
@@ -71,8 +74,8 @@ static void event_take(struct gpu_helper *h, const struct nvml_event *e)
 static bool events_begin(struct gpu_helper *h)
 {
     const struct nvml *n = &h->nvml;
-    int code =
-        n->event_set && n->event_register && n->event_wait ? n->event_set(&h->events) : NVML_NOT_SUPPORTED;
+    int code = n->event_set && n->event_register && n->event_wait ? n->event_set(&h->events)
+                                                                  : NVML_NOT_SUPPORTED;
     if (code == NVML_OK) {
         for (size_t i = 0; i < h->gpu.n; i++)
             gpu_nvidia_events_register(h, &h->gpu.v[i]);
@@ -109,7 +112,8 @@ void gpu_nvidia_events(struct gpu_helper *h)
     if (!h->has_nvml || (!h->events && !events_begin(h)))
         return;
     for (int i = 0; i < XIDS_AT_ONCE && code == NVML_OK; i++) {
-        struct nvml_event e = {.gpu_instance = NVML_NO_INSTANCE, .compute_instance = NVML_NO_INSTANCE};
+        struct nvml_event e = {.gpu_instance = NVML_NO_INSTANCE,
+                               .compute_instance = NVML_NO_INSTANCE};
         code = h->nvml.event_wait(h->events, &e, 0);
         if (code == NVML_OK)
             event_take(h, &e);
@@ -119,9 +123,10 @@ void gpu_nvidia_events(struct gpu_helper *h)
         return;
     }
     if (!h->events_told)
-        str_addf(&h->out,
-                 "note XIDs of the GPUs were not heard of for a moment: waiting for them answered %s\n",
-                 nvml_code(code)->name);
+        str_addf(
+            &h->out,
+            "note XIDs of the GPUs were not heard of for a moment: waiting for them answered %s\n",
+            nvml_code(code)->name);
     h->events_told = true;
     gpu_nvidia_events_end(h); /* a new set, with the devices that are still there, a second later */
 }

@@ -1,5 +1,7 @@
-/* The handle of one of NVIDIA's devices. Asking by name starts each GPU in turn and ends with the first that fails, so one lost GPU hides all others: where that fails, the GPUs and their
- * instances are gone through one by one, and those that fail are passed over. A device that is found nowhere is asked for at its address, which says how it is itself. */
+/* The handle of one of NVIDIA's devices. Asking by name starts each GPU in turn and ends with the
+ * first that fails, so one lost GPU hides all others: where that fails, the GPUs and their
+ * instances are gone through one by one, and those that fail are passed over. A device that is
+ * found nowhere is asked for at its address, which says how it is itself. */
 #include "node/hardware/gpu_parts.h"
 
 #include <stdio.h>
@@ -12,7 +14,8 @@ static bool is_called(const struct nvml *n, nvml_device d, const char *uuid)
     return n->uuid(d, its, sizeof its) == NVML_OK && text_is(its, uuid);
 }
 
-static bool instance_find(const struct nvml *n, nvml_device whole, const char *uuid, nvml_device *ret)
+static bool instance_find(const struct nvml *n, nvml_device whole, const char *uuid,
+                          nvml_device *ret)
 {
     unsigned most = MIG_MOST;
     if (!n->mig_device)
@@ -43,20 +46,24 @@ static bool walk_find(const struct nvml *n, const struct gpu *g, nvml_device *re
     return false;
 }
 
-/* What its address says of it, where the answers to its name say only that something is wrong somewhere. */
+/* What its address says of it, where the answers to its name say only that something is wrong
+ * somewhere. */
 static struct gpu_word absent_word(struct gpu_helper *h, struct gpu *g, int by_name)
 {
     nvml_device at;
     int code = h->nvml.by_pci && !text_is(g->pci, "-") ? h->nvml.by_pci(g->pci, &at) : by_name;
     if (code == NVML_OK)
-        return gpu_word_of(
-            DEVICE_ABSENT,
-            "NVML knows no %s at %s any more: %s; scontrol reconfigure has the daemon find what is there",
-            g->uuid, g->pci, g->nvidia.is_mig ? "its instances were changed" : "another GPU is there");
+        return gpu_word_of(DEVICE_ABSENT,
+                           "NVML knows no %s at %s any more: %s; scontrol reconfigure has the "
+                           "daemon find what is there",
+                           g->uuid, g->pci,
+                           g->nvidia.is_mig ? "its instances were changed"
+                                            : "another GPU is there");
     struct gpu_word word = gpu_nvidia_word(h, g, code, "its handle");
     if (word.sign ==
         DEVICE_WELL) /* the code says nothing of it: all that is known is that it was not found */
-        word = gpu_word_of(DEVICE_ABSENT, "NVML knows no GPU %s: %s", g->uuid, nvml_code(code)->name);
+        word =
+            gpu_word_of(DEVICE_ABSENT, "NVML knows no GPU %s: %s", g->uuid, nvml_code(code)->name);
     return word;
 }
 
@@ -79,7 +86,8 @@ static bool has_instances(const struct nvml *n, nvml_device d)
     return n->mig_mode && n->mig_mode(d, &now, &pending) == NVML_OK && now;
 }
 
-/* It did not answer when the node was looked at, so its name is not known. Once it answers it is used, but for instances: those the node has to be looked at anew for. */
+/* It did not answer when the node was looked at, so its name is not known. Once it answers it is
+ * used, but for instances: those the node has to be looked at anew for. */
 static struct gpu_word nameless_find(struct gpu_helper *h, struct gpu *g)
 {
     nvml_device at = NULL;
@@ -87,10 +95,11 @@ static struct gpu_word nameless_find(struct gpu_helper *h, struct gpu *g)
     const struct gpu_code *c = nvml_code(code);
     if (c->sign == DEVICE_LOST)
         return gpu_word_of(DEVICE_LOST, "GPU at %s is lost: %s", g->pci, c->name);
-    if (c->sign == SIGN_NONE || c->sign == SIGN_WRONG || (code == NVML_OK && has_instances(&h->nvml, at)))
-        return gpu_word_of(DEVICE_ABSENT,
-                           "GPU at %s did not answer when the node's daemon started: restart the daemon",
-                           g->pci);
+    if (c->sign == SIGN_NONE || c->sign == SIGN_WRONG ||
+        (code == NVML_OK && has_instances(&h->nvml, at)))
+        return gpu_word_of(
+            DEVICE_ABSENT,
+            "GPU at %s did not answer when the node's daemon started: restart the daemon", g->pci);
     if (code != NVML_OK)
         return gpu_nvidia_word(h, g, code, "its handle");
     if (h->nvml.uuid(at, g->uuid, sizeof g->uuid) != NVML_OK)

@@ -1,4 +1,5 @@
-/* The parts of the process that watches the GPUs (gpu_helper.c): what is common to the makers, and what each maker's file answers. Private to them. */
+/* The parts of the process that watches the GPUs (gpu_helper.c): what is common to the makers, and
+ * what each maker's file answers. Private to them. */
 #ifndef REMUDA_NODE_HARDWARE_GPU_PARTS_H
 #define REMUDA_NODE_HARDWARE_GPU_PARTS_H
 
@@ -20,8 +21,9 @@ struct gpu_word {
 };
 
 struct gpu_memory {
-    bool
-        known; /* false: it does not say who holds what, or it is not asked: processes and open files are all the proof there is */
+    /* False: it does not say who holds what, or it is not asked: processes and open files are all
+     * the proof there is. */
+    bool known;
     uint64_t total_bytes, used_bytes;
 };
 
@@ -86,13 +88,16 @@ struct gpu_helper {
 int64_t gpu_now_ms(void); /* a clock that is never set */
 /* Sends what is in `out`; ends the process if the daemon is gone. */
 void gpu_say_all(struct gpu_helper *h);
-/* The daemon hears at once that this device is being asked: if nothing more is heard, it is this one that hangs. */
+/* The daemon hears at once that this device is being asked: if nothing more is heard, it is this
+ * one that hangs. */
 void gpu_asking(struct gpu_helper *h, const struct gpu *g);
 /* A sign that an event gave, at once, whatever was told before. */
-void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign, const char *why);
+void gpu_sign_say(struct gpu_helper *h, const struct gpu *g, enum device_sign sign,
+                  const char *why);
 struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* What a code means for a device that was asked for something that has to be known: WELL where it does not tell that. */
+/* What a code means for a device that was asked for something that has to be known: WELL where it
+ * does not tell that. */
 struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
                                  const char *asked);
 
@@ -104,21 +109,24 @@ struct gpu_known {
 };
 struct gpu_search {
     const struct gpu_use *use;
-    const char *steps;           /* that go on, and may hold it */
-    struct str why;              /* what stands against giving it to somebody else; empty: nothing so far */
+    const char *steps; /* that go on, and may hold it */
+    /* What stands against giving it to somebody else; empty: nothing so far. */
+    struct str why;
     struct gpu_word unsure;      /* another sign than WELL: not all could be asked */
     bool computes;               /* what is weighed computes there; else it has only a file open */
     bool shared;                 /* processes of those steps are there */
     bool memory_hidden;          /* and it is not known how much of the memory they have */
     VEC(struct gpu_known) known; /* processes whose memory is known, each once */
 };
-/* Of a process that stands in a list of the library; `bytes` UINT64_MAX: not known. The same process may stand in several lists. */
+/* Of a process that stands in a list of the library; `bytes` UINT64_MAX: not known. The same
+ * process may stand in several lists. */
 void gpu_search_memory(struct gpu_search *s, pid_t pid, uint64_t bytes);
 /* What it has to say for or against. */
 void gpu_search_weigh(void *search, const struct gpu_holder *h);
 /* What all known processes that do not count have of the memory. */
 uint64_t gpu_search_innocent(const struct gpu_search *s);
-/* Is there more in use than can be explained? Says so, or learns from it what is in use of a clean device. */
+/* Is there more in use than can be explained? Says so, or learns from it what is in use of a clean
+ * device. */
 void gpu_search_memory_weigh(struct gpu *g, struct gpu_search *s, const struct gpu_memory *m);
 
 /* ---- the makers ---- */
@@ -126,7 +134,8 @@ void gpu_search_memory_weigh(struct gpu *g, struct gpu_search *s, const struct g
 struct gpu_maker {
     /* Opens the library, or tries again from time to time. */
     void (*begin)(struct gpu_helper *h);
-    /* How the device is: finds it if that has not been done. WELL: nothing is against it, as far as the library tells. */
+    /* How the device is: finds it if that has not been done. WELL: nothing is against it, as far as
+     * the library tells. */
     struct gpu_word (*health)(struct gpu_helper *h, struct gpu *g);
     /* Weighs every process that the library knows on it. */
     void (*search)(struct gpu_helper *h, struct gpu *g, struct gpu_search *s);
@@ -144,7 +153,8 @@ extern const struct gpu_maker gpu_nvidia, gpu_amd;
 /* Finds the handle of one of NVIDIA's devices (gpu_nvidia_find.c). */
 struct gpu_word gpu_nvidia_find(struct gpu_helper *h, struct gpu *g);
 /* What a call of NVML answered about it; the library is closed if the answer is about that. */
-struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code, const char *asked);
+struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code,
+                                const char *asked);
 /* XID events (gpu_nvidia_events.c). */
 void gpu_nvidia_events(struct gpu_helper *h);
 void gpu_nvidia_events_register(struct gpu_helper *h, struct gpu *g);

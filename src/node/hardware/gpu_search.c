@@ -1,12 +1,13 @@
-/* What stands against giving a device to somebody else. Where steps of a job go on with a device that another had, their processes are passed over, and their memory is taken off as far
- * as the library tells it. Memory of processes that do not count (an X server) is not asked back. */
+/* What stands against giving a device to somebody else. Where steps of a job go on with a device
+ * that another had, their processes are passed over, and their memory is taken off as far as the
+ * library tells it. Memory of processes that do not count (an X server) is not asked back. */
 #include "node/hardware/gpu_parts.h"
 
 #include <unistd.h>
 
 #define MEMORY_SLACK (UINT64_C(256) << 20) /* above the base */
-#define MEMORY_UNKNOWN                                                                                       \
-    (UINT64_C(1) << 30) /* in use while the base is not known; or 1/32 of the device, if that is more */
+/* In use while the base is not known; or 1/32 of the device, if that is more. */
+#define MEMORY_UNKNOWN (UINT64_C(1) << 30)
 
 static void holder_say(struct gpu_search *s, const struct gpu_holder *h)
 {
@@ -69,7 +70,8 @@ void gpu_search_memory_weigh(struct gpu *g, struct gpu_search *s, const struct g
     uint64_t most = m->total_bytes / 32 > MEMORY_UNKNOWN ? m->total_bytes / 32 : MEMORY_UNKNOWN;
     most = g->has_base ? g->base_bytes + MEMORY_SLACK : most;
     if (used > most) {
-        str_addf(&s->why, "%llu MiB of its memory are in use, though no process is known to hold them",
+        str_addf(&s->why,
+                 "%llu MiB of its memory are in use, though no process is known to hold them",
                  (unsigned long long)(used >> 20));
         return;
     }

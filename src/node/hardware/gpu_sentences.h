@@ -1,5 +1,7 @@
-/* Every sentence that says why GPUs are not found, or not used, with what helps: each is written here once, printed by the file that finds it out, and is a row of docs/gpus.md ("My GPUs do
- * not show up"; tests/unit/gpu_page_test.c compares, tests/cli/gpus_page.bats has the program print them). */
+/* Every sentence that says why GPUs are not found, or not used, with what helps: each is written
+ * here once, printed by the file that finds it out, and is a row of docs/gpus.md ("My GPUs do not
+ * show up"; tests/unit/gpu_page_test.c compares, tests/cli/gpus_page.bats has the program print
+ * them). */
 #ifndef REMUDA_NODE_GPU_SENTENCES_H
 #define REMUDA_NODE_GPU_SENTENCES_H
 

@@ -1,7 +1,8 @@
-/* A GPU's type, as jobs ask for it (--gres=gpu:mi300x:2), from the names its maker gives it. Names come from NVML ("NVIDIA
- * A100-SXM4-40GB"), from a board's own memory ("AMD INSTINCT MI250 (MCM) OAM AC MBA") and from the list of PCI devices, where the
- * chip's name is followed by what it is sold as ("Aldebaran/MI200 [Instinct MI250X/MI250]"): that in brackets counts, of several
- * the first. */
+/* A GPU's type, as jobs ask for it (--gres=gpu:mi300x:2), from the names its maker gives it. Names
+ * come from NVML ("NVIDIA A100-SXM4-40GB"), from a board's own memory ("AMD INSTINCT MI250 (MCM)
+ * OAM AC MBA") and from the list of PCI devices, where the chip's name is followed by what it is
+ * sold as ("Aldebaran/MI200 [Instinct MI250X/MI250]"): that in brackets counts, of several the
+ * first. */
 #include "node/hardware/discover_gpus.h"
 
 #include <ctype.h>
@@ -10,16 +11,17 @@
 
 #define WORD_MAX 48
 
-/* AMD's accelerators by the device's number on the bus: so the type does not change when a list of names is updated, and is known
- * where there is none. */
+/* AMD's accelerators by the device's number on the bus: so the type does not change when a list of
+ * names is updated, and is known where there is none. */
 static const struct {
     uint32_t device;
     const char *type;
 } amd_types[] = {
-    {0x6860, "mi25"},   {0x686c, "mi25"},   {0x66a1, "mi50"},   {0x738c, "mi100"},  {0x738e, "mi100"},
-    {0x7408, "mi250x"}, {0x740c, "mi250"},  {0x740f, "mi210"},  {0x7410, "mi210"},  {0x74a0, "mi300a"},
-    {0x74a1, "mi300x"}, {0x74a2, "mi308x"}, {0x74a5, "mi325x"}, {0x74a8, "mi308x"}, {0x74a9, "mi300x"},
-    {0x74b5, "mi300x"}, {0x74b6, "mi308x"}, {0x74b9, "mi325x"}, {0x74bd, "mi300x"}, {0x75a0, "mi350x"},
+    {0x6860, "mi25"},   {0x686c, "mi25"},   {0x66a1, "mi50"},   {0x738c, "mi100"},
+    {0x738e, "mi100"},  {0x7408, "mi250x"}, {0x740c, "mi250"},  {0x740f, "mi210"},
+    {0x7410, "mi210"},  {0x74a0, "mi300a"}, {0x74a1, "mi300x"}, {0x74a2, "mi308x"},
+    {0x74a5, "mi325x"}, {0x74a8, "mi308x"}, {0x74a9, "mi300x"}, {0x74b5, "mi300x"},
+    {0x74b6, "mi308x"}, {0x74b9, "mi325x"}, {0x74bd, "mi300x"}, {0x75a0, "mi350x"},
     {0x75a3, "mi355x"}, {0x75b0, "mi350x"}, {0x75b3, "mi355x"},
 };
 
@@ -59,7 +61,8 @@ static bool word_next(const char **at, char *word, size_t size)
     return len > 0;
 }
 
-/* "MI…" wherever it stands, else the first word with a digit; letters before a lone number stay with it: "RTX 3090". */
+/* "MI…" wherever it stands, else the first word with a digit; letters before a lone number stay
+ * with it: "RTX 3090". */
 static bool model_of(const char *words, char *ret, size_t size)
 {
     char word[WORD_MAX], before[WORD_MAX] = "";

@@ -1,6 +1,7 @@
-/* Memory is told of each process. How busy a device is for each process NVML tells as samples of the last seconds: their mean since the last time counts. Where it does not (older
- * drivers, instances of a GPU, AMD), the device's own figure counts, in equal parts for the steps that compute on it. Of instances there is none either: then percents are not known.
- */
+/* Memory is told of each process. How busy a device is for each process NVML tells as samples of
+ * the last seconds: their mean since the last time counts. Where it does not (older drivers,
+ * instances of a GPU, AMD), the device's own figure counts, in equal parts for the steps that
+ * compute on it. Of instances there is none either: then percents are not known. */
 #include "node/hardware/gpu_usage.h"
 
 #include "base/alloc.h"
@@ -54,11 +55,13 @@ static bool is_first(const struct nvml_process *p, unsigned i)
 
 /* True if it is known how busy the device is for each process. */
 static bool samples_take(struct gpu_usage *u, const struct nvml *n, nvml_device device,
-                         const struct nvml_process *process, unsigned count, unsigned long long *since_us)
+                         const struct nvml_process *process, unsigned count,
+                         unsigned long long *since_us)
 {
     static struct nvml_process_use use[SAMPLES_MAX];
     unsigned samples = SAMPLES_MAX;
-    int answer = n->process_use ? n->process_use(device, use, &samples, *since_us) : NVML_NOT_SUPPORTED;
+    int answer =
+        n->process_use ? n->process_use(device, use, &samples, *since_us) : NVML_NOT_SUPPORTED;
     if (answer != NVML_OK)
         return answer == NVML_NOT_FOUND; /* nothing since: idle */
     samples = samples < SAMPLES_MAX ? samples : SAMPLES_MAX;
@@ -117,7 +120,8 @@ void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device dev
     for (size_t i = 0; i < list.v.n; i++) {
         struct step_use *s = step_of_process(u, list.v.v[i].pid);
         pid[i] = list.v.v[i].pid;
-        if (s && list.v.v[i].used_bytes < (UINT64_C(1) << 50)) /* all ones, and whatever cannot be */
+        /* All ones, and whatever cannot be. */
+        if (s && list.v.v[i].used_bytes < (UINT64_C(1) << 50))
             s->bytes += (int64_t)list.v.v[i].used_bytes;
     }
     if (samples_take(u, n, device, list.v.v, (unsigned)list.v.n, since_us)) {

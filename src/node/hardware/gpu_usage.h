@@ -1,4 +1,5 @@
-/* What the steps' processes use of a node's GPUs at one moment: percent of time that the GPUs work for them, and GPU memory. In the process that watches the GPUs. */
+/* What the steps' processes use of a node's GPUs at one moment: percent of time that the GPUs work
+ * for them, and GPU memory. In the process that watches the GPUs. */
 #ifndef REMUDA_NODE_HARDWARE_GPU_USAGE_H
 #define REMUDA_NODE_HARDWARE_GPU_USAGE_H
 

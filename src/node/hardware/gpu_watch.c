@@ -1,11 +1,17 @@
-/* Lines of text on a socket pair. To the process, first "device INDEX UUID PCI HANGS FILES" for each device ("-" = not known) and "begin", then for each look "look INDEX USE JOB UID FROM
- * STEPS" for each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-" = none) and "go". From it: "at INDEX" when it begins to ask for a device (-1: to
- * open a library), "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for
- * the log, and every second "used STEP PERCENT BYTES" for each step that computes, then "usage 1" (0: percents are not known).
+/* Lines of text on a socket pair. To the process, first "device INDEX UUID PCI HANGS FILES" for
+ * each device ("-" = not known) and "begin", then for each look "look INDEX USE JOB UID FROM STEPS"
+ * for each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-"
+ * = none) and "go". From it: "at INDEX" when it begins to ask for a device (-1: to open a library),
+ * "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked
+ * at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for the log, and every second "used
+ * STEP PERCENT BYTES" for each step that computes, then "usage 1" (0: percents are not known).
  *
- * A process that starts may take its time, as long as something is heard of it now and then. A look that is not answered in time is answered here, with what is known: that the process
- * still starts, or that the devices do not answer; in the second case the process is killed, and another one tries with the next look. A device that it hung at twice is taken for
- * broken, and is not asked again before somebody wants it looked at: so one device that hangs does not keep the others out of use. */
+ * A process that starts may take its time, as long as something is heard of it now and then. A look
+ * that is not answered in time is answered here, with what is known: that the process still starts,
+ * or that the devices do not answer; in the second case the process is killed, and another one
+ * tries with the next look. A device that it hung at twice is taken for broken, and is not asked
+ * again before somebody wants it looked at: so one device that hangs does not keep the others out
+ * of use. */
 #include "node/hardware/gpu_watch.h"
 
 #include "base/alloc.h"
@@ -116,11 +122,12 @@ static int64_t answer_us(void)
     return text ? 1000 * strtoll(text, NULL, 10) : ANSWER_US;
 }
 
-struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices, const char *files,
-                                const struct gpu_watch_ops *ops, void *ctx)
+struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices,
+                                const char *files, const struct gpu_watch_ops *ops, void *ctx)
 {
     struct gpu_watch *w = xcalloc(1, sizeof *w);
-    *w = (struct gpu_watch){.loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
+    *w = (struct gpu_watch){
+        .loop = l, .log = log, .ops = *ops, .ctx = ctx, .fd = -1, .arena = arena_new()};
     w->ops.answer_us = ops->answer_us ? ops->answer_us : answer_us();
     w->ops.start_us = ops->start_us ? ops->start_us : START_US / ANSWER_US * answer_us();
     w->ops.restart_us = ops->restart_us ? ops->restart_us : gpu_time(RESTART_US);
@@ -204,13 +211,17 @@ static void used_take(struct gpu_watch *w, struct span line)
     struct span step, util, bytes;
     struct gpu_used used = {0};
     char name[64];
-    if (!span_next(&line, ' ', &step) || !span_next(&line, ' ', &util) || !span_next(&line, ' ', &bytes))
+    if (!span_next(&line, ' ', &step) || !span_next(&line, ' ', &util) ||
+        !span_next(&line, ' ', &bytes))
         return;
     snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
     if (!step_dir_name_parse(name, &used.job_id, &used.attempt, &used.step_id))
         return;
-    int64_t percent = number_of(util), mem = number_of(bytes); /* what a library says may be anything */
-    used.util = (int32_t)(percent < 0 ? 0 : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX : percent);
+    /* What a library says may be anything. */
+    int64_t percent = number_of(util), mem = number_of(bytes);
+    used.util = (int32_t)(percent < 0                  ? 0
+                          : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX
+                                                       : percent);
     used.mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
     if (w->used.n < USED_MAX)
         vec_push(&w->used, used);
@@ -296,7 +307,8 @@ static void readable(void *ctx)
     struct gpu_watch *w = ctx;
     char piece[4096];
     ssize_t n = recv(w->fd, piece, sizeof piece, MSG_DONTWAIT);
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) { /* its end is told by process_done */
+    /* Its end is told by process_done. */
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR)) {
         fd_watch_free(w->watch);
         w->watch = NULL;
         return;
@@ -348,7 +360,8 @@ static void hello_say(const struct gpu_watch *w, struct str *out)
 {
     for (size_t i = 0; i < w->gpu.n; i++) {
         const struct watched_gpu *g = &w->gpu.v[i];
-        str_addf(out, "device %d %s %s %d %s\n", g->index, g->uuid, g->pci, g->hangs >= HANGS_MAX, g->files);
+        str_addf(out, "device %d %s %s %d %s\n", g->index, g->uuid, g->pci, g->hangs >= HANGS_MAX,
+                 g->files);
     }
     str_add(out, "begin\n");
 }
@@ -392,7 +405,8 @@ static void process_hangs(struct gpu_watch *w)
     if (w->at == NOWHERE)
         log_error(w->log, "the GPUs do not answer");
     else
-        log_error(w->log, "the GPUs do not answer: their library hangs when it is asked for GPU %d", w->at);
+        log_error(w->log, "the GPUs do not answer: their library hangs when it is asked for GPU %d",
+                  w->at);
     hang_count(w);
     spawn_free(w->process);
     process_drop(w);
@@ -451,7 +465,8 @@ void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t 
 static void released_say(struct gpu_watch *w)
 {
     for (size_t i = 0; i < w->gpu.n; i++) {
-        struct device_seen seen = {.index = w->gpu.v[i].index, .sign = DEVICE_BLIND, .why = w->released};
+        struct device_seen seen = {
+            .index = w->gpu.v[i].index, .sign = DEVICE_BLIND, .why = w->released};
         w->ops.sign(w->ctx, &seen);
     }
 }

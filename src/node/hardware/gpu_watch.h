@@ -1,5 +1,7 @@
-/* A process of its own that keeps the GPUs' libraries open for the node daemon: vendors' libraries start threads, hang when a device is lost, and sometimes crash. It looks at devices
- * when it is asked to, and tells by itself when one breaks. It ends with the daemon, and is started again if it ends before. */
+/* A process of its own that keeps the GPUs' libraries open for the node daemon: vendors' libraries
+ * start threads, hang when a device is lost, and sometimes crash. It looks at devices when it is
+ * asked to, and tells by itself when one breaks. It ends with the daemon, and is started again if
+ * it ends before. */
 #ifndef REMUDA_NODE_HARDWARE_GPU_WATCH_H
 #define REMUDA_NODE_HARDWARE_GPU_WATCH_H
 
@@ -14,7 +16,8 @@ struct gpu_watch_ops {
                    size_t n); /* the answer to a look: one row for each device that was asked for */
     /* A device shows by itself how it is. */
     void (*sign)(void *ctx, const struct device_seen *seen);
-    /* The libraries and their versions, when they are open: "NVML 12.560.35.03, driver 560.35.03". */
+    /* The libraries and their versions, when they are open: "NVML 12.560.35.03, driver
+     * 560.35.03". */
     void (*library)(void *ctx, const char *text);
     /* Every second: what steps use of the GPUs; util_known: how busy they are can be told. */
     void (*used)(void *ctx, const struct gpu_used *used, size_t n, bool util_known);
@@ -23,14 +26,17 @@ struct gpu_watch_ops {
     int64_t restart_us; /* so long after its end the process is started again; 0 = 5 s */
 };
 
-/* `devices` as model/gres.h writes them, `files` as machine.device_files (NULL = not known). Nothing is started before the first look. */
-struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices, const char *files,
-                                const struct gpu_watch_ops *ops, void *ctx);
+/* `devices` as model/gres.h writes them, `files` as machine.device_files (NULL = not known).
+ * Nothing is started before the first look. */
+struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices,
+                                const char *files, const struct gpu_watch_ops *ops, void *ctx);
 void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
-/* Answered once, soon, even if the devices do not answer: then they are unknown (DEVICE_BLIND). Only one at a time. */
+/* Answered once, soon, even if the devices do not answer: then they are unknown (DEVICE_BLIND).
+ * Only one at a time. */
 void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n);
 
-/* Ends the process, so that nothing here has the devices open, and starts none until gpu_watch_resume; meanwhile `why` is what is said of each. */
+/* Ends the process, so that nothing here has the devices open, and starts none until
+ * gpu_watch_resume; meanwhile `why` is what is said of each. */
 void gpu_watch_release(struct gpu_watch *w, const char *why);
 void gpu_watch_resume(struct gpu_watch *w);
 bool gpu_watch_is_released(const struct gpu_watch *w);

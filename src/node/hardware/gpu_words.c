@@ -55,6 +55,6 @@ struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *cod
         return gpu_word_of(DEVICE_WELL, "%s", "");
     if (sign == DEVICE_LOST)
         return gpu_word_of(DEVICE_LOST, "GPU %s is lost: %s", g->uuid, code->name);
-    return gpu_word_of((enum device_sign)sign, SAY_CANNOT_BE_ASKED, g->uuid, asked, code->name, number,
-                       code->text);
+    return gpu_word_of((enum device_sign)sign, SAY_CANNOT_BE_ASKED, g->uuid, asked, code->name,
+                       number, code->text);
 }

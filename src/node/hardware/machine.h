@@ -11,7 +11,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* One row a fact, so that a child process can find them out and hand them over as text. X(type, member, doc) with types I64 and TEXT. */
+/* One row a fact, so that a child process can find them out and hand them over as text. X(type,
+ * member, doc) with types I64 and TEXT. */
 // clang-format off
 #define MACHINE(X)                                                                                           \
     X(TEXT, hostname, "short host name")                                                                     \
@@ -42,14 +43,16 @@ struct machine {
 #undef X
 };
 
-/* Finds out, in a child process: vendors' libraries are large, start threads and sometimes crash. What a child that crashed did not tell is 0
- * or NULL, and `remarks` says so. Texts live in the arena. */
+/* Finds out, in a child process: vendors' libraries are large, start threads and sometimes crash.
+ * What a child that crashed did not tell is 0 or NULL, and `remarks` says so. Texts live in the
+ * arena. */
 struct machine_ask {
     const char *gres_conf; /* the file, which need not be there; NULL = none */
     const char *node;      /* whose lines of it count */
     const char *known;     /* devices that have numbers already, which they keep; NULL = none */
 };
-/* The rows as lines of text, and read again: lines that are none are passed over, texts live in the arena. */
+/* The rows as lines of text, and read again: lines that are none are passed over, texts live in the
+ * arena. */
 void machine_write(const struct machine *m, FILE *to);
 void machine_parse(const char *text, struct machine *ret, struct arena *a);
 /* Devices as counts of each type, in the order they come: "gpu:v100:2"; NULL = none. */
@@ -58,7 +61,7 @@ void machine_discover(struct machine *ret, const struct machine_ask *ask, struct
 /* "NodeName=… CPUs=… …", as slurmd -C prints it, appended. */
 void machine_config_line(const struct machine *m, struct str *out);
 
-/* ---- the parts, each in a file of its own; called in the child ---- */
+/* ---- the parts, each in a file of its own; called in the child ------------------------------ */
 
 void discover_topology(struct machine *m, struct arena *a, struct str *remarks);
 #endif

@@ -36,8 +36,8 @@ enum nvml_opened nvml_open(struct nvml *n, struct str *why)
         str_done(&unused);
         return NVML_ABSENT;
     }
-#define X(member, must, symbols, parameters)                                                                 \
-    if (!symbol(n, symbols, &n->member) && (must))                                                           \
+#define X(member, must, symbols, parameters)                                                       \
+    if (!symbol(n, symbols, &n->member) && (must))                                                 \
         missing = symbols;
     NVML_FUNCTIONS(X)
 #undef X

@@ -1,5 +1,6 @@
-/* NVIDIA's management library, opened at run time: nothing is needed to build, and a fake library with the same symbols serves tests (REMUDA_NVML names it). The declarations are
- * NVML's ABI; of functions that came in several versions the newest that the library has is taken. */
+/* NVIDIA's management library, opened at run time: nothing is needed to build, and a fake library
+ * with the same symbols serves tests (REMUDA_NVML names it). The declarations are NVML's ABI; of
+ * functions that came in several versions the newest that the library has is taken. */
 #ifndef REMUDA_NODE_HARDWARE_NVML_H
 #define REMUDA_NODE_HARDWARE_NVML_H
 
@@ -26,7 +27,8 @@ struct nvml_pci {
     char bus_id[32];
 };
 struct nvml_attributes { /* of a MIG instance */
-    unsigned multiprocessors, copy_engines, decoders, encoders, jpegs, ofas, gpu_slices, compute_slices;
+    unsigned multiprocessors, copy_engines, decoders, encoders, jpegs, ofas, gpu_slices,
+        compute_slices;
     unsigned long long memory_mib;
 };
 struct nvml_process_use { /* of the time since the sample before */
@@ -131,7 +133,12 @@ struct nvml {
 #undef X
 };
 
-enum nvml_opened { NVML_OPENED, NVML_ABSENT, NVML_UNFIT /* it lacks what is needed */, NVML_NO_DRIVER };
+enum nvml_opened {
+    NVML_OPENED,
+    NVML_ABSENT,
+    NVML_UNFIT /* it lacks what is needed */,
+    NVML_NO_DRIVER
+};
 /* `why`, if it is not NULL, gets a sentence that says what is wrong and what helps. */
 enum nvml_opened nvml_open(struct nvml *n, struct str *why);
 void nvml_close(struct nvml *n);
@@ -142,7 +149,8 @@ typedef int (*nvml_list_fn)(nvml_device, unsigned *, struct nvml_process *);
 struct nvml_processes {
     VEC(struct nvml_process) v;
 };
-/* A list of processes whole, however long it is and in whichever of its two layouts the driver writes it. `list` empties first; NVML's code. NULL function: not supported. */
+/* A list of processes whole, however long it is and in whichever of its two layouts the driver
+ * writes it. `list` empties first; NVML's code. NULL function: not supported. */
 int nvml_processes_read(nvml_list_fn fn, nvml_device device, struct nvml_processes *list);
 
 #endif

@@ -1,5 +1,7 @@
-/* Lists of processes. A list that is too short says how long it would have to be, and may have grown when it is asked again. An entry has 24 bytes, or 32 with the first drivers of R535,
- * under the same names: so there is room for entries of 32 bytes always, filled with a pattern; what lies beyond the short entries is untouched if they are short. */
+/* Lists of processes. A list that is too short says how long it would have to be, and may have
+ * grown when it is asked again. An entry has 24 bytes, or 32 with the first drivers of R535, under
+ * the same names: so there is room for entries of 32 bytes always, filled with a pattern; what lies
+ * beyond the short entries is untouched if they are short. */
 #include "node/hardware/nvml.h"
 
 #include "base/alloc.h"

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* AMD's packages put it below /opt/rocm, where no linker looks, with the number of their release; a distribution's has 1. */
-static const char *const names[] = {"librocm_smi64.so.7", "librocm_smi64.so.6", "librocm_smi64.so.5",
-                                    "librocm_smi64.so.1", "librocm_smi64.so"};
+/* AMD's packages put it below /opt/rocm, where no linker looks, with the number of their release; a
+ * distribution's has 1. */
+static const char *const names[] = {"librocm_smi64.so.7", "librocm_smi64.so.6",
+                                    "librocm_smi64.so.5", "librocm_smi64.so.1", "librocm_smi64.so"};
 #define NAMES (sizeof names / sizeof names[0])
 
 static bool symbol(const struct rsmi *r, const char *name, void *to)
@@ -59,8 +60,8 @@ bool rsmi_open(struct rsmi *r, struct str *why)
     memset(r, 0, sizeof *r);
     if (!library_find(r, why))
         return false;
-#define X(member, must, name, parameters)                                                                    \
-    if (!symbol(r, name, &r->member) && (must) && !lacks)                                                    \
+#define X(member, must, name, parameters)                                                          \
+    if (!symbol(r, name, &r->member) && (must) && !lacks)                                          \
         lacks = name;
     RSMI_FUNCTIONS(X)
 #undef X

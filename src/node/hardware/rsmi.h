@@ -1,5 +1,6 @@
-/* AMD's management library (ROCm SMI), opened at run time; REMUDA_RSMI names another, for tests. The declarations are its ABI. Its calls take locks in shared memory that any user can
- * hold: they may wait, or answer that it is busy. */
+/* AMD's management library (ROCm SMI), opened at run time; REMUDA_RSMI names another, for tests.
+ * The declarations are its ABI. Its calls take locks in shared memory that any user can hold: they
+ * may wait, or answer that it is busy. */
 #ifndef REMUDA_NODE_HARDWARE_RSMI_H
 #define REMUDA_NODE_HARDWARE_RSMI_H
 
@@ -12,7 +13,7 @@
 #define RSMI_VRAM        0 /* kind of memory */
 #define RSMI_LINK_XGMI   2
 #define RSMI_DEVICES_MAX 256u /* more are not believed */
-#define RSMI_BLOCKS      19u  /* of a device that count errors, a bit each: UMC, SDMA, GFX, MMHUB, … */
+#define RSMI_BLOCKS      19u /* of a device that count errors, a bit each: UMC, SDMA, GFX, MMHUB, … */
 
 struct rsmi_process {
     uint32_t pid, pasid;

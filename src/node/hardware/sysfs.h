@@ -8,7 +8,8 @@
 
 /* "/sys"; REMUDA_SYS names another, for tests. */
 const char *sysfs_root(void);
-/* Up to size - 1 bytes and a zero. 0, or errno of what failed; *ret_len may be NULL. May wait as long as the driver does. */
+/* Up to size - 1 bytes and a zero. 0, or errno of what failed; *ret_len may be NULL. May wait as
+ * long as the driver does. */
 int sysfs_read(const char *path, char *to, size_t size, size_t *ret_len);
 /* A number that stands first in it, decimal; EBADMSG if none does. */
 int sysfs_number(const char *path, uint64_t *ret);

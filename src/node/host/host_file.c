@@ -25,9 +25,11 @@ static const char *value_of(const char *text, const char *key, struct arena *a)
     return NULL;
 }
 
-bool host_file_read(const char *state_dir, struct arena *a, struct host_file *ret, struct err *ret_err)
+bool host_file_read(const char *state_dir, struct arena *a, struct host_file *ret,
+                    struct err *ret_err)
 {
-    const char *text = file_read_text(arena_printf(a, "%s/host.conf", state_dir), FILE_MAX_BYTES, a, ret_err);
+    const char *text =
+        file_read_text(arena_printf(a, "%s/host.conf", state_dir), FILE_MAX_BYTES, a, ret_err);
     if (!text)
         return false;
     *ret = (struct host_file){.controller = value_of(text, "Controller", a),
@@ -35,10 +37,11 @@ bool host_file_read(const char *state_dir, struct arena *a, struct host_file *re
                               .cluster = value_of(text, "ClusterName", a),
                               .role = value_of(text, "Role", a),
                               .node = value_of(text, "NodeName", a)};
-    ret->key = file_read_text(arena_printf(a, "%s/tls/host.key", state_dir), FILE_MAX_BYTES, a, ret_err);
-    ret->cert =
-        ret->key ? file_read_text(arena_printf(a, "%s/tls/host.crt", state_dir), FILE_MAX_BYTES, a, ret_err)
-                 : NULL;
+    ret->key =
+        file_read_text(arena_printf(a, "%s/tls/host.key", state_dir), FILE_MAX_BYTES, a, ret_err);
+    ret->cert = ret->key ? file_read_text(arena_printf(a, "%s/tls/host.crt", state_dir),
+                                          FILE_MAX_BYTES, a, ret_err)
+                         : NULL;
     ret->authority = ret->cert ? file_read_text(arena_printf(a, "%s/tls/authority.crt", state_dir),
                                                 FILE_MAX_BYTES, a, ret_err)
                                : NULL;
@@ -46,7 +49,8 @@ bool host_file_read(const char *state_dir, struct arena *a, struct host_file *re
         return false;
     return ret->controller && ret->id
                ? true
-               : err_set(ret_err, ERR_INVALID, "%s/host.conf names no controller: join again", state_dir);
+               : err_set(ret_err, ERR_INVALID, "%s/host.conf names no controller: join again",
+                         state_dir);
 }
 
 static bool pem_write(const char *path, const char *text, mode_t mode, struct err *ret_err)
@@ -66,13 +70,14 @@ bool host_cert_write(const char *state_dir, const char *cert, struct err *ret_er
 bool host_file_write(const char *state_dir, const struct host_file *h, struct err *ret_err)
 {
     struct arena *a = arena_new();
-    const char *text =
-        arena_printf(a, "# Written by `remuda join`.\nController=%s\nId=%s\nClusterName=%s\nRole=%s\n%s%s%s",
-                     h->controller, h->id, h->cluster ? h->cluster : "", h->role, h->node ? "NodeName=" : "",
-                     h->node ? h->node : "", h->node ? "\n" : "");
+    const char *text = arena_printf(
+        a, "# Written by `remuda join`.\nController=%s\nId=%s\nClusterName=%s\nRole=%s\n%s%s%s",
+        h->controller, h->id, h->cluster ? h->cluster : "", h->role, h->node ? "NodeName=" : "",
+        h->node ? h->node : "", h->node ? "\n" : "");
     bool ok = dir_make(arena_printf(a, "%s/tls", state_dir), 0700, ret_err) &&
               pem_write(arena_printf(a, "%s/tls/host.key", state_dir), h->key, 0600, ret_err) &&
-              pem_write(arena_printf(a, "%s/tls/authority.crt", state_dir), h->authority, 0644, ret_err) &&
+              pem_write(arena_printf(a, "%s/tls/authority.crt", state_dir), h->authority, 0644,
+                        ret_err) &&
               host_cert_write(state_dir, h->cert, ret_err) &&
               pem_write(arena_printf(a, "%s/host.conf", state_dir), text, 0644, ret_err);
     arena_free(a);
@@ -161,8 +166,8 @@ static bool refused(const struct message *m, struct err *ret_err)
     return true;
 }
 
-bool host_call(const char *controller, struct tls_context *tls, const struct message *m, struct arena *a,
-               struct message *ret, struct err *ret_err)
+bool host_call(const char *controller, struct tls_context *tls, const struct message *m,
+               struct arena *a, struct message *ret, struct err *ret_err)
 {
     struct call call = {.arena = a, .ret = ret};
     const char *host;

@@ -1,4 +1,5 @@
-/* What a host keeps of the cluster it joined: DIR/host.conf (Key=Value lines, for everybody to read) and its key and certificates in DIR/tls. */
+/* What a host keeps of the cluster it joined: DIR/host.conf (Key=Value lines, for everybody to
+ * read) and its key and certificates in DIR/tls. */
 #ifndef REMUDA_NODE_HOST_HOST_FILE_H
 #define REMUDA_NODE_HOST_HOST_FILE_H
 
@@ -17,12 +18,14 @@ struct host_file {
 #define HOST_PORT 6817 /* unless the address names one */
 
 /* ERR_NOT_FOUND: this state directory is not one of a host that joined. Texts live in the arena. */
-bool host_file_read(const char *state_dir, struct arena *a, struct host_file *ret, struct err *ret_err);
+bool host_file_read(const char *state_dir, struct arena *a, struct host_file *ret,
+                    struct err *ret_err);
 bool host_file_write(const char *state_dir, const struct host_file *h, struct err *ret_err);
 /* The certificate alone, renewed. */
 bool host_cert_write(const char *state_dir, const char *cert, struct err *ret_err);
-/* One call to the controller at that address over TLS: sends the message, waits for the answer at most 30 s. Blocks: for small programs. A DONE with a refusal is an error. */
-bool host_call(const char *controller, struct tls_context *tls, const struct message *m, struct arena *a,
-               struct message *ret, struct err *ret_err);
+/* One call to the controller at that address over TLS: sends the message, waits for the answer at
+ * most 30 s. Blocks: for small programs. A DONE with a refusal is an error. */
+bool host_call(const char *controller, struct tls_context *tls, const struct message *m,
+               struct arena *a, struct message *ret, struct err *ret_err);
 
 #endif

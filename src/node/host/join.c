@@ -1,6 +1,7 @@
 /* `remudad join` and `remudad leave`: the network's part of `remuda join` and `remuda leave`.
  *
- * The key is made here and stays here; the token proves the host to the controller, and the hash in it proves the controller to the host, before anything is said. */
+ * The key is made here and stays here; the token proves the host to the controller, and the hash in
+ * it proves the controller to the host, before anything is said. */
 #include "node/host/host_file.h"
 
 #include "base/alloc.h"
@@ -64,7 +65,9 @@ static bool token_read(struct join_options *o, struct arena *a, struct err *ret_
     line[strcspn(line, " \t\r\n")] = '\0';
     o->token = arena_strdup(a, line);
     explicit_bzero(line, sizeof line);
-    return text_empty(o->token) ? err_set(ret_err, ERR_INVALID, "the token is expected on the input") : true;
+    return text_empty(o->token)
+               ? err_set(ret_err, ERR_INVALID, "the token is expected on the input")
+               : true;
 }
 
 /* The last part of the token: the hash of the authority. */
@@ -74,7 +77,8 @@ static const char *authority_of(const char *token, struct err *ret_err)
     if (text_starts(token, "remuda1.") && dot && strlen(dot + 1) == CERT_HASH_TEXT - 1)
         return dot + 1;
     err_set(ret_err, ERR_INVALID,
-            "\"%.10s…\" is no whole token; `remuda token` on the controller's host prints one", token);
+            "\"%.10s…\" is no whole token; `remuda token` on the controller's host prints one",
+            token);
     return NULL;
 }
 
@@ -113,13 +117,15 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
                            .protocol_oldest = PROTOCOL_OLDEST,
                            .version = REMUDA_VERSION};
     ask.config = own_line(o, a, &self.nodes);
-    bool ok = host_call(o->controller, tls, &(struct message){.kind = MSG_JOIN, .seq = 1, .body = &ask}, a,
-                        &answer, ret_err);
+    bool ok =
+        host_call(o->controller, tls, &(struct message){.kind = MSG_JOIN, .seq = 1, .body = &ask},
+                  a, &answer, ret_err);
     tls_context_free(tls);
     if (!ok && ret_err->code == ERR_UNAVAILABLE) {
         const struct err why = *ret_err;
         err_set(ret_err, ERR_UNAVAILABLE,
-                "%s. Is it the host of the controller, has `remuda token` been run there, and is no firewall "
+                "%s. Is it the host of the controller, has `remuda token` been run there, and is "
+                "no firewall "
                 "between?",
                 why.text);
     }
@@ -140,10 +146,10 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
     if (!host_file_write(o->state_dir, &file, ret_err))
         return false;
     const char *kind = host_kind_names.name[host_kind_of(h)];
-    printf("Joined cluster \"%s\" as %s host%s%s%s %s%s%s\n", j->cluster_name ? j->cluster_name : "",
-           file.role, text_is(kind, file.role) ? "" : " (", text_is(kind, file.role) ? "" : kind,
-           text_is(kind, file.role) ? "" : ")", h->id, file.node ? ", node " : "",
-           file.node ? file.node : "");
+    printf("Joined cluster \"%s\" as %s host%s%s%s %s%s%s\n",
+           j->cluster_name ? j->cluster_name : "", file.role, text_is(kind, file.role) ? "" : " (",
+           text_is(kind, file.role) ? "" : kind, text_is(kind, file.role) ? "" : ")", h->id,
+           file.node ? ", node " : "", file.node ? file.node : "");
     return true;
 }
 
@@ -157,8 +163,9 @@ static bool leave(const struct join_options *o, struct arena *a, struct err *ret
     struct tls_context *tls = tls_context_client(file.authority, file.cert, file.key, ret_err);
     if (!tls)
         return false;
-    bool ok = host_call(file.controller, tls, &(struct message){.kind = MSG_EXPEL, .seq = 1, .body = &ask}, a,
-                        &answer, ret_err);
+    bool ok = host_call(file.controller, tls,
+                        &(struct message){.kind = MSG_EXPEL, .seq = 1, .body = &ask}, a, &answer,
+                        ret_err);
     tls_context_free(tls);
     return ok;
 }
@@ -171,8 +178,8 @@ static void host_files_remove(const char *state_dir, struct arena *a)
         remove(arena_printf(a, "%s/%s", state_dir, files[i]));
 }
 
-/* The controller was away: goes on telling it, beside everything else, until it has heard; then nothing is left of the host here. One that was shut out meanwhile has no more to
- * tell. */
+/* The controller was away: goes on telling it, beside everything else, until it has heard; then
+ * nothing is left of the host here. One that was shut out meanwhile has no more to tell. */
 static bool leave_later(const struct join_options *o, struct arena *a, struct err *ret_err)
 {
     struct pid_file pid_file = {.fd = -1};
@@ -219,7 +226,8 @@ int leave_main(int argc, char **argv)
     struct join_options o = {0};
     struct err err = {0};
     struct arena *a = arena_new();
-    bool ok = options_read(argc, argv, &o, &err) && (o.until_told ? leave_later : leave)(&o, a, &err);
+    bool ok =
+        options_read(argc, argv, &o, &err) && (o.until_told ? leave_later : leave)(&o, a, &err);
     arena_free(a);
     return ok ? 0 : failed("leave", &err);
 }

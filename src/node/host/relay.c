@@ -1,9 +1,11 @@
 /* The relay of a host that joined: `remudad relay --state DIR`.
  *
- * It listens at DIR/controller.sock, as the controller does on its own host, so that commands, node daemons and what runs in jobs need not know where they are. Each
- * connection there becomes one over TLS to the controller; the first thing said on it is who has connected, by the word of this host's kernel. Then frames go both ways as
- * they are, each side as fast as the other takes them. When either end goes, the other is closed; who wants to stay connects again. It also has the host's certificate
- * renewed when a third of its life is left. */
+ * It listens at DIR/controller.sock, as the controller does on its own host, so that commands, node
+ * daemons and what runs in jobs need not know where they are. Each connection there becomes one
+ * over TLS to the controller; the first thing said on it is who has connected, by the word of this
+ * host's kernel. Then frames go both ways as they are, each side as fast as the other takes them.
+ * When either end goes, the other is closed; who wants to stay connects again. It also has the
+ * host's certificate renewed when a third of its life is left. */
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/map.h"
@@ -34,7 +36,8 @@
 #define RENEW_AGAIN_US USEC_PER_MIN
 #define LOOKUP_WAIT_US (5 * USEC_PER_SEC)
 
-/* What a user of this host has here. Of root there is no limit: its node daemon keeps the host going. */
+/* What a user of this host has here. Of root there is no limit: its node daemon keeps the host
+ * going. */
 struct relay_user {
     size_t pairs, bytes; /* `bytes` of messages that are not whole */
 };
@@ -62,8 +65,9 @@ struct relay {
 struct pair {
     struct splice splice; /* first: the callbacks get this */
     struct relay *relay;
-    bool heard;   /* the controller has said something */
-    bool is_node; /* a node daemon: it tries again by itself, more slowly while nothing comes back */
+    bool heard; /* the controller has said something */
+    /* a node daemon: it tries again by itself, more slowly while nothing comes back. */
+    bool is_node;
     struct conn_peer who;
     struct relay_user *user; /* NULL: it was refused */
     struct pair *next;       /* in relay.waiting */
@@ -166,7 +170,8 @@ static bool user_admit(struct pair *p)
         u->pairs++;
         return true;
     }
-    str_addf(&text, "uid %u has %u connections to the controller from this host; no more are allowed",
+    str_addf(&text,
+             "uid %u has %u connections to the controller from this host; no more are allowed",
              (unsigned)p->who.uid, LIMIT_RELAYED_PER_USER);
     struct msg_done done = {.refusal = REFUSE_BUSY, .detail = str_text(&text)};
     conn_send_message(near_of(p), &(struct message){.kind = MSG_DONE, .body = &done});
@@ -177,7 +182,8 @@ static bool user_admit(struct pair *p)
 
 /* ---- beginnings ---- */
 
-static struct conn *dial(struct relay *r, const struct conn_ops *ops, void *ctx, struct err *ret_err)
+static struct conn *dial(struct relay *r, const struct conn_ops *ops, void *ctx,
+                         struct err *ret_err)
 {
     int fd = tcp_socket_connect(&r->to, ret_err);
     return fd < 0 ? NULL : conn_new_tls(r->loop, fd, r->tls, ops, ctx, ret_err);
@@ -213,7 +219,8 @@ static void waiting_refuse(struct relay *r, const char *why)
     }
 }
 
-/* Where the name is not to be had now, the address it had when the controller was last there is tried. */
+/* Where the name is not to be had now, the address it had when the controller was last there is
+ * tried. */
 static void lookup_done(void *ctx, const struct name_found *found)
 {
     struct relay *r = ctx;
@@ -304,7 +311,8 @@ static bool cert_take(struct relay *r, const struct message *m, struct err *ret_
     if (m->kind != MSG_JOINED || !j->cert)
         return err_set(ret_err, ERR_DENIED, "%s",
                        m->kind == MSG_DONE && done->detail ? done->detail : "another answer came");
-    struct tls_context *fresh = tls_context_client(r->file.authority, j->cert, r->file.key, ret_err);
+    struct tls_context *fresh =
+        tls_context_client(r->file.authority, j->cert, r->file.key, ret_err);
     if (!fresh || !host_cert_write(r->state_dir, j->cert, ret_err)) {
         tls_context_free(fresh);
         return false;
@@ -357,7 +365,8 @@ static void renew(void *ctx)
     struct msg_renew ask = {.public_key = cert_key_public(r->file.key, a, &err)};
     r->renewing = ask.public_key ? dial(r, &ops, r, &err) : NULL;
     if (r->renewing)
-        conn_send_message(r->renewing, &(struct message){.kind = MSG_RENEW, .seq = 1, .body = &ask});
+        conn_send_message(r->renewing,
+                          &(struct message){.kind = MSG_RENEW, .seq = 1, .body = &ask});
     else
         timer_set(r->renew, RENEW_AGAIN_US);
     arena_free(a);
@@ -394,14 +403,15 @@ static bool begin(struct relay *r, bool foreground, struct err *ret_err)
         !loop_on_signal(r->loop, SIGHUP, log_rotated, r, ret_err))
         return false;
     daemon_descriptors_raise();
-    r->listener =
-        listener_new(r->loop, state_socket_path(r->state_dir, r->arena), mode, accepted, r, ret_err);
+    r->listener = listener_new(r->loop, state_socket_path(r->state_dir, r->arena), mode, accepted,
+                               r, ret_err);
     renew_at(r);
     if (!r->listener)
         return false;
     const char *why;
     if (!confine_process(&why))
-        log_info(r->log, "this kernel does not filter system calls (%s): the relay goes without", why);
+        log_info(r->log, "this kernel does not filter system calls (%s): the relay goes without",
+                 why);
     return true;
 }
 
@@ -413,14 +423,16 @@ static bool relay_run(struct relay *r, bool foreground, struct err *ret_err)
     if (full)
         r->state_dir = arena_strdup(r->arena, full);
     free(full);
-    bool ok = host_file_read(r->state_dir, r->arena, &r->file, ret_err) &&
-              (foreground || daemon_detach(&ready, ret_err)) &&
-              pid_file_take(&pid_file, arena_printf(r->arena, "%s/relay.pid", r->state_dir), ret_err) &&
-              begin(r, foreground, ret_err);
+    bool ok =
+        host_file_read(r->state_dir, r->arena, &r->file, ret_err) &&
+        (foreground || daemon_detach(&ready, ret_err)) &&
+        pid_file_take(&pid_file, arena_printf(r->arena, "%s/relay.pid", r->state_dir), ret_err) &&
+        begin(r, foreground, ret_err);
     if (ok) {
-        unlink(state_down_path(r->state_dir, r->arena)); /* who connects may wait for the controller again */
-        log_info(r->log, "relay of host %s to %s runs as process %ld", r->file.id, r->file.controller,
-                 (long)getpid());
+        /* Who connects may wait for the controller again. */
+        unlink(state_down_path(r->state_dir, r->arena));
+        log_info(r->log, "relay of host %s to %s runs as process %ld", r->file.id,
+                 r->file.controller, (long)getpid());
         daemon_ready(ready);
         loop_run(r->loop);
         listener_free(r->listener);
@@ -444,8 +456,8 @@ int relay_main(int argc, char **argv)
         else if (text_is(argv[i], "--foreground"))
             foreground = true;
         else
-            err_set(&err, ERR_INVALID, "unknown word \"%s\"; --state DIR and --foreground are known",
-                    argv[i]);
+            err_set(&err, ERR_INVALID,
+                    "unknown word \"%s\"; --state DIR and --foreground are known", argv[i]);
     }
     if (!err.code && !r.state_dir)
         err_set(&err, ERR_INVALID, "--state DIR is missing");

@@ -1,9 +1,12 @@
-/* The encrypting half of a command's streams: `remudad seal LISTEN_FD @NAME`, started by srun (cli/step/stream_hub.c) when the first shepherd of another host connects.
+/* The encrypting half of a command's streams: `remudad seal LISTEN_FD @NAME`, started by srun
+ * (cli/step/stream_hub.c) when the first shepherd of another host connects.
  *
- * It accepts shepherds at the TCP port that the command listens on, speaks TLS with them by the secret of their step (it comes on standard input, and a shepherd got it
- * through the controller), and is a connection to the command's own Unix socket on the other side. So commands need no TLS of their own to start, and the command sees
- * frames as it does from shepherds of its own host. A side stops reading while the other does not take what it has; when one goes, the other gets what is left, however long
- * that takes. It ends with its standard input, that is, with the command. */
+ * It accepts shepherds at the TCP port that the command listens on, speaks TLS with them by the
+ * secret of their step (it comes on standard input, and a shepherd got it through the controller),
+ * and is a connection to the command's own Unix socket on the other side. So commands need no TLS
+ * of their own to start, and the command sees frames as it does from shepherds of its own host. A
+ * side stops reading while the other does not take what it has; when one goes, the other gets what
+ * is left, however long that takes. It ends with its standard input, that is, with the command. */
 #include "base/alloc.h"
 #include "base/str.h"
 #include "io/confine.h"
@@ -43,7 +46,8 @@ static int command_connect(const char *name)
         return -1;
     memcpy(to.sun_path, name, len);
     to.sun_path[0] = '\0'; /* instead of the @ */
-    if (connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) == 0 &&
+    if (connect(fd, (struct sockaddr *)&to,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)) == 0 &&
         fcntl(fd, F_SETFL, O_NONBLOCK) == 0)
         return fd;
     close(fd);
@@ -58,7 +62,8 @@ static void shepherd_take(struct sealer *r, int fd)
     int command = command_connect(r->name);
     tcp_socket_tune(fd);
     s->ops = &ops;
-    s->end[SPLICE_NEAR] = command < 0 ? NULL : conn_new(r->loop, command, &splice_raw_conn_ops, s, &err);
+    s->end[SPLICE_NEAR] =
+        command < 0 ? NULL : conn_new(r->loop, command, &splice_raw_conn_ops, s, &err);
     if (!s->end[SPLICE_NEAR]) {
         close(fd);
         free(s);

@@ -86,7 +86,8 @@ static int64_t time_us(struct timeval t)
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-void account_ended(struct account *a, size_t task, const struct rusage *r, const struct proc_usage *io)
+void account_ended(struct account *a, size_t task, const struct rusage *r,
+                   const struct proc_usage *io)
 {
     struct task_use *t = &a->use[task];
     t->gone.cpu_us += time_us(r->ru_utime) + time_us(r->ru_stime);
@@ -135,11 +136,13 @@ static int64_t sum_of(const struct account *a, enum figure f)
     return sum;
 }
 
-void account_note(const struct account *a, int32_t (*id)(const void *ctx, size_t i), const void *ctx,
-                  struct note *n)
+void account_note(const struct account *a, int32_t (*id)(const void *ctx, size_t i),
+                  const void *ctx, struct note *n)
 {
-    size_t rss = extreme(a, RSS, false), vm = extreme(a, VM, false), pages = extreme(a, PAGES, false);
-    size_t cpu = extreme(a, CPU, true), reader = extreme(a, READ, false), writer = extreme(a, WRITTEN, false);
+    size_t rss = extreme(a, RSS, false), vm = extreme(a, VM, false),
+           pages = extreme(a, PAGES, false);
+    size_t cpu = extreme(a, CPU, true), reader = extreme(a, READ, false),
+           writer = extreme(a, WRITTEN, false);
     int64_t tasks = (int64_t)a->n;
     n->tasks = tasks;
     n->max_rss_bytes = a->use[rss].max_rss;

@@ -1,5 +1,6 @@
-/* What each task of a step used here: processes that live are sampled, those that ended are counted when they are waited for, with all that they waited for themselves. A
- * process is of the task it descends from; one whose parents are gone stays with the task it was seen with. */
+/* What each task of a step used here: processes that live are sampled, those that ended are counted
+ * when they are waited for, with all that they waited for themselves. A process is of the task it
+ * descends from; one whose parents are gone stays with the task it was seen with. */
 #ifndef REMUDA_NODE_SHEPHERD_ACCOUNT_H
 #define REMUDA_NODE_SHEPHERD_ACCOUNT_H
 
@@ -42,15 +43,18 @@ void account_begin(struct account *a);
 void account_add(struct account *a, size_t task, const struct proc_usage *u);
 void account_end(struct account *a);
 
-/* The task that a child of ours, which is none itself, belongs to: as it was last time, else the first. */
+/* The task that a child of ours, which is none itself, belongs to: as it was last time, else the
+ * first. */
 size_t account_task_of(const struct account *a, pid_t child);
 void account_remember(struct account *a, const struct account_child *child, size_t n);
 
-/* A child that is waited for: r counts its own and its children's, io is what it was seen with as a zombie (NULL = could not be). */
-void account_ended(struct account *a, size_t task, const struct rusage *r, const struct proc_usage *io);
+/* A child that is waited for: r counts its own and its children's, io is what it was seen with as a
+ * zombie (NULL = could not be). */
+void account_ended(struct account *a, size_t task, const struct rusage *r,
+                   const struct proc_usage *io);
 
 /* Most, least and mean of the tasks into the note; id(i) is task i's number in the step. */
-void account_note(const struct account *a, int32_t (*id)(const void *ctx, size_t i), const void *ctx,
-                  struct note *n);
+void account_note(const struct account *a, int32_t (*id)(const void *ctx, size_t i),
+                  const void *ctx, struct note *n);
 
 #endif

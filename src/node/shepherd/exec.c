@@ -1,9 +1,10 @@
 /* From a fork to the job's script: in the step's own process.
  *
- * As root first what needs it (control groups, CPUs, limits), then the owner's identity, and only then
- * anything that touches the owner's files: a job must not be able to use the shepherd to open what its owner
- * cannot. Output files are always opened for appending (after truncating, unless asked not to), so that lines
- * from the shepherd and from several processes never overwrite each other. */
+ * As root first what needs it (control groups, CPUs, limits), then the owner's identity, and only
+ * then anything that touches the owner's files: a job must not be able to use the shepherd to open
+ * what its owner cannot. Output files are always opened for appending (after truncating, unless
+ * asked not to), so that lines from the shepherd and from several processes never overwrite each
+ * other. */
 #include "base/alloc.h"
 #include "node/shepherd/setup.h"
 #include "node/step/dir.h"
@@ -58,8 +59,8 @@ static void files_open(struct setup *s)
 
 /* ---- environment ---- */
 
-/* Runs the login shell and reads the environment it ends up with; what its start-up files print before the
- * mark is dropped. */
+/* Runs the login shell and reads the environment it ends up with; what its start-up files print
+ * before the mark is dropped. */
 static pid_t login_shell_start(const struct step_plan *p, char *const env[], int *ret_fd)
 {
     int pipes[2];
@@ -114,7 +115,8 @@ static bool login_env(const struct step_plan *p, char *const env[], struct str *
     return ok && at;
 }
 
-/* The login environment fills in what the job does not set itself. PATH is the login shell's, with the commands of this cluster before it. */
+/* The login environment fills in what the job does not set itself. PATH is the login shell's, with
+ * the commands of this cluster before it. */
 static void env_fill(struct env *e, const struct step_plan *p, const struct str *login)
 {
     size_t nlogin, mine = e->n;
@@ -136,8 +138,8 @@ static char **env_make(struct setup *s)
     char pid[24];
     e.v = plan_texts(p->env, 3, &e.n);
     if (p->login_env && login_env(p, e.v, &login)) {
-        e.v =
-            xrealloc(e.v, (e.n + login.len / 2 + 4) * sizeof *e.v); /* an assignment has two bytes at least */
+        /* An assignment has two bytes at least. */
+        e.v = xrealloc(e.v, (e.n + login.len / 2 + 4) * sizeof *e.v);
         env_drop(&e, "PATH=");
         env_fill(&e, p, &login);
     } else if (p->login_env) {
@@ -171,7 +173,8 @@ static _Noreturn void script_exec(struct setup *s, char **env)
     _exit(why == ENOENT ? 127 : 126);
 }
 
-_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why, int failure_fd)
+_Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why,
+                         int failure_fd)
 {
     struct setup s = {.herd = h, .plan = p, .failure_fd = failure_fd};
     setsid();
@@ -195,7 +198,8 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
 static _Noreturn void error_line_write(const struct step_plan *p, const char *line)
 {
     const char *path = p->std_err ? p->std_err : p->std_out;
-    if (!identity_take(p, NULL, 0) || (chdir(p->work_dir ? p->work_dir : "/") != 0 && path[0] != '/'))
+    if (!identity_take(p, NULL, 0) ||
+        (chdir(p->work_dir ? p->work_dir : "/") != 0 && path[0] != '/'))
         _exit(1);
     int fd = output_open(path, O_NONBLOCK);
     ssize_t n = fd < 0 ? -1 : write(fd, line, strlen(line));
@@ -207,6 +211,7 @@ void step_error_line(const struct step_plan *p, const char *line)
     pid_t pid = fork();
     if (pid == 0)
         error_line_write(p, line);
-    for (int waited_ms = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && waited_ms < 2000; waited_ms++)
+    for (int waited_ms = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && waited_ms < 2000;
+         waited_ms++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }

@@ -1,11 +1,11 @@
 /* remuda-shepherd: the warm parent of all shepherds of a node.
  *
- * It is small and has everything open, so that a step costs one fork here instead of starting a program. All
- * signals stay blocked (shepherds inherit that and wait for them with sigtimedwait); only while it waits for
- * plans may SIGCHLD come through.
+ * It is small and has everything open, so that a step costs one fork here instead of starting a
+ * program. All signals stay blocked (shepherds inherit that and wait for them with sigtimedwait);
+ * only while it waits for plans may SIGCHLD come through.
  *
- * It ends when the daemon's end of the socket is closed, after the plans that were sent before are started;
- * its shepherds go on. */
+ * It ends when the daemon's end of the socket is closed, after the plans that were sent before are
+ * started; its shepherds go on. */
 #include "base/alloc.h"
 #include "node/shepherd/plan_intake.h"
 #include "node/shepherd/shepherd.h"
@@ -51,8 +51,11 @@ static void child_add(struct children *c, pid_t pid, const struct step_plan *p)
     }
     memset(&c->v[c->n], 0, sizeof c->v[0]);
     c->v[c->n].pid = pid;
-    c->v[c->n].ids = (struct note){
-        .kind = NOTE_GONE, .job_id = p->job_id, .attempt = p->attempt, .step_id = p->step_id, .pid = pid};
+    c->v[c->n].ids = (struct note){.kind = NOTE_GONE,
+                                   .job_id = p->job_id,
+                                   .attempt = p->attempt,
+                                   .step_id = p->step_id,
+                                   .pid = pid};
     c->n++;
 }
 
@@ -172,7 +175,8 @@ int herd_serve(const char *node_dir)
     return 0;
 }
 
-/* The daemon's environment is whose shell started it. Each step's process would have it in its memory. */
+/* The daemon's environment is whose shell started it. Each step's process would have it in its
+ * memory. */
 static void environment_wipe(void)
 {
     const char *zone = getenv("TZ");
@@ -188,9 +192,9 @@ static void environment_wipe(void)
 int main(int argc, char **argv)
 {
     if (argc != 2) {
-        fputs(
-            "Usage: remuda-shepherd NODE_DIR\n  Started by the node daemon, with a socket as descriptor 3.\n",
-            stderr);
+        fputs("Usage: remuda-shepherd NODE_DIR\n  Started by the node daemon, with a socket as "
+              "descriptor 3.\n",
+              stderr);
         return 2;
     }
     umask(022);

@@ -1,5 +1,7 @@
-/* Steps of one job know of each other by the file "memory" in their directories: "BYTES EXACT", EXACT 1 when the bytes count what is shared in parts. A sum with inexact
- * parts may be too high; each shepherd that sees a sum over the limit measures its own part exactly, so after one more sample of each the sum is true. */
+/* Steps of one job know of each other by the file "memory" in their directories: "BYTES EXACT",
+ * EXACT 1 when the bytes count what is shared in parts. A sum with inexact parts may be too high;
+ * each shepherd that sees a sum over the limit measures its own part exactly, so after one more
+ * sample of each the sum is true. */
 #include "node/shepherd/memory_watch.h"
 
 #include "node/step/dir.h"
@@ -40,8 +42,9 @@ static bool part_read(int steps_fd, const char *name, struct part *ret)
     struct str text = STR_INIT;
     snprintf(path, sizeof path, "%.255s/memory", name);
     bool ok = step_dir_alive(steps_fd, name) && small_file_read(steps_fd, path, 64, &text);
+    /* It is being written: nothing is known, least of all that it is small. */
     if (ok && sscanf(str_text(&text), "%lld %d", &ret->bytes, &ret->exact) != 2)
-        *ret = (struct part){0, 0}; /* it is being written: nothing is known, least of all that it is small */
+        *ret = (struct part){0, 0};
     str_done(&text);
     return ok;
 }
@@ -67,15 +70,16 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
             continue;
         o.sum += part.bytes;
         o.all_exact &= part.exact != 0;
-        o.any_larger |= part.bytes > mine || (part.bytes == mine && strcmp(e->d_name, p->dir_name) < 0);
+        o.any_larger |=
+            part.bytes > mine || (part.bytes == mine && strcmp(e->d_name, p->dir_name) < 0);
     }
     if (d)
         closedir(d);
     return o;
 }
 
-bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd, const pid_t *pids,
-                  size_t n, int64_t rss_bytes)
+bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
+                  const pid_t *pids, size_t n, int64_t rss_bytes)
 {
     struct part mine = {rss_bytes, 0};
     struct others others = {0, true, false};
@@ -96,7 +100,8 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     others = others_sum(p, steps_fd, mine.bytes);
     if (!others.all_exact || others.any_larger || mine.bytes + others.sum <= p->job_mem_bytes)
         return false;
-    part_leave(p, steps_fd, (struct part){0, 1}); /* it is about to be free: no other has to end for it */
+    /* It is about to be free: no other has to end for it. */
+    part_leave(p, steps_fd, (struct part){0, 1});
     *w = (struct memory_watch){mine.bytes + others.sum, p->job_mem_bytes, true};
     return true;
 }

@@ -1,4 +1,5 @@
-/* Memory limits where the kernel does not hold a step to them: found by looking at its processes. */
+/* Memory limits where the kernel does not hold a step to them: found by looking at its
+ * processes. */
 #ifndef REMUDA_NODE_SHEPHERD_MEMORY_WATCH_H
 #define REMUDA_NODE_SHEPHERD_MEMORY_WATCH_H
 
@@ -14,10 +15,11 @@ struct memory_watch {
     bool of_job;                     /* the job's limit, by all its steps here together */
 };
 
-/* Is the step, or its job on this node, over its memory, and is it for this step to end? `rss_bytes`: the sum of the resident sets of its processes. Resident sets count what
- * processes share once for each of them, so the sum is looked at again with shares before it counts. The step's use is left in its directory for the other steps of the job;
- * of those the largest ends. */
-bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd, const pid_t *pids,
-                  size_t n, int64_t rss_bytes);
+/* Is the step, or its job on this node, over its memory, and is it for this step to end?
+ * `rss_bytes`: the sum of the resident sets of its processes. Resident sets count what processes
+ * share once for each of them, so the sum is looked at again with shares before it counts. The
+ * step's use is left in its directory for the other steps of the job; of those the largest ends. */
+bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
+                  const pid_t *pids, size_t n, int64_t rss_bytes);
 
 #endif

@@ -1,4 +1,5 @@
-/* MPI programs that were started side by side without a launcher of their library do not find each other; people are told so. */
+/* MPI programs that were started side by side without a launcher of their library do not find each
+ * other; people are told so. */
 #include "base/alloc.h"
 #include "node/shepherd/tasks.h"
 
@@ -12,7 +13,8 @@ static bool maps_mpi(pid_t pid)
     snprintf(path, sizeof path, "/proc/%ld/maps", (long)pid);
     FILE *f = fopen(path, "re");
     while (f && !found && fgets(line, sizeof line, f))
-        found = strstr(line, "/libmpi.so") || strstr(line, "/libmpich.so") || strstr(line, "/libmpi_mpich");
+        found = strstr(line, "/libmpi.so") || strstr(line, "/libmpich.so") ||
+                strstr(line, "/libmpi_mpich");
     if (f)
         fclose(f);
     return found;
@@ -39,10 +41,12 @@ void task_set_singletons_check(struct task_set *t)
     if (t->plan->world < 2 || has_launcher(t))
         return;
     for (size_t i = 0; i < t->n; i++)
-        if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 && maps_mpi(t->task[i].pid)) {
+        if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 &&
+            maps_mpi(t->task[i].pid)) {
             struct str line = STR_INIT;
             str_addf(&line,
-                     "srun: warning: this is a program of MPI, and srun started %lld of them that do not "
+                     "srun: warning: this is a program of MPI, and srun started %lld of them that "
+                     "do not "
                      "know of each other: each is rank 0 of 1. Start it with "
                      "mpirun in the allocation: salloc -n%lld mpirun PROGRAM",
                      (long long)t->plan->world, (long long)t->plan->world);

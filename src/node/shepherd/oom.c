@@ -1,7 +1,9 @@
 /* Of a process that the kernel killed nothing is left but two lines in the kernel's log:
  *   oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=GROUP,task_memcg=GROUP,task=NAME,pid=PID,uid=UID
- *   Memory cgroup out of memory: Killed process PID (NAME) total-vm:…kB, anon-rss:…kB, file-rss:…kB, shmem-rss:…kB, …
- * The first says in which group, the second how large it was. Ordinary users may not read that log on most systems; then the largest process of the last samples is named. */
+ *   Memory cgroup out of memory: Killed process PID (NAME) total-vm:…kB, anon-rss:…kB,
+ *     file-rss:…kB, shmem-rss:…kB, …
+ * The first says in which group, the second how large it was. Ordinary users may not read that log
+ * on most systems; then the largest process of the last samples is named. */
 #include "node/shepherd/oom.h"
 
 #include <errno.h>
@@ -70,14 +72,16 @@ static void victim_read(struct span line, struct oom_victim *ret)
         return;
     name = (struct span){memchr(line.data, '(', line.len), 0};
     const char *end =
-        name.data ? memmem(name.data, (size_t)(line.data + line.len - name.data), ") total-vm:", 11) : NULL;
+        name.data ? memmem(name.data, (size_t)(line.data + line.len - name.data), ") total-vm:", 11)
+                  : NULL;
     if (end)
         snprintf(ret->name, sizeof ret->name, "%.*s", (int)(end - name.data - 1), name.data + 1);
     ret->rss_bytes = 1024 * (number_after(line, "anon-rss:") + number_after(line, "file-rss:") +
                              number_after(line, "shmem-rss:"));
 }
 
-bool oom_log_find(const char *log, const char *group, struct oom_victim *ret, enum oom_limit *ret_limit)
+bool oom_log_find(const char *log, const char *group, struct oom_victim *ret,
+                  enum oom_limit *ret_limit)
 {
     struct span rest = span_of(log), line, path;
     memset(ret, 0, sizeof *ret);
@@ -96,7 +100,8 @@ bool oom_log_find(const char *log, const char *group, struct oom_victim *ret, en
     return ret->pid != 0;
 }
 
-/* One read gives one record, "PRIORITY,NUMBER,TIME,-;TEXT\n"; older ones may be overwritten while we read. */
+/* One read gives one record, "PRIORITY,NUMBER,TIME,-;TEXT\n"; older ones may be overwritten while
+ * we read. */
 bool oom_log_look(const char *group, struct oom_victim *ret, enum oom_limit *ret_limit)
 {
     struct str text = STR_INIT;
@@ -105,7 +110,8 @@ bool oom_log_look(const char *group, struct oom_victim *ret, enum oom_limit *ret
     int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     while (fd >= 0 && text.len < LOG_MAX &&
            ((n = read(fd, record, sizeof record)) > 0 || (n < 0 && errno == EPIPE)))
-        if (n > 0 && (memmem(record, (size_t)n, "oom", 3) || memmem(record, (size_t)n, "Killed process", 14)))
+        if (n > 0 && (memmem(record, (size_t)n, "oom", 3) ||
+                      memmem(record, (size_t)n, "Killed process", 14)))
             str_addn(&text, record, (size_t)n);
     if (fd >= 0)
         close(fd);
@@ -138,7 +144,8 @@ static void size_add(int64_t bytes, struct str *out)
         str_addf(out, "%lld GiB", (long long)((bytes + 512 * MIB) / (1024 * MIB)));
 }
 
-static void use_add(int64_t used_bytes, int64_t limit_bytes, const struct oom_victim *victim, struct str *out)
+static void use_add(int64_t used_bytes, int64_t limit_bytes, const struct oom_victim *victim,
+                    struct str *out)
 {
     size_add(used_bytes, out);
     str_add(out, " in use");
@@ -159,8 +166,8 @@ void oom_sentence(int64_t used_bytes, int64_t limit_bytes, bool of_job, bool was
     int64_t mib = oom_suggest_mib(used_bytes, limit_bytes, was_held);
     str_addf(out, "exceeded its %smemory limit: ", of_job ? "job's " : "");
     use_add(used_bytes, limit_bytes, victim, out);
-    str_addf(out, "; ask for more, for example --mem=%lld%s", (long long)(mib % 1024 ? mib : mib / 1024),
-             mib % 1024 ? "M" : "G");
+    str_addf(out, "; ask for more, for example --mem=%lld%s",
+             (long long)(mib % 1024 ? mib : mib / 1024), mib % 1024 ? "M" : "G");
 }
 
 void oom_machine_sentence(int64_t used_bytes, int64_t limit_bytes, const struct oom_victim *victim,

@@ -1,4 +1,5 @@
-/* The last of what the tasks of a step wrote, so that who attaches to it (sattach) sees how it came here, as Slurm shows it. */
+/* The last of what the tasks of a step wrote, so that who attaches to it (sattach) sees how it came
+ * here, as Slurm shows it. */
 #ifndef REMUDA_NODE_SHEPHERD_OUTPUT_KEEP_H
 #define REMUDA_NODE_SHEPHERD_OUTPUT_KEEP_H
 

@@ -20,7 +20,8 @@ static void unmap(struct plan_intake *in)
 
 static void map(struct plan_intake *in)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), wanted = in->len > KEEP_BYTES ? in->len : KEEP_BYTES;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE),
+           wanted = in->len > KEEP_BYTES ? in->len : KEEP_BYTES;
     if (in->len <= in->mapped)
         return;
     unmap(in);
@@ -59,7 +60,8 @@ enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
     return bytes_read(fd, in->data, in->len, &in->have);
 }
 
-/* Dropping the pages is cheaper than wiping them: those that the child shares would be copied first. */
+/* Dropping the pages is cheaper than wiping them: those that the child shares would be copied
+ * first. */
 void plan_intake_forget(struct plan_intake *in)
 {
     if (in->mapped > KEEP_BYTES)

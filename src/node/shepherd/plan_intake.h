@@ -1,5 +1,6 @@
-/* How the shepherds' parent takes plans from the daemon: one at a time, into memory of its own, so that what it forks has the plan
- * of its own step in its memory and no other: a plan has a user's script and environment in it. */
+/* How the shepherds' parent takes plans from the daemon: one at a time, into memory of its own, so
+ * that what it forks has the plan of its own step in its memory and no other: a plan has a user's
+ * script and environment in it. */
 #ifndef REMUDA_NODE_SHEPHERD_PLAN_INTAKE_H
 #define REMUDA_NODE_SHEPHERD_PLAN_INTAKE_H
 
@@ -14,7 +15,8 @@ struct plan_intake {
 
 enum plan_intake_result { PLAN_WHOLE, PLAN_NOT_YET, PLAN_NO_MORE };
 
-/* Reads what has come on the socket `fd`, without waiting, up to the end of one plan. NO_MORE: the other end is closed, or sent what is no plan. */
+/* Reads what has come on the socket `fd`, without waiting, up to the end of one plan. NO_MORE: the
+ * other end is closed, or sent what is no plan. */
 enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd);
 /* After the fork: nothing of the plan stays in this process, and the next can come. */
 void plan_intake_forget(struct plan_intake *in);

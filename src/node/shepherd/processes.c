@@ -17,7 +17,8 @@ size_t shepherd_tree(struct shepherd *s)
     return proc_tree_tops(getpid(), s->pids, s->tops, SHEPHERD_TREE_MAX);
 }
 
-/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new one is found. */
+/* Without groups that hold them: whoever is stopped cannot fork, so all are stopped until no new
+ * one is found. */
 static void hold_all(struct shepherd *s)
 {
     size_t before = 0, n = shepherd_tree(s);

@@ -74,7 +74,8 @@ static void why_text(struct shepherd *s, enum command_why why, struct str *out)
     small_file_read(s->herd->steps_fd, path, 1000, out);
 }
 
-/* The line that people and tools look for in the job's error file. Of a step on many nodes the node of task 0 says it, as in Slurm: once. */
+/* The line that people and tools look for in the job's error file. Of a step on many nodes the node
+ * of task 0 says it, as in Slurm: once. */
 void shepherd_cancel_say(struct shepherd *s, enum command_why why)
 {
     if (s->tasks && s->tasks->n && s->tasks->task[0].id != 0)
@@ -98,12 +99,15 @@ void shepherd_cancel_say(struct shepherd *s, enum command_why why)
     str_done(&line);
 }
 
-void shepherd_over_memory_say(struct shepherd *s, int64_t used_bytes, int64_t limit_bytes, bool of_job)
+void shepherd_over_memory_say(struct shepherd *s, int64_t used_bytes, int64_t limit_bytes,
+                              bool of_job)
 {
     struct str line = STR_INIT, sentence = STR_INIT;
     oom_sentence(used_bytes, limit_bytes, of_job, false, &s->largest, &sentence);
-    str_addf(&line, "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n",
-             (long long)s->plan->job_id, (long long)(used_bytes >> 10), (long long)(limit_bytes >> 10));
+    str_addf(&line,
+             "slurmstepd: error: Job %lld exceeded memory limit (%lld > %lld KiB), being killed\n",
+             (long long)s->plan->job_id, (long long)(used_bytes >> 10),
+             (long long)(limit_bytes >> 10));
     line_say(s, &line);
     sentence_say(s, &sentence);
     str_done(&line);
@@ -130,7 +134,8 @@ static const char *group_of(const struct shepherd *s)
     return at ? at : s->groups.memory;
 }
 
-/* Who was ended, and whose memory ran out: from the kernel's log, else the largest process of the samples and what the groups counted. */
+/* Who was ended, and whose memory ran out: from the kernel's log, else the largest process of the
+ * samples and what the groups counted. */
 static enum oom_limit victim_find(const struct shepherd *s, struct oom_victim *ret)
 {
     enum oom_limit limit;
@@ -143,7 +148,8 @@ static enum oom_limit victim_find(const struct shepherd *s, struct oom_victim *r
     return job ? OOM_OF_JOB : OOM_OF_MACHINE;
 }
 
-/* The kernel killed some: two lines, Slurm's and one that says who, at what, and what to do. The second is also what the job's records say. */
+/* The kernel killed some: two lines, Slurm's and one that says who, at what, and what to do. The
+ * second is also what the job's records say. */
 void shepherd_oom_say(struct shepherd *s, int64_t kills)
 {
     struct str line = STR_INIT, sentence = STR_INIT;
@@ -159,7 +165,8 @@ void shepherd_oom_say(struct shepherd *s, int64_t kills)
         oom_machine_sentence(victim.rss_bytes, limit, &victim, &sentence);
     else
         oom_sentence(peak, limit, of_job && job != step, true, &victim, &sentence);
-    str_addf(&line, "slurmstepd: error: Detected %lld oom_kill event%s in StepId=", (long long)kills,
+    str_addf(&line,
+             "slurmstepd: error: Detected %lld oom_kill event%s in StepId=", (long long)kills,
              kills == 1 ? "" : "s");
     step_name(s, &line);
     str_add(&line, ". Some of the step tasks have been OOM Killed.\n");

@@ -65,13 +65,15 @@ static const struct {
     const char *name;
     int resource;
 } limit_names[] = {
-    {"AS", RLIMIT_AS},       {"CORE", RLIMIT_CORE},       {"CPU", RLIMIT_CPU},       {"DATA", RLIMIT_DATA},
-    {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK}, {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC},
-    {"RSS", RLIMIT_RSS},     {"STACK", RLIMIT_STACK},
+    {"AS", RLIMIT_AS},         {"CORE", RLIMIT_CORE},   {"CPU", RLIMIT_CPU},
+    {"DATA", RLIMIT_DATA},     {"FSIZE", RLIMIT_FSIZE}, {"MEMLOCK", RLIMIT_MEMLOCK},
+    {"NOFILE", RLIMIT_NOFILE}, {"NPROC", RLIMIT_NPROC}, {"RSS", RLIMIT_RSS},
+    {"STACK", RLIMIT_STACK},
 };
 
-/* One "NAME=value": the soft limit as it was where the job was submitted. The hard limit stays the node daemon's: the value is the
- * submitter's word, and it is for the site to say how much its users may have. */
+/* One "NAME=value": the soft limit as it was where the job was submitted. The hard limit stays the
+ * node daemon's: the value is the submitter's word, and it is for the site to say how much its
+ * users may have. */
 static void limit_set(struct span name, struct span value)
 {
     for (size_t i = 0; i < ARRAY_LEN(limit_names); i++) {
@@ -81,7 +83,8 @@ static void limit_set(struct span name, struct span value)
             getrlimit((__rlimit_resource_t)limit_names[i].resource, &r) != 0)
             continue;
         snprintf(text, sizeof text, "%.*s", (int)value.len, value.data);
-        rlim_t soft = strcmp(text, "unlimited") == 0 ? RLIM_INFINITY : (rlim_t)strtoull(text, NULL, 10);
+        rlim_t soft =
+            strcmp(text, "unlimited") == 0 ? RLIM_INFINITY : (rlim_t)strtoull(text, NULL, 10);
         struct rlimit wanted = {soft > r.rlim_max ? r.rlim_max : soft, r.rlim_max};
         setrlimit((__rlimit_resource_t)limit_names[i].resource, &wanted);
     }
@@ -105,7 +108,8 @@ void affinity_set(const char *cpus)
     while (span_next(&rest, ',', &piece)) {
         char text[32], *dash;
         snprintf(text, sizeof text, "%.*s", (int)piece.len, piece.data);
-        long first = strtol(text, &dash, 10), last = *dash == '-' ? strtol(dash + 1, NULL, 10) : first;
+        long first = strtol(text, &dash, 10),
+             last = *dash == '-' ? strtol(dash + 1, NULL, 10) : first;
         for (long c = first; c <= last && c < CPU_SETSIZE * 8; c++)
             CPU_SET_S((size_t)c, size, set);
     }
@@ -121,10 +125,12 @@ bool identity_take(const struct step_plan *p, const int *keep, size_t nkeep)
     if (n > 0)
         memcpy(groups, p->groups.data, n * sizeof *groups);
     descriptors_close_but(STDERR_FILENO + 1, keep, nkeep);
-    /* The kernel forbids tracing after a change of identity by itself, unless fs.suid_dumpable says otherwise. */
-    bool ok = !p->switch_user ||
-              (setgroups(n, groups) == 0 && setresgid((gid_t)p->gid, (gid_t)p->gid, (gid_t)p->gid) == 0 &&
-               setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0 && prctl(PR_SET_DUMPABLE, 0) == 0);
+    /* The kernel forbids tracing after a change of identity by itself, unless fs.suid_dumpable says
+     * otherwise. */
+    bool ok = !p->switch_user || (setgroups(n, groups) == 0 &&
+                                  setresgid((gid_t)p->gid, (gid_t)p->gid, (gid_t)p->gid) == 0 &&
+                                  setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0 &&
+                                  prctl(PR_SET_DUMPABLE, 0) == 0);
     int saved = errno;
     free(groups);
     errno = saved;
@@ -132,8 +138,7 @@ bool identity_take(const struct step_plan *p, const int *keep, size_t nkeep)
 }
 
 /* ---- files
- * ----------------------------------------------------------------------------------------------------------
- */
+ * -------------------------------------------------------------------------------- */
 
 static void parents_make(const char *path)
 {
@@ -178,7 +183,8 @@ void work_dir_enter(struct setup *s, const char *dir)
 void file_place_check(struct setup *s, const char *what, const char *path)
 {
     if (s->astray && path && path[0] != '/')
-        setup_fail(s, "%s on %s, where the %s file %s was to be", s->astray, s->plan->node, what, path);
+        setup_fail(s, "%s on %s, where the %s file %s was to be", s->astray, s->plan->node, what,
+                   path);
 }
 
 void move_to(int fd, int to)

@@ -1,9 +1,11 @@
-/* How a process of a step becomes its owner's: limits, CPUs, identity, work directory, files, environment. Shared by the batch script (shepherd/exec.c) and tasks
- * (shepherd/task.c); every function runs in the new process, before exec.
+/* How a process of a step becomes its owner's: limits, CPUs, identity, work directory, files,
+ * environment. Shared by the batch script (shepherd/exec.c) and tasks (shepherd/task.c); every
+ * function runs in the new process, before exec.
  *
- * From owner_become on the process is the owner's, who may stop it for as long as he likes, and does without wanting to: his output may be a pipe that nobody
- * reads, his login profile may hang. So nothing of the shepherd's is open in it by then but the pipe for failures, and the kernel lets nobody but
- * root trace it or look into it until it executes another program. */
+ * From owner_become on the process is the owner's, who may stop it for as long as he likes, and
+ * does without wanting to: his output may be a pipe that nobody reads, his login profile may hang.
+ * So nothing of the shepherd's is open in it by then but the pipe for failures, and the kernel lets
+ * nobody but root trace it or look into it until it executes another program. */
 #ifndef REMUDA_NODE_SHEPHERD_SETUP_H
 #define REMUDA_NODE_SHEPHERD_SETUP_H
 
@@ -28,18 +30,23 @@ enum setup_word {
 };
 
 /* Says it, to the shepherd too, and ends the process. */
-_Noreturn void setup_fail(struct setup *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+_Noreturn void setup_fail(struct setup *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-void limits_set(const char *text);   /* "NOFILE=1024,STACK=unlimited": soft limits, up to the hard ones */
+/* "NOFILE=1024,STACK=unlimited": soft limits, up to the hard ones. */
+void limits_set(const char *text);
 void affinity_set(const char *cpus); /* "0-3,8" */
-/* Becomes the owner, with nothing open but `keep` (n of them; -1 is none) and the standard three. False with errno. */
+/* Becomes the owner, with nothing open but `keep` (n of them; -1 is none) and the standard three.
+ * False with errno. */
 bool identity_take(const struct step_plan *p, const int *keep, size_t n);
-/* The same with the pipe for failures; then the limits of the job, which the owner may not raise above the node's. */
+/* The same with the pipe for failures; then the limits of the job, which the owner may not raise
+ * above the node's. */
 void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n);
 void signals_unblock(void);
 /* The work directory, or /tmp with a remark, as in Slurm. */
 void work_dir_enter(struct setup *s, const char *dir);
-/* A file that was meant to be in the work directory must not land in /tmp of some node, where nobody looks: then the step fails. `what`: "output". */
+/* A file that was meant to be in the work directory must not land in /tmp of some node, where
+ * nobody looks: then the step fails. `what`: "output". */
 void file_place_check(struct setup *s, const char *what, const char *path);
 /* Opened for appending, with parents made; -1 with errno. */
 int output_open(const char *path, int flags);

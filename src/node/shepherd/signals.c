@@ -1,4 +1,5 @@
-/* Everything that is to end or stop the step comes here: the daemon sends commands (a signal with data), srun sends signals and goes away. */
+/* Everything that is to end or stop the step comes here: the daemon sends commands (a signal with
+ * data), srun sends signals and goes away. */
 #include "node/shepherd/signals.h"
 
 #include "node/shepherd/processes.h"
@@ -10,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* With a value only where it says something: signals with one are counted against a limit of the user's, those without always arrive. */
+/* With a value only where it says something: signals with one are counted against a limit of the
+ * user's, those without always arrive. */
 static void signal_one(const struct shepherd *s, pid_t pid, int signo, enum signal_word word)
 {
     uint64_t packed = signal_word_pack(word, (uint64_t)s->plan->job_id);

@@ -1,19 +1,22 @@
 /* The life of a shepherd.
  *
- * Happy path: make the step's directory (if another shepherd has it already, this one was superfluous and
- * ends), make the control groups, fork the step's process, say STARTED; wait; when the process has ended and
- * no descendant is left, write EXITED to the state file, then to the pipe.
+ * Happy path: make the step's directory (if another shepherd has it already, this one was
+ * superfluous and ends), make the control groups, fork the step's process, say STARTED; wait; when
+ * the process has ended and no descendant is left, write EXITED to the state file, then to the
+ * pipe.
  *
- * A step with tasks (srun) connects to its command first, and starts its tasks when that says what they run (shepherd/tasks.c).
+ * A step with tasks (srun) connects to its command first, and starts its tasks when that says what
+ * they run (shepherd/tasks.c).
  *
- * Everything happens in one poll: SIGCHLD and commands of the daemon (step/command.h) by a signalfd, the tasks' streams, and time (the
- * next sample, the end of the grace). As a subreaper the shepherd inherits every descendant whose parent
- * ends, so "no child left" means "no process of the step left", whoever daemonised or began a session. What
- * is left when the step's own process ends is killed; during a termination the others have the same grace.
+ * Everything happens in one poll: SIGCHLD and commands of the daemon (step/command.h) by a
+ * signalfd, the tasks' streams, and time (the next sample, the end of the grace). As a subreaper
+ * the shepherd inherits every descendant whose parent ends, so "no child left" means "no process of
+ * the step left", whoever daemonised or began a session. What is left when the step's own process
+ * ends is killed; during a termination the others have the same grace.
  *
- * The EXITED note is in the state file before it is on the pipe: a daemon that misses the one finds the
- * other. If the shepherd itself is killed, its lock on the state file is gone and no EXITED is there: the
- * daemon then reports the step as lost. */
+ * The EXITED note is in the state file before it is on the pipe: a daemon that misses the one finds
+ * the other. If the shepherd itself is killed, its lock on the state file is gone and no EXITED is
+ * there: the daemon then reports the step as lost. */
 #include "node/shepherd/step.h"
 
 #include "base/alloc.h"
@@ -34,8 +37,8 @@
 #include <unistd.h>
 
 #define FIRST_SAMPLE_US INT64_C(100000)
-#define CLEAR_WAIT_US                                                                                        \
-    INT64_C(1000000) /* processes that outlive SIGKILL this long: EXITED is told first, CLEARED later */
+/* Processes that outlive SIGKILL this long: EXITED is told first, CLEARED later. */
+#define CLEAR_WAIT_US  INT64_C(1000000)
 #define KILL_AGAIN_US  INT64_C(10000)
 #define STUCK_AGAIN_US INT64_C(60000000)
 #define TELL_WAIT_MS   60000
@@ -82,7 +85,8 @@ static bool reap(struct shepherd *s)
 }
 
 /* What the step's processes said before they executed its program; of several tasks the first. */
-static bool setup_word_find(struct shepherd *s, enum setup_word word, char detail[NOTE_DETAIL_BYTES])
+static bool setup_word_find(struct shepherd *s, enum setup_word word,
+                            char detail[NOTE_DETAIL_BYTES])
 {
     char piece[4096];
     ssize_t n;
@@ -277,7 +281,8 @@ static void watch(struct shepherd *s)
 
 static void failed_exit(struct shepherd *s, const char *what)
 {
-    snprintf(s->note.detail, sizeof s->note.detail, "%s on %s: %s", what, s->plan->node, strerror(errno));
+    snprintf(s->note.detail, sizeof s->note.detail, "%s on %s: %s", what, s->plan->node,
+             strerror(errno));
     s->note.retry = 1;
     bool told = shepherd_tell(s, NOTE_FAILED, TELL_WAIT_MS);
     if (s->state_fd >= 0)
@@ -329,7 +334,8 @@ static void begin(struct shepherd *s)
         failed_exit(s, "cannot make a pipe");
     groups_make(s);
     if (p->deny && !s->groups.hides)
-        failed_exit(s, "cannot hide the devices of other jobs"); /* its own are numbered as if they were */
+        failed_exit(
+            s, "cannot hide the devices of other jobs"); /* its own are numbered as if they were */
     if (p->address) {
         tasks_begin(s);
         return;
@@ -355,7 +361,8 @@ _Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
     s.kill_at_us = SHEPHERD_NEVER;
     begin(&s);
     account_open(&s.account, s.tasks && s.tasks->n ? s.tasks->n : 1);
-    s.sample_at_us = shepherd_sample_gap(&s) > 0 ? shepherd_now_us() + s.sample_gap_us : SHEPHERD_NEVER;
+    s.sample_at_us =
+        shepherd_sample_gap(&s) > 0 ? shepherd_now_us() + s.sample_gap_us : SHEPHERD_NEVER;
     watch(&s);
     _exit(finish(&s) ? 0 : 1);
 }

@@ -1,5 +1,6 @@
-/* One shepherd: what it knows of its step. Shared by the files that are its parts: shepherd/step.c (beginning, loop, end), shepherd/say.c (what it
- * tells), shepherd/usage.c (what the step uses), shepherd/signals.c (signals and the daemon's commands). */
+/* One shepherd: what it knows of its step. Shared by the files that are its parts: shepherd/step.c
+ * (beginning, loop, end), shepherd/say.c (what it tells), shepherd/usage.c (what the step uses),
+ * shepherd/signals.c (signals and the daemon's commands). */
 #ifndef REMUDA_NODE_SHEPHERD_STEP_H
 #define REMUDA_NODE_SHEPHERD_STEP_H
 
@@ -23,9 +24,11 @@ struct shepherd {
     const struct herd *herd;
     const struct step_plan *plan;
     struct step_cgroup groups;
-    bool groups_used_up; /* their processes were killed or stopped as a whole: they are not handed back */
+    /* Their processes were killed or stopped as a whole: they are not handed back. */
+    bool groups_used_up;
     int state_fd;
-    int failure_fd[2]; /* a pipe: ours, and that of the step's processes until they execute its program */
+    /* a pipe: ours, and that of the step's processes until they execute its program. */
+    int failure_fd[2];
     struct str setup_words; /* lines that were read from it */
     struct task_set *tasks; /* NULL = a batch script */
     struct pollfd *fds;     /* what is waited for: the signals, then the tasks' */
@@ -42,8 +45,9 @@ struct shepherd {
     int64_t sample_at_us;      /* monotonic */
     int64_t sample_gap_us;
     int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
-    int64_t
-        stuck_at_us; /* monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being killed */
+    /* Monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being
+     * killed. */
+    int64_t stuck_at_us;
     pid_t stuck_pid;  /* of them, as last written to the state file */
     struct note note; /* ids and usage so far */
     struct account account;

@@ -179,8 +179,8 @@ static void hello(struct stream *s, const struct step_plan *p, const char *key, 
     stream_send(s, MSG_STREAM_HELLO, &m);
 }
 
-bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses, const char *key,
-                    int64_t pid, int64_t within_us)
+bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses,
+                    const char *key, int64_t pid, int64_t within_us)
 {
     struct span rest = span_of(addresses), address;
     int64_t until_us = now_us() + within_us;
@@ -238,7 +238,8 @@ static void flush_sealed(struct stream *s)
             return; /* the socket is full */
         if (plain == 0)
             break;
-        s->sent += tls_write(s->tls, s->out.data + s->sent, plain < SEAL_BYTES ? plain : SEAL_BYTES);
+        s->sent +=
+            tls_write(s->tls, s->out.data + s->sent, plain < SEAL_BYTES ? plain : SEAL_BYTES);
     }
     str_clear(&s->out);
     s->sent = 0;
@@ -281,8 +282,9 @@ size_t stream_unsent(const struct stream *s)
     return s->fd < 0 ? 0 : s->out.len - s->sent + sealed;
 }
 
-/* A TCP socket that is closed while something came that nobody read, or that something comes to afterwards, forgets what the other host
- * does not have yet. So it is read from until all has arrived there; a host that is gone ends the waiting. */
+/* A TCP socket that is closed while something came that nobody read, or that something comes to
+ * afterwards, forgets what the other host does not have yet. So it is read from until all has
+ * arrived there; a host that is gone ends the waiting. */
 static void arrival_await(int fd)
 {
     char dropped[4096];
@@ -333,7 +335,8 @@ static bool may_speak(struct stream *s, const struct message *m)
     return s->proved;
 }
 
-static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
+static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m),
+                        void *ctx)
 {
     size_t used = 0;
     struct err e = {0};

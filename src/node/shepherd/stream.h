@@ -1,4 +1,5 @@
-/* A shepherd's connection to a command (srun, sattach): connects, proves itself, carries messages. Never blocks but while connecting. */
+/* A shepherd's connection to a command (srun, sattach): connects, proves itself, carries messages.
+ * Never blocks but while connecting. */
 #ifndef REMUDA_NODE_SHEPHERD_STREAM_H
 #define REMUDA_NODE_SHEPHERD_STREAM_H
 
@@ -14,9 +15,10 @@
 #define STREAM_HIGH_BYTES (512u << 10) /* above this, the tasks are not read */
 
 struct stream {
-    int fd;            /* -1 = gone */
-    bool proved;       /* the other end knows the secret */
-    bool held;         /* small messages wait for stream_flush: the other end wakes up once for several */
+    int fd;      /* -1 = gone */
+    bool proved; /* the other end knows the secret */
+    /* Small messages wait for stream_flush: the other end wakes up once for several. */
+    bool held;
     const char *proof; /* what it has to show */
     struct str in, out;
     size_t sent;
@@ -25,19 +27,23 @@ struct stream {
     struct tls *tls;
 };
 
-/* For at most within_us tries each of the blank-separated addresses ("@name", "tls:1.2.3.4:port", "1.2.3.4:port" without encryption) and says hello. False with errno if none takes us. Of a Unix socket the other end must be the job's owner or root. */
-bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses, const char *key,
-                    int64_t pid, int64_t within_us);
+/* For at most within_us tries each of the blank-separated addresses ("@name", "tls:1.2.3.4:port",
+ * "1.2.3.4:port" without encryption) and says hello. False with errno if none takes us. Of a Unix
+ * socket the other end must be the job's owner or root. */
+bool stream_connect(struct stream *s, const struct step_plan *p, const char *addresses,
+                    const char *key, int64_t pid, int64_t within_us);
 void stream_close(struct stream *s);
 
 /* Appends one message and, unless it is held and little, writes what goes. */
 void stream_send(struct stream *s, enum message_kind kind, const void *body);
 size_t stream_unsent(const struct stream *s);
 void stream_flush(struct stream *s);
-/* Writes all that is unsent, as long as the other end takes some within wait_ms (-1 = however long), and closes when another host has it all. */
+/* Writes all that is unsent, as long as the other end takes some within wait_ms (-1 = however
+ * long), and closes when another host has it all. */
 void stream_finish(struct stream *s, int wait_ms);
 
-/* Reads what came and calls take for each message (of a peer that has proved itself, or whose STREAM_TASKS does so). Closes the stream when the other end is gone or talks nonsense. */
+/* Reads what came and calls take for each message (of a peer that has proved itself, or whose
+ * STREAM_TASKS does so). Closes the stream when the other end is gone or talks nonsense. */
 void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx);
 
 #endif

@@ -1,8 +1,10 @@
-/* One task becomes its program. Order as for a batch script: what needs the shepherd's rights first (groups, CPUs, terminal), then the owner's identity, then everything that
- * touches the owner's files.
+/* One task becomes its program. Order as for a batch script: what needs the shepherd's rights first
+ * (groups, CPUs, terminal), then the owner's identity, then everything that touches the owner's
+ * files.
  *
- * Its environment is the command's; over it what the node says about the step; over that what is the task's own. Rendezvous variables (MASTER_ADDR, RANK …) that the user exported
- * stay; those that an outer step of ours exported do not (REMUDA_RENDEZVOUS tells them apart). */
+ * Its environment is the command's; over it what the node says about the step; over that what is
+ * the task's own. Rendezvous variables (MASTER_ADDR, RANK …) that the user exported stay; those
+ * that an outer step of ours exported do not (REMUDA_RENDEZVOUS tells them apart). */
 #include "node/shepherd/tasks.h"
 
 #include "base/alloc.h"
@@ -76,7 +78,9 @@ static void streams_use(struct making *m, const struct task_ends *ends)
     m->setup.has_output = true;
     const char *path = w->std_in ? task_path(m->t, m->task, w->std_in) : NULL;
     file_place_check(&m->setup, "input", path);
-    int in = path ? open(path, O_RDONLY | O_NOCTTY) : ends->in >= 0 ? ends->in : open("/dev/null", O_RDONLY);
+    int in = path            ? open(path, O_RDONLY | O_NOCTTY)
+             : ends->in >= 0 ? ends->in
+                             : open("/dev/null", O_RDONLY);
     if (in < 0)
         setup_fail(&m->setup, "cannot open the input file %s: %s", path, strerror(errno));
     move_to(in, STDIN_FILENO);
@@ -140,8 +144,8 @@ static void rendezvous_set(struct making *m, const char *addr, const char *port)
     set(m, "REMUDA_RENDEZVOUS", "1");
     set_default(m, "MASTER_ADDR", w->master_addr ? w->master_addr : addr);
     set_default(m, "MASTER_PORT", w->master_port ? w->master_port : port);
-    const int64_t numbers[] = {number_of(m), w->world ? w->world : m->t->plan->world, (int64_t)m->local_id,
-                               (int64_t)m->t->n};
+    const int64_t numbers[] = {number_of(m), w->world ? w->world : m->t->plan->world,
+                               (int64_t)m->local_id, (int64_t)m->t->n};
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         char text[24];
         snprintf(text, sizeof text, "%lld", (long long)numbers[i]);
@@ -276,7 +280,7 @@ static void env_finish(struct making *m)
     m->env.v[m->env.n] = NULL;
 }
 
-/* ---- the site's and user's programs around the task ---- */
+/* ---- the site's and user's programs around the task ----------------------------------------- */
 
 /* Reads until it closes its output, or until the time has come. False: the time. */
 static bool program_read(int fd, int64_t until_us, struct str *out)
@@ -286,7 +290,8 @@ static bool program_read(int fd, int64_t until_us, struct str *out)
     for (;;) {
         int64_t left_us = until_us == SHEPHERD_NEVER ? 0 : until_us - shepherd_now_us();
         struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (until_us != SHEPHERD_NEVER && (left_us <= 0 || poll(&p, 1, (int)(left_us / 1000) + 1) == 0))
+        if (until_us != SHEPHERD_NEVER &&
+            (left_us <= 0 || poll(&p, 1, (int)(left_us / 1000) + 1) == 0))
             return false;
         n = read(fd, piece, sizeof piece);
         if (n > 0 && out->len < PROLOG_TEXT_BYTES)
@@ -296,7 +301,8 @@ static bool program_read(int fd, int64_t until_us, struct str *out)
     }
 }
 
-/* Its wait status; -1 = it could not be started, errno says why. limit_us: it and what it started are killed then; 0 = never. */
+/* Its wait status; -1 = it could not be started, errno says why. limit_us: it and what it started
+ * are killed then; 0 = never. */
 static int program_output(const char *program, char **env, int64_t limit_us, struct str *out)
 {
     int ends[2], status = -1;
@@ -312,7 +318,8 @@ static int program_output(const char *program, char **env, int64_t limit_us, str
         _exit(127);
     }
     close(ends[1]);
-    if (pid > 0 && !program_read(ends[0], limit_us ? shepherd_now_us() + limit_us : SHEPHERD_NEVER, out))
+    if (pid > 0 &&
+        !program_read(ends[0], limit_us ? shepherd_now_us() + limit_us : SHEPHERD_NEVER, out))
         kill(-pid, SIGKILL);
     close(ends[0]);
     return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
@@ -340,7 +347,8 @@ static void prolog_line(struct making *m, struct span line)
 }
 
 /* The task does not run without it. */
-static _Noreturn void prolog_failed(struct making *m, const char *name, const char *program, int status)
+static _Noreturn void prolog_failed(struct making *m, const char *name, const char *program,
+                                    int status)
 {
     if (status < 0)
         remark(&m->setup, "%s can not be executed (%s) %s", name, program, strerror(errno));
@@ -405,7 +413,8 @@ static char *found_in_path(const struct making *m, const char *name)
     while (!strchr(name, '/') && span_next(&rest, ':', &dir)) {
         struct str path = STR_INIT;
         str_addf(&path, "%.*s/%s", (int)dir.len, dir.len ? dir.data : ".", name);
-        if (dir.len && access(path.data, X_OK) == 0 && stat(path.data, &st) == 0 && S_ISREG(st.st_mode))
+        if (dir.len && access(path.data, X_OK) == 0 && stat(path.data, &st) == 0 &&
+            S_ISREG(st.st_mode))
             return path.data;
         str_done(&path);
     }
@@ -418,7 +427,8 @@ static struct plan_bytes program_of(struct making *m)
     struct str words = STR_INIT;
     if (!w->multi_prog.len)
         return (struct plan_bytes){w->args.data, w->args.len};
-    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, number_of(m), &words)) {
+    if (multi_prog_words((struct span){w->multi_prog.data, w->multi_prog.len}, number_of(m),
+                         &words)) {
         str_addn(&words, w->args.data, w->args.len); /* what srun's own line added */
         return (struct plan_bytes){words.data, words.len};
     }

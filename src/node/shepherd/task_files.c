@@ -51,8 +51,9 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
 
 /* ---- opening ---- */
 
-/* The owner's rights and no others. The ids of the file system alone would not do: what is open under /proc/sys is asked for the effective user, and a quota or the
- * room kept for root for capabilities, which go with him. False: it did not. */
+/* The owner's rights and no others. The ids of the file system alone would not do: what is open
+ * under /proc/sys is asked for the effective user, and a quota or the room kept for root for
+ * capabilities, which go with him. False: it did not. */
 static bool as_owner(const struct step_plan *p)
 {
     return !p->switch_user || (setegid((gid_t)p->gid) == 0 && seteuid((uid_t)p->uid) == 0);
@@ -80,9 +81,10 @@ static void file_open(struct task_set *t, size_t i, size_t stream, const char *p
     if (text_empty(pattern))
         return;
     char *name = task_path(t, &t->task[i], pattern);
-    const char *path = name[0] == '/'
-                           ? arena_strdup(t->arena, name)
-                           : arena_printf(t->arena, "%s/%s", t->what.work_dir ? t->what.work_dir : "", name);
+    const char *path =
+        name[0] == '/'
+            ? arena_strdup(t->arena, name)
+            : arena_printf(t->arena, "%s/%s", t->what.work_dir ? t->what.work_dir : "", name);
     free(name);
     f->fd = file_of_others(t, i, path);
     if (f->fd <
@@ -126,12 +128,14 @@ void task_files_open(struct task_set *t)
 
 /* ---- lines with numbers ---- */
 
-bool task_file_is_labelled(const struct task_set *t, const struct task *task, enum stream_name stream)
+bool task_file_is_labelled(const struct task_set *t, const struct task *task,
+                           enum stream_name stream)
 {
     return t->what.label && task->file[stream == STREAM_ERR].fd >= 0;
 }
 
-/* As many whole lines as go out together, so that lines of several tasks do not mix in a pipe; at least one. */
+/* As many whole lines as go out together, so that lines of several tasks do not mix in a pipe; at
+ * least one. */
 static size_t piece_of(const char *bytes, size_t len)
 {
     const char *end = len > PIECE_BYTES ? memrchr(bytes, '\n', PIECE_BYTES) : bytes + len - 1;
@@ -177,7 +181,8 @@ static void line_add(const struct task_set *t, const struct task *task, struct t
                      const char *bytes, size_t len, bool cut)
 {
     struct str *line = &f->late;
-    int width = snprintf(NULL, 0, "%lld", (long long)(t->what.world ? t->what.world : t->plan->world) - 1);
+    int width =
+        snprintf(NULL, 0, "%lld", (long long)(t->what.world ? t->what.world : t->plan->world) - 1);
     str_addf(line, "%*d: ", width, task->id + t->what.first_task);
     str_addn(line, str_text(&f->begun), f->begun.len);
     str_addn(line, bytes, len);
@@ -186,8 +191,8 @@ static void line_add(const struct task_set *t, const struct task *task, struct t
     str_clear(&f->begun);
 }
 
-void task_file_write(struct task_set *t, struct task *task, enum stream_name stream, const char *bytes,
-                     size_t len, bool end)
+void task_file_write(struct task_set *t, struct task *task, enum stream_name stream,
+                     const char *bytes, size_t len, bool end)
 {
     struct task_file *f = &task->file[stream == STREAM_ERR];
     while (len > 0) {

@@ -1,5 +1,6 @@
-/* Flow: output of a task is read only while the command's stream has room, so a slow reader stops the writer. Input is one queue that all its readers consume at their own pace;
- * the command may send no more than it has been granted, and is granted more as the slowest reader goes on. */
+/* Flow: output of a task is read only while the command's stream has room, so a slow reader stops
+ * the writer. Input is one queue that all its readers consume at their own pace; the command may
+ * send no more than it has been granted, and is granted more as the slowest reader goes on. */
 #include "node/shepherd/tasks.h"
 
 #include "base/alloc.h"
@@ -23,12 +24,12 @@
 
 #define PIPE_BYTES       (1u << 20)
 #define READ_BYTES       (256u << 10)
-#define INPUT_BYTES      (256u << 10)      /* granted at first, and kept granted */
-#define TELL_TOGETHER_US INT64_C(100000)   /* tasks that end within this are told of as one */
-#define FOLLOWER_BYTES   (4u << 20)        /* a sattach that lags further is let go */
-#define LATE_WAIT_MS     10000             /* for the reader of a pipe that takes what ended tasks wrote */
+#define INPUT_BYTES      (256u << 10)    /* granted at first, and kept granted */
+#define TELL_TOGETHER_US INT64_C(100000) /* tasks that end within this are told of as one */
+#define FOLLOWER_BYTES   (4u << 20)      /* a sattach that lags further is let go */
+#define LATE_WAIT_MS     10000 /* for the reader of a pipe that takes what ended tasks wrote */
 #define CONNECT_US       INT64_C(20000000) /* for a command, however many addresses it names */
-#define FOLLOW_US        INT64_C(5000000)  /* for a sattach: the step's own matters wait meanwhile */
+#define FOLLOW_US        INT64_C(5000000) /* for a sattach: the step's own matters wait meanwhile */
 
 /* ---- the plan's tasks ---- */
 
@@ -63,10 +64,11 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
     t->nstreams = 1;
     t->detached = t->plan->script.len > 0;
     t->stream[0].fd = -1;
-    if (t->detached ||
-        stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key, getpid(), CONNECT_US))
+    if (t->detached || stream_connect(&t->stream[0], t->plan, t->plan->address, t->plan->key,
+                                      getpid(), CONNECT_US))
         return true;
-    snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address, strerror(errno));
+    snprintf(why, why_size, "cannot reach the command at %s: %s", t->plan->address,
+             strerror(errno));
     return false;
 }
 
@@ -79,7 +81,8 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
         return;
     if (i == t->nstreams)
         t->nstreams++;
-    stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid(), FOLLOW_US);
+    stream_connect(&t->stream[i], t->plan, address, arena_strdup(t->arena, key), getpid(),
+                   FOLLOW_US);
 }
 
 /* ---- starting ---- */
@@ -132,8 +135,8 @@ static bool output_end_open(struct task_set *t, struct task *task, enum stream_n
 {
     bool err = stream == STREAM_ERR;
     int *its = err ? &ends->err : &ends->out, *ours = err ? &task->err_fd : &task->out_fd;
-    bool to_file =
-        err ? t->what.std_err || (t->what.std_out && !t->what.errors_apart) : t->what.std_out != NULL;
+    bool to_file = err ? t->what.std_err || (t->what.std_out && !t->what.errors_apart)
+                       : t->what.std_out != NULL;
     if (to_file && !task_file_is_labelled(t, task, stream)) {
         *its = task->file[err].fd;
         task->file[err].fd = -1;
@@ -223,8 +226,8 @@ void task_set_launch(struct task_set *t)
     struct arena *a = arena_new();
     if (!t->detached)
         return;
-    if (frame_take(t->plan->script.data, t->plan->script.len, &f, NULL) > 0 && wire_decode(&f, a, &m, NULL) &&
-        m.kind == MSG_STREAM_TASKS)
+    if (frame_take(t->plan->script.data, t->plan->script.len, &f, NULL) > 0 &&
+        wire_decode(&f, a, &m, NULL) && m.kind == MSG_STREAM_TASKS)
         launch(t, m.body);
     else
         t->owner_gone = true;
@@ -402,8 +405,9 @@ static void end_tell(struct task_set *t, size_t from, bool oom)
         idset_add(&ids, (uint32_t)task->id);
     }
     idset_format(&ids, &text);
-    struct msg_stream_exit m = {
-        .tasks = str_text(&text), .exit_status = oom && status ? STATUS_OOM : status & 0xffff, .oom = oom};
+    struct msg_stream_exit m = {.tasks = str_text(&text),
+                                .exit_status = oom && status ? STATUS_OOM : status & 0xffff,
+                                .oom = oom};
     for (size_t i = 0; i < t->nstreams; i++)
         if (i == 0 || t->stream[i].proved)
             stream_send(&t->stream[i], MSG_STREAM_EXIT, &m);
@@ -602,8 +606,9 @@ size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
     for (size_t i = 0; i < 1 + FOLLOWERS_MAX; i++) {
         const struct stream *s = &t->stream[i];
         bool there = i < t->nstreams && s->fd >= 0;
-        v[n++] = (struct pollfd){.fd = there ? s->fd : -1,
-                                 .events = (short)(POLLIN | (there && stream_unsent(s) ? POLLOUT : 0))};
+        v[n++] =
+            (struct pollfd){.fd = there ? s->fd : -1,
+                            .events = (short)(POLLIN | (there && stream_unsent(s) ? POLLOUT : 0))};
     }
     for (size_t i = 0; i < t->n; i++) {
         const struct task *task = &t->task[i];

@@ -1,5 +1,5 @@
-/* The tasks of a step on this node: started when the command says what to run, their streams carried between their pipes (or terminal) and the command. Used by the
- * shepherd's loop alone. */
+/* The tasks of a step on this node: started when the command says what to run, their streams
+ * carried between their pipes (or terminal) and the command. Used by the shepherd's loop alone. */
 #ifndef REMUDA_NODE_SHEPHERD_TASKS_H
 #define REMUDA_NODE_SHEPHERD_TASKS_H
 
@@ -79,29 +79,34 @@ void task_set_launch(struct task_set *t);
 /* Another command that wants to see (sattach); silently not, if it cannot be reached. */
 void task_set_follow(struct task_set *t, const char *address, const char *key);
 
-/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same entries. What is said from then on
- * goes out with the next task_set_wait_for, task_set_finish or, where something else is waited for, task_set_let_go. */
+/* Entries to wait for, into v (room for task_set_wait_max); then task_set_serve with the same
+ * entries. What is said from then on goes out with the next task_set_wait_for, task_set_finish or,
+ * where something else is waited for, task_set_let_go. */
 size_t task_set_wait_max(const struct task_set *t);
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v);
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n);
 void task_set_let_go(struct task_set *t);
 
-/* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known, and again at tell_at_us (unless 0): tasks that end at about the
- * same time are told of together. */
+/* A child ended: was it one of the tasks? Then task_set_tell_ends once all that ended are known,
+ * and again at tell_at_us (unless 0): tasks that end at about the same time are told of
+ * together. */
 bool task_set_reaped(struct task_set *t, pid_t pid, int status);
 void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
 /* Are all tasks over (or will none ever run)? */
 bool task_set_over(const struct task_set *t);
-int task_set_status(
-    const struct task_set *t); /* the wait status the step ends with: the highest exit code, else a signal */
+/* The wait status the step ends with: the highest exit code, else a signal. */
+int task_set_status(const struct task_set *t);
 /* A line for the command's standard error; false if there is no command to take it. */
 bool task_set_notice(struct task_set *t, const char *line);
-/* Programs of MPI that srun started side by side, without a launcher of their library, are worlds of their own, each rank 0 of 1: says so once. Called when tasks have run a while. */
+/* Programs of MPI that srun started side by side, without a launcher of their library, are worlds
+ * of their own, each rank 0 of 1: says so once. Called when tasks have run a while. */
 void task_set_singletons_check(struct task_set *t);
-/* No process is left: hands over what is still in the pipes, says DONE, waits until the command has taken it all. */
+/* No process is left: hands over what is still in the pipes, says DONE, waits until the command has
+ * taken it all. */
 void task_set_finish(struct task_set *t);
 
-/* shepherd/task.c: in the new process of a task; descriptors are its own ends, groups_why is of step_cgroup_fork. */
+/* shepherd/task.c: in the new process of a task; descriptors are its own ends, groups_why is of
+ * step_cgroup_fork. */
 struct task_ends {
     int in, out, err;
     const char *terminal; /* NULL = none */

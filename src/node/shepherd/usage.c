@@ -33,7 +33,8 @@ static int32_t task_id(const void *ctx, size_t i)
     return s->tasks ? s->tasks->task[i].id : 0;
 }
 
-/* The step's sums: those that ended and were waited for, by us or by their parents, as the kernel has summed them up. */
+/* The step's sums: those that ended and were waited for, by us or by their parents, as the kernel
+ * has summed them up. */
 void shepherd_usage_of_ended(struct shepherd *s)
 {
     struct rusage r;
@@ -43,7 +44,8 @@ void shepherd_usage_of_ended(struct shepherd *s)
     account_note(&s->account, task_id, s, &s->note);
     /* Of one task its control group knows more than its processes, which share memory. */
     if (s->account.n == 1 && s->group_rss > 0)
-        s->note.max_rss_bytes = s->note.ave_rss_bytes = max_of(s->group_rss, (int64_t)r.ru_maxrss * 1024);
+        s->note.max_rss_bytes = s->note.ave_rss_bytes =
+            max_of(s->group_rss, (int64_t)r.ru_maxrss * 1024);
 }
 
 /* ---- whose processes they are ---- */
@@ -109,14 +111,15 @@ static void largest_keep(struct shepherd *s, pid_t pid, int64_t rss_bytes)
     snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
     if (small_file_read(AT_FDCWD, path, sizeof s->largest.name - 1, &name)) {
         s->largest = (struct oom_victim){.pid = pid, .rss_bytes = rss_bytes};
-        snprintf(s->largest.name, sizeof s->largest.name, "%.*s", (int)strcspn(str_text(&name), "\n"),
-                 str_text(&name));
+        snprintf(s->largest.name, sizeof s->largest.name, "%.*s",
+                 (int)strcspn(str_text(&name), "\n"), str_text(&name));
     }
     str_done(&name);
 }
 
-/* Children of ours that are no task: each with the task it is counted to, and so are those that its parents leave to us. A process is a child of its task until those between
- * are gone, so all that is seen is remembered. */
+/* Children of ours that are no task: each with the task it is counted to, and so are those that its
+ * parents leave to us. A process is a child of its task until those between are gone, so all that
+ * is seen is remembered. */
 static void owners_remember(struct shepherd *s, size_t n)
 {
     struct account_child *child = xcalloc(n + 1, sizeof *child);
@@ -173,14 +176,16 @@ void shepherd_suspension_count(struct shepherd *s)
     s->stopped_us = s->stopped_us ? now : 0;
 }
 
-/* Between two samples; 0 = there are none. Where only samples find out who uses too much, they come more often. */
+/* Between two samples; 0 = there are none. Where only samples find out who uses too much, they come
+ * more often. */
 int64_t shepherd_sample_gap(const struct shepherd *s)
 {
     int64_t asked = s->plan->sample_us;
     return memory_is_watched(s) && (asked == 0 || asked > WATCH_GAP_US) ? WATCH_GAP_US : asked;
 }
 
-/* The first samples come soon, so that short jobs have figures too; then at the interval asked for. */
+/* The first samples come soon, so that short jobs have figures too; then at the interval asked
+ * for. */
 void shepherd_sample_due(struct shepherd *s)
 {
     sample(s);

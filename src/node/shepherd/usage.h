@@ -1,5 +1,5 @@
-/* What the processes of a step use: samples of /proc and of the control groups, summed up in the shepherd's note; where nothing else enforces a
- * memory limit, the samples do. */
+/* What the processes of a step use: samples of /proc and of the control groups, summed up in the
+ * shepherd's note; where nothing else enforces a memory limit, the samples do. */
 #ifndef REMUDA_NODE_SHEPHERD_USAGE_H
 #define REMUDA_NODE_SHEPHERD_USAGE_H
 

@@ -1,5 +1,8 @@
-/* Lists of users are read once, not once a task: both may be long. The CPUs of a step on a node are taken apart into cores; tasks pick cores in turn, from the sockets in turn (cyclic, Slurm's default) or one socket after another (block). A task
- * takes as many cores as its CPUs need. By default tasks are bound when their CPUs or cores come out even, as Slurm's automatic binding does; else all may use all. */
+/* Lists of users are read once, not once a task: both may be long. The CPUs of a step on a node are
+ * taken apart into cores; tasks pick cores in turn, from the sockets in turn (cyclic, Slurm's
+ * default) or one socket after another (block). A task takes as many cores as its CPUs need. By
+ * default tasks are bound when their CPUs or cores come out even, as Slurm's automatic binding
+ * does; else all may use all. */
 #include "node/step/bind.h"
 
 #include "base/alloc.h"
@@ -39,8 +42,9 @@ struct binding {
     word_list list;                   /* of map and mask */
     word_list gpu_map, gpu_mask, mem; /* of --gpu-bind and --mem-bind */
     struct idset ours;                /* see step_cpus */
-    VEC(struct idset)
-    near; /* of each GPU of the step: the CPUs that are near it, as the system numbers them; none = not known */
+    /* Of each GPU of the step: the CPUs that are near it, as the system numbers them; none = not
+     * known. */
+    VEC(struct idset) near;
     bool verbose, block;
 };
 
@@ -99,10 +103,11 @@ static void word_take(struct binding *b, struct span word, bool *ret_said)
     static const struct {
         const char *word;
         enum unit unit;
-    } words[] = {{"none", UNIT_NONE},         {"no", UNIT_NONE},         {"threads", UNIT_THREADS},
-                 {"cores", UNIT_CORES},       {"sockets", UNIT_SOCKETS}, {"ldoms", UNIT_SOCKETS},
-                 {"boards", UNIT_NONE},       {"rank", UNIT_RANK},       {"rank_ldom", UNIT_SOCKETS},
-                 {"one_thread", UNIT_THREADS}};
+    } words[] = {{"none", UNIT_NONE},         {"no", UNIT_NONE},
+                 {"threads", UNIT_THREADS},   {"cores", UNIT_CORES},
+                 {"sockets", UNIT_SOCKETS},   {"ldoms", UNIT_SOCKETS},
+                 {"boards", UNIT_NONE},       {"rank", UNIT_RANK},
+                 {"rank_ldom", UNIT_SOCKETS}, {"one_thread", UNIT_THREADS}};
     if (span_is_nocase(word, "verbose") || span_is_nocase(word, "v"))
         b->verbose = true;
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
@@ -201,7 +206,9 @@ static void cpus_pick(struct binding *b, size_t index, struct idset *out)
 static void socket_pick(struct binding *b, size_t index, struct idset *out)
 {
     struct core_cpus *first = b->core.n ? &b->core.v[index % b->core.n] : NULL;
-    int32_t socket = b->sockets > 1 ? (int32_t)(index % (size_t)b->sockets) : first ? first->socket : 0;
+    int32_t socket = b->sockets > 1 ? (int32_t)(index % (size_t)b->sockets)
+                     : first        ? first->socket
+                                    : 0;
     for (size_t i = 0; i < b->core.n; i++)
         for (size_t k = 0; b->core.v[i].socket == socket && k < b->core.v[i].cpu.n; k++)
             idset_add(out, b->core.v[i].cpu.v[k]);
@@ -284,7 +291,8 @@ static void gpus_find(struct binding *b)
             numbers(b->ask->here->gres[i].devices, &b->gpu);
 }
 
-/* As CUDA is to be told of it: by name where it has one, else by its number, which counts from 0 where the others are hidden. */
+/* As CUDA is to be told of it: by name where it has one, else by its number, which counts from 0
+ * where the others are hidden. */
 static void gpu_add(const struct binding *b, size_t i, struct str *out)
 {
     struct span name = device_name_of(b->ask->gpu_names, b->gpu.v[i]);
@@ -313,8 +321,8 @@ static void near_find(struct binding *b)
     for (size_t i = 0; i < b->gpu.n; i++) {
         struct idset near = IDSET_INIT, system = IDSET_INIT;
         for (size_t k = 0; k < b->device.n; k++)
-            if (text_is(b->device.v[k].kind, "gpu") && b->device.v[k].index == (int32_t)b->gpu.v[i] &&
-                b->device.v[k].cpus)
+            if (text_is(b->device.v[k].kind, "gpu") &&
+                b->device.v[k].index == (int32_t)b->gpu.v[i] && b->device.v[k].cpus)
                 idset_parse(&near, b->device.v[k].cpus, UINT32_MAX, NULL);
         if (b->ask->cpu_numbers) {
             system_numbers(b, &near, &system);
@@ -335,7 +343,8 @@ static bool is_near(const struct binding *b, size_t i, const struct idset *cpus)
     return is;
 }
 
-/* --gpu-bind=closest: all that are near the task's CPUs (the step's, if it is not bound); none is: all. */
+/* --gpu-bind=closest: all that are near the task's CPUs (the step's, if it is not bound); none is:
+ * all. */
 static void nearest_add(const struct binding *b, const struct idset *task, struct str *out)
 {
     size_t before = out->len;
@@ -359,13 +368,16 @@ static const char *list_of(const char *asked, const char *word, const char *shor
 static const char *gpu_bind_of(const struct job_spec *spec)
 {
     const char *asked = spec ? spec->gpu_bind : NULL;
-    bool verbose = asked && (text_starts_nocase(asked, "verbose,") || text_starts_nocase(asked, "v,"));
+    bool verbose =
+        asked && (text_starts_nocase(asked, "verbose,") || text_starts_nocase(asked, "v,"));
     return verbose ? strchr(asked, ',') + 1 : asked;
 }
 
 /* --ntasks-per-gpu is single:N, --gpus-per-task per_task:N, unless --gpu-bind says otherwise.
- * [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task gives each its own unless said otherwise. */
-static void task_gpus(const struct binding *b, size_t index, const struct idset *cpus, struct str *out)
+ * [verbose,]none | single:N | per_task:N | map_gpu:LIST | mask_gpu:LIST | closest; --gpus-per-task
+ *   gives each its own unless said otherwise. */
+static void task_gpus(const struct binding *b, size_t index, const struct idset *cpus,
+                      struct str *out)
 {
     const struct job_spec *spec = b->ask->spec;
     const char *asked = gpu_bind_of(spec);
@@ -391,8 +403,8 @@ static void task_gpus(const struct binding *b, size_t index, const struct idset 
                 gpu_add(b, i, out);
             }
     } else if (b->gpu.n && per_task > 0 && !(asked && text_is_nocase(asked, "none"))) {
-        devices_add(b, index * (size_t)per_task, (size_t)per_task < b->gpu.n ? (size_t)per_task : b->gpu.n,
-                    out);
+        devices_add(b, index * (size_t)per_task,
+                    (size_t)per_task < b->gpu.n ? (size_t)per_task : b->gpu.n, out);
     }
     if (out->len == before)
         str_addc(out, '-');

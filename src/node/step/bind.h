@@ -1,4 +1,5 @@
-/* Which CPUs, memory and GPUs each task of a step gets on this node: --cpu-bind, --mem-bind, --gpu-bind and the deeper levels of --distribution. */
+/* Which CPUs, memory and GPUs each task of a step gets on this node: --cpu-bind, --mem-bind,
+ * --gpu-bind and the deeper levels of --distribution. */
 #ifndef REMUDA_NODE_STEP_BIND_H
 #define REMUDA_NODE_STEP_BIND_H
 
@@ -13,8 +14,8 @@
 struct bind_ask {
     const struct alloc_node *here; /* what the step holds here, with task_ids */
     const struct job_spec *spec;   /* what was asked */
-    const char *
-        cpu_numbers; /* the system's number of each CPU of the node, core by core; NULL = CPUs are not kept to */
+    /* The system's number of each CPU of the node, core by core; NULL = CPUs are not kept to. */
+    const char *cpu_numbers;
     int32_t threads_per_core, cores_per_socket;
     const char *devices;   /* of the node, with the CPUs near them; NULL = all are near all CPUs */
     const char *gpu_names; /* of instances of GPUs (device_name_of); NULL = numbers do */
@@ -22,8 +23,9 @@ struct bind_ask {
 };
 
 struct bind_result {
-    const char *tasks; /* a line each: "NUMBER CPUS GPUS MEMORY_NODES", "-" = not said (node/step/plan.h) */
-    const char *type;  /* what it came to, as SLURM_CPU_BIND_TYPE: "none", "threads", "cores", … */
+    /* a line each: "NUMBER CPUS GPUS MEMORY_NODES", "-" = not said (node/step/plan.h) */
+    const char *tasks;
+    const char *type; /* what it came to, as SLURM_CPU_BIND_TYPE: "none", "threads", "cores", … */
     bool verbose;
 };
 

@@ -1,5 +1,5 @@
-/* What the node daemon tells a shepherd: one real-time signal with 64 bits of data. Such signals queue, need
- * no file and no socket, and reach a shepherd whichever daemon started it. */
+/* What the node daemon tells a shepherd: one real-time signal with 64 bits of data. Such signals
+ * queue, need no file and no socket, and reach a shepherd whichever daemon started it. */
 #ifndef REMUDA_NODE_STEP_COMMAND_H
 #define REMUDA_NODE_STEP_COMMAND_H
 
@@ -18,8 +18,8 @@ enum command_op {
     COMMAND_TELL = 4    /* the step's file "tell" is a line for its error output */
 };
 
-/* Usual endings of the line in the job's error file; WHY_FILE: the text is in the step's file "why". X(code,
- * text) */
+/* Usual endings of the line in the job's error file; WHY_FILE: the text is in the step's file
+ * "why". X(code, text) */
 // clang-format off
 #define COMMAND_WHYS(X)                                                                                      \
     X(NONE, "")                                                                                              \

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* Closes every descriptor from `first` on: what the shell of whoever started a daemon had open must not be open in anybody's task. */
+/* Closes every descriptor from `first` on: what the shell of whoever started a daemon had open must
+ * not be open in anybody's task. */
 void descriptors_close(int first);
 /* The same, but for `keep` (n of them, in any order; -1 is none). */
 void descriptors_close_but(int first, const int *keep, size_t n);

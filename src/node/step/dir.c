@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #define STATE_MAX_BYTES (1u << 20)
-#define STATE_BYTES                                                                                          \
+#define STATE_BYTES                                                                                \
     8192 /* of a state file from the beginning: what the disk gave once it does not refuse later */
-#define STATE_END_BYTES                                                                                      \
+#define STATE_END_BYTES                                                                            \
     (2 * (off_t)NOTE_BYTES) /* of these, kept for how it ended: EXITED and CLEARED, or FAILED */
 
 /* Written out here, not with step_label, so that the shepherd needs nothing of model's code. */
@@ -30,20 +30,23 @@ void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct st
         str_addf(out, "%lld", (long long)step_id);
 }
 
-bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_attempt, int64_t *ret_step_id)
+bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_attempt,
+                         int64_t *ret_step_id)
 {
     struct span rest = span_of(name), piece[3];
     char text[3][24];
     uint64_t attempt;
     for (int i = 0; i < 3; i++) {
-        if (!span_next(&rest, '.', &piece[i]) || piece[i].len == 0 || piece[i].len >= sizeof text[i])
+        if (!span_next(&rest, '.', &piece[i]) || piece[i].len == 0 ||
+            piece[i].len >= sizeof text[i])
             return false;
         memcpy(text[i], piece[i].data, piece[i].len);
         text[i][piece[i].len] = '\0';
     }
     if (rest.len > 0)
         return false;
-    if (!text_to_u64(text[0], UINT64_MAX, ret_job_id) || !text_to_u64(text[1], UINT32_MAX, &attempt))
+    if (!text_to_u64(text[0], UINT64_MAX, ret_job_id) ||
+        !text_to_u64(text[1], UINT32_MAX, &attempt))
         return false;
     *ret_attempt = (uint32_t)attempt;
     if (text_is(text[2], "batch")) {
@@ -69,7 +72,8 @@ static bool write_all(int fd, const char *data, size_t len)
 
 bool small_file_write(int dir_fd, const char *path, const void *data, size_t len, int mode)
 {
-    int fd = openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
+    int fd =
+        openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, data, len);
@@ -96,8 +100,9 @@ bool small_file_read(int dir_fd, const char *path, size_t max, struct str *out)
 
 /* To cut a file is as dear as to make one: what is there is written over. */
 
-/* A script of the same owner's earlier step is written over; whatever else lies there is replaced. Only its owner could have it open
- * or have linked it. It is `len` bytes long at most afterwards. */
+/* A script of the same owner's earlier step is written over; whatever else lies there is replaced.
+ * Only its owner could have it open or have linked it. It is `len` bytes long at most
+ * afterwards. */
 static int script_open(int dir, uid_t uid, gid_t gid, size_t len)
 {
     struct stat st;
@@ -120,8 +125,8 @@ static int script_open(int dir, uid_t uid, gid_t gid, size_t len)
 static bool script_write(int dir, const struct step_plan *p)
 {
     bool other = p->switch_user && p->uid != 0;
-    int fd =
-        script_open(dir, other ? (uid_t)p->uid : geteuid(), other ? (gid_t)p->gid : getegid(), p->script.len);
+    int fd = script_open(dir, other ? (uid_t)p->uid : geteuid(), other ? (gid_t)p->gid : getegid(),
+                         p->script.len);
     if (fd < 0)
         return false;
     bool ok = write_all(fd, p->script.data, p->script.len);
@@ -157,17 +162,20 @@ void step_dir_note(int state_fd, const struct note *n)
     note_format(n, &line);
     if (n->kind != NOTE_STUCK || at + (off_t)line.len + STATE_END_BYTES <= STATE_BYTES) {
         ssize_t written = write(state_fd, line.data, line.len);
-        (void)written; /* it has its room; a disk that is broken is told of by whom the node daemon asks */
+        /* It has its room; a disk that is broken is told of by whom the node daemon asks. */
+        (void)written;
     }
     str_done(&line);
 }
 
-static bool files_write(int dir, const struct step_plan *p, const struct note *first, int *ret_state)
+static bool files_write(int dir, const struct step_plan *p, const struct note *first,
+                        int *ret_state)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET}; /* not inherited by the step's process */
+    /* Not inherited by the step's process. */
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     *ret_state = openat(dir, "state", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 && state_begin(*ret_state, first) &&
-           (p->address || script_write(dir, p)) &&
+    return *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 &&
+           state_begin(*ret_state, first) && (p->address || script_write(dir, p)) &&
            (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600));
 }
 
@@ -191,8 +199,8 @@ static enum step_dir_result make_in(int steps_fd, const char *making, const stru
     return saved == EEXIST || saved == ENOTEMPTY ? STEP_DIR_TAKEN : STEP_DIR_FAILED;
 }
 
-enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p, const struct note *first,
-                                   int *ret_state)
+enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p,
+                                   const struct note *first, int *ret_state)
 {
     char making[32];
     enum step_dir_result made = STEP_DIR_FAILED;
@@ -252,8 +260,10 @@ bool step_dir_signal(int steps_fd, const char *name, union sigval value)
     return ok;
 }
 
-/* A line without an end was cut short (by a full disk, under an earlier release) and is not counted. */
-static bool notes_tell(const struct str *text, void (*fn)(void *ctx, const struct note *n), void *ctx)
+/* A line without an end was cut short (by a full disk, under an earlier release) and is not
+ * counted. */
+static bool notes_tell(const struct str *text, void (*fn)(void *ctx, const struct note *n),
+                       void *ctx)
 {
     const char *end = text->len ? memrchr(text->data, '\n', text->len) : NULL;
     struct span rest = {text->data, end ? (size_t)(end - text->data) : 0}, line;
@@ -268,19 +278,22 @@ static bool notes_tell(const struct str *text, void (*fn)(void *ctx, const struc
     return any;
 }
 
-bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n), void *ctx)
+bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const struct note *n),
+                    void *ctx)
 {
     char path[320];
     struct str text = STR_INIT;
     snprintf(path, sizeof path, "%s/state", name);
-    bool any = small_file_read(steps_fd, path, STATE_MAX_BYTES, &text) && notes_tell(&text, fn, ctx);
+    bool any =
+        small_file_read(steps_fd, path, STATE_MAX_BYTES, &text) && notes_tell(&text, fn, ctx);
     str_done(&text);
     return any;
 }
 
 /* ---- the end ---- */
 
-static const char *const files[] = {"state", "slurm_script", "job", "why", "tell", "follow", "memory"};
+static const char *const files[] = {"state", "slurm_script", "job",   "why",
+                                    "tell",  "follow",       "memory"};
 #define FILES_KEPT 2 /* of them, in a spare directory */
 
 void step_dir_remove(int steps_fd, const char *name)

@@ -39,14 +39,16 @@ static int64_t swap_limit(const struct msg_node_welcome *w, const struct limits_
 }
 
 void limits_plan(const struct msg_node_welcome *w, const struct limits_machine *machine,
-                 const struct alloc_node *of_job, const struct alloc_node *of_step, struct step_plan *ret)
+                 const struct alloc_node *of_job, const struct alloc_node *of_step,
+                 struct step_plan *ret)
 {
     int64_t job_mib = of_job ? of_job->mem_mib : 0,
             step_mib = of_step && of_step->mem_mib > 0 ? of_step->mem_mib : job_mib;
     ret->pids_max = w->pids_max > 0 ? w->pids_max : machine->pids_max / 2;
     if (!w->constrain_ram && !w->constrain_swap)
         return;
-    /* Swap can be limited only together with memory: as in Slurm, ConstrainSwapSpace alone limits both. */
+    /* Swap can be limited only together with memory: as in Slurm, ConstrainSwapSpace alone limits
+     * both. */
     ret->job_mem_bytes = ram_limit(w, machine, job_mib);
     ret->mem_limit_bytes = ram_limit(w, machine, step_mib);
     ret->job_swap_bytes_plus1 = swap_limit(w, machine, job_mib);

@@ -12,8 +12,10 @@ struct limits_machine {
     int64_t pids_max;   /* processes and threads it can have; 0 = not known */
 };
 
-/* Fills the limits of *ret. `of_job` and `of_step`: what each has on this node; of_step without memory of its own has the job's. */
+/* Fills the limits of *ret. `of_job` and `of_step`: what each has on this node; of_step without
+ * memory of its own has the job's. */
 void limits_plan(const struct msg_node_welcome *w, const struct limits_machine *machine,
-                 const struct alloc_node *of_job, const struct alloc_node *of_step, struct step_plan *ret);
+                 const struct alloc_node *of_job, const struct alloc_node *of_step,
+                 struct step_plan *ret);
 
 #endif

@@ -1,5 +1,6 @@
-/* The file of --multi-prog: lines "TASKS PROGRAM ARGUMENTS", the first that names the task counts. Blanks part words; '…' keeps all as it is, "…" keeps blanks, a backslash
- * the next character. srun has checked the file already. */
+/* The file of --multi-prog: lines "TASKS PROGRAM ARGUMENTS", the first that names the task counts.
+ * Blanks part words; '…' keeps all as it is, "…" keeps blanks, a backslash the next character. srun
+ * has checked the file already. */
 #include "node/step/multi_prog.h"
 
 #include "base/idset.h"

@@ -14,7 +14,8 @@
 #define BACKLOG     1024
 #define SEND_BYTES  (1 << 20) /* as much as the kernel allows of it: many steps end at once */
 
-/* By way of the directory's descriptor: the path of a node's directory may be longer than an address. */
+/* By way of the directory's descriptor: the path of a node's directory may be longer than an
+ * address. */
 static struct sockaddr_un address_of(int steps_fd, const char *name)
 {
     struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -44,8 +45,8 @@ int notes_listen(int steps_fd)
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     unlinkat(steps_fd, MAKING_NAME, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) != 0 ||
-        fchmodat(steps_fd, MAKING_NAME, 0600, 0) != 0 || listen(fd, BACKLOG) != 0 || !senders_want(fd) ||
-        renameat(steps_fd, MAKING_NAME, steps_fd, SOCKET_NAME) != 0)
+        fchmodat(steps_fd, MAKING_NAME, 0600, 0) != 0 || listen(fd, BACKLOG) != 0 ||
+        !senders_want(fd) || renameat(steps_fd, MAKING_NAME, steps_fd, SOCKET_NAME) != 0)
         return fail_closing(fd);
     return fd;
 }
@@ -76,8 +77,10 @@ ssize_t notes_receive(int fd, void *into, size_t size, struct notes_sender *ret)
         struct cmsghdr align;
     } control;
     struct iovec piece = {into, size};
-    struct msghdr m = {
-        .msg_iov = &piece, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof control};
+    struct msghdr m = {.msg_iov = &piece,
+                       .msg_iovlen = 1,
+                       .msg_control = &control,
+                       .msg_controllen = sizeof control};
     struct ucred who = {.pid = 0, .uid = (uid_t)-1};
     ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     const struct cmsghdr *c = n > 0 ? CMSG_FIRSTHDR(&m) : NULL;

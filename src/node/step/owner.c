@@ -79,7 +79,8 @@ static void user_find(struct owner *o, struct arena *a)
         o->known = true;
         o->name = arena_strdup(a, found->pw_name);
         o->home = arena_strdup(a, found->pw_dir);
-        o->shell = arena_strdup(a, found->pw_shell && *found->pw_shell ? found->pw_shell : "/bin/sh");
+        o->shell =
+            arena_strdup(a, found->pw_shell && *found->pw_shell ? found->pw_shell : "/bin/sh");
     }
     struct group group_entry, *group = NULL;
     if (getgrgid_r(o->gid, &group_entry, buffer, 1 << 16, &group) == 0 && group)

@@ -1,4 +1,5 @@
-/* The owners of jobs as this host knows them. Name services may be far away, so they are asked on worker threads and remembered. */
+/* The owners of jobs as this host knows them. Name services may be far away, so they are asked on
+ * worker threads and remembered. */
 #ifndef REMUDA_NODE_STEP_OWNER_H
 #define REMUDA_NODE_STEP_OWNER_H
 

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Each member that is not 0 is a head {number, length} and its bytes; texts and bytes get a NUL after them,
- * so that the decoded texts can point into the message. */
+/* Each member that is not 0 is a head {number, length} and its bytes; texts and bytes get a NUL
+ * after them, so that the decoded texts can point into the message. */
 struct head {
     uint32_t number, len;
 };

@@ -1,5 +1,6 @@
-/* All a shepherd needs to know to run one step, as the node daemon hands it over: everything is looked up and
- * expanded already, so that the shepherd asks no name service and reads no configuration. */
+/* All a shepherd needs to know to run one step, as the node daemon hands it over: everything is
+ * looked up and expanded already, so that the shepherd asks no name service and reads no
+ * configuration. */
 #ifndef REMUDA_NODE_STEP_PLAN_H
 #define REMUDA_NODE_STEP_PLAN_H
 
@@ -14,8 +15,8 @@ struct plan_bytes {
     size_t len;
 };
 
-/* X(type, member, doc). Types: I64; TEXT (NULL = not given); BYTES. Members absent in the encoded form are 0.
- */
+/* X(type, member, doc). Types: I64; TEXT (NULL = not given); BYTES. Members absent in the encoded
+ * form are 0. */
 // clang-format off
 #define STEP_PLAN(X)                                                                                         \
     X(I64, job_id, "job")                                                                                    \
@@ -97,8 +98,9 @@ uint32_t step_plan_length(const void *four_bytes);
 /* Reads a plan (without the length); *ret points into data. False if it is none. */
 bool step_plan_decode(const void *data, size_t len, struct step_plan *ret);
 
-/* An array of pointers to texts that follow each other, each ended by NUL; a NULL at the end; the caller
- * frees the array. `room` further pointers can be put before that NULL (ret_n says where). */
+/* An array of pointers to texts that follow each other, each ended by NUL; a NULL at the end; the
+ * caller frees the array. `room` further pointers can be put before that NULL (ret_n says
+ * where). */
 char **plan_texts(struct plan_bytes b, size_t room, size_t *ret_n);
 
 #endif

@@ -85,8 +85,8 @@ static bool has_children_files(pid_t pid)
     return access(path, R_OK) == 0;
 }
 
-/* The fields of /proc/PID/stat after the name in parentheses, which may hold anything; [0] is the state, [1]
- * the parent. */
+/* The fields of /proc/PID/stat after the name in parentheses, which may hold anything; [0] is the
+ * state, [1] the parent. */
 #define STAT_FIELDS 24
 static size_t stat_split(char *buffer, const char **field)
 {
@@ -106,8 +106,8 @@ static bool stat_read(pid_t pid, char *buffer, size_t size)
     return text_read(path, buffer, size) > 0;
 }
 
-/* For kernels without children files: all processes with their parents, then those below root, generation by
- * generation. */
+/* For kernels without children files: all processes with their parents, then those below root,
+ * generation by generation. */
 static void scan_add(struct list *l, pid_t parent)
 {
     char buffer[1024];

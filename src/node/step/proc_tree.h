@@ -1,5 +1,5 @@
-/* The processes below one process, from /proc: whoever daemonised or began a session of its own is still
- * there, because shepherds are subreapers. */
+/* The processes below one process, from /proc: whoever daemonised or began a session of its own is
+ * still there, because shepherds are subreapers. */
 #ifndef REMUDA_NODE_STEP_PROC_TREE_H
 #define REMUDA_NODE_STEP_PROC_TREE_H
 
@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* All descendants of root (not root itself), parents before children. Returns how many there are; fills at
- * most `max`. */
+/* All descendants of root (not root itself), parents before children. Returns how many there are;
+ * fills at most `max`. */
 size_t proc_tree(pid_t root, pid_t *pids, size_t max);
 /* Likewise, with the child of root that each descends from (itself, if it is one). */
 size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max);
@@ -20,11 +20,14 @@ struct proc_usage {
 };
 /* False if it is gone. */
 bool proc_usage(pid_t pid, struct proc_usage *ret);
-/* The same of the text of /proc/PID/stat, which is taken apart, but for what it read and wrote: the name in it may hold anything. False if it is none. */
+/* The same of the text of /proc/PID/stat, which is taken apart, but for what it read and wrote: the
+ * name in it may hold anything. False if it is none. */
 bool proc_usage_parse(char *stat, struct proc_usage *ret);
-/* What it read and wrote alone, as for proc_usage; of one that ended and was not waited for, too. 0 if it is gone. */
+/* What it read and wrote alone, as for proc_usage; of one that ended and was not waited for, too. 0
+ * if it is gone. */
 void proc_io(pid_t pid, int64_t *ret_read_bytes, int64_t *ret_write_bytes);
-/* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell. Costs more than proc_usage. */
+/* Memory of the process with what it shares counted in parts (PSS); -1 if the kernel does not tell.
+ * Costs more than proc_usage. */
 int64_t proc_share_bytes(pid_t pid);
 
 #endif

@@ -44,8 +44,9 @@ bool trial_starts_now(struct trial *t, struct job_request req, bool anew)
 /* "job 7 is requeued, job 8 is cancelled" */
 static const char *stops_text(const struct trial *t)
 {
-    static const char *const words[] = {
-        [PREEMPT_CANCEL] = "cancelled", [PREEMPT_REQUEUE] = "requeued", [PREEMPT_SUSPEND] = "suspended"};
+    static const char *const words[] = {[PREEMPT_CANCEL] = "cancelled",
+                                        [PREEMPT_REQUEUE] = "requeued",
+                                        [PREEMPT_SUSPEND] = "suspended"};
     struct str s = STR_INIT;
     for (size_t i = 0; i < t->w.stops.n && i < STOPS_SAID; i++) {
         const struct plan_preempt *one = &t->w.stops.v[i];
@@ -60,8 +61,8 @@ static const char *stops_text(const struct trial *t)
     return text;
 }
 
-void trial_advise(struct trial *t, const struct job_request *req, int64_t start_us, const char *option,
-                  const char *update)
+void trial_advise(struct trial *t, const struct job_request *req, int64_t start_us,
+                  const char *option, const char *update)
 {
     struct advice one = {.option = option, .update = update, .start_us = start_us};
     record_copy(&job_request_fields, &one.req, req, t->a);
@@ -93,7 +94,8 @@ void trial_once(struct trial *t, struct job_request req, const char *option, con
 
 /* The largest of least, 2 × least, … below `most` with which it starts now; 0 = none. What is
  * returned was itself tried. */
-int64_t trial_largest(struct trial *t, int64_t least, int64_t most, bool anew, amount_set set, void *ctx)
+int64_t trial_largest(struct trial *t, int64_t least, int64_t most, bool anew, amount_set set,
+                      void *ctx)
 {
     /* In units of `least`: low starts, high is as it was */
     int64_t low = 1, high = (most - 1) / least + 1;
@@ -172,7 +174,8 @@ static void try_partitions(struct trial *t)
     int tried = 0;
     for (size_t i = 0; i < cl->part.n && tried < PARTITIONS_TRIED; i++) {
         const struct partition *p = &cl->part.v[i]->p;
-        bool closed = !t->groups && !text_empty(p->allow_groups) && !text_is_nocase(p->allow_groups, "ALL");
+        bool closed =
+            !t->groups && !text_empty(p->allow_groups) && !text_is_nocase(p->allow_groups, "ALL");
         if (cl->part.v[i]->gone || closed || p->hidden || asked_for(t->req, p->name))
             continue;
         struct job_request req = *t->req;
@@ -181,7 +184,8 @@ static void try_partitions(struct trial *t)
         if (cut)
             req.time_limit_us = p->max_time_us;
         const char *time = cut ? word_time(p->max_time_us, t->a) : "";
-        trial_once(t, req, arena_printf(t->a, "--partition=%s%s%s", p->name, cut ? " --time=" : "", time),
+        trial_once(t, req,
+                   arena_printf(t->a, "--partition=%s%s%s", p->name, cut ? " --time=" : "", time),
                    arena_printf(t->a, "Partition=%s%s%s", p->name, cut ? " TimeLimit=" : "", time));
         tried++;
     }
@@ -204,7 +208,8 @@ static void try_conditions(struct trial *t)
     req = *t->req;
     if (!text_empty(req.nodelist)) {
         req.nodelist = NULL;
-        trial_once(t, req, arena_printf(t->a, "no --nodelist=%s", t->req->nodelist), "ReqNodeList=");
+        trial_once(t, req, arena_printf(t->a, "no --nodelist=%s", t->req->nodelist),
+                   "ReqNodeList=");
     }
     req = *t->req;
     if (req.contiguous) {
@@ -244,7 +249,8 @@ static void try_time(struct trial *t)
     if (t->o->part->p.max_time_us > 0)
         vec_push(&limit, t->o->part->p.max_time_us);
     for (size_t i = 0; i < t->w.promised_us.n; i++)
-        vec_push(&limit, (t->w.promised_us.v[i] - t->w.now_us - TIME_SLACK) / USEC_PER_MIN * USEC_PER_MIN);
+        vec_push(&limit,
+                 (t->w.promised_us.v[i] - t->w.now_us - TIME_SLACK) / USEC_PER_MIN * USEC_PER_MIN);
     if (limit.n > 1)
         qsort(limit.v, limit.n, sizeof limit.v[0], longest_first);
     for (size_t i = 0; i < limit.n && tried < TIMES_TRIED; i++) {
@@ -324,20 +330,22 @@ static void try_memory(struct trial *t)
     if (t->o->mem == MEM_NONE)
         return;
     if (r->mem_per_cpu_mib > 0) {
-        try_amount(t, memory_step(r->mem_per_cpu_mib), r->mem_per_cpu_mib, set_mem_cpu, NULL, word_size,
-                   "--mem-per-cpu", "MinMemoryCPU");
+        try_amount(t, memory_step(r->mem_per_cpu_mib), r->mem_per_cpu_mib, set_mem_cpu, NULL,
+                   word_size, "--mem-per-cpu", "MinMemoryCPU");
     } else if (r->mem_per_gpu_mib > 0) {
-        try_amount(t, memory_step(r->mem_per_gpu_mib), r->mem_per_gpu_mib, set_mem_gpu, NULL, word_size,
-                   "--mem-per-gpu", NULL);
+        try_amount(t, memory_step(r->mem_per_gpu_mib), r->mem_per_gpu_mib, set_mem_gpu, NULL,
+                   word_size, "--mem-per-gpu", NULL);
     } else {
         int64_t most = r->mem_per_node_mib > 0 ? r->mem_per_node_mib : memory_most(t->w.cl);
-        try_amount(t, memory_step(most), most, set_mem_node, NULL, word_size, "--mem", "MinMemoryNode");
+        try_amount(t, memory_step(most), most, set_mem_node, NULL, word_size, "--mem",
+                   "MinMemoryNode");
     }
 }
 
 static void try_cpus(struct trial *t)
 {
-    try_amount(t, 1, t->req->cpus_per_task, set_cpus, NULL, word_count, "--cpus-per-task", "CpusPerTask");
+    try_amount(t, 1, t->req->cpus_per_task, set_cpus, NULL, word_count, "--cpus-per-task",
+               "CpusPerTask");
     try_amount(t, 1, t->req->ntasks, set_tasks, NULL, word_count, "--ntasks", "NumTasks");
 }
 
@@ -374,8 +382,9 @@ static void now_first(struct advices *v)
  * gets a promise, is known. */
 #define FORECAST_COST 150000
 
-void sched_advise(const struct cluster *cl, const struct plan *p, uint64_t job_id, const char *user_groups,
-                  int64_t now_us, uint64_t cost_max, struct arena *a, struct advices *ret)
+void sched_advise(const struct cluster *cl, const struct plan *p, uint64_t job_id,
+                  const char *user_groups, int64_t now_us, uint64_t cost_max, struct arena *a,
+                  struct advices *ret)
 {
     struct trial t = {.groups = user_groups, .a = a, .ret = ret};
     *ret = (struct advices){.start_us = INT64_MAX};

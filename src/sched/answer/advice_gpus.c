@@ -21,8 +21,8 @@ static const char **gpu_text(struct job_request *req, const struct gpu_field *f)
 }
 
 /* The list of the field, and in it its one item of GPUs; NULL if there is not just one. */
-static struct gres_item *gpu_item(struct job_request *req, const struct gpu_field *f, struct arena *a,
-                                  struct gres_list *ret)
+static struct gres_item *gpu_item(struct job_request *req, const struct gpu_field *f,
+                                  struct arena *a, struct gres_list *ret)
 {
     struct gres_item *found = NULL;
     const char *text = *gpu_text(req, f);
@@ -39,8 +39,8 @@ static struct gres_item *gpu_item(struct job_request *req, const struct gpu_fiel
     return found;
 }
 
-static void gpu_write(struct job_request *req, const struct gpu_field *f, const struct gres_list *list,
-                      struct arena *a)
+static void gpu_write(struct job_request *req, const struct gpu_field *f,
+                      const struct gres_list *list, struct arena *a)
 {
     struct str s = STR_INIT;
     if (f->kinds)

@@ -96,8 +96,8 @@ struct outs {
     bool enough; /* with them the node would do */
 };
 
-static struct outs outs_in_the_way(const struct cluster *cl, const struct snode *n, const struct take *t,
-                                   struct arena *a)
+static struct outs outs_in_the_way(const struct cluster *cl, const struct snode *n,
+                                   const struct take *t, struct arena *a)
 {
     struct device_outs outs = {0};
     struct outs found = {0};
@@ -124,12 +124,14 @@ static struct outs outs_in_the_way(const struct cluster *cl, const struct snode 
 static const char *out_text(const struct work *w, const struct snode *n, const struct device_out *d)
 {
     if (d->failed)
-        return arena_printf(w->a,
-                            "%s %d of %s is broken (%s); when it is mended, `scontrol update nodename=%s "
-                            "state=resume` has it looked at again",
-                            d->kind, d->index, n->name, d->why, n->name);
-    return arena_printf(w->a, "%s %d of %s is not clean (%s); it is used again by itself as soon as it is",
-                        d->kind, d->index, n->name, d->why);
+        return arena_printf(
+            w->a,
+            "%s %d of %s is broken (%s); when it is mended, `scontrol update nodename=%s "
+            "state=resume` has it looked at again",
+            d->kind, d->index, n->name, d->why, n->name);
+    return arena_printf(
+        w->a, "%s %d of %s is not clean (%s); it is used again by itself as soon as it is", d->kind,
+        d->index, n->name, d->why);
 }
 
 /* True if the node would do with its devices that are out: they are what is in the way. Else they
@@ -224,8 +226,9 @@ static struct variant *variant_on(const struct option *o, const struct group *g)
 static void away_node(struct work *w, const struct snode *n)
 {
     const char *state = n->cfg->drain ? "drained" : n->cfg->fail ? "failing" : "down";
-    const char *why =
-        text_empty(n->cfg->reason) ? state : arena_printf(w->a, "%s: %.160s", state, n->cfg->reason);
+    const char *why = text_empty(n->cfg->reason)
+                          ? state
+                          : arena_printf(w->a, "%s: %.160s", state, n->cfg->reason);
     lot_node(lot_of(w, BLOCKER_AWAY, why), n);
 }
 
@@ -367,18 +370,19 @@ static void licences_out(struct work *w, blocker_vec *out)
         const struct licence *l = &w->cl->lic.v[w->c->lic[i].lic];
         if (l->total - l->used >= w->c->lic[i].count)
             continue;
-        struct blocker b = {.kind = BLOCKER_LICENCE,
-                            .what = arena_printf(w->a, "needs %lld of the licence %s: %lld of %lld are free",
-                                                 (long long)w->c->lic[i].count, l->name,
-                                                 (long long)(l->total - l->used), (long long)l->total)};
+        struct blocker b = {
+            .kind = BLOCKER_LICENCE,
+            .what = arena_printf(w->a, "needs %lld of the licence %s: %lld of %lld are free",
+                                 (long long)w->c->lic[i].count, l->name,
+                                 (long long)(l->total - l->used), (long long)l->total)};
         vec_push(out, b);
     }
 }
 
 #define PARTITIONS_SAID 4
 
-void sched_blockers(const struct cluster *constant, const struct plan *p, uint64_t job_id, int64_t now_us,
-                    struct arena *a, blocker_vec *out)
+void sched_blockers(const struct cluster *constant, const struct plan *p, uint64_t job_id,
+                    int64_t now_us, struct arena *a, blocker_vec *out)
 {
     const struct cluster *cl = cluster_settle(constant);
     const struct wjob *j = map_u64_get(cl->wait_of, job_id);
@@ -432,8 +436,9 @@ static const char *no_start(const struct cluster *cl, const struct plan *p, cons
     if (!reachable)
         return "it cannot start on the nodes that are up, however empty";
     if (endless)
-        return arena_printf(a, "job %llu has no time limit, so nobody can know when its nodes will be free",
-                            (unsigned long long)endless);
+        return arena_printf(
+            a, "job %llu has no time limit, so nobody can know when its nodes will be free",
+            (unsigned long long)endless);
     if (outs_would_help(cl, c, a))
         return "devices that it could use are out of use, and nobody can know when they come back";
     if (j->serial > p->priv->forecast_serial)
@@ -494,7 +499,8 @@ enum sureness sched_sureness(const struct cluster *constant, const struct plan *
     else if (f->promise)
         *ret_text = "promised: its nodes are kept for it, at that time or before";
     else if (f->nnodes > 0)
-        *ret_text = "forecast: what the planner will do if jobs end at their limits and nothing new comes";
+        *ret_text =
+            "forecast: what the planner will do if jobs end at their limits and nothing new comes";
     else
         *ret_text = "roughly: worked out from the size of the queue before it";
     return f->promise ? SURE_PROMISE : f->nnodes > 0 ? SURE_FORECAST : SURE_ROUGH;

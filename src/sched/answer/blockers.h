@@ -23,7 +23,7 @@ uint64_t sched_waiting(const struct cluster *cl);
 
 /* How sure the planned start of the last pass is, and that in a sentence (arena); without one, why
  * there is none. */
-enum sureness sched_sureness(const struct cluster *cl, const struct plan *p, uint64_t job_id, struct arena *a,
-                             const char **ret_text);
+enum sureness sched_sureness(const struct cluster *cl, const struct plan *p, uint64_t job_id,
+                             struct arena *a, const char **ret_text);
 
 #endif

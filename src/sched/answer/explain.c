@@ -88,24 +88,28 @@ static void clause(struct str *s, int32_t count, const char *what)
 
 static void tally_text(const struct option *o, struct tally *t, struct str *s)
 {
-    str_addf(s, ": of %d node%s of partition %s, %d %s that free now", t->nodes, t->nodes == 1 ? "" : "s",
-             o->part->p.name, t->fit, t->fit == 1 ? "has" : "have");
-    clause(s, t->no_gres, t->no_gres == 1 ? "has too few free devices" : "have too few free devices");
+    str_addf(s, ": of %d node%s of partition %s, %d %s that free now", t->nodes,
+             t->nodes == 1 ? "" : "s", o->part->p.name, t->fit, t->fit == 1 ? "has" : "have");
+    clause(s, t->no_gres,
+           t->no_gres == 1 ? "has too few free devices" : "have too few free devices");
     clause(s, t->no_cpu, t->no_cpu == 1 ? "has too few free CPUs" : "have too few free CPUs");
-    clause(s, t->no_mem, t->no_mem == 1 ? "has too little free memory" : "have too little free memory");
+    clause(s, t->no_mem,
+           t->no_mem == 1 ? "has too little free memory" : "have too little free memory");
     clause(s, t->alone,
            t->alone == 1 ? "serves other jobs while whole nodes are needed"
                          : "serve other jobs while whole nodes are needed");
     clause(s, t->taken,
-           t->taken == 1 ? "serves a job that has it to itself" : "serve jobs that have them to themselves");
+           t->taken == 1 ? "serves a job that has it to itself"
+                         : "serve jobs that have them to themselves");
     clause(s, t->reserved, t->reserved == 1 ? "is reserved for others" : "are reserved for others");
     clause(s, t->excluded, t->excluded == 1 ? "is excluded by the job" : "are excluded by the job");
     if (t->away > 0) {
         struct str names = STR_INIT;
         hostlist_sort(&t->away_names);
         hostlist_fold(&t->away_names, &names);
-        str_addf(s, ", %d %s down or drained (%.120s%s%.120s)", t->away, t->away == 1 ? "is" : "are",
-                 str_text(&names), t->away_reason ? ": " : "", t->away_reason ? t->away_reason : "");
+        str_addf(s, ", %d %s down or drained (%.120s%s%.120s)", t->away,
+                 t->away == 1 ? "is" : "are", str_text(&names), t->away_reason ? ": " : "",
+                 t->away_reason ? t->away_reason : "");
         str_done(&names);
     }
     clause(s, t->never, "could not hold it even empty");
@@ -137,7 +141,8 @@ static void must_text(const struct cluster *cl, const struct compiled *c, struct
 }
 
 const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
-                          enum job_reason reason, int64_t now_us, struct arena *a, const char **ret_away)
+                          enum job_reason reason, int64_t now_us, struct arena *a,
+                          const char **ret_away)
 {
     struct str away = STR_INIT;
     struct str s = STR_INIT;
@@ -171,7 +176,8 @@ static bool listed(const uint64_t *v, size_t n, uint64_t id)
     return false;
 }
 
-static const char *planned_names(const struct plan_private *v, const struct cluster *cl, struct planned *f)
+static const char *planned_names(const struct plan_private *v, const struct cluster *cl,
+                                 struct planned *f)
 {
     if (f->names || v->version != cl->version || f->nnodes == 0)
         return f->names;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 /* Jobs of the lane that come before one of that tier and priority. */
-static uint32_t lane_ahead(const struct cluster *cl, const struct lane *l, int32_t tier, uint64_t priority,
-                           const struct wjob *j, int64_t now_us)
+static uint32_t lane_ahead(const struct cluster *cl, const struct lane *l, int32_t tier,
+                           uint64_t priority, const struct wjob *j, int64_t now_us)
 {
     const struct compiled *c = demand_of(cl, l->klass);
     const struct option *o = NULL;
@@ -58,15 +58,16 @@ static int ranked_order(const void *va, const void *vb)
     return wjob_order(a->job, b->job);
 }
 
-void rank_standing(const struct cluster *cl, const struct wjob *j, int64_t now_us, int32_t *ret_tier,
-                   uint64_t *ret_priority)
+void rank_standing(const struct cluster *cl, const struct wjob *j, int64_t now_us,
+                   int32_t *ret_tier, uint64_t *ret_priority)
 {
     struct compiled *c = demand_of(cl, j->lane->klass);
     *ret_tier = 0;
     *ret_priority = 0;
     for (size_t i = 0; i < c->n; i++) {
         uint64_t priority = priority_of(cl, &c->option[i], &j->w, now_us);
-        if (c->option[i].tier > *ret_tier || (c->option[i].tier == *ret_tier && priority > *ret_priority))
+        if (c->option[i].tier > *ret_tier ||
+            (c->option[i].tier == *ret_tier && priority > *ret_priority))
             *ret_tier = c->option[i].tier, *ret_priority = priority;
     }
 }
@@ -92,8 +93,8 @@ static void ranks_make(struct plan_private *v, const struct cluster *cl)
 
 #define LANES_FEW 200 /* so few are searched one by one */
 
-uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j, int32_t tier,
-                 uint64_t priority)
+uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j,
+                 int32_t tier, uint64_t priority)
 {
     if (cl->lane.n > LANES_FEW) {
         if (!v->ranked)
@@ -115,8 +116,8 @@ uint64_t sched_waiting(const struct cluster *cl)
     return cl->nwaiting;
 }
 
-size_t sched_ahead(const struct cluster *constant, const struct plan *p, uint64_t job_id, uint64_t *ret,
-                   size_t max)
+size_t sched_ahead(const struct cluster *constant, const struct plan *p, uint64_t job_id,
+                   uint64_t *ret, size_t max)
 {
     const struct cluster *cl = cluster_settle(constant);
     const struct wjob *j = map_u64_get(cl->wait_of, job_id);

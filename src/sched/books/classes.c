@@ -47,12 +47,13 @@ static void buckets_grow(struct cluster *cl)
 /* A class belongs to one user if it matters on which user's nodes its jobs go. */
 static uint32_t class_owner(const struct cluster *cl, const struct job_request *req, uint32_t uid)
 {
-    bool own = req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || cl->user_nodes;
+    bool own =
+        req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || cl->user_nodes;
     return own ? uid + 1 : 0;
 }
 
-static struct sclass *class_take(struct cluster *cl, const struct job_request *req, const char *magnets,
-                                 uint32_t owner)
+static struct sclass *class_take(struct cluster *cl, const struct job_request *req,
+                                 const char *magnets, uint32_t owner)
 {
     uint64_t hash = record_hash(&job_request_fields, req, HASH_INIT + owner);
     if (magnets)

@@ -211,8 +211,9 @@ static bool part_nodes(const struct cluster *cl, const struct partition *p, stru
     if (ok && unknown.n > 0) {
         struct str folded = STR_INIT;
         hostlist_fold(&unknown, &folded);
-        ok = err_set(ret_err, ERR_NOT_FOUND, "partition %s names %s, which %s no node%s of this cluster",
-                     p->name, str_text(&folded), unknown.n == 1 ? "is" : "are", unknown.n == 1 ? "" : "s");
+        ok = err_set(ret_err, ERR_NOT_FOUND,
+                     "partition %s names %s, which %s no node%s of this cluster", p->name,
+                     str_text(&folded), unknown.n == 1 ? "is" : "are", unknown.n == 1 ? "" : "s");
         str_done(&folded);
     }
     hostlist_done(&names);

@@ -38,13 +38,15 @@ static void blanks(struct parser *p)
 static void *fail(struct parser *p, const char *what)
 {
     err_set(p->err, ERR_INVALID,
-            "constraint \"%s\": %s at position %d; write features joined by & and |, with (…), [a|b] or "
+            "constraint \"%s\": %s at position %d; write features joined by & and |, with (…), "
+            "[a|b] or "
             "name*count",
             p->text, what, (int)(p->at - p->text) + 1);
     return NULL;
 }
 
-static const struct feature_expr *make(struct parser *p, enum expr_kind kind, const struct feature_expr *left,
+static const struct feature_expr *make(struct parser *p, enum expr_kind kind,
+                                       const struct feature_expr *left,
                                        const struct feature_expr *right)
 {
     struct feature_expr *e = arena_alloc(p->a, sizeof *e);
@@ -65,8 +67,8 @@ static const struct feature_expr *parse_name(struct parser *p)
     if (p->at == start)
         return fail(p, "a feature name is missing");
     struct feature_expr *e = arena_alloc(p->a, sizeof *e);
-    *e =
-        (struct feature_expr){.kind = EXPR_NAME, .name = arena_strndup(p->a, start, (size_t)(p->at - start))};
+    *e = (struct feature_expr){.kind = EXPR_NAME,
+                               .name = arena_strndup(p->a, start, (size_t)(p->at - start))};
     return e;
 }
 
@@ -157,7 +159,8 @@ static bool arms_add(struct parser *p, struct feature_arms *to, const struct fea
 
 static bool arm_merge(struct parser *p, struct feature_arm *to, const struct feature_arm *from)
 {
-    if (to->nall + from->nall > FEATURE_COUNTS_MAX || to->ncount + from->ncount > FEATURE_COUNTS_MAX)
+    if (to->nall + from->nall > FEATURE_COUNTS_MAX ||
+        to->ncount + from->ncount > FEATURE_COUNTS_MAX)
         return fail(p, "more counts than can be considered") != NULL;
     for (size_t i = 0; i < from->nall; i++)
         to->all[to->nall++] = from->all[i];
@@ -166,9 +169,11 @@ static bool arm_merge(struct parser *p, struct feature_arm *to, const struct fea
     return true;
 }
 
-static bool expand(struct parser *p, const struct feature_expr *e, bool bracket, struct feature_arms *ret);
+static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
+                   struct feature_arms *ret);
 
-static bool expand_and(struct parser *p, const struct feature_expr *e, bool bracket, struct feature_arms *ret)
+static bool expand_and(struct parser *p, const struct feature_expr *e, bool bracket,
+                       struct feature_arms *ret)
 {
     struct feature_arms left = {arena_alloc(p->a, FEATURE_ARMS_MAX * sizeof *left.arm), 0};
     struct feature_arms right = {arena_alloc(p->a, FEATURE_ARMS_MAX * sizeof *right.arm), 0};
@@ -183,7 +188,8 @@ static bool expand_and(struct parser *p, const struct feature_expr *e, bool brac
     return true;
 }
 
-static bool expand(struct parser *p, const struct feature_expr *e, bool bracket, struct feature_arms *ret)
+static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
+                   struct feature_arms *ret)
 {
     if (e->kind == EXPR_COUNT)
         return arms_add(p, ret, &(struct feature_arm){.count = {{e->left, e->count}}, .ncount = 1});
@@ -199,8 +205,8 @@ static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
 bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret, struct err *ret_err)
 {
     struct parser p = {.text = text, .at = text, .a = a, .err = ret_err};
-    *ret = (struct feature_arms){arena_alloc(a, (text_empty(text) ? 1 : FEATURE_ARMS_MAX) * sizeof *ret->arm),
-                                 0};
+    *ret = (struct feature_arms){
+        arena_alloc(a, (text_empty(text) ? 1 : FEATURE_ARMS_MAX) * sizeof *ret->arm), 0};
     if (text_empty(text)) {
         ret->n = 1;
         return true;

@@ -1,7 +1,8 @@
 /* --constraint: Slurm's grammar over node features.
  *   expression = term { "|" term }        term = factor { "&" factor }        "," means "&"
  *   factor     = name [ "*" count ] | "(" expression ")" [ "*" count ] | "[" expression "]"
- * Outside brackets each node must satisfy the expression by itself. "[a|b]": all nodes of the job satisfy the same arm. "a*2": at least
+ * Outside brackets each node must satisfy the expression by itself. "[a|b]": all nodes of the job
+ *   satisfy the same arm. "a*2": at least
  * two nodes of the job satisfy a. */
 #ifndef REMUDA_SCHED_BOOKS_FEATURE_H
 #define REMUDA_SCHED_BOOKS_FEATURE_H
@@ -38,10 +39,11 @@ struct feature_arms {
 };
 
 /* ERR_INVALID names the place. An empty text gives one arm that asks nothing. */
-bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret, struct err *ret_err);
+bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret,
+                   struct err *ret_err);
 bool feature_holds(const struct feature_expr *e, const char *features);
-bool feature_arm_holds(const struct feature_arm *arm,
-                       const char *features); /* the part that each node must satisfy */
+/* The part that each node must satisfy. */
+bool feature_arm_holds(const struct feature_arm *arm, const char *features);
 /* The feature names a constraint mentions, at most `max`; returns how many. */
 size_t feature_names(const char *text, struct arena *a, const char **ret, size_t max);
 /* Is `name` in the comma-separated list */

@@ -25,8 +25,8 @@ static void licence_add(struct licence_list *list, uint32_t lic, int64_t count)
     list->v[at].count += count;
 }
 
-bool licences_find(const struct cluster *cl, const char *text, struct arena *a, struct licence_list *ret,
-                   const char **ret_wrong)
+bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
+                   struct licence_list *ret, const char **ret_wrong)
 {
     struct span rest = span_of(text ? text : ""), piece;
     *ret = (struct licence_list){.v = arena_alloc(a, (cl->lic.n + 1) * sizeof ret->v[0])};
@@ -46,8 +46,9 @@ bool licences_find(const struct cluster *cl, const char *text, struct arena *a, 
             return false;
         }
         if (cl->lic.v[lic].total < count) {
-            *ret_wrong = arena_printf(a, "%lld of the licence %s were asked for; there are %lld in all",
-                                      (long long)count, name, (long long)cl->lic.v[lic].total);
+            *ret_wrong =
+                arena_printf(a, "%lld of the licence %s were asked for; there are %lld in all",
+                             (long long)count, name, (long long)cl->lic.v[lic].total);
             return false;
         }
         licence_add(ret, (uint32_t)lic, count);

@@ -13,7 +13,7 @@ struct licence_list {
 /* "matlab:2,ansys" (NULL or "" = none). False at the first that is malformed, that the cluster does
  * not have or has not so many of: *ret_wrong is a sentence in the arena then, and *ret holds those
  * before it. */
-bool licences_find(const struct cluster *cl, const char *text, struct arena *a, struct licence_list *ret,
-                   const char **ret_wrong);
+bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
+                   struct licence_list *ret, const char **ret_wrong);
 
 #endif

@@ -30,11 +30,13 @@ static enum refusal check_state(const struct partition *p, struct str *detail)
     if (p->state != PART_INACTIVE && p->state != PART_DRAIN)
         return REFUSE_NONE;
     str_addf(detail, "partition %s is %s and takes no new jobs%s%s", p->name,
-             p->state == PART_DRAIN ? "drained" : "inactive", near ? "; use " : "", near ? near : "");
+             p->state == PART_DRAIN ? "drained" : "inactive", near ? "; use " : "",
+             near ? near : "");
     return REFUSE_PARTITION_DOWN;
 }
 
-static enum refusal check_user(const struct partition *p, const struct applicant *who, struct str *detail)
+static enum refusal check_user(const struct partition *p, const struct applicant *who,
+                               struct str *detail)
 {
     if (who->uid == 0 ? p->disable_root : p->root_only) {
         str_addf(detail,
@@ -46,8 +48,8 @@ static enum refusal check_user(const struct partition *p, const struct applicant
     if (who->uid == 0 || open_to_all(p->allow_groups) || !who->groups ||
         any_word_listed(p->allow_groups, who->groups))
         return REFUSE_NONE;
-    str_addf(detail, "partition %s is for members of the groups %s; you are in %s", p->name, p->allow_groups,
-             who->groups);
+    str_addf(detail, "partition %s is for members of the groups %s; you are in %s", p->name,
+             p->allow_groups, who->groups);
     return REFUSE_PARTITION_ACCESS;
 }
 
@@ -59,8 +61,8 @@ static bool list_admits(const char *allow, const char *deny, const char *word)
     return text_empty(deny) || text_empty(word) || !any_word_listed(deny, word);
 }
 
-static void list_text(const struct partition *p, const char *allow, const char *deny, const char *what,
-                      const char *option, const char *word, struct str *detail)
+static void list_text(const struct partition *p, const char *allow, const char *deny,
+                      const char *what, const char *option, const char *word, struct str *detail)
 {
     str_addf(detail, "partition %s ", p->name);
     if (!open_to_all(allow))
@@ -73,10 +75,12 @@ static void list_text(const struct partition *p, const char *allow, const char *
         str_addf(detail, "; the job has %s", word);
 }
 
-static enum refusal check_lists(const struct partition *p, const struct job_request *req, struct str *detail)
+static enum refusal check_lists(const struct partition *p, const struct job_request *req,
+                                struct str *detail)
 {
     if (!list_admits(p->allow_accounts, p->deny_accounts, req->account)) {
-        list_text(p, p->allow_accounts, p->deny_accounts, "accounts", "--account", req->account, detail);
+        list_text(p, p->allow_accounts, p->deny_accounts, "accounts", "--account", req->account,
+                  detail);
         return REFUSE_ACCOUNT;
     }
     if (!list_admits(p->allow_qos, p->deny_qos, req->qos)) {
@@ -84,9 +88,10 @@ static enum refusal check_lists(const struct partition *p, const struct job_requ
         return REFUSE_QOS;
     }
     if (p->req_resv && text_empty(req->reservation)) {
-        str_addf(detail,
-                 "partition %s takes only jobs that run in a reservation: name one with --reservation",
-                 p->name);
+        str_addf(
+            detail,
+            "partition %s takes only jobs that run in a reservation: name one with --reservation",
+            p->name);
         return REFUSE_RESERVATION;
     }
     return REFUSE_NONE;

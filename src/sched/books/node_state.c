@@ -88,7 +88,8 @@ static bool is_configured(struct gres_list *gres, const struct device *d)
     for (int untyped = 0; untyped < 2; untyped++)
         for (size_t i = 0; i < gres->n; i++) {
             struct gres_item *item = &gres->item[i];
-            if (!text_is(item->kind, d->kind) || item->count <= 0 || (item->type == NULL) != untyped ||
+            if (!text_is(item->kind, d->kind) || item->count <= 0 ||
+                (item->type == NULL) != untyped ||
                 (d->type && !gres_type_matches(item->type, d->type)))
                 continue;
             item->count--;
@@ -102,7 +103,8 @@ static bool is_configured(struct gres_list *gres, const struct device *d)
 static int64_t group_listed(struct cluster *cl, struct group *g, const struct device_list *devices,
                             const char *kind, const struct gres_list *gres, struct arena *a)
 {
-    struct gres_list left = {.item = arena_dup(a, gres->item, gres->n * sizeof *gres->item), .n = gres->n};
+    struct gres_list left = {.item = arena_dup(a, gres->item, gres->n * sizeof *gres->item),
+                             .n = gres->n};
     int64_t count = 0;
     for (size_t i = 0; i < devices->n; i++)
         if (text_is(devices->v[i].kind, kind) && is_configured(&left, &devices->v[i])) {
@@ -119,7 +121,8 @@ static void group_links(struct group *g, const struct device_list *devices)
         struct span rest = span_of(devices->v[i].links ? devices->v[i].links : ""), one;
         struct sdevice *d = NULL;
         for (size_t k = 0; k < g->ndev; k++)
-            if (g->dev[k].index == devices->v[i].index && text_is(g->dev[k].kind, devices->v[i].kind))
+            if (g->dev[k].index == devices->v[i].index &&
+                text_is(g->dev[k].kind, devices->v[i].kind))
                 d = &g->dev[k];
         while (d && rest.len > 0 && span_next(&rest, '+', &one))
             for (size_t k = 0; k < g->ndev; k++)
@@ -167,7 +170,8 @@ static void group_gres(struct cluster *cl, struct group *g, const struct node *n
                 continue;
             bool numbered = text_is(kind, "gpu") && configured <= (int64_t)LIMIT_DEVICES_PER_NODE;
             for (int64_t c = 0; numbered && c < item->count; c++)
-                group_device(cl, g, &(struct device){.kind = kind, .type = item->type, .index = index++});
+                group_device(cl, g,
+                             &(struct device){.kind = kind, .type = item->type, .index = index++});
             if (!numbered)
                 group_total(g, cluster_dim(cl, kind, item->type), item->count);
         }
@@ -262,7 +266,8 @@ static void out_mark(struct snode *n)
             for (size_t x = 0; x < g->nindex; x++)
                 for (size_t d = 0; d < n->group->ndev && out.n > 0; d++)
                     if (n->group->dev[d].dim == g->dim && n->group->dev[d].index == g->index[x])
-                        g->back -= device_outs_find(&out, n->group->dev[d].kind, g->index[x]) != NULL;
+                        g->back -=
+                            device_outs_find(&out, n->group->dev[d].kind, g->index[x]) != NULL;
         }
     arena_free(a);
 }
@@ -302,13 +307,15 @@ static int64_t cpus_beyond(const struct snode *n, const struct hold *h)
     return beyond;
 }
 
-static void recount_hold(const struct cluster *cl, const struct snode *n, const struct hold *h, int64_t *row)
+static void recount_hold(const struct cluster *cl, const struct snode *n, const struct hold *h,
+                         int64_t *row)
 {
     if (h->run->lifted == LIFTED_ALL)
         return;
     row[DIM_MEM] -= h->mem_mib;
     if (!h->run->yields && !h->run->lifted)
-        row[DIM_JOBS] = h->run->whole || h->run->user_only ? 0 : row[DIM_JOBS] - (row[DIM_JOBS] > 0);
+        row[DIM_JOBS] =
+            h->run->whole || h->run->user_only ? 0 : row[DIM_JOBS] - (row[DIM_JOBS] > 0);
     if (!h->run->suspended && !h->run->lifted) {
         int64_t beyond = cpus_beyond(n, h);
         row[DIM_CPU] -= beyond;
@@ -329,8 +336,9 @@ void node_recount(struct cluster *cl, struct snode *n)
         if (n->load[s] == 0)
             continue;
         row[DIM_CPU] -= g->slot_cpus;
-        int32_t load =
-            n->load[s] == LOAD_ALONE || n->load[s] > cl->policy.share_max ? cl->policy.share_max : n->load[s];
+        int32_t load = n->load[s] == LOAD_ALONE || n->load[s] > cl->policy.share_max
+                           ? cl->policy.share_max
+                           : n->load[s];
         row[DIM_SHARE] -= (int64_t)g->slot_cpus * load;
     }
     for (size_t i = 0; i < n->hold.n; i++)

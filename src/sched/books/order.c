@@ -68,7 +68,8 @@ static int64_t square_root(int64_t value)
 
 static int64_t ageing_key(const struct order_job *j)
 {
-    int64_t waited = clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - HEAD_S);
+    int64_t waited =
+        clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - HEAD_S);
     if (waited > j->age_bound_us / USEC_PER_SEC)
         return AGED + (waited << 20);
     int64_t narrow = square_root(square_root(clip(j->width, 1, WIDTH_MAX) << 4 * ROOT_BITS));

@@ -80,8 +80,9 @@ static bool weighs(const struct settings *s)
            s->priority_weight_fairshare != usual.priority_weight_fairshare ||
            s->priority_weight_job_size != usual.priority_weight_job_size ||
            s->priority_weight_partition != usual.priority_weight_partition ||
-           s->priority_weight_qos != usual.priority_weight_qos || !text_empty(s->priority_weight_tres) ||
-           !text_empty(s->priority_flags) || s->priority_weight_assoc != usual.priority_weight_assoc ||
+           s->priority_weight_qos != usual.priority_weight_qos ||
+           !text_empty(s->priority_weight_tres) || !text_empty(s->priority_flags) ||
+           s->priority_weight_assoc != usual.priority_weight_assoc ||
            s->priority_favor_small != usual.priority_favor_small;
 }
 
@@ -119,15 +120,16 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .max_age_us = s->priority_max_age_us > 0 ? s->priority_max_age_us : 1,
         .fifo = !multifactor,
         .by_thread = w->cr_cpu || w->cr_cpu_memory,
-        .count_memory = text_empty(s->select_type_parameters) || w->cr_core_memory || w->cr_cpu_memory ||
-                        w->cr_memory || w->cr_socket_memory,
+        .count_memory = text_empty(s->select_type_parameters) || w->cr_core_memory ||
+                        w->cr_cpu_memory || w->cr_memory || w->cr_socket_memory,
         .def_mem_per_cpu = s->def_mem_per_cpu_mib,
         .def_mem_per_node = s->def_mem_per_node_mib,
         .max_mem_per_cpu = s->max_mem_per_cpu_mib,
         .max_mem_per_node = s->max_mem_per_node_mib,
         .grace_us = s->kill_wait_us > 0 ? s->kill_wait_us : USEC_PER_SEC,
         .limits = (enum limit_policy)s->enforce_part_limits,
-        .max_switch_wait_us = (w->max_switch_wait_s >= 0 ? w->max_switch_wait_s : 300) * USEC_PER_SEC,
+        .max_switch_wait_us =
+            (w->max_switch_wait_s >= 0 ? w->max_switch_wait_s : 300) * USEC_PER_SEC,
         .topo_optional = w->topo_optional,
         .promises = w->bf_max_job_test > 0 ? (uint32_t)w->bf_max_job_test : 0,
         .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),

@@ -170,9 +170,9 @@ static void licences_read(const struct cluster *cl, struct sresv *s)
         }
         ptrdiff_t lic = cluster_licence(cl, name);
         if (lic >= 0)
-            vec_push(&s->part,
-                     ((struct rpart){
-                         .node = (uint32_t)(cl->node.n + (size_t)lic), .n = 1, .use = {{DIM_CPU, count}}}));
+            vec_push(&s->part, ((struct rpart){.node = (uint32_t)(cl->node.n + (size_t)lic),
+                                               .n = 1,
+                                               .use = {{DIM_CPU, count}}}));
         free(name);
     }
 }
@@ -233,7 +233,8 @@ size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64
     return n;
 }
 
-bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us, const struct sresv *but)
+bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us,
+                    const struct sresv *but)
 {
     for (size_t i = 0; i < cl->resv.n; i++) {
         const struct sresv *s = cl->resv.v[i];

@@ -35,7 +35,8 @@ void resvs_free(struct cluster *cl);
 size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64_t now_us,
                     struct window ret[WINDOWS_MAX]);
 /* Is the node, or a part of it, kept by a reservation whose time is now? */
-bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us, const struct sresv *but);
+bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us,
+                    const struct sresv *but);
 
 static inline bool resv_confines(const struct sresv *s)
 {

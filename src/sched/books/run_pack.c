@@ -98,7 +98,8 @@ const struct run_pack *run_pack_of(const struct cluster *cl, struct run *r)
         if (!r->hold[i].released)
             take_of_hold(cl, p, &r->hold[i]);
     for (size_t i = 0; i < r->nlic; i++) {
-        struct pack_take t = {.node = (uint32_t)cl->node.n + r->lic[i].lic, .first = (uint32_t)p->use.n};
+        struct pack_take t = {.node = (uint32_t)cl->node.n + r->lic[i].lic,
+                              .first = (uint32_t)p->use.n};
         use_push(p, DIM_CPU, r->lic[i].count);
         take_push(p, t);
     }

@@ -126,8 +126,8 @@ struct cluster *cluster_settle(const struct cluster *constant)
     cl->policy.share_max = share_max(cl);
     cl->user_nodes = false;
     for (size_t i = 0; i < cl->part.n; i++)
-        cl->user_nodes |=
-            !cl->part.v[i]->gone && (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
+        cl->user_nodes |= !cl->part.v[i]->gone &&
+                          (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
     nodes_number(cl);
     groups_clear(cl);
     groups_make(cl);

@@ -15,7 +15,7 @@
 #include "sched/books/order.h"
 #include "sched/cluster.h"
 
-/* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ---- */
+/* ---- resource dimensions: what is counted on a node. One cluster-wide numbering ------------- */
 
 enum { DIM_CPU, DIM_MEM, DIM_JOBS, DIM_SHARE, DIM_GRES };
 /* DIM_JOBS: a job takes 1, a job that wants the node for itself takes all. DIM_SHARE: CPUs as jobs
@@ -330,8 +330,8 @@ void group_free(struct group *g);
 /* Load and devices from its holds, and its row of cluster.free */
 void node_recount(struct cluster *cl, struct snode *n);
 void node_rebuild(struct snode *n);
-void hold_expect_free(const struct snode *n,
-                      const struct hold *h); /* aborts if a device of a new hold is taken */
+/* Aborts if a device of a new hold is taken. */
+void hold_expect_free(const struct snode *n, const struct hold *h);
 
 /* How a request uses nodes of a partition. */
 struct use_mode {
@@ -347,7 +347,8 @@ static inline bool part_caps_cpus(const struct partition *p)
 static inline int64_t part_cpus_most(const struct partition *p, const struct group *g)
 {
     int64_t node = p->max_cpus_per_node > 0 ? p->max_cpus_per_node : g->cpus;
-    int64_t sockets = p->max_cpus_per_socket > 0 ? (int64_t)p->max_cpus_per_socket * g->sockets : g->cpus;
+    int64_t sockets =
+        p->max_cpus_per_socket > 0 ? (int64_t)p->max_cpus_per_socket * g->sockets : g->cpus;
     return node < sockets ? node : sockets;
 }
 

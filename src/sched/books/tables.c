@@ -81,8 +81,8 @@ char *node_key(const struct cluster *cl, const struct node *n)
 {
     struct str key = STR_INIT;
     str_addf(&key, "%d/%d/%d/%d/%lld/%lld/%d/%lld/%d/%d", n->cpus, n->sockets, n->cores_per_socket,
-             n->threads_per_core, (long long)n->memory_mib, (long long)n->memory_spec_mib, n->core_spec,
-             (long long)n->tmp_disk_mib, n->weight, cl->policy.by_thread);
+             n->threads_per_core, (long long)n->memory_mib, (long long)n->memory_spec_mib,
+             n->core_spec, (long long)n->tmp_disk_mib, n->weight, cl->policy.by_thread);
     str_addf(&key, "|%s|%s|", n->features ? n->features : "", n->gres ? n->gres : "");
     struct arena *a = arena_new();
     struct device_list devices = {0};
@@ -102,8 +102,8 @@ struct use_mode request_mode(const struct job_request *req, const struct partiti
     int32_t count = p->share_count > 0 ? p->share_count : 4;
     m.whole = req->exclusive == EXCLUSIVE_NODE || req->exclusive == EXCLUSIVE_TOPO ||
               p->share == SHARE_EXCLUSIVE || req->core_spec > 0;
-    m.user_only = !m.whole &&
-                  (req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || p->exclusive_user);
+    m.user_only = !m.whole && (req->exclusive == EXCLUSIVE_USER ||
+                               req->exclusive == EXCLUSIVE_MCS || p->exclusive_user);
     if (p->share == SHARE_FORCE) {
         m.whole = false;
         m.share = count > 1 ? count : 0;

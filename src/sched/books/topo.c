@@ -12,7 +12,8 @@
 
 static void switch_add(struct cluster *cl, struct topo *t, const struct hostlist *names, bool leaf)
 {
-    struct topo_switch s = {.nodes = xcalloc(BIT_WORDS(cl->node.n) + 1, sizeof s.nodes[0]), .leaf = leaf};
+    struct topo_switch s = {.nodes = xcalloc(BIT_WORDS(cl->node.n) + 1, sizeof s.nodes[0]),
+                            .leaf = leaf};
     for (size_t i = 0; i < names->n; i++) {
         const struct snode *n = cluster_node(cl, names->name[i]);
         if (!n || bit_get(s.nodes, n->idx))

@@ -93,8 +93,8 @@ static void foresee_rest(struct pass *p)
             i++;
             continue;
         }
-        pass_foresee(p, e->job->w.job_id, time_add(p->w->now_us, ahead / pace * USEC_PER_SEC), &nowhere,
-                     false);
+        pass_foresee(p, e->job->w.job_id, time_add(p->w->now_us, ahead / pace * USEC_PER_SEC),
+                     &nowhere, false);
         ahead += entry_size(e) * p->left[e->lane->idx];
         lane_advance(p, e->lane);
     }

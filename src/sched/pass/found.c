@@ -27,7 +27,8 @@ static void planned_free(struct planned *f)
     free(f);
 }
 
-void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at, bool promise)
+void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
+                  bool promise)
 {
     struct planned *old = map_u64_get(p->v->planned, job_id);
     if (old && (old->pass == p->v->pass || !promise)) /* an array's first element speaks for it */
@@ -49,8 +50,8 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
     map_u64_put(p->v->planned, job_id, f);
 }
 
-bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
-               int64_t limit_us, uint64_t priority)
+bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
+               const struct placement *at, int64_t limit_us, uint64_t priority)
 {
     struct alloc al = {.node = arena_alloc(p->v->arena, (at->at.n + 1) * sizeof al.node[0])};
     for (; al.n < at->at.n; al.n++) {
@@ -64,8 +65,9 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, c
     }
     struct plan_start s = {.job_id = j->w.job_id,
                            .partition = arena_strdup(p->v->arena, at->option->part->p.name),
-                           .reservation =
-                               at->option->resv ? arena_strdup(p->v->arena, at->option->resv->r.name) : NULL,
+                           .reservation = at->option->resv
+                                              ? arena_strdup(p->v->arena, at->option->resv->r.name)
+                                              : NULL,
                            .alloc = al,
                            .limit_us = limit_us,
                            .priority = priority,

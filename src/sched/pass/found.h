@@ -13,8 +13,8 @@ bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
 /* The job starts now where it was placed: adds it to the plan, down to CPUs and devices, with a
  * limit in microseconds. False if single CPUs or devices are not to be had: p->refused_node says
  * where, and nothing was taken. */
-bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c, const struct placement *at,
-               int64_t limit_us, uint64_t priority);
+bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
+               const struct placement *at, int64_t limit_us, uint64_t priority);
 
 /* The job is expected to start at start_us where it was placed; `promise`: the place is kept for
  * it. A promise replaces what was foreseen in an earlier pass. */

@@ -22,7 +22,8 @@ static void starts_drop(struct pass *p, size_t n)
         for (size_t i = 0; i < s->alloc.n; i++) {
             const struct wjob *j = het_job_here(p, map_u64_get(p->cl->wait_of, s->job_id));
             struct option o = {.part = part, .mode = request_mode(j->w.req, &part->p)};
-            exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o, &s->alloc.node[i]);
+            exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o,
+                       &s->alloc.node[i]);
         }
     }
 }
@@ -37,11 +38,12 @@ static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_fail
     for (; ok && n < h->n; n += ok) {
         struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
         struct option *o = het_place(p, c, now);
-        ok = o && (p->future || pass_emit(p, h->job[n], c, &p->at, het_limit_at(p, o, now),
-                                          priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
+        ok = o && (p->future ||
+                   pass_emit(p, h->job[n], c, &p->at, het_limit_at(p, o, now),
+                             priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
         if (ok)
-            begun[n] =
-                world_begin(p->w, c, &p->at, h->job[n]->w.job_id, time_add(now, het_limit_at(p, o, now)));
+            begun[n] = world_begin(p->w, c, &p->at, h->job[n]->w.job_id,
+                                   time_add(now, het_limit_at(p, o, now)));
         if (ok && p->future)
             pass_foresee(p, h->job[n]->w.job_id, now, &p->at, false);
     }
@@ -87,8 +89,8 @@ static bool component_earliest(struct pass *p, const struct compiled *c, int64_t
     for (size_t i = 0; i < c->n; i++) {
         int64_t when;
         struct option *o = &c->option[i];
-        if (o->never != REASON_NONE || !world_earliest(p->w, c, o, o->limit_us, from_us, &at, &when) ||
-            when >= *ret_us)
+        if (o->never != REASON_NONE ||
+            !world_earliest(p->w, c, o, o->limit_us, from_us, &at, &when) || when >= *ret_us)
             continue;
         *ret_us = when;
         *ret_option = o;
@@ -117,8 +119,11 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
             struct option *o = NULL;
             if (!component_earliest(p, c, at_us, &o, &when) || when > at_us)
                 break;
-            struct promised pr = {
-                .lane = h->job[n]->lane, .job = h->job[n], .part = part, .start_us = at_us, .het = h->id};
+            struct promised pr = {.lane = h->job[n]->lane,
+                                  .job = h->job[n],
+                                  .part = part,
+                                  .start_us = at_us,
+                                  .het = h->id};
             pr.world_job = world_promise(p->w, c, &p->at, h->job[n]->w.job_id, at_us,
                                          time_add(at_us, het_limit_at(p, o, at_us)));
             vec_push(&p->promise, pr);

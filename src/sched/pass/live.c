@@ -91,14 +91,15 @@ static bool request_is_simple(const struct pass *p, const struct entry *e)
 {
     const struct option *o = e->o;
     return o->nvariants == 1 && o->limit_min_us == o->limit_us && !o->resv && !e->c->allowed &&
-           e->c->nlic == 0 && o->part->windows.n == 0 && e->lane->klass->lanes == e->lane && !e->lane->next &&
-           !p->instead;
+           e->c->nlic == 0 && o->part->windows.n == 0 && e->lane->klass->lanes == e->lane &&
+           !e->lane->next && !p->instead;
 }
 
 static struct quick quick_make(const struct pass *p, uint32_t number)
 {
     const struct entry *e = &p->entry.v[number];
-    struct quick q = {.entry = number, .part = e->o->serve, .tier = e->tier, .run_us = e->o->limit_min_us};
+    struct quick q = {
+        .entry = number, .part = e->o->serve, .tier = e->tier, .run_us = e->o->limit_min_us};
     /* What counts cannot tell about is always tried: jobs that may start in several partitions or
      * with others, on nodes shared by users. */
     q.plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share &&
@@ -129,8 +130,8 @@ bool live_may_fit(const struct pass *p, const struct quick *q)
         return false;
     if (q->nodes == 0)
         return true;
-    return counts_joint(w, counts_which(w, time_add(w->now_us, q->run_us)), q->least.dim, q->cell) >=
-           q->nodes;
+    return counts_joint(w, counts_which(w, time_add(w->now_us, q->run_us)), q->least.dim,
+                        q->cell) >= q->nodes;
 }
 
 /* ---- the array ---- */
@@ -143,7 +144,8 @@ static void lane_enter(struct pass *p, struct lane *l)
         return;
     p->left[l->idx] = next->w.elements;
     for (uint32_t k = 0; k < c->n; k++) {
-        struct entry e = {.lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
+        struct entry e = {
+            .lane = l, .c = c, .o = &c->option[k], .tier = c->option[k].tier, .number = k};
         e.o->stamp = 0;
         entry_fill(p, &e);
         vec_push(&p->entry, e);
@@ -169,7 +171,8 @@ void live_build(struct pass *p)
 static int quick_compare(const void *a, const void *b, void *entries)
 {
     const struct entry *entry = entries;
-    return entry_order(&entry[((const struct quick *)a)->entry], &entry[((const struct quick *)b)->entry]);
+    return entry_order(&entry[((const struct quick *)a)->entry],
+                       &entry[((const struct quick *)b)->entry]);
 }
 
 void live_reorder(struct pass *p, size_t from, bool passing)

@@ -149,6 +149,7 @@ void waited_pass_found(struct plan_private *v, const struct cluster *cl);
 
 /* explain.c: the sentence for a blocked class, and its nodes that are down or drained. */
 const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
-                          enum job_reason reason, int64_t now_us, struct arena *a, const char **ret_away);
+                          enum job_reason reason, int64_t now_us, struct arena *a,
+                          const char **ret_away);
 
 #endif

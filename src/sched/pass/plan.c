@@ -126,11 +126,13 @@ static void planned_mark(const struct pass *p)
         p->cl->node.v[i]->planned = p->w->kept[i] != NONE;
 }
 
-void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b, struct plan *ret_plan)
+void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b,
+                struct plan *ret_plan)
 {
     const struct cluster *cl = cluster_settle(constant);
     struct plan_private *v = ret_plan->priv;
-    bool forecast = forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast && !(b && b->no_forecast);
+    bool forecast =
+        forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast && !(b && b->no_forecast);
     if (forecast)
         planned_clear(v);
     struct pass p;
@@ -153,7 +155,8 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     } else {
         planned_prune(v);
         int64_t due = forecast_due(v);
-        if (p.live.n > 0 && !cl->hook.no_forecast && (ret_plan->next_us == 0 || due < ret_plan->next_us))
+        if (p.live.n > 0 && !cl->hook.no_forecast &&
+            (ret_plan->next_us == 0 || due < ret_plan->next_us))
             ret_plan->next_us = due;
     }
     ret_plan->start = v->start.v;

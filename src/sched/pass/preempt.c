@@ -28,7 +28,8 @@ static bool turn_is_near(struct asker *a)
     int64_t at, soon = time_add(p->w->now_us, p->cl->policy.grace_us);
     if (a->het)
         return asker_fits_at(a, soon);
-    return world_earliest(p->w, a->e->c, a->e->o, a->e->o->limit_us, p->w->now_us, &p->at, &at) && at <= soon;
+    return world_earliest(p->w, a->e->c, a->e->o, a->e->o->limit_us, p->w->now_us, &p->at, &at) &&
+           at <= soon;
 }
 
 static int64_t grace_of(const struct cluster *cl, const struct run *r)
@@ -61,7 +62,8 @@ static void awaited_fill(struct pass *p)
     for (size_t i = 0; i < p->cl->node.n; i++) {
         const struct snode *n = p->cl->node.v[i];
         for (size_t k = 0; k < n->unproven.n; k++)
-            if (n->unproven.v[k].for_job && unproven_until(&n->unproven.v[k], p->w->now_us) != INT64_MAX)
+            if (n->unproven.v[k].for_job &&
+                unproven_until(&n->unproven.v[k], p->w->now_us) != INT64_MAX)
                 vec_push(&p->awaited, n->unproven.v[k].for_job);
     }
     p->awaited_known = true;

@@ -36,7 +36,8 @@ static void lift_set(struct pass *p, struct victim *v, enum lifted how)
     int64_t *row = xcalloc(p->w->dims, sizeof row[0]);
     for (size_t i = 0; licences && i < r->nlic; i++) {
         row[DIM_CPU] = r->lic[i].count;
-        world_free_more(p->w, (uint32_t)p->w->nnodes + r->lic[i].lic, row, how == LIFTED_ALL ? 1 : -1);
+        world_free_more(p->w, (uint32_t)p->w->nnodes + r->lic[i].lic, row,
+                        how == LIFTED_ALL ? 1 : -1);
     }
     free(row);
 }
@@ -71,7 +72,8 @@ static bool exact_fits(struct pass *p, struct exacts *x, const struct compiled *
     struct alloc_node an;
     bool ok = true;
     for (size_t i = 0; ok && i < p->at.at.n; i++)
-        ok = exact_take(x, c, p->at.option, p->at.variant, p->at.at.v[i].node, p->at.at.v[i].units, &an);
+        ok = exact_take(x, c, p->at.option, p->at.variant, p->at.at.v[i].node, p->at.at.v[i].units,
+                        &an);
     return ok;
 }
 
@@ -94,7 +96,8 @@ static bool components_fit(struct asker *a, struct exacts *x)
         if (o)
             nodes_note(a);
         if (ok)
-            begun[n] = world_begin(p->w, c, &p->at, a->het->job[n]->w.job_id, run_until(p, o, p->w->now_us));
+            begun[n] = world_begin(p->w, c, &p->at, a->het->job[n]->w.job_id,
+                                   run_until(p, o, p->w->now_us));
     }
     while (n > 0)
         world_undo(p->w, begun[--n]);
@@ -104,7 +107,8 @@ static bool components_fit(struct asker *a, struct exacts *x)
 
 static bool job_place(struct asker *a, int64_t at_us)
 {
-    return world_place(a->p->w, a->e->c, a->e->o, at_us, run_until(a->p, a->e->o, at_us), &a->p->at);
+    return world_place(a->p->w, a->e->c, a->e->o, at_us, run_until(a->p, a->e->o, at_us),
+                       &a->p->at);
 }
 
 bool asker_fits(struct asker *a)
@@ -151,7 +155,8 @@ bool asker_fits_at(struct asker *a, int64_t at_us)
         struct option *o = het_place(p, c, at_us);
         if (!o)
             break;
-        promised[n] = world_promise(p->w, c, &p->at, a->het->job[n]->w.job_id, at_us, run_until(p, o, at_us));
+        promised[n] =
+            world_promise(p->w, c, &p->at, a->het->job[n]->w.job_id, at_us, run_until(p, o, at_us));
     }
     bool ok = n == a->het->n;
     while (n > 0)

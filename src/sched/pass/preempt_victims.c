@@ -22,8 +22,8 @@ static enum preempt_mode run_mode(const struct cluster *cl, const struct run *r)
     const struct partition *p = run_partition(cl, r);
     if (!p)
         return PREEMPT_OFF;
-    enum preempt_mode mode =
-        p->preempt_mode != PREEMPT_UNSET ? (enum preempt_mode)p->preempt_mode : cl->policy.preempt_mode;
+    enum preempt_mode mode = p->preempt_mode != PREEMPT_UNSET ? (enum preempt_mode)p->preempt_mode
+                                                              : cl->policy.preempt_mode;
     return mode == PREEMPT_GANG || mode == PREEMPT_UNSET ? PREEMPT_OFF : mode;
 }
 
@@ -124,7 +124,8 @@ static bool may_stop(const struct pass *p, const struct option *o, const struct 
 
 /* Calls for each option of the asker's job or components until one holds. */
 static bool any_option(const struct asker *a,
-                       bool (*holds)(const struct pass *p, const struct option *o, const struct run *r),
+                       bool (*holds)(const struct pass *p, const struct option *o,
+                                     const struct run *r),
                        const struct run *r)
 {
     if (!a->het)
@@ -160,7 +161,9 @@ void victims_collect(const struct asker *a, victims *v)
             continue;
         struct victim one = {.run = r, .mode = mode, .cpus = run_cpus(r)};
         int64_t ran = p->w->now_us > r->start_us ? (p->w->now_us - r->start_us) / USEC_PER_SEC : 0;
-        one.lost = mode == PREEMPT_SUSPEND ? 0 : p->cl->policy.preempt_youngest ? ran : one.cpus * ran;
+        one.lost = mode == PREEMPT_SUSPEND          ? 0
+                   : p->cl->policy.preempt_youngest ? ran
+                                                    : one.cpus * ran;
         vec_push(v, one);
     }
     if (v->n > 1)

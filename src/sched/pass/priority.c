@@ -66,7 +66,8 @@ static int64_t size_factor(const struct cluster *cl, const struct option *o)
     if (p->size_by_time) {
         int64_t minutes = o->limit_us == TIME_UNLIMITED ? INT32_MAX : o->limit_us / USEC_PER_MIN;
         int64_t by_nodes = cl->node.n > 0 ? nodes * all / (int64_t)cl->node.n : 0;
-        factor = within(ratio(by_nodes > cpus ? by_nodes : cpus, all) / (minutes > 0 ? minutes : 1));
+        factor =
+            within(ratio(by_nodes > cpus ? by_nodes : cpus, all) / (minutes > 0 ? minutes : 1));
     } else {
         factor = within((ratio(nodes, (int64_t)cl->node.n) + ratio(cpus, all)) / 2);
     }
@@ -99,16 +100,16 @@ static int64_t asked_mem(const struct option *o, int64_t gpus)
     case MEM_GPU: return o->mem_mib * gpus;
     case MEM_WHOLE:
     case MEM_SHARE:
-        return o->part->node.n > 0
-                   ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) / o->part->node.v[0]->group->cpus
-                   : 0;
+        return o->part->node.n > 0 ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) /
+                                         o->part->node.v[0]->group->cpus
+                                   : 0;
     case MEM_NONE: break;
     }
     return 0;
 }
 
-static int64_t asked_gres(const struct cluster *cl, const struct option *o, const struct tres_weight *t,
-                          bool any_gpu)
+static int64_t asked_gres(const struct cluster *cl, const struct option *o,
+                          const struct tres_weight *t, bool any_gpu)
 {
     int64_t sum = 0;
     if (o->nvariants == 0)
@@ -121,7 +122,8 @@ static int64_t asked_gres(const struct cluster *cl, const struct option *o, cons
     return sum;
 }
 
-static int64_t part_has(const struct cluster *cl, const struct spart *part, const struct tres_weight *t)
+static int64_t part_has(const struct cluster *cl, const struct spart *part,
+                        const struct tres_weight *t)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < cl->group.n; i++) {
@@ -142,7 +144,8 @@ static int64_t part_has(const struct cluster *cl, const struct spart *part, cons
     return sum;
 }
 
-static int64_t tres_factor(const struct cluster *cl, const struct option *o, const struct tres_weight *t)
+static int64_t tres_factor(const struct cluster *cl, const struct option *o,
+                           const struct tres_weight *t)
 {
     int64_t asked = 0;
     switch (t->kind) {
@@ -193,11 +196,12 @@ static int64_t width_of(const struct cluster *cl, const struct option *o)
     return worth > cpus ? worth : cpus > 0 ? cpus : 1;
 }
 
-struct order_job order_job_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
-                              int64_t now_us)
+struct order_job order_job_of(const struct cluster *cl, const struct option *o,
+                              const struct waiting *w, int64_t now_us)
 {
     return (struct order_job){.job_id = w->job_id,
-                              .submit_us = w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us,
+                              .submit_us =
+                                  w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us,
                               .now_us = now_us,
                               .limit_us = o->limit_us,
                               .width = width_of(cl, o),
@@ -211,7 +215,8 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o, 
  * Equal requests go in the order in which they could run all the same. */
 static int64_t by_number(const struct waiting *w)
 {
-    int64_t places = UINT32_C(0xffff0000) - (int64_t)(w->job_id < 0xfffeffff ? w->job_id : 0xfffeffff);
+    int64_t places =
+        UINT32_C(0xffff0000) - (int64_t)(w->job_id < 0xfffeffff ? w->job_id : 0xfffeffff);
     return places * PRIORITY_ONE;
 }
 
@@ -220,7 +225,8 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
 {
     const struct policy *p = &cl->policy;
     if (w->priority_asked > 0)
-        return w->priority_asked > UINT32_MAX ? UINT64_C(1) << 52 : w->priority_asked * PRIORITY_ONE;
+        return w->priority_asked > UINT32_MAX ? UINT64_C(1) << 52
+                                              : w->priority_asked * PRIORITY_ONE;
     if (p->order != ORDER_PRIORITY) {
         struct order_job j = order_job_of(cl, o, w, now_us);
         return order_key(p->order, &j);
@@ -261,11 +267,13 @@ static const char *tres_name(const struct tres_weight *t)
     return names[t->kind];
 }
 
-static void tres_show(const struct cluster *cl, const struct option *o, struct str *sums, struct str *factors)
+static void tres_show(const struct cluster *cl, const struct option *o, struct str *sums,
+                      struct str *factors)
 {
     for (size_t i = 0; i < cl->policy.tres.n; i++) {
         const struct tres_weight *t = &cl->policy.tres.v[i];
-        int64_t factor = tres_factor(cl, o, t), millionths = factor / (PRIORITY_ONE / 1024) * 15625 / 16;
+        int64_t factor = tres_factor(cl, o, t),
+                millionths = factor / (PRIORITY_ONE / 1024) * 15625 / 16;
         str_addf(sums, "%s%s%s=%lld", i ? "," : "", tres_name(t), t->name,
                  (long long)(t->milli / 1000 * factor / PRIORITY_ONE));
         str_addf(factors, "%s%s%s=%lld.%06lld", i ? "," : "", tres_name(t), t->name,
@@ -295,8 +303,8 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
     r->tres_sum = tres_sum(cl, o) / PRIORITY_ONE;
 }
 
-void sched_priority_rows(const struct cluster *constant, uint64_t job_id, int64_t now_us, priority_take take,
-                         void *ctx)
+void sched_priority_rows(const struct cluster *constant, uint64_t job_id, int64_t now_us,
+                         priority_take take, void *ctx)
 {
     const struct cluster *cl = cluster_settle(constant);
     const struct wjob *j = map_u64_get(cl->wait_of, job_id);

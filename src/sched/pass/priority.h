@@ -10,8 +10,8 @@
 #define PRIORITY_ONE FACTOR_ONE
 
 /* What an order looks at. */
-struct order_job order_job_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
-                              int64_t now_us);
+struct order_job order_job_of(const struct cluster *cl, const struct option *o,
+                              const struct waiting *w, int64_t now_us);
 
 /* The priority in fixed point: the multifactor one, or where the chosen order (order.h) puts the
  * job. */

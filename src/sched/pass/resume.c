@@ -48,7 +48,8 @@ static bool run_goes_on(struct pass *p, const struct run *r)
     exacts_free(x);
     for (size_t i = 0; ok && i < r->nholds; i++)
         if (!r->hold[i].released)
-            exact_take_back(p->ex, r->hold[i].node->idx, r->hold[i].cpu, r->hold[i].ncpu, r->shares);
+            exact_take_back(p->ex, r->hold[i].node->idx, r->hold[i].cpu, r->hold[i].ncpu,
+                            r->shares);
     return ok;
 }
 

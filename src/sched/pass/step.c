@@ -104,7 +104,8 @@ static bool emit_somewhere(struct pass *p, const struct entry *e, int64_t limit_
 static int64_t limit_by_deadline(const struct entry *e, int64_t limit_us, int64_t start_us)
 {
     int64_t room = e->job->w.deadline_us - start_us;
-    return e->job->w.deadline_us > 0 && room >= e->o->limit_min_us && room < limit_us ? room : limit_us;
+    return e->job->w.deadline_us > 0 && room >= e->o->limit_min_us && room < limit_us ? room
+                                                                                      : limit_us;
 }
 
 static bool try_start(struct pass *p, const struct entry *e)
@@ -165,18 +166,19 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
      * kept from others and never be met. */
     bool in_vain = at <= p->w->now_us && !p->future && !awaited;
     int64_t next = world_next_end(p->w);
-    if (in_vain && (next == INT64_MAX || !world_earliest(p->w, e->c, e->o, limit, next, &p->at, &at)))
+    if (in_vain &&
+        (next == INT64_MAX || !world_earliest(p->w, e->c, e->o, limit, next, &p->at, &at)))
         return;
     limit = limit_by_deadline(e, view_limit(p->w, e->o, limit, at), at);
-    struct promised pr = {.world_job =
-                              world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
-                          .lane = e->lane,
-                          .job = e->job,
-                          .part = e->o->serve,
-                          .start_us = at,
-                          .awaited = awaited,
-                          .extra = p->served[e->o->serve] && !awaited,
-                          .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
+    struct promised pr = {
+        .world_job = world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
+        .lane = e->lane,
+        .job = e->job,
+        .part = e->o->serve,
+        .start_us = at,
+        .awaited = awaited,
+        .extra = p->served[e->o->serve] && !awaited,
+        .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
     vec_push(&p->promise, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, at, &p->at, true);
@@ -202,7 +204,8 @@ static bool reservation_has_room(const struct world *w, const struct option *o)
 static enum job_reason blocked_reason(const struct pass *p, const struct entry *e)
 {
     for (size_t i = 0; i < e->c->nlic; i++)
-        if (p->w->free[(p->w->nnodes + e->c->lic[i].lic) * p->w->dims + DIM_CPU] < e->c->lic[i].count)
+        if (p->w->free[(p->w->nnodes + e->c->lic[i].lic) * p->w->dims + DIM_CPU] <
+            e->c->lic[i].count)
             return REASON_LICENSES;
     enum job_reason bars = part_window_bars(p->w, e->o, p->w->now_us);
     if (bars != REASON_NONE)
@@ -214,7 +217,8 @@ static enum job_reason blocked_reason(const struct pass *p, const struct entry *
 
 static bool too_late(const struct pass *p, const struct entry *e)
 {
-    return e->job->w.deadline_us > 0 && time_add(p->w->now_us, e->o->limit_min_us) > e->job->w.deadline_us;
+    return e->job->w.deadline_us > 0 &&
+           time_add(p->w->now_us, e->o->limit_min_us) > e->job->w.deadline_us;
 }
 
 static int32_t running_of(const struct pass *p, const struct spart *part, uint32_t uid)
@@ -305,8 +309,8 @@ static bool blocked_at_sight(struct pass *p, const struct quick *q)
     if (p->future)
         return p->served[q->part];
     const struct entry *e = &p->entry.v[q->entry];
-    if (!p->served[q->part] || promise_due(p, e) || e->o->never != REASON_NONE || e->job->w.deadline_us > 0 ||
-        !pass_reachable(p, e->c, e->o))
+    if (!p->served[q->part] || promise_due(p, e) || e->o->never != REASON_NONE ||
+        e->job->w.deadline_us > 0 || !pass_reachable(p, e->c, e->o))
         return false;
     pass_note(p, e, blocked_reason(p, e));
     return true;
@@ -324,8 +328,8 @@ static bool too_few_nodes(struct pass *p, struct quick *q)
 {
     struct world *w = p->w;
     const struct entry *e = &p->entry.v[q->entry];
-    if (!p->future || !p->ordered || !q->simple || !q->tried || !p->served[q->part] || entry_outdated(p, e) ||
-        e->job->w.deadline_us > 0 || is_promised(p, e->job))
+    if (!p->future || !p->ordered || !q->simple || !q->tried || !p->served[q->part] ||
+        entry_outdated(p, e) || e->job->w.deadline_us > 0 || is_promised(p, e->job))
         return false;
     size_t nodes = counts_enough(w, counts_which(w, time_add(w->now_us, q->run_us)), &q->least);
     if (nodes >= (size_t)q->nodes)

@@ -66,14 +66,16 @@ void sched_waited(const struct cluster *cl, uint64_t job_id, int64_t from_us, in
     }
     const struct sclass *k = j->lane->klass;
     for (size_t i = 0; i < k->cause.n; i++) {
-        int64_t begin = i > 0 && k->cause.v[i].since_us > from_us ? k->cause.v[i].since_us : from_us;
-        int64_t end = i + 1 < k->cause.n && k->cause.v[i + 1].since_us < until_us ? k->cause.v[i + 1].since_us
-                                                                                  : until_us;
+        int64_t begin =
+            i > 0 && k->cause.v[i].since_us > from_us ? k->cause.v[i].since_us : from_us;
+        int64_t end = i + 1 < k->cause.n && k->cause.v[i + 1].since_us < until_us
+                          ? k->cause.v[i + 1].since_us
+                          : until_us;
         if (end > begin)
             ret->us[k->cause.v[i].reason] += end - begin;
     }
-    int64_t head =
-        j->head_us + (j->head_from_us && until_us > j->head_from_us ? until_us - j->head_from_us : 0);
+    int64_t head = j->head_us +
+                   (j->head_from_us && until_us > j->head_from_us ? until_us - j->head_from_us : 0);
     head = head < ret->us[REASON_PRIORITY] ? head : ret->us[REASON_PRIORITY];
     ret->us[REASON_RESOURCES] += head;
     ret->us[REASON_PRIORITY] -= head;

@@ -26,7 +26,8 @@ static bool dim_before(const struct cluster *cl, uint32_t a, uint32_t b)
 static void choices_find(const struct cluster *cl, struct asked *k)
 {
     for (uint32_t d = DIM_GRES; d < cl->dim.n; d++) {
-        if (!text_is(cl->dim.v[d].kind, k->item.kind) || !gres_type_matches(k->item.type, cl->dim.v[d].type))
+        if (!text_is(cl->dim.v[d].kind, k->item.kind) ||
+            !gres_type_matches(k->item.type, cl->dim.v[d].type))
             continue;
         if (k->nchoices == CHOICES_MAX)
             break;
@@ -60,13 +61,15 @@ static bool asked_add(struct demand_work *w, const struct gres_item *item, enum 
     return true;
 }
 
-static bool asked_list(struct demand_work *w, const char *text, bool gpus, enum gres_per per, int64_t times)
+static bool asked_list(struct demand_work *w, const char *text, bool gpus, enum gres_per per,
+                       int64_t times)
 {
     struct gres_list list = {0};
     struct err e = {0};
     if (text_empty(text))
         return true;
-    if (!(gpus ? gres_parse_gpus(text, w->scratch, &list, &e) : gres_parse(text, w->scratch, &list, &e)))
+    if (!(gpus ? gres_parse_gpus(text, w->scratch, &list, &e)
+               : gres_parse(text, w->scratch, &list, &e)))
         return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS, e.text);
     for (size_t i = 0; i < list.n; i++) {
         list.item[i].count *= times;
@@ -89,9 +92,11 @@ bool demand_asked(struct demand_work *w)
 {
     const struct job_request *r = w->req;
     int32_t sockets = r->sockets_per_node > 0 ? r->sockets_per_node : 1;
-    if (!asked_list(w, r->gres, false, PER_NODE, 1) || !asked_list(w, r->gpus_per_node, true, PER_NODE, 1) ||
+    if (!asked_list(w, r->gres, false, PER_NODE, 1) ||
+        !asked_list(w, r->gpus_per_node, true, PER_NODE, 1) ||
         !asked_list(w, r->gpus_per_socket, true, PER_NODE, sockets) ||
-        !asked_list(w, r->gpus_per_task, true, PER_TASK, 1) || !asked_list(w, r->gpus, true, PER_JOB, 1))
+        !asked_list(w, r->gpus_per_task, true, PER_TASK, 1) ||
+        !asked_list(w, r->gpus, true, PER_JOB, 1))
         return false;
     bool any_gpu = false;
     for (size_t i = 0; i < w->nasked; i++)
@@ -114,13 +119,15 @@ bool demand_asked(struct demand_work *w)
      * GPUs. */
     if (w->node_gpus > 0 && w->task_gpus > 0) {
         if (r->ntasks > 0 && w->node_gpus / w->task_gpus > r->ntasks)
-            return demand_complain(w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,
-                                   "the GPUs of one node are for more tasks than there are; ask for fewer a "
-                                   "node, or for more tasks");
+            return demand_complain(
+                w, REFUSE_NODE_CONFIG, REASON_BAD_CONSTRAINTS,
+                "the GPUs of one node are for more tasks than there are; ask for fewer a "
+                "node, or for more tasks");
         task_gpus_drop(w);
         w->task_gpus = 0;
     }
     if (w->job_gpus > INT32_MAX / 2)
-        return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS, "more GPUs than any cluster has");
+        return demand_complain(w, REFUSE_GRES, REASON_BAD_CONSTRAINTS,
+                               "more GPUs than any cluster has");
     return true;
 }

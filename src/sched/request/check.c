@@ -65,7 +65,8 @@ static enum refusal check_partitions(struct checking *k)
             if (!k->cl->part.v[i]->gone && k->cl->part.v[i]->p.is_default)
                 k->req->partition = k->cl->part.v[i]->p.name;
         if (!k->req->partition) {
-            str_add(k->detail, "no partition was named and none is the default; name one with --partition");
+            str_add(k->detail,
+                    "no partition was named and none is the default; name one with --partition");
             return REFUSE_INVALID_PARTITION;
         }
     }
@@ -139,10 +140,12 @@ static enum refusal check_gres_list(struct checking *k, const char *text, bool g
             if (exists)
                 vec_push(&names, k->cl->dim.v[d].label);
         }
-        char *label = list.item[i].type ? arena_printf(k->a, "%s:%s", list.item[i].kind, list.item[i].type)
-                                        : arena_strdup(k->a, list.item[i].kind);
-        enum refusal r =
-            there ? REFUSE_NONE : unknown(k, REFUSE_GRES, "generic resource", label, names.v, names.n);
+        char *label = list.item[i].type
+                          ? arena_printf(k->a, "%s:%s", list.item[i].kind, list.item[i].type)
+                          : arena_strdup(k->a, list.item[i].kind);
+        enum refusal r = there
+                             ? REFUSE_NONE
+                             : unknown(k, REFUSE_GRES, "generic resource", label, names.v, names.n);
         vec_done(&names);
         if (r != REFUSE_NONE)
             return r;
@@ -178,11 +181,11 @@ static void limit_text(struct checking *k, const struct option *o)
         str_addf(k->detail, "a time limit of %s was asked for; partition %s allows %s",
                  duration(k, k->req->time_limit_us), p->name, duration(k, p->max_time_us));
     else if (p->max_nodes > 0 && o->nodes_min > p->max_nodes)
-        str_addf(k->detail, "%d nodes were asked for; partition %s allows a job %d", o->nodes_min, p->name,
-                 p->max_nodes);
+        str_addf(k->detail, "%d nodes were asked for; partition %s allows a job %d", o->nodes_min,
+                 p->name, p->max_nodes);
     else
-        str_addf(k->detail, "%d node%s asked for; the smallest job in partition %s has %d", o->nodes_min,
-                 o->nodes_min == 1 ? " was" : "s were", p->name, p->min_nodes);
+        str_addf(k->detail, "%d node%s asked for; the smallest job in partition %s has %d",
+                 o->nodes_min, o->nodes_min == 1 ? " was" : "s were", p->name, p->min_nodes);
 }
 
 static bool limit_reason(enum job_reason r)
@@ -238,7 +241,8 @@ static void word_elsewhere(struct checking *k, const struct option *o)
         req.partition = part->p.name;
         bool fits = false;
         if (part != o->part && !part->gone && !part->p.hidden &&
-            may_use_partition(&part->p, &req, &(struct applicant){.uid = k->uid, .groups = k->groups},
+            may_use_partition(&part->p, &req,
+                              &(struct applicant){.uid = k->uid, .groups = k->groups},
                               &unused) == REFUSE_NONE) {
             struct compiled *c = demand_compile(k->cl, &req, NULL);
             fits = c->n > 0 && c->option[0].never == REASON_NONE &&
@@ -254,7 +258,8 @@ static void word_elsewhere(struct checking *k, const struct option *o)
 }
 
 /* What no node of the partition has enough of, for itself; the first in Slurm's order. */
-static enum refusal lacking(const struct cluster *cl, const struct compiled *c, const struct option *o)
+static enum refusal lacking(const struct cluster *cl, const struct compiled *c,
+                            const struct option *o)
 {
     const struct job_request *q = c->req;
     bool cpus = false, memory = false, disk = false, sockets = false;
@@ -266,11 +271,13 @@ static enum refusal lacking(const struct cluster *cl, const struct compiled *c, 
         demand_take(cl, c, o, o->wish, g, o->wish->lay.umin, &t);
         bool enough = q->min_cpus_per_node <= g->cpus;
         for (uint32_t k = 0; k < t.n; k++)
-            enough &= t.use[k].dim != DIM_CPU || q->cpus_per_gpu || t.use[k].amount <= g->total[DIM_CPU];
+            enough &=
+                t.use[k].dim != DIM_CPU || q->cpus_per_gpu || t.use[k].amount <= g->total[DIM_CPU];
         cpus |= enough;
         memory |= q->mem_per_node_mib <= g->mem_mib && q->mem_per_cpu_mib <= g->mem_mib;
         disk |= q->tmp_disk_mib <= g->tmp_disk_mib;
-        sockets |= q->sockets_per_node <= g->sockets && q->cores_per_socket <= g->cores_per_socket &&
+        sockets |= q->sockets_per_node <= g->sockets &&
+                   q->cores_per_socket <= g->cores_per_socket &&
                    q->threads_per_core <= g->threads_per_core;
     }
     return !o->wish   ? REFUSE_NODE_CONFIG
@@ -288,8 +295,8 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
     if (o->wish)
         word_demand(k->cl, c, o, o->nvariants ? &o->variant[0] : o->wish, k->detail);
     if (nodes > 0) {
-        str_addf(k->detail, "; partition %s has %lld such node%s", o->part->p.name, (long long)nodes,
-                 nodes == 1 ? "" : "s");
+        str_addf(k->detail, "; partition %s has %lld such node%s", o->part->p.name,
+                 (long long)nodes, nodes == 1 ? "" : "s");
         if (c->nmust > 0)
             str_addf(k->detail, " and the node list %.100s must be among them", k->req->nodelist);
         word_elsewhere(k, o);
@@ -301,9 +308,11 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
     return lacking(k->cl, c, o);
 }
 
-static enum refusal too_much_memory(struct checking *k, const struct option *o, enum job_reason *ret_pend)
+static enum refusal too_much_memory(struct checking *k, const struct option *o,
+                                    enum job_reason *ret_pend)
 {
-    str_addf(k->detail, "%lld MiB of memory on a node were asked for; partition %s allows a job %lld",
+    str_addf(k->detail,
+             "%lld MiB of memory on a node were asked for; partition %s allows a job %lld",
              (long long)o->mem_mib, o->part->p.name, (long long)o->max_mem_per_node_mib);
     if (k->cl->policy.limits != LIMITS_PEND)
         return REFUSE_MEMORY;
@@ -328,7 +337,8 @@ static enum refusal check_option(struct checking *k, const struct compiled *c, s
             *ret_pend = o->never;
             return REFUSE_NONE;
         }
-        return o->never == REASON_PARTITION_TIME_LIMIT ? REFUSE_TIME_LIMIT : REFUSE_INVALID_NODE_COUNT;
+        return o->never == REASON_PARTITION_TIME_LIMIT ? REFUSE_TIME_LIMIT
+                                                       : REFUSE_INVALID_NODE_COUNT;
     }
     if (demand_possible(k->cl, c, o, false))
         return REFUSE_NONE;
@@ -338,7 +348,8 @@ static enum refusal check_option(struct checking *k, const struct compiled *c, s
 }
 
 /* It is enough if one of its partitions takes it, unless the policy is that each must. */
-static enum refusal check_options(struct checking *k, const struct compiled *c, enum job_reason *ret_pend)
+static enum refusal check_options(struct checking *k, const struct compiled *c,
+                                  enum job_reason *ret_pend)
 {
     enum refusal first = REFUSE_NONE;
     struct str said = STR_INIT, *detail = k->detail;

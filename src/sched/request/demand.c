@@ -21,7 +21,8 @@ static void option_memory(const struct demand_work *w, struct option *o)
     int64_t cpu = p->def_mem_per_cpu_mib ? p->def_mem_per_cpu_mib : y->def_mem_per_cpu;
     int64_t node = p->def_mem_per_node_mib ? p->def_mem_per_node_mib : y->def_mem_per_node;
     o->max_mem_per_cpu_mib = p->max_mem_per_cpu_mib ? p->max_mem_per_cpu_mib : y->max_mem_per_cpu;
-    o->max_mem_per_node_mib = p->max_mem_per_node_mib ? p->max_mem_per_node_mib : y->max_mem_per_node;
+    o->max_mem_per_node_mib =
+        p->max_mem_per_node_mib ? p->max_mem_per_node_mib : y->max_mem_per_node;
     o->mem = MEM_SHARE;
     if (!y->count_memory)
         o->mem = MEM_NONE;
@@ -57,8 +58,9 @@ static void option_limits(struct demand_work *w, struct option *o)
     int64_t max = p->max_time_us > 0 ? p->max_time_us : TIME_UNLIMITED;
     int64_t standard = p->default_time_us > 0 ? p->default_time_us : max;
     o->limit_us = w->req->time_limit_us > 0 ? w->req->time_limit_us : standard;
-    o->limit_min_us =
-        w->req->time_min_us > 0 && w->req->time_min_us < o->limit_us ? w->req->time_min_us : o->limit_us;
+    o->limit_min_us = w->req->time_min_us > 0 && w->req->time_min_us < o->limit_us
+                          ? w->req->time_min_us
+                          : o->limit_us;
     if (o->limit_us > max && o->limit_min_us <= max)
         o->limit_us = max;
     o->nodes_min = w->layout[0].nmin;
@@ -112,7 +114,8 @@ static void layouts_narrow(const struct partition *p, struct option *o)
 /* What --prefer likes is tried before what --constraint allows without it. */
 static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
 {
-    if (to->nall + more->nall > FEATURE_COUNTS_MAX || to->ncount + more->ncount > FEATURE_COUNTS_MAX)
+    if (to->nall + more->nall > FEATURE_COUNTS_MAX ||
+        to->ncount + more->ncount > FEATURE_COUNTS_MAX)
         return false;
     for (size_t i = 0; i < more->nall; i++)
         to->all[to->nall++] = more->all[i];
@@ -122,7 +125,8 @@ static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
 }
 
 /* `drawn`: the reservation draws the job, which did not ask for it. */
-static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv, bool drawn)
+static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv,
+                        bool drawn)
 {
     struct option *o = &w->c->option[w->c->n++];
     uint32_t chosen[NEEDS_MAX];
@@ -131,7 +135,8 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
                          .cut = resv && !drawn && w->req->time_limit_us <= 0,
                          .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
                          .tier = part->p.priority_tier,
-                         .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
+                         .job_factor =
+                             part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
                          .mode = request_mode(w->req, &part->p)};
     option_memory(w, o);
     option_limits(w, o);
@@ -170,7 +175,8 @@ static void reservations_of(struct demand_work *w, struct spart *part, const cha
     size_t before = w->c->n;
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
-        const struct sresv *s = cluster_resv(w->cl, arena_strndup(w->scratch, piece.data, piece.len));
+        const struct sresv *s =
+            cluster_resv(w->cl, arena_strndup(w->scratch, piece.data, piece.len));
         bool again = false;
         for (size_t i = before; s && i < w->c->n; i++)
             again |= w->c->option[i].resv == s;
@@ -198,8 +204,9 @@ static void options_make(struct demand_work *w)
     size_t names = 1;
     for (const char *at = rest.data; (at = strchr(at, ',')); at++)
         names++;
-    w->c->option = arena_alloc(w->a, names * (names_of(w->req->reservation) + names_of(w->magnets)) *
-                                         sizeof w->c->option[0]);
+    w->c->option =
+        arena_alloc(w->a, names * (names_of(w->req->reservation) + names_of(w->magnets)) *
+                              sizeof w->c->option[0]);
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         struct spart *part =
@@ -225,8 +232,9 @@ static bool names_to_nodes(struct demand_work *w, const char *text, const char *
         if (n)
             vec_push(ret, n->idx);
         else if (text_is(what, "nodelist"))
-            ok = demand_complain(w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS,
-                                 arena_printf(w->a, "there is no node %s in this cluster", h.name[i]));
+            ok = demand_complain(
+                w, REFUSE_INVALID_NODE, REASON_BAD_CONSTRAINTS,
+                arena_printf(w->a, "there is no node %s in this cluster", h.name[i]));
     }
     hostlist_done(&h);
     return ok;
@@ -302,7 +310,9 @@ static void layouts_of_size(struct demand_work *w, int32_t low, int32_t high)
     struct layout found[LAYOUTS_MAX];
     one.min_nodes = low;
     one.max_nodes = high;
-    size_t n = low <= high ? demand_layouts(&one, w->job_gpus, w->node_gpus, w->task_gpus, found, NULL) : 0;
+    size_t n = low <= high
+                   ? demand_layouts(&one, w->job_gpus, w->node_gpus, w->task_gpus, found, NULL)
+                   : 0;
     for (size_t i = 0; i < n; i++)
         if (found[i].nmin >= low && found[i].nmax <= high && found[i].nmax >= (int32_t)w->c->nmust)
             w->layout[w->nlayouts++] = found[i];
@@ -324,8 +334,9 @@ static bool layouts_of_sizes(struct demand_work *w)
     return w->nlayouts > 0 ||
            demand_complain(
                w, REFUSE_INVALID_NODE_COUNT, REASON_BAD_CONSTRAINTS,
-               arena_printf(w->a, "--nodes=%s: its tasks, GPUs or --nodelist go with none of these numbers",
-                            r->node_sizes));
+               arena_printf(
+                   w->a, "--nodes=%s: its tasks, GPUs or --nodelist go with none of these numbers",
+                   r->node_sizes));
 }
 
 static bool layouts_make(struct demand_work *w)
@@ -355,12 +366,13 @@ static bool work_all(struct demand_work *w)
 static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
 {
     struct gres_list list = {0};
-    bool ok = !text_empty(req->gpus_per_socket) && gres_parse_gpus(req->gpus_per_socket, a, &list, NULL);
+    bool ok =
+        !text_empty(req->gpus_per_socket) && gres_parse_gpus(req->gpus_per_socket, a, &list, NULL);
     return ok ? gres_count(&list, "gpu") : 0;
 }
 
-static struct compiled *compile(const struct cluster *cl, const struct job_request *req, const char *magnets,
-                                struct verdict *v)
+static struct compiled *compile(const struct cluster *cl, const struct job_request *req,
+                                const char *magnets, struct verdict *v)
 {
     CHECK(!cl->unsettled);
     struct arena *a = arena_new();
@@ -377,7 +389,8 @@ static struct compiled *compile(const struct cluster *cl, const struct job_reque
     return c;
 }
 
-struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v)
+struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req,
+                                struct verdict *v)
 {
     return compile(cl, req, NULL, v);
 }

@@ -118,7 +118,8 @@ struct verdict {
 
 /* Works it out; never NULL. A request that makes no sense has no options and fills *v. `v` may be
  * NULL. */
-struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req, struct verdict *v);
+struct compiled *demand_compile(const struct cluster *cl, const struct job_request *req,
+                                struct verdict *v);
 void demand_free(struct compiled *c);
 /* Of a class, kept until the configuration changes. */
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
@@ -128,8 +129,8 @@ struct compiled *demand_of(const struct cluster *cl, struct sclass *k);
 bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, const struct group *g, int32_t units, struct take *ret);
 /* What the least number of units takes on a node of one of v->groups; kept. */
-const struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                              struct variant *v, const struct group *g);
+const struct take *take_least(const struct cluster *cl, const struct compiled *c,
+                              const struct option *o, struct variant *v, const struct group *g);
 static inline bool take_fits(const struct take *t, const int64_t *row)
 {
     for (uint32_t i = 0; i < t->n; i++)

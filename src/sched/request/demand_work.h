@@ -51,7 +51,7 @@ static inline bool demand_complain(struct demand_work *w, enum refusal r, enum j
 bool demand_asked(struct demand_work *w);
 /* Adds to the option a variant for each layout and each choice of types from the i-th resource
  * asked for on. */
-void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm, uint32_t *chosen,
-                     size_t i);
+void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
+                     uint32_t *chosen, size_t i);
 
 #endif

@@ -1,10 +1,12 @@
-/* From options to a layout. The forms a user may give are many, what the planner must know is little: how many nodes, how many units in all
- * and on each node, and what a unit is. A unit is the smallest piece that is placed as one:
+/* From options to a layout. The forms a user may give are many, what the planner must know is
+ * little: how many nodes, how many units in all and on each node, and what a unit is. A unit is the
+ * smallest piece that is placed as one:
  *   neither -n nor --gpus     a node's share (its tasks); as many as nodes
  *   -n                        a task, or a node's even share of the tasks
  *   --gpus                    a GPU, or a node's even share of them
  *   -n and --gpus             a bundle: the tasks and GPUs divided by their greatest common divisor
- * Where the nodes are counted and the tasks divide evenly, the even layout comes first and the uneven one after it. */
+ * Where the nodes are counted and the tasks divide evenly, the even layout comes first and the
+ * uneven one after it. */
 #include "sched/request/demand.h"
 
 static int32_t most(int32_t a, int32_t b)
@@ -60,8 +62,8 @@ static struct layout node_shares(const struct counts *k, int32_t tasks, int64_t 
                            .gpu_share = gpus > 0 ? k->gpus / gpus : 0};
 }
 
-static struct layout pieces(const struct counts *k, int32_t units, int32_t on_node, int32_t unit_tasks,
-                            int64_t unit_gpus)
+static struct layout pieces(const struct counts *k, int32_t units, int32_t on_node,
+                            int32_t unit_tasks, int64_t unit_gpus)
 {
     return (struct layout){.nmin = k->nodes,
                            .nmax = k->max_nodes,
@@ -93,7 +95,8 @@ static size_t by_tasks(struct counts *k, struct layout *ret, struct verdict *v)
     return n;
 }
 
-static size_t by_gpus(struct counts *k, const struct job_request *req, struct layout *ret, struct verdict *v)
+static size_t by_gpus(struct counts *k, const struct job_request *req, struct layout *ret,
+                      struct verdict *v)
 {
     int32_t tasks = req->ntasks_per_gpu > 0 ? 0 : most(k->per_node, 1);
     int32_t gpus = (int32_t)k->gpus;
@@ -107,8 +110,8 @@ static size_t by_gpus(struct counts *k, const struct job_request *req, struct la
                       "fewer GPUs than nodes: each node of a job with --gpus gets at least one");
     k->max_nodes = least(k->max_nodes, gpus);
     if (k->nodes == k->max_nodes && gpus % k->nodes == 0)
-        ret[n++] =
-            node_shares(k, tasks > 0 ? tasks : req->ntasks_per_gpu * (gpus / k->nodes), gpus / k->nodes);
+        ret[n++] = node_shares(k, tasks > 0 ? tasks : req->ntasks_per_gpu * (gpus / k->nodes),
+                               gpus / k->nodes);
     if (n == 0 || (k->nodes > 1 && gpus > k->nodes)) {
         ret[n] = pieces(k, gpus, gpus, tasks > 0 ? 0 : req->ntasks_per_gpu, 1);
         ret[n++].base_tasks = tasks;
@@ -132,16 +135,17 @@ static size_t by_bundles(struct counts *k, struct layout *ret, struct verdict *v
         ret[n++].gpu_share = k->nodes;
     }
     if (k->nodes > bundles)
-        return n > 0
-                   ? n
-                   : refuse(
-                         v, REFUSE_GRES,
-                         "tasks and GPUs cannot be divided among that many nodes; give a number of each that "
-                         "the number of nodes divides");
+        return n > 0 ? n
+                     : refuse(v, REFUSE_GRES,
+                              "tasks and GPUs cannot be divided among that many nodes; give a "
+                              "number of each that "
+                              "the number of nodes divides");
     k->max_nodes = least(k->max_nodes, bundles);
-    int32_t tasks = (int32_t)(k->tasks / bundles), on_node = k->per_node > 0 ? k->per_node / tasks : bundles;
+    int32_t tasks = (int32_t)(k->tasks / bundles),
+            on_node = k->per_node > 0 ? k->per_node / tasks : bundles;
     if (on_node < 1)
-        return refuse(v, REFUSE_INVALID_TASK_COUNT, "so few tasks a node do not go with that number of GPUs");
+        return refuse(v, REFUSE_INVALID_TASK_COUNT,
+                      "so few tasks a node do not go with that number of GPUs");
     k->nodes = most(k->nodes, up(bundles, on_node));
     if (n == 0 || (k->nodes > 1 && bundles > k->nodes))
         ret[n++] = pieces(k, bundles, on_node, tasks, k->gpus / bundles);
@@ -159,7 +163,8 @@ size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_
                        .node_gpus = gpus_per_node,
                        .task_gpus = gpus_per_task};
     if (k.max_nodes > 0 && k.max_nodes < k.nodes)
-        return refuse(v, REFUSE_INVALID_NODE_COUNT, "the largest number of nodes is below the smallest");
+        return refuse(v, REFUSE_INVALID_NODE_COUNT,
+                      "the largest number of nodes is below the smallest");
     /* --gpus beside a number for each node or task only says how many of those there are. */
     if (gpus > 0 && gpus_per_node > 0) {
         k.nodes = k.nodes ? k.nodes : up(gpus, gpus_per_node);

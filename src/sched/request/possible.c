@@ -66,8 +66,8 @@ static int32_t node_cap(const struct cluster *cl, const struct compiled *c, cons
 
 /* Takes nodes of the groups, the largest first, until `nodes` of those taken are of them; taken
  * nodes have cap 0 afterwards. */
-static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes, int32_t *cap,
-                         char *taken, int64_t *ret_nodes, int64_t *ret_units)
+static bool take_counted(const struct cluster *cl, const uint64_t *groups, int32_t nodes,
+                         int32_t *cap, char *taken, int64_t *ret_nodes, int64_t *ret_units)
 {
     for (size_t i = 0; i < cl->node.n; i++)
         nodes -= taken[i] && bit_get(groups, cl->node.v[i]->group->idx);
@@ -118,8 +118,8 @@ static bool by_nodes(const struct cluster *cl, const struct compiled *c, const s
     return ok;
 }
 
-static bool by_neighbours(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                          struct variant *v, bool up_only)
+static bool by_neighbours(const struct cluster *cl, const struct compiled *c,
+                          const struct option *o, struct variant *v, bool up_only)
 {
     const struct layout *l = &v->lay;
     int64_t nodes = 0, units = 0, must = 0;
@@ -143,7 +143,8 @@ static bool by_neighbours(const struct cluster *cl, const struct compiled *c, co
     return false;
 }
 
-bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o, bool up_only)
+bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                     bool up_only)
 {
     for (size_t i = 0; i < o->nvariants; i++) {
         struct variant *v = &o->variant[i];

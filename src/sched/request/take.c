@@ -10,8 +10,8 @@ static void take_add(struct take *t, uint32_t dim, int64_t amount)
 }
 
 /* With MaxMemPerCPU a job that wants more memory for a CPU gets more CPUs, as in Slurm. */
-static int64_t cpus_for_memory(const struct option *o, const struct variant *v, const struct group *g,
-                               int32_t units, int64_t cpus)
+static int64_t cpus_for_memory(const struct option *o, const struct variant *v,
+                               const struct group *g, int32_t units, int64_t cpus)
 {
     int64_t mem = 0;
     if (o->max_mem_per_cpu_mib <= 0)
@@ -48,7 +48,8 @@ static int64_t cpus_asked(const struct compiled *c, const struct option *o, cons
     return (slots > 0 ? slots : 1) * g->slot_cpus;
 }
 
-static int64_t take_memory(const struct option *o, const struct group *g, int64_t cpus, int64_t gpus)
+static int64_t take_memory(const struct option *o, const struct group *g, int64_t cpus,
+                           int64_t gpus)
 {
     switch (o->mem) {
     case MEM_NONE: return 0;
@@ -59,8 +60,9 @@ static int64_t take_memory(const struct option *o, const struct group *g, int64_
                    : o->mem_mib * cpus;
     case MEM_GPU: return o->mem_mib * gpus;
     case MEM_WHOLE: /* all that a job may have */
-        return o->max_mem_per_node_mib > 0 && o->max_mem_per_node_mib < g->mem_mib ? o->max_mem_per_node_mib
-                                                                                   : g->mem_mib;
+        return o->max_mem_per_node_mib > 0 && o->max_mem_per_node_mib < g->mem_mib
+                   ? o->max_mem_per_node_mib
+                   : g->mem_mib;
     case MEM_SHARE: return g->mem_mib * cpus / g->cpus;
     }
     return 0;
@@ -115,14 +117,15 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
 }
 
 static bool units_fit(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                      const struct variant *v, const struct group *g, int32_t units, const int64_t *row)
+                      const struct variant *v, const struct group *g, int32_t units,
+                      const int64_t *row)
 {
     struct take t;
     return demand_take(cl, c, o, v, g, units, &t) && take_fits(&t, row);
 }
 
-const struct take *take_least(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                              struct variant *v, const struct group *g)
+const struct take *take_least(const struct cluster *cl, const struct compiled *c,
+                              const struct option *o, struct variant *v, const struct group *g)
 {
     if (!v->one[g->idx]) {
         struct take *t = arena_alloc(c->arena, sizeof *t);

@@ -21,11 +21,13 @@ static bool group_meets(const struct demand_work *w, const struct group *g)
 }
 
 /* With --gpu-mem: have the node's devices of the types chosen so much memory? */
-static bool devices_meet(const struct demand_work *w, const struct variant *v, const struct group *g)
+static bool devices_meet(const struct demand_work *w, const struct variant *v,
+                         const struct group *g)
 {
     for (size_t i = 0; w->req->gpu_mem_mib > 0 && i < v->ngres; i++)
         for (size_t d = 0; d < g->ndev; d++)
-            if (g->dev[d].dim == v->gres[i].dim && text_is(w->cl->dim.v[v->gres[i].dim].kind, "gpu") &&
+            if (g->dev[d].dim == v->gres[i].dim &&
+                text_is(w->cl->dim.v[v->gres[i].dim].kind, "gpu") &&
                 g->dev[d].mem_mib < w->req->gpu_mem_mib)
                 return false;
     return true;
@@ -55,7 +57,8 @@ static void variant_cpus(const struct demand_work *w, const struct option *o, st
     base = base > v->lay.base_gpus * per_gpu ? base : v->lay.base_gpus * per_gpu;
     unit = unit > v->lay.unit_gpus * per_gpu ? unit : v->lay.unit_gpus * per_gpu;
     /* The CPUs that come with the GPUs do for the tasks; they are not for them on top. */
-    if (v->lay.base_gpus == 0 && v->lay.unit_tasks == 0 && per_gpu > 0 && base <= unit * v->lay.umin)
+    if (v->lay.base_gpus == 0 && v->lay.unit_tasks == 0 && per_gpu > 0 &&
+        base <= unit * v->lay.umin)
         base = 0;
     v->base_cpus = base > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)base;
     v->unit_cpus = unit > INT32_MAX / 4 ? INT32_MAX / 4 : (int32_t)unit;
@@ -71,7 +74,8 @@ static void variant_gres(const struct demand_work *w, const uint32_t *chosen, st
         else if (k->per == PER_NODE)
             add.base = k->item.count;
         else if (k->per == PER_TASK)
-            add.base = k->item.count * v->lay.base_tasks, add.unit = k->item.count * v->lay.unit_tasks;
+            add.base = k->item.count * v->lay.base_tasks,
+            add.unit = k->item.count * v->lay.unit_tasks;
         else if (v->lay.gpu_share > 0)
             add.unit = (k->item.count + v->lay.gpu_share - 1) / v->lay.gpu_share;
         size_t at = 0;
@@ -93,8 +97,9 @@ static bool groups_find(struct demand_work *w, struct option *o, struct variant 
     for (size_t i = 0; i < cl->group.n; i++) {
         const struct group *g = cl->group.v[i];
         struct take t;
-        if (!bit_get(g->parts, o->part->idx) || !group_meets(w, g) || !feature_arm_holds(arm, g->features) ||
-            !devices_meet(w, v, g) || !demand_take(cl, w->c, o, v, g, v->lay.umin, &t))
+        if (!bit_get(g->parts, o->part->idx) || !group_meets(w, g) ||
+            !feature_arm_holds(arm, g->features) || !devices_meet(w, v, g) ||
+            !demand_take(cl, w->c, o, v, g, v->lay.umin, &t))
             continue;
         bit_set(v->groups, i);
         any = true;
@@ -136,11 +141,13 @@ static void variant_add(struct demand_work *w, struct option *o, const struct la
     if (!any)
         return;
     for (size_t i = 0; i < arm->ncount; i++)
-        v.count[v.ncount++] = (struct count_need){arm_groups(w, arm->count[i].expr), arm->count[i].nodes};
+        v.count[v.ncount++] =
+            (struct count_need){arm_groups(w, arm->count[i].expr), arm->count[i].nodes};
     v.one = arena_alloc(w->a, (w->cl->group.n + 1) * sizeof v.one[0]);
     v.number = w->numbered++;
     if ((o->nvariants & (o->nvariants - 1)) == 0) { /* 0, 1, 2, 4, …: it is full */
-        struct variant *more = arena_alloc(w->a, (o->nvariants ? 2 * o->nvariants : 1) * sizeof more[0]);
+        struct variant *more =
+            arena_alloc(w->a, (o->nvariants ? 2 * o->nvariants : 1) * sizeof more[0]);
         if (o->nvariants)
             memcpy(more, o->variant, o->nvariants * sizeof more[0]);
         o->variant = more;
@@ -159,8 +166,8 @@ static bool choice_allowed(const struct demand_work *w, const uint32_t *chosen, 
     return true;
 }
 
-void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm, uint32_t *chosen,
-                     size_t i)
+void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
+                     uint32_t *chosen, size_t i)
 {
     if (i == w->nasked) {
         for (size_t l = 0; l < w->nlayouts; l++)

@@ -34,7 +34,8 @@ static void word_take(const struct cluster *cl, const struct take *t, struct str
             continue;
         left--;
         str_add(out, first ? "" : left ? ", " : " and ");
-        word_amount(cl, t->use[i].dim, t->use[i].dim == DIM_SHARE ? t->cpus : t->use[i].amount, out);
+        word_amount(cl, t->use[i].dim, t->use[i].dim == DIM_SHARE ? t->cpus : t->use[i].amount,
+                    out);
         first = false;
     }
 }
@@ -70,7 +71,8 @@ void word_demand(const struct cluster *cl, const struct compiled *c, const struc
     const char *whole = o->mode.whole ? "whole " : "";
     struct take t = {0};
     if (l->units > 0)
-        str_addf(out, "%d pieces on %d to %d %snodes, each piece with ", l->units, l->nmin, l->nmax, whole);
+        str_addf(out, "%d pieces on %d to %d %snodes, each piece with ", l->units, l->nmin, l->nmax,
+                 whole);
     else if (l->nmax > l->nmin)
         str_addf(out, "%d to %d %snodes with ", l->nmin, l->nmax, whole);
     else
@@ -117,10 +119,12 @@ void word_lacks(const struct cluster *cl, const struct compiled *c, const struct
     if (group_fails(cl, c, o, o->wish, g, NULL) > 0)
         group_fails(cl, c, o, o->wish, g, out);
     else if (!text_empty(c->req->constraint))
-        str_addf(out, " with the features %.200s", text_empty(g->features) ? "(none)" : g->features);
+        str_addf(out, " with the features %.200s",
+                 text_empty(g->features) ? "(none)" : g->features);
 }
 
-void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o, struct str *out)
+void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                  struct str *out)
 {
     const struct group *best = NULL;
     int least = 0;

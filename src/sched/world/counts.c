@@ -29,7 +29,8 @@ void counts_touch(struct world *w, uint32_t node)
             continue;
         uint8_t to = bucket_of(w->cl, d, now[d]);
         w->bucket[COUNT_NOW][d * w->padded + node] = to;
-        w->bucket[COUNT_EVER][d * w->padded + node] = ever == now ? to : bucket_of(w->cl, d, ever[d]);
+        w->bucket[COUNT_EVER][d * w->padded + node] =
+            ever == now ? to : bucket_of(w->cl, d, ever[d]);
     }
 }
 
@@ -89,9 +90,10 @@ static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
     uint64_t bits = 0;
     for (size_t i = 0; i < 4; i++) {
         __m128i lacks = _mm_subs_epu8(cpu, _mm_loadu_si128((const __m128i *)(r->cpu + i * 16)));
-        lacks = _mm_or_si128(lacks, _mm_subs_epu8(mem, _mm_loadu_si128((const __m128i *)(r->mem + i * 16))));
-        lacks =
-            _mm_or_si128(lacks, _mm_subs_epu8(gres, _mm_loadu_si128((const __m128i *)(r->gres + i * 16))));
+        lacks = _mm_or_si128(
+            lacks, _mm_subs_epu8(mem, _mm_loadu_si128((const __m128i *)(r->mem + i * 16))));
+        lacks = _mm_or_si128(
+            lacks, _mm_subs_epu8(gres, _mm_loadu_si128((const __m128i *)(r->gres + i * 16))));
         bits |= (uint64_t)(uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(lacks, none)) << (i * 16);
     }
     return bits;
@@ -220,7 +222,8 @@ static void joint_sum(struct joint *j, const struct cut *k)
 void counts_joint_make(struct world *w, int which, uint32_t dim)
 {
     const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded],
-                  *mem = &w->bucket[which][DIM_MEM * w->padded], *gres = &w->bucket[which][dim * w->padded];
+                  *mem = &w->bucket[which][DIM_MEM * w->padded],
+                  *gres = &w->bucket[which][dim * w->padded];
     struct joint *j = &w->joint[which][dim];
     struct cut k = cut_of(w, dim);
     memset(j->nodes, 0, (size_t)k.gres * JOINT_SIDE * JOINT_SIDE * sizeof j->nodes[0]);
@@ -229,7 +232,8 @@ void counts_joint_make(struct world *w, int which, uint32_t dim)
     for (size_t i = 0; i < w->padded / 64; i++)
         for (uint64_t bits = w->up[i]; bits; bits &= bits - 1) {
             size_t n = i * 64 + (size_t)__builtin_ctzll(bits);
-            ROW(j, k.counted ? gres[n] >> k.shift : 0, cpu[n] >> JOINT_SHIFT)[mem[n] >> JOINT_SHIFT]++;
+            ROW(j, k.counted ? gres[n] >> k.shift : 0, cpu[n] >> JOINT_SHIFT)
+            [mem[n] >> JOINT_SHIFT]++;
         }
     joint_sum(j, &k);
 }
@@ -238,7 +242,8 @@ uint16_t counts_cell(const struct world *w, const struct screen *s)
 {
     struct cut k = cut_of(w, s->dim);
     uint32_t gres = k.counted ? (uint32_t)s->gres >> k.shift : 0;
-    return (uint16_t)((gres * JOINT_SIDE + (s->cpu >> JOINT_SHIFT)) * JOINT_SIDE + (s->mem >> JOINT_SHIFT));
+    return (uint16_t)((gres * JOINT_SIDE + (s->cpu >> JOINT_SHIFT)) * JOINT_SIDE +
+                      (s->mem >> JOINT_SHIFT));
 }
 
 void counts_done(struct world *w)

@@ -21,7 +21,8 @@ static int32_t cap_at(struct placing *p, uint32_t node, int64_t at_us, int64_t l
                       view_row(w, p->o, node, at_us, time_add(at_us, limit_us)));
 }
 
-static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us, int32_t *cap)
+static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us,
+                     int32_t *cap)
 {
     int32_t now = cap_at(p, node, at_us, limit_us);
     if (now != *cap)
@@ -154,7 +155,8 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
         units += w->stair.v[i].more;
         nodes += w->stair.v[i].nodes;
         int64_t at = w->stair.v[i].at_us > from ? w->stair.v[i].at_us : from;
-        if ((i + 1 < w->stair.n && w->stair.v[i + 1].at_us <= at) || nodes < l->nmin || units < l->units)
+        if ((i + 1 < w->stair.n && w->stair.v[i + 1].at_us <= at) || nodes < l->nmin ||
+            units < l->units)
             continue;
         p->start_us = at;
         p->end_us = time_add(at, limit_us);

@@ -102,14 +102,15 @@ static int32_t socket_slots(const struct group *g)
     return all > 0 ? all : 1;
 }
 
-static int32_t socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r, bool near,
-                            int32_t *ret_taken)
+static int32_t socket_count(const struct choice *ch, int32_t socket, const struct socket_rule *r,
+                            bool near, int32_t *ret_taken)
 {
     int32_t each = socket_slots(ch->g), n = 0;
     *ret_taken = 0;
     for (int32_t s = socket * each; s < (socket + 1) * each && s < ch->g->slots; s++) {
         *ret_taken += ch->slot[s];
-        n += slot_usable(ch, s, r->share) && ch->x->load[s] == r->load && (!near || near_chosen(ch, s));
+        n += slot_usable(ch, s, r->share) && ch->x->load[s] == r->load &&
+             (!near || near_chosen(ch, s));
     }
     int32_t room = r->per_socket - *ret_taken;
     if (r->open && r->open[socket] - *ret_taken < room)
@@ -118,15 +119,16 @@ static int32_t socket_count(const struct choice *ch, int32_t socket, const struc
 }
 
 /* Takes slots socket by socket: the one that fits best, else the one that has most. */
-static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct socket_rule *r, bool near)
+static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct socket_rule *r,
+                                  bool near)
 {
     int32_t sockets = ch->g->sockets, each = socket_slots(ch->g);
     while (want > 0) {
         int32_t best = -1, best_free = 0, taken;
         for (int32_t k = 0; k < sockets; k++) {
             int32_t here = socket_count(ch, k, r, near, &taken);
-            if (here > 0 &&
-                (best < 0 || (best_free >= want ? here >= want && here < best_free : here > best_free)))
+            if (here > 0 && (best < 0 || (best_free >= want ? here >= want && here < best_free
+                                                            : here > best_free)))
                 best = k, best_free = here;
         }
         if (best < 0)
@@ -134,7 +136,8 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
         int32_t take = best_free < want ? best_free : want;
         want -= take;
         for (int32_t s = best * each; s < ch->g->slots && take > 0; s++)
-            if (slot_usable(ch, s, r->share) && ch->x->load[s] == r->load && (!near || near_chosen(ch, s))) {
+            if (slot_usable(ch, s, r->share) && ch->x->load[s] == r->load &&
+                (!near || near_chosen(ch, s))) {
                 ch->slot[s] = 1;
                 take--;
             }
@@ -144,7 +147,8 @@ static int32_t slots_from_sockets(struct choice *ch, int32_t want, const struct 
 
 /* What jobs of the partition may still take of each socket of the node; NULL = all. What was taken
  * in this pass counts as theirs. The caller frees it. */
-static int32_t *sockets_open(const struct choice *ch, const struct snode *n, const struct partition *p)
+static int32_t *sockets_open(const struct choice *ch, const struct snode *n,
+                             const struct partition *p)
 {
     int32_t each = socket_slots(ch->g), most = p->max_cpus_per_socket / ch->g->slot_cpus;
     if (p->max_cpus_per_socket <= 0)
@@ -152,7 +156,8 @@ static int32_t *sockets_open(const struct choice *ch, const struct snode *n, con
     char *used = xmemdup(ch->x->taken, (size_t)ch->g->slots + 1);
     for (size_t i = 0; i < n->hold.n; i++) {
         const struct hold *h = n->hold.v[i];
-        for (size_t k = 0; k < h->ncpu && !h->run->suspended && text_is(h->run->partition, p->name); k++)
+        for (size_t k = 0; k < h->ncpu && !h->run->suspended && text_is(h->run->partition, p->name);
+             k++)
             if (h->cpu[k] / ch->g->slot_cpus < ch->g->slots)
                 used[h->cpu[k] / ch->g->slot_cpus] = 1;
     }
@@ -218,17 +223,19 @@ static char *devices_text(struct exacts *e, const struct choice *ch, uint32_t di
 static void answer(struct exacts *e, const struct choice *ch, const struct take *t, uint32_t node,
                    struct alloc_node *ret)
 {
-    *ret = (struct alloc_node){.node = e->cl->node.v[node]->name, .mem_mib = t->mem_mib, .tasks = t->tasks};
+    *ret = (struct alloc_node){
+        .node = e->cl->node.v[node]->name, .mem_mib = t->mem_mib, .tasks = t->tasks};
     for (int32_t s = 0; s < ch->g->slots; s++)
         ret->cpu_count += ch->slot[s] ? ch->g->slot_cpus : 0;
     ret->cpus = cpus_text(e, ch);
     ret->gres = arena_alloc(e->a, (t->n + 1) * sizeof ret->gres[0]);
     for (uint32_t i = 0; i < t->n; i++)
         if (t->use[i].dim >= DIM_GRES)
-            ret->gres[ret->ngres++] = (struct alloc_gres){.kind = e->cl->dim.v[t->use[i].dim].kind,
-                                                          .type = e->cl->dim.v[t->use[i].dim].type,
-                                                          .count = t->use[i].amount,
-                                                          .devices = devices_text(e, ch, t->use[i].dim)};
+            ret->gres[ret->ngres++] =
+                (struct alloc_gres){.kind = e->cl->dim.v[t->use[i].dim].kind,
+                                    .type = e->cl->dim.v[t->use[i].dim].type,
+                                    .count = t->use[i].amount,
+                                    .devices = devices_text(e, ch, t->use[i].dim)};
 }
 
 static void choice_apply(struct choice *ch, const struct option *o)
@@ -260,8 +267,8 @@ static void take_all_gpus(const struct cluster *cl, const struct choice *ch, str
     }
 }
 
-bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o, const struct variant *v,
-                uint32_t node, int32_t units, struct alloc_node *ret)
+bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o,
+                const struct variant *v, uint32_t node, int32_t units, struct alloc_node *ret)
 {
     const struct group *g = e->cl->node.v[node]->group;
     struct choice ch = {.x = exact_of(e, node), .g = g};
@@ -275,7 +282,8 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     for (uint32_t i = 0; ok && i < t.n; i++)
         if (t.use[i].dim >= DIM_GRES && has_devices(g, t.use[i].dim))
             ok = c->gpus_per_socket > 0 && e->cl->dim.v[t.use[i].dim].is_gpu
-                     ? exact_devices_by_socket(&ch, t.use[i].dim, t.use[i].amount, c->gpus_per_socket)
+                     ? exact_devices_by_socket(&ch, t.use[i].dim, t.use[i].amount,
+                                               c->gpus_per_socket)
                      : exact_devices(&ch, t.use[i].dim, t.use[i].amount);
     int32_t *open = sockets_open(&ch, e->cl->node.v[node], &o->part->p);
     ok = ok && slots_choose(&ch, c, o, open, t.cpus / g->slot_cpus);
@@ -293,7 +301,8 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
     return ok;
 }
 
-void exact_back(struct exacts *e, uint32_t node, const struct option *o, const struct alloc_node *an)
+void exact_back(struct exacts *e, uint32_t node, const struct option *o,
+                const struct alloc_node *an)
 {
     const struct group *g = e->cl->node.v[node]->group;
     struct exact *x = exact_of(e, node);

@@ -22,9 +22,10 @@ bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t
 
 /* Chooses CPUs and devices on the node and takes them; texts of *ret live in the arena. False (and
  * nothing is taken) if rules about sockets cannot be kept with what is free. */
-bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o, const struct variant *v,
-                uint32_t node, int32_t units, struct alloc_node *ret);
+bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o,
+                const struct variant *v, uint32_t node, int32_t units, struct alloc_node *ret);
 /* What exact_take took goes back. */
-void exact_back(struct exacts *e, uint32_t node, const struct option *o, const struct alloc_node *an);
+void exact_back(struct exacts *e, uint32_t node, const struct option *o,
+                const struct alloc_node *an);
 
 #endif

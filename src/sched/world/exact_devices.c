@@ -31,8 +31,8 @@ static size_t device_seed(const struct choice *ch, uint32_t dim, int64_t count)
         if (ch->g->dev[d].dim != dim || ch->x->dev_job[d] || ch->dev[d])
             continue;
         int64_t here = free_beside(ch, d);
-        bool better =
-            best == SIZE_MAX || (best_free >= count ? here >= count && here < best_free : here > best_free);
+        bool better = best == SIZE_MAX ||
+                      (best_free >= count ? here >= count && here < best_free : here > best_free);
         if (better)
             best = d, best_free = here;
     }
@@ -81,7 +81,8 @@ static struct worth worth_with(const struct choice *ch, const char *set, size_t 
         bool chosen = set[i] || (ch->dev[i] && ch->g->dev[i].dim != dim);
         w.inside += chosen && linked(ch->g, d, i);
         w.together += set[i] && same_place(ch->g, d, i);
-        w.cut += set[i] ? -linked(ch->g, i, d) : i != d && is_free(ch, i, dim) && linked(ch->g, d, i);
+        w.cut +=
+            set[i] ? -linked(ch->g, i, d) : i != d && is_free(ch, i, dim) && linked(ch->g, d, i);
     }
     return w;
 }
@@ -97,7 +98,8 @@ static bool set_grow(const struct choice *ch, uint32_t dim, int64_t count, size_
         struct worth best = {0};
         if (next == SIZE_MAX) {
             for (size_t d = 0; d < ch->g->ndev; d++) {
-                struct worth w = is_free(ch, d, dim) && !set[d] ? worth_with(ch, set, d, dim) : best;
+                struct worth w =
+                    is_free(ch, d, dim) && !set[d] ? worth_with(ch, set, d, dim) : best;
                 if (is_free(ch, d, dim) && !set[d] && (next == SIZE_MAX || worth_more(&w, &best)))
                     next = d, best = w;
             }

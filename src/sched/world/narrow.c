@@ -61,8 +61,8 @@ static void keys_keep(struct world *w, const uint64_t *nodes)
 
 /* The next leaf under the switch: the smallest that completes what is missing, else the one with
  * most. */
-static size_t leaf_next(const struct world *w, const struct topo_switch *under, const uint64_t *taken,
-                        struct tally missing)
+static size_t leaf_next(const struct world *w, const struct topo_switch *under,
+                        const uint64_t *taken, struct tally missing)
 {
     const struct topo *t = w->cl->topo;
     size_t best = SIZE_MAX, best_nodes = 0;
@@ -88,7 +88,8 @@ static size_t leaf_next(const struct world *w, const struct topo_switch *under, 
     return best;
 }
 
-static size_t leaves_take(struct world *w, const struct topo_switch *under, size_t want, int64_t units)
+static size_t leaves_take(struct world *w, const struct topo_switch *under, size_t want,
+                          int64_t units)
 {
     const struct topo *t = w->cl->topo;
     uint64_t *taken = xcalloc(BIT_WORDS(t->sw.n) + 1, sizeof taken[0]);

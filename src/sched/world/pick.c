@@ -127,7 +127,8 @@ static bool pick_neighbours(struct placing *p)
             units -= w->cap[w->key.v[from++]];
             nodes--;
         }
-        if (nodes < (size_t)l->nmin || units < l->units || !has_must(p->c, w->key.v[from], w->key.v[i]))
+        if (nodes < (size_t)l->nmin || units < l->units ||
+            !has_must(p->c, w->key.v[from], w->key.v[i]))
             continue;
         for (; nodes > (size_t)l->nmin && units - w->cap[w->key.v[from]] >= l->units &&
                has_must(p->c, w->key.v[from + 1], w->key.v[i]);
@@ -192,8 +193,8 @@ static void pick_largest(struct placing *p, bool weighted)
         uint32_t node = NODE_OF(w->key.v[i]);
         uint64_t rank = weighted ? w->key.v[i] >> 52 : 0, shape = w->key.v[i] >> 36 & 0xfff;
         if (!picked(w, node))
-            vec_push(&key, rank << 52 | (0xffff - key_clip(w->cap[node], 0xffff)) << 36 | shape << NODE_BITS |
-                               node);
+            vec_push(&key, rank << 52 | (0xffff - key_clip(w->cap[node], 0xffff)) << 36 |
+                               shape << NODE_BITS | node);
     }
     if (key.n > 1)
         qsort(key.v, key.n, sizeof key.v[0], key_order);
@@ -248,8 +249,8 @@ bool placing_pick(struct placing *p)
     const struct layout *l = &p->v->lay;
     const struct job_request *r = p->c->req;
     size_t n = w->key.n;
-    bool together = w->cl->topo && l->nmax > 1 && !r->contiguous && p->c->nmust == 0 && p->v->ncount == 0 &&
-                    (!w->cl->policy.topo_optional || r->switches > 0);
+    bool together = w->cl->topo && l->nmax > 1 && !r->contiguous && p->c->nmust == 0 &&
+                    p->v->ncount == 0 && (!w->cl->policy.topo_optional || r->switches > 0);
     if (!together || n < (size_t)l->nmin)
         return pick_nodes(p) && (!insists(p) || topo_leaves(w) <= (size_t)r->switches);
     uint64_t *all = xmemdup(w->key.v, (n + 1) * sizeof all[0]);

@@ -71,8 +71,8 @@ static void candidate(struct placing *p, uint32_t node)
         demand_cap(w->cl, p->c, p->o, p->v, g, &w->free[node * w->dims]) == 0)
         return;
     const int64_t *row = view_row(w, p->o, node, p->start_us, p->end_us);
-    if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us && row[DIM_JOBS] < JOBS_ALL &&
-        own_node(p, node)) {
+    if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us &&
+        row[DIM_JOBS] < JOBS_ALL && own_node(p, node)) {
         if (row != w->row)
             memcpy(w->row, row, w->dims * sizeof row[0]);
         w->row[DIM_JOBS] = JOBS_ALL;
@@ -123,8 +123,8 @@ static void candidates_simple(struct placing *p, size_t word, uint64_t bits)
 static bool is_simple(const struct placing *p)
 {
     const struct option *o = p->o;
-    return p->v->lay.umin == p->v->lay.umax && p->start_us <= p->w->now_us && !o->resv && !p->w->kept_head &&
-           !part_caps_cpus(&o->part->p) && !o->mode.user_only;
+    return p->v->lay.umin == p->v->lay.umax && p->start_us <= p->w->now_us && !o->resv &&
+           !p->w->kept_head && !part_caps_cpus(&o->part->p) && !o->mode.user_only;
 }
 
 /* Takes the first look (world.screened). If too few nodes stand it, so many more must come free. */
@@ -141,7 +141,8 @@ void placing_candidates(struct placing *p)
     vec_clear(&w->key);
     if (p->start_us > w->now_us || p->o->mode.user_only || p->o->mode.share) {
         for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-            candidates_of(p, i, w->up[i] & option_allows(p->c, p->o, i) & ~(w->barred ? w->barred[i] : 0));
+            candidates_of(
+                p, i, w->up[i] & option_allows(p->c, p->o, i) & ~(w->barred ? w->barred[i] : 0));
         return;
     }
     int which = counts_which(w, p->end_us);

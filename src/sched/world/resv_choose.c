@@ -91,7 +91,8 @@ static void candidate_add(struct choosing *k, const struct snode *n, bool had)
     if (!feature_ok(k, n))
         return;
     struct candidate c = {.node = n->idx, .had = had};
-    c.key = (uint64_t)!n->up << 63 | (uint64_t)!had << 62 | (uint64_t)n->group->weight_rank << 32 | n->idx;
+    c.key = (uint64_t)!n->up << 63 | (uint64_t)!had << 62 | (uint64_t)n->group->weight_rank << 32 |
+            n->idx;
     vec_push(&k->cand, c);
 }
 
@@ -114,8 +115,8 @@ static enum refusal named_read(struct choosing *k)
         if (n)
             vec_push(&k->cand, ((struct candidate){.node = n->idx, .had = true}));
         else
-            refusal =
-                refuse(k, REFUSE_INVALID_NODE, arena_printf(k->a, "there is no node %s", names.name[i]));
+            refusal = refuse(k, REFUSE_INVALID_NODE,
+                             arena_printf(k->a, "there is no node %s", names.name[i]));
     }
     hostlist_done(&names);
     return refusal;
@@ -142,12 +143,14 @@ static const struct spart *part_to_use(const struct choosing *k)
 
 static enum refusal candidates_find(struct choosing *k)
 {
-    bool all = text_is_nocase(k->r->nodes, "ALL") || (k->r->flags & (RESV_PART_NODES | RESV_ALL_NODES));
+    bool all =
+        text_is_nocase(k->r->nodes, "ALL") || (k->r->flags & (RESV_PART_NODES | RESV_ALL_NODES));
     const struct spart *p = part_to_use(k);
     if (!text_empty(k->r->partition) && !p)
         return refuse(k, REFUSE_INVALID_PARTITION,
                       arena_printf(k->a, "there is no partition %s", k->r->partition));
-    if (!text_empty(k->r->nodes) && !all && (k->r->node_count == 0 || (k->r->flags & RESV_SPEC_NODES))) {
+    if (!text_empty(k->r->nodes) && !all &&
+        (k->r->node_count == 0 || (k->r->flags & RESV_SPEC_NODES))) {
         k->named = true;
         k->r->flags |= RESV_SPEC_NODES;
         return named_read(k);
@@ -233,8 +236,8 @@ static enum refusal busy(struct choosing *k, const u32_vec *nodes)
 
 static enum refusal too_few(struct choosing *k, const char *what, int64_t asked, int64_t found)
 {
-    str_addf(k->detail, "%lld %s were asked for; %lld can be reserved in that time", (long long)asked, what,
-             (long long)found);
+    str_addf(k->detail, "%lld %s were asked for; %lld can be reserved in that time",
+             (long long)asked, what, (long long)found);
     if (!k->view.over_work)
         str_add(k->detail, "; Flags=IGNORE_JOBS does not mind running jobs");
     return REFUSE_UNAVAILABLE;
@@ -255,8 +258,8 @@ static enum refusal whole_named(struct choosing *k)
     if (taken.n > 0)
         refusal = busy(k, &taken);
     else if (k->chosen.n == 0)
-        refusal =
-            refuse(k, REFUSE_NODE_CONFIG, "no node is meant: none is in that partition with those features");
+        refusal = refuse(k, REFUSE_NODE_CONFIG,
+                         "no node is meant: none is in that partition with those features");
     vec_done(&taken);
     return refusal;
 }
@@ -305,7 +308,8 @@ struct piece {
 };
 
 /* The dimension of the node that serves an item, with what is free of it. */
-static uint32_t gres_dim(const struct choosing *k, const struct group *g, const struct gres_item *item)
+static uint32_t gres_dim(const struct choosing *k, const struct group *g,
+                         const struct gres_item *item)
 {
     uint32_t best = UINT32_MAX;
     for (uint32_t d = DIM_GRES; d < g->ntotal; d++)
@@ -341,7 +345,8 @@ static void piece_hold(struct choosing *k, uint32_t node, const struct piece *p)
     int64_t mem = g->mem_mib * p->cpus / g->cpus;
     str_addf(&k->holds, "%s%s cpu=%lld", k->holds.len ? ";" : "", n->name, (long long)p->cpus);
     if (k->cl->policy.count_memory && mem > 0)
-        str_addf(&k->holds, " mem=%lld", (long long)(mem < k->row[DIM_MEM] ? mem : k->row[DIM_MEM]));
+        str_addf(&k->holds, " mem=%lld",
+                 (long long)(mem < k->row[DIM_MEM] ? mem : k->row[DIM_MEM]));
     for (size_t i = 0; i < k->gres.n; i++)
         if (p->gres[i] > 0)
             str_addf(&k->holds, " %s=%lld", k->cl->dim.v[gres_dim(k, g, &k->gres.item[i])].label,
@@ -350,7 +355,8 @@ static void piece_hold(struct choosing *k, uint32_t node, const struct piece *p)
 }
 
 /* So much on this node, or false. */
-static bool piece_fits(struct choosing *k, const struct candidate *c, int64_t cores, struct piece *p)
+static bool piece_fits(struct choosing *k, const struct candidate *c, int64_t cores,
+                       struct piece *p)
 {
     const struct group *g = k->cl->node.v[c->node]->group;
     room(k, c);
@@ -374,7 +380,9 @@ static enum refusal parts_even(struct choosing *k, size_t nodes)
     for (size_t i = 0; i < k->cand.n && k->chosen.n < nodes; i++) {
         size_t at = k->chosen.n;
         struct piece p = {0};
-        int64_t cores = k->ncores == 0 ? 0 : k->ncores > 1 ? k->cores[at] : even(k->cores[0], nodes);
+        int64_t cores = k->ncores == 0  ? 0
+                        : k->ncores > 1 ? k->cores[at]
+                                        : even(k->cores[0], nodes);
         for (size_t g = 0; g < k->gres.n; g++)
             p.gres[g] = even(k->gres.item[g].count, nodes);
         if (piece_fits(k, &k->cand.v[i], cores, &p))
@@ -467,10 +475,11 @@ static enum refusal licences_check(struct choosing *k)
         if (colon && !text_to_i64(colon + 1, 1, INT32_MAX, &count))
             return refuse(k, REFUSE_LICENSES, "a licence is written name or name:count");
         if (lic < 0 || k->cl->lic.v[lic].total < count)
-            return refuse(k, REFUSE_LICENSES,
-                          arena_printf(k->a, "%lld of the licence %s were asked for; the cluster has %lld",
-                                       (long long)count, name,
-                                       lic < 0 ? 0LL : (long long)k->cl->lic.v[lic].total));
+            return refuse(
+                k, REFUSE_LICENSES,
+                arena_printf(k->a, "%lld of the licence %s were asked for; the cluster has %lld",
+                             (long long)count, name,
+                             lic < 0 ? 0LL : (long long)k->cl->lic.v[lic].total));
         struct candidate c = {.node = (uint32_t)(k->cl->node.n + (size_t)lic)};
         if (room(k, &c)[DIM_CPU] < count)
             return too_few(k, arena_printf(k->a, "licences %s", name), count, k->row[DIM_CPU]);
@@ -489,7 +498,8 @@ static enum refusal choose(struct choosing *k)
     if (r == REFUSE_NONE)
         r = licences_check(k);
     if (r == REFUSE_NONE && !(k->r->flags & RESV_ANY_NODES) && !asks_nodes(k->r))
-        return refuse(k, REFUSE_INVALID_NODE, "licences without nodes are reserved with Flags=LICENSE_ONLY");
+        return refuse(k, REFUSE_INVALID_NODE,
+                      "licences without nodes are reserved with Flags=LICENSE_ONLY");
     if (r == REFUSE_NONE && (k->r->flags & RESV_ANY_NODES))
         return REFUSE_NONE;
     if (r == REFUSE_NONE)
@@ -511,7 +521,8 @@ enum refusal sched_reserve(const struct cluster *constant, struct reservation *r
     k.view.over_all = (r->flags & (RESV_MAINT | RESV_OVERLAP)) != 0;
     k.nwin = resv_windows(cl, r, now_us, k.win);
     k.row = xcalloc(cl->dim.n + 1, sizeof k.row[0]);
-    enum refusal refusal = k.nwin > 0 ? choose(&k) : refuse(&k, REFUSE_BEGIN_TIME, "its time is over");
+    enum refusal refusal =
+        k.nwin > 0 ? choose(&k) : refuse(&k, REFUSE_BEGIN_TIME, "its time is over");
     if (refusal == REFUSE_NONE)
         answer(&k);
     free(k.row);

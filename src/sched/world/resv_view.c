@@ -93,7 +93,8 @@ const struct window *view_window(const struct world *w, const struct sresv *s, i
     return NULL;
 }
 
-int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us, int64_t start_us)
+int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us,
+                   int64_t start_us)
 {
     const struct window *win = o->resv && o->cut ? view_window(w, o->resv, start_us) : NULL;
     return win && limit_us > win->end_us - start_us ? win->end_us - start_us : limit_us;
@@ -103,7 +104,8 @@ int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_
 
 /* Cuts *end_us to the end of the reservation where that is allowed; false if the time lies
  * outside. */
-static bool window_holds(const struct world *w, const struct viewpoint *p, int64_t start_us, int64_t *end_us)
+static bool window_holds(const struct world *w, const struct viewpoint *p, int64_t start_us,
+                         int64_t *end_us)
 {
     if (!p->inside || !resv_confines(p->inside))
         return true;
@@ -169,8 +171,8 @@ static void less(const struct world *w, int64_t *row, uint32_t dim, int64_t keep
         row[dim] -= rest;
 }
 
-static void keep_from_others(struct world *w, const struct viewpoint *p, uint32_t node, int64_t at_us,
-                             const struct kept_for *k, int64_t *row)
+static void keep_from_others(struct world *w, const struct viewpoint *p, uint32_t node,
+                             int64_t at_us, const struct kept_for *k, int64_t *row)
 {
     used_fill(w, node, at_us, k->s->number, 0);
     if (p->over_work)
@@ -186,7 +188,8 @@ static void keep_from_others(struct world *w, const struct viewpoint *p, uint32_
 }
 
 /* Inside: no more than is kept. Licences are not limited so: jobs may use others, too. */
-static void keep_within(struct world *w, uint32_t node, int64_t at_us, const struct kept_for *k, int64_t *row)
+static void keep_within(struct world *w, uint32_t node, int64_t at_us, const struct kept_for *k,
+                        int64_t *row)
 {
     if (k->part->whole || node >= w->nnodes || !resv_confines(k->s))
         return;
@@ -214,15 +217,18 @@ static bool matters(const struct viewpoint *p, const struct kept_for *k)
     return k->s == p->inside || !p->inside || !resv_overlays(p->inside);
 }
 
-static void row_seen(struct world *w, const struct viewpoint *p, uint32_t node, int64_t at_us, int64_t *row)
+static void row_seen(struct world *w, const struct viewpoint *p, uint32_t node, int64_t at_us,
+                     int64_t *row)
 {
     if (p->over_work && node < w->nnodes)
         for (size_t d = 0; d < w->dims; d++)
-            row[d] = d < w->cl->node.v[node]->group->ntotal ? w->cl->node.v[node]->group->total[d] : 0;
+            row[d] =
+                d < w->cl->node.v[node]->group->ntotal ? w->cl->node.v[node]->group->total[d] : 0;
     else
         world_row_at(w, node, at_us, row);
     bool parts = false;
-    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE; i = w->kept_for.v[i].next) {
+    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE;
+         i = w->kept_for.v[i].next) {
         const struct kept_for *k = &w->kept_for.v[i];
         if (!matters(p, k) || !view_window(w, k->s, at_us))
             continue;
@@ -246,10 +252,11 @@ static void row_least(struct world *w, const struct viewpoint *p, uint32_t node,
             w->row[d] = w->other[d];
 }
 
-const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node, int64_t start_us,
-                           int64_t end_us)
+const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
+                           int64_t start_us, int64_t end_us)
 {
-    bool away = node < w->nnodes && p->inside && p->inside->nodes && !bit_get(p->inside->nodes, node);
+    bool away =
+        node < w->nnodes && p->inside && p->inside->nodes && !bit_get(p->inside->nodes, node);
     if (away || !window_holds(w, p, start_us, &end_us)) {
         memset(w->row, 0, w->dims * sizeof w->row[0]);
         return w->row;
@@ -259,12 +266,13 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
          t = w->take.v[t].next)
         if (w->job.v[w->take.v[t].job].start_us > start_us)
             row_least(w, p, node, w->job.v[w->take.v[t].job].start_us);
-    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE; i = w->kept_for.v[i].next) {
+    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE;
+         i = w->kept_for.v[i].next) {
         const struct kept_for *k = &w->kept_for.v[i];
         const struct windows *win = &w->win[k->s->number - 1];
         /* Once nothing is left it cannot get less. */
-        for (size_t n = 0; w->row[DIM_CPU] > 0 && matters(p, k) && n < win->n && win->v[n].start_us < end_us;
-             n++)
+        for (size_t n = 0;
+             w->row[DIM_CPU] > 0 && matters(p, k) && n < win->n && win->v[n].start_us < end_us; n++)
             if (win->v[n].start_us > start_us)
                 row_least(w, p, node, win->v[n].start_us);
     }
@@ -301,7 +309,8 @@ static void time_push(i64_vec *at, int64_t time_us)
     vec_push(at, time_us);
 }
 
-void view_times(const struct world *w, const struct option *o, uint32_t node, int64_t limit_us, i64_vec *at)
+void view_times(const struct world *w, const struct option *o, uint32_t node, int64_t limit_us,
+                i64_vec *at)
 {
     for (size_t i = 0; o->resv && i < w->win[o->resv->number - 1].n; i++) {
         const struct window *win = &w->win[o->resv->number - 1].v[i];
@@ -310,7 +319,8 @@ void view_times(const struct world *w, const struct option *o, uint32_t node, in
         if (resv_confines(o->resv) && limit_us != TIME_UNLIMITED)
             time_push(at, win->end_us - limit_us + 1);
     }
-    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE; i = w->kept_for.v[i].next) {
+    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE;
+         i = w->kept_for.v[i].next) {
         const struct windows *win = &w->win[w->kept_for.v[i].s->number - 1];
         for (size_t n = 0; n < win->n; n++) {
             time_push(at, win->v[n].end_us);

@@ -22,17 +22,19 @@ bool view_plain(const struct world *w, const struct option *o, uint32_t node);
 /* Like world_row, as the option sees it. */
 const int64_t *view_row(struct world *w, const struct option *o, uint32_t node, int64_t start_us,
                         int64_t end_us);
-const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node, int64_t start_us,
-                           int64_t end_us);
+const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
+                           int64_t start_us, int64_t end_us);
 /* Appends the times at which a start becomes possible or impossible, on top of ends and promises;
  * times may lie in the past. */
-void view_times(const struct world *w, const struct option *o, uint32_t node, int64_t limit_us, i64_vec *at);
+void view_times(const struct world *w, const struct option *o, uint32_t node, int64_t limit_us,
+                i64_vec *at);
 
 /* The window of the reservation that is open then; NULL = none. */
 const struct window *view_window(const struct world *w, const struct sresv *s, int64_t at_us);
 /* The limit of a run that starts then: cut to the reservation's end where the job gave no limit of
  * its own. */
-int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us, int64_t start_us);
+int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us,
+                   int64_t start_us);
 
 /* When a reservation begins or ends next; INT64_MAX = never */
 int64_t view_next_turn(const struct world *w);

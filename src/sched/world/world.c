@@ -16,7 +16,8 @@
 static void open_mark(struct world *w, uint32_t node)
 {
     const int64_t *row = &w->free[node * w->dims];
-    bool open = bit_get(w->up, node) && row[DIM_JOBS] > 0 && (row[DIM_CPU] > 0 || row[DIM_SHARE] > 0);
+    bool open =
+        bit_get(w->up, node) && row[DIM_JOBS] > 0 && (row[DIM_CPU] > 0 || row[DIM_SHARE] > 0);
     if (open)
         bit_set(w->open, node);
     else
@@ -159,8 +160,10 @@ static void unproven_copy(struct world *w, const struct snode *n)
         int64_t until = unproven_until(&n->unproven.v[i], w->now_us);
         if (until == INT64_MAX)
             continue;
-        struct wjobs j = {.start_us = w->now_us, .end_us = until, .first = (uint32_t)w->take.n, .n = 1};
-        struct wtake t = {.node = n->idx, .job = (uint32_t)w->job.n, .first = (uint32_t)w->use.n, .n = 1};
+        struct wjobs j = {
+            .start_us = w->now_us, .end_us = until, .first = (uint32_t)w->take.n, .n = 1};
+        struct wtake t = {
+            .node = n->idx, .job = (uint32_t)w->job.n, .first = (uint32_t)w->use.n, .n = 1};
         struct end e = {until, t.job};
         use_push(w, n->unproven.v[i].dim, 1);
         vec_push(&w->take, t);
@@ -313,7 +316,8 @@ static void take_again(struct world *w, uint32_t node, uint32_t job)
     vec_push(&w->take, wt);
 }
 
-static uint32_t job_push(struct world *w, const struct compiled *c, const struct placement *p, struct wjobs j)
+static uint32_t job_push(struct world *w, const struct compiled *c, const struct placement *p,
+                         struct wjobs j)
 {
     uint32_t number = (uint32_t)w->job.n;
     j.first = (uint32_t)w->take.n;
@@ -352,10 +356,11 @@ static void job_start(struct world *w, uint32_t job)
     ends_insert(w, (struct end){j->end_us, job});
 }
 
-uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
-                     int64_t end_us)
+uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
+                     uint64_t name, int64_t end_us)
 {
-    uint32_t job = job_push(w, c, p, (struct wjobs){.start_us = w->now_us, .end_us = end_us, .name = name});
+    uint32_t job =
+        job_push(w, c, p, (struct wjobs){.start_us = w->now_us, .end_us = end_us, .name = name});
     job_start(w, job);
     return job;
 }
@@ -377,10 +382,11 @@ static void promise_forget(struct world *w, uint32_t job)
     w->freed += w->job.v[job].n;
 }
 
-uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
-                       int64_t start_us, int64_t end_us)
+uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p,
+                       uint64_t name, int64_t start_us, int64_t end_us)
 {
-    uint32_t job = job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
+    uint32_t job =
+        job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
     for (uint32_t t = w->job.v[job].first; t < w->job.v[job].first + w->job.v[job].n; t++)
         chain_kept(w, t);
     vec_push(&w->promised, job);

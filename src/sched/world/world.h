@@ -119,8 +119,8 @@ struct world {
  * as buckets tell: fills world.screened, and returns their number. */
 size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
                      const struct variant *v);
-size_t counts_enough(const struct world *w, int which,
-                     const struct screen *s); /* of all open nodes: how many */
+/* Of all open nodes: how many. */
+size_t counts_enough(const struct world *w, int which, const struct screen *s);
 /* The cell of the joint count that tells about the screen; the same for all of a pass. */
 uint16_t counts_cell(const struct world *w, const struct screen *s);
 void counts_joint_make(struct world *w, int which, uint32_t dim);
@@ -169,10 +169,10 @@ bool world_place(struct world *w, const struct compiled *c, struct option *o, in
                  int64_t end_us, struct placement *ret);
 
 /* Makes it so: as work from now on, or as a promise from start_us on. Returns its number. */
-uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
-                     int64_t end_us);
-uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p, uint64_t name,
-                       int64_t start_us, int64_t end_us);
+uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
+                     uint64_t name, int64_t end_us);
+uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p,
+                       uint64_t name, int64_t start_us, int64_t end_us);
 void world_undo(struct world *w, uint32_t job);   /* of work begun in this pass, the last first */
 void world_break(struct world *w, uint32_t job);  /* takes a promise back */
 void world_fulfil(struct world *w, uint32_t job); /* a promise that is due becomes work */
@@ -182,8 +182,8 @@ void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t
 /* Is the work as if it were gone? What it holds no longer counts as used by its reservation; what
  * is free is told by world_free_more. */
 void world_lift(struct world *w, uint64_t name, bool lifted);
-void world_end_by(struct world *w, uint64_t name,
-                  int64_t end_us); /* running work ends sooner than was expected */
+/* Running work ends sooner than was expected. */
+void world_end_by(struct world *w, uint64_t name, int64_t end_us);
 
 /* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if
  * there is none. */
