@@ -124,7 +124,7 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
 @test "show node: one, several, unknown ones, one line, -d, JSON" {
     [ "$(scontrol show node n1 | head -n 1 | cut -d' ' -f1)" = "NodeName=n1" ]
     [ "$(scontrol -a show -o nodes 'n[1-2]' | wc -l)" = 2 ]
-    [ "$(scontrol show node=n2 -o -M c | field NodeAddr)" = n2 ]
+    [ "$(scontrol show node=n2 -o -M control | field NodeAddr)" = n2 ]
     scontrol show node n1 -d | grep -q '^   GresUsed=gpu:v100:0(IDX:N/A)$'
     scontrol show node n1 --oneliner | grep -q ' CfgTRES=cpu=4,mem=4000M,billing=4,gres/gpu=2,gres/gpu:v100=2 '
     run -1 scontrol show node n1,nope -o
