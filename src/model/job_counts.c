@@ -1,11 +1,17 @@
 #include "model/job_counts.h"
 
+#include "base/amount.h"
 #include "base/arena.h"
 #include "base/plain.h"
 #include "base/str.h"
 #include "model/gres.h"
 
 #include <string.h>
+
+static int32_t at_most_i32(int64_t n)
+{
+    return n < INT32_MAX ? (int32_t)n : INT32_MAX;
+}
 
 int32_t job_nodes(const struct job *j)
 {
@@ -24,7 +30,7 @@ int32_t job_tasks(const struct job *j)
         return j->alloc_tasks;
     if (r->ntasks)
         return r->ntasks;
-    return job_nodes(j) * (r->ntasks_per_node ? r->ntasks_per_node : 1);
+    return at_most_i32(amount_times(job_nodes(j), r->ntasks_per_node ? r->ntasks_per_node : 1));
 }
 
 int32_t job_cpus(const struct job *j)
@@ -32,7 +38,8 @@ int32_t job_cpus(const struct job *j)
     const struct job_request *r = &j->spec.req;
     if (j->alloc_cpus)
         return j->alloc_cpus;
-    int32_t cpus = job_tasks(j) * (r->cpus_per_task ? r->cpus_per_task : 1), nodes = job_nodes(j);
+    int32_t cpus = at_most_i32(amount_times(job_tasks(j), r->cpus_per_task ? r->cpus_per_task : 1));
+    int32_t nodes = job_nodes(j);
     return cpus > nodes ? cpus : nodes;
 }
 
@@ -41,8 +48,8 @@ int64_t job_mem_mib(const struct job *j)
     const struct job_request *r = &j->spec.req;
     if (j->alloc_mem_mib)
         return j->alloc_mem_mib;
-    return r->mem_per_cpu_mib > 0    ? r->mem_per_cpu_mib * job_cpus(j)
-           : r->mem_per_node_mib > 0 ? r->mem_per_node_mib * job_nodes(j)
+    return r->mem_per_cpu_mib > 0    ? amount_times(r->mem_per_cpu_mib, job_cpus(j))
+           : r->mem_per_node_mib > 0 ? amount_times(r->mem_per_node_mib, job_nodes(j))
                                      : 0;
 }
 
@@ -55,11 +62,11 @@ int64_t job_gpus_asked(const struct job *j)
     if (r->gpus && gres_parse_gpus(r->gpus, a, &list, NULL))
         count = gres_count(&list, "gpu");
     else if (r->gpus_per_node && gres_parse_gpus(r->gpus_per_node, a, &list, NULL))
-        count = gres_count(&list, "gpu") * job_nodes(j);
+        count = amount_times(gres_count(&list, "gpu"), job_nodes(j));
     else if (r->gpus_per_task && gres_parse_gpus(r->gpus_per_task, a, &list, NULL))
-        count = gres_count(&list, "gpu") * job_tasks(j);
+        count = amount_times(gres_count(&list, "gpu"), job_tasks(j));
     else if (r->gres && gres_parse(r->gres, a, &list, NULL))
-        count = gres_count(&list, "gpu") * job_nodes(j);
+        count = amount_times(gres_count(&list, "gpu"), job_nodes(j));
     arena_free(a);
     return count;
 }
@@ -110,7 +117,9 @@ int64_t job_billing_milli(const struct job *j, const struct tres_weights *w, boo
 {
     int64_t sum = 0, most = 0;
     for (size_t i = 0; i < w->n; i++) {
-        int64_t one = w->v[i].milli * count_of(j, &w->v[i]) / w->v[i].per;
+        int64_t milli = w->v[i].milli, count = count_of(j, &w->v[i]);
+        int64_t one = amount_times(milli < 0 ? -milli : milli, count) / w->v[i].per;
+        one = milli < 0 ? -one : one;
         sum += one;
         most = one > most ? one : most;
     }

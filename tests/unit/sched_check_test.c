@@ -1,6 +1,8 @@
 /* What is refused at submission, and in which words. */
 #include "sched_help.h"
 
+#include "model/limits.h"
+
 static struct cluster *cl;
 
 static int setup(void **state)
@@ -47,6 +49,22 @@ static void takes(struct job_request req)
     if (sched_check(cl, &req, 1000, "users", &pend, &detail) != REFUSE_NONE)
         fail_msg("refused: %s", str_text(&detail));
     assert_int_equal(pend, REASON_NONE);
+    str_done(&detail);
+}
+
+/* Each is within its own range; their product is not. */
+static void more_memory_than_can_be_counted_is_refused(void **state)
+{
+    struct job_request req = {
+        .ntasks = 1, .cpus_per_task = LIMIT_CPUS_PER_NODE, .mem_per_cpu_mib = FIELD_MIB_MAX};
+    struct str detail = STR_INIT;
+    assert_int_not_equal(sched_check(cl, &req, 1000, "users", NULL, &detail), REFUSE_NONE);
+    req = (struct job_request){.ntasks = LIMIT_TASKS,
+                               .min_cpus_per_node = LIMIT_CPUS_PER_NODE,
+                               .mem_per_cpu_mib = FIELD_MIB_MAX};
+    assert_int_not_equal(sched_check(cl, &req, 1000, "users", NULL, &detail), REFUSE_NONE);
+    req = (struct job_request){.gpus = "1000", .mem_per_gpu_mib = FIELD_MIB_MAX};
+    assert_int_not_equal(sched_check(cl, &req, 1000, "users", NULL, &detail), REFUSE_NONE);
     str_done(&detail);
 }
 
@@ -277,6 +295,7 @@ int main(void)
         T(another_partition_is_named_that_could_hold_it),
         T(contradictions),
         T(accounts_and_qos),
+        T(more_memory_than_can_be_counted_is_refused),
         T(memory_limits),
         T(memory_costs_cpus),
         T(limits_of_all_partitions),

@@ -1,6 +1,7 @@
 /* Times of sacct that are not there yet are "Unknown", other missing values are empty. Usage
  * belongs to steps; the job's own line shows what Slurm sums up there. */
 #include "cli/record/columns_acct.h"
+#include "base/amount.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"
@@ -315,9 +316,9 @@ CELL(req_mem)
     if (row->step)
         return;
     if (r->mem_per_cpu_mib > 0)
-        mib_add(env, r->mem_per_cpu_mib * job_cpus(j), out);
+        mib_add(env, amount_times(r->mem_per_cpu_mib, job_cpus(j)), out);
     else if (r->mem_per_node_mib > 0)
-        mib_add(env, r->mem_per_node_mib * job_nodes(j), out);
+        mib_add(env, amount_times(r->mem_per_node_mib, job_nodes(j)), out);
     else
         mib_add(env, j->alloc_mem_mib, out);
 }

@@ -6,6 +6,7 @@
  * waits). CPUs are given as whole cores, lowest first, so that steps do not share cores; a step
  * that is not `exact` gets all CPUs of its job on its nodes. Dealing out is in step/deal.c. */
 #include "core/step/layout.h"
+#include "base/amount.h"
 
 #include "base/alloc.h"
 #include "core/step/deal.h"
@@ -135,9 +136,9 @@ static int64_t mem_cap(struct dealing *d, const struct step_room *r, int64_t cap
     int64_t cpt = most(w->cpus_per_task, 1);
     if (w->mem_node_mib > r->mem_mib)
         return capped(d, cap, 0, REFUSE_MEMORY, r->mem_mib, w->mem_node_mib);
-    if (w->mem_cpu_mib)
-        return capped(d, cap, r->mem_mib / (w->mem_cpu_mib * cpt), REFUSE_MEMORY, r->mem_mib,
-                      w->mem_cpu_mib * cpt * w->ntasks);
+    if (w->mem_cpu_mib > 0)
+        return capped(d, cap, r->mem_mib / amount_times(w->mem_cpu_mib, cpt), REFUSE_MEMORY,
+                      r->mem_mib, amount_times(amount_times(w->mem_cpu_mib, cpt), w->ntasks));
     return cap;
 }
 
@@ -325,7 +326,8 @@ static void node_give(struct dealing *d, size_t i, const int64_t *share, const s
     *to = (struct alloc_node){
         .node = r->held->node, .tasks = d->tasks[i], .task_ids = ids_text(d->a, ids)};
     cpus_give(d, i, gpus, to);
-    to->mem_mib = w->mem_node_mib + w->mem_cpu_mib * to->cpu_count + w->mem_gpu_mib * gpus;
+    to->mem_mib = w->mem_node_mib + amount_times(w->mem_cpu_mib, to->cpu_count) +
+                  amount_times(w->mem_gpu_mib, gpus);
     if (!to->mem_mib)
         to->mem_mib = r->held->mem_mib;
     /* CPUs come in whole cores, which a memory for each may not pay for. */
@@ -359,9 +361,9 @@ static bool rest_fits(struct dealing *d, int64_t *share)
             d->cause_has = cpus_there(w, &d->room[i]);
             return false;
         }
-        if (d->chosen[i] && w->mem_gpu_mib * gpus > d->room[i].mem_mib) {
+        if (d->chosen[i] && amount_times(w->mem_gpu_mib, gpus) > d->room[i].mem_mib) {
             d->cause = REFUSE_MEMORY;
-            d->cause_wants = w->mem_gpu_mib * gpus;
+            d->cause_wants = amount_times(w->mem_gpu_mib, gpus);
             d->cause_has = d->room[i].mem_mib;
             return false;
         }

@@ -3,6 +3,7 @@
  * first: age is the only factor that differs there, and its rounding keeps the order; ties go to
  * who could run first. */
 #include "sched/pass/priority.h"
+#include "base/amount.h"
 
 #include "base/alloc.h"
 #include "sched/books/settle.h"
@@ -95,9 +96,9 @@ static bool gres_meant(const struct cluster *cl, uint32_t dim, const struct tres
 static int64_t asked_mem(const struct option *o, int64_t gpus)
 {
     switch (o->mem) {
-    case MEM_NODE: return o->mem_mib * o->nodes_min;
-    case MEM_CPU: return o->mem_mib * asked_cpus(o);
-    case MEM_GPU: return o->mem_mib * gpus;
+    case MEM_NODE: return amount_times(o->mem_mib, o->nodes_min);
+    case MEM_CPU: return amount_times(o->mem_mib, asked_cpus(o));
+    case MEM_GPU: return amount_times(o->mem_mib, gpus);
     case MEM_WHOLE:
     case MEM_SHARE:
         return o->part->node.n > 0 ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) /

@@ -1,6 +1,7 @@
 /* What units take from a node. The hot part of the planner: for layouts of one unit a node, which
  * most are, the answer is kept by group. */
 #include "base/alloc.h"
+#include "base/amount.h"
 #include "sched/request/demand.h"
 
 static void take_add(struct take *t, uint32_t dim, int64_t amount)
@@ -21,9 +22,9 @@ static int64_t cpus_for_memory(const struct option *o, const struct variant *v,
     else if (o->mem == MEM_WHOLE)
         mem = g->mem_mib;
     else if (o->mem == MEM_CPU)
-        mem = o->mem_mib * cpus;
+        mem = amount_times(o->mem_mib, cpus);
     else if (o->mem == MEM_GPU)
-        mem = o->mem_mib * (v->lay.base_gpus + v->lay.unit_gpus * units);
+        mem = amount_times(o->mem_mib, v->lay.base_gpus + (int64_t)v->lay.unit_gpus * units);
     int64_t needed = (mem + o->max_mem_per_cpu_mib - 1) / o->max_mem_per_cpu_mib;
     return needed > cpus ? needed : cpus;
 }
@@ -56,14 +57,14 @@ static int64_t take_memory(const struct option *o, const struct group *g, int64_
     case MEM_NODE: return o->mem_mib;
     case MEM_CPU:
         return o->max_mem_per_cpu_mib > 0 && o->mem_mib > o->max_mem_per_cpu_mib
-                   ? o->max_mem_per_cpu_mib * cpus
-                   : o->mem_mib * cpus;
-    case MEM_GPU: return o->mem_mib * gpus;
+                   ? amount_times(o->max_mem_per_cpu_mib, cpus)
+                   : amount_times(o->mem_mib, cpus);
+    case MEM_GPU: return amount_times(o->mem_mib, gpus);
     case MEM_WHOLE: /* all that a job may have */
         return o->max_mem_per_node_mib > 0 && o->max_mem_per_node_mib < g->mem_mib
                    ? o->max_mem_per_node_mib
                    : g->mem_mib;
-    case MEM_SHARE: return g->mem_mib * cpus / g->cpus;
+    case MEM_SHARE: return amount_times(g->mem_mib, cpus) / g->cpus;
     }
     return 0;
 }

@@ -1,0 +1,19 @@
+/* Amounts that whoever asks may choose: their products stay numbers. */
+#ifndef REMUDA_BASE_AMOUNT_H
+#define REMUDA_BASE_AMOUNT_H
+
+#include <stdint.h>
+
+/* More than there is of anything; sixteen of them can still be added. */
+#define AMOUNT_MAX (INT64_C(1) << 58)
+
+/* a × b of two amounts (0 or more; less counts as 0), AMOUNT_MAX at most. */
+static inline int64_t amount_times(int64_t a, int64_t b)
+{
+    int64_t product;
+    if (a <= 0 || b <= 0)
+        return 0;
+    return __builtin_mul_overflow(a, b, &product) || product > AMOUNT_MAX ? AMOUNT_MAX : product;
+}
+
+#endif
