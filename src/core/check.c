@@ -90,7 +90,7 @@ static void steps_check(const struct core *c, const struct jobrec *r)
             CHECK(!step_live(st) || st->part.v[k].over || part_told(r, st->part.v[k].node));
         }
         CHECK(!step_live(st) || !all_over);
-        CHECK(!st->lonely_us || (step_live(st) && !st->holder_conn));
+        CHECK(!st->s.lonely_us || (step_live(st) && !st->holder_conn));
     }
     CHECK(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     step_queue_check(r);

@@ -25,9 +25,9 @@ static void steps_move(struct core *c, struct jobrec *r, int64_t by_us)
 {
     for (size_t i = 0; i < r->step.n; i++) {
         struct steprec *st = r->step.v[i];
-        moved(&st->lonely_us, by_us);
         if (!step_live(st))
             continue;
+        moved(&st->s.lonely_us, by_us);
         st->s.start_us += by_us;
         step_save(c, st);
     }
@@ -36,7 +36,10 @@ static void steps_move(struct core *c, struct jobrec *r, int64_t by_us)
 static void run_move(struct core *c, struct jobrec *r, int64_t by_us)
 {
     struct job *j = &r->j;
-    moved(&r->lonely_us, by_us);
+    if (j->lonely_us) {
+        j->lonely_us += by_us;
+        job_save(c, r);
+    }
     if (j->state == JOB_PENDING && c->store.loaded)
         eligible_update(c, r); /* its begin time may have come, or be to come again */
     if (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)

@@ -529,9 +529,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
             eligible_update(c, r);
         else if ((r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED) && !r->hold.n)
             node_released(c, r, UINT32_MAX);
-        if (allocation_attached(r) && job_live(r))
-            allocation_lonely(c, r);
-        timer_arm(c, r);
+        allocation_restored(c, r);
     }
     arena_free(a);
     settle(c);

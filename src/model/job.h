@@ -208,7 +208,8 @@ enum mail_type {
     X(SPAN, cpu_system_us, 0, "system CPU time of all its steps so far")                                                 \
     X(TIME, changed_us, 0, "this record changed last")                                                                   \
     X(I64, billing_plus1, 0, "billing units of what it has, by TRESBillingWeights, plus 1; 0 = its CPUs")                \
-    X(I64, billing_asked_plus1, 0, "billing units of what it asks for, the same way")
+    X(I64, billing_asked_plus1, 0, "billing units of what it asks for, the same way")                                    \
+    X(TIME, lonely_us, 0, "the command that holds it is away since; 0 = it is there, or none is needed")
 // clang-format on
 
 struct job_request {
@@ -314,7 +315,8 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(TEXT, gpus_per_task, 0, "GPUs for each task, as asked")                           \
     X(TEXT, gpu_bind, 0, "--gpu-bind, as asked")                                        \
     X(I32, cpus_per_gpu, 0, "CPUs for each GPU, as asked")                              \
-    X(MIB, mem_per_gpu_mib, 0, "memory for each GPU, as asked")
+    X(MIB, mem_per_gpu_mib, 0, "memory for each GPU, as asked")                         \
+    X(TIME, lonely_us, 0, "its command is away since; 0 = it is there, or none is needed")
 // clang-format on
 
 struct step {

@@ -62,6 +62,7 @@ static void job_check(struct world *w, const struct job *j)
         processes_check(w, j);
     bool asked = map_u64_get(w->to_end, j->id) || map_u64_get(w->to_end, j->array_job_id) ||
                  map_u64_get(w->to_end, j->het_job_id);
+    asked |= j->user_id == HOSTILE_UID; /* by hand, or when the world ends: what he has is his */
     bool ran = j->attempt > 0; /* one that never did may be cancelled with what it waits for */
     if (j->state == JOB_CANCELLED && j->spec.batch && ran && !asked)
         world_broke(w, "job %llu is CANCELLED and nobody asked for that",

@@ -40,13 +40,27 @@ void allocation_announce(struct core *c, const struct jobrec *r)
 void allocation_hold(struct core *c, struct jobrec *leader)
 {
     leader->holder_conn = c->turn.conn;
-    leader->lonely_us = 0;
+    if (leader->j.lonely_us) {
+        leader->j.lonely_us = 0;
+        job_save(c, leader);
+    }
 }
 
 void allocation_lonely(struct core *c, struct jobrec *r)
 {
     r->holder_conn = 0;
-    r->lonely_us = allocation_attached(r) && job_live(r) ? c->turn.now_us : 0;
+    int64_t since = allocation_attached(r) && job_live(r) ? c->turn.now_us : 0;
+    if (r->j.lonely_us != since) {
+        r->j.lonely_us = since; /* stored: a controller that is restarted counts on */
+        job_save(c, r);
+    }
+    timer_arm(c, r);
+}
+
+void allocation_restored(struct core *c, struct jobrec *r)
+{
+    if (allocation_attached(r) && job_live(r))
+        r->j.lonely_us = lonely_since(c, r->j.lonely_us);
     timer_arm(c, r);
 }
 
@@ -71,7 +85,7 @@ void component_end(struct core *c, struct jobrec *r, enum job_state how, enum jo
 void allocation_abandon(struct core *c, struct jobrec *leader)
 {
     jobrec_vec jobs = {0};
-    leader->lonely_us = 0;
+    leader->j.lonely_us = 0;
     components_find(c, leader->j.id, &jobs);
     for (size_t i = 0; i < jobs.n; i++) {
         text_set(c, &jobs.v[i]->j.reason_detail, "the command that held it is gone");

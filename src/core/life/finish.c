@@ -17,7 +17,7 @@ static void over(struct core *c, struct jobrec *r)
     diag_count_end(c, r);
     mails(c, r);
     dependents_wake(c, r);
-    r->lonely_us = 0;
+    r->j.lonely_us = 0;
     waiters_answer(c, r->j.array_job_id ? r->j.array_job_id : leader_of(r));
     plan_soon(c);
 }

@@ -105,8 +105,9 @@ bool allocation_attached(const struct jobrec *r); /* it belongs to a connection 
 void allocation_announce(struct core *c, const struct jobrec *r);
 void allocation_hold(struct core *c, struct jobrec *leader); /* by the connection at hand */
 void allocation_closed(struct core *c, uint64_t leader, uint64_t conn);
-void allocation_lonely(struct core *c, struct jobrec *leader);  /* nobody holds it now */
-void allocation_abandon(struct core *c, struct jobrec *leader); /* its grace is over */
+void allocation_lonely(struct core *c, struct jobrec *leader);   /* nobody holds it now */
+void allocation_restored(struct core *c, struct jobrec *leader); /* the controller was away */
+void allocation_abandon(struct core *c, struct jobrec *leader);  /* its grace is over */
 /* Its command ends: it is over, or ended as `how`. */
 void component_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
                    const char *line);

@@ -120,7 +120,7 @@ int64_t step_limit_end(const struct core *c, const struct jobrec *r, const struc
 
 int64_t step_grace_end(const struct core *c, const struct steprec *st)
 {
-    return st->lonely_us ? time_add(st->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
+    return st->s.lonely_us ? time_add(st->s.lonely_us, c->settings.attach_grace_us) : INT64_MAX;
 }
 
 int64_t steps_due(const struct core *c, const struct jobrec *r)

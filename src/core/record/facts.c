@@ -267,7 +267,15 @@ void alloc_gres_text(const struct alloc *al, struct str *out)
     vec_done(&sums);
 }
 
+int64_t lonely_since(const struct core *c, int64_t stored_us)
+{
+    int64_t grace = c->settings.attach_grace_us, least = c->turn.now_us - grace + grace / 4;
+    if (!stored_us || stored_us > c->turn.now_us)
+        return c->turn.now_us;
+    return stored_us > least ? stored_us : least;
+}
+
 int64_t allocation_due(const struct core *c, const struct jobrec *r)
 {
-    return r->lonely_us ? time_add(r->lonely_us, c->settings.attach_grace_us) : INT64_MAX;
+    return r->j.lonely_us ? time_add(r->j.lonely_us, c->settings.attach_grace_us) : INT64_MAX;
 }

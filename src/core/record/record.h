@@ -78,6 +78,9 @@ uint64_t leader_of(const struct jobrec *r);                /* of a heterogeneous
 void components_find(const struct core *c, uint64_t leader, jobrec_vec *out);
 /* a batch job, and of a heterogeneous one the leader. */
 bool job_has_script(const struct jobrec *r);
+/* Since when a command is away, in a controller that has just started: as stored, but a quarter of
+ * AttachGrace is left to come back in; 0 = it was there to the end. */
+int64_t lonely_since(const struct core *c, int64_t stored_us);
 /* When its grace is over; INT64_MAX = none runs. */
 int64_t allocation_due(const struct core *c, const struct jobrec *r);
 struct resvrec *resv_find(const struct core *c, const char *name);

@@ -45,13 +45,12 @@ struct steprec {
     struct arena *arena; /* of the next two; NULL once it is over */
     struct alloc layout;
     struct msg_create_step *asked; /* NULL: the controller was restarted since */
-    uint64_t holder_conn;          /* connection of its command; 0 = gone */
-    int64_t lonely_us;             /* since when; 0 = it is there, or none is needed */
-    int64_t suspended_before_us;   /* of the job, when the step began */
-    bool ending;                   /* told to end: as end_as */
-    bool with_job;                 /* because its job ends */
-    bool gathering;                /* what its nodes said is not summed up yet … */
-    bool save_due;                 /* … nor stored (step/gather.c) */
+    uint64_t holder_conn;
+    int64_t suspended_before_us; /* of the job, when the step began */
+    bool ending;                 /* told to end: as end_as */
+    bool with_job;               /* because its job ends */
+    bool gathering;              /* what its nodes said is not summed up yet … */
+    bool save_due;               /* … nor stored (step/gather.c) */
     enum job_state end_as;
     const char *detail; /* why, for its command; interned */
 };
@@ -81,7 +80,6 @@ struct jobrec {
     /* Connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous
      * job. */
     uint64_t holder_conn;
-    int64_t lonely_us;  /* since when it has none; 0 = it has one or needs none */
     int64_t charged_us; /* run time that fair share knows of */
     int64_t timer_us;   /* due time in the heap; 0 = none */
     uint32_t mailed;    /* enum mail_type bits of limit mails sent in this run */

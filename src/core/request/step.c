@@ -27,7 +27,10 @@ static void hold_step(struct core *c, struct jobrec *r, struct steprec *st)
     if (st->s.detached)
         return;
     st->holder_conn = c->turn.conn;
-    st->lonely_us = 0;
+    if (st->s.lonely_us) {
+        st->s.lonely_us = 0;
+        step_save(c, st);
+    }
     timer_arm(c, r);
 }
 

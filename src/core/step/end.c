@@ -39,7 +39,7 @@ static void step_over(struct core *c, struct jobrec *r, struct steprec *st)
     st->s.end_us = clock_end(c, st->s.start_us);
     st->s.state = state_of(st);
     st->s.suspended_us = r->j.suspended_us - st->suspended_before_us;
-    st->lonely_us = 0;
+    st->s.lonely_us = 0;
     st->holder_conn = 0;
     st->gathering = st->save_due = false;
     text_set(c, &st->s.ended_nodes, NULL);
@@ -84,7 +84,7 @@ void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum j
         text_set(c, &st->detail, detail);
     }
     st->ending = true;
-    st->lonely_us = 0;
+    st->s.lonely_us = 0;
     for (size_t i = 0; i < st->part.n; i++) {
         const struct noderec *n = c->node.v[st->part.v[i].node];
         if (!st->part.v[i].over && n->conn)
@@ -102,7 +102,7 @@ void steps_end_with_job(struct core *c, struct jobrec *r)
             continue;
         st->ending = st->with_job = true;
         st->end_as = JOB_CANCELLED;
-        st->lonely_us = 0;
+        st->s.lonely_us = 0;
     }
     step_wishes_refuse(c, r, REFUSE_ALREADY_DONE, NULL);
 }
@@ -261,7 +261,7 @@ static void part_compare(struct core *c, struct jobrec *r, struct steprec *st,
             stray(c, n, r->j.id, r->j.attempt, st->s.step_id);
     } else if (!part->seen && st->asked && !st->ending) {
         step_launch(c, r, st, part->node);
-    } else if (!part->seen && st->lonely_us && !st->ending) {
+    } else if (!part->seen && st->s.lonely_us && !st->ending) {
         /* Made by a controller that died: its command may come back with what is to be launched. */
         return;
     } else {
@@ -302,7 +302,10 @@ void step_closed(struct core *c, uint64_t job_id, int64_t step_id, uint64_t conn
     if (!st || !step_live(st) || st->holder_conn != conn)
         return;
     st->holder_conn = 0;
-    st->lonely_us = st->ending ? 0 : c->turn.now_us;
+    if (!st->ending) {
+        st->s.lonely_us = c->turn.now_us;
+        step_save(c, st);
+    }
     timer_arm(c, r);
 }
 

@@ -345,8 +345,9 @@ void steps_restore(struct core *c, struct jobrec *r)
         for (size_t k = 0; k < st->part.n && step_live(st); k++)
             if (!st->part.v[k].over && !hold_find(r, st->part.v[k].node))
                 hold_leave_again(c, r, st->part.v[k].node);
-        st->lonely_us =
-            step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached ? c->turn.now_us : 0;
+        st->s.lonely_us = step_live(st) && st->s.step_id != STEP_BATCH && !st->s.detached
+                              ? lonely_since(c, st->s.lonely_us)
+                              : 0;
         if (ending && step_live(st)) {
             st->ending = st->with_job = true;
             st->end_as = JOB_CANCELLED;
