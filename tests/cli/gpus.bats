@@ -226,7 +226,7 @@ assert "IS_LOST" in r["reason"]["description"] and "IS_LOST" in r["devices_out"]
     until_true shows_not DeviceOut
     over "$id"
     [ "$(cat back.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
-    [ -z "$(sinfo -h -R)" ]
+    until_true sh -c "[ -z \"\$(sinfo -h -R)\" ]" # what the node complained of goes with its next word
     [ "$(sinfo -h -O gresdrain | tr -d ' ')" = "N/A" ]
 }
 
