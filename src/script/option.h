@@ -101,6 +101,7 @@ struct option_table {
     const struct option_theme *theme;
     size_t themes;
     const char *usage; /* "squeue [OPTIONS]", for --help; NULL = the command writes its own */
+    const char *about; /* of --help, below the usage: lines, each with its end; NULL = none */
     unsigned command;  /* which of `commands` this is; 0 = every row belongs to it */
     size_t variables;  /* which of env[] are this command's */
     enum option_words words;

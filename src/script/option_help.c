@@ -48,7 +48,7 @@ void option_table_write_help(const struct option_table *t, struct str *out)
 {
     bool valid = strstr(t->usage, "[<OPTION>]") != NULL,
          sshare = strstr(t->usage, "[OPTION]") != NULL;
-    str_addf(out, "%s%s\n", valid ? "" : "Usage: ", t->usage);
+    str_addf(out, "%s%s\n%s", valid ? "" : "Usage: ", t->usage, t->about ? t->about : "");
     if (valid || sshare) {
         str_add(out, valid ? "    Valid <OPTION> values are:\n" : "  Valid OPTIONs are:\n");
         rows_add(t, false, true, out);
@@ -63,7 +63,8 @@ void option_table_write_usage(const struct option_table *t, struct str *out)
 {
     struct help_option o[OPTION_MAX];
     const struct option_row *row;
-    size_t name = strcspn(t->usage, " "), n = 0;
+    const char *bracket = strstr(t->usage, " [");
+    size_t name = bracket ? (size_t)(bracket - t->usage) : strlen(t->usage), n = 0;
     const char *words = strchr(t->usage, ']');
     if (strstr(t->usage, "OPTION>]") || strstr(t->usage, "OPTION]")) {
         str_addf(out, "Usage: %.*s [options]%s\n\tUse --help for all of them\n", (int)name,

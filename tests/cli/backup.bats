@@ -179,6 +179,6 @@ damage() {
     [[ "$output" =~ "no row of a store" ]]
     [ "$sum" = "$(sha256sum "$REMUDA_STATE/remuda.db")" ]
     [ "$(find "$REMUDA_STATE" -name 'remuda.db*' | wc -l)" = 1 ]
-    run -1 remuda repair extra
-    [[ "$output" =~ "is not understood" ]]
+    run -2 remuda repair extra
+    [[ "$output" =~ "unknown word \"extra\"" ]]
 }

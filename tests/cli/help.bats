@@ -9,6 +9,7 @@ setup() {
 SUBMITS="sbatch salloc srun"
 LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
 OTHERS="scancel scontrol sattach sbcast strigger"
+OWN="up down status why gpus token join leave hosts backup restore repair env logs version docs"
 WITH_HELP_OPTIONS="squeue sinfo sprio sdiag scancel sattach sbcast strigger"
 
 # stderr's first two lines and the status of a command line that cannot be read.
@@ -75,6 +76,40 @@ unreadable() {
     [ "${stderr_lines[2]}" = "sinfo: error: did you mean '--states'?" ]
 }
 
+@test "remuda's own commands: help, usage, prefixes, and what cannot be read, from the same tables" {
+    for c in $OWN; do
+        run -0 --separate-stderr remuda "$c" --help
+        [[ "${lines[0]}" == "Usage: remuda $c [OPTIONS]"* ]]
+        grep -qx "Help options:" <<< "$output"
+        [ "$(remuda "$c" -h)" = "$output" ] && [ "$(remuda "$c" --hel)" = "$output" ]
+        run -0 --separate-stderr remuda "$c" --usage
+        [[ "${lines[0]}" == "Usage: remuda $c ["* ]]
+        [ "$(awk 'length > 79' <<< "$output")" = "" ]
+        run -2 --separate-stderr remuda "$c" --frobnicate
+        [ "$stderr" = "remuda $c: error: unrecognized option '--frobnicate'; \`remuda $c --help\` lists the options" ]
+        run -2 --separate-stderr remuda "$c" --hlep
+        [[ "$stderr" == *"(did you mean '--help'?)"* ]]
+    done
+    for c in up down status why gpus token join leave hosts backup restore repair env logs; do
+        run -2 --separate-stderr remuda "$c" --sate=x
+        [[ "$stderr" == "remuda $c: error: unrecognized option '--sate=x' (did you mean '--state'?)"* ]]
+        run -2 --separate-stderr remuda "$c" --state
+        [[ "$stderr" == "remuda $c: error: option '--state' requires an argument"* ]]
+    done
+    for c in up down status leave repair env version; do
+        run -2 --separate-stderr remuda "$c" extra
+        [ "$stderr" = "remuda $c: error: unknown word \"extra\"; \`remuda $c --help\` lists the options" ]
+    done
+    run -2 --separate-stderr remuda up --nod 0
+    [ "$stderr" = "remuda up: error: --nodes must be a number from 1 to 4096, not \"0\"" ]
+    run -2 --separate-stderr remuda up --mem=many
+    [[ "$stderr" == "remuda up: error: --mem=many: "* ]]
+    run -2 --separate-stderr remuda logs
+    [[ "$stderr" == "remuda logs: error: which job?"* ]]
+    run -2 --separate-stderr remuda token --host=friend
+    [[ "$stderr" == *"untrusted, login or trusted, not \"friend\""* ]]
+}
+
 @test "words that are too many or too few" {
     run -1 --separate-stderr squeue foo
     [ "$stderr" = "squeue: error: Unrecognized option: foo" ]
@@ -131,9 +166,10 @@ sbatch: end of defined options" ]
     remuda docs "$BATS_TEST_TMPDIR/docs"
     local page="$BATS_TEST_TMPDIR/docs/options.md"
     section() { # COMMAND: its table
-        awk -v c="$1" '/^## / { on = $2 == c } on && /^\| `--/' "$page"
+        awk -v c="## $1" '/^## / { on = $0 == c } on && /^\| `--/' "$page"
     }
-    for c in $LISTINGS $OTHERS shell; do
+    local own=$(printf 'remuda %s\n' $OWN shell)
+    while read -r c; do
         section "$c" > "$BATS_TEST_TMPDIR/rows"
         [ -s "$BATS_TEST_TMPDIR/rows" ] || { echo "no section of $c"; false; }
         # option | works | variables | meaning
@@ -142,9 +178,10 @@ sbatch: end of defined options" ]
         [ "$(grep -oE '`--?[A-Za-z][A-Za-z0-9_-]*' "$BATS_TEST_TMPDIR/rows" | sort | uniq -d)" = "" ]
         # What --help shows is there.
         local shown
-        if [ "$c" = shell ]; then shown=$(remuda shell --help); else shown=$("$c" --help); fi
+        shown=$($c --help)
         for name in $(grep -oE '^ +(-., )?--[A-Za-z_0-9-]+' <<< "$shown" | grep -oE '[-]-[A-Za-z].*'); do
             grep -qE "\`$name[\`=[]" "$BATS_TEST_TMPDIR/rows" || { echo "$c $name"; false; }
         done
-    done
+    done <<< "$(printf '%s\n' $LISTINGS $OTHERS)
+$own"
 }

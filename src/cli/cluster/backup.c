@@ -1,60 +1,73 @@
-/* remuda backup, restore and repair: remudad does it, which knows the store, and reads the
- * options. */
+/* remuda backup, restore and repair: remudad does it, which knows the store. */
 #include "base/str.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 
-#include <stdio.h>
+struct backup_line {
+    const char *state_dir, *file;
+};
 
-static const char backup_usage[] =
-    "Usage: remuda backup [--state DIR] FILE\n"
-    "  Writes the cluster to FILE, for its owner's eyes alone: store, "
-    "configuration, certificates. It may run.\n";
-static const char restore_usage[] =
-    "Usage: remuda restore [--state DIR] FILE\n"
-    "  Puts the cluster that `remuda backup` wrote to FILE in the place of "
-    "the one in DIR, which must be down.\n";
-static const char repair_usage[] =
-    "Usage: remuda repair [--state DIR]\n"
-    "  Makes a new store of what can still be read of a damaged one, which "
-    "stays beside it; says what was kept "
-    "and lost. The cluster must be down.\n";
+static bool file_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct backup_line *o = to;
+    if (o->file)
+        return own_word_refuse(to, word, a, ret_err);
+    o->file = word;
+    return true;
+}
 
-static int remudad_run(const char *role, const char *usage, int argc, char **argv)
+static const struct option_row rows[] = {OWN_STATE(struct backup_line), OWN_HELP};
+OPTION_TABLE(backup_options, rows, .usage = "remuda backup [OPTIONS] FILE",
+             .about = "  Writes the cluster to FILE, for its owner's eyes alone: store, "
+                      "configuration, certificates. It may run.\n",
+             .words = WORDS_MIXED, .word = file_take);
+static const struct option_row restore_rows[] = {OWN_STATE(struct backup_line), OWN_HELP};
+OPTION_TABLE(restore_options, restore_rows, .usage = "remuda restore [OPTIONS] FILE",
+             .about =
+                 "  Puts the cluster that `remuda backup` wrote to FILE in the place of the one "
+                 "in the directory, which must be down.\n",
+             .words = WORDS_MIXED, .word = file_take);
+static const struct option_row repair_rows[] = {OWN_STATE(struct backup_line), OWN_HELP};
+OPTION_TABLE(repair_options, repair_rows, .usage = "remuda repair [OPTIONS]",
+             .about = "  Makes a new store of what can still be read of a damaged one, which stays "
+                      "beside it; says what was kept and lost.\n  The cluster must be down.\n",
+             .words = WORDS_MIXED, .word = own_word_refuse);
+
+static int remudad_run(const char *role, const struct option_table *table, int argc, char **argv)
 {
     struct arena *a = arena_new();
     struct err err = {0};
-    char **words = arena_alloc(a, ((size_t)argc + 2) * sizeof *words);
-    size_t n = 0;
-    words[n++] = arena_strdup(a, program_sibling("remudad", a));
-    words[n++] = arena_strdup(a, role);
-    for (int i = 1; i < argc; i++) {
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            arena_free(a);
-            return 0;
-        }
-        words[n++] = argv[i];
+    struct backup_line o = {0};
+    struct option_line line = {.table = table, .to = &o, .a = a};
+    char *words[6] = {arena_strdup(a, program_sibling("remudad", a)), arena_strdup(a, role)};
+    size_t n = 2;
+    int status;
+    if (own_line_read(arena_printf(a, "remuda %s", role), &line, argc, argv, &status)) {
+        if (o.state_dir)
+            words[n++] = arena_printf(a, "--state=%s", o.state_dir);
+        if (o.file)
+            words[n++] = arena_strdup(a, o.file);
+        status = program_run(words, &err);
+        if (err.code)
+            program_error("remuda", "%s", err.text);
     }
-    int status = program_run(words, &err);
-    if (err.code)
-        program_error("remuda", "%s", err.text);
     arena_free(a);
     return status;
 }
 
 int cmd_backup(int argc, char **argv)
 {
-    return remudad_run("backup", backup_usage, argc, argv);
+    return remudad_run("backup", &backup_options, argc, argv);
 }
 
 int cmd_restore(int argc, char **argv)
 {
-    return remudad_run("restore", restore_usage, argc, argv);
+    return remudad_run("restore", &restore_options, argc, argv);
 }
 
 int cmd_repair(int argc, char **argv)
 {
-    return remudad_run("repair", repair_usage, argc, argv);
+    return remudad_run("repair", &repair_options, argc, argv);
 }

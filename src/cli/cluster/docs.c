@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "model/message.h"
 #include "model/settings.h"
@@ -213,6 +214,9 @@ static void options_write(struct str *out)
 #define X(name) option_table_write_markdown(&name##_options, #name, out);
     OPTION_TABLES(X)
 #undef X
+#define X(name) option_table_write_markdown(&name##_options, "remuda " #name, out);
+    OWN_OPTION_TABLES(X)
+#undef X
 }
 
 struct page {
@@ -242,22 +246,51 @@ static bool page_save(const char *dir, const struct page *page)
     return ok;
 }
 
-int cmd_docs(int argc, char **argv)
+/* ---- the command line ---- */
+
+struct docs_line {
+    const char *dir;
+};
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    if (argc != 2 || argv[1][0] == '-') {
-        FILE *to = argc == 2 && text_is(argv[1], "--help") ? stdout : stderr;
-        fputs("Usage: remuda docs DIR\n  Writes options.md, settings.md, states.md, protocol.md "
-              "and store.md "
-              "into DIR.\n",
-              to);
-        return to == stdout ? 0 : 2;
-    }
-    if (mkdir(argv[1], 0755) != 0 && errno != EEXIST) {
-        program_error("remuda docs", "cannot make %s: %s", argv[1], strerror(errno));
+    struct docs_line *o = to;
+    if (o->dir)
+        return own_word_refuse(to, word, a, ret_err);
+    o->dir = word;
+    return true;
+}
+
+static const struct option_row rows[] = {OWN_HELP};
+OPTION_TABLE(docs_options, rows, .usage = "remuda docs [OPTIONS] DIR",
+             .about = "  Writes options.md, settings.md, states.md, protocol.md and store.md into "
+                      "DIR.\n",
+             .words = WORDS_MIXED, .word = word_take);
+
+static int docs(const char *dir)
+{
+    if (mkdir(dir, 0755) != 0 && errno != EEXIST) {
+        program_error("remuda docs", "cannot make %s: %s", dir, strerror(errno));
         return 1;
     }
     for (size_t i = 0; i < ARRAY_LEN(pages); i++)
-        if (!page_save(argv[1], &pages[i]))
+        if (!page_save(dir, &pages[i]))
             return 1;
     return 0;
+}
+
+int cmd_docs(int argc, char **argv)
+{
+    struct docs_line o = {0};
+    struct arena *a = arena_new();
+    struct option_line line = {.table = &docs_options, .to = &o, .a = a};
+    int status;
+    if (own_line_read("remuda docs", &line, argc, argv, &status)) {
+        status = o.dir ? docs(o.dir) : 2;
+        if (!o.dir)
+            program_error("remuda docs",
+                          "which directory? `remuda docs DIR` writes the pages there");
+    }
+    arena_free(a);
+    return status;
 }

@@ -5,6 +5,7 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 
 #include <dirent.h>
@@ -18,9 +19,15 @@
 
 #define STOP_TIMEOUT_MS 15000
 
-static const char usage[] =
-    "Usage: remuda down [--state DIR]\n  Stops the daemons on this machine. Running "
-    "jobs go on; nothing is lost. `remuda up` continues.\n";
+struct down_line {
+    const char *state_dir;
+};
+
+static const struct option_row rows[] = {OWN_STATE(struct down_line), OWN_HELP};
+OPTION_TABLE(down_options, rows, .usage = "remuda down [OPTIONS]",
+             .about = "  Stops the daemons on this machine. Running jobs go on; nothing is lost. "
+                      "`remuda up` continues.\n",
+             .words = WORDS_MIXED, .word = own_word_refuse);
 
 static void row_count(void *ctx, const void *record)
 {
@@ -166,22 +173,12 @@ static int down(const char *state_dir, struct arena *a)
 
 int cmd_down(int argc, char **argv)
 {
-    const char *state_dir = NULL;
-    struct err err = {0};
-    for (int i = 1; i < argc;) {
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            return 0;
-        }
-        if (!program_state_option(argc, argv, &i, &state_dir, &err))
-            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
-        if (err.code) {
-            program_error("remuda down", "%s", err.text);
-            return 2;
-        }
-    }
+    struct down_line o = {0};
     struct arena *a = arena_new();
-    int rc = down(state_dir_find(state_dir, a), a);
+    struct option_line line = {.table = &down_options, .to = &o, .a = a};
+    int status;
+    if (own_line_read("remuda down", &line, argc, argv, &status))
+        status = down(state_dir_find(o.state_dir, a), a);
     arena_free(a);
-    return rc;
+    return status;
 }

@@ -1,6 +1,7 @@
 /* remuda env: lines for the shell's eval. */
 #include "base/str.h"
 #include "cli/program/commands.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 
 #include <stdio.h>
@@ -19,25 +20,19 @@ static void quoted_print(const char *text)
     putchar('\'');
 }
 
-int cmd_env(int argc, char **argv)
+struct env_line {
+    const char *state_dir;
+};
+
+static const struct option_row rows[] = {OWN_STATE(struct env_line), OWN_HELP};
+OPTION_TABLE(env_options, rows, .usage = "remuda env [OPTIONS]",
+             .about =
+                 "  Lines for the shell: eval \"$(remuda env)\" puts the commands on PATH and, "
+                 "with\n  --state, chooses the cluster in that directory.\n",
+             .words = WORDS_MIXED, .word = own_word_refuse);
+
+static void env_print(const char *state_dir, struct arena *a)
 {
-    const char *state_dir = NULL;
-    struct err err = {0};
-    for (int i = 1; i < argc;) {
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            puts("Usage: eval \"$(remuda env [--state DIR])\"\n  Puts the commands on PATH and, "
-                 "with "
-                 "--state, chooses the cluster in DIR.");
-            return 0;
-        }
-        if (!program_state_option(argc, argv, &i, &state_dir, &err))
-            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
-        if (err.code) {
-            program_error("remuda env", "%s", err.text);
-            return 2;
-        }
-    }
-    struct arena *a = arena_new();
     fputs("PATH=", stdout);
     quoted_print(program_bin_dir(a));
     fputs(":\"$PATH\"; export PATH\n", stdout);
@@ -50,6 +45,16 @@ int cmd_env(int argc, char **argv)
         fputs("; export REMUDA_STATE\n", stdout);
         free(full);
     }
+}
+
+int cmd_env(int argc, char **argv)
+{
+    struct env_line o = {0};
+    struct arena *a = arena_new();
+    struct option_line line = {.table = &env_options, .to = &o, .a = a};
+    int status;
+    if (own_line_read("remuda env", &line, argc, argv, &status))
+        env_print(o.state_dir, a);
     arena_free(a);
-    return 0;
+    return status;
 }

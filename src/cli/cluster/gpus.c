@@ -9,6 +9,7 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "model/alloc.h"
 #include "model/device_out.h"
@@ -23,29 +24,42 @@
 
 #define LET_GO_MS 20000
 
-static const char usage[] = "Usage: remuda gpus [--state DIR] [NODE…]\n"
-                            "       remuda gpus release|resume [--state DIR] [NODE]   (on the node "
-                            "itself, as who runs its daemon)\n"
-                            "  What GPUs there are, through which library they were found, how "
-                            "each is and why, and who has it.\n"
-                            "  release: the node's daemon closes them, and nobody is given them, "
-                            "until resume: for nvidia-smi -r,\n"
-                            "  and for changes of MIG instances. resume: it takes them up again, "
-                            "and finds what is there now.\n";
-
 struct gpus {
     struct arena *a;
-    char **names; /* of nodes; none: all */
-    int nnames;
+    const char *state_dir;
+    const char *deed;        /* release or resume; NULL = show */
+    VEC(const char *) names; /* of nodes; none: all */
     VEC(const struct node *) node;
     VEC(const struct job *) job;
 };
 
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct gpus *g = to;
+    if (!g->deed && g->names.n == 0 && (text_is(word, "release") || text_is(word, "resume")))
+        g->deed = word;
+    else
+        vec_push(&g->names, word);
+    return true;
+}
+
+static const struct option_row rows[] = {OWN_STATE(struct gpus), OWN_HELP};
+OPTION_TABLE(gpus_options, rows, .usage = "remuda gpus [OPTIONS] [release|resume] [NODE...]",
+             .about =
+                 "  What GPUs there are, through which library they were found, how each is and "
+                 "why, and who has it.\n"
+                 "  release: the node's daemon closes them, and nobody is given them, until "
+                 "resume: for nvidia-smi -r,\n"
+                 "  and for changes of MIG instances. resume: it takes them up again, and finds "
+                 "what is there now.\n"
+                 "  Both on the node itself, as who runs its daemon.\n",
+             .words = WORDS_MIXED, .word = word_take);
+
 static bool is_asked(const struct gpus *g, const char *name)
 {
-    bool asked = g->nnames == 0;
-    for (int i = 0; i < g->nnames && !asked; i++)
-        asked = text_is(g->names[i], name);
+    bool asked = g->names.n == 0;
+    for (size_t i = 0; i < g->names.n && !asked; i++)
+        asked = text_is(g->names.v[i], name);
     return asked;
 }
 
@@ -221,8 +235,8 @@ static int show(const char *state_dir, struct gpus *g)
     }
     for (size_t i = 0; i < g->node.n; i++)
         node_print(g, g->node.v[i]);
-    if (!status && g->nnames > 0 && g->node.n == 0) {
-        program_error("remuda gpus", "there is no node %s; `sinfo -N` lists them", g->names[0]);
+    if (!status && g->names.n > 0 && g->node.n == 0) {
+        program_error("remuda gpus", "there is no node %s; `sinfo -N` lists them", g->names.v[0]);
         status = 1;
     }
     vec_done(&g->node);
@@ -241,8 +255,8 @@ static const char *node_here(const char *state_dir, struct gpus *g)
     const char *found = NULL;
     size_t n = 0;
     gethostname(hostname, sizeof hostname - 1);
-    if (g->nnames == 1)
-        return g->names[0];
+    if (g->names.n == 1)
+        return g->names.v[0];
     if (!cluster_conf_read(state_dir, &config, NULL)) {
         program_error("remuda gpus", "which node? name it");
         return NULL;
@@ -351,33 +365,15 @@ static int hand_over(const char *state_dir, struct gpus *g, bool release)
 
 int cmd_gpus(int argc, char **argv)
 {
-    const char *state_dir = NULL, *deed = NULL;
-    struct arena *a = arena_new();
-    struct gpus g = {.a = a, .names = arena_alloc(a, (size_t)(argc + 1) * sizeof(char *))};
-    struct err err = {0};
-    for (int i = 1; i < argc && !err.code;) {
-        bool is_deed =
-            !deed && g.nnames == 0 && (text_is(argv[i], "release") || text_is(argv[i], "resume"));
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            arena_free(a);
-            return 0;
-        }
-        if (is_deed)
-            deed = argv[i++];
-        else if (argv[i][0] != '-')
-            g.names[g.nnames++] = argv[i++];
-        else if (!program_state_option(argc, argv, &i, &state_dir, &err))
-            err_set(&err, ERR_INVALID,
-                    "unknown option \"%s\"; `remuda gpus --help` says what there is", argv[i]);
+    struct gpus g = {.a = arena_new()};
+    struct option_line line = {.table = &gpus_options, .to = &g, .a = g.a};
+    int status;
+    if (own_line_read("remuda gpus", &line, argc, argv, &status)) {
+        const char *state_dir = state_dir_find(g.state_dir, g.a);
+        status =
+            g.deed ? hand_over(state_dir, &g, text_is(g.deed, "release")) : show(state_dir, &g);
     }
-    if (!err.code)
-        state_dir = state_dir_find(state_dir, a);
-    if (err.code)
-        program_error("remuda gpus", "%s", err.text);
-    int status = err.code ? 2
-                 : deed   ? hand_over(state_dir, &g, text_is(deed, "release"))
-                          : show(state_dir, &g);
-    arena_free(a);
+    vec_done(&g.names);
+    arena_free(g.a);
     return status;
 }

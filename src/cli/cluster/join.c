@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 
 #include <errno.h>
@@ -13,60 +14,54 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char join_usage[] =
-    "Usage: remuda join [--state DIR] [--name NODE] [--token-file FILE|-] HOST[:PORT]\n"
-    "  Makes this machine a host of the cluster whose controller runs on HOST, and starts its "
-    "daemons. The\n"
-    "  token comes from FILE, or from the input:  remuda token | ssh MACHINE remuda join HOST\n"
-    "  --name NODE  the node's name; else this host's\n";
-static const char leave_usage[] =
-    "Usage: remuda leave [--state DIR]\n"
-    "  Takes this machine out of the cluster it joined and stops its daemons.\n";
-
-struct join_options {
+struct join_line {
     const char *state_dir, *name, *controller, *token_file;
     const char *token;
 };
 
-/* The word is taken, and is no longer to be read in the list of processes. */
-static const char *word_hide(char *word, struct arena *a)
+static bool join_word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    const char *kept = arena_strdup(a, word);
-    memset(word, 'x', strlen(word));
-    return kept;
+    struct join_line *o = to;
+    if (o->token)
+        return own_word_refuse(to, word, a, ret_err);
+    *(o->controller ? &o->token : &o->controller) = word;
+    return true;
 }
 
-static bool join_options_read(int argc, char **argv, struct join_options *o, struct arena *a,
-                              struct err *ret_err)
+static const struct option_row join_rows[] = {
+    OPT_VALUE("name", 0, "node", "the node's name; else this host's", set_any_text,
+              offsetof(struct join_line, name)),
+    OWN_STATE(struct join_line),
+    OPT_VALUE("token-file", 0, "file", "the token is its first line; -: that of the input",
+              set_any_text, offsetof(struct join_line, token_file)),
+    OWN_HELP,
+};
+OPTION_TABLE(join_options, join_rows, .usage = "remuda join [OPTIONS] HOST[:PORT]",
+             .about =
+                 "  Makes this machine a host of the cluster whose controller runs on HOST, and "
+                 "starts its daemons. The\n"
+                 "  token comes from a file, or from the input:  remuda token | ssh MACHINE "
+                 "remuda join HOST\n",
+             .words = WORDS_MIXED, .word = join_word_take);
+
+struct leave_line {
+    const char *state_dir;
+};
+
+static const struct option_row leave_rows[] = {OWN_STATE(struct leave_line), OWN_HELP};
+OPTION_TABLE(leave_options, leave_rows, .usage = "remuda leave [OPTIONS]",
+             .about = "  Takes this machine out of the cluster it joined and stops its daemons.\n",
+             .words = WORDS_MIXED, .word = own_word_refuse);
+
+/* A token that is a word of the command line is kept, and is no longer to be read in the list of
+ * processes. */
+static void token_hide(struct join_line *o, int argc, char **argv, struct arena *a)
 {
-    for (int i = 1; i < argc;) {
-        if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
-            if (ret_err->code)
-                return false;
-        } else if (text_starts(argv[i], "--name=")) {
-            o->name = argv[i++] + strlen("--name=");
-        } else if (text_is(argv[i], "--name") && i + 1 < argc) {
-            o->name = argv[i + 1];
-            i += 2;
-        } else if (text_starts(argv[i], "--token-file=")) {
-            o->token_file = argv[i++] + strlen("--token-file=");
-        } else if (text_is(argv[i], "--token-file") && i + 1 < argc) {
-            o->token_file = argv[i + 1];
-            i += 2;
-        } else if (argv[i][0] == '-' || o->token) {
-            return err_set(ret_err, ERR_INVALID,
-                           "unknown word \"%s\"; `remuda join --help` lists the options", argv[i]);
-        } else if (!o->controller) {
-            o->controller = argv[i++];
-        } else {
-            o->token = word_hide(argv[i++], a);
+    for (int i = 1; i < argc; i++)
+        if (argv[i] == o->token) {
+            o->token = arena_strdup(a, argv[i]);
+            memset(argv[i], 'x', strlen(argv[i]));
         }
-    }
-    return o->controller
-               ? true
-               : err_set(ret_err, ERR_INVALID,
-                         "HOST[:PORT] is needed, and a token, which `remuda token` prints there: "
-                         "remuda token | ssh MACHINE remuda join HOST");
 }
 
 /* The first line of the file, or of the input. */
@@ -91,7 +86,7 @@ static const char *token_read(const char *path, struct arena *a, struct err *ret
     return NULL;
 }
 
-static bool token_find(struct join_options *o, struct arena *a, struct err *ret_err)
+static bool token_find(struct join_line *o, struct arena *a, struct err *ret_err)
 {
     if (o->token) {
         fprintf(
@@ -139,7 +134,7 @@ static bool dirs_make(const char *state_dir, struct arena *a, struct err *ret_er
                    strerror(errno));
 }
 
-static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
+static bool join(struct join_line *o, struct arena *a, struct err *ret_err)
 {
     struct host_dir h;
     const char *dir = state_dir_own(o->state_dir, a);
@@ -173,28 +168,26 @@ static bool join(struct join_options *o, struct arena *a, struct err *ret_err)
     return true;
 }
 
-static bool help_asked(int argc, char **argv, const char *usage)
-{
-    for (int i = 1; i < argc; i++)
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            return true;
-        }
-    return false;
-}
-
 int cmd_join(int argc, char **argv)
 {
-    struct join_options o = {0};
+    struct join_line o = {0};
     struct err err = {0};
-    if (help_asked(argc, argv, join_usage))
-        return 0;
     struct arena *a = arena_new();
-    bool ok = join_options_read(argc, argv, &o, a, &err) && join(&o, a, &err);
+    struct option_line line = {.table = &join_options, .to = &o, .a = a};
+    int status;
+    bool read = own_line_read("remuda join", &line, argc, argv, &status);
+    token_hide(&o, argc, argv, a);
+    if (read && !o.controller) {
+        program_error("remuda join", "HOST[:PORT] is needed, and a token, which `remuda token` "
+                                     "prints there: remuda token | ssh MACHINE remuda join HOST");
+        status = 2;
+    } else if (read && !join(&o, a, &err)) {
+        status = 1;
+    }
     if (err.code)
         program_error("remuda join", "%s", err.text);
     arena_free(a);
-    return ok ? 0 : 1;
+    return status;
 }
 
 /* The controller does not know yet: remudad goes on trying, and the key stays until it has
@@ -258,17 +251,16 @@ static bool leave(const char *dir, struct arena *a, struct err *ret_err)
 
 int cmd_leave(int argc, char **argv)
 {
-    const char *state_dir = NULL;
+    struct leave_line o = {0};
     struct err err = {0};
-    if (help_asked(argc, argv, leave_usage))
-        return 0;
-    for (int i = 1; i < argc && !err.code;)
-        if (!program_state_option(argc, argv, &i, &state_dir, &err))
-            err_set(&err, ERR_INVALID, "unknown word \"%s\"", argv[i]);
     struct arena *a = arena_new();
-    bool ok = !err.code && leave(state_dir_own(state_dir, a), a, &err);
+    struct option_line line = {.table = &leave_options, .to = &o, .a = a};
+    int status;
+    if (own_line_read("remuda leave", &line, argc, argv, &status) &&
+        !leave(state_dir_own(o.state_dir, a), a, &err))
+        status = 1;
     if (err.code)
         program_error("remuda leave", "%s", err.text);
     arena_free(a);
-    return ok ? 0 : 1;
+    return status;
 }

@@ -2,6 +2,7 @@
  * from the job's record, so nobody has to remember where the pattern put it. */
 #include "base/str.h"
 #include "cli/program/commands.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "model/array.h"
 #include "model/pattern.h"
@@ -13,47 +14,33 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "Usage: remuda logs [-f] [-e] [--rank N] [--state DIR] JOB\n"
-    "  The output of a job (42, or 42_7 for an element of an array).\n"
-    "  -f, --follow  go on until the job is over      -e, --stderr  its error file instead\n"
-    "  --rank N      the file of task N, for patterns with %t\n";
-
-struct logs_options {
+struct logs_line {
     const char *state_dir;
     const char *job;
     bool follow, error_file;
     int64_t rank;
 };
 
-static bool options_read(int argc, char **argv, struct logs_options *o, struct err *ret_err)
+static bool job_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    for (int i = 1; i < argc;) {
-        if (text_is(argv[i], "-f") || text_is(argv[i], "--follow")) {
-            o->follow = true;
-            i++;
-        } else if (text_is(argv[i], "-e") || text_is(argv[i], "--stderr")) {
-            o->error_file = true;
-            i++;
-        } else if (text_is(argv[i], "--rank") || text_starts(argv[i], "--rank=")) {
-            const char *value = argv[i][6] ? argv[i] + 7 : i + 1 < argc ? argv[++i] : "";
-            if (!text_to_i64(value, 0, INT32_MAX, &o->rank))
-                return err_set(ret_err, ERR_INVALID, "--rank needs a task number, not \"%s\"",
-                               value);
-            i++;
-        } else if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
-            if (ret_err->code)
-                return false;
-        } else if (argv[i][0] == '-' || o->job) {
-            return err_set(ret_err, ERR_INVALID,
-                           "unknown word \"%s\"; `remuda logs --help` lists the options", argv[i]);
-        } else {
-            o->job = argv[i++];
-        }
-    }
-    return o->job || err_set(ret_err, ERR_INVALID,
-                             "which job? `remuda logs JOB`; `squeue` and `sacct` list them");
+    struct logs_line *o = to;
+    if (o->job)
+        return own_word_refuse(to, word, a, ret_err);
+    o->job = word;
+    return true;
 }
+
+static const struct option_row rows[] = {
+    OPT_FLAG("follow", 'f', "go on until the job is over", offsetof(struct logs_line, follow)),
+    OPT_VALUE("rank", 0, "task", "the file of this task, for patterns with %t", set_own_number,
+              offsetof(struct logs_line, rank), .max = INT32_MAX),
+    OWN_STATE(struct logs_line),
+    OPT_FLAG("stderr", 'e', "its error file instead", offsetof(struct logs_line, error_file)),
+    OWN_HELP,
+};
+OPTION_TABLE(logs_options, rows, .usage = "remuda logs [OPTIONS] JOB",
+             .about = "  The output of a job (42, or 42_7 for an element of an array).\n",
+             .words = WORDS_MIXED, .word = job_take);
 
 /* ---- the job's record ----------------------------------------------------------------------- */
 
@@ -87,7 +74,7 @@ static bool job_read(struct client *c, const char *ref, struct arena *a, struct 
     return found.n > 0 || err_set(ret_err, ERR_NOT_FOUND, "there is no job %s", ref);
 }
 
-static const char *log_path(const struct job *j, const struct logs_options *o, struct arena *a)
+static const char *log_path(const struct job *j, const struct logs_line *o, struct arena *a)
 {
     const char *pattern = o->error_file ? j->spec.std_err : j->spec.std_out;
     if (o->error_file && text_empty(pattern))
@@ -129,7 +116,7 @@ static bool copy_new(int fd)
 }
 
 /* Shows what is new in the file of the job, as long as it may grow and somebody listens. */
-static bool logs_show(struct client *c, const struct logs_options *o, struct err *ret_err)
+static bool logs_show(struct client *c, const struct logs_line *o, struct err *ret_err)
 {
     struct arena *look = arena_new();
     struct job j = {0};
@@ -161,26 +148,31 @@ static bool logs_show(struct client *c, const struct logs_options *o, struct err
     return ok;
 }
 
-int cmd_logs(int argc, char **argv)
+static int logs(const struct logs_line *o, struct arena *a)
 {
-    struct logs_options o = {0};
     struct err err = {0};
-    for (int i = 1; i < argc; i++)
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            return 0;
-        }
-    if (!options_read(argc, argv, &o, &err)) {
-        program_error("remuda logs", "%s", err.text);
+    if (!o->job) {
+        program_error("remuda logs",
+                      "which job? `remuda logs JOB`; `squeue` and `sacct` list them");
         return 2;
     }
-    struct arena *a = arena_new();
-    struct client *c = program_connect("remuda logs", state_dir_find(o.state_dir, a));
-    bool ok = c && logs_show(c, &o, &err);
+    struct client *c = program_connect("remuda logs", state_dir_find(o->state_dir, a));
+    bool ok = c && logs_show(c, o, &err);
     if (c && !ok)
         program_error("remuda logs", "%s", err.text);
     if (c)
         client_close(c);
-    arena_free(a);
     return ok ? 0 : 1;
+}
+
+int cmd_logs(int argc, char **argv)
+{
+    struct logs_line o = {0};
+    struct arena *a = arena_new();
+    struct option_line line = {.table = &logs_options, .to = &o, .a = a};
+    int status;
+    if (own_line_read("remuda logs", &line, argc, argv, &status))
+        status = logs(&o, a);
+    arena_free(a);
+    return status;
 }

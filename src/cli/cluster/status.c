@@ -8,15 +8,26 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "Usage: remuda status [--state DIR] [--pid controller|node[NAME]]\n"
-    "  What runs of the cluster, since when, with what. --pid prints only that process id.\n";
+struct status_line {
+    const char *state_dir, *pid_of;
+};
+
+static const struct option_row option_rows[] = {
+    OPT_VALUE("pid", 0, "daemon", "only the process id of controller or of node[NAME]",
+              set_any_text, offsetof(struct status_line, pid_of)),
+    OWN_STATE(struct status_line),
+    OWN_HELP,
+};
+OPTION_TABLE(status_options, option_rows, .usage = "remuda status [OPTIONS]",
+             .about = "  What runs of the cluster, since when, with what.\n", .words = WORDS_MIXED,
+             .word = own_word_refuse);
 
 struct rows {
     VEC(struct daemon_status) daemon;
@@ -194,30 +205,14 @@ static int status(const char *state_dir, struct arena *a)
 
 int cmd_status(int argc, char **argv)
 {
-    const char *state_dir = NULL, *pid_of = NULL;
-    struct err err = {0};
-    for (int i = 1; i < argc;) {
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            return 0;
-        }
-        if (text_is(argv[i], "--pid") && i + 1 < argc) {
-            pid_of = argv[i + 1];
-            i += 2;
-        } else if (text_starts(argv[i], "--pid=")) {
-            pid_of = argv[i++] + strlen("--pid=");
-        } else if (!program_state_option(argc, argv, &i, &state_dir, &err)) {
-            err_set(&err, ERR_INVALID,
-                    "unknown word \"%s\"; `remuda status --help` lists the options", argv[i]);
-        }
-        if (err.code) {
-            program_error("remuda status", "%s", err.text);
-            return 2;
-        }
-    }
+    struct status_line o = {0};
     struct arena *a = arena_new();
-    state_dir = state_dir_find(state_dir, a);
-    int rc = pid_of ? pid_print(state_dir, pid_of, a) : status(state_dir, a);
+    struct option_line line = {.table = &status_options, .to = &o, .a = a};
+    int rc;
+    if (own_line_read("remuda status", &line, argc, argv, &rc)) {
+        const char *state_dir = state_dir_find(o.state_dir, a);
+        rc = o.pid_of ? pid_print(state_dir, o.pid_of, a) : status(state_dir, a);
+    }
     arena_free(a);
     return rc;
 }

@@ -3,9 +3,11 @@
 #include "base/civil.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "base/vec.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 
 #include <pwd.h>
@@ -13,51 +15,104 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char usage[] =
-    "Usage: remuda token [--state DIR] [--host untrusted|login|trusted] [--user NAME] [--uses N] "
-    "[--for "
-    "TIME]\n"
-    "       remuda token list | remuda token revoke ID…\n"
-    "  Prints a token with which another machine joins:  remuda token | ssh MACHINE remuda join "
-    "HOST\n"
-    "  Good for one machine and one day, unless said otherwise. What the machine may do there is "
-    "decided "
-    "here:\n"
-    "  --host untrusted  speaks for one user, who is no administrator there (--user NAME; of a "
-    "cluster that "
-    "an\n"
-    "                    ordinary user started: that user, and it runs jobs). The default\n"
-    "  --host login      its users submit, its root does not; it runs nothing\n"
-    "  --host trusted    runs jobs, and is believed whoever it says is speaking: its root is root "
-    "of the "
-    "cluster\n"
-    "  --uses N  for N machines    --for TIME  30 (minutes), 2:00:00, 7-0    --role login  runs no "
-    "jobs\n";
-static const char hosts_usage[] = "Usage: remuda hosts [--state DIR]\n"
-                                  "       remuda hosts remove NAME…\n"
-                                  "  Lists the machines that joined; shuts some out.\n";
-
-/* Words of the command line that are not --state. */
-struct words {
+struct token_line {
     const char *state_dir;
-    const char *word[64];
-    size_t n;
+    struct token token; /* what is asked for */
+    VEC(const char *) word;
 };
 
-static bool words_read(int argc, char **argv, struct words *w, struct err *ret_err)
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    for (int i = 1; i < argc;) {
-        if (program_state_option(argc, argv, &i, &w->state_dir, ret_err)) {
-            if (ret_err->code)
-                return false;
-        } else if (w->n == ARRAY_LEN(w->word)) {
-            return err_set(ret_err, ERR_LIMIT, "more than %zu words", ARRAY_LEN(w->word));
-        } else {
-            w->word[w->n++] = argv[i++];
-        }
-    }
+    struct token_line *o = to;
+    vec_push(&o->word, word);
     return true;
 }
+
+/* ---- options -------------------------------------------------------------------------------- */
+
+static SETTER(set_role)
+{
+    struct token *t = &((struct token_line *)to)->token;
+    if (!text_is(value, "node") && !text_is(value, "login"))
+        return err_set(ret_err, ERR_INVALID, "--role is node or login, not \"%s\"", value);
+    t->role = text_is(value, "login") ? ROLE_LOGIN : ROLE_NODE;
+    return true;
+}
+
+static SETTER(set_kind)
+{
+    for (int32_t i = HOST_UNTRUSTED; i < HOST_KINDS; i++)
+        if (text_is(host_kind_names.name[i], value)) {
+            ((struct token_line *)to)->token.kind = i;
+            return true;
+        }
+    return err_set(ret_err, ERR_INVALID, "--host is untrusted, login or trusted, not \"%s\"",
+                   value);
+}
+
+static SETTER(set_user)
+{
+    int64_t n;
+    const struct passwd *entry = getpwnam(value);
+    if (!entry && !text_to_i64(value, 1, UINT32_MAX - 2, &n))
+        return err_set(ret_err, ERR_INVALID, "--user: there is no user \"%s\" here", value);
+    ((struct token_line *)to)->token.uid = entry ? (uint32_t)entry->pw_uid : (uint32_t)n;
+    return true;
+}
+
+static SETTER(set_uses)
+{
+    int64_t n;
+    if (!text_to_i64(value, row->min, row->max, &n))
+        return err_set(ret_err, ERR_INVALID, "--uses is a number from %lld to %lld, not \"%s\"",
+                       (long long)row->min, (long long)row->max, value);
+    ((struct token_line *)to)->token.uses_left = (int32_t)n;
+    return true;
+}
+
+static SETTER(set_for)
+{
+    int64_t *us = &((struct token_line *)to)->token.expires_us;
+    if (duration_parse(value, us, ret_err) && *us > 0 && *us != TIME_UNLIMITED)
+        return true;
+    return err_set(ret_err, ERR_INVALID,
+                   "--for is a time as --time of sbatch, and has an end; not \"%s\"", value);
+}
+
+static const struct option_row token_rows[] = {
+    OPT_VALUE("for", 0, "time", "how long it is good: 30 (minutes), 2:00:00, 7-0; else one day",
+              set_for, 0),
+    OPT_VALUE("host", 0, "untrusted|login|trusted", "what the machine may do here; see above",
+              set_kind, 0),
+    OPT_VALUE("role", 0, "node|login", "login: it runs no jobs", set_role, 0),
+    OWN_STATE(struct token_line),
+    OPT_VALUE("user", 0, "name", "whom an untrusted host speaks for", set_user, 0),
+    OPT_VALUE("uses", 0, "n", "for so many machines; else one", set_uses, 0, .min = 1,
+              .max = 65536),
+    OWN_HELP,
+};
+OPTION_TABLE(
+    token_options, token_rows, .usage = "remuda token [OPTIONS] [list | revoke ID...]",
+    .about =
+        "  Prints a token with which another machine joins:  remuda token | ssh MACHINE remuda "
+        "join HOST\n"
+        "  Good for one machine and one day, unless said otherwise. What the machine may do there "
+        "is decided here:\n"
+        "  --host untrusted  speaks for one user, who is no administrator there (--user NAME; of a "
+        "cluster that an\n"
+        "                    ordinary user started: that user, and it runs jobs). The default\n"
+        "  --host login      its users submit, its root does not; it runs nothing\n"
+        "  --host trusted    runs jobs, and is believed whoever it says is speaking: its root is "
+        "root of the cluster\n"
+        "  list shows the tokens that are good still, revoke takes some back.\n",
+    .words = WORDS_MIXED, .word = word_take);
+
+static const struct option_row hosts_rows[] = {OWN_STATE(struct token_line), OWN_HELP};
+OPTION_TABLE(hosts_options, hosts_rows, .usage = "remuda hosts [OPTIONS] [remove NAME...]",
+             .about = "  Lists the machines that joined; shuts some out.\n", .words = WORDS_MIXED,
+             .word = word_take);
+
+/* ---- answers -------------------------------------------------------------------------------- */
 
 static bool answer_take(const struct message *m, enum message_kind want, struct err *ret_err)
 {
@@ -72,72 +127,8 @@ static bool answer_take(const struct message *m, enum message_kind want, struct 
 
 /* ---- making ---- */
 
-static bool option_take(struct words *w, size_t *i, const char *name, const char **ret)
+static bool token_check(struct token *t, struct err *ret_err)
 {
-    size_t len = strlen(name);
-    if (strncmp(w->word[*i], name, len) != 0)
-        return false;
-    if (w->word[*i][len] == '=')
-        *ret = w->word[*i] + len + 1;
-    else if (w->word[*i][len] == '\0' && *i + 1 < w->n)
-        *ret = w->word[++*i];
-    else
-        return false;
-    return true;
-}
-
-static bool user_find(const char *name, uint32_t *ret, struct err *ret_err)
-{
-    int64_t n;
-    const struct passwd *entry = getpwnam(name);
-    if (!entry && !text_to_i64(name, 1, UINT32_MAX - 2, &n))
-        return err_set(ret_err, ERR_INVALID, "--user: there is no user \"%s\" here", name);
-    *ret = entry ? (uint32_t)entry->pw_uid : (uint32_t)n;
-    return true;
-}
-
-static bool kind_find(const char *name, int32_t *ret, struct err *ret_err)
-{
-    for (int32_t i = HOST_UNTRUSTED; i < HOST_KINDS; i++)
-        if (text_is(host_kind_names.name[i], name)) {
-            *ret = i;
-            return true;
-        }
-    return err_set(ret_err, ERR_INVALID, "--host is untrusted, login or trusted, not \"%s\"", name);
-}
-
-static bool token_ask(struct words *w, struct token *t, struct err *ret_err)
-{
-    for (size_t i = 0; i < w->n; i++) {
-        const char *value;
-        int64_t n;
-        if (option_take(w, &i, "--role", &value)) {
-            if (!text_is(value, "node") && !text_is(value, "login"))
-                return err_set(ret_err, ERR_INVALID, "--role is node or login, not \"%s\"", value);
-            t->role = text_is(value, "login") ? ROLE_LOGIN : ROLE_NODE;
-        } else if (option_take(w, &i, "--host", &value)) {
-            if (!kind_find(value, &t->kind, ret_err))
-                return false;
-        } else if (option_take(w, &i, "--user", &value)) {
-            if (!user_find(value, &t->uid, ret_err))
-                return false;
-        } else if (option_take(w, &i, "--uses", &value)) {
-            if (!text_to_i64(value, 1, 65536, &n))
-                return err_set(ret_err, ERR_INVALID,
-                               "--uses is a number from 1 to 65536, not \"%s\"", value);
-            t->uses_left = (int32_t)n;
-        } else if (option_take(w, &i, "--for", &value)) {
-            if (!duration_parse(value, &t->expires_us, ret_err) || t->expires_us <= 0 ||
-                t->expires_us == TIME_UNLIMITED)
-                return err_set(ret_err, ERR_INVALID,
-                               "--for is a time as --time of sbatch, and has an end; not \"%s\"",
-                               value);
-        } else {
-            return err_set(ret_err, ERR_INVALID,
-                           "unknown word \"%s\"; `remuda token --help` lists the options",
-                           w->word[i]);
-        }
-    }
     if (t->kind == HOST_KIND_UNSET)
         t->kind = t->role == ROLE_LOGIN && !t->uid ? HOST_LOGIN : HOST_UNTRUSTED;
     return t->uid && t->kind != HOST_UNTRUSTED
@@ -146,13 +137,11 @@ static bool token_ask(struct words *w, struct token *t, struct err *ret_err)
                : true;
 }
 
-static bool token_make(struct client *c, struct words *w, struct arena *a, struct err *ret_err)
+static bool token_make(struct client *c, struct token *t, struct arena *a, struct err *ret_err)
 {
-    struct token t = {0};
-    struct msg_make_token ask = {.token = {.v = &t, .n = 1}};
+    struct msg_make_token ask = {.token = {.v = t, .n = 1}};
     struct message answer;
-    if (!token_ask(w, &t, ret_err) ||
-        !client_call(c, MSG_MAKE_TOKEN, &ask, 0, a, &answer, ret_err) ||
+    if (!token_check(t, ret_err) || !client_call(c, MSG_MAKE_TOKEN, &ask, 0, a, &answer, ret_err) ||
         !answer_take(&answer, MSG_TOKEN_MADE, ret_err))
         return false;
     puts(((const struct msg_token_made *)answer.body)->text);
@@ -208,67 +197,81 @@ static bool list(struct client *c, enum query_what what, struct arena *a, struct
                          done.detail ? done.detail : "");
 }
 
-static bool expel(struct client *c, const struct words *w, struct arena *a, struct err *ret_err)
+static bool expel(struct client *c, const struct token_line *o, struct arena *a,
+                  struct err *ret_err)
 {
     struct str names = STR_INIT;
     struct message answer;
-    for (size_t i = 1; i < w->n; i++)
-        str_addf(&names, "%s%s", i > 1 ? "," : "", w->word[i]);
+    for (size_t i = 1; i < o->word.n; i++)
+        str_addf(&names, "%s%s", i > 1 ? "," : "", o->word.v[i]);
     struct msg_expel ask = {.names = str_text(&names)};
-    bool ok = w->n > 1 ? client_call(c, MSG_EXPEL, &ask, 0, a, &answer, ret_err) &&
-                             answer_take(&answer, MSG_DONE, ret_err)
-                       : err_set(ret_err, ERR_INVALID,
-                                 "which? `remuda token list` and `remuda hosts` show the names");
+    bool ok = o->word.n > 1 ? client_call(c, MSG_EXPEL, &ask, 0, a, &answer, ret_err) &&
+                                  answer_take(&answer, MSG_DONE, ret_err)
+                            : err_set(ret_err, ERR_INVALID,
+                                      "which? `remuda token list` and `remuda hosts` show the "
+                                      "names");
     str_done(&names);
     return ok;
 }
 
-static bool token_run(struct client *c, struct words *w, struct arena *a, struct err *ret_err)
+static bool first_word_is(const struct token_line *o, const char *word)
 {
-    if (w->n > 0 && text_is(w->word[0], "revoke"))
-        return expel(c, w, a, ret_err);
-    if (w->n == 1 && text_is(w->word[0], "list"))
+    return o->word.n > 0 && text_is(o->word.v[0], word);
+}
+
+static bool token_run(struct client *c, struct token_line *o, struct arena *a, struct err *ret_err)
+{
+    if (first_word_is(o, "revoke"))
+        return expel(c, o, a, ret_err);
+    if (first_word_is(o, "list") && o->word.n == 1)
         return list(c, QUERY_TOKENS, a, ret_err);
-    return token_make(c, w, a, ret_err);
+    if (o->word.n > 0)
+        return own_word_refuse(o, o->word.v[0], a, ret_err);
+    return token_make(c, &o->token, a, ret_err);
 }
 
-static bool hosts_run(struct client *c, struct words *w, struct arena *a, struct err *ret_err)
+static bool hosts_run(struct client *c, struct token_line *o, struct arena *a, struct err *ret_err)
 {
-    if (w->n > 0 && text_is(w->word[0], "remove"))
-        return expel(c, w, a, ret_err);
-    if (w->n == 0 || (w->n == 1 && text_is(w->word[0], "list")))
+    if (first_word_is(o, "remove"))
+        return expel(c, o, a, ret_err);
+    if (o->word.n == 0 || (first_word_is(o, "list") && o->word.n == 1))
         return list(c, QUERY_HOSTS, a, ret_err);
-    return err_set(ret_err, ERR_INVALID,
-                   "unknown word \"%s\"; `remuda hosts --help` lists what there is", w->word[0]);
+    return own_word_refuse(o, o->word.v[0], a, ret_err);
 }
 
-static int run(int argc, char **argv, const char *name, const char *help,
-               bool (*what)(struct client *c, struct words *w, struct arena *a,
+static bool ask(struct token_line *o,
+                bool (*what)(struct client *c, struct token_line *o, struct arena *a,
+                             struct err *ret_err),
+                struct arena *a, struct err *ret_err)
+{
+    struct client *c = cluster_reach(state_dir_find(o->state_dir, a), ret_err);
+    bool ok = c && what(c, o, a, ret_err);
+    client_close(c);
+    return ok;
+}
+
+static int run(int argc, char **argv, const char *name, const struct option_table *table,
+               bool (*what)(struct client *c, struct token_line *o, struct arena *a,
                             struct err *ret_err))
 {
-    struct words w = {0};
+    struct token_line o = {0};
     struct err err = {0};
-    if (argc > 1 && (text_is(argv[1], "--help") || text_is(argv[1], "-h"))) {
-        fputs(help, stdout);
-        return 0;
-    }
     struct arena *a = arena_new();
-    bool ok = words_read(argc, argv, &w, &err);
-    struct client *c = ok ? cluster_reach(state_dir_find(w.state_dir, a), &err) : NULL;
-    ok = c && what(c, &w, a, &err);
-    client_close(c);
-    if (!ok)
-        program_error(name, "%s", err.text);
+    struct option_line line = {.table = table, .to = &o, .a = a};
+    int status;
+    if (own_line_read(name, &line, argc, argv, &status) && !ask(&o, what, a, &err))
+        status = own_line_failed(name, &err);
+    vec_done(&o.word);
     arena_free(a);
-    return ok ? 0 : 1;
+    return status;
 }
 
 int cmd_token(int argc, char **argv)
 {
-    return run(argc, argv, "remuda token", usage, token_run);
+    return run(argc, argv, "remuda token", &token_options, token_run);
 }
 
 int cmd_hosts(int argc, char **argv)
 {
-    return run(argc, argv, "remuda hosts", hosts_usage, hosts_run);
+    return run(argc, argv, "remuda hosts", &hosts_options, hosts_run);
 }

@@ -12,6 +12,7 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/host_dir.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "io/program_list.h"
 #include "model/gres.h"
@@ -33,7 +34,7 @@ extern char **environ;
 #define START_TIMEOUT_MS 15000
 #define LOOK_AGAIN_MS    1000
 
-struct up_options {
+struct up_line {
     const char *state_dir;
     const char *cluster_name;
     int64_t nodes;   /* 0 = this machine as it is */
@@ -44,89 +45,36 @@ struct up_options {
     bool quiet;
 };
 
-static const char usage[] =
-    "Usage: remuda up [--state DIR] [--name CLUSTER] [--nodes N] [--cpus C] [--mem "
-    "M] [--gres gpu:v100:2] [-q]\n"
-    "  Starts a cluster on this machine, or what of it does not run. Without "
-    "--nodes: this machine as it is.\n"
-    "  --nodes N   N virtual nodes on this machine, each with its own node daemon\n"
-    "  --cpus C    CPUs of each node      --mem M   memory of each (4G, 512M)      "
-    "--gres G   its generic resources\n"
-    "  --state DIR where the cluster lives (else $REMUDA_STATE, else /var/lib/remuda "
-    "for root, ~/.local/state/remuda for users)\n";
-
-static const char *option_value(int argc, char **argv, int *i, const char *name,
-                                struct err *ret_err)
+static SETTER(set_up_gres)
 {
-    size_t len = strlen(name);
-    if (strncmp(argv[*i], name, len) != 0)
-        return NULL;
-    if (argv[*i][len] == '=')
-        return argv[(*i)++] + len + 1;
-    if (argv[*i][len] != '\0')
-        return NULL;
-    if (*i + 1 >= argc) {
-        err_set(ret_err, ERR_INVALID, "%s needs a value", name);
-        return NULL;
-    }
-    *i += 2;
-    return argv[*i - 1];
-}
-
-static bool number_take(const char *what, const char *text, int64_t max, int64_t *ret,
-                        struct err *ret_err)
-{
-    if (text_to_i64(text, 1, max, ret))
-        return true;
-    return err_set(ret_err, ERR_INVALID, "%s must be a number from 1 to %lld, not \"%s\"", what,
-                   (long long)max, text);
-}
-
-static bool shape_option(struct up_options *o, int argc, char **argv, int *i, struct err *ret_err)
-{
-    const char *value;
     struct gres_list gres;
-    if ((value = option_value(argc, argv, i, "--nodes", ret_err)))
-        return number_take("--nodes", value, 4096, &o->nodes, ret_err);
-    if ((value = option_value(argc, argv, i, "--cpus", ret_err)))
-        return number_take("--cpus", value, LIMIT_CPUS_PER_NODE, &o->cpus, ret_err);
-    if ((value = option_value(argc, argv, i, "--mem", ret_err)))
-        return size_parse_mib(value, &o->mem_mib, ret_err) &&
-               (o->mem_mib > 0 || err_set(ret_err, ERR_INVALID, "--mem must be more than 0"));
-    if ((value = option_value(argc, argv, i, "--gres", ret_err))) {
-        struct arena *a = arena_new();
-        bool ok = gres_parse(value, a, &gres, ret_err);
-        arena_free(a);
-        o->gres = value;
-        return ok;
-    }
-    return false;
+    return gres_parse(value, a, &gres, ret_err) && set_any_text(to, row, value, env, a, ret_err);
 }
 
-static bool options_read(int argc, char **argv, struct up_options *o, struct err *ret_err)
+static const struct option_row rows[] = {
+    OPT_VALUE("cpus", 0, "n", "CPUs of each node", set_own_number, offsetof(struct up_line, cpus),
+              .min = 1, .max = LIMIT_CPUS_PER_NODE),
+    OPT_VALUE("gres", 0, "list", "generic resources of each node: gpu:v100:2", set_up_gres,
+              offsetof(struct up_line, gres)),
+    OPT_VALUE("mem", 0, "size", "memory of each node: 4G, 512M", set_mib,
+              offsetof(struct up_line, mem_mib), .min = 1),
+    OPT_VALUE("name", 0, "cluster", "the cluster's name; else remuda", set_any_text,
+              offsetof(struct up_line, cluster_name)),
+    OPT_VALUE("nodes", 0, "n", "virtual nodes on this machine, each with its own node daemon",
+              set_own_number, offsetof(struct up_line, nodes), .min = 1, .max = 4096),
+    OPT_FLAG("quiet", 'q', "say only what is wrong", offsetof(struct up_line, quiet)),
+    OWN_STATE(struct up_line),
+    OWN_HELP,
+};
+OPTION_TABLE(up_options, rows, .usage = "remuda up [OPTIONS]",
+             .about = "  Starts a cluster on this machine, or what of it does not run. Without "
+                      "--nodes: this machine as it is.\n",
+             .words = WORDS_MIXED, .word = own_word_refuse);
+
+static bool shape_is_given(const struct option_line *line)
 {
-    for (int i = 1; i < argc;) {
-        const char *value;
-        if (program_state_option(argc, argv, &i, &o->state_dir, ret_err)) {
-            if (ret_err->code)
-                return false;
-        } else if (text_is(argv[i], "-q") || text_is(argv[i], "--quiet")) {
-            o->quiet = true;
-            i++;
-        } else if (shape_option(o, argc, argv, &i, ret_err)) {
-            o->shape_given = true;
-        } else if (ret_err->code) {
-            return false;
-        } else if ((value = option_value(argc, argv, &i, "--name", ret_err))) {
-            o->cluster_name = value;
-        } else if (ret_err->code) {
-            return false;
-        } else {
-            return err_set(ret_err, ERR_INVALID,
-                           "unknown word \"%s\"; `remuda up --help` lists the options", argv[i]);
-        }
-    }
-    return true;
+    return option_line_has(line, "nodes") || option_line_has(line, "cpus") ||
+           option_line_has(line, "mem") || option_line_has(line, "gres");
 }
 
 /* ---- the configuration ---------------------------------------------------------------------- */
@@ -163,7 +111,7 @@ static const char *line_value(const char *line, const char *key, struct arena *a
     return arena_strndup(a, at, strcspn(at, " "));
 }
 
-static bool node_lines(const struct up_options *o, struct arena *a, const char **ret_line,
+static bool node_lines(const struct up_line *o, struct arena *a, const char **ret_line,
                        struct err *ret_err)
 {
     const char *machine = "";
@@ -198,7 +146,7 @@ static bool file_write(const char *path, const char *text, struct err *ret_err)
     return true;
 }
 
-static bool conf_write(const struct up_options *o, const char *path, struct arena *a,
+static bool conf_write(const struct up_line *o, const char *path, struct arena *a,
                        struct err *ret_err)
 {
     const char *line = "";
@@ -213,7 +161,7 @@ static bool conf_write(const struct up_options *o, const char *path, struct aren
     return ok;
 }
 
-static bool conf_ensure(const struct up_options *o, struct arena *a, struct err *ret_err)
+static bool conf_ensure(const struct up_line *o, struct arena *a, struct err *ret_err)
 {
     const char *path = cluster_conf_path(o->state_dir, a);
     if (access(path, F_OK) != 0)
@@ -354,7 +302,7 @@ static struct node_count nodes_count(const char *state_dir, struct arena *a)
     return count;
 }
 
-static bool nodes_start(const struct up_options *o, const struct config *config, struct arena *a,
+static bool nodes_start(const struct up_line *o, const struct config *config, struct arena *a,
                         size_t *ret_here, bool *ret_started, struct err *ret_err)
 {
     char hostname[256] = "";
@@ -371,7 +319,7 @@ static bool nodes_start(const struct up_options *o, const struct config *config,
 
 /* Waits until `here` nodes have reported. A daemon that was killed a moment ago may have seemed to
  * run: what is gone meanwhile is started. */
-static struct node_count nodes_wait(const struct up_options *o, const struct config *config,
+static struct node_count nodes_wait(const struct up_line *o, const struct config *config,
                                     size_t here, struct arena *a)
 {
     struct node_count count = {0};
@@ -394,7 +342,7 @@ static void program_warn(void *ctx, const char *sentence)
     fprintf(stderr, "remuda: warning: %s\n", sentence);
 }
 
-static void summary_print(const struct up_options *o, const struct config *config,
+static void summary_print(const struct up_line *o, const struct config *config,
                           const struct node_count *count, bool started, bool chosen,
                           struct arena *a)
 {
@@ -415,7 +363,7 @@ static void summary_print(const struct up_options *o, const struct config *confi
 }
 
 /* A machine that joined a cluster elsewhere: its relay and its node daemon. */
-static bool host_up(const struct up_options *o, const struct host_dir *h, struct arena *a,
+static bool host_up(const struct up_line *o, const struct host_dir *h, struct arena *a,
                     struct err *ret_err)
 {
     if (o->shape_given || o->cluster_name)
@@ -439,7 +387,7 @@ static bool host_up(const struct up_options *o, const struct host_dir *h, struct
     return true;
 }
 
-static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
+static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
 {
     struct config config;
     bool started = false;
@@ -476,17 +424,15 @@ static bool up(struct up_options *o, struct arena *a, struct err *ret_err)
 
 int cmd_up(int argc, char **argv)
 {
-    struct up_options o = {0};
+    struct up_line o = {0};
     struct err err = {0};
-    for (int i = 1; i < argc; i++)
-        if (text_is(argv[i], "--help") || text_is(argv[i], "-h")) {
-            fputs(usage, stdout);
-            return 0;
-        }
     struct arena *a = arena_new();
-    bool ok = options_read(argc, argv, &o, &err) && up(&o, a, &err);
-    if (!ok)
-        program_error("remuda up", "%s", err.text);
+    struct option_line line = {.table = &up_options, .to = &o, .a = a};
+    int status;
+    bool read = own_line_read("remuda up", &line, argc, argv, &status);
+    o.shape_given = shape_is_given(&line);
+    if (read && !up(&o, a, &err))
+        status = own_line_failed("remuda up", &err);
     arena_free(a);
-    return ok ? 0 : 1;
+    return status;
 }

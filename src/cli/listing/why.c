@@ -5,21 +5,13 @@
 #include "base/vec.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
+#include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/record/why_text.h"
 #include "wire/json.h"
 
 #include <stdio.h>
 #include <unistd.h>
-
-static const char usage[] =
-    "Usage: remuda why [JOB ...] [-a|--all] [--no-advice] [--json] [--state DIR]\n"
-    "  With JOB: everything that keeps it waiting, its place in the order, its "
-    "planned start and how sure that is,\n"
-    "  and changes with which it would start sooner, each tried by planning it. Of a "
-    "job that runs or is over: what\n"
-    "  it waited for, and how long. Without JOB: your own waiting jobs in short, "
-    "with --all those of all users.\n";
 
 struct asking {
     const char *state_dir;
@@ -154,26 +146,30 @@ static void answer_all(struct asking *k)
 
 /* ---- the command line ---- */
 
-/* One word; false when it is none of ours. */
-static bool word_take(struct asking *k, int argc, char **argv, int *i, struct err *err)
+static bool job_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    const char *word = argv[*i];
-    if (program_state_option(argc, argv, i, &k->state_dir, err))
-        return true;
-    if (text_is(word, "--json"))
-        k->json = true;
-    else if (text_is(word, "-a") || text_is(word, "--all"))
-        k->all = true;
-    else if (text_is(word, "--no-advice"))
-        k->no_advice = true;
-    else if (word[0] != '-')
-        vec_push(&k->job, word);
-    else
-        return err_set(err, ERR_INVALID,
-                       "unknown word \"%s\"; `remuda why --help` lists the options", word);
-    (*i)++;
+    struct asking *k = to;
+    vec_push(&k->job, word);
     return true;
 }
+
+static const struct option_row rows[] = {
+    OPT_FLAG("all", 'a', "waiting jobs of all users", offsetof(struct asking, all)),
+    OPT_FLAG("json", 0, "as JSON", offsetof(struct asking, json)),
+    OPT_FLAG("no-advice", 0, "without what would let a job start sooner, which takes longest",
+             offsetof(struct asking, no_advice)),
+    OWN_STATE(struct asking),
+    OWN_HELP,
+};
+OPTION_TABLE(why_options, rows, .usage = "remuda why [OPTIONS] [JOB...]",
+             .about =
+                 "  With JOB: everything that keeps it waiting, its place in the order, its "
+                 "planned start and how sure that is,\n"
+                 "  and changes with which it would start sooner, each tried by planning it. Of "
+                 "a job that runs or is over: what\n"
+                 "  it waited for, and how long. Without JOB: your own waiting jobs in short, "
+                 "with --all those of all users.\n",
+             .words = WORDS_MIXED, .word = job_take);
 
 static int why(struct asking *k)
 {
@@ -190,18 +186,10 @@ static int why(struct asking *k)
 int cmd_why(int argc, char **argv)
 {
     struct asking k = {.a = arena_new()};
-    struct err err = {0};
-    bool help = false;
-    for (int i = 1; i < argc && !err.code && !help;) {
-        help = text_is(argv[i], "--help") || text_is(argv[i], "-h");
-        if (!help)
-            word_take(&k, argc, argv, &i, &err);
-    }
-    if (help)
-        fputs(usage, stdout);
-    else if (err.code)
-        program_error("remuda why", "%s", err.text);
-    int rc = help ? 0 : err.code ? 2 : why(&k);
+    struct option_line line = {.table = &why_options, .to = &k, .a = k.a};
+    int rc;
+    if (own_line_read("remuda why", &line, argc, argv, &rc))
+        rc = why(&k);
     str_done(&k.out);
     vec_done(&k.job);
     arena_free(k.a);

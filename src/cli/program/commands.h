@@ -54,10 +54,15 @@ COMMANDS(X)
 // clang-format off
 #define OPTION_TABLES(X)                                                                                     \
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
-    X(scontrol) X(strigger) X(shell)
+    X(scontrol) X(strigger)
+/* The same of those that are remuda's own: "remuda NAME". */
+#define OWN_OPTION_TABLES(X)                                                                                 \
+    X(up) X(down) X(status) X(why) X(gpus) X(token) X(join) X(leave) X(hosts) X(backup) X(restore) X(repair) \
+    X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;
 OPTION_TABLES(X)
+OWN_OPTION_TABLES(X)
 #undef X
 
 #endif
