@@ -4,6 +4,7 @@
  * Loading: rows come table by table, then core_loaded builds the indexes and tells the planner what
  * runs and what waits. A job that was RUNNING stays RUNNING until its node says what became of
  * it. */
+#include "base/list.h"
 #include "core/turn.h"
 
 #include <string.h>

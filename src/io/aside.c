@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "io/confine.h"
+#include "io/fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -98,13 +99,7 @@ _Noreturn static void copy_run(int out, pid_t parent, void (*work)(void *ctx, st
     struct str answer = STR_INIT;
     become_copy(out, parent);
     work(ctx, &answer);
-    for (size_t at = 0; at < answer.len;) {
-        ssize_t n = write(3, answer.data + at, answer.len - at);
-        if (n < 0 && errno != EINTR)
-            _exit(1);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    _exit(0);
+    _exit(fd_write_all(3, answer.data, answer.len) ? 0 : 1);
 }
 
 /* ---- in the process ---- */

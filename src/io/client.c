@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "io/plain_answers.h"
 #include "io/unix_socket.h"
-#include "wire/frame.h"
+#include "wire/framed.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -31,8 +31,7 @@
 struct client {
     int fd;
     uint64_t seq;
-    struct str in;
-    size_t used; /* bytes of `in` that were delivered */
+    struct framed way; /* what comes; what goes is sent whole */
     char *state_dir;
     bool exact; /* texts come as people gave them */
     /* What the other side said of the connection as a whole before it closed it. */
@@ -77,7 +76,7 @@ void client_close(struct client *c)
         return;
     if (c->fd >= 0)
         close(c->fd);
-    str_done(&c->in);
+    framed_done(&c->way);
     free(c->state_dir);
     free(c->parting);
     free(c);
@@ -151,7 +150,7 @@ static bool client_return(struct client *c, int64_t *until_ms, int *pause_ms, st
     if (c->fd >= 0)
         close(c->fd);
     c->fd = -1;
-    c->in.len = c->used = 0;
+    framed_done(&c->way);
     c->broken = false;
     pause_uneven(pause_ms);
     c->fd = socket_reach(c->state_dir, c->patience, until_ms, ret_err);
@@ -234,12 +233,12 @@ static bool bytes_send(struct client *c, const char *data, size_t len, struct er
 
 static bool bytes_receive(struct client *c, int64_t deadline, struct err *ret_err)
 {
-    size_t room = c->in.len < READ_BYTES ? READ_BYTES : READ_MORE_BYTES;
-    str_reserve(&c->in, room);
+    size_t room = framed_waiting(&c->way) < READ_BYTES ? READ_BYTES : READ_MORE_BYTES;
+    char *to = framed_room(&c->way, room);
     for (;;) {
-        ssize_t n = recv(c->fd, c->in.data + c->in.len, room, MSG_DONTWAIT);
+        ssize_t n = recv(c->fd, to, room, MSG_DONTWAIT);
         if (n > 0) {
-            c->in.len += (size_t)n;
+            framed_came(&c->way, (size_t)n);
             return true;
         }
         if (n == 0)
@@ -258,18 +257,9 @@ static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret,
                           struct err *ret_err)
 {
     for (;;) {
-        ssize_t n = frame_take(c->in.data + c->used, c->in.len - c->used, ret, ret_err);
-        if (n < 0)
-            return false;
-        if (n > 0) {
-            c->used += (size_t)n;
-            return true;
-        }
-        if (c->used > 0) {
-            c->in.len -= c->used;
-            memmove(c->in.data, c->in.data + c->used, c->in.len);
-            c->used = 0;
-        }
+        ssize_t n = framed_next(&c->way, ret, ret_err);
+        if (n != 0)
+            return n > 0;
         if (!bytes_receive(c, deadline, ret_err))
             return false;
     }
@@ -330,20 +320,15 @@ int client_fd(const struct client *c)
 static enum client_got something_came(struct client *c, struct err *ret_err)
 {
     struct frame f;
-    ssize_t n = frame_take(c->in.data + c->used, c->in.len - c->used, &f, ret_err);
+    ssize_t n = framed_peek(&c->way, &f, ret_err);
     if (n != 0)
         return n > 0 ? CLIENT_MESSAGE : CLIENT_LOST;
     struct pollfd p = {.fd = c->fd, .events = POLLIN};
     if (poll(&p, 1, 0) <= 0)
         return CLIENT_NOTHING;
-    if (c->used > 0) {
-        c->in.len -= c->used;
-        memmove(c->in.data, c->in.data + c->used, c->in.len);
-        c->used = 0;
-    }
     if (!bytes_receive(c, now_ms() + 1, ret_err))
         return CLIENT_LOST;
-    n = frame_take(c->in.data, c->in.len, &f, ret_err);
+    n = framed_peek(&c->way, &f, ret_err);
     return n > 0 ? CLIENT_MESSAGE : n == 0 ? CLIENT_NOTHING : CLIENT_LOST;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/room.h"
+#include "io/fd.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -93,20 +94,6 @@ const char *file_read_text(const char *path, size_t max, struct arena *a, struct
         result = arena_strndup(a, str_text(&text), text.len);
     str_done(&text);
     return result;
-}
-
-static bool fd_write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        len -= (size_t)n;
-    }
-    return true;
 }
 
 /* The entry of a rename is durable only when its directory is. */

@@ -2,6 +2,7 @@
  * FrontendName. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "model/config_parser.h"
 #include "model/limits.h"
@@ -301,21 +302,12 @@ static struct node *node_find(const struct parser *p, const char *name)
     return index ? &p->node.v[*index] : NULL;
 }
 
-static bool has_feature(const struct node *n, const char *feature)
-{
-    struct span rest = span_of(n->features), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is(span_trim(piece), feature))
-            return true;
-    return false;
-}
-
 /* Adds all nodes, or all with the feature. */
 static void all_add(const struct parser *p, const char *feature, struct hostlist *out)
 {
     CHECK(p->node.v || !p->node.n);
     for (size_t i = 0; i < p->node.n; i++)
-        if (!feature || has_feature(&p->node.v[i], feature))
+        if (!feature || list_has(p->node.v[i].features, feature))
             hostlist_add(out, p->node.v[i].name);
 }
 

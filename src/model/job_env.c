@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/hostlist.h"
 #include "base/idset.h"
+#include "base/list.h"
 #include "base/map.h"
 #include "model/array.h"
 #include "model/gres.h"
@@ -121,7 +122,7 @@ int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node
         bool more =
             g->devices && idset_parse(&set, g->devices, UINT32_MAX, NULL) && idset_first(&set, &id);
         for (; more; more = idset_next(&set, id, &id))
-            str_addf(out, "%s%u", out->len ? "," : "", id);
+            list_addf(out, "%u", id);
         idset_done(&set);
     }
     return n;
@@ -139,7 +140,7 @@ void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n
         struct span name =
             device_name_of(m->e->gpu_names, (uint32_t)strtoul(number.data, NULL, 10));
         if (name.len)
-            str_addf(&names, "%s%.*s", names.len ? "," : "", (int)name.len, name.data);
+            list_addf(&names, "%.*s", (int)name.len, name.data);
     }
     if (names.len)
         numbers = str_text(&names);

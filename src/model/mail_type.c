@@ -1,6 +1,7 @@
 #include "model/mail_type.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "model/job.h"
 
 static const struct mail_word {
@@ -48,5 +49,5 @@ void mail_types_format(uint32_t types, struct str *out)
 {
     for (size_t i = 0; i < WORDS_SHOWN; i++)
         if (types & words[i].bits)
-            str_addf(out, "%s%s", out->len ? "," : "", words[i].word);
+            list_addf(out, "%s", words[i].word);
 }

@@ -1,6 +1,7 @@
 #include "model/settings_words.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/vec.h"
 
 #include <string.h>
@@ -69,7 +70,7 @@ static bool unknown(const char *key, struct span word, bool several, struct err 
         if (text_is_nocase(setting_word_table[i].key, key)) {
             vec_push(&names, setting_word_table[i].word);
             if (setting_word_table[i].kind != WORD_IDLE)
-                str_addf(&all, "%s%s", all.len ? "," : "", setting_word_table[i].word);
+                list_addf(&all, "%s", setting_word_table[i].word);
         }
     str_addn(&given, word.data, word.len < 60 ? word.len : 60);
     const char *near = text_nearest(str_text(&given), names.v, names.n);
@@ -176,7 +177,7 @@ static bool idle_words(const char *key, const char *text, const struct setting_w
             continue;
         if (!out->len && other != row)
             return false;
-        str_addf(out, "%s%s", out->len ? "," : "", other->word);
+        list_addf(out, "%s", other->word);
     }
     return out->len != 0;
 }

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/idset.h"
+#include "base/list.h"
 #include "model/env_maker.h"
 
 #include <string.h>
@@ -55,7 +56,7 @@ static void put_gtids(struct env_maker *m, const struct alloc_node *here)
     bool more = here && here->task_ids && idset_parse(&ids, here->task_ids, UINT32_MAX, NULL) &&
                 idset_first(&ids, &id);
     for (; more; more = idset_next(&ids, id, &id))
-        str_addf(&text, "%s%u", text.len ? "," : "", id);
+        list_addf(&text, "%u", id);
     env_put(m, "SLURM_GTIDS", str_text(&text));
     str_done(&text);
     idset_done(&ids);

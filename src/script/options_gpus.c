@@ -2,6 +2,7 @@
 #include "script/option_values.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "model/gres.h"
 #include "model/limits.h"
 
@@ -118,7 +119,7 @@ static bool task_tres(struct submit_options *o, const struct option_row *row, st
         return true;
     }
     if (text_starts_nocase(text, "gres/gpu:")) {
-        str_addf(gpus, "%s%s", gpus->len ? "," : "", text + strlen("gres/gpu:"));
+        list_addf(gpus, "%s", text + strlen("gres/gpu:"));
         return true;
     }
     return value_refuse(

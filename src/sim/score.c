@@ -3,6 +3,7 @@
  * policy in question, and what one is worth to the other is the mean over the seeds. */
 #include "sim/score.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "sim/sim.h"
 
@@ -213,11 +214,7 @@ static const struct part {
 
 static bool wanted(const struct scoring *s, const char *name)
 {
-    struct span rest = span_of(s->only ? s->only : ""), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is(piece, name))
-            return true;
-    return !s->only;
+    return !s->only || list_has(s->only, name);
 }
 
 static bool only_known(const char *only)

@@ -23,6 +23,7 @@
  * Times are seconds; limits are written as --time. */
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "sim/sim.h"
 #include "sim/world.h"
@@ -327,7 +328,7 @@ static bool resv_word(struct reservation *r, struct str *fields, const char *wor
     else if ((v = value_of(word, "flags")))
         ok = resv_flags_parse(v, &r->flags, &r->purge_us, NULL), field = "flags,purge_us";
     if (field)
-        str_addf(fields, "%s%s", fields->len ? "," : "", field);
+        list_addf(fields, "%s", field);
     return ok && field;
 }
 

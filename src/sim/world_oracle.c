@@ -1,4 +1,5 @@
 /* What must hold when all is healed and quiet, and what is to be seen of a world. */
+#include "base/list.h"
 #include "sim/world_inside.h"
 
 const char *world_broken(const struct world *w)
@@ -21,9 +22,7 @@ static void resv_compare(void *ctx, const void *record)
 {
     struct resv_search *s = ctx;
     const struct reservation *r = record;
-    struct span rest = span_of(s->names), piece;
-    while (span_next(&rest, ',', &piece))
-        s->found |= span_is(span_trim(piece), r->name);
+    s->found |= list_has(s->names, r->name);
 }
 
 /* It was sent back to the queue after its reservation was gone: it waits for its user, as

@@ -38,7 +38,7 @@ static void list_done(text_list *list)
     vec_done(list);
 }
 
-static bool list_has(const text_list *list, const char *text)
+static bool text_list_has(const text_list *list, const char *text)
 {
     for (size_t i = 0; text && i < list->n; i++)
         if (strcmp(list->v[i], text) == 0)
@@ -217,12 +217,12 @@ static bool matches_partition(const struct job_filter *f, const struct job *j)
     if (f->partitions.n == 0)
         return true;
     if (j->run_partition)
-        return list_has(&f->partitions, j->run_partition);
+        return text_list_has(&f->partitions, j->run_partition);
     text_list asked = {0};
     bool has = false;
     list_read(&asked, j->spec.req.partition);
     for (size_t i = 0; i < asked.n && !has; i++)
-        has = list_has(&f->partitions, asked.v[i]);
+        has = text_list_has(&f->partitions, asked.v[i]);
     list_done(&asked);
     return has;
 }
@@ -285,7 +285,7 @@ static bool matches_time(const struct job_filter *f, const struct job *j, bool f
 bool job_filter_matches(const struct job_filter *f, const struct job *j, bool former)
 {
     return matches_time(f, j, former) && matches_uid(f, j) && matches_ids(f, j) &&
-           matches_partition(f, j) && (f->names.n == 0 || list_has(&f->names, j->spec.name)) &&
-           (f->accounts.n == 0 || list_has(&f->accounts, j->spec.req.account)) &&
-           (f->qos.n == 0 || list_has(&f->qos, j->spec.req.qos)) && matches_nodes(f, j);
+           matches_partition(f, j) && (f->names.n == 0 || text_list_has(&f->names, j->spec.name)) &&
+           (f->accounts.n == 0 || text_list_has(&f->accounts, j->spec.req.account)) &&
+           (f->qos.n == 0 || text_list_has(&f->qos, j->spec.req.qos)) && matches_nodes(f, j);
 }

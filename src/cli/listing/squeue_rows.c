@@ -3,6 +3,7 @@
 #include "cli/listing/squeue.h"
 
 #include "base/hostlist.h"
+#include "base/list.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
@@ -193,7 +194,7 @@ static bool node_add(const struct node_names *all, const char *wanted, struct st
     size_t before = list->len;
     for (size_t i = 0; i < all->node.n; i++)
         if (text_is(all->node.v[i]->name, wanted) || text_is(all->node.v[i]->hostname, wanted))
-            str_addf(list, "%s%s", list->len ? "," : "", all->node.v[i]->name);
+            list_addf(list, "%s", all->node.v[i]->name);
     return list->len > before;
 }
 

@@ -1,5 +1,6 @@
 /* sstat: what running steps have used so far, in the fields of sacct. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
@@ -97,8 +98,7 @@ static bool rows_read(struct sstat *s, struct client *c, struct err *e)
     struct span rest = span_of(s->ids), piece;
     while (span_next(&rest, ',', &piece)) {
         const char *dot = memchr(piece.data, '.', piece.len);
-        str_addf(&bare, "%s%.*s", bare.len ? "," : "",
-                 (int)(dot ? dot - piece.data : (ptrdiff_t)piece.len), piece.data);
+        list_addf(&bare, "%.*s", (int)(dot ? dot - piece.data : (ptrdiff_t)piece.len), piece.data);
     }
     jobs.ids = arena_strdup(s->l.a, str_text(&bare));
     str_done(&bare);

@@ -1,6 +1,7 @@
 #include "cli/record/reservation_words.h"
 
 #include "base/duration.h"
+#include "base/list.h"
 #include "cli/table/listing.h"
 
 #include <string.h>
@@ -26,9 +27,8 @@ static void add_counted(struct str *out, const char *list, const char *kind)
         while (name > 0 && piece.data[name - 1] >= '0' && piece.data[name - 1] <= '9')
             name--;
         bool counted = name > 0 && name < piece.len && strchr(":=", piece.data[name - 1]);
-        str_addf(out, "%s%s/%.*s=%.*s", out->len ? "," : "", kind,
-                 (int)(counted ? name - 1 : piece.len), piece.data,
-                 (int)(counted ? piece.len - name : 1), counted ? piece.data + name : "1");
+        list_addf(out, "%s/%.*s=%.*s", kind, (int)(counted ? name - 1 : piece.len), piece.data,
+                  (int)(counted ? piece.len - name : 1), counted ? piece.data + name : "1");
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "cli/program/localtime.h"
 #include "cli/record/reservation_words.h"
@@ -51,10 +52,10 @@ static const char *list_change(struct arena *a, const char *list, const char *mo
     while (span_next(&rest, ',', &piece)) {
         const char *word = arena_strndup(a, piece.data, piece.len);
         if (piece.len && !listing_has(more, word))
-            str_addf(&out, "%s%s", out.len ? "," : "", word);
+            list_addf(&out, "%s", word);
     }
     if (sign == '+' && !text_empty(more))
-        str_addf(&out, "%s%s", out.len ? "," : "", more);
+        list_addf(&out, "%s", more);
     const char *text = out.len ? arena_strdup(a, str_text(&out)) : NULL;
     str_done(&out);
     return text;
@@ -66,7 +67,7 @@ static const char *all_but(struct arena *a, const char *words)
     struct span rest = span_of(words), piece;
     struct str out = STR_INIT;
     while (span_next(&rest, ',', &piece))
-        str_addf(&out, "%s-%.*s", out.len ? "," : "", (int)piece.len, piece.data);
+        list_addf(&out, "-%.*s", (int)piece.len, piece.data);
     const char *text = arena_strdup(a, str_text(&out));
     str_done(&out);
     return text;

@@ -1,5 +1,6 @@
 /* scontrol show step: every field in Slurm's order and words. */
 #include "base/duration.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "cli/record/columns_job.h"
 #include "cli/record/columns_step.h"
@@ -32,7 +33,7 @@ static const char *tres_sorted(const struct step *p, struct arena *a)
         struct span rest = span_of(str_text(&all)), one;
         while (span_next(&rest, ',', &one))
             if (strncmp(one.data, kinds[i], strlen(kinds[i])) == 0)
-                str_addf(&sorted, "%s%.*s", sorted.len ? "," : "", (int)one.len, one.data);
+                list_addf(&sorted, "%.*s", (int)one.len, one.data);
     }
     const char *text = arena_strdup(a, str_text(&sorted));
     str_done(&all);

@@ -1,5 +1,6 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "base/list.h"
 #include "cli/step/srun_parts.h"
 #include "cli/step/terminal.h"
 #include "cli/submit/check.h"
@@ -129,7 +130,7 @@ static char *hostfile_read(struct launch *l, const char *file, struct err *e)
         at += strspn(at, " \t\r\n,");
         size_t word = strcspn(at, " \t\r\n,");
         if (word)
-            str_addf(&list, "%s%.*s", list.len ? "," : "", (int)word, at);
+            list_addf(&list, "%.*s", (int)word, at);
         at += word;
     }
     char *names = arena_strdup(l->line.a, str_text(&list));

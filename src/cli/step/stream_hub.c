@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "wire/frame.h"
+#include "wire/framed.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,10 +31,9 @@
 struct stream_peer {
     int fd;
     void *ctx; /* NULL until it said hello */
-    struct str in, out;
-    size_t sent; /* bytes of `out` */
-    bool deaf;   /* it reads no more; what it wrote before is still to be read */
-    bool much;   /* it has more to say than FIRST_BYTES at a time */
+    struct framed way;
+    bool deaf; /* it reads no more; what it wrote before is still to be read */
+    bool much; /* it has more to say than FIRST_BYTES at a time */
     bool closing, dead;
 };
 
@@ -183,8 +182,7 @@ struct stream_hub *hub_new(bool remote, const char *ports, const char *(*sealer)
 static void peer_free(struct stream_peer *p)
 {
     close(p->fd);
-    str_done(&p->in);
-    str_done(&p->out);
+    framed_done(&p->way);
     free(p);
 }
 
@@ -269,21 +267,17 @@ static void seal_start(struct stream_hub *h)
 
 static void peer_flush(struct stream_peer *p)
 {
-    while (!p->dead && p->sent < p->out.len) {
-        ssize_t n =
-            send(p->fd, p->out.data + p->sent, p->out.len - p->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct span unsent;
+    while (!p->dead && (unsent = framed_unsent(&p->way)).len > 0) {
+        ssize_t n = send(p->fd, unsent.data, unsent.len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0) {
+        if (n < 0)
             p->deaf = true;
-            break;
-        }
-        p->sent += (size_t)n;
+        framed_went(&p->way, n < 0 ? unsent.len : (size_t)n);
     }
-    str_clear(&p->out);
-    p->sent = 0;
     if (p->closing)
         p->dead = true;
 }
@@ -293,13 +287,13 @@ void peer_send(struct stream_peer *p, enum message_kind kind, const void *body)
     struct message m = {.kind = kind, .body = body};
     if (p->dead || p->closing || p->deaf)
         return;
-    wire_encode(&m, &p->out);
+    framed_put(&p->way, &m);
     peer_flush(p);
 }
 
 size_t peer_unsent(const struct stream_peer *p)
 {
-    return p->out.len - p->sent;
+    return framed_unsent(&p->way).len;
 }
 
 void peer_close(struct stream_peer *p)
@@ -325,43 +319,36 @@ static void message_take(struct stream_hub *h, struct stream_peer *p, const stru
 /* All whole frames that came. */
 static void frames_take(struct stream_hub *h, struct stream_peer *p)
 {
-    size_t used = 0;
     struct err e = {0};
     while (!p->dead) {
         struct frame f;
         struct message m;
-        ssize_t n = frame_take(p->in.data + used, p->in.len - used, &f, &e);
+        ssize_t n = framed_next(&p->way, &f, &e);
         if (n == 0)
-            p->dead = !p->ctx && p->in.len - used > HELLO_BYTES;
+            p->dead = !p->ctx && framed_waiting(&p->way) > HELLO_BYTES;
         if (n == 0)
             break;
         if (n < 0 || !wire_decode(&f, h->arena, &m, &e)) {
             p->dead = true;
             break;
         }
-        used += (size_t)n;
         message_take(h, p, &m);
         arena_reset(h->arena);
     }
-    if (used == 0)
-        return;
-    p->in.len -= used;
-    memmove(p->in.data, p->in.data + used, p->in.len);
 }
 
 static void peer_read(struct stream_hub *h, struct stream_peer *p)
 {
     for (int i = 0; i < ROUND_READS && !p->dead; i++) {
         size_t room = p->much ? READ_BYTES : FIRST_BYTES;
-        str_reserve(&p->in, room);
-        ssize_t n = recv(p->fd, p->in.data + p->in.len, room, MSG_DONTWAIT);
+        ssize_t n = recv(p->fd, framed_room(&p->way, room), room, MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (n <= 0) {
             p->dead = true;
             return;
         }
-        p->in.len += (size_t)n;
+        framed_came(&p->way, (size_t)n);
         frames_take(h, p);
         if ((size_t)n < room)
             return;

@@ -1,6 +1,7 @@
 #include "cli/submit/command.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
@@ -333,11 +334,9 @@ bool submit_cluster_check(struct submit_command *c, struct err *e)
         return false;
     c->cluster = arena_strdup(c->a, conf.settings.cluster_name);
     config_done(&conf);
-    struct span rest = span_of(asked), name;
-    while (span_next(&rest, ',', &name))
-        if (span_is_nocase(span_trim(name), c->cluster) || span_is_nocase(span_trim(name), "all") ||
-            span_is_nocase(span_trim(name), "local"))
-            return true;
+    if (list_has_nocase(asked, c->cluster) || list_has_nocase(asked, "all") ||
+        list_has_nocase(asked, "local"))
+        return true;
     return err_set(e, ERR_NOT_FOUND,
                    "'%s' can't be reached now, or it is an invalid entry for --cluster. This "
                    "cluster is \"%s\".",

@@ -1,6 +1,7 @@
 #include "cli/submit/host.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/str.h"
 
 #include <errno.h>
@@ -68,7 +69,7 @@ const char *submit_rlimits(const char *propagate, struct arena *a)
         if (!limit_named(propagate, limits[i].name) ||
             getrlimit((__rlimit_resource_t)limits[i].resource, &r) != 0)
             continue;
-        str_addf(&out, "%s%s=", out.len ? "," : "", limits[i].name);
+        list_addf(&out, "%s=", limits[i].name);
         if (r.rlim_cur == RLIM_INFINITY)
             str_add(&out, "unlimited");
         else

@@ -4,6 +4,7 @@
 #include "cli/table/columns.h"
 
 #include "base/civil.h"
+#include "base/list.h"
 #include "cli/program/localtime.h"
 
 #include <ctype.h>
@@ -218,34 +219,22 @@ bool format_parse_fields(const struct column_table *t, const char *text, struct 
 
 /* ---- what to ask for ---- */
 
-static bool list_has(const struct str *list, struct span name)
-{
-    struct span rest = {str_text(list), list->len}, piece;
-    while (list->len && span_next(&rest, ',', &piece))
-        if (piece.len == name.len && memcmp(piece.data, name.data, name.len) == 0)
-            return true;
-    return false;
-}
-
-static void list_add(struct str *list, const char *names)
+static void fields_add(struct str *list, const char *names)
 {
     struct span rest = span_of(names), piece;
     while (names && span_next(&rest, ',', &piece)) {
-        if (!piece.len || list_has(list, piece))
-            continue;
-        if (list->len)
-            str_addc(list, ',');
-        str_addn(list, piece.data, piece.len);
+        if (piece.len && !list_has_span(str_text(list), piece))
+            list_addf(list, "%.*s", (int)piece.len, piece.data);
     }
 }
 
 const char *format_fields(const struct format *f, const char *always, struct arena *a)
 {
     struct str list = STR_INIT;
-    list_add(&list, always);
+    fields_add(&list, always);
     for (size_t i = 0; i < f->item.n; i++)
         if (f->item.v[i].column)
-            list_add(&list, f->item.v[i].column->fields);
+            fields_add(&list, f->item.v[i].column->fields);
     const char *text = arena_strdup(a, str_text(&list));
     str_done(&list);
     return text;

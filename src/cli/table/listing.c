@@ -1,6 +1,7 @@
 #include "cli/table/listing.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "model/state.h"
@@ -31,7 +32,7 @@ bool listing_uids(const char *users, struct arena *a, const char **ret, struct e
         const char *user = arena_strndup(a, piece.data, piece.len);
         ok = uid_of(user, &uid) || err_set(ret_err, ERR_INVALID, "Invalid user: %s", user);
         if (ok)
-            str_addf(&uids, "%s%llu", uids.len ? "," : "", (unsigned long long)uid);
+            list_addf(&uids, "%llu", (unsigned long long)uid);
     }
     *ret = arena_strdup(a, str_text(&uids));
     str_done(&uids);
@@ -84,7 +85,7 @@ bool listing_states(const char *command, const char *states, struct arena *a, co
         const char *word = arena_strndup(a, piece.data, piece.len);
         ok = job_state_parse(word, &state) || state_unknown(command, word, ret_err);
         if (ok && state >= 0)
-            str_addf(&names, "%s%s", names.len ? "," : "", enum_name(&job_state_names, state));
+            list_addf(&names, "%s", enum_name(&job_state_names, state));
     }
     *ret = names.len ? arena_strdup(a, str_text(&names)) : "NONE";
     str_done(&names);
@@ -139,13 +140,7 @@ struct cell_env listing_env(void)
 
 bool listing_has(const char *list, const char *word)
 {
-    struct span rest = span_of(list), piece;
-    if (!list)
-        return true;
-    while (span_next(&rest, ',', &piece))
-        if (span_is(span_trim(piece), word ? word : ""))
-            return true;
-    return false;
+    return !list || list_has(list, word);
 }
 
 const char *listing_join(const char *list, const char *value, struct arena *a)

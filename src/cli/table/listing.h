@@ -29,7 +29,7 @@ bool listing_cluster_check(const char *command, const char *clusters, const char
                            const char *own, struct err *ret_err);
 /* The environment's SLURM_TIME_FORMAT and the clock. */
 struct cell_env listing_env(void);
-/* Is `word` a member of a comma-separated list? NULL list: yes. Letter case as given. */
+/* Does a filter let the word through: is it in the list (list_has), or is there none (NULL)? */
 bool listing_has(const char *list, const char *word);
 /* Adds ",value" to a list option given several times. */
 const char *listing_join(const char *list, const char *value, struct arena *a);

@@ -1,6 +1,7 @@
 /* The life of reservations: they begin, end or come again, replace nodes that fail, and go when
  * nobody uses them. Jobs are not told: whoever waits for one is planned only while it is there, and
  * its running jobs end with it (resv_job_end). */
+#include "base/list.h"
 #include "core/life/life.h"
 
 #include <string.h>
@@ -159,7 +160,7 @@ static const char *list_without(struct core *c, const char *list, const char *na
     struct str left = STR_INIT;
     while (span_next(&rest, ',', &piece))
         if (!span_is(span_trim(piece), name))
-            str_addf(&left, "%s%.*s", left.len ? "," : "", (int)piece.len, piece.data);
+            list_addf(&left, "%.*s", (int)piece.len, piece.data);
     const char *text = left.len ? arena_strdup(c->turn.fx->arena, str_text(&left)) : NULL;
     str_done(&left);
     return text;

@@ -1,6 +1,7 @@
 /* The configuration, at start and at reconfigure. Nodes and partitions that are gone go when
  * nothing runs there; what scontrol changed (drain, reason, a partition's state) stays; running
  * jobs are not touched. */
+#include "base/list.h"
 #include "core/load/load.h"
 
 #include <string.h>
@@ -20,7 +21,7 @@ void set_fields_add(struct core *c, const char **to, const char *fields)
         char name[64] = "";
         memcpy(name, piece.data, piece.len < sizeof name ? piece.len : sizeof name - 1);
         if (*name && !list_has(str_text(&all), name))
-            str_addf(&all, "%s%s", all.len ? "," : "", name);
+            list_addf(&all, "%s", name);
     }
     text_set(c, to, str_text(&all));
     str_done(&all);

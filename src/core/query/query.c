@@ -2,6 +2,7 @@
  * fields filled, handed to the view and forgotten. */
 #include "core/query/query.h"
 
+#include "base/list.h"
 #include "model/gres.h"
 
 #include <string.h>
@@ -120,16 +121,9 @@ static bool nodes_fit(const struct filter *f, const struct jobrec *r)
 
 static bool partition_fits(const struct filter *f, const struct jobrec *r)
 {
-    struct span rest = span_of(r->j.spec.req.partition), piece;
-    if (!f->q->partitions || (r->j.run_partition && list_has(f->q->partitions, r->j.run_partition)))
-        return true;
-    while (r->j.state == JOB_PENDING && r->j.spec.req.partition && span_next(&rest, ',', &piece)) {
-        struct span wanted = span_of(f->q->partitions), one;
-        while (span_next(&wanted, ',', &one))
-            if (one.len == piece.len && memcmp(one.data, piece.data, piece.len) == 0)
-                return true;
-    }
-    return false;
+    const char *wanted = f->q->partitions;
+    return !wanted || (r->j.run_partition && list_has(wanted, r->j.run_partition)) ||
+           (r->j.state == JOB_PENDING && list_shares(wanted, r->j.spec.req.partition));
 }
 
 static bool job_fits(const struct filter *f, const struct jobrec *r)
@@ -315,7 +309,7 @@ static void partition_note(struct node_view *nv, const struct partition *p, cons
         if (!n)
             continue;
         struct str *list = &nv->partitions[n->index];
-        str_addf(list, "%s%s", list->len ? "," : "", p->name);
+        list_addf(list, "%s", p->name);
         nv->wanted[n->index] |= chosen;
     }
     hostlist_done(&names);
@@ -410,7 +404,7 @@ static void partition_show(const struct core *c, const struct partrec *p, const 
         copy.total_cpus += n->n.cpus;
         memory += n->n.memory_mib;
         if (!text_empty(n->n.gres))
-            str_addf(&gres, "%s%s", gres.len ? "," : "", n->n.gres);
+            list_addf(&gres, "%s", n->n.gres);
     }
     str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long)memory,
              copy.total_nodes, copy.total_cpus);

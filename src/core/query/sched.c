@@ -1,5 +1,6 @@
 /* What sprio, sshare and sdiag show: why jobs stand where they stand, who used how much, what the
  * controller has done. */
+#include "base/list.h"
 #include "core/query/query.h"
 
 #include <stdlib.h>

@@ -2,6 +2,7 @@
  * it: no hold, its begin time has come, its dependencies are satisfied, its array's % limit leaves
  * room. What its partition's limits or state say about it is the planner's: they may change.
  * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
+#include "base/list.h"
 #include "core/record/record.h"
 
 #include <string.h>
@@ -47,7 +48,7 @@ static const char *magnets_of(const struct core *c, const struct jobrec *r)
         const struct reservation *v = &c->resv.v[i]->r;
         if ((v->flags & RESV_MAGNETIC) &&
             resv_admits(v, r->j.user_name, r->j.group_name, r->j.spec.req.account))
-            str_addf(&names, "%s%s", names.len ? "," : "", v->name);
+            list_addf(&names, "%s", v->name);
     }
     const char *text = names.len ? arena_strdup(c->turn.fx->arena, str_text(&names)) : NULL;
     str_done(&names);

@@ -1,15 +1,7 @@
 /* What the records say: look-ups that change nothing, for all rooms. Who does something asks here
  * and not the file of another deed. */
+#include "base/list.h"
 #include "core/record/record.h"
-
-bool list_has(const char *list, const char *word)
-{
-    struct span rest = span_of(list), piece;
-    while (list && span_next(&rest, ',', &piece))
-        if (span_is(span_trim(piece), word ? word : ""))
-            return true;
-    return false;
-}
 
 bool peer_operates(const struct core *c, const struct peer *peer)
 {
@@ -148,11 +140,9 @@ int64_t resv_job_end(const struct core *c, const struct jobrec *r)
 
 bool resv_there(const struct core *c, const char *names)
 {
-    struct span rest = span_of(names), piece;
-    while (span_next(&rest, ',', &piece))
-        for (size_t i = 0; i < c->resv.n; i++)
-            if (span_is(span_trim(piece), c->resv.v[i]->r.name))
-                return true;
+    for (size_t i = 0; i < c->resv.n; i++)
+        if (list_has(names, c->resv.v[i]->r.name))
+            return true;
     return false;
 }
 

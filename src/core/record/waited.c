@@ -5,6 +5,7 @@
  * from the sum, so that it survives a restart; the time across a restart goes to what is found
  * after it. */
 #include "sched/pass/waited.h"
+#include "base/list.h"
 #include "core/record/record.h"
 
 static void text_read(const char *text, struct waited *ret)
@@ -31,8 +32,8 @@ static void text_write(const struct waited *w, struct str *out)
 {
     for (int r = 0; r < REASON_COUNT; r++)
         if (w->us[r] >= USEC_PER_SEC)
-            str_addf(out, "%s%s=%lld", out->len ? "," : "", enum_name(&job_reason_names, r),
-                     (long long)(w->us[r] / USEC_PER_SEC));
+            list_addf(out, "%s=%lld", enum_name(&job_reason_names, r),
+                      (long long)(w->us[r] / USEC_PER_SEC));
 }
 
 static int64_t total(const struct waited *w)

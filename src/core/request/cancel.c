@@ -1,4 +1,5 @@
 /* cancel: ends or signals jobs, by references, by filters, or both. */
+#include "base/list.h"
 #include "core/request/request.h"
 
 #include "model/signals.h"

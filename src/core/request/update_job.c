@@ -1,6 +1,7 @@
 /* update_job: what scontrol update JobId=… changes. A refused update changes nothing: the new
  * values are put on a copy of what was asked, the copy is checked as a submission would be, and
  * only then the record takes it. */
+#include "base/list.h"
 #include "core/request/request.h"
 #include "model/job_attributes.h"
 

@@ -1,5 +1,6 @@
 /* update_node: states with their reasons, and a node's own fields. All nodes named are checked
  * before the first is changed. */
+#include "base/list.h"
 #include "core/request/request.h"
 
 #include "model/cpu_bind.h"

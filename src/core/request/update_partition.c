@@ -1,6 +1,7 @@
 /* update_partition: make, change and remove partitions. What is changed here is stored and survives
  * restarts. Values are tried on a copy that the planner must accept before the record takes
  * them. */
+#include "base/list.h"
 #include "core/request/request.h"
 
 #include <string.h>

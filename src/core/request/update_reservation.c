@@ -1,5 +1,6 @@
 /* update_reservation: make, change and remove reservations. A change is tried on a copy, for which
  * the planner chooses nodes, before the record takes it. */
+#include "base/list.h"
 #include "core/request/request.h"
 
 #include <string.h>

@@ -2,9 +2,12 @@
  * in the order, the planned start and how sure it is, and what would let the job start sooner.
  * Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job
  * does not hold others up. */
+#include "base/list.h"
 #include "core/request/request.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
+
+#include <stdio.h>
 
 #define AHEAD_SAID 5
 
@@ -214,17 +217,11 @@ struct answer {
     uint64_t more;
 };
 
-static bool uid_wanted(const struct core *c, const struct msg_why *m, uint32_t uid)
+static bool uid_wanted(const struct msg_why *m, uint32_t uid)
 {
-    struct span rest = span_of(m->uids), piece;
-    while (m->uids && span_next(&rest, ',', &piece)) {
-        uint64_t wanted;
-        if (text_to_u64(arena_strndup(c->turn.fx->arena, piece.data, piece.len), UINT32_MAX,
-                        &wanted) &&
-            wanted == uid)
-            return true;
-    }
-    return !m->uids;
+    char text[12];
+    snprintf(text, sizeof text, "%u", uid);
+    return !m->uids || list_has(m->uids, text);
 }
 
 static int by_rank(const void *va, const void *vb)
@@ -243,7 +240,7 @@ static void all_in_short(struct core *c, const struct msg_why *m, struct answer 
         const struct jobrec *r = walk.value;
         struct why w;
         uint64_t cost = 0;
-        if (r->j.state != JOB_PENDING || !uid_wanted(c, m, r->j.user_id))
+        if (r->j.state != JOB_PENDING || !uid_wanted(m, r->j.user_id))
             continue;
         if (answer->row.n == WHY_JOBS_SHORT) {
             answer->more++;

@@ -1,6 +1,7 @@
 #include "node/daemon/launch.h"
 
 #include "base/idset.h"
+#include "base/list.h"
 #include "model/alloc.h"
 #include "model/job_env.h"
 #include "model/pattern.h"
@@ -84,7 +85,7 @@ static const char *cpus_plan(const struct launch_site *site, const struct alloc_
         const char *number = nth_number(site->cpu_numbers, id);
         ok = number != NULL;
         if (ok)
-            str_addf(&out, "%s%.*s", out.len ? "," : "", (int)strcspn(number, ","), number);
+            list_addf(&out, "%.*s", (int)strcspn(number, ","), number);
     }
     idset_done(&set);
     const char *text = text_keep(a, &out);

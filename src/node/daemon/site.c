@@ -1,5 +1,6 @@
 /* What the node says of itself, and what its launches find here: programs, control groups, limits
  * of the kernel. */
+#include "base/list.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "model/gres.h"
@@ -134,7 +135,7 @@ static const char *gpu_names(const char *devices, bool hides, struct arena *a)
     for (size_t i = 0; i < list.n; i++)
         if (text_is(list.v[i].kind, "gpu") && list.v[i].uuid &&
             (text_starts(list.v[i].uuid, "MIG-") || (!hides && list.v[i].index != (int32_t)i)))
-            str_addf(&text, "%s%d=%s", text.len ? "," : "", list.v[i].index, list.v[i].uuid);
+            list_addf(&text, "%d=%s", list.v[i].index, list.v[i].uuid);
     const char *result = text.len ? arena_strdup(a, str_text(&text)) : NULL;
     str_done(&text);
     return result;

@@ -1,6 +1,7 @@
 #include "node/hardware/machine.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "model/gres.h"
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
@@ -90,8 +91,7 @@ static void devices_say(struct machine *m, const struct gpu_found *found, const 
         if (!text_is(row->d.kind, "gpu"))
             continue;
         files_known &= row->files != NULL;
-        str_addf(&files, "%s%d=%s", files.len ? "," : "", row->d.index,
-                 row->files ? row->files : "");
+        list_addf(&files, "%d=%s", row->d.index, row->files ? row->files : "");
     }
     devices_format(&list, &text);
     if (list.n > 0) {

@@ -6,6 +6,7 @@
 
 #include "base/hostlist.h"
 #include "base/idset.h"
+#include "base/list.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -101,8 +102,8 @@ static bool row_apply(struct applying *p, const struct gres_conf_row *row, struc
 {
     struct str all = STR_INIT;
     if (row->nfiles == 0 && (!text_is(row->name, "gpu") || row->count_only)) {
-        str_addf(counted, "%s%s%s%s:%lld", counted->len ? "," : "", row->name, row->type ? ":" : "",
-                 row->type ? row->type : "", (long long)(row->count ? row->count : 1));
+        list_addf(counted, "%s%s%s:%lld", row->name, row->type ? ":" : "",
+                  row->type ? row->type : "", (long long)(row->count ? row->count : 1));
         return true;
     }
     for (int64_t i = 0; row->nfiles == 0 && i < (row->count ? row->count : 1); i++)

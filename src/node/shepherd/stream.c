@@ -1,7 +1,6 @@
 #include "node/shepherd/stream.h"
 
 #include "base/alloc.h"
-#include "wire/frame.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -212,9 +211,7 @@ void stream_close(struct stream *s)
         return;
     close(s->fd);
     s->fd = -1;
-    str_done(&s->in);
-    str_done(&s->out);
-    s->sent = 0;
+    framed_done(&s->way);
     tls_free(s->tls);
     tls_context_free(s->secret);
     s->tls = NULL;
@@ -233,16 +230,12 @@ static void flush_sealed(struct stream *s)
             return;
         }
         tls_unsent(s->tls, &len);
-        size_t plain = s->out.len - s->sent;
-        if (len > 0)
-            return; /* the socket is full */
-        if (plain == 0)
-            break;
-        s->sent +=
-            tls_write(s->tls, s->out.data + s->sent, plain < SEAL_BYTES ? plain : SEAL_BYTES);
+        struct span plain = framed_unsent(&s->way);
+        if (len > 0 || plain.len == 0)
+            return; /* the socket is full, or nothing is left */
+        framed_went(&s->way,
+                    tls_write(s->tls, plain.data, plain.len < SEAL_BYTES ? plain.len : SEAL_BYTES));
     }
-    str_clear(&s->out);
-    s->sent = 0;
 }
 
 void stream_flush(struct stream *s)
@@ -251,17 +244,16 @@ void stream_flush(struct stream *s)
         flush_sealed(s);
         return;
     }
-    while (s->fd >= 0 && s->sent < s->out.len) {
-        ssize_t n = send(s->fd, s->out.data + s->sent, s->out.len - s->sent, MSG_NOSIGNAL);
+    struct span unsent;
+    while (s->fd >= 0 && (unsent = framed_unsent(&s->way)).len > 0) {
+        ssize_t n = send(s->fd, unsent.data, unsent.len, MSG_NOSIGNAL);
         if (n < 0 && errno == EAGAIN)
             return;
         if (n < 0 && errno != EINTR)
             stream_close(s);
         else if (n > 0)
-            s->sent += (size_t)n;
+            framed_went(&s->way, (size_t)n);
     }
-    str_clear(&s->out);
-    s->sent = 0;
 }
 
 void stream_send(struct stream *s, enum message_kind kind, const void *body)
@@ -269,8 +261,8 @@ void stream_send(struct stream *s, enum message_kind kind, const void *body)
     struct message m = {.kind = kind, .body = body};
     if (s->fd < 0)
         return;
-    wire_encode(&m, &s->out);
-    if (!s->held || s->out.len - s->sent > HELD_BYTES)
+    framed_put(&s->way, &m);
+    if (!s->held || framed_unsent(&s->way).len > HELD_BYTES)
         stream_flush(s);
 }
 
@@ -279,7 +271,7 @@ size_t stream_unsent(const struct stream *s)
     size_t sealed = 0;
     if (s->fd >= 0 && s->tls)
         tls_unsent(s->tls, &sealed);
-    return s->fd < 0 ? 0 : s->out.len - s->sent + sealed;
+    return s->fd < 0 ? 0 : framed_unsent(&s->way).len + sealed;
 }
 
 /* A TCP socket that is closed while something came that nobody read, or that something comes to
@@ -338,52 +330,52 @@ static bool may_speak(struct stream *s, const struct message *m)
 static void frames_take(struct stream *s, void (*take)(void *ctx, const struct message *m),
                         void *ctx)
 {
-    size_t used = 0;
     struct err e = {0};
     while (s->fd >= 0) {
         struct frame f;
         struct message m;
-        ssize_t n = frame_take(s->in.data + used, s->in.len - used, &f, &e);
+        ssize_t n = framed_next(&s->way, &f, &e);
         if (n == 0)
             break;
         if (n < 0 || !wire_decode(&f, s->arena, &m, &e) || !may_speak(s, &m)) {
             stream_close(s);
             return;
         }
-        used += (size_t)n;
         take(ctx, &m);
         arena_reset(s->arena);
     }
-    if (s->fd < 0 || used == 0)
-        return;
-    s->in.len -= used;
-    memmove(s->in.data, s->in.data + used, s->in.len);
 }
 
-/* How many bytes were added to `in`; as recv. */
-static ssize_t in_add(struct stream *s)
+/* What came encrypted; as in_add. */
+static ssize_t in_unseal(struct stream *s)
 {
     struct err err = {0};
-    ssize_t got, n = 0, plain = 0;
-    char *room;
-    str_reserve(&s->in, READ_BYTES);
-    if (!s->tls)
-        return recv(s->fd, s->in.data + s->in.len, READ_BYTES, 0);
-    room = xmalloc(READ_BYTES);
-    got = recv(s->fd, room, READ_BYTES, 0);
+    ssize_t n = 0, plain = 0;
+    char *sealed = xmalloc(READ_BYTES);
+    ssize_t got = recv(s->fd, sealed, READ_BYTES, 0);
     if (got > 0)
-        tls_feed(s->tls, room, (size_t)got);
-    while (got > 0 && (n = tls_read(s->tls, s->in.data + s->in.len, READ_BYTES, &err)) > 0) {
-        s->in.len += (size_t)n;
+        tls_feed(s->tls, sealed, (size_t)got);
+    while (got > 0 &&
+           (n = tls_read(s->tls, framed_room(&s->way, READ_BYTES), READ_BYTES, &err)) > 0) {
+        framed_came(&s->way, (size_t)n);
         plain += n;
-        str_reserve(&s->in, READ_BYTES);
     }
-    free(room);
+    free(sealed);
     if (got <= 0)
         return got;
-    s->in.len -= (size_t)plain; /* the caller adds them */
     errno = n < 0 ? EPROTO : EAGAIN;
     return n == 0 && plain > 0 ? plain : -1;
+}
+
+/* How many bytes came; as recv. */
+static ssize_t in_add(struct stream *s)
+{
+    if (s->tls)
+        return in_unseal(s);
+    ssize_t n = recv(s->fd, framed_room(&s->way, READ_BYTES), READ_BYTES, 0);
+    if (n > 0)
+        framed_came(&s->way, (size_t)n);
+    return n;
 }
 
 void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
@@ -396,7 +388,6 @@ void stream_read(struct stream *s, void (*take)(void *ctx, const struct message 
             stream_close(s);
             return;
         }
-        s->in.len += (size_t)n;
         frames_take(s, take, ctx);
         if ((size_t)n < READ_BYTES)
             return;

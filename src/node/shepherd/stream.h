@@ -8,6 +8,7 @@
 #include "io/tls.h"
 #include "model/message.h"
 #include "node/step/plan.h"
+#include "wire/framed.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,8 +21,7 @@ struct stream {
     /* Small messages wait for stream_flush: the other end wakes up once for several. */
     bool held;
     const char *proof; /* what it has to show */
-    struct str in, out;
-    size_t sent;
+    struct framed way;
     struct arena *arena;        /* of the message at hand */
     struct tls_context *secret; /* of another host; NULL = plain */
     struct tls *tls;

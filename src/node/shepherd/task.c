@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
+#include "base/list.h"
 #include "model/job.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
@@ -230,8 +231,7 @@ static void gtids_shift(struct making *m)
     struct span rest = span_of(value_of(&m->env, "SLURM_GTIDS")), word;
     struct str text = STR_INIT;
     while (span_next(&rest, ',', &word))
-        str_addf(&text, "%s%lld", text.len ? "," : "",
-                 (long long)strtol(word.data, NULL, 10) + m->t->what.first_task);
+        list_addf(&text, "%lld", (long long)strtol(word.data, NULL, 10) + m->t->what.first_task);
     set(m, "SLURM_GTIDS", str_text(&text));
     str_done(&text);
 }

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "node/shepherd/linger.h"
 #include "node/shepherd/output_keep.h"
@@ -192,7 +193,7 @@ static void started_tell(struct task_set *t)
         if (t->task[i].pid <= 0)
             continue;
         idset_add(&ids, (uint32_t)t->task[i].id);
-        str_addf(&pids, "%s%ld", pids.len ? "," : "", (long)t->task[i].pid);
+        list_addf(&pids, "%ld", (long)t->task[i].pid);
     }
     idset_format(&ids, &tasks);
     struct msg_stream_started m = {.tasks = str_text(&tasks), .pids = str_text(&pids)};

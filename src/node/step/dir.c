@@ -1,6 +1,7 @@
 #include "node/step/dir.h"
 
 #include "base/alloc.h"
+#include "io/fd.h"
 #include "model/job.h"
 #include "node/step/command.h"
 
@@ -56,27 +57,13 @@ bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_a
     return text_to_i64(text[2], INT64_MIN, INT64_MAX, ret_step_id);
 }
 
-static bool write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
-
 bool small_file_write(int dir_fd, const char *path, const void *data, size_t len, int mode)
 {
     int fd =
         openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
     if (fd < 0)
         return false;
-    bool ok = write_all(fd, data, len);
+    bool ok = fd_write_all(fd, data, len);
     int saved = errno;
     close(fd);
     errno = saved;
@@ -129,7 +116,7 @@ static bool script_write(int dir, const struct step_plan *p)
                          p->script.len);
     if (fd < 0)
         return false;
-    bool ok = write_all(fd, p->script.data, p->script.len);
+    bool ok = fd_write_all(fd, p->script.data, p->script.len);
     int saved = errno;
     close(fd);
     errno = saved;
@@ -148,7 +135,7 @@ static bool state_begin(int fd, const struct note *first)
     memset(text.data + len, 0, STATE_BYTES - len);
     text.len = STATE_BYTES;
     bool ok = fstat(fd, &st) == 0 && (st.st_size <= STATE_BYTES || ftruncate(fd, 0) == 0);
-    ok = ok && write_all(fd, text.data, text.len) && lseek(fd, (off_t)len, SEEK_SET) >= 0;
+    ok = ok && fd_write_all(fd, text.data, text.len) && lseek(fd, (off_t)len, SEEK_SET) >= 0;
     int saved = errno;
     str_done(&text);
     errno = saved;

@@ -5,6 +5,7 @@
  * that a bound on work cuts the searches. */
 #include "sched/answer/advice.h"
 
+#include "base/list.h"
 #include "sched/answer/advice_trial.h"
 
 #include <stdlib.h>
@@ -157,15 +158,6 @@ static const char *word_time(int64_t us, struct arena *a)
 
 /* ---- partitions ---- */
 
-static bool asked_for(const struct job_request *req, const char *partition)
-{
-    struct span rest = span_of(req->partition), piece;
-    while (req->partition && span_next(&rest, ',', &piece))
-        if (span_is(span_trim(piece), partition))
-            return true;
-    return false;
-}
-
 #define PARTITIONS_TRIED 12
 
 static void try_partitions(struct trial *t)
@@ -176,7 +168,7 @@ static void try_partitions(struct trial *t)
         const struct partition *p = &cl->part.v[i]->p;
         bool closed =
             !t->groups && !text_empty(p->allow_groups) && !text_is_nocase(p->allow_groups, "ALL");
-        if (cl->part.v[i]->gone || closed || p->hidden || asked_for(t->req, p->name))
+        if (cl->part.v[i]->gone || closed || p->hidden || list_has(t->req->partition, p->name))
             continue;
         struct job_request req = *t->req;
         req.partition = p->name;

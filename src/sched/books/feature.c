@@ -4,6 +4,7 @@
 #include "sched/books/feature.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/str.h"
 
 #include <ctype.h>
@@ -220,19 +221,10 @@ bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret, 
 
 /* ---- evaluation ---- */
 
-bool feature_listed(const char *features, const char *name)
-{
-    struct span rest = span_of(features ? features : ""), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is(span_trim(piece), name))
-            return true;
-    return false;
-}
-
 bool feature_holds(const struct feature_expr *e, const char *features)
 {
     switch (e->kind) {
-    case EXPR_NAME: return feature_listed(features, e->name);
+    case EXPR_NAME: return list_has(features, e->name);
     case EXPR_AND: return feature_holds(e->left, features) && feature_holds(e->right, features);
     case EXPR_OR: return feature_holds(e->left, features) || feature_holds(e->right, features);
     case EXPR_BRACKET:

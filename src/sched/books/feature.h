@@ -46,7 +46,5 @@ bool feature_holds(const struct feature_expr *e, const char *features);
 bool feature_arm_holds(const struct feature_arm *arm, const char *features);
 /* The feature names a constraint mentions, at most `max`; returns how many. */
 size_t feature_names(const char *text, struct arena *a, const char **ret, size_t max);
-/* Is `name` in the comma-separated list */
-bool feature_listed(const char *features, const char *name);
 
 #endif

@@ -1,23 +1,9 @@
 #include "sched/books/may_use.h"
 
+#include "base/list.h"
 #include "base/str.h"
 
 #include <string.h>
-
-bool any_word_listed(const char *list, const char *of)
-{
-    struct span rest = span_of(of ? of : ""), piece;
-    while (list && span_next(&rest, ',', &piece)) {
-        struct span all = span_of(list), one;
-        piece = span_trim(piece);
-        while (piece.len && span_next(&all, ',', &one)) {
-            one = span_trim(one);
-            if (one.len == piece.len && memcmp(one.data, piece.data, one.len) == 0)
-                return true;
-        }
-    }
-    return false;
-}
 
 static bool open_to_all(const char *list)
 {
@@ -46,7 +32,7 @@ static enum refusal check_user(const struct partition *p, const struct applicant
         return REFUSE_PARTITION_ACCESS;
     }
     if (who->uid == 0 || open_to_all(p->allow_groups) || !who->groups ||
-        any_word_listed(p->allow_groups, who->groups))
+        list_shares(p->allow_groups, who->groups))
         return REFUSE_NONE;
     str_addf(detail, "partition %s is for members of the groups %s; you are in %s", p->name,
              p->allow_groups, who->groups);
@@ -57,8 +43,8 @@ static enum refusal check_user(const struct partition *p, const struct applicant
 static bool list_admits(const char *allow, const char *deny, const char *word)
 {
     if (!open_to_all(allow))
-        return !text_empty(word) && any_word_listed(allow, word);
-    return text_empty(deny) || text_empty(word) || !any_word_listed(deny, word);
+        return !text_empty(word) && list_shares(allow, word);
+    return text_empty(deny) || text_empty(word) || !list_shares(deny, word);
 }
 
 static void list_text(const struct partition *p, const char *allow, const char *deny,

@@ -16,8 +16,4 @@ struct applicant {
 struct str;
 enum refusal may_use_partition(const struct partition *p, const struct job_request *req,
                                const struct applicant *who, struct str *detail);
-
-/* Is one of the comma-separated words of `of` in `list`? */
-bool any_word_listed(const char *list, const char *of);
-
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
+#include "base/list.h"
 #include "model/limits.h"
 #include "sched/books/licences.h"
 #include "sched/books/ranges.h"
@@ -237,7 +238,7 @@ static void use_text(const struct cluster *cl, const struct snode *n, uint32_t d
         used -= of_it && n->dev_job[d] == DEVICE_OUT;
     }
     ranges_flush(&r);
-    str_addf(out, "%s%s:%lld", out->len ? "," : "", cl->dim.v[dim].label, (long long)used);
+    list_addf(out, "%s:%lld", cl->dim.v[dim].label, (long long)used);
     if (numbered)
         str_addf(out, "(IDX:%s)", r.text.len ? str_text(&r.text) : "N/A");
     str_done(&r.text);

@@ -1,0 +1,56 @@
+#include "base/list.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+#include <strings.h>
+
+typedef int (*comparer)(const char *a, const char *b, size_t n);
+
+static bool has(const char *list, struct span word, comparer differ)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    while (list && span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (piece.len == word.len && differ(piece.data, word.data, word.len) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool list_has_span(const char *list, struct span word)
+{
+    return has(list, word, strncmp);
+}
+
+bool list_has(const char *list, const char *word)
+{
+    return has(list, span_of(word ? word : ""), strncmp);
+}
+
+bool list_has_nocase(const char *list, const char *word)
+{
+    return has(list, span_of(word ? word : ""), strncasecmp);
+}
+
+bool list_shares(const char *a, const char *b)
+{
+    struct span rest = span_of(b ? b : ""), word;
+    while (span_next(&rest, ',', &word)) {
+        word = span_trim(word);
+        if (word.len > 0 && list_has_span(a, word))
+            return true;
+    }
+    return false;
+}
+
+void list_addf(struct str *list, const char *format, ...)
+{
+    va_list args;
+    CHECK(list);
+    if (list->len > 0)
+        str_addc(list, ',');
+    va_start(args, format);
+    str_addv(list, format, args);
+    va_end(args);
+}

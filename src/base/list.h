@@ -1,0 +1,26 @@
+/* Comma lists, as users and configurations write them: "a, b,c". They mean the same everywhere: a
+ * word counts as a whole, in its letter case; the blanks and tabs around it are not part of it.
+ * NULL is a list without words; "" and "a,,b" have an empty one, which is what NULL as a word
+ * means (jobs without an account are asked for with "").
+ *
+ * Lists whose words mean more than themselves (hosts, "name:count", "-name") have parsers of their
+ * own. */
+#ifndef REMUDA_BASE_LIST_H
+#define REMUDA_BASE_LIST_H
+
+#include "base/str.h"
+
+#include <stdbool.h>
+
+/* Is the word in the list? */
+bool list_has(const char *list, const char *word);
+bool list_has_span(const char *list, struct span word);
+/* The same, whatever its letter case. */
+bool list_has_nocase(const char *list, const char *word);
+/* Have both lists a word in common? The empty one is none. */
+bool list_shares(const char *a, const char *b);
+
+/* Writes one more word: a comma before it where `list` has something already. */
+void list_addf(struct str *list, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif
