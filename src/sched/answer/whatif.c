@@ -53,8 +53,8 @@ static void promises_note(struct whatif *w, const struct pass *p)
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job->w.job_id != w->job->w.job_id)
             vec_push(&w->promised_us, p->promise.v[i].start_us);
-    for (size_t i = p->w->turn_first; i < p->w->turn.n; i++)
-        vec_push(&w->promised_us, p->w->turn.v[i]);
+    for (size_t i = p->w->view.turn_first; i < p->w->view.turn.n; i++)
+        vec_push(&w->promised_us, p->w->view.turn.v[i]);
 }
 
 static int64_t foreseen(const struct plan_private *v, uint64_t job_id)

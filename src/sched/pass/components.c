@@ -2,6 +2,7 @@
 #include "sched/pass/components.h"
 
 #include "base/alloc.h"
+#include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>
@@ -45,12 +46,15 @@ int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start
     return view_limit(p->w, o, o->limit_us, start_us);
 }
 
-struct option *het_place(struct pass *p, const struct compiled *c, int64_t at_us)
+struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us)
 {
+    const struct compiled *c = demand_of(p->cl, j->lane->klass);
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];
-        if (o->never == REASON_NONE &&
-            world_place(p->w, c, o, at_us, time_add(at_us, het_limit_at(p, o, at_us)), &p->at))
+        if (o->never != REASON_NONE)
+            continue;
+        struct to_place what = pass_to_place(p, c, o, j);
+        if (world_place(p->w, &what, at_us, time_add(at_us, het_limit_at(p, o, at_us)), &p->at))
             return o;
     }
     return NULL;

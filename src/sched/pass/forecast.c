@@ -103,7 +103,6 @@ static void foresee_rest(struct pass *p)
 void pass_forecast(struct pass *p, uint32_t budget)
 {
     p->future = true;
-    p->w->uid_plus1 = 0;
     while (p->live.n > 0) {
         int64_t at = next_time(p);
         if (at == INT64_MAX || (budget > 0 && map_u64_count(p->v->planned) >= budget))

@@ -9,6 +9,7 @@
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static bool start_in_order(struct pass *p, const struct het *h, size_t *ret_fail
     bool ok = true;
     for (; ok && n < h->n; n += ok) {
         struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
-        struct option *o = het_place(p, c, now);
+        struct option *o = het_place(p, h->job[n], now);
         ok = o && (p->future ||
                    pass_emit(p, h->job[n], c, &p->at, het_limit_at(p, o, now),
                              priority_of(p->cl, o, &h->job[n]->w, p->v->now_us) / PRIORITY_ONE));
@@ -80,17 +81,20 @@ static bool start_all(struct pass *p, struct het *h)
     return false;
 }
 
-static bool component_earliest(struct pass *p, const struct compiled *c, int64_t from_us,
+static bool component_earliest(struct pass *p, const struct wjob *j, int64_t from_us,
                                struct option **ret_option, int64_t *ret_us)
 {
+    const struct compiled *c = demand_of(p->cl, j->lane->klass);
     struct placement at = {0};
     bool found = false;
     *ret_us = INT64_MAX;
     for (size_t i = 0; i < c->n; i++) {
         int64_t when;
         struct option *o = &c->option[i];
-        if (o->never != REASON_NONE ||
-            !world_earliest(p->w, c, o, o->limit_us, from_us, &at, &when) || when >= *ret_us)
+        if (o->never != REASON_NONE)
+            continue;
+        struct to_place what = pass_to_place(p, c, o, j);
+        if (!world_earliest(p->w, &what, o->limit_us, from_us, &at, &when) || when >= *ret_us)
             continue;
         *ret_us = when;
         *ret_option = o;
@@ -117,7 +121,7 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
         for (; n < h->n; n++) {
             struct compiled *c = demand_of(p->cl, h->job[n]->lane->klass);
             struct option *o = NULL;
-            if (!component_earliest(p, c, at_us, &o, &when) || when > at_us)
+            if (!component_earliest(p, h->job[n], at_us, &o, &when) || when > at_us)
                 break;
             struct promised pr = {.lane = h->job[n]->lane,
                                   .job = h->job[n],
@@ -174,7 +178,6 @@ enum outcome pass_het(struct pass *p, struct entry *e)
             return NEVER;
         }
     }
-    p->w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
     if (start_all(p, h)) {
         h->done = true;
         return NEVER; /* all of its entries go */

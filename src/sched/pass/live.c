@@ -8,6 +8,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/priority.h"
+#include "sched/world/counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +127,7 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
 bool live_may_fit(const struct pass *p, const struct quick *q)
 {
     struct world *w = p->w;
-    if (q->wake > w->freed)
+    if (q->wake > w->now.freed)
         return false;
     if (q->nodes == 0)
         return true;

@@ -123,7 +123,7 @@ void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v,
 static void planned_mark(const struct pass *p)
 {
     for (size_t i = 0; i < p->cl->node.n; i++)
-        p->cl->node.v[i]->planned = p->w->kept[i] != NONE;
+        p->cl->node.v[i]->planned = p->w->agenda.kept[i] != NONE;
 }
 
 void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b,

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "sched/books/unproven.h"
 #include "sched/pass/preempt_inside.h"
+#include "sched/pass/to_place.h"
 
 static bool suspends_only(const victims *v)
 {
@@ -28,8 +29,8 @@ static bool turn_is_near(struct asker *a)
     int64_t at, soon = time_add(p->w->now_us, p->cl->policy.grace_us);
     if (a->het)
         return asker_fits_at(a, soon);
-    return world_earliest(p->w, a->e->c, a->e->o, a->e->o->limit_us, p->w->now_us, &p->at, &at) &&
-           at <= soon;
+    struct to_place what = pass_to_place(p, a->e->c, a->e->o, a->e->job);
+    return world_earliest(p->w, &what, a->e->o->limit_us, p->w->now_us, &p->at, &at) && at <= soon;
 }
 
 static int64_t grace_of(const struct cluster *cl, const struct run *r)

@@ -4,6 +4,7 @@
 #include "sched/books/classes.h"
 #include "sched/pass/components.h"
 #include "sched/pass/preempt_inside.h"
+#include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>
@@ -91,7 +92,7 @@ static bool components_fit(struct asker *a, struct exacts *x)
     bool ok = true;
     for (; ok && n < a->het->n; n += ok) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
-        struct option *o = het_place(p, c, p->w->now_us);
+        struct option *o = het_place(p, a->het->job[n], p->w->now_us);
         ok = o && exact_fits(p, x, c);
         if (o)
             nodes_note(a);
@@ -107,8 +108,8 @@ static bool components_fit(struct asker *a, struct exacts *x)
 
 static bool job_place(struct asker *a, int64_t at_us)
 {
-    return world_place(a->p->w, a->e->c, a->e->o, at_us, run_until(a->p, a->e->o, at_us),
-                       &a->p->at);
+    struct to_place what = pass_to_place(a->p, a->e->c, a->e->o, a->e->job);
+    return world_place(a->p->w, &what, at_us, run_until(a->p, a->e->o, at_us), &a->p->at);
 }
 
 bool asker_fits(struct asker *a)
@@ -137,7 +138,7 @@ void asker_begin(struct asker *a)
         world_begin(p->w, a->e->c, &p->at, a->e->job->w.job_id, run_until(p, a->e->o, now));
     for (size_t i = 0; a->het && i < a->het->n; i++) {
         struct compiled *c = demand_of(p->cl, a->het->job[i]->lane->klass);
-        struct option *o = het_place(p, c, now);
+        struct option *o = het_place(p, a->het->job[i], now);
         if (o)
             world_begin(p->w, c, &p->at, a->het->job[i]->w.job_id, run_until(p, o, now));
     }
@@ -152,7 +153,7 @@ bool asker_fits_at(struct asker *a, int64_t at_us)
     size_t n = 0;
     for (; n < a->het->n; n++) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
-        struct option *o = het_place(p, c, at_us);
+        struct option *o = het_place(p, a->het->job[n], at_us);
         if (!o)
             break;
         promised[n] =

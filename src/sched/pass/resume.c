@@ -20,7 +20,7 @@ static void cpus_take(struct pass *p, const struct run *r)
         if (r->hold[i].released)
             continue;
         int64_t cpus = (int64_t)r->hold[i].ncpu,
-                idle = p->w->free[r->hold[i].node->idx * p->w->dims + DIM_CPU];
+                idle = world_free_row(p->w, r->hold[i].node->idx)[DIM_CPU];
         row[DIM_CPU] = cpus < idle ? cpus : idle > 0 ? idle : 0;
         row[DIM_SHARE] = cpus * (r->shares ? 1 : p->cl->policy.share_max);
         row[DIM_JOBS] = run_places(r);
@@ -32,7 +32,7 @@ static void cpus_take(struct pass *p, const struct run *r)
 /* By count, which also knows what is meant for a job that starts in the next pass. */
 static bool node_free_now(const struct pass *p, const struct hold *h)
 {
-    const int64_t *row = &p->w->free[h->node->idx * p->w->dims];
+    const int64_t *row = world_free_row(p->w, h->node->idx);
     return h->node->up && row[h->run->shares ? DIM_SHARE : DIM_CPU] >= (int64_t)h->ncpu;
 }
 

@@ -12,6 +12,8 @@
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/to_place.h"
+#include "sched/world/counts.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"
 
@@ -19,13 +21,14 @@
 #include <string.h>
 
 /* Or before a reservation begins or ends. */
-static bool place_before_turn(struct pass *p, const struct entry *e, int64_t *limit_us)
+static bool place_before_turn(struct pass *p, const struct entry *e, const struct to_place *what,
+                              int64_t *limit_us)
 {
-    for (size_t i = p->w->turn.n; i-- > p->w->turn_first;) {
-        int64_t room = (p->w->turn.v[i] - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
+    for (size_t i = p->w->view.turn.n; i-- > p->w->view.turn_first;) {
+        int64_t room = (p->w->view.turn.v[i] - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
         if (room < e->o->limit_min_us || room >= *limit_us)
             continue;
-        if (world_place(p->w, e->c, e->o, p->w->now_us, time_add(p->w->now_us, room), &p->at)) {
+        if (world_place(p->w, what, p->w->now_us, time_add(p->w->now_us, room), &p->at)) {
             *limit_us = room;
             return true;
         }
@@ -34,18 +37,19 @@ static bool place_before_turn(struct pass *p, const struct entry *e, int64_t *li
 }
 
 /* With --time-min the limit may be cut so that the job ends before promised work begins. */
-static bool place_shorter(struct pass *p, const struct entry *e, int64_t *limit_us)
+static bool place_shorter(struct pass *p, const struct entry *e, const struct to_place *what,
+                          int64_t *limit_us)
 {
     for (size_t i = p->promise.n; i-- > 0;) {
         int64_t room = (p->promise.v[i].start_us - p->w->now_us) / USEC_PER_MIN * USEC_PER_MIN;
         if (room < e->o->limit_min_us || room >= *limit_us)
             continue;
-        if (world_place(p->w, e->c, e->o, p->w->now_us, time_add(p->w->now_us, room), &p->at)) {
+        if (world_place(p->w, what, p->w->now_us, time_add(p->w->now_us, room), &p->at)) {
             *limit_us = room;
             return true;
         }
     }
-    return place_before_turn(p, e, limit_us);
+    return place_before_turn(p, e, what, limit_us);
 }
 
 /* In units of one entry looked at, about 5 ns. */
@@ -56,11 +60,13 @@ static bool place_shorter(struct pass *p, const struct entry *e, int64_t *limit_
 /* CPU seconds of work that was begun. */
 static int64_t start_size(const struct world *w, size_t job)
 {
-    const struct wjobs *j = &w->job.v[job];
+    const struct wjobs *j = &w->agenda.job.v[job];
     int64_t cpus = 0;
-    for (uint32_t t = j->first; t < j->first + j->n; t++)
-        for (uint32_t u = w->take.v[t].first; u < w->take.v[t].first + w->take.v[t].n; u++)
-            cpus += w->use.v[u].dim == DIM_CPU ? w->use.v[u].amount : 0;
+    for (uint32_t i = j->first; i < j->first + j->n; i++) {
+        const struct wtake *t = &w->agenda.take.v[i];
+        for (uint32_t u = t->first; u < t->first + t->n; u++)
+            cpus += w->agenda.use.v[u].dim == DIM_CPU ? w->agenda.use.v[u].amount : 0;
+    }
     return j->end_us == INT64_MAX ? 0 : cpus * ((j->end_us - j->start_us) / USEC_PER_SEC);
 }
 
@@ -81,21 +87,23 @@ static void started_tell(const struct pass *p, const struct entry *e)
 
 /* Starts it where it was placed. Where counts say yes but sockets or devices no, other nodes are
  * looked for. */
-static bool emit_somewhere(struct pass *p, const struct entry *e, int64_t limit_us)
+static bool emit_somewhere(struct pass *p, const struct entry *e, const struct to_place *what,
+                           int64_t limit_us)
 {
     struct world *w = p->w;
+    struct to_place elsewhere = *what;
+    uint64_t *barred = NULL;
     bool emitted = false, placed = true;
     for (int i = 0; placed && !emitted && i < DETOURS_MAX; i++) {
         emitted = pass_emit(p, e->job, e->c, &p->at, limit_us, e->priority / PRIORITY_ONE);
         if (emitted)
             break;
-        if (!w->barred)
-            w->barred = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->barred[0]);
-        bit_set(w->barred, p->refused_node);
-        placed = world_place(w, e->c, e->o, w->now_us, time_add(w->now_us, limit_us), &p->at);
+        if (!barred)
+            elsewhere.barred = barred = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof barred[0]);
+        bit_set(barred, p->refused_node);
+        placed = world_place(w, &elsewhere, w->now_us, time_add(w->now_us, limit_us), &p->at);
     }
-    free(w->barred);
-    w->barred = NULL;
+    free(barred);
     return emitted;
 }
 
@@ -112,23 +120,19 @@ static bool try_start(struct pass *p, const struct entry *e)
 {
     struct world *w = p->w;
     int64_t limit = limit_by_deadline(e, view_limit(w, e->o, e->o->limit_us, w->now_us), w->now_us);
-    w->uid_plus1 = p->future ? 0 : e->job->w.uid + 1;
-    w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
-    if (!p->future && w->insists_until_us > w->now_us &&
-        (p->v->insists_until_us == 0 || w->insists_until_us < p->v->insists_until_us))
-        p->v->insists_until_us = w->insists_until_us;
-    if (!world_place(w, e->c, e->o, w->now_us, time_add(w->now_us, limit), &p->at) &&
-        !(e->o->limit_min_us < limit && place_shorter(p, e, &limit)))
+    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
+    if (!world_place(w, &what, w->now_us, time_add(w->now_us, limit), &p->at) &&
+        !(e->o->limit_min_us < limit && place_shorter(p, e, &what, &limit)))
         return false;
     if (p->future)
         pass_foresee(p, e->job->w.job_id, w->now_us, &p->at, false);
-    else if (!emit_somewhere(p, e, limit))
+    else if (!emit_somewhere(p, e, &what, limit))
         return false;
     if (!p->future)
         started_tell(p, e);
     world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit));
     p->cost += START_COST + p->at.at.n * START_NODE_COST;
-    p->started_size += start_size(w, w->job.n - 1);
+    p->started_size += start_size(w, w->agenda.job.n - 1);
     return true;
 }
 
@@ -159,15 +163,14 @@ static void promise_make(struct pass *p, const struct entry *e, bool awaited)
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == e->job)
             return;
-    p->w->insists_until_us = topo_insists_until(p->cl, &e->job->w);
-    if (!world_earliest(p->w, e->c, e->o, limit, p->w->now_us, &p->at, &at))
+    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
+    if (!world_earliest(p->w, &what, limit, p->w->now_us, &p->at, &at))
         return;
     /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
      * kept from others and never be met. */
     bool in_vain = at <= p->w->now_us && !p->future && !awaited;
     int64_t next = world_next_end(p->w);
-    if (in_vain &&
-        (next == INT64_MAX || !world_earliest(p->w, e->c, e->o, limit, next, &p->at, &at)))
+    if (in_vain && (next == INT64_MAX || !world_earliest(p->w, &what, limit, next, &p->at, &at)))
         return;
     limit = limit_by_deadline(e, view_limit(p->w, e->o, limit, at), at);
     struct promised pr = {
@@ -204,8 +207,7 @@ static bool reservation_has_room(const struct world *w, const struct option *o)
 static enum job_reason blocked_reason(const struct pass *p, const struct entry *e)
 {
     for (size_t i = 0; i < e->c->nlic; i++)
-        if (p->w->free[(p->w->nnodes + e->c->lic[i].lic) * p->w->dims + DIM_CPU] <
-            e->c->lic[i].count)
+        if (world_free_row(p->w, p->w->nnodes + e->c->lic[i].lic)[DIM_CPU] < e->c->lic[i].count)
             return REASON_LICENSES;
     enum job_reason bars = part_window_bars(p->w, e->o, p->w->now_us);
     if (bars != REASON_NONE)
@@ -268,7 +270,7 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
         pass_note(p, e, REASON_QOS_MAX_JOBS_PER_USER);
         return NEVER;
     }
-    p->w->missing = 0;
+    p->at.missing = 0;
     p->cost += TRY_COST + p->w->nnodes / 8;
     if (p->future && is_promised(p, e->job))
         return BLOCKED;
@@ -335,7 +337,7 @@ static bool too_few_nodes(struct pass *p, struct quick *q)
     if (nodes >= (size_t)q->nodes)
         return false;
     p->cost += TRY_COST + w->nnodes / 8;
-    q->wake = w->freed + (size_t)q->nodes - nodes;
+    q->wake = w->now.freed + (size_t)q->nodes - nodes;
     return true;
 }
 
@@ -361,7 +363,7 @@ static enum next entry_step(struct pass *p, size_t i)
             e->o->stamp = p->step;
         p->live.v[i].tried = true;
         if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
-            p->live.v[i].wake = p->w->freed + p->w->missing;
+            p->live.v[i].wake = p->w->now.freed + p->at.missing;
         if (p->cl->hook.passing && !p->passing)
             live_reorder(p, i + 1, true);
         return KEEP;

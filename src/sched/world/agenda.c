@@ -5,19 +5,42 @@
  * free. */
 #include "sched/world/agenda.h"
 
+#include "sched/world/counts.h"
 #include "sched/world/resv_view.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
 #include <string.h>
+
+void agenda_init(struct agenda *a, size_t nall)
+{
+    a->work = xmalloc((nall + 1) * sizeof a->work[0]);
+    a->kept = xmalloc((nall + 1) * sizeof a->kept[0]);
+    memset(a->work, 0xff, (nall + 1) * sizeof a->work[0]); /* NONE */
+    memset(a->kept, 0xff, (nall + 1) * sizeof a->kept[0]);
+}
+
+void agenda_done(struct agenda *a)
+{
+    vec_done(&a->promised);
+    vec_done(&a->job);
+    vec_done(&a->take);
+    vec_done(&a->use);
+    vec_done(&a->ends);
+    free(a->work);
+    free(a->kept);
+}
 
 void agenda_open(struct world *w, uint32_t node)
 {
-    const int64_t *row = &w->free[node * w->dims];
+    const int64_t *row = world_free_row(w, node);
     bool open =
-        bit_get(w->up, node) && row[DIM_JOBS] > 0 && (row[DIM_CPU] > 0 || row[DIM_SHARE] > 0);
+        bit_get(w->now.up, node) && row[DIM_JOBS] > 0 && (row[DIM_CPU] > 0 || row[DIM_SHARE] > 0);
     if (open)
-        bit_set(w->open, node);
+        bit_set(w->now.open, node);
     else
-        bit_clear(w->open, node);
+        bit_clear(w->now.open, node);
 }
 
 static void open_refresh(struct world *w, uint32_t node)
@@ -28,119 +51,122 @@ static void open_refresh(struct world *w, uint32_t node)
     counts_touch(w, node);
 }
 
-void agenda_chain(struct world *w, uint32_t take)
+void agenda_chain(struct agenda *a, uint32_t take)
 {
-    int64_t end = w->job.v[w->take.v[take].job].end_us;
-    uint32_t *at = &w->work[w->take.v[take].node];
-    while (*at != NONE && w->job.v[w->take.v[*at].job].end_us <= end)
-        at = &w->take.v[*at].next;
-    w->take.v[take].next = *at;
+    int64_t end = agenda_job(a, take)->end_us;
+    uint32_t *at = &a->work[a->take.v[take].node];
+    while (*at != NONE && agenda_job(a, *at)->end_us <= end)
+        at = &a->take.v[*at].next;
+    a->take.v[take].next = *at;
     *at = take;
 }
 
-static void chain_kept(struct world *w, uint32_t take)
+static void chain_kept(struct agenda *a, uint32_t take)
 {
-    int64_t start = w->job.v[w->take.v[take].job].start_us;
-    uint32_t *at = &w->kept[w->take.v[take].node];
-    while (*at != NONE && w->job.v[w->take.v[*at].job].start_us <= start)
-        at = &w->take.v[*at].next;
-    w->take.v[take].next = *at;
+    int64_t start = agenda_job(a, take)->start_us;
+    uint32_t *at = &a->kept[a->take.v[take].node];
+    while (*at != NONE && agenda_job(a, *at)->start_us <= start)
+        at = &a->take.v[*at].next;
+    a->take.v[take].next = *at;
     *at = take;
 }
 
-static void unchain(struct world *w, uint32_t *head, uint32_t take)
+static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
 {
     while (*head != take)
-        head = &w->take.v[*head].next;
-    *head = w->take.v[take].next;
+        head = &a->take.v[*head].next;
+    *head = a->take.v[take].next;
 }
 
 /* ---- ends ---- */
 
-static bool end_before(const struct world *w, const struct end *a, const struct end *b)
+static bool end_before(const struct agenda *a, const struct end *x, const struct end *y)
 {
-    if (a->at_us != b->at_us)
-        return a->at_us < b->at_us;
-    uint64_t na = w->job.v[a->job].name, nb = w->job.v[b->job].name;
-    return na != nb ? na < nb : a->job < b->job;
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us;
+    uint64_t na = a->job.v[x->job].name, nb = a->job.v[y->job].name;
+    return na != nb ? na < nb : x->job < y->job;
 }
 
-static void ends_insert(struct world *w, struct end e)
+static void ends_insert(struct agenda *a, struct end e)
 {
-    vec_push(&w->ends, e);
-    size_t low = w->ends_first, high = w->ends.n - 1;
+    vec_push(&a->ends, e);
+    size_t low = a->ends_first, high = a->ends.n - 1;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (end_before(w, &w->ends.v[middle], &e))
+        if (end_before(a, &a->ends.v[middle], &e))
             low = middle + 1;
         else
             high = middle;
     }
-    memmove(&w->ends.v[low + 1], &w->ends.v[low], (w->ends.n - 1 - low) * sizeof e);
-    w->ends.v[low] = e;
+    memmove(&a->ends.v[low + 1], &a->ends.v[low], (a->ends.n - 1 - low) * sizeof e);
+    a->ends.v[low] = e;
 }
 
-static void ends_remove(struct world *w, uint32_t job)
+static void ends_remove(struct agenda *a, uint32_t job)
 {
-    size_t i = w->ends_first;
-    while (w->ends.v[i].job != job)
+    size_t i = a->ends_first;
+    while (a->ends.v[i].job != job)
         i++;
-    vec_remove(&w->ends, i);
+    vec_remove(&a->ends, i);
 }
 
 static void amounts_add(struct world *w, const struct wtake *t, int64_t sign)
 {
-    int64_t *row = &w->free[t->node * w->dims];
+    struct agenda *a = &w->agenda;
+    int64_t *row = world_free_row(w, t->node);
     for (uint32_t i = 0; i < t->n; i++)
-        row[w->use.v[t->first + i].dim] += sign * w->use.v[t->first + i].amount;
+        row[a->use.v[t->first + i].dim] += sign * a->use.v[t->first + i].amount;
 }
 
-void agenda_use(struct world *w, uint32_t dim, int64_t amount)
+void agenda_use(struct agenda *a, uint32_t dim, int64_t amount)
 {
     struct use u = {dim, amount};
     if (amount != 0)
-        vec_push(&w->use, u);
+        vec_push(&a->use, u);
 }
 
 /* ---- changing it ---- */
 
 static void take_push(struct world *w, uint32_t node, uint32_t job, const struct take *t)
 {
-    struct wtake wt = {.node = node, .job = job, .first = (uint32_t)w->use.n, .n = t->n};
+    struct agenda *a = &w->agenda;
+    struct wtake wt = {.node = node, .job = job, .first = (uint32_t)a->use.n, .n = t->n};
     for (uint32_t i = 0; i < t->n; i++)
-        vec_push(&w->use, t->use[i]);
+        vec_push(&a->use, t->use[i]);
     /* Sharing work lies on idle CPUs first, and takes those from work that wants them alone. */
     if (node < w->nnodes && t->n > 0 && t->use[0].dim == DIM_SHARE &&
         (t->n < 2 || t->use[1].dim != DIM_CPU)) {
-        int64_t idle = w->free[node * w->dims + DIM_CPU];
-        agenda_use(w, DIM_CPU, idle < t->cpus ? (idle > 0 ? idle : 0) : t->cpus);
-        wt.n = (uint32_t)w->use.n - wt.first;
+        int64_t idle = world_free_row(w, node)[DIM_CPU];
+        agenda_use(a, DIM_CPU, idle < t->cpus ? (idle > 0 ? idle : 0) : t->cpus);
+        wt.n = (uint32_t)a->use.n - wt.first;
     }
-    vec_push(&w->take, wt);
+    vec_push(&a->take, wt);
 }
 
 /* The same as on the node before: the amounts are shared. */
-static void take_again(struct world *w, uint32_t node, uint32_t job)
+static void take_again(struct agenda *a, uint32_t node, uint32_t job)
 {
-    struct wtake wt = w->take.v[w->take.n - 1];
+    struct wtake wt = a->take.v[a->take.n - 1];
     wt.node = node;
     wt.job = job;
-    vec_push(&w->take, wt);
+    vec_push(&a->take, wt);
 }
 
 static uint32_t job_push(struct world *w, const struct compiled *c, const struct placement *p,
                          struct wjobs j)
 {
-    uint32_t number = (uint32_t)w->job.n;
-    j.first = (uint32_t)w->take.n;
+    struct agenda *a = &w->agenda;
+    uint32_t number = (uint32_t)a->job.n;
+    j.first = (uint32_t)a->take.n;
     j.resv = p->option->resv ? p->option->resv->number : 0;
     j.part = p->option->part->idx + 1;
     for (size_t i = 0; i < p->at.n; i++) {
         const struct placed *at = &p->at.v[i];
-        const struct group *g = w->group[at->node];
+        const struct group *g = w->now.group[at->node];
         if (p->variant->lay.units == 0) {
-            if (i > 0 && !p->option->mode.share && w->group[p->at.v[i - 1].node] == g)
-                take_again(w, at->node, number);
+            if (i > 0 && !p->option->mode.share && w->now.group[p->at.v[i - 1].node] == g)
+                take_again(a, at->node, number);
             else
                 take_push(w, at->node, number, take_least(w->cl, c, p->option, p->variant, g));
             continue;
@@ -152,20 +178,21 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     for (size_t i = 0; i < c->nlic; i++)
         take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number,
                   &(struct take){.use = {{DIM_CPU, c->lic[i].count}}, .n = 1});
-    j.n = (uint32_t)w->take.n - j.first;
-    vec_push(&w->job, j);
+    j.n = (uint32_t)a->take.n - j.first;
+    vec_push(&a->job, j);
     return number;
 }
 
 static void job_start(struct world *w, uint32_t job)
 {
-    struct wjobs *j = &w->job.v[job];
+    struct agenda *a = &w->agenda;
+    struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++) {
-        amounts_add(w, &w->take.v[t], -1);
-        agenda_chain(w, t);
-        open_refresh(w, w->take.v[t].node);
+        amounts_add(w, &a->take.v[t], -1);
+        agenda_chain(a, t);
+        open_refresh(w, a->take.v[t].node);
     }
-    ends_insert(w, (struct end){j->end_us, job});
+    ends_insert(a, (struct end){j->end_us, job});
 }
 
 uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
@@ -179,60 +206,66 @@ uint32_t world_begin(struct world *w, const struct compiled *c, const struct pla
 
 static void promise_touch(struct world *w, uint32_t job)
 {
+    struct agenda *a = &w->agenda;
     counts_promises(w);
-    for (uint32_t t = w->job.v[job].first; t < w->job.v[job].first + w->job.v[job].n; t++)
-        counts_touch(w, w->take.v[t].node);
+    for (uint32_t t = a->job.v[job].first; t < a->job.v[job].first + a->job.v[job].n; t++)
+        counts_touch(w, a->take.v[t].node);
 }
 
 static void promise_forget(struct world *w, uint32_t job)
 {
+    struct agenda *a = &w->agenda;
     size_t i = 0;
-    while (w->promised.v[i] != job)
+    while (a->promised.v[i] != job)
         i++;
-    vec_remove(&w->promised, i);
+    vec_remove(&a->promised, i);
     counts_promises(w);
-    w->freed += w->job.v[job].n;
+    w->now.freed += a->job.v[job].n;
 }
 
 uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p,
                        uint64_t name, int64_t start_us, int64_t end_us)
 {
+    struct agenda *a = &w->agenda;
     uint32_t job =
         job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
-    for (uint32_t t = w->job.v[job].first; t < w->job.v[job].first + w->job.v[job].n; t++)
-        chain_kept(w, t);
-    vec_push(&w->promised, job);
+    for (uint32_t t = a->job.v[job].first; t < a->job.v[job].first + a->job.v[job].n; t++)
+        chain_kept(a, t);
+    vec_push(&a->promised, job);
     promise_touch(w, job);
     return job;
 }
 
 void world_undo(struct world *w, uint32_t job)
 {
-    struct wjobs *j = &w->job.v[job];
-    ends_remove(w, job);
+    struct agenda *a = &w->agenda;
+    struct wjobs *j = &a->job.v[job];
+    ends_remove(a, job);
     for (uint32_t t = j->first; t < j->first + j->n; t++) {
-        unchain(w, &w->work[w->take.v[t].node], t);
-        amounts_add(w, &w->take.v[t], 1);
-        open_refresh(w, w->take.v[t].node);
-        w->freed++;
+        unchain(a, &a->work[a->take.v[t].node], t);
+        amounts_add(w, &a->take.v[t], 1);
+        open_refresh(w, a->take.v[t].node);
+        w->now.freed++;
     }
     j->n = 0;
 }
 
 void world_fulfil(struct world *w, uint32_t job)
 {
-    struct wjobs *j = &w->job.v[job];
+    struct agenda *a = &w->agenda;
+    struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++)
-        unchain(w, &w->kept[w->take.v[t].node], t);
+        unchain(a, &a->kept[a->take.v[t].node], t);
     promise_forget(w, job);
     job_start(w, job);
 }
 
 void world_break(struct world *w, uint32_t job)
 {
-    struct wjobs *j = &w->job.v[job];
+    struct agenda *a = &w->agenda;
+    struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++)
-        unchain(w, &w->kept[w->take.v[t].node], t);
+        unchain(a, &a->kept[a->take.v[t].node], t);
     promise_forget(w, job);
     promise_touch(w, job);
     j->n = 0;
@@ -241,59 +274,63 @@ void world_break(struct world *w, uint32_t job)
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign)
 {
     for (size_t d = 0; d < w->dims; d++)
-        w->free[node * w->dims + d] += sign * row[d];
+        world_free_row(w, node)[d] += sign * row[d];
     open_refresh(w, node);
-    w->freed++;
+    w->now.freed++;
 }
 
 void world_lift(struct world *w, uint64_t name, bool lifted)
 {
-    if (!w->kept_head) /* nobody asks */
+    struct agenda *a = &w->agenda;
+    if (!w->view.kept_head) /* nobody asks */
         return;
-    for (size_t i = 0; i < w->job.n; i++)
-        if (w->job.v[i].name == name) {
-            w->job.v[i].lifted = lifted;
+    for (size_t i = 0; i < a->job.n; i++)
+        if (a->job.v[i].name == name) {
+            a->job.v[i].lifted = lifted;
             return;
         }
 }
 
 void world_end_by(struct world *w, uint64_t name, int64_t end_us)
 {
+    struct agenda *a = &w->agenda;
     uint32_t job = 0;
-    while (job < w->job.n && w->job.v[job].name != name)
+    while (job < a->job.n && a->job.v[job].name != name)
         job++;
-    if (job == w->job.n || w->job.v[job].end_us <= end_us)
+    if (job == a->job.n || a->job.v[job].end_us <= end_us)
         return;
-    struct wjobs *j = &w->job.v[job];
-    ends_remove(w, job);
+    struct wjobs *j = &a->job.v[job];
+    ends_remove(a, job);
     for (uint32_t t = j->first; t < j->first + j->n; t++)
-        unchain(w, &w->work[w->take.v[t].node], t);
+        unchain(a, &a->work[a->take.v[t].node], t);
     j->end_us = end_us;
     for (uint32_t t = j->first; t < j->first + j->n; t++)
-        agenda_chain(w, t);
-    ends_insert(w, (struct end){end_us, job});
+        agenda_chain(a, t);
+    ends_insert(a, (struct end){end_us, job});
 }
 
 int64_t world_next_end(const struct world *w)
 {
-    int64_t end = w->ends_first < w->ends.n ? w->ends.v[w->ends_first].at_us : INT64_MAX,
+    const struct agenda *a = &w->agenda;
+    int64_t end = a->ends_first < a->ends.n ? a->ends.v[a->ends_first].at_us : INT64_MAX,
             turn = view_next_turn(w);
     return turn < end ? turn : end;
 }
 
 void world_advance(struct world *w, int64_t now_us)
 {
-    while (w->ends_first < w->ends.n && w->ends.v[w->ends_first].at_us <= now_us) {
-        struct wjobs *j = &w->job.v[w->ends.v[w->ends_first++].job];
+    struct agenda *a = &w->agenda;
+    while (a->ends_first < a->ends.n && a->ends.v[a->ends_first].at_us <= now_us) {
+        struct wjobs *j = &a->job.v[a->ends.v[a->ends_first++].job];
         for (uint32_t t = j->first; t < j->first + j->n; t++) {
-            uint32_t node = w->take.v[t].node;
-            unchain(w, &w->work[node], t);
-            amounts_add(w, &w->take.v[t], 1);
+            uint32_t node = a->take.v[t].node;
+            unchain(a, &a->work[node], t);
+            amounts_add(w, &a->take.v[t], 1);
             open_refresh(w, node);
-            w->freed++;
+            w->now.freed++;
         }
     }
     w->now_us = now_us;
     if (view_advance(w, now_us)) /* what only others could use may be free now */
-        w->freed += w->nall + 1;
+        w->now.freed += w->nall + 1;
 }

@@ -5,11 +5,15 @@
 
 #include "sched/world/world.h"
 
+/* Empty lists for so many nodes and licences. */
+void agenda_init(struct agenda *a, size_t nall);
+void agenda_done(struct agenda *a);
+
 /* After its free amounts changed: does the node take work now? Not of licences. */
 void agenda_open(struct world *w, uint32_t node);
 /* Puts a take of work, by the end of its job, into the list of its node. */
-void agenda_chain(struct world *w, uint32_t take);
+void agenda_chain(struct agenda *a, uint32_t take);
 /* An amount of the take being made; none of nothing. */
-void agenda_use(struct world *w, uint32_t dim, int64_t amount);
+void agenda_use(struct agenda *a, uint32_t dim, int64_t amount);
 
 #endif

@@ -2,9 +2,9 @@
  * first looks are made with them. The joint count tells how many nodes have enough of three
  * dimensions together, and so rules out nearly all of the queue; the screen tells which, for
  * sixteen nodes at a time. Both may let too much through, never too little. */
+#include "sched/world/counts.h"
 #include "base/alloc.h"
 #include "sched/world/row.h"
-#include "sched/world/world.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,55 +20,56 @@ static bool counted(uint32_t dim)
 
 void counts_touch(struct world *w, uint32_t node)
 {
-    if (node >= w->nnodes || !bit_get(w->up, node))
+    if (node >= w->nnodes || !bit_get(w->now.up, node))
         return;
-    const int64_t *now = &w->free[node * w->dims], *ever = world_row(w, node, w->now_us, INT64_MAX);
-    w->changes++;
+    const int64_t *now = world_free_row(w, node), *ever = world_row(w, node, w->now_us, INT64_MAX);
+    w->counts.changes++;
     for (uint32_t d = 0; d < w->dims; d++) {
         if (!counted(d))
             continue;
         uint8_t to = bucket_of(w->cl, d, now[d]);
-        w->bucket[COUNT_NOW][d * w->padded + node] = to;
-        w->bucket[COUNT_EVER][d * w->padded + node] =
+        w->counts.bucket[COUNT_NOW][d * w->counts.padded + node] = to;
+        w->counts.bucket[COUNT_EVER][d * w->counts.padded + node] =
             ever == now ? to : bucket_of(w->cl, d, ever[d]);
     }
 }
 
 void counts_promises(struct world *w)
 {
-    w->first_promise_us = INT64_MAX;
-    w->last_promise_us = INT64_MIN;
-    for (size_t i = 0; i < w->promised.n; i++) {
-        int64_t at = w->job.v[w->promised.v[i]].start_us;
-        w->first_promise_us = at < w->first_promise_us ? at : w->first_promise_us;
-        w->last_promise_us = at > w->last_promise_us ? at : w->last_promise_us;
+    struct agenda *a = &w->agenda;
+    a->first_promise_us = INT64_MAX;
+    a->last_promise_us = INT64_MIN;
+    for (size_t i = 0; i < a->promised.n; i++) {
+        int64_t at = a->job.v[a->promised.v[i]].start_us;
+        a->first_promise_us = at < a->first_promise_us ? at : a->first_promise_us;
+        a->last_promise_us = at > a->last_promise_us ? at : a->last_promise_us;
     }
 }
 
 static void most_find(struct world *w)
 {
-    w->most = xcalloc(w->dims, 1);
+    w->counts.most = xcalloc(w->dims, 1);
     for (size_t g = 0; g < w->cl->group.n; g++)
         for (uint32_t d = 0; d < w->dims && d < w->cl->group.v[g]->ntotal; d++) {
             uint8_t b = bucket_of(w->cl, d, w->cl->group.v[g]->total[d]);
-            w->most[d] = b > w->most[d] ? b : w->most[d];
+            w->counts.most[d] = b > w->counts.most[d] ? b : w->counts.most[d];
         }
 }
 
 void counts_init(struct world *w)
 {
-    w->padded = BIT_WORDS(w->nnodes) * 64;
-    w->changes = 1;
-    w->joint_stale = w->nnodes / 4;
+    w->counts.padded = BIT_WORDS(w->nnodes) * 64;
+    w->counts.changes = 1;
+    w->counts.joint_stale = w->nnodes / 4;
     counts_promises(w);
     most_find(w);
     for (int which = 0; which < COUNTS; which++) {
         /* Most are never asked for: their cells, 32 KiB each, are not touched before they are
          * counted. */
-        w->joint[which] = xmalloc(w->dims * sizeof w->joint[which][0]);
+        w->counts.joint[which] = xmalloc(w->dims * sizeof w->counts.joint[which][0]);
         for (uint32_t dim = 0; dim < w->dims; dim++)
-            w->joint[which][dim].changes = 0;
-        w->bucket[which] = xcalloc(w->padded * w->dims + 8, 1);
+            w->counts.joint[which][dim].changes = 0;
+        w->counts.bucket[which] = xcalloc(w->counts.padded * w->dims + 8, 1);
     }
     for (uint32_t node = 0; node < w->nnodes; node++)
         counts_touch(w, node);
@@ -133,9 +134,9 @@ static inline size_t ones(uint64_t x)
 
 static inline struct rows rows_of(const struct world *w, int which, const struct screen *s)
 {
-    const uint8_t *bucket = w->bucket[which];
-    return (struct rows){&bucket[DIM_CPU * w->padded], &bucket[DIM_MEM * w->padded],
-                         &bucket[s->dim * w->padded]};
+    const uint8_t *bucket = w->counts.bucket[which];
+    return (struct rows){&bucket[DIM_CPU * w->counts.padded], &bucket[DIM_MEM * w->counts.padded],
+                         &bucket[s->dim * w->counts.padded]};
 }
 
 static inline void rows_next(struct rows *r)
@@ -149,9 +150,9 @@ size_t counts_enough(const struct world *w, int which, const struct screen *s)
 {
     struct rows r = rows_of(w, which, s);
     size_t nodes = 0;
-    for (size_t i = 0; i < w->padded / 64; i++) {
-        if (w->open[i])
-            nodes += ones(w->open[i] & enough_64(&r, s));
+    for (size_t i = 0; i < w->counts.padded / 64; i++) {
+        if (w->now.open[i])
+            nodes += ones(w->now.open[i] & enough_64(&r, s));
         rows_next(&r);
     }
     return nodes;
@@ -162,11 +163,11 @@ size_t counts_screen(struct world *w, int which, const struct compiled *c, const
 {
     struct rows r = rows_of(w, which, &v->screen);
     size_t nodes = 0;
-    for (size_t i = 0; i < w->padded / 64; i++) {
-        uint64_t bits = w->open[i] & option_allows(c, o, i);
+    for (size_t i = 0; i < w->counts.padded / 64; i++) {
+        uint64_t bits = w->now.open[i] & option_allows(c, o, i);
         if (bits)
             bits &= enough_64(&r, &v->screen);
-        w->screened[i] = bits;
+        w->scratch.screened[i] = bits;
         nodes += ones(bits);
         rows_next(&r);
     }
@@ -188,10 +189,10 @@ struct cut {
 static struct cut cut_of(const struct world *w, uint32_t dim)
 {
     struct cut k = {.counted = dim != DIM_CPU};
-    k.shift = w->most[dim] < JOINT_GRES ? 0 : GRES_SHIFT; /* few GPUs a node: a level each */
-    k.gres = k.counted ? (w->most[dim] >> k.shift) + 1u : 1;
-    k.cpu = (w->most[DIM_CPU] >> JOINT_SHIFT) + 1u;
-    k.mem = (w->most[DIM_MEM] >> JOINT_SHIFT) + 1u;
+    k.shift = w->counts.most[dim] < JOINT_GRES ? 0 : GRES_SHIFT; /* few GPUs a node: a level each */
+    k.gres = k.counted ? (w->counts.most[dim] >> k.shift) + 1u : 1;
+    k.cpu = (w->counts.most[DIM_CPU] >> JOINT_SHIFT) + 1u;
+    k.mem = (w->counts.most[DIM_MEM] >> JOINT_SHIFT) + 1u;
     return k;
 }
 
@@ -221,16 +222,16 @@ static void joint_sum(struct joint *j, const struct cut *k)
 
 void counts_joint_make(struct world *w, int which, uint32_t dim)
 {
-    const uint8_t *cpu = &w->bucket[which][DIM_CPU * w->padded],
-                  *mem = &w->bucket[which][DIM_MEM * w->padded],
-                  *gres = &w->bucket[which][dim * w->padded];
-    struct joint *j = &w->joint[which][dim];
+    const uint8_t *cpu = &w->counts.bucket[which][DIM_CPU * w->counts.padded],
+                  *mem = &w->counts.bucket[which][DIM_MEM * w->counts.padded],
+                  *gres = &w->counts.bucket[which][dim * w->counts.padded];
+    struct joint *j = &w->counts.joint[which][dim];
     struct cut k = cut_of(w, dim);
     memset(j->nodes, 0, (size_t)k.gres * JOINT_SIDE * JOINT_SIDE * sizeof j->nodes[0]);
-    j->freed = w->freed;
-    j->changes = w->changes;
-    for (size_t i = 0; i < w->padded / 64; i++)
-        for (uint64_t bits = w->up[i]; bits; bits &= bits - 1) {
+    j->freed = w->now.freed;
+    j->changes = w->counts.changes;
+    for (size_t i = 0; i < w->counts.padded / 64; i++)
+        for (uint64_t bits = w->now.up[i]; bits; bits &= bits - 1) {
             size_t n = i * 64 + (size_t)__builtin_ctzll(bits);
             ROW(j, k.counted ? gres[n] >> k.shift : 0, cpu[n] >> JOINT_SHIFT)
             [mem[n] >> JOINT_SHIFT]++;
@@ -249,8 +250,8 @@ uint16_t counts_cell(const struct world *w, const struct screen *s)
 void counts_done(struct world *w)
 {
     for (int which = 0; which < COUNTS; which++) {
-        free(w->joint[which]);
-        free(w->bucket[which]);
+        free(w->counts.joint[which]);
+        free(w->counts.bucket[which]);
     }
-    free(w->most);
+    free(w->counts.most);
 }

@@ -11,14 +11,14 @@
 static void stair_push(struct world *w, int64_t at_us, int32_t more, int32_t nodes)
 {
     struct stair s = {at_us, more, nodes};
-    vec_push(&w->stair, s);
+    vec_push(&w->scratch.stair, s);
 }
 
 static int32_t cap_at(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us)
 {
     struct world *w = p->w;
-    return demand_cap(w->cl, p->c, p->o, p->v, w->group[node],
-                      view_row(w, p->o, node, at_us, time_add(at_us, limit_us)));
+    return demand_cap(w->cl, p->what->c, p->what->o, p->v, w->now.group[node],
+                      view_row(w, p->what->o, node, at_us, time_add(at_us, limit_us)));
 }
 
 static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us,
@@ -34,22 +34,23 @@ static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t li
 static void stairs_free(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
-    const struct group *g = w->group[node];
-    int64_t *row = w->row;
-    memcpy(row, &w->free[node * w->dims], w->dims * sizeof row[0]);
-    int32_t cap = demand_cap(w->cl, p->c, p->o, p->v, g, row);
+    const struct agenda *a = &w->agenda;
+    const struct group *g = w->now.group[node];
+    int64_t *row = w->scratch.row;
+    memcpy(row, world_free_row(w, node), w->dims * sizeof row[0]);
+    int32_t cap = demand_cap(w->cl, p->what->c, p->what->o, p->v, g, row);
     if (cap > 0)
         stair_push(w, w->now_us, cap, 1);
-    for (uint32_t t = w->work[node]; t != NONE && cap < p->v->lay.umax; t = w->take.v[t].next) {
-        const struct wtake *take = &w->take.v[t];
-        int64_t end = w->job.v[take->job].end_us;
+    for (uint32_t t = a->work[node]; t != NONE && cap < p->v->lay.umax; t = a->take.v[t].next) {
+        const struct wtake *take = &a->take.v[t];
+        int64_t end = a->job.v[take->job].end_us;
         for (uint32_t i = 0; i < take->n; i++)
-            row[w->use.v[take->first + i].dim] += w->use.v[take->first + i].amount;
+            row[a->use.v[take->first + i].dim] += a->use.v[take->first + i].amount;
         if (end == INT64_MAX)
             break;
-        if (take->next != NONE && w->job.v[w->take.v[take->next].job].end_us == end)
+        if (take->next != NONE && agenda_job(a, take->next)->end_us == end)
             continue;
-        int32_t more = demand_cap(w->cl, p->c, p->o, p->v, g, row);
+        int32_t more = demand_cap(w->cl, p->what->c, p->what->o, p->v, g, row);
         if (more > cap)
             stair_push(w, end, more - cap, cap == 0);
         cap = more;
@@ -67,17 +68,18 @@ static int time_order(const void *a, const void *b)
 static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
 {
     struct world *w = p->w;
+    const struct agenda *a = &w->agenda;
     i64_vec at = {0};
     vec_push(&at, w->now_us);
-    for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next)
-        vec_push(&at, w->job.v[w->take.v[t].job].end_us);
-    for (uint32_t t = w->kept[node]; t != NONE; t = w->take.v[t].next) {
-        const struct wjobs *j = &w->job.v[w->take.v[t].job];
+    for (uint32_t t = a->work[node]; t != NONE; t = a->take.v[t].next)
+        vec_push(&at, agenda_job(a, t)->end_us);
+    for (uint32_t t = a->kept[node]; t != NONE; t = a->take.v[t].next) {
+        const struct wjobs *j = agenda_job(a, t);
         vec_push(&at, j->end_us);
         if (limit_us != TIME_UNLIMITED)
             vec_push(&at, j->start_us - limit_us + 1);
     }
-    view_times(w, p->o, node, limit_us, &at);
+    view_times(w, p->what->o, node, limit_us, &at);
     qsort(at.v, at.n, sizeof at.v[0], time_order);
     int32_t cap = 0;
     for (size_t i = 0; i < at.n; i++)
@@ -89,16 +91,17 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
 static void stairs_licences(struct placing *p)
 {
     struct world *w = p->w;
-    for (size_t i = 0; i < p->c->nlic; i++) {
-        uint32_t node = (uint32_t)w->nnodes + p->c->lic[i].lic;
-        for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next)
-            if (w->job.v[w->take.v[t].job].end_us != INT64_MAX)
-                stair_push(w, w->job.v[w->take.v[t].job].end_us, 0, 0);
-        for (uint32_t t = w->kept[node]; t != NONE; t = w->take.v[t].next)
-            if (w->job.v[w->take.v[t].job].end_us != INT64_MAX)
-                stair_push(w, w->job.v[w->take.v[t].job].end_us, 0, 0);
+    const struct agenda *a = &w->agenda;
+    for (size_t i = 0; i < p->what->c->nlic; i++) {
+        uint32_t node = (uint32_t)w->nnodes + p->what->c->lic[i].lic;
+        for (uint32_t t = a->work[node]; t != NONE; t = a->take.v[t].next)
+            if (agenda_job(a, t)->end_us != INT64_MAX)
+                stair_push(w, agenda_job(a, t)->end_us, 0, 0);
+        for (uint32_t t = a->kept[node]; t != NONE; t = a->take.v[t].next)
+            if (agenda_job(a, t)->end_us != INT64_MAX)
+                stair_push(w, agenda_job(a, t)->end_us, 0, 0);
         i64_vec at = {0};
-        view_times(w, p->o, node, TIME_UNLIMITED, &at);
+        view_times(w, p->what->o, node, TIME_UNLIMITED, &at);
         for (size_t k = 0; k < at.n; k++)
             if (at.v[k] >= w->now_us)
                 stair_push(w, at.v[k], 0, 0);
@@ -109,11 +112,11 @@ static void stairs_licences(struct placing *p)
 static void stairs_windows(struct placing *p)
 {
     i64_vec at = {0};
-    part_window_times(p->w, p->o->part, &at);
+    part_window_times(p->w, p->what->o->part, &at);
     for (size_t i = 0; i < at.n; i++)
         stair_push(p->w, at.v[i], 0, 0);
-    if (p->c->req->switches > 0 && p->w->insists_until_us > p->w->now_us)
-        stair_push(p->w, p->w->insists_until_us, 0, 0);
+    if (p->what->c->req->switches > 0 && p->what->insists_until_us > p->w->now_us)
+        stair_push(p->w, p->what->insists_until_us, 0, 0);
     vec_done(&at);
 }
 
@@ -126,21 +129,22 @@ static int stair_order(const void *a, const void *b)
 static void stairs_collect(struct placing *p, int64_t limit_us)
 {
     struct world *w = p->w;
-    vec_clear(&w->stair);
+    vec_clear(&w->scratch.stair);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        for (uint64_t bits = w->up[i] & option_allows(p->c, p->o, i); bits; bits &= bits - 1) {
+        for (uint64_t bits = w->now.up[i] & option_allows(p->what->c, p->what->o, i); bits;
+             bits &= bits - 1) {
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
-            if (!world_group_has(p->v, w->group[node]))
+            if (!world_group_has(p->v, w->now.group[node]))
                 continue;
-            if (w->kept[node] == NONE && view_plain(w, p->o, node))
+            if (w->agenda.kept[node] == NONE && view_plain(w, p->what->o, node))
                 stairs_free(p, node);
             else
                 stairs_kept(p, node, limit_us);
         }
     stairs_licences(p);
     stairs_windows(p);
-    if (w->stair.n > 1)
-        qsort(w->stair.v, w->stair.n, sizeof w->stair.v[0], stair_order);
+    if (w->scratch.stair.n > 1)
+        qsort(w->scratch.stair.v, w->scratch.stair.n, sizeof w->scratch.stair.v[0], stair_order);
 }
 
 /* Earliest time from `from` on and below `before` at which the variant can start. */
@@ -151,16 +155,16 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
     const struct layout *l = &p->v->lay;
     int64_t units = 0, nodes = 0;
     stairs_collect(p, limit_us);
-    for (size_t i = 0; i < w->stair.n && w->stair.v[i].at_us < before; i++) {
-        units += w->stair.v[i].more;
-        nodes += w->stair.v[i].nodes;
-        int64_t at = w->stair.v[i].at_us > from ? w->stair.v[i].at_us : from;
-        if ((i + 1 < w->stair.n && w->stair.v[i + 1].at_us <= at) || nodes < l->nmin ||
-            units < l->units)
+    for (size_t i = 0; i < w->scratch.stair.n && w->scratch.stair.v[i].at_us < before; i++) {
+        units += w->scratch.stair.v[i].more;
+        nodes += w->scratch.stair.v[i].nodes;
+        int64_t at = w->scratch.stair.v[i].at_us > from ? w->scratch.stair.v[i].at_us : from;
+        if ((i + 1 < w->scratch.stair.n && w->scratch.stair.v[i + 1].at_us <= at) ||
+            nodes < l->nmin || units < l->units)
             continue;
         p->start_us = at;
         p->end_us = time_add(at, limit_us);
-        if (!placing_licences_free(p) || part_window_bars(w, p->o, at) != REASON_NONE)
+        if (!placing_licences_free(p) || part_window_bars(w, p->what->o, at) != REASON_NONE)
             continue;
         placing_candidates(p);
         if (!placing_pick(p))
@@ -172,10 +176,11 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
     return false;
 }
 
-bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
-                    int64_t from_us, struct placement *ret, int64_t *ret_us)
+bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
+                    struct placement *ret, int64_t *ret_us)
 {
-    struct placing p = {.w = w, .c = c, .o = o};
+    struct option *o = what->o;
+    struct placing p = {.w = w, .what = what};
     bool found = false;
     *ret_us = INT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {

@@ -19,12 +19,12 @@ struct tally {
 static struct tally tally_of(const struct world *w, const struct topo_switch *s)
 {
     struct tally t = {0};
-    for (size_t i = 0; i < w->key.n; i++) {
-        uint32_t node = NODE_OF(w->key.v[i]);
+    for (size_t i = 0; i < w->scratch.key.n; i++) {
+        uint32_t node = NODE_OF(w->scratch.key.v[i]);
         if (!bit_get(s->nodes, node))
             continue;
         t.nodes++;
-        t.units += w->cap[node];
+        t.units += w->scratch.cap[node];
     }
     return t;
 }
@@ -53,10 +53,10 @@ static const struct topo_switch *lowest(const struct world *w, size_t least, int
 static void keys_keep(struct world *w, const uint64_t *nodes)
 {
     size_t n = 0;
-    for (size_t i = 0; i < w->key.n; i++)
-        if (bit_get(nodes, NODE_OF(w->key.v[i])))
-            w->key.v[n++] = w->key.v[i];
-    w->key.n = n;
+    for (size_t i = 0; i < w->scratch.key.n; i++)
+        if (bit_get(nodes, NODE_OF(w->scratch.key.v[i])))
+            w->scratch.key.v[n++] = w->scratch.key.v[i];
+    w->scratch.key.n = n;
 }
 
 /* The next leaf under the switch: the smallest that completes what is missing, else the one with
@@ -119,7 +119,7 @@ size_t topo_narrow(struct world *w, size_t least, size_t want, int64_t units)
 {
     if (!w->cl->topo || want < 2)
         return 0;
-    const struct topo_switch *s = want <= w->key.n ? lowest(w, want, units) : NULL;
+    const struct topo_switch *s = want <= w->scratch.key.n ? lowest(w, want, units) : NULL;
     if (!s)
         s = lowest(w, want = least, units);
     if (!s)
@@ -132,11 +132,11 @@ size_t topo_leaves(const struct world *w)
 {
     const struct topo *t = w->cl->topo;
     size_t leaves = 0;
-    for (size_t i = 0; t && i < w->pick.n; i++) {
-        uint32_t leaf = t->leaf_of[w->pick.v[i]];
+    for (size_t i = 0; t && i < w->scratch.pick.n; i++) {
+        uint32_t leaf = t->leaf_of[w->scratch.pick.v[i]];
         bool seen = false;
         for (size_t k = 0; k < i && leaf != NO_LEAF; k++)
-            seen |= t->leaf_of[w->pick.v[k]] == leaf;
+            seen |= t->leaf_of[w->scratch.pick.v[k]] == leaf;
         leaves += !seen;
     }
     return leaves;

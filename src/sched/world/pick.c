@@ -43,24 +43,24 @@ static void keys_select(uint64_t *v, size_t n, size_t k)
         qsort(v + low, high - low, sizeof v[0], key_order);
 }
 
-static bool picked(const struct world *w, uint32_t node)
+static bool picked(const struct scratch *s, uint32_t node)
 {
-    for (size_t i = 0; i < w->pick.n; i++)
-        if (w->pick.v[i] == node)
+    for (size_t i = 0; i < s->pick.n; i++)
+        if (s->pick.v[i] == node)
             return true;
     return false;
 }
 
 static bool pick_must(struct placing *p)
 {
-    struct world *w = p->w;
-    for (size_t i = 0; i < p->c->nmust; i++) {
+    struct scratch *s = &p->w->scratch;
+    for (size_t i = 0; i < p->what->c->nmust; i++) {
         bool there = false;
-        for (size_t k = 0; k < w->key.n && !there; k++)
-            there = NODE_OF(w->key.v[k]) == p->c->must[i];
+        for (size_t k = 0; k < s->key.n && !there; k++)
+            there = NODE_OF(s->key.v[k]) == p->what->c->must[i];
         if (!there)
             return false;
-        vec_push(&w->pick, p->c->must[i]);
+        vec_push(&s->pick, p->what->c->must[i]);
     }
     return true;
 }
@@ -69,12 +69,12 @@ static bool pick_must(struct placing *p)
  * smallest key. */
 static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
 {
-    const struct world *w = p->w;
+    const struct scratch *s = &p->w->scratch;
     uint32_t best = NONE;
-    for (size_t k = 0; k < w->key.n; k++) {
-        uint32_t node = NODE_OF(w->key.v[k]);
-        if (bit_get(groups, w->group[node]->idx) && (best == NONE || w->cap[node] > w->cap[best]) &&
-            !picked(w, node))
+    for (size_t k = 0; k < s->key.n; k++) {
+        uint32_t node = NODE_OF(s->key.v[k]);
+        if (bit_get(groups, p->w->now.group[node]->idx) &&
+            (best == NONE || s->cap[node] > s->cap[best]) && !picked(s, node))
             best = node;
     }
     return best;
@@ -83,16 +83,16 @@ static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
 /* The nodes that counted features ask for: name*2. */
 static bool pick_counts(struct placing *p)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     for (size_t i = 0; i < p->v->ncount; i++) {
         int32_t missing = p->v->count[i].nodes;
-        for (size_t k = 0; k < w->pick.n; k++)
-            missing -= bit_get(p->v->count[i].groups, w->group[w->pick.v[k]]->idx);
+        for (size_t k = 0; k < s->pick.n; k++)
+            missing -= bit_get(p->v->count[i].groups, p->w->now.group[s->pick.v[k]]->idx);
         for (; missing > 0; missing--) {
             uint32_t node = counted_best(p, p->v->count[i].groups);
             if (node == NONE)
                 return false;
-            vec_push(&w->pick, node);
+            vec_push(&s->pick, node);
         }
     }
     return true;
@@ -110,32 +110,32 @@ static bool has_must(const struct compiled *c, uint64_t first, uint64_t last)
  * named. */
 static bool pick_neighbours(struct placing *p)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
-    for (size_t i = 0; i < w->key.n; i++)
-        w->key.v[i] = NODE_OF(w->key.v[i]);
-    if (w->key.n > 1)
-        qsort(w->key.v, w->key.n, sizeof w->key.v[0], key_order);
+    for (size_t i = 0; i < s->key.n; i++)
+        s->key.v[i] = NODE_OF(s->key.v[i]);
+    if (s->key.n > 1)
+        qsort(s->key.v, s->key.n, sizeof s->key.v[0], key_order);
     size_t from = 0;
     int64_t units = 0;
-    for (size_t i = 0; i < w->key.n; i++) {
-        if (i > from && w->key.v[i] != w->key.v[i - 1] + 1)
+    for (size_t i = 0; i < s->key.n; i++) {
+        if (i > from && s->key.v[i] != s->key.v[i - 1] + 1)
             from = i, units = 0;
-        units += w->cap[w->key.v[i]];
+        units += s->cap[s->key.v[i]];
         size_t nodes = i - from + 1;
         if (nodes > (size_t)l->nmax) {
-            units -= w->cap[w->key.v[from++]];
+            units -= s->cap[s->key.v[from++]];
             nodes--;
         }
         if (nodes < (size_t)l->nmin || units < l->units ||
-            !has_must(p->c, w->key.v[from], w->key.v[i]))
+            !has_must(p->what->c, s->key.v[from], s->key.v[i]))
             continue;
-        for (; nodes > (size_t)l->nmin && units - w->cap[w->key.v[from]] >= l->units &&
-               has_must(p->c, w->key.v[from + 1], w->key.v[i]);
+        for (; nodes > (size_t)l->nmin && units - s->cap[s->key.v[from]] >= l->units &&
+               has_must(p->what->c, s->key.v[from + 1], s->key.v[i]);
              nodes--)
-            units -= w->cap[w->key.v[from++]];
+            units -= s->cap[s->key.v[from++]];
         for (size_t k = from; k <= i; k++)
-            vec_push(&w->pick, (uint32_t)w->key.v[k]);
+            vec_push(&s->pick, (uint32_t)s->key.v[k]);
         return true;
     }
     return false;
@@ -143,124 +143,124 @@ static bool pick_neighbours(struct placing *p)
 
 static void pick_same(struct placing *p)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
-    size_t want = (size_t)(p->c->req->use_min_nodes ? l->nmin : l->nmax);
-    if (want < w->pick.n)
-        want = w->pick.n;
-    if (w->pick.n == 0) {
-        want = want < w->key.n ? want : w->key.n;
-        keys_select(w->key.v, w->key.n, want);
+    size_t want = (size_t)(p->what->c->req->use_min_nodes ? l->nmin : l->nmax);
+    if (want < s->pick.n)
+        want = s->pick.n;
+    if (s->pick.n == 0) {
+        want = want < s->key.n ? want : s->key.n;
+        keys_select(s->key.v, s->key.n, want);
         for (size_t i = 0; i < want; i++)
-            vec_push(&w->pick, NODE_OF(w->key.v[i]));
+            vec_push(&s->pick, NODE_OF(s->key.v[i]));
         return;
     }
-    if (w->key.n > 1)
-        qsort(w->key.v, w->key.n, sizeof w->key.v[0], key_order);
-    for (size_t i = 0; i < w->key.n && w->pick.n < want; i++)
-        if (!picked(w, NODE_OF(w->key.v[i])))
-            vec_push(&w->pick, NODE_OF(w->key.v[i]));
+    if (s->key.n > 1)
+        qsort(s->key.v, s->key.n, sizeof s->key.v[0], key_order);
+    for (size_t i = 0; i < s->key.n && s->pick.n < want; i++)
+        if (!picked(s, NODE_OF(s->key.v[i])))
+            vec_push(&s->pick, NODE_OF(s->key.v[i]));
 }
 
-static int64_t pick_units(const struct world *w)
+static int64_t pick_units(const struct scratch *s)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < w->pick.n; i++)
-        sum += w->cap[w->pick.v[i]];
+    for (size_t i = 0; i < s->pick.n; i++)
+        sum += s->cap[s->pick.v[i]];
     return sum;
 }
 
 static bool pick_one(struct placing *p)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     uint64_t best = UINT64_MAX;
-    for (size_t i = 0; i < w->key.n; i++)
-        if (w->key.v[i] < best && w->cap[NODE_OF(w->key.v[i])] >= p->v->lay.units)
-            best = w->key.v[i];
+    for (size_t i = 0; i < s->key.n; i++)
+        if (s->key.v[i] < best && s->cap[NODE_OF(s->key.v[i])] >= p->v->lay.units)
+            best = s->key.v[i];
     if (best != UINT64_MAX)
-        vec_push(&w->pick, NODE_OF(best));
+        vec_push(&s->pick, NODE_OF(best));
     return best != UINT64_MAX;
 }
 
 /* Takes candidates, most units first, within the same weight or regardless of it. */
 static void pick_largest(struct placing *p, bool weighted)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
-    size_t before = w->pick.n;
+    size_t before = s->pick.n;
     VEC(uint64_t) key = {0};
-    for (size_t i = 0; i < w->key.n; i++) {
-        uint32_t node = NODE_OF(w->key.v[i]);
-        uint64_t rank = weighted ? w->key.v[i] >> 52 : 0, shape = w->key.v[i] >> 36 & 0xfff;
-        if (!picked(w, node))
-            vec_push(&key, rank << 52 | (0xffff - key_clip(w->cap[node], 0xffff)) << 36 |
+    for (size_t i = 0; i < s->key.n; i++) {
+        uint32_t node = NODE_OF(s->key.v[i]);
+        uint64_t rank = weighted ? s->key.v[i] >> 52 : 0, shape = s->key.v[i] >> 36 & 0xfff;
+        if (!picked(s, node))
+            vec_push(&key, rank << 52 | (0xffff - key_clip(s->cap[node], 0xffff)) << 36 |
                                shape << NODE_BITS | node);
     }
     if (key.n > 1)
         qsort(key.v, key.n, sizeof key.v[0], key_order);
-    int64_t units = pick_units(w);
-    for (size_t i = 0; i < key.n && w->pick.n < (size_t)l->nmax; i++) {
-        if (units >= l->units && w->pick.n >= (size_t)l->nmin && !p->c->req->spread_job)
+    int64_t units = pick_units(s);
+    for (size_t i = 0; i < key.n && s->pick.n < (size_t)l->nmax; i++) {
+        if (units >= l->units && s->pick.n >= (size_t)l->nmin && !p->what->c->req->spread_job)
             break;
-        vec_push(&w->pick, NODE_OF(key.v[i]));
-        units += w->cap[NODE_OF(key.v[i])];
+        vec_push(&s->pick, NODE_OF(key.v[i]));
+        units += s->cap[NODE_OF(key.v[i])];
     }
     vec_done(&key);
     if (units < l->units && weighted) {
-        w->pick.n = before;
+        s->pick.n = before;
         pick_largest(p, false);
     }
 }
 
 static bool pick_nodes(struct placing *p)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
-    vec_clear(&w->pick);
-    if (w->key.n < (size_t)l->nmin)
+    vec_clear(&s->pick);
+    if (s->key.n < (size_t)l->nmin)
         return false;
-    if (p->c->req->contiguous) {
+    if (p->what->c->req->contiguous) {
         if (!pick_neighbours(p))
             return false;
     } else {
-        if ((p->c->nmust > 0 || p->v->ncount > 0) && w->key.n > 1)
-            qsort(w->key.v, w->key.n, sizeof w->key.v[0], key_order);
+        if ((p->what->c->nmust > 0 || p->v->ncount > 0) && s->key.n > 1)
+            qsort(s->key.v, s->key.n, sizeof s->key.v[0], key_order);
         if (!pick_must(p) || !pick_counts(p))
             return false;
         if (l->units == 0)
             pick_same(p);
-        else if (!(w->pick.n == 0 && l->nmin <= 1 && !p->c->req->spread_job && pick_one(p)))
+        else if (!(s->pick.n == 0 && l->nmin <= 1 && !p->what->c->req->spread_job && pick_one(p)))
             pick_largest(p, true);
     }
-    return w->pick.n >= (size_t)l->nmin && w->pick.n <= (size_t)l->nmax &&
-           (l->units == 0 || pick_units(w) >= l->units);
+    return s->pick.n >= (size_t)l->nmin && s->pick.n <= (size_t)l->nmax &&
+           (l->units == 0 || pick_units(s) >= l->units);
 }
 
 /* May the nodes lie below more leaf switches than the job wants? */
 static bool insists(const struct placing *p)
 {
-    return p->c->req->switches > 0 && p->start_us < p->w->insists_until_us;
+    return p->what->c->req->switches > 0 && p->start_us < p->what->insists_until_us;
 }
 
 /* Nodes close to each other first; if that cannot be, any. */
 bool placing_pick(struct placing *p)
 {
-    struct world *w = p->w;
+    struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
-    const struct job_request *r = p->c->req;
-    size_t n = w->key.n;
-    bool together = w->cl->topo && l->nmax > 1 && !r->contiguous && p->c->nmust == 0 &&
-                    p->v->ncount == 0 && (!w->cl->policy.topo_optional || r->switches > 0);
+    const struct job_request *r = p->what->c->req;
+    size_t n = s->key.n;
+    bool together = p->w->cl->topo && l->nmax > 1 && !r->contiguous && p->what->c->nmust == 0 &&
+                    p->v->ncount == 0 && (!p->w->cl->policy.topo_optional || r->switches > 0);
     if (!together || n < (size_t)l->nmin)
-        return pick_nodes(p) && (!insists(p) || topo_leaves(w) <= (size_t)r->switches);
-    uint64_t *all = xmemdup(w->key.v, (n + 1) * sizeof all[0]);
+        return pick_nodes(p) && (!insists(p) || topo_leaves(p->w) <= (size_t)r->switches);
+    uint64_t *all = xmemdup(s->key.v, (n + 1) * sizeof all[0]);
     size_t want = (size_t)(r->use_min_nodes ? l->nmin : l->nmax);
-    bool ok = topo_narrow(w, (size_t)l->nmin, want, l->units) > 0 && pick_nodes(p);
+    bool ok = topo_narrow(p->w, (size_t)l->nmin, want, l->units) > 0 && pick_nodes(p);
     if (!ok) {
-        memcpy(w->key.v, all, n * sizeof all[0]);
-        w->key.n = n;
+        memcpy(s->key.v, all, n * sizeof all[0]);
+        s->key.n = n;
         ok = pick_nodes(p);
     }
     free(all);
-    return ok && (!insists(p) || topo_leaves(w) <= (size_t)r->switches);
+    return ok && (!insists(p) || topo_leaves(p->w) <= (size_t)r->switches);
 }

@@ -6,6 +6,7 @@
  * for jobs that run past the promise. (With equal whole nodes this makes backfill start exactly the
  * jobs that counting nodes would.) */
 #include "base/alloc.h"
+#include "sched/world/counts.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
 #include "sched/world/resv_view.h"
@@ -17,31 +18,33 @@
 static uint64_t idle_before(const struct placing *p, uint32_t node)
 {
     const struct world *w = p->w;
+    const struct agenda *a = &w->agenda;
     int64_t last = w->now_us;
-    for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next) {
-        if (w->job.v[w->take.v[t].job].end_us > p->start_us)
+    for (uint32_t t = a->work[node]; t != NONE; t = a->take.v[t].next) {
+        if (agenda_job(a, t)->end_us > p->start_us)
             break;
-        last = w->job.v[w->take.v[t].job].end_us;
+        last = agenda_job(a, t)->end_us;
     }
     return key_clip((p->start_us - last) / USEC_PER_SEC, UINT32_MAX);
 }
 
 static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_t *row)
 {
-    const struct group *g = p->w->group[node];
+    const struct group *g = p->w->now.group[node];
     int64_t gpus = 0;
     if (p->start_us > p->w->now_us)
         return idle_before(p, node) << NODE_BITS | node;
     for (size_t d = DIM_GRES; d < g->ntotal; d++)
         gpus += g->total[d] > 0 ? row[d] : 0;
     uint64_t cpus = key_clip(row[DIM_CPU], 0xffff);
-    if (p->o->part->p.lln)
+    if (p->what->o->part->p.lln)
         cpus = 0xffff - cpus;
     const struct order_hook *hook = &p->w->cl->hook;
     if (hook->node_cost)
         cpus = key_clip((int64_t)hook->node_cost(hook->ctx, row[DIM_CPU], p->v->lay.units), 0xffff);
-    return (uint64_t)(p->w->kept[node] == NONE) << 63 | key_clip(g->weight_rank, 0x7ff) << 52 |
-           key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS | node;
+    return (uint64_t)(p->w->agenda.kept[node] == NONE) << 63 |
+           key_clip(g->weight_rank, 0x7ff) << 52 | key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS |
+           node;
 }
 
 /* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a
@@ -49,47 +52,47 @@ static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_
 static bool own_node(const struct placing *p, uint32_t node)
 {
     const struct snode *n = p->w->cl->node.v[node];
-    if (p->w->kept[node] != NONE) /* promised to somebody */
+    if (p->w->agenda.kept[node] != NONE) /* promised to somebody */
         return false;
     int64_t jobs = JOBS_ALL;
     for (size_t i = 0; i < n->hold.n; i++) {
-        if (n->hold.v[i]->run->uid + 1 != p->w->uid_plus1)
+        if (n->hold.v[i]->run->uid + 1 != p->what->uid_plus1)
             return false;
         jobs -= run_places(n->hold.v[i]->run);
     }
     /* And nothing started there in this pass */
-    return n->hold.n > 0 && p->w->free[node * p->w->dims + DIM_JOBS] == jobs;
+    return n->hold.n > 0 && world_free_row(p->w, node)[DIM_JOBS] == jobs;
 }
 
 static void candidate(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
-    const struct group *g = w->group[node];
+    const struct group *g = w->now.group[node];
     /* What is not free now will not be free from now on: that is seen before promises are looked
      * at. */
-    if (w->kept[node] != NONE && p->start_us <= w->now_us && !p->o->mode.user_only &&
-        demand_cap(w->cl, p->c, p->o, p->v, g, &w->free[node * w->dims]) == 0)
+    if (w->agenda.kept[node] != NONE && p->start_us <= w->now_us && !p->what->o->mode.user_only &&
+        demand_cap(w->cl, p->what->c, p->what->o, p->v, g, world_free_row(w, node)) == 0)
         return;
-    const int64_t *row = view_row(w, p->o, node, p->start_us, p->end_us);
-    if (p->o->mode.user_only && w->uid_plus1 && p->start_us <= w->now_us &&
+    const int64_t *row = view_row(w, p->what->o, node, p->start_us, p->end_us);
+    if (p->what->o->mode.user_only && p->what->uid_plus1 && p->start_us <= w->now_us &&
         row[DIM_JOBS] < JOBS_ALL && own_node(p, node)) {
-        if (row != w->row)
-            memcpy(w->row, row, w->dims * sizeof row[0]);
-        w->row[DIM_JOBS] = JOBS_ALL;
-        row = w->row;
+        if (row != w->scratch.row)
+            memcpy(w->scratch.row, row, w->dims * sizeof row[0]);
+        w->scratch.row[DIM_JOBS] = JOBS_ALL;
+        row = w->scratch.row;
     }
-    int32_t cap = demand_cap(w->cl, p->c, p->o, p->v, g, row);
+    int32_t cap = demand_cap(w->cl, p->what->c, p->what->o, p->v, g, row);
     if (cap == 0)
         return;
-    w->cap[node] = cap;
-    vec_push(&w->key, node_key_of(p, node, row));
+    w->scratch.cap[node] = cap;
+    vec_push(&w->scratch.key, node_key_of(p, node, row));
 }
 
 static void candidates_of(struct placing *p, size_t word, uint64_t bits)
 {
     for (; bits; bits &= bits - 1) {
         uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
-        if (world_group_has(p->v, p->w->group[node]))
+        if (world_group_has(p->v, p->w->now.group[node]))
             candidate(p, node);
     }
 }
@@ -103,34 +106,36 @@ static void candidates_simple(struct placing *p, size_t word, uint64_t bits)
     const struct take *least = NULL; /* NULL: the group's nodes cannot hold it */
     for (; bits; bits &= bits - 1) {
         uint32_t node = (uint32_t)(word * 64 + (size_t)__builtin_ctzll(bits));
-        const struct group *g = w->group[node];
+        const struct group *g = w->now.group[node];
         if (g != last) {
             last = g;
-            least = world_group_has(p->v, g) ? take_least(w->cl, p->c, p->o, p->v, g) : NULL;
+            least = world_group_has(p->v, g) ? take_least(w->cl, p->what->c, p->what->o, p->v, g)
+                                             : NULL;
         }
         if (!least)
             continue;
-        const int64_t *row = &w->free[node * w->dims];
-        if (w->kept[node] != NONE) {
+        const int64_t *row = world_free_row(w, node);
+        if (w->agenda.kept[node] != NONE) {
             candidate(p, node);
         } else if (take_fits(least, row)) {
-            w->cap[node] = p->v->lay.umin;
-            vec_push(&w->key, node_key_of(p, node, row));
+            w->scratch.cap[node] = p->v->lay.umin;
+            vec_push(&w->scratch.key, node_key_of(p, node, row));
         }
     }
 }
 
 static bool is_simple(const struct placing *p)
 {
-    const struct option *o = p->o;
+    const struct option *o = p->what->o;
     return p->v->lay.umin == p->v->lay.umax && p->start_us <= p->w->now_us && !o->resv &&
-           !p->w->kept_head && !part_caps_cpus(&o->part->p) && !o->mode.user_only;
+           !p->w->view.kept_head && !part_caps_cpus(&o->part->p) && !o->mode.user_only;
 }
 
 /* Takes the first look (world.screened). If too few nodes stand it, so many more must come free. */
 static bool too_few(struct placing *p, int which)
 {
-    size_t nodes = counts_screen(p->w, which, p->c, p->o, p->v), wanted = (size_t)p->v->lay.nmin;
+    size_t nodes = counts_screen(p->w, which, p->what->c, p->what->o, p->v),
+           wanted = (size_t)p->v->lay.nmin;
     p->lacks = nodes < wanted ? wanted - nodes : 0;
     return p->lacks > 0;
 }
@@ -138,25 +143,27 @@ static bool too_few(struct placing *p, int which)
 void placing_candidates(struct placing *p)
 {
     struct world *w = p->w;
-    vec_clear(&w->key);
-    if (p->start_us > w->now_us || p->o->mode.user_only || p->o->mode.share) {
+    vec_clear(&w->scratch.key);
+    if (p->start_us > w->now_us || p->what->o->mode.user_only || p->what->o->mode.share) {
         for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-            candidates_of(
-                p, i, w->up[i] & option_allows(p->c, p->o, i) & ~(w->barred ? w->barred[i] : 0));
+            candidates_of(p, i,
+                          w->now.up[i] & option_allows(p->what->c, p->what->o, i) &
+                              ~(p->what->barred ? p->what->barred[i] : 0));
         return;
     }
     int which = counts_which(w, p->end_us);
     if (too_few(p, which))
         return;
     bool simple = is_simple(p);
-    vec_reserve(&w->key, w->nnodes + 1);
+    vec_reserve(&w->scratch.key, w->nnodes + 1);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        if (simple && !w->barred)
-            candidates_simple(p, i, w->screened[i]);
+        if (simple && !p->what->barred)
+            candidates_simple(p, i, w->scratch.screened[i]);
         else
-            candidates_of(p, i, w->screened[i] & ~(w->barred ? w->barred[i] : 0));
-    if (w->key.n < (size_t)p->v->lay.nmin)
-        p->lacks = (size_t)p->v->lay.nmin - w->key.n;
+            candidates_of(p, i,
+                          w->scratch.screened[i] & ~(p->what->barred ? p->what->barred[i] : 0));
+    if (w->scratch.key.n < (size_t)p->v->lay.nmin)
+        p->lacks = (size_t)p->v->lay.nmin - w->scratch.key.n;
 }
 
 /* ---- what is found ---- */
@@ -173,14 +180,15 @@ void placing_fill(struct placing *p, struct placement *ret)
 {
     struct world *w = p->w;
     int32_t left = p->v->lay.units;
-    qsort(w->pick.v, w->pick.n, sizeof w->pick.v[0], u32_order);
-    ret->option = p->o;
+    qsort(w->scratch.pick.v, w->scratch.pick.n, sizeof w->scratch.pick.v[0], u32_order);
+    ret->option = p->what->o;
     ret->variant = p->v;
     vec_clear(&ret->at);
-    for (size_t i = 0; i < w->pick.n; i++) {
-        struct placed at = {w->pick.v[i], 1};
+    for (size_t i = 0; i < w->scratch.pick.n; i++) {
+        struct placed at = {w->scratch.pick.v[i], 1};
         if (p->v->lay.units > 0) {
-            int32_t most = left - (int32_t)(w->pick.n - i - 1), cap = w->cap[at.node];
+            int32_t most = left - (int32_t)(w->scratch.pick.n - i - 1),
+                    cap = w->scratch.cap[at.node];
             at.units = most < cap ? most : cap;
             left -= at.units;
         }
@@ -191,20 +199,22 @@ void placing_fill(struct placing *p, struct placement *ret)
 
 bool placing_licences_free(struct placing *p)
 {
-    for (size_t i = 0; i < p->c->nlic; i++) {
+    for (size_t i = 0; i < p->what->c->nlic; i++) {
         const int64_t *row =
-            view_row(p->w, p->o, (uint32_t)p->w->nnodes + p->c->lic[i].lic, p->start_us, p->end_us);
-        if (row[DIM_CPU] < p->c->lic[i].count)
+            view_row(p->w, p->what->o, (uint32_t)p->w->nnodes + p->what->c->lic[i].lic, p->start_us,
+                     p->end_us);
+        if (row[DIM_CPU] < p->what->c->lic[i].count)
             return false;
     }
     return true;
 }
 
-bool world_place(struct world *w, const struct compiled *c, struct option *o, int64_t start_us,
-                 int64_t end_us, struct placement *ret)
+bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
+                 struct placement *ret)
 {
-    struct placing p = {.w = w, .c = c, .o = o, .start_us = start_us, .end_us = end_us};
-    w->missing = 0;
+    struct option *o = what->o;
+    struct placing p = {.w = w, .what = what, .start_us = start_us, .end_us = end_us};
+    ret->missing = 0;
     if (!placing_licences_free(&p) || part_window_bars(w, o, start_us) != REASON_NONE)
         return false;
     uint64_t least = UINT64_MAX;
@@ -219,6 +229,6 @@ bool world_place(struct world *w, const struct compiled *c, struct option *o, in
         placing_fill(&p, ret);
         return true;
     }
-    w->missing = o->nvariants > 0 ? least : 0;
+    ret->missing = o->nvariants > 0 ? least : 0;
     return false;
 }

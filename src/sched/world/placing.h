@@ -10,18 +10,17 @@
 
 struct placing {
     struct world *w;
-    const struct compiled *c;
-    struct option *o;
-    struct variant *v;
+    const struct to_place *what;
+    struct variant *v; /* of what->o: the one that is tried */
     int64_t start_us, end_us;
     /* Nodes that must come free before the variant can start, at least; 0 = not known */
     uint64_t lacks;
 };
 
-/* Fills world.key and world.cap with the nodes that could take something from start_us to
+/* Fills world.scratch.key and .cap with the nodes that could take something from start_us to
  * end_us. */
 void placing_candidates(struct placing *p);
-/* Chooses among world.key: fills world.pick. False if they do not do. */
+/* Chooses among world.scratch.key: fills .pick. False if they do not do. */
 bool placing_pick(struct placing *p);
 /* What each node picked gets. */
 void placing_fill(struct placing *p, struct placement *ret);

@@ -20,9 +20,9 @@
 
 static void kept_add(struct world *w, const struct sresv *s, const struct rpart *p)
 {
-    struct kept_for k = {.s = s, .part = p, .next = w->kept_head[p->node]};
-    w->kept_head[p->node] = (uint32_t)w->kept_for.n;
-    vec_push(&w->kept_for, k);
+    struct kept_for k = {.s = s, .part = p, .next = w->view.kept_head[p->node]};
+    w->view.kept_head[p->node] = (uint32_t)w->view.kept_for.n;
+    vec_push(&w->view.kept_for, k);
 }
 
 static int time_order(const void *a, const void *b)
@@ -35,58 +35,58 @@ static int time_order(const void *a, const void *b)
 
 static void windows_make(struct world *w, const struct sresv *s)
 {
-    struct windows *win = &w->win[s->number - 1];
+    struct windows *win = &w->view.win[s->number - 1];
     win->n = resv_windows(w->cl, &s->r, w->now_us, win->v);
     for (size_t i = 0; i < win->n && i < TURNS_MAX; i++) {
         if (win->v[i].start_us > w->now_us)
-            vec_push(&w->turn, win->v[i].start_us);
-        vec_push(&w->turn, win->v[i].end_us);
+            vec_push(&w->view.turn, win->v[i].start_us);
+        vec_push(&w->view.turn, win->v[i].end_us);
     }
 }
 
 void view_init(struct world *w)
 {
     const struct cluster *cl = w->cl;
-    w->used = xcalloc(w->dims + 1, sizeof w->used[0]);
-    w->other = xcalloc(w->dims + 1, sizeof w->other[0]);
+    w->view.used = xcalloc(w->dims + 1, sizeof w->view.used[0]);
+    w->view.other = xcalloc(w->dims + 1, sizeof w->view.other[0]);
     for (size_t i = 0; i < cl->part.n; i++)
         if (!cl->part.v[i]->gone)
-            part_window_times(w, cl->part.v[i], &w->turn);
-    if (w->turn.n > 1)
-        qsort(w->turn.v, w->turn.n, sizeof w->turn.v[0], time_order);
+            part_window_times(w, cl->part.v[i], &w->view.turn);
+    if (w->view.turn.n > 1)
+        qsort(w->view.turn.v, w->view.turn.n, sizeof w->view.turn.v[0], time_order);
     if (cl->resv.n == 0)
         return;
-    w->win = xcalloc(cl->resv.n, sizeof w->win[0]);
-    w->kept_head = xmalloc((w->nall + 1) * sizeof w->kept_head[0]);
-    memset(w->kept_head, 0xff, (w->nall + 1) * sizeof w->kept_head[0]);
+    w->view.win = xcalloc(cl->resv.n, sizeof w->view.win[0]);
+    w->view.kept_head = xmalloc((w->nall + 1) * sizeof w->view.kept_head[0]);
+    memset(w->view.kept_head, 0xff, (w->nall + 1) * sizeof w->view.kept_head[0]);
     for (size_t i = 0; i < cl->resv.n; i++) {
         const struct sresv *s = cl->resv.v[i];
         if (!s)
             continue;
         windows_make(w, s);
-        for (size_t k = 0; w->win[i].n > 0 && k < s->part.n; k++)
+        for (size_t k = 0; w->view.win[i].n > 0 && k < s->part.n; k++)
             if (s->part.v[k].node < w->nall)
                 kept_add(w, s, &s->part.v[k]);
     }
-    if (w->turn.n > 1)
-        qsort(w->turn.v, w->turn.n, sizeof w->turn.v[0], time_order);
+    if (w->view.turn.n > 1)
+        qsort(w->view.turn.v, w->view.turn.n, sizeof w->view.turn.v[0], time_order);
 }
 
 void view_done(struct world *w)
 {
-    free(w->used);
-    free(w->other);
-    free(w->win);
-    free(w->kept_head);
-    vec_done(&w->kept_for);
-    vec_done(&w->turn);
+    free(w->view.used);
+    free(w->view.other);
+    free(w->view.win);
+    free(w->view.kept_head);
+    vec_done(&w->view.kept_for);
+    vec_done(&w->view.turn);
 }
 
 /* ---- times ---- */
 
 const struct window *view_window(const struct world *w, const struct sresv *s, int64_t at_us)
 {
-    const struct windows *win = &w->win[s->number - 1];
+    const struct windows *win = &w->view.win[s->number - 1];
     for (size_t i = 0; i < win->n && win->v[i].start_us <= at_us; i++)
         if (at_us < win->v[i].end_us)
             return &win->v[i];
@@ -120,15 +120,15 @@ static bool window_holds(const struct world *w, const struct viewpoint *p, int64
 
 int64_t view_next_turn(const struct world *w)
 {
-    return w->turn_first < w->turn.n ? w->turn.v[w->turn_first] : INT64_MAX;
+    return w->view.turn_first < w->view.turn.n ? w->view.turn.v[w->view.turn_first] : INT64_MAX;
 }
 
 bool view_advance(struct world *w, int64_t now_us)
 {
-    size_t before = w->turn_first;
-    while (w->turn_first < w->turn.n && w->turn.v[w->turn_first] <= now_us)
-        w->turn_first++;
-    return w->turn_first > before;
+    size_t before = w->view.turn_first;
+    while (w->view.turn_first < w->view.turn.n && w->view.turn.v[w->view.turn_first] <= now_us)
+        w->view.turn_first++;
+    return w->view.turn_first > before;
 }
 
 /* ---- amounts ---- */
@@ -138,35 +138,36 @@ static void used_add(struct world *w, const struct wtake *t)
 {
     int64_t cpus = 0, shares = 0;
     for (uint32_t i = 0; i < t->n; i++) {
-        const struct use *u = &w->use.v[t->first + i];
-        w->used[u->dim] += u->amount;
+        const struct use *u = &w->agenda.use.v[t->first + i];
+        w->view.used[u->dim] += u->amount;
         cpus += u->dim == DIM_CPU ? u->amount : 0;
         shares += u->dim == DIM_SHARE ? u->amount : 0;
     }
     if (shares > cpus && shares != cpus * w->cl->policy.share_max)
-        w->used[DIM_CPU] += shares - cpus;
+        w->view.used[DIM_CPU] += shares - cpus;
 }
 
 /* Fills world.used with what jobs of the reservation, or of the partition, hold on the node at a
  * time. */
 static void used_fill(struct world *w, uint32_t node, int64_t at_us, uint32_t resv, uint32_t part)
 {
-    memset(w->used, 0, w->dims * sizeof w->used[0]);
-    for (uint32_t t = w->work[node]; t != NONE; t = w->take.v[t].next) {
-        const struct wjobs *j = &w->job.v[w->take.v[t].job];
+    const struct agenda *a = &w->agenda;
+    memset(w->view.used, 0, w->dims * sizeof w->view.used[0]);
+    for (uint32_t t = a->work[node]; t != NONE; t = a->take.v[t].next) {
+        const struct wjobs *j = agenda_job(a, t);
         if (!j->lifted && j->end_us > at_us && (resv ? j->resv == resv : j->part == part))
-            used_add(w, &w->take.v[t]);
+            used_add(w, &a->take.v[t]);
     }
-    for (uint32_t t = w->kept[node]; t != NONE; t = w->take.v[t].next) {
-        const struct wjobs *j = &w->job.v[w->take.v[t].job];
+    for (uint32_t t = a->kept[node]; t != NONE; t = a->take.v[t].next) {
+        const struct wjobs *j = agenda_job(a, t);
         if (j->start_us <= at_us && j->end_us > at_us && (resv ? j->resv == resv : j->part == part))
-            used_add(w, &w->take.v[t]);
+            used_add(w, &a->take.v[t]);
     }
 }
 
 static void less(const struct world *w, int64_t *row, uint32_t dim, int64_t keeps)
 {
-    int64_t rest = keeps - w->used[dim];
+    int64_t rest = keeps - w->view.used[dim];
     if (rest > 0)
         row[dim] -= rest;
 }
@@ -176,7 +177,7 @@ static void keep_from_others(struct world *w, const struct viewpoint *p, uint32_
 {
     used_fill(w, node, at_us, k->s->number, 0);
     if (p->over_work)
-        memset(w->used, 0, w->dims * sizeof w->used[0]);
+        memset(w->view.used, 0, w->dims * sizeof w->view.used[0]);
     if (!k->part->whole) {
         for (uint32_t i = 0; i < k->part->n; i++)
             less(w, row, k->part->use[i].dim, k->part->use[i].amount);
@@ -195,7 +196,7 @@ static void keep_within(struct world *w, uint32_t node, int64_t at_us, const str
         return;
     used_fill(w, node, at_us, k->s->number, 0);
     for (uint32_t i = 0; i < k->part->n; i++) {
-        int64_t rest = k->part->use[i].amount - w->used[k->part->use[i].dim];
+        int64_t rest = k->part->use[i].amount - w->view.used[k->part->use[i].dim];
         if (row[k->part->use[i].dim] > rest)
             row[k->part->use[i].dim] = rest;
     }
@@ -205,7 +206,7 @@ static void partition_caps(struct world *w, uint32_t node, int64_t at_us, const 
                            int64_t *row)
 {
     used_fill(w, node, at_us, 0, part->idx + 1);
-    int64_t rest = part_cpus_most(&part->p, w->cl->node.v[node]->group) - w->used[DIM_CPU];
+    int64_t rest = part_cpus_most(&part->p, w->cl->node.v[node]->group) - w->view.used[DIM_CPU];
     if (row[DIM_CPU] > rest)
         row[DIM_CPU] = rest;
 }
@@ -227,9 +228,9 @@ static void row_seen(struct world *w, const struct viewpoint *p, uint32_t node, 
     else
         world_row_at(w, node, at_us, row);
     bool parts = false;
-    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE;
-         i = w->kept_for.v[i].next) {
-        const struct kept_for *k = &w->kept_for.v[i];
+    for (uint32_t i = w->view.kept_head ? w->view.kept_head[node] : NONE; i != NONE;
+         i = w->view.kept_for.v[i].next) {
+        const struct kept_for *k = &w->view.kept_for.v[i];
         if (!matters(p, k) || !view_window(w, k->s, at_us))
             continue;
         parts |= !k->part->whole;
@@ -246,37 +247,39 @@ static void row_seen(struct world *w, const struct viewpoint *p, uint32_t node, 
 
 static void row_least(struct world *w, const struct viewpoint *p, uint32_t node, int64_t at_us)
 {
-    row_seen(w, p, node, at_us, w->other);
+    row_seen(w, p, node, at_us, w->view.other);
     for (size_t d = 0; d < w->dims; d++)
-        if (w->other[d] < w->row[d])
-            w->row[d] = w->other[d];
+        if (w->view.other[d] < w->scratch.row[d])
+            w->scratch.row[d] = w->view.other[d];
 }
 
 const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
                            int64_t start_us, int64_t end_us)
 {
+    const struct agenda *a = &w->agenda;
     bool away =
         node < w->nnodes && p->inside && p->inside->nodes && !bit_get(p->inside->nodes, node);
     if (away || !window_holds(w, p, start_us, &end_us)) {
-        memset(w->row, 0, w->dims * sizeof w->row[0]);
-        return w->row;
+        memset(w->scratch.row, 0, w->dims * sizeof w->scratch.row[0]);
+        return w->scratch.row;
     }
-    row_seen(w, p, node, start_us, w->row);
-    for (uint32_t t = w->kept[node]; t != NONE && w->job.v[w->take.v[t].job].start_us < end_us;
-         t = w->take.v[t].next)
-        if (w->job.v[w->take.v[t].job].start_us > start_us)
-            row_least(w, p, node, w->job.v[w->take.v[t].job].start_us);
-    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE;
-         i = w->kept_for.v[i].next) {
-        const struct kept_for *k = &w->kept_for.v[i];
-        const struct windows *win = &w->win[k->s->number - 1];
+    row_seen(w, p, node, start_us, w->scratch.row);
+    for (uint32_t t = a->kept[node]; t != NONE && agenda_job(a, t)->start_us < end_us;
+         t = a->take.v[t].next)
+        if (agenda_job(a, t)->start_us > start_us)
+            row_least(w, p, node, agenda_job(a, t)->start_us);
+    for (uint32_t i = w->view.kept_head ? w->view.kept_head[node] : NONE; i != NONE;
+         i = w->view.kept_for.v[i].next) {
+        const struct kept_for *k = &w->view.kept_for.v[i];
+        const struct windows *win = &w->view.win[k->s->number - 1];
         /* Once nothing is left it cannot get less. */
-        for (size_t n = 0;
-             w->row[DIM_CPU] > 0 && matters(p, k) && n < win->n && win->v[n].start_us < end_us; n++)
+        for (size_t n = 0; w->scratch.row[DIM_CPU] > 0 && matters(p, k) && n < win->n &&
+                           win->v[n].start_us < end_us;
+             n++)
             if (win->v[n].start_us > start_us)
                 row_least(w, p, node, win->v[n].start_us);
     }
-    return w->row;
+    return w->scratch.row;
 }
 
 static struct viewpoint viewpoint_of(const struct option *o)
@@ -289,7 +292,7 @@ static struct viewpoint viewpoint_of(const struct option *o)
 
 bool view_plain(const struct world *w, const struct option *o, uint32_t node)
 {
-    return !o->resv && (!w->kept_head || w->kept_head[node] == NONE) &&
+    return !o->resv && (!w->view.kept_head || w->view.kept_head[node] == NONE) &&
            (node >= w->nnodes || !part_caps_cpus(&o->part->p));
 }
 
@@ -312,16 +315,16 @@ static void time_push(i64_vec *at, int64_t time_us)
 void view_times(const struct world *w, const struct option *o, uint32_t node, int64_t limit_us,
                 i64_vec *at)
 {
-    for (size_t i = 0; o->resv && i < w->win[o->resv->number - 1].n; i++) {
-        const struct window *win = &w->win[o->resv->number - 1].v[i];
+    for (size_t i = 0; o->resv && i < w->view.win[o->resv->number - 1].n; i++) {
+        const struct window *win = &w->view.win[o->resv->number - 1].v[i];
         time_push(at, win->start_us);
         time_push(at, win->end_us);
         if (resv_confines(o->resv) && limit_us != TIME_UNLIMITED)
             time_push(at, win->end_us - limit_us + 1);
     }
-    for (uint32_t i = w->kept_head ? w->kept_head[node] : NONE; i != NONE;
-         i = w->kept_for.v[i].next) {
-        const struct windows *win = &w->win[w->kept_for.v[i].s->number - 1];
+    for (uint32_t i = w->view.kept_head ? w->view.kept_head[node] : NONE; i != NONE;
+         i = w->view.kept_for.v[i].next) {
+        const struct windows *win = &w->view.win[w->view.kept_for.v[i].s->number - 1];
         for (size_t n = 0; n < win->n; n++) {
             time_push(at, win->v[n].end_us);
             if (limit_us != TIME_UNLIMITED)

@@ -9,39 +9,42 @@
 
 static void row_add(const struct world *w, const struct wtake *t, int64_t sign, int64_t *row)
 {
+    const struct agenda *a = &w->agenda;
     for (uint32_t i = 0; i < t->n; i++)
-        row[w->use.v[t->first + i].dim] += sign * w->use.v[t->first + i].amount;
+        row[a->use.v[t->first + i].dim] += sign * a->use.v[t->first + i].amount;
 }
 
 void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *row)
 {
-    memcpy(row, &w->free[node * w->dims], w->dims * sizeof row[0]);
-    for (uint32_t t = w->work[node]; t != NONE && w->job.v[w->take.v[t].job].end_us <= at_us;
-         t = w->take.v[t].next)
-        row_add(w, &w->take.v[t], 1, row);
-    for (uint32_t t = w->kept[node]; t != NONE && w->job.v[w->take.v[t].job].start_us <= at_us;
-         t = w->take.v[t].next)
-        if (w->job.v[w->take.v[t].job].end_us > at_us)
-            row_add(w, &w->take.v[t], -1, row);
+    const struct agenda *a = &w->agenda;
+    memcpy(row, world_free_row(w, node), w->dims * sizeof row[0]);
+    for (uint32_t t = a->work[node]; t != NONE && agenda_job(a, t)->end_us <= at_us;
+         t = a->take.v[t].next)
+        row_add(w, &a->take.v[t], 1, row);
+    for (uint32_t t = a->kept[node]; t != NONE && agenda_job(a, t)->start_us <= at_us;
+         t = a->take.v[t].next)
+        if (agenda_job(a, t)->end_us > at_us)
+            row_add(w, &a->take.v[t], -1, row);
 }
 
 const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
 {
-    uint32_t t = w->kept[node];
+    const struct agenda *a = &w->agenda;
+    uint32_t t = a->kept[node];
     if (t == NONE && start_us <= w->now_us)
-        return &w->free[node * w->dims];
-    world_row_at(w, node, start_us, w->row);
-    for (; t != NONE && w->job.v[w->take.v[t].job].start_us < end_us; t = w->take.v[t].next) {
-        int64_t at = w->job.v[w->take.v[t].job].start_us;
+        return world_free_row(w, node);
+    world_row_at(w, node, start_us, w->scratch.row);
+    for (; t != NONE && agenda_job(a, t)->start_us < end_us; t = a->take.v[t].next) {
+        int64_t at = agenda_job(a, t)->start_us;
         if (at <= start_us)
             continue;
         int64_t other[64], *row = w->dims <= 64 ? other : xcalloc(w->dims, sizeof row[0]);
         world_row_at(w, node, at, row);
         for (size_t d = 0; d < w->dims; d++)
-            if (row[d] < w->row[d])
-                w->row[d] = row[d];
+            if (row[d] < w->scratch.row[d])
+                w->scratch.row[d] = row[d];
         if (row != other)
             free(row);
     }
-    return w->row;
+    return w->scratch.row;
 }

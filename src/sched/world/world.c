@@ -4,6 +4,7 @@
 #include "sched/books/run_pack.h"
 #include "sched/books/unproven.h"
 #include "sched/world/agenda.h"
+#include "sched/world/counts.h"
 #include "sched/world/resv_view.h"
 
 #include "base/alloc.h"
@@ -35,53 +36,56 @@ static int run_order(const void *a, const void *b)
 
 static void run_copy(struct world *w, struct run *r)
 {
+    struct agenda *a = &w->agenda;
     const struct run_pack *pack = run_pack_of(w->cl, r);
     struct wjobs j = {.start_us = r->start_us,
                       .end_us = run_end(w->cl, r, w->now_us),
-                      .first = (uint32_t)w->take.n,
+                      .first = (uint32_t)a->take.n,
                       .n = (uint32_t)pack->take.n,
                       .name = r->job_id,
                       .resv = r->resv,
                       .part = pack->part};
-    uint32_t number = (uint32_t)w->job.n, uses = (uint32_t)w->use.n;
+    uint32_t number = (uint32_t)a->job.n, uses = (uint32_t)a->use.n;
     for (size_t i = 0; i < pack->use.n; i++)
-        vec_push(&w->use, pack->use.v[i]);
+        vec_push(&a->use, pack->use.v[i]);
     for (size_t i = 0; i < pack->take.n; i++) {
         const struct pack_take *p = &pack->take.v[i];
         struct wtake t = {.node = p->node, .job = number, .first = uses + p->first, .n = p->n};
-        vec_push(&w->take, t);
+        vec_push(&a->take, t);
     }
-    vec_push(&w->job, j);
+    vec_push(&a->job, j);
     struct end e = {j.end_us, number};
-    vec_push(&w->ends, e);
+    vec_push(&a->ends, e);
 }
 
 /* What is expected to be found clean is as work that ends then. */
 static void unproven_copy(struct world *w, const struct snode *n)
 {
+    struct agenda *a = &w->agenda;
     for (size_t i = 0; i < n->unproven.n; i++) {
         int64_t until = unproven_until(&n->unproven.v[i], w->now_us);
         if (until == INT64_MAX)
             continue;
         struct wjobs j = {
-            .start_us = w->now_us, .end_us = until, .first = (uint32_t)w->take.n, .n = 1};
+            .start_us = w->now_us, .end_us = until, .first = (uint32_t)a->take.n, .n = 1};
         struct wtake t = {
-            .node = n->idx, .job = (uint32_t)w->job.n, .first = (uint32_t)w->use.n, .n = 1};
+            .node = n->idx, .job = (uint32_t)a->job.n, .first = (uint32_t)a->use.n, .n = 1};
         struct end e = {until, t.job};
-        agenda_use(w, n->unproven.v[i].dim, 1);
-        vec_push(&w->take, t);
-        vec_push(&w->job, j);
-        vec_push(&w->ends, e);
+        agenda_use(a, n->unproven.v[i].dim, 1);
+        vec_push(&a->take, t);
+        vec_push(&a->job, j);
+        vec_push(&a->ends, e);
     }
 }
 
 /* Chains are kept by end; runs come ascending by end, so each goes to the tail. */
 static void chains_build(struct world *w)
 {
-    for (size_t i = w->take.n; i-- > 0;) {
-        struct wtake *t = &w->take.v[i];
-        t->next = w->work[t->node];
-        w->work[t->node] = (uint32_t)i;
+    struct agenda *a = &w->agenda;
+    for (size_t i = a->take.n; i-- > 0;) {
+        struct wtake *t = &a->take.v[i];
+        t->next = a->work[t->node];
+        a->work[t->node] = (uint32_t)i;
     }
 }
 
@@ -95,6 +99,7 @@ static int end_order(const void *a, const void *b)
 
 static void runs_copy(struct world *w)
 {
+    struct agenda *a = &w->agenda;
     size_t n = w->cl->run.n;
     struct run **run = xcalloc(n + 1, sizeof run[0]);
     if (n > 0)
@@ -104,7 +109,7 @@ static void runs_copy(struct world *w)
          i++) /* first those past their end, whose expected end is later than that of some others */
         if (run[i]->end_us > w->now_us)
             run_copy(w, run[i]);
-    size_t in_order = w->take.n;
+    size_t in_order = a->take.n;
     chains_build(w);
     for (size_t i = 0; i < n; i++)
         if (run[i]->end_us <= w->now_us)
@@ -112,10 +117,10 @@ static void runs_copy(struct world *w)
     for (size_t i = 0; i < w->nnodes; i++)
         if (w->cl->node.v[i]->has_out)
             unproven_copy(w, w->cl->node.v[i]);
-    for (size_t i = in_order; i < w->take.n; i++)
-        agenda_chain(w, (uint32_t)i);
-    if (w->ends.n > 1)
-        qsort(w->ends.v, w->ends.n, sizeof w->ends.v[0], end_order);
+    for (size_t i = in_order; i < a->take.n; i++)
+        agenda_chain(a, (uint32_t)i);
+    if (a->ends.n > 1)
+        qsort(a->ends.v, a->ends.n, sizeof a->ends.v[0], end_order);
     free(run);
 }
 
@@ -123,12 +128,59 @@ static void runs_copy(struct world *w)
  * last of them. */
 static void places_count(struct world *w, const struct snode *n)
 {
-    int64_t *jobs = &w->free[n->idx * w->dims + DIM_JOBS];
+    int64_t *jobs = &world_free_row(w, n->idx)[DIM_JOBS];
     if (*jobs > 0 || n->hold.n < 2)
         return;
     *jobs = JOBS_ALL;
     for (size_t i = 0; i < n->hold.n; i++)
         *jobs -= run_places(n->hold.v[i]->run);
+}
+
+/* Copies what the cluster has free, licences behind the nodes. */
+static void present_init(struct world *w)
+{
+    const struct cluster *cl = w->cl;
+    struct present *now = &w->now;
+    now->free = xcalloc(w->nall * w->dims + 1, sizeof now->free[0]);
+    memcpy(now->free, cl->free, w->nnodes * w->dims * sizeof now->free[0]);
+    for (size_t i = 0; i < cl->lic.n; i++)
+        world_free_row(w, w->nnodes + i)[DIM_CPU] = cl->lic.v[i].total - cl->lic.v[i].used;
+    now->open = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof now->open[0]);
+    now->up = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof now->up[0]);
+    now->group = xcalloc(w->nnodes + 1, sizeof now->group[0]);
+    for (uint32_t i = 0; i < w->nnodes; i++) {
+        now->group[i] = cl->node.v[i]->group;
+        if (cl->node.v[i]->up)
+            bit_set(now->up, i);
+        places_count(w, cl->node.v[i]);
+        agenda_open(w, i);
+    }
+}
+
+static void scratch_init(struct world *w)
+{
+    struct scratch *s = &w->scratch;
+    s->row = xcalloc(w->dims, sizeof s->row[0]);
+    s->cap = xcalloc(w->nnodes + 1, sizeof s->cap[0]);
+    s->screened = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->screened[0]);
+}
+
+static void present_done(struct present *now)
+{
+    free(now->free);
+    free(now->open);
+    free(now->up);
+    free(now->group);
+}
+
+static void scratch_done(struct scratch *s)
+{
+    vec_done(&s->key);
+    vec_done(&s->pick);
+    vec_done(&s->stair);
+    free(s->cap);
+    free(s->screened);
+    free(s->row);
 }
 
 struct world *world_new(const struct cluster *cl, int64_t now_us)
@@ -140,27 +192,9 @@ struct world *world_new(const struct cluster *cl, int64_t now_us)
     w->nnodes = cl->node.n;
     w->nall = cl->node.n + cl->lic.n;
     w->dims = cl->dim.n;
-    w->free = xcalloc(w->nall * w->dims + 1, sizeof w->free[0]);
-    memcpy(w->free, cl->free, w->nnodes * w->dims * sizeof w->free[0]);
-    for (size_t i = 0; i < cl->lic.n; i++)
-        w->free[(w->nnodes + i) * w->dims + DIM_CPU] = cl->lic.v[i].total - cl->lic.v[i].used;
-    w->row = xcalloc(w->dims, sizeof w->row[0]);
-    w->cap = xcalloc(w->nnodes + 1, sizeof w->cap[0]);
-    w->open = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->open[0]);
-    w->screened = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->screened[0]);
-    w->up = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof w->up[0]);
-    w->work = xmalloc((w->nall + 1) * sizeof w->work[0]);
-    w->kept = xmalloc((w->nall + 1) * sizeof w->kept[0]);
-    memset(w->work, 0xff, (w->nall + 1) * sizeof w->work[0]);
-    memset(w->kept, 0xff, (w->nall + 1) * sizeof w->kept[0]);
-    w->group = xcalloc(w->nnodes + 1, sizeof w->group[0]);
-    for (uint32_t i = 0; i < w->nnodes; i++) {
-        w->group[i] = cl->node.v[i]->group;
-        if (cl->node.v[i]->up)
-            bit_set(w->up, i);
-        places_count(w, cl->node.v[i]);
-        agenda_open(w, i);
-    }
+    present_init(w);
+    scratch_init(w);
+    agenda_init(&w->agenda, w->nall);
     runs_copy(w);
     counts_init(w);
     view_init(w);
@@ -173,22 +207,8 @@ void world_free(struct world *w)
         return;
     counts_done(w);
     view_done(w);
-    vec_done(&w->promised);
-    vec_done(&w->job);
-    vec_done(&w->take);
-    vec_done(&w->use);
-    vec_done(&w->ends);
-    vec_done(&w->key);
-    vec_done(&w->pick);
-    vec_done(&w->stair);
-    free(w->cap);
-    free(w->free);
-    free(w->open);
-    free(w->up);
-    free(w->screened);
-    free(w->group);
-    free(w->work);
-    free(w->kept);
-    free(w->row);
+    agenda_done(&w->agenda);
+    present_done(&w->now);
+    scratch_done(&w->scratch);
     free(w);
 }

@@ -61,112 +61,122 @@ struct windows {
     struct window v[WINDOWS_MAX];
 };
 
-struct world {
-    const struct cluster *cl;
-    size_t nnodes, nall, dims;
-    int64_t now_us;
-    int64_t *free;  /* nall × dims, at now_us */
+/* What is free at world.now_us. By node; licences follow the nodes. world.c, agenda.c */
+struct present {
+    int64_t *free;  /* amounts, world.nall × world.dims; below 0 where a node shrank */
     uint64_t *open; /* bitmap of nodes that take work and have a CPU or a share of one free now */
     uint64_t *up;   /* bitmap of nodes that take work */
-    /* Nodes that are passed over for the job being placed: its CPUs or devices were not to be had
-     * there; NULL = none */
-    uint64_t *barred;
-    uint64_t *screened;      /* scratch of placing: nodes worth a second look */
-    struct group **group;    /* by node */
-    uint32_t *work;          /* by node: first take of running work, by end */
-    uint32_t *kept;          /* by node: first take of promises, by start */
-    VEC(uint32_t) promised;  /* promises in force */
-    uint8_t *most;           /* by dimension: highest bucket of an empty node */
-    uint8_t *bucket[COUNTS]; /* by dimension and node: where it is counted */
-    size_t padded;           /* nodes in a row of `bucket`, a multiple of 64 */
-    /* Times that something on a node came free or was no longer promised */
+    struct group **group; /* of each node; the cluster's */
+    /* Grows whenever something on a node comes free or is no longer promised */
     uint64_t freed;
+};
+
+/* What runs and what is promised, until when, and where. agenda.c */
+struct agenda {
+    VEC(struct wjobs) job; /* all there ever were in this pass; a number stays its job's */
+    VEC(struct wtake) take;
+    VEC(struct use) use;
+    uint32_t *work;       /* by node: first take of running work, by end; NONE = none */
+    uint32_t *kept;       /* by node: first take of promises, by start */
+    VEC(struct end) ends; /* of running work, ascending; from ends_first on */
+    size_t ends_first;
+    VEC(uint32_t) promised; /* promises in force */
+    /* Their starts; INT64_MAX and INT64_MIN without any */
+    int64_t first_promise_us, last_promise_us;
+};
+
+/* First looks at nodes. counts.c */
+struct world_counts {
+    uint8_t *most;               /* by dimension: highest bucket of an empty node */
+    uint8_t *bucket[COUNTS];     /* by dimension and node: where it is counted */
+    size_t padded;               /* nodes in a row of `bucket`, a multiple of 64 */
     uint64_t changes;            /* of nodes */
     struct joint *joint[COUNTS]; /* by dimension */
     /* Changes after which a joint count is made again although nothing came free */
     uint64_t joint_stale;
-    /* Of the last world_place that failed: nodes that must come free at least; 0 = not known */
-    uint64_t missing;
-    int64_t first_promise_us,
-        last_promise_us; /* starts of promises in force; INT64_MAX and INT64_MIN without any */
-    VEC(struct wjobs) job;
-    VEC(struct wtake) take;
-    VEC(struct use) use;
-    VEC(struct end) ends; /* of running work, ascending; from ends_first on */
-    size_t ends_first;
-    uint32_t uid_plus1;      /* whose job is being placed, where that matters; 0 = anybody's */
-    int64_t *row;            /* scratch: one row */
-    VEC(uint64_t) key;       /* scratch of placing: candidates, best first once sorted */
-    int32_t *cap;            /* scratch: units that fit, by node */
-    VEC(uint32_t) pick;      /* scratch: nodes chosen */
-    VEC(struct stair) stair; /* scratch of world_earliest */
+};
 
-    /* The job being placed wants few switches until then; 0 = it does not */
-    int64_t insists_until_us;
-    /* resv_view.c */
+/* What reservations keep, and when. resv_view.c */
+struct resv_view {
     /* By node and licence: first of kept_for, or NONE; NULL = there are no reservations */
     uint32_t *kept_head;
     VEC(struct kept_for) kept_for;
     struct windows *win; /* by reservation */
-    /* When reservations begin and end, ascending; from turn_first on they are to come */
+    /* When reservations and windows of partitions begin and end, ascending; from turn_first on they
+     * are to come */
     i64_vec turn;
     size_t turn_first;
-    int64_t *used, *other; /* scratch: rows */
+    int64_t *used, *other; /* rows of a look at one node */
 };
 
-/* counts.c */
-/* Which open nodes that the option may use hold what a unit of the variant takes at least, as far
- * as buckets tell: fills world.screened, and returns their number. */
-size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
-                     const struct variant *v);
-/* Of all open nodes: how many. */
-size_t counts_enough(const struct world *w, int which, const struct screen *s);
-/* The cell of the joint count that tells about the screen; the same for all of a pass. */
-uint16_t counts_cell(const struct world *w, const struct screen *s);
-void counts_joint_make(struct world *w, int which, uint32_t dim);
-/* Nodes that hold so much of three dimensions together; may tell too many. Only where nodes can be
- * counted so (counts_countable). */
-static inline int32_t counts_joint(struct world *w, int which, uint32_t dim, uint16_t cell)
+/* Paper of the placement at hand: each fills what the next one reads, and nothing of it outlives
+ * the call. place.c, pick.c, earliest.c */
+struct scratch {
+    uint64_t *screened; /* bitmap: nodes worth a second look */
+    VEC(uint64_t) key;  /* candidates, best first once sorted */
+    int32_t *cap;       /* units that fit, by node; only of candidates */
+    VEC(uint32_t) pick; /* nodes chosen */
+    VEC(struct stair) stair;
+    int64_t *row; /* what world_row and view_row answer with */
+};
+
+/* Each part is changed by the files it names, and read by all of the room. What else may stand in a
+ * job's way beside room (limits of its user, its account) is a part of its own, too: its use now in
+ * a table like `now`, what runs out of it in `agenda`, and a question that world_place and
+ * world_earliest ask where they ask part_windows.h. */
+struct world {
+    const struct cluster *cl;
+    size_t nnodes, nall, dims; /* nall: and licences */
+    int64_t now_us;
+    struct present now;
+    struct agenda agenda;
+    struct world_counts counts;
+    struct resv_view view;
+    struct scratch scratch;
+};
+
+/* Amounts that are free there now, by dimension. */
+static inline int64_t *world_free_row(const struct world *w, size_t node)
 {
-    const struct joint *j = &w->joint[which][dim];
-    if (j->changes == 0 || j->freed != w->freed || w->changes - j->changes > w->joint_stale)
-        counts_joint_make(w, which, dim);
-    return j->nodes[cell];
+    return &w->now.free[node * w->dims];
 }
-static inline bool counts_countable(const struct world *w)
+/* Whose take it is. */
+static inline const struct wjobs *agenda_job(const struct agenda *a, uint32_t take)
 {
-    return w->nnodes <= UINT16_MAX;
+    return &a->job.v[a->take.v[take].job];
 }
-static inline int counts_which(const struct world *w, int64_t end_us)
-{
-    /* A run that ends before any promise begins does not see them; one that ends after all have
-     * begun sees all. */
-    return w->promised.n > 0 && end_us > w->last_promise_us ? COUNT_EVER : COUNT_NOW;
-}
-void counts_init(struct world *w);
-void counts_done(struct world *w);
-/* After what is free or promised there changed */
-void counts_touch(struct world *w, uint32_t node);
-/* After promises came or went: when the first and last begin */
-void counts_promises(struct world *w);
 
 struct placed {
     uint32_t node;
     int32_t units;
 };
+/* What is to be placed, for whom, and what it keeps away from: the arguments of a placement. Whoever
+ * plans fills it from the job at hand (pass/to_place.h). */
+struct to_place {
+    const struct compiled *c;
+    struct option *o;
+    uint32_t uid_plus1;       /* whose job it is, where nodes are a user's own; 0 = anybody's */
+    int64_t insists_until_us; /* it wants few switches until then; 0 = it does not */
+    /* Bitmap of nodes that are passed over: its CPUs or devices were not to be had there; NULL = none */
+    const uint64_t *barred;
+};
+
+/* Where a job goes; the caller's, freed with vec_done(&at). */
 struct placement {
     struct option *option;
     struct variant *variant;
     VEC(struct placed) at; /* ascending by node */
+    /* Of the last world_place that failed: nodes that must come free at least; 0 = not known */
+    uint64_t missing;
 };
 
 struct world *world_new(const struct cluster *cl, int64_t now_us);
 void world_free(struct world *w);
 
-/* Can the option start at start_us (now or later) and keep its resources until end_us? Fills
- * *ret. */
-bool world_place(struct world *w, const struct compiled *c, struct option *o, int64_t start_us,
-                 int64_t end_us, struct placement *ret);
+/* Can it start at start_us (now or later) and keep its resources until end_us? Fills *ret; if not,
+ * only ret->missing. */
+bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
+                 struct placement *ret);
 
 /* Makes it so: as work from now on, or as a promise from start_us on. Returns its number. */
 uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
@@ -185,10 +195,10 @@ void world_lift(struct world *w, uint64_t name, bool lifted);
 /* Running work ends sooner than was expected. */
 void world_end_by(struct world *w, uint64_t name, int64_t end_us);
 
-/* Earliest start at or after from_us at which the option can run for limit_us; fills *ret. False if
- * there is none. */
-bool world_earliest(struct world *w, const struct compiled *c, struct option *o, int64_t limit_us,
-                    int64_t from_us, struct placement *ret, int64_t *ret_us);
+/* Earliest start at or after from_us at which it can run for limit_us; fills *ret, but for
+ * `missing`. False if there is none. */
+bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
+                    struct placement *ret, int64_t *ret_us);
 
 /* Of work, or the next begin or end of a reservation; INT64_MAX = none */
 int64_t world_next_end(const struct world *w);
