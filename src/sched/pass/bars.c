@@ -1,0 +1,70 @@
+/* What stands in a job's way. Limits come first and cost no look at the nodes; what is left is lack
+ * of room, and who it is kept for. */
+#include "sched/pass/bars.h"
+
+#include "sched/world/part_windows.h"
+#include "sched/world/resv_view.h"
+
+static int32_t running_of(const struct pass *p, const struct spart *part, uint32_t uid)
+{
+    struct map_walk walk = {0};
+    int32_t n = 0;
+    while (map_u64_next(p->cl->run_of, &walk)) {
+        const struct run *r = walk.value;
+        n += r->uid == uid && text_is(r->partition, part->p.name);
+    }
+    for (size_t i = 0; i < p->v->start.n; i++) {
+        const struct wjob *j = map_u64_get(p->cl->wait_of, p->v->start.v[i].job_id);
+        n += j && j->w.uid == uid && text_is(p->v->start.v[i].partition, part->p.name);
+    }
+    return n;
+}
+
+/* Has its user as many jobs running there as the window that is open now allows? */
+static bool part_window_full(const struct pass *p, const struct entry *e)
+{
+    struct time_window limits;
+    if (e->o->part->windows.n == 0 || p->future)
+        return false;
+    time_windows_at(&e->o->part->windows, p->w->now_us, &p->cl->zone, &limits);
+    return limits.max_jobs_per_user > 0 &&
+           running_of(p, e->o->part, e->job->w.uid) >= limits.max_jobs_per_user;
+}
+
+enum job_reason entry_held_by(const struct pass *p, const struct entry *e)
+{
+    return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
+}
+
+int64_t entry_limit(const struct entry *e, int64_t limit_us, int64_t start_us)
+{
+    int64_t room = e->job->w.deadline_us - start_us;
+    return e->job->w.deadline_us > 0 && room >= e->o->limit_min_us && room < limit_us ? room
+                                                                                      : limit_us;
+}
+
+bool entry_too_late(const struct pass *p, const struct entry *e)
+{
+    return e->job->w.deadline_us > 0 &&
+           time_add(p->w->now_us, e->o->limit_min_us) > e->job->w.deadline_us;
+}
+
+/* Is its time, and enough of it left? */
+static bool reservation_has_room(const struct world *w, const struct option *o)
+{
+    const struct window *win = view_window(w, o->resv, w->now_us);
+    return win && (o->cut || win->end_us - w->now_us >= o->limit_min_us);
+}
+
+enum job_reason entry_blocked_by(const struct pass *p, const struct entry *e)
+{
+    for (size_t i = 0; i < e->c->nlic; i++)
+        if (world_free_row(p->w, p->w->nnodes + e->c->lic[i].lic)[DIM_CPU] < e->c->lic[i].count)
+            return REASON_LICENSES;
+    enum job_reason bars = part_window_bars(p->w, e->o, p->w->now_us);
+    if (bars != REASON_NONE)
+        return bars;
+    if (e->o->resv && resv_confines(e->o->resv) && !reservation_has_room(p->w, e->o))
+        return REASON_RESERVATION;
+    return p->served[e->o->serve] ? REASON_PRIORITY : REASON_RESOURCES;
+}

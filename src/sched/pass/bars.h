@@ -1,0 +1,21 @@
+/* What keeps a job of a pass from starting now. Three kinds, asked in this order: a limit that it is
+ * held to (it is not tried, and not promised a start, until others end), its own deadline, and, for
+ * one that was tried in vain, what was lacking. Limits of users, accounts and QOS belong to the
+ * first. */
+#ifndef REMUDA_SCHED_PASS_BARS_H
+#define REMUDA_SCHED_PASS_BARS_H
+
+#include "sched/pass/pass.h"
+
+/* The limit that holds it now, whatever is free; REASON_NONE = none does. In the future nobody is
+ * held: who will have what then is not known. */
+enum job_reason entry_held_by(const struct pass *p, const struct entry *e);
+/* It cannot end before its deadline any more. */
+bool entry_too_late(const struct pass *p, const struct entry *e);
+/* How long it may run if it starts at start_us: limit_us, or until its deadline where that is
+ * sooner and leaves the shortest limit it takes. */
+int64_t entry_limit(const struct entry *e, int64_t limit_us, int64_t start_us);
+/* Why it did not start: never REASON_NONE. */
+enum job_reason entry_blocked_by(const struct pass *p, const struct entry *e);
+
+#endif

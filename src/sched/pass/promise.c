@@ -1,0 +1,83 @@
+/* Promises: a start and nodes that are kept for a job that is blocked. Each partition's first has
+ * one, and more where the policy says so. */
+#include "sched/pass/promise.h"
+
+#include "sched/pass/bars.h"
+#include "sched/pass/found.h"
+#include "sched/pass/live.h"
+#include "sched/pass/to_place.h"
+#include "sched/world/resv_view.h"
+
+bool promise_due(const struct pass *p, const struct entry *e)
+{
+    const struct policy *policy = &p->cl->policy;
+    const struct waiting *w = &e->job->w;
+    if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het ||
+        p->promise.n >= policy->promise_most)
+        return false;
+    return policy->promise_to == PROMISES_ALL ||
+           p->w->now_us - (w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us) >
+               policy->age_bound_us;
+}
+
+/* A lane whose job has its promise goes on to the next, where all of that job is promised. */
+static bool lane_may_go_on(const struct pass *p, const struct entry *e)
+{
+    return e->c->n == 1 && p->left[e->lane->idx] == 1;
+}
+
+void promise_make(struct pass *p, const struct entry *e, bool awaited)
+{
+    int64_t at, limit = entry_limit(e, e->o->limit_us, p->w->now_us);
+    if (p->served[e->o->serve] && !awaited && !promise_due(p, e))
+        return;
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job == e->job)
+            return;
+    struct to_place what = pass_to_place(p, e->c, e->o, e->job);
+    if (!world_earliest(p->w, &what, limit, p->w->now_us, &p->at, &at))
+        return;
+    /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
+     * kept from others and never be met. */
+    bool in_vain = at <= p->w->now_us && !p->future && !awaited;
+    int64_t next = world_next_end(p->w);
+    if (in_vain && (next == INT64_MAX || !world_earliest(p->w, &what, limit, next, &p->at, &at)))
+        return;
+    limit = entry_limit(e, view_limit(p->w, e->o, limit, at), at);
+    struct promised pr = {
+        .world_job = world_promise(p->w, e->c, &p->at, e->job->w.job_id, at, time_add(at, limit)),
+        .lane = e->lane,
+        .job = e->job,
+        .part = e->o->serve,
+        .start_us = at,
+        .awaited = awaited,
+        .extra = p->served[e->o->serve] && !awaited,
+        .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
+    vec_push(&p->promise, pr);
+    p->served[pr.part] = true;
+    pass_foresee(p, e->job->w.job_id, at, &p->at, true);
+    if (p->cl->hook.promised && !p->future)
+        p->cl->hook.promised(p->cl->hook.ctx, e->job->w.job_id, at);
+}
+
+bool is_promised(const struct pass *p, const struct wjob *j)
+{
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job == j)
+            return true;
+    return false;
+}
+
+/* A job that starts in one partition no longer needs the promise it got in another; what was
+ * refused for that promise's sake is tried again. */
+void promise_drop(struct pass *p, const struct wjob *j)
+{
+    for (size_t i = 0; i < p->promise.n; i++)
+        if (p->promise.v[i].job == j) {
+            world_break(p->w, p->promise.v[i].world_job);
+            p->served[p->promise.v[i].part] &= p->promise.v[i].extra;
+            vec_remove(&p->promise, i);
+            p->again = true;
+            return;
+        }
+}

@@ -1,0 +1,16 @@
+/* Starts that are promised to jobs that are blocked (pass.promise). */
+#ifndef REMUDA_SCHED_PASS_PROMISE_H
+#define REMUDA_SCHED_PASS_PROMISE_H
+
+#include "sched/pass/pass.h"
+
+/* Is it promised a start although it is not the first of its partition that is blocked? */
+bool promise_due(const struct pass *p, const struct entry *e);
+/* Promises the blocked job the earliest start it can have, if one is due to it. `awaited`: work is
+ * ending for it, so it is promised what comes free whatever its place. */
+void promise_make(struct pass *p, const struct entry *e, bool awaited);
+bool is_promised(const struct pass *p, const struct wjob *j);
+/* It started: what was refused for the sake of its promise is tried again (pass.again). */
+void promise_drop(struct pass *p, const struct wjob *j);
+
+#endif
