@@ -1,6 +1,6 @@
-/* What keeps a job of a pass from starting now. Three kinds, asked in this order: a limit that it is
- * held to (it is not tried, and not promised a start, until others end), its own deadline, and, for
- * one that was tried in vain, what was lacking. Limits of users, accounts and QOS belong to the
+/* What keeps a job of a pass from starting now. Three kinds, asked in this order: a limit that it
+ * is held to (it is not tried, and not promised a start, until others end), its own deadline, and,
+ * for one that was tried in vain, what was lacking. Limits of users, accounts and QOS belong to the
  * first. */
 #ifndef REMUDA_SCHED_PASS_BARS_H
 #define REMUDA_SCHED_PASS_BARS_H

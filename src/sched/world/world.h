@@ -150,14 +150,15 @@ struct placed {
     uint32_t node;
     int32_t units;
 };
-/* What is to be placed, for whom, and what it keeps away from: the arguments of a placement. Whoever
- * plans fills it from the job at hand (pass/to_place.h). */
+/* What is to be placed, for whom, and what it keeps away from: the arguments of a placement.
+ * Whoever plans fills it from the job at hand (pass/to_place.h). */
 struct to_place {
     const struct compiled *c;
     struct option *o;
     uint32_t uid_plus1;       /* whose job it is, where nodes are a user's own; 0 = anybody's */
     int64_t insists_until_us; /* it wants few switches until then; 0 = it does not */
-    /* Bitmap of nodes that are passed over: its CPUs or devices were not to be had there; NULL = none */
+    /* Bitmap of nodes that are passed over: its CPUs or devices were not to be had there; NULL =
+     * none */
     const uint64_t *barred;
 };
 
