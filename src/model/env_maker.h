@@ -22,13 +22,23 @@ void env_put_i64(struct env_maker *m, const char *name, int64_t n);
 void env_put_count(struct env_maker *m, const char *name, int64_t n); /* unless 0 */
 
 /* Groups of variables. */
-void env_put_identity(struct env_maker *m); /* job, owner, partition, cluster */
+void env_put_job(struct env_maker *m);      /* its number, name, partition, account … */
+void env_put_identity(struct env_maker *m); /* the same, its owner, the cluster */
 void env_put_place(struct env_maker *m);    /* this node */
 void env_put_array(struct env_maker *m);
 void env_put_times(struct env_maker *m);
 void env_put_memory(struct env_maker *m);
+void env_put_tasks(struct env_maker *m);
+/* Was it said how many tasks there are? */
+bool env_tasks_asked(const struct job_request *r);
 void env_put_gpu_requests(struct env_maker *m);
 void env_put_distribution(struct env_maker *m);
+/* SLURM_MEM_BIND and what goes with it: of a job; of a step, with every part. NULL: nothing. */
+void env_put_mem_bind(struct env_maker *m, const char *asked);
+void env_put_mem_bind_parts(struct env_maker *m, const char *asked);
+void env_put_mem_bind_batch(struct env_maker *m, const char *asked); /* SBATCH_MEM_BIND … */
+/* SLURM_THREADS_PER_CORE: asked for, or what the hint comes to. */
+void env_put_threads(struct env_maker *m, const struct job_request *r);
 /* SLURM_DISTRIBUTION and SLURM_DIST_PLANESIZE of "plane=4"; nothing of NULL. */
 void env_put_spread(struct env_maker *m, const char *distribution);
 /* "0,2" of the node's GPUs, appended; how many. */

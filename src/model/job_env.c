@@ -86,6 +86,23 @@ void env_put_per_node(struct env_maker *m, const char *name, const struct alloc 
     str_done(&text);
 }
 
+/* Of a job that does not say how many tasks it has: as many as its CPUs have room for. */
+static void put_tasks_per_node(struct env_maker *m)
+{
+    const struct job_request *r = &m->job->spec.req;
+    const struct alloc *al = m->e->alloc;
+    struct alloc room = {.n = al->n};
+    if (env_tasks_asked(r)) {
+        env_put_per_node(m, "SLURM_TASKS_PER_NODE", al, true);
+        return;
+    }
+    room.node = xcalloc(al->n + 1, sizeof *room.node);
+    for (size_t i = 0; i < al->n; i++)
+        room.node[i].tasks = al->node[i].cpu_count / (r->cpus_per_task > 0 ? r->cpus_per_task : 1);
+    env_put_per_node(m, "SLURM_TASKS_PER_NODE", &room, true);
+    free(room.node);
+}
+
 static void put_nodes(struct env_maker *m)
 {
     const struct job *j = m->job;
@@ -95,7 +112,11 @@ static void put_nodes(struct env_maker *m)
     env_put_i64(m, "SLURM_JOB_NUM_NODES", j->alloc_nodes > 0 ? j->alloc_nodes : 1);
     env_put_i64(m, "SLURM_NNODES", j->alloc_nodes > 0 ? j->alloc_nodes : 1);
     env_put_per_node(m, "SLURM_JOB_CPUS_PER_NODE", m->e->alloc, false);
-    env_put_per_node(m, "SLURM_TASKS_PER_NODE", m->e->alloc, true);
+    put_tasks_per_node(m);
+}
+
+static void put_cpus_here(struct env_maker *m)
+{
     env_put_i64(m, "SLURM_CPUS_ON_NODE", m->here ? m->here->cpu_count : 1);
 }
 
@@ -171,91 +192,14 @@ static void put_gpus(struct env_maker *m)
     str_done(&numbers);
 }
 
-/* ---- what was asked ---- */
+/* ---- the array ---- */
 
-/* The type is not part of it: "v100:2" → as asked, like Slurm. */
-void env_put_gpu_requests(struct env_maker *m)
+/* As asked: "1-9:2" has 2, "1,3,5" has 1. */
+static int64_t array_step(const char *asked)
 {
-    const struct job_request *r = &m->job->spec.req;
-    env_put_given(m, "SLURM_GPUS", r->gpus);
-    env_put_given(m, "SLURM_GPUS_PER_NODE", r->gpus_per_node);
-    env_put_given(m, "SLURM_GPUS_PER_SOCKET", r->gpus_per_socket);
-    env_put_given(m, "SLURM_GPUS_PER_TASK", r->gpus_per_task);
-    env_put_count(m, "SLURM_CPUS_PER_GPU", r->cpus_per_gpu);
-    env_put_count(m, "SLURM_MEM_PER_GPU", r->mem_per_gpu_mib);
-    env_put_count(m, "SLURM_NTASKS_PER_GPU", r->ntasks_per_gpu);
-    env_put_given(m, "SLURM_GPU_BIND", m->job->spec.gpu_bind);
-}
-
-static void put_tasks(struct env_maker *m)
-{
-    const struct job_request *r = &m->job->spec.req;
-    if (r->ntasks > 0 || r->ntasks_per_node > 0 || r->ntasks_per_gpu > 0) {
-        int64_t n = m->job->alloc_tasks > 0 ? m->job->alloc_tasks : r->ntasks > 0 ? r->ntasks : 1;
-        env_put_i64(m, "SLURM_NTASKS", n);
-        env_put_i64(m, "SLURM_NPROCS", n);
-    }
-    env_put_count(m, "SLURM_NTASKS_PER_NODE", r->ntasks_per_node);
-    env_put_count(m, "SLURM_NTASKS_PER_SOCKET", r->ntasks_per_socket);
-    env_put_count(m, "SLURM_NTASKS_PER_CORE", r->ntasks_per_core);
-    env_put_count(m, "SLURM_CPUS_PER_TASK", r->cpus_per_task);
-    env_put_count(m, "SLURM_THREADS_PER_CORE", r->threads_per_core);
-    if (r->overcommit)
-        env_put(m, "SLURM_OVERCOMMIT", "1");
-    if (r->hint != HINT_UNSET)
-        env_put(m, "SLURM_HINT", enum_name(&hint_names, r->hint));
-}
-
-void env_put_memory(struct env_maker *m)
-{
-    const struct job_request *r = &m->job->spec.req;
-    if (r->mem_per_cpu_mib > 0)
-        env_put_i64(m, "SLURM_MEM_PER_CPU", r->mem_per_cpu_mib);
-    else if (r->mem_per_node_mib > 0)
-        env_put_i64(m, "SLURM_MEM_PER_NODE", r->mem_per_node_mib);
-    else if (r->mem_per_gpu_mib == 0 && m->here)
-        env_put_count(m, "SLURM_MEM_PER_NODE", m->here->mem_mib);
-}
-
-void env_put_distribution(struct env_maker *m)
-{
-    env_put_spread(m, m->job->spec.req.distribution);
-}
-
-void env_put_spread(struct env_maker *m, const char *distribution)
-{
-    const char *d = distribution;
-    bool plane = d && text_starts(d, "plane=");
-    env_put_given(m, "SLURM_DISTRIBUTION", plane ? "plane" : d);
-    if (plane)
-        env_put(m, "SLURM_DIST_PLANESIZE", d + strlen("plane="));
-}
-
-/* "verbose,map_mem:0,prefer" in its parts. */
-static void put_mem_bind(struct env_maker *m)
-{
-    const char *bind = m->job->spec.mem_bind;
-    struct span rest = span_of(bind), piece;
-    if (text_empty(bind))
-        return;
-    env_put(m, "SBATCH_MEM_BIND", bind);
-    env_put(m, "SLURM_MEM_BIND", bind);
-    while (span_next(&rest, ',', &piece)) {
-        char word[256] = "";
-        memcpy(word, piece.data, piece.len < sizeof word ? piece.len : sizeof word - 1);
-        char *list = strchr(word, ':');
-        if (text_is(word, "verbose") || text_is(word, "v") || text_is(word, "quiet") ||
-            text_is(word, "q")) {
-            env_put(m, "SBATCH_MEM_BIND_VERBOSE", word[0] == 'v' ? "verbose" : "quiet");
-        } else if (text_is(word, "prefer")) {
-            env_put(m, "SBATCH_MEM_BIND_PREFER", "prefer");
-        } else {
-            if (list)
-                *list++ = '\0';
-            env_put_given(m, "SBATCH_MEM_BIND_TYPE", word);
-            env_put_given(m, "SBATCH_MEM_BIND_LIST", list);
-        }
-    }
+    const char *colon = strchr(asked, ':');
+    int64_t step = colon ? strtoll(colon + 1, NULL, 10) : 1;
+    return step > 0 ? step : 1;
 }
 
 void env_put_array(struct env_maker *m)
@@ -272,32 +216,37 @@ void env_put_array(struct env_maker *m)
         env_put_i64(m, "SLURM_ARRAY_TASK_COUNT", (int64_t)ids.count);
         env_put_i64(m, "SLURM_ARRAY_TASK_MIN", first);
         env_put_i64(m, "SLURM_ARRAY_TASK_MAX", idset_last(&ids));
-        env_put_i64(m, "SLURM_ARRAY_TASK_STEP",
-                    ids.n > 0 && ids.range[0].step > 0 ? ids.range[0].step : 1);
+        env_put_i64(m, "SLURM_ARRAY_TASK_STEP", array_step(j->spec.array));
     }
     idset_done(&ids);
 }
 
 /* ---- the job and its owner ---- */
 
-void env_put_identity(struct env_maker *m)
+void env_put_job(struct env_maker *m)
 {
     const struct job *j = m->job;
     env_put_i64(m, "SLURM_JOB_ID", (int64_t)j->id);
     env_put_i64(m, "SLURM_JOBID", (int64_t)j->id);
     env_put(m, "SLURM_JOB_NAME", j->spec.name ? j->spec.name : "");
-    env_put_i64(m, "SLURM_JOB_UID", j->user_id);
-    env_put_i64(m, "SLURM_JOB_GID", j->group_id);
-    env_put_given(m, "SLURM_JOB_USER", m->e->user ? m->e->user : j->user_name);
-    env_put_given(m, "SLURM_JOB_GROUP", m->e->group ? m->e->group : j->group_name);
     env_put_given(m, "SLURM_JOB_PARTITION",
                   j->run_partition ? j->run_partition : j->spec.req.partition);
     env_put_given(m, "SLURM_JOB_ACCOUNT", j->spec.req.account);
     env_put_given(m, "SLURM_JOB_QOS", j->spec.req.qos);
     env_put_given(m, "SLURM_JOB_RESERVATION", job_reservation(j));
-    env_put_given(m, "SLURM_JOB_LICENSES", j->spec.req.licenses);
-    env_put_given(m, "SLURM_JOB_DEPENDENCY", j->spec.dependency);
-    env_put_given(m, "SLURM_JOB_CONSTRAINTS", j->spec.req.constraint);
+}
+
+static void put_owner(struct env_maker *m)
+{
+    const struct job *j = m->job;
+    env_put_i64(m, "SLURM_JOB_UID", j->user_id);
+    env_put_i64(m, "SLURM_JOB_GID", j->group_id);
+    env_put_given(m, "SLURM_JOB_USER", m->e->user ? m->e->user : j->user_name);
+    env_put_given(m, "SLURM_JOB_GROUP", m->e->group ? m->e->group : j->group_name);
+}
+
+static void put_cluster(struct env_maker *m)
+{
     env_put_given(m, "SLURM_CLUSTER_NAME", m->e->cluster_name);
     if (!text_empty(m->e->state_dir)) {
         struct str conf = STR_INIT;
@@ -306,6 +255,13 @@ void env_put_identity(struct env_maker *m)
         env_put(m, "REMUDA_STATE", m->e->state_dir);
         str_done(&conf);
     }
+}
+
+void env_put_identity(struct env_maker *m)
+{
+    env_put_job(m);
+    put_owner(m);
+    put_cluster(m);
 }
 
 void env_put_place(struct env_maker *m)
@@ -367,7 +323,6 @@ static void put_task(struct env_maker *m)
     if (m->job->spec.get_user_env)
         env_put(m, "SLURM_GET_USER_ENV", "1");
     env_put_given(m, "SLURM_EXPORT_ENV", m->job->spec.export_env);
-    env_put_given(m, "SLURM_PROFILE", m->job->spec.profile);
     env_put_given(m, "SLURM_CONTAINER", m->job->spec.container);
     env_put_given(m, "REMUDA_STEP_DIR", m->e->step_dir);
 }
@@ -401,12 +356,14 @@ void job_env_batch(const struct job_env *e, struct str *out)
     env_put_identity(&m);
     env_put_place(&m);
     put_nodes(&m);
+    put_cpus_here(&m);
     put_gpus(&m);
-    put_tasks(&m);
+    env_put_tasks(&m);
     env_put_gpu_requests(&m);
     env_put_memory(&m);
     env_put_distribution(&m);
-    put_mem_bind(&m);
+    env_put_mem_bind(&m, m.job->spec.mem_bind);
+    env_put_mem_bind_batch(&m, m.job->spec.mem_bind);
     env_put_array(&m);
     env_put_times(&m);
     put_path(&m);
@@ -415,23 +372,40 @@ void job_env_batch(const struct job_env *e, struct str *out)
     map_str_free(m.set);
 }
 
+static void put_allocation(struct env_maker *m)
+{
+    env_put_job(m);
+    put_nodes(m);
+    env_put_tasks(m);
+    env_put_gpu_requests(m);
+    env_put_memory(m);
+    env_put_distribution(m);
+    env_put_mem_bind(m, m->job->spec.mem_bind);
+    env_put_times(m);
+}
+
 void job_env_allocation(const struct job_env *e, struct str *out)
 {
     struct env_maker m = env_maker_of(e, out);
-    env_put_identity(&m);
-    put_nodes(&m);
-    put_tasks(&m);
-    env_put_gpu_requests(&m);
-    env_put_memory(&m);
-    env_put_distribution(&m);
-    env_put_times(&m);
+    put_allocation(&m);
+    put_cluster(&m);
+    map_str_free(m.set);
+}
+
+void job_env_leader(const struct job_env *e, struct str *out)
+{
+    struct env_maker m = env_maker_of(e, out);
+    env_put_i64(&m, "SLURM_JOB_ID", (int64_t)e->job->id);
+    put_cluster(&m);
     map_str_free(m.set);
 }
 
 static void component_put(const struct job_env *e, size_t i, struct str *out)
 {
     struct str plain = STR_INIT;
-    job_env_allocation(e, &plain);
+    struct env_maker m = env_maker_of(e, &plain);
+    put_allocation(&m);
+    map_str_free(m.set);
     for (const char *at = plain.data, *end = at + plain.len; at < end; at += strlen(at) + 1) {
         size_t name = strcspn(at, "=");
         str_addn(out, at, name);
@@ -466,8 +440,11 @@ void job_env_program(const struct job_env *e, const char *context, struct str *o
     env_put(&m, "PATH", STANDARD_PATH);
     env_put(&m, "SLURM_SCRIPT_CONTEXT", context);
     env_put_identity(&m);
+    env_put_given(&m, "SLURM_JOB_LICENSES", e->job->spec.req.licenses);
+    env_put_given(&m, "SLURM_JOB_CONSTRAINTS", e->job->spec.req.constraint);
     env_put_place(&m);
     put_nodes(&m);
+    put_cpus_here(&m);
     put_gpus(&m);
     env_put_array(&m);
     env_put_times(&m);

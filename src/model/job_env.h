@@ -34,6 +34,8 @@ void job_env_batch(const struct job_env *e, struct str *out);
 /* For the shell of salloc: what describes the allocation as a whole, nothing of a task or a
  * node. */
 void job_env_allocation(const struct job_env *e, struct str *out);
+/* The same of a heterogeneous job: its number and the cluster; the rest is its components'. */
+void job_env_leader(const struct job_env *e, struct str *out);
 /* Of a heterogeneous job's n components: each one's allocation with _HET_GROUP_i behind the names,
  * and SLURM_HET_SIZE. `like` says what they have in common; scratch memory comes from a. Nothing
  * for fewer than two. */

@@ -62,6 +62,17 @@ static void put_gtids(struct env_maker *m, const struct alloc_node *here)
     idset_done(&ids);
 }
 
+/* As asked of the step or its job; else what a step of Slurm's has that asks for none. */
+static const char *distribution_of(const struct step_env *e, const struct job_request *step,
+                                   const struct job_request *job)
+{
+    if (!text_empty(step->distribution))
+        return step->distribution;
+    if (!text_empty(job->distribution))
+        return job->distribution;
+    return e->step->ntasks <= e->step->node_count ? "cyclic" : "block";
+}
+
 static void put_asked(struct env_maker *m, const struct step_env *e, const struct alloc_node *here)
 {
     const struct job_spec *spec = spec_of(e);
@@ -69,16 +80,20 @@ static void put_asked(struct env_maker *m, const struct step_env *e, const struc
     env_put_i64(m, "SLURM_CPUS_ON_NODE", here ? here->cpu_count : 1);
     env_put_count(m, "SLURM_CPUS_PER_TASK",
                   r->cpus_per_task ? r->cpus_per_task : job->cpus_per_task);
-    env_put_count(m, "SLURM_NTASKS_PER_NODE",
-                  r->ntasks_per_node ? r->ntasks_per_node : job->ntasks_per_node);
+    if (!text_is_nocase(r->distribution, "arbitrary"))
+        env_put_count(m, "SLURM_NTASKS_PER_NODE",
+                      r->ntasks_per_node ? r->ntasks_per_node : job->ntasks_per_node);
+    env_put_count(m, "SLURM_NTASKS_PER_TRES", r->ntasks_per_gpu);
     env_put_count(m, "SLURM_NTASKS_PER_SOCKET", r->ntasks_per_socket);
     env_put_count(m, "SLURM_NTASKS_PER_CORE", r->ntasks_per_core);
-    env_put_count(m, "SLURM_THREADS_PER_CORE", r->threads_per_core);
-    env_put_spread(m, !text_empty(r->distribution) ? r->distribution : job->distribution);
+    env_put_threads(m, r);
+    if (r->overcommit)
+        env_put(m, "SLURM_OVERCOMMIT", "1");
+    env_put_spread(m, distribution_of(e, r, job));
     env_put_given(m, "SLURM_CPU_BIND", e->cpu_bind);
     env_put_given(m, "SLURM_CPU_BIND_TYPE", e->cpu_bind);
     env_put_given(m, "SLURM_CPU_BIND_LIST", e->cpu_list);
-    env_put_given(m, "SLURM_MEM_BIND", spec ? spec->mem_bind : NULL);
+    env_put_mem_bind_parts(m, spec ? spec->mem_bind : NULL);
     env_put_given(m, "SLURM_GPUS_PER_TASK", r->gpus_per_task);
 }
 
@@ -127,10 +142,18 @@ static void put_command(struct env_maker *m, const struct step_env *e)
     }
 }
 
+/* All components of a heterogeneous job go by its number. */
+static void put_leader(struct env_maker *m)
+{
+    env_put_count(m, "SLURM_JOB_ID", (int64_t)m->job->het_job_id);
+    env_put_count(m, "SLURM_JOBID", (int64_t)m->job->het_job_id);
+}
+
 void step_env_shared(const struct step_env *e, struct str *out)
 {
     struct env_maker m = env_maker_of(&e->job, out);
     const struct alloc_node *here = alloc_find(e->layout, e->job.node);
+    put_leader(&m);
     env_put_identity(&m);
     env_put_place(&m);
     put_step(&m, e);

@@ -35,12 +35,15 @@ JOB_SETTER(set_cpu_bind)
         "none",      "no",      "rank",  "map_cpu", "mask_cpu", "rank_ldom", "map_ldom",
         "mask_ldom", "cores",   "cores", "sockets", "threads",  "ldoms",     "boards",
         "quiet",     "verbose", "q",     "v",       "autobind", "one_thread"};
-    if (!binding_valid(value, types, ARRAY_LEN(types)))
-        return value_refuse(row, value, ret_err,
-                            "[quiet,|verbose,] and none, rank, map_cpu:LIST, mask_cpu:LIST, "
-                            "rank_ldom, map_ldom:LIST, "
-                            "mask_ldom:LIST, sockets, cores, threads or ldoms are allowed");
-    return set_text(o, row, value, env, a, ret_err);
+    if (binding_valid(value, types, ARRAY_LEN(types)))
+        return set_text(o, row, value, env, a, ret_err);
+    err_set(ret_err, ERR_INVALID,
+            "--cpu-bind=%s: [quiet,|verbose,] and none, rank, map_cpu:LIST, mask_cpu:LIST, "
+            "rank_ldom, map_ldom:LIST, mask_ldom:LIST, sockets, cores, threads or ldoms are "
+            "allowed",
+            value);
+    err_lead(ret_err, "error: unrecognized --cpu-bind argument \"%s\"", value);
+    return err_lead(ret_err, "fatal: Failed to parse --cpu-bind= values.");
 }
 
 JOB_SETTER(set_mem_bind)

@@ -439,6 +439,8 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
                     struct str *warnings, struct err *ret_err)
 {
     struct finishing f = {o, &o->spec.req, command, a, warnings};
+    if (o->verbose && o->quiet)
+        return err_set(ret_err, ERR_INVALID, "don't specify both --verbose (-v) and --quiet (-Q)");
     hint_judge(&f);
     gpus_judge(&f);
     o->spec.no_effect = o->no_effect;

@@ -61,14 +61,33 @@ JOB_SETTER(set_job_id)
 /* none: programs find each other by themselves or by their own launcher. */
 JOB_SETTER(set_mpi)
 {
-    if (!text_is(value, "none") && !text_is(value, "list"))
-        return value_refuse(
-            row, value, ret_err,
-            "none and list are allowed; programs of Open MPI and MPICH start with their own "
-            "mpirun inside the job, which "
-            "launches through srun");
-    o->launch.mpi = value;
-    return set_text(o, row, value, env, a, ret_err);
+    if (text_is(value, "none") || text_is(value, "list"))
+        return set_text(o, row, value, env, a, ret_err);
+    err_set(ret_err, ERR_INVALID,
+            "--mpi=%s: none and list are allowed; programs of Open MPI and MPICH start with their "
+            "own mpirun inside the job, which launches through srun",
+            value);
+    err_lead(ret_err,
+             "error: Couldn't find the specified plugin name for mpi/%s looking at all files",
+             value);
+    return err_lead(ret_err, "error: Invalid MPI type '%s', --mpi=list for acceptable types",
+                    value);
+}
+
+/* A number without effect is one all the same. */
+JOB_SETTER(set_some_number)
+{
+    int64_t n;
+    return value_number(row, value, 1, INT32_MAX, &n, ret_err);
+}
+
+/* yes, no, or a beginning of one of them; nothing is yes */
+JOB_SETTER(set_yes_or_no)
+{
+    size_t len = value ? strlen(value) : 0;
+    return !len || (len <= 3 && strncasecmp(value, "yes", len) == 0) ||
+           (len <= 2 && strncasecmp(value, "no", len) == 0) ||
+           value_refuse(row, value, ret_err, "yes and no are allowed");
 }
 
 JOB_SETTER(set_bcast)
@@ -100,12 +119,14 @@ JOB_SETTER(set_pty)
         .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, .set = setter,                \
         .at = AT(launch.member)                                                                    \
     }
-#define STEP_NOTHING(name_, letter_, arg_, env_, metavar_, doc_, why_)                             \
+#define STEP_NOTHING_LIKE(name_, letter_, arg_, env_, metavar_, doc_, why_, setter)                \
     {                                                                                              \
         .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN,                       \
         .support = SUPPORT_NO_EFFECT, .env = {NULL, NULL, env_}, .metavar = metavar_, .doc = doc_, \
-        .why = why_, .set = set_nothing                                                            \
+        .why = why_, .set = setter                                                                 \
     }
+#define STEP_NOTHING(name_, letter_, arg_, env_, metavar_, doc_, why_)                             \
+    STEP_NOTHING_LIKE(name_, letter_, arg_, env_, metavar_, doc_, why_, set_nothing)
 #define STEP_REFUSED(name_, letter_, arg_, env_, metavar_, doc_, why_)                             \
     {                                                                                              \
         .name = name_, .letter = letter_, .arg = arg_, .commands = CMD_SRUN,                       \
@@ -167,8 +188,8 @@ const struct option_row options_steps[] = {
     STEP_FLAG("label", 'l', "SLURM_LABELIO", "put the task number before each line", label),
     STEP_VALUE("mpi", 0, ARG_REQUIRED, "SLURM_MPI_TYPE", "type", "how MPI programs find each other: none; list shows the types",
                set_mpi, mpi),
-    STEP_NOTHING("msg-timeout", 0, ARG_REQUIRED, NULL, "seconds", "how long to wait for the controller",
-                 "the controller is waited for, whatever happens to it, as long as srun runs"),
+    STEP_NOTHING_LIKE("msg-timeout", 0, ARG_REQUIRED, NULL, "seconds", "how long to wait for the controller",
+                      "the controller is waited for, whatever happens to it, as long as srun runs", set_some_number),
     STEP_FLAG("multi-prog", 0, NULL, "another program for each task, from a file", multi_prog),
     STEP_REFUSED("no-allocate", 'Z', ARG_NONE, NULL, NULL, "run without an allocation",
                  "every step belongs to a job; without one srun makes it"),
@@ -180,13 +201,13 @@ const struct option_row options_steps[] = {
     STEP_VALUE("relative", 'r', ARG_REQUIRED, NULL, "n", "from the n-th node of the allocation", set_relative, relative_plus1),
     STEP_FLAG("no-rendezvous", 0, "SLURM_NO_RENDEZVOUS", "no MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE … for the tasks",
               no_rendezvous),
-    STEP_NOTHING("send-libs", 0, ARG_OPTIONAL, "SLURM_SEND_LIBS", "yes|no", "copy shared libraries with --bcast",
-                 "shared libraries are not copied; the nodes' own are used"),
+    STEP_NOTHING_LIKE("send-libs", 0, ARG_OPTIONAL, "SLURM_SEND_LIBS", "yes|no", "copy shared libraries with --bcast",
+                      "shared libraries are not copied; the nodes' own are used", set_yes_or_no),
     STEP_NOTHING("slurmd-debug", 0, ARG_REQUIRED, "SLURMD_DEBUG", "level", "messages of the node daemon",
                  "the node daemon's log is in its state directory: remuda status shows where"),
     STEP_VALUE("task-epilog", 0, ARG_REQUIRED, "SLURM_TASK_EPILOG", "program", "program after each task", set_text, task_epilog),
     STEP_VALUE("task-prolog", 0, ARG_REQUIRED, "SLURM_TASK_PROLOG", "program", "program before each task", set_text, task_prolog),
-    STEP_NOTHING("threads", 'T', ARG_REQUIRED, "SLURM_THREADS", "n", "threads of srun for the launch", NODE_SIDE),
+    STEP_NOTHING_LIKE("threads", 'T', ARG_REQUIRED, "SLURM_THREADS", "n", "threads of srun for the launch", NODE_SIDE, set_some_number),
     STEP_NOTHING("treewidth", 0, ARG_REQUIRED, "SLURM_TREE_WIDTH", "n", "fan-out of the launch", NODE_SIDE),
     STEP_FLAG("unbuffered", 'u', "SLURM_UNBUFFEREDIO", "pass on output as it comes", unbuffered),
     STEP_FLAG("wait-for-children", 0, "SLURM_WAIT_FOR_CHILDREN", "tasks end with the last process they started", wait_children),

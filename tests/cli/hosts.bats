@@ -154,7 +154,7 @@ overheard() { # overheard WORD COMMAND…
     [ "$(sort -u "$SHARED/said")" = "$word" ]
     run -0 cat "$SHARED/overheard"
     [ "$output" = "seen" ]
-    run -0 far1 sbatch -M local --test-only -n1 --wrap true
+    run -0 far1 sbatch -M all --test-only -n1 --wrap true
     run ! far1 sbatch -M elsewhere --wrap true
     [[ "$output" =~ 'This cluster is "' ]]
 }

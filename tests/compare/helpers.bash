@@ -93,8 +93,8 @@ job_changed_script() {
 }
 
 # alloc_changed OPTION…, step_changed OPTION…: of one that runs; of a step its environment, too.
-alloc_changed() { timeout 20 salloc -Q "$@" bash -c 'job_record $SLURM_JOB_ID' | changed; return "${PIPESTATUS[0]}"; }
-step_changed() { timeout 20 srun "$@" bash -c '[ "$SLURM_PROCID" != 0 ] || { job_record $SLURM_JOB_ID; env | env_of; }' | changed; return "${PIPESTATUS[0]}"; }
+alloc_changed() { until_free; timeout 20 salloc -Q "$@" bash -c 'job_record $SLURM_JOB_ID' | changed; return "${PIPESTATUS[0]}"; }
+step_changed() { until_free; timeout 20 srun "$@" bash -c '[ "$SLURM_PROCID" != 0 ] || { job_record $SLURM_JOB_ID; env | env_of; }' | changed; return "${PIPESTATUS[0]}"; }
 
 # job_name_of SCRIPT: the name of the job that it becomes.
 job_name_of() {
@@ -104,30 +104,56 @@ job_name_of() {
     scancel "$id"
 }
 
-# env_of: what Slurm has put into the environment that is read; names alone where the value is the machine's or the moment's. Left out: what 22.05
-# does not know yet or has no longer (JOB_GROUP, JOB_START_TIME, UMASK, PACK_GROUP, NODE_ALIASES, WORKING_CLUSTER), accounts and QOS that wait for
-# sacctmgr, memory by CPUs (decisions/0006), bindings and devices, which this Slurm leaves to the machine (TaskPlugin=task/none, files for GPUs).
+# env_of: what Slurm has put into the environment that is read; names alone where the value is the machine's or the moment's. What may differ in
+# every environment is left out here:
+#   JOB_GROUP, JOB_START_TIME, JOB_END_TIME, UMASK    22.05 does not know them yet
+#   PACK_GROUP, NODE_ALIASES, WORKING_CLUSTER          25.05 has them no longer
+#   JOB_ACCOUNT, JOB_QOS                               accounts and QOS wait for sacctmgr
+#   MEM_PER_NODE                                       a job that asks no memory has its share by CPUs (decisions/0006)
+#   CPU_BIND*, JOB_GPUS, STEP_GPUS                     this Slurm leaves them to the machine (TaskPlugin=task/none, files for GPUs)
+#   SBATCH_MEM_BIND*                                   sbatch's manual page names them, 22.05 forgets them
+#   SLURMD_TRES_*                                      from slurmd to slurmstepd, in no manual page
 env_of() {
     grep -aE '^(SLURM|SLURMD|SBATCH|SALLOC|SRUN|TMPDIR|MPI|PMI|PMIX|OMP)[A-Z_0-9]*=' |
-        grep -vE '^SLURM_(CONF|JOB_(GROUP|START_TIME|END_TIME|ACCOUNT|QOS|GPUS)(_HET_GROUP_.)?|UMASK|NODE_ALIASES(_HET_GROUP_.)?|WORKING_CLUSTER|STEP_GPUS|CPU_BIND[A-Z_]*|MEM_PER_NODE(_HET_GROUP_.)?|[A-Z_]*PACK_(GROUP_.|SIZE))=' |
+        grep -vE '^SLURM_(CONF|JOB_(GROUP|START_TIME|END_TIME|ACCOUNT|QOS|GPUS)(_HET_GROUP_.)?|UMASK|NODE_ALIASES(_HET_GROUP_.)?|WORKING_CLUSTER|STEP_GPUS|CPU_BIND[A-Z_]*|MEM_PER_NODE(_HET_GROUP_.)?|[A-Z_]*PACK_(GROUP_.|SIZE))=|^SBATCH_MEM_BIND|^SLURMD_TRES_' |
         sed -E 's/^(SLURM_(TASK_PID|LAUNCH_NODE_IPADDR|SRUN_COMM_HOST|SRUN_COMM_PORT|STEP_LAUNCHER_PORT|SUBMIT_HOST|STEP_RESV_PORTS|GTIDS))=.*/\1/' | sort
+}
+
+# until_free: until nothing runs or completes, so that both sides begin at the same node. At most 20 s.
+until_free() {
+    local i
+    for i in $(seq 200); do
+        [ -z "$(squeue -h -t R,CG -o %i)" ] && return
+        sleep 0.1
+    done
 }
 
 # The environment that the script of a batch job, the command of an allocation, a task of srun, a task of srun in an allocation finds.
 batch_env() {
-    rm -f env.out
-    local id i
-    id=$(sbatch --parsable -o "$PWD/env.out" --wrap 'env; echo END' "$@") || return
-    for i in $(seq 150); do
-        grep -q END env.out 2>/dev/null && break
+    local id i out
+    out=$(mktemp -p "$PWD" -u env.XXXXXX)
+    until_free
+    id=$(sbatch --parsable -o "$out" --wrap 'env; echo END' "$@") || return
+    for i in $(seq 400); do
+        grep -q END "$out" 2>/dev/null && break
         sleep 0.1
     done
-    env_of <env.out
+    env_of <"$out"
     scancel "${id%%;*}" 2>/dev/null
 }
-alloc_env() { timeout 20 salloc -Q "$@" env | env_of; }
-task_env() { timeout 20 srun "$@" bash -c 'if [ "$SLURM_PROCID" = 0 ]; then env; fi' | env_of; }
-inner_env() { timeout 20 salloc -Q "$@" srun bash -c 'if [ "$SLURM_PROCID" = 0 ]; then env; fi' | env_of; }
+alloc_env() { until_free; timeout 20 salloc -Q -J inside "$@" env | env_of; }
+inner_env() { until_free; timeout 20 salloc -Q -J inside "$@" srun bash -c 'if [ "$SLURM_PROCID" = 0 ]; then env; fi' | env_of; }
+# inner_of "OPTION…" COMMAND…: what COMMAND, run in an allocation with these options, prints of its environment.
+inner_of() { until_free; local options=$1; shift; timeout 20 salloc -Q -J inside $options "$@" | env_of; }
+# Of a job of its own 22.05 sets SLURM_DISTRIBUTION with --mem alone; here it is always set.
+task_env() {
+    until_free
+    case " $* " in
+    *' -m '*) task_env_whole "$@" ;;
+    *) task_env_whole "$@" | grep -vE '^SLURM_DISTRIBUTION=(block|cyclic)$' ;;
+    esac
+}
+task_env_whole() { timeout 20 srun "$@" bash -c 'if [ "$SLURM_PROCID" = 0 ]; then env; fi' | env_of; }
 
 # cancel_one: a job is submitted and scancel is told to cancel it; its state then.
 cancel_one() {

@@ -89,7 +89,7 @@ static void test_a_plain_job(void **state)
     HAS("SLURM_JOB_NUM_NODES", "1");
     HAS("SLURM_JOB_CPUS_PER_NODE", "2");
     HAS("SLURM_CPUS_ON_NODE", "2");
-    HAS("SLURM_TASKS_PER_NODE", "1");
+    HAS("SLURM_TASKS_PER_NODE", "2"); /* nobody said how many: as the CPUs have room for */
     HAS("SLURM_MEM_PER_NODE", "800");
     HAS("SLURM_JOB_USER", "ada");
     HAS("SLURM_PROCID", "0");
@@ -108,6 +108,31 @@ static void test_a_plain_job(void **state)
     HAS_NOT("SLURM_JOB_END_TIME");
     HAS_NOT("CUDA_VISIBLE_DEVICES");
     HAS_NOT("RANK");
+}
+
+static void test_what_was_asked(void **state)
+{
+    (void)state;
+    job.spec.array = "2-8:2%1";
+    job.array_job_id = 42;
+    job.array_task_id = 4;
+    job.spec.req.ntasks = 1;
+    job.spec.req.hint = HINT_NOMULTITHREAD;
+    job.spec.req.distribution = "*:*:fcyclic,pack";
+    job.spec.profile = "task,energy";
+    job.spec.mem_bind = "v,prefer,map_mem:0x0,1";
+    job.spec.req.constraint = "old";
+    make("n1 cpus=0-3 mem=800");
+    HAS("SLURM_TASKS_PER_NODE", "1");
+    HAS("SLURM_THREADS_PER_CORE", "1");
+    HAS("SLURM_DISTRIBUTION", "block:cyclic:fcyclic,pack");
+    HAS("SLURM_PROFILE", "Energy,Task");
+    HAS("SLURM_MEM_BIND", "verbose,prefer,map_mem:0,1");
+    HAS("SLURM_MEM_BIND_VERBOSE", "verbose");
+    HAS("SBATCH_MEM_BIND_LIST", "0,1");
+    HAS("SLURM_ARRAY_TASK_STEP", "2");
+    HAS_NOT("SLURM_MEM_BIND_TYPE");   /* of steps alone */
+    HAS_NOT("SLURM_JOB_CONSTRAINTS"); /* of Prolog and Epilog */
 }
 
 static void test_several_nodes(void **state)
@@ -304,6 +329,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_plain_job),
+        TEST(what_was_asked),
         TEST(several_nodes),
         TEST(gpus),
         TEST(a_job_without_gpus_sees_none),

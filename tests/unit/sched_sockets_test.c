@@ -18,6 +18,18 @@ static void tasks_of_a_socket(void **state)
     world_end(&w);
 }
 
+/* Whoever has a node for himself has all CPUs of its sockets, however few of his tasks they take. */
+static void a_whole_node_is_all_its_sockets(void **state)
+{
+    struct world w = world_make(a_node(NULL), "n1", a_part("main", "ALL"));
+    assert_string_equal(runs(&w, 1,
+                             (struct job_request){.ntasks = 1,
+                                                  .ntasks_per_socket = 1,
+                                                  .exclusive = EXCLUSIVE_NODE}),
+                        "n1 cpus=0-7 mem=8000 tasks=1");
+    world_end(&w);
+}
+
 static void a_node_whose_socket_is_taken_is_passed_over(void **state)
 {
     struct node n = a_node(NULL);
@@ -82,6 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tasks_of_a_socket),
+        cmocka_unit_test(a_whole_node_is_all_its_sockets),
         cmocka_unit_test(a_node_whose_socket_is_taken_is_passed_over),
         cmocka_unit_test(gpus_of_a_socket),
         cmocka_unit_test(a_partition_bounds_its_cpus_on_a_socket),

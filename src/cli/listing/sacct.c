@@ -175,7 +175,7 @@ static const struct option_row option_rows[] = {
                 "not supported yet; --accounts and --user choose jobs"),
     OPT_FLAG("batch-script", 'B', "the batch script of a job (with -j)", AT(batch_script)),
     {.name = "brief", .letter = 'b', .doc = "id, state and exit code", .set = set_brief},
-    LISTING_CLUSTERS,
+    LISTING_CLUSTERS_GIVEN(.env = {NULL}),
     OPT_REFUSED("completion", 'c', ARG_NONE, "what the job completion log has",
                 "there is no separate completion log; sacct without it shows everything"),
     OPT_VALUE("constraints", 'C', "features", "jobs that asked for these features", set_any_text,

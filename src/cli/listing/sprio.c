@@ -389,6 +389,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
         return true;
     }
     rows_sort(s);
+    if (s->weights_only)
+        l->clusters = NULL; /* weights have no heading, in Slurm either */
     l->env.more = &s->weights;
     listing_begin(l);
     if (s->weights_only)

@@ -148,7 +148,7 @@ static SETTER(set_users)
 static const struct option_row option_rows[] = {
     OPT_VALUE("accounts", 'A', "accounts", "these accounts", set_any_text, AT(query.accounts)),
     OPT_FLAG("all", 'a', "all users, not only yourself", AT(all)),
-    LISTING_CLUSTERS,
+    LISTING_CLUSTERS_GIVEN(.env = {NULL}),
     OPT_VALUE("format", 'o', "columns", "columns by name: account%-30,user,fairshare",
               listing_set_format, 0),
     LISTING_HELP('h'),
@@ -340,6 +340,7 @@ static const struct listing_command command = {
     .name = "sshare",
     .options = &sshare_options,
     .ruled = true,
+    .headed = true,
     .prepare = prepare,
     .show = show,
     .formats = formats_print,

@@ -279,8 +279,7 @@ CELL(flags)
 
 CELL(job_id)
 {
-    (void)env;
-    job_label(row->job, out);
+    job_cell_label(row->job, env->bits_shown, out);
     if (row->step) {
         str_addc(out, '.');
         step_label(row->step->step_id, out);

@@ -167,13 +167,7 @@ CELL(array_task)
 
 CELL(label)
 {
-    if (env->bits_shown && j->array_job_id && j->array_task_id == NO_TASK && j->array_pending) {
-        str_addf(out, "%llu_[", (unsigned long long)j->array_job_id);
-        job_cell_array(j, env->bits_shown, out);
-        str_addc(out, ']');
-    } else {
-        job_label(j, out);
-    }
+    job_cell_label(j, env->bits_shown, out);
 }
 
 CELL(core_spec)

@@ -16,6 +16,8 @@ int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without
 void job_cell_memory(const struct job *j, struct str *out);  /* "4000M", "2Gc" per CPU */
 /* Waiting indexes, in `most` characters; 0 = all. */
 void job_cell_array(const struct job *j, size_t most, struct str *out);
+/* "42", "42_7", "42_[1-9]" with the waiting indexes in `most` characters. */
+void job_cell_label(const struct job *j, size_t most, struct str *out);
 /* A standard stream's file, pattern expanded where known. */
 void job_cell_path(const struct job *j, const char *pattern, struct str *out);
 /* "cpu=4,mem=8000M,node=1,billing=4,gres/gpu=2" */

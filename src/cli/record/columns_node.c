@@ -107,11 +107,10 @@ PART_TEXT_CELL(partition_name, name, "n/a")
 PART_TEXT_CELL(groups, allow_groups, "all")
 PART_TEXT_CELL(alloc_nodes, alloc_nodes, "all")
 
-CELL(not_available)
+CELL(cluster)
 {
-    (void)env;
     (void)r;
-    str_add(out, "N/A");
+    str_add(out, env->cluster ? env->cluster : "N/A");
 }
 
 /* Nodes are reached through their own connections: there are no ports. */
@@ -384,7 +383,7 @@ CELL(gres_drain)
     X("User", 'u', "USER", NEVER, user)                                                                      \
     X("UserLong", 'U', "USER", NEVER, user_long)                                                             \
     X("Version", 'v', "VERSION", NEVER, version)                                                             \
-    X("Cluster", 'V', "CLUSTER", ALWAYS, not_available)                                                      \
+    X("Cluster", 'V', "CLUSTER", ALWAYS, cluster)                                                            \
     X("Weight", 'w', "WEIGHT", RANGE, weight)                                                                \
     X("Sockets", 'X', "SOCKETS", RANGE, sockets)                                                             \
     X("Cores", 'Y', "CORES", RANGE, cores)                                                                   \

@@ -72,6 +72,17 @@ void job_cell_array(const struct job *j, size_t most, struct str *out)
     str_done(&tasks);
 }
 
+void job_cell_label(const struct job *j, size_t most, struct str *out)
+{
+    if (!j->array_job_id || j->array_task_id != NO_TASK || !j->array_pending) {
+        job_label(j, out);
+        return;
+    }
+    str_addf(out, "%llu_[", (unsigned long long)j->array_job_id);
+    job_cell_array(j, most, out);
+    str_addc(out, ']');
+}
+
 void job_cell_path(const struct job *j, const char *pattern, struct str *out)
 {
     struct pattern_env env = pattern_env_of_job(j);

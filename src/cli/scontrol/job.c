@@ -47,7 +47,7 @@ static const char *span_text(int64_t us, struct arena *a)
 static const char *tasks_text(const struct job *j, struct arena *a)
 {
     struct str s = STR_INIT;
-    job_array_tasks(j, &s);
+    job_cell_array(j, listing_env().bits_shown, &s);
     const char *text = arena_strdup(a, str_text(&s));
     str_done(&s);
     return text;

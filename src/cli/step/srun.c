@@ -109,8 +109,8 @@ static void run_take(struct launch *l)
 
 /* ---- programs here, before and after ---- */
 
-/* Its exit code, or 128 and the signal. */
-static int program_run(const char *program)
+/* Its exit code, or 128 and the signal. `context` is what it finds in SLURM_SCRIPT_CONTEXT. */
+static int program_run(const char *program, const char *context)
 {
     int status = 0;
     if (text_empty(program) || text_is(program, "none"))
@@ -118,8 +118,9 @@ static int program_run(const char *program)
     pid_t pid = fork();
     if (pid == 0) {
         command_signals_restore();
+        setenv("SLURM_SCRIPT_CONTEXT", context, 1);
         execlp(program, program, (char *)NULL);
-        program_error(NAME, "cannot run %s: %s", program, strerror(errno));
+        fprintf(stderr, NAME ": Access denied for %s: %s\n", program, strerror(errno));
         _exit(127);
     }
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -162,7 +163,7 @@ static void step_export(const struct launch *l, const struct step *step)
 
 static bool prolog_run(const struct launch *l)
 {
-    int code = program_run(l->prolog);
+    int code = program_run(l->prolog, "prolog_srun");
     if (code)
         program_error(NAME, "srun prolog failed rc = %d. Aborting step.", code);
     return code == 0;
@@ -170,7 +171,7 @@ static bool prolog_run(const struct launch *l)
 
 static void epilog_run(const struct launch *l)
 {
-    int code = program_run(l->epilog);
+    int code = program_run(l->epilog, "epilog_srun");
     if (code)
         program_error(NAME, "srun epilog failed status=%d", code);
 }

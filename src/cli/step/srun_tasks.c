@@ -64,18 +64,27 @@ static bool program_take(struct launch *l, size_t i, struct step_ask *s, struct 
     return true;
 }
 
+/* "NAME=value"; inside a job the value that the job has already. */
+static const char *of_submission(const struct launch *l, const struct submit_options *o,
+                                 const char *name, const char *value)
+{
+    const char *has = o->launch.job_id ? getenv(name) : NULL;
+    return arena_printf(l->line.a, "%s=%s", name, has ? has : value);
+}
+
 static bool env_take(struct launch *l, size_t i, struct err *e)
 {
     const struct submit_options *o = &l->line.comp[i];
     struct str env = STR_INIT;
-    const char *extra[5 + SUBMIT_ENV_OPTIONS + 1] = {
-        arena_printf(l->line.a, "SLURM_SUBMIT_DIR=%s", l->line.cwd),
-        arena_printf(l->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
+    const char *extra[4 + SUBMIT_ENV_OPTIONS + 1] = {
+        of_submission(l, o, "SLURM_SUBMIT_DIR", l->line.cwd),
+        of_submission(l, o, "SLURM_SUBMIT_HOST", o->spec.alloc_host),
         arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
         "SLURM_PRIO_PROCESS=0",
-        arena_printf(l->line.a, "SRUN_DEBUG=%d", 3 + o->verbose - 2 * o->quiet),
     };
-    submit_env_options(o, CMD_SRUN, l->line.a, extra + 5);
+    submit_env_options(o, CMD_SRUN, l->line.a, extra + 4);
+    /* Like any variable of srun's own: --export decides of it. */
+    setenv("SRUN_DEBUG", arena_printf(l->line.a, "%d", 3 + o->verbose - o->quiet), 1);
     struct env_ask ask = {.environ = environ,
                           .export_env = o->spec.export_env,
                           .keep_job = o->launch.job_id != 0,

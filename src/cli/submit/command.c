@@ -178,11 +178,14 @@ void submit_warnings_print(const struct submit_command *c, const char *about, st
     str_clear(warnings);
 }
 
-/* SLURM_DISTRIBUTION=plane has its size in a variable of its own. */
+/* SLURM_DISTRIBUTION=plane has its size in a variable of its own; SLURM_STEP_GRES is of steps, not
+ * of the job that srun makes for one. */
 static char *env_get(const char *name)
 {
     static char plane[32];
     char *value = getenv(name);
+    if (text_is(name, "SLURM_STEP_GRES") && !getenv("SLURM_JOB_ID"))
+        return NULL;
     if (!text_is(name, "SLURM_DISTRIBUTION") || !text_is(value, "plane"))
         return value;
     const char *size = getenv("SLURM_DIST_PLANESIZE");
@@ -334,13 +337,16 @@ bool submit_cluster_check(struct submit_command *c, struct err *e)
         return false;
     c->cluster = arena_strdup(c->a, conf.settings.cluster_name);
     config_done(&conf);
-    if (list_has_nocase(asked, c->cluster) || list_has_nocase(asked, "all") ||
-        list_has_nocase(asked, "local"))
+    if (list_has_nocase(asked, c->cluster) || list_has_nocase(asked, "all"))
         return true;
-    return err_set(e, ERR_NOT_FOUND,
-                   "'%s' can't be reached now, or it is an invalid entry for --cluster. This "
-                   "cluster is \"%s\".",
-                   asked, c->cluster);
+    err_set(e, ERR_NOT_FOUND,
+            "'%s' can't be reached now, or it is an invalid entry for --cluster.  This cluster is "
+            "'%s'.",
+            asked, c->cluster);
+    for (struct span rest = span_of(asked), name; span_next(&rest, ',', &name);)
+        err_lead(e, "error: No cluster '%.*s' known by database.", (int)span_trim(name).len,
+                 span_trim(name).data);
+    return false;
 }
 
 /* ---- answers ---- */

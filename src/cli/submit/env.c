@@ -319,6 +319,8 @@ size_t submit_env_options(const struct submit_options *o, unsigned command, stru
         {"SLURM_ACCTG_FREQ", job ? o->acctg_freq : NULL},
         {"SLURM_NETWORK", job ? given_text(o, "network", command) : NULL},
         {"SLURM_CPU_FREQ_REQ", o->cpu_freq},
+        {"SLURM_JOB_DEPENDENCY",
+         command == CMD_SALLOC || o->launch.job_id ? NULL : o->spec.dependency},
     };
     size_t n = 0;
     for (size_t i = 0; i < SUBMIT_ENV_OPTIONS; i++)

@@ -76,7 +76,10 @@ static void env_set(const struct session *s, const struct settings *site)
                              .node = alloc.n ? alloc.node[0].node : "",
                              .cluster_name = site ? site->cluster_name : NULL,
                              .state_dir = s->al.state_dir};
-    job_env_allocation(&leader, &out);
+    if (s->al.njobs > 1)
+        job_env_leader(&leader, &out);
+    else
+        job_env_allocation(&leader, &out);
     job_env_components(&leader, s->al.job, s->al.njobs, s->line.a, &out);
     size_t n = submit_env_options(&s->line.comp[0], CMD_SALLOC, s->line.a, own);
     for (size_t i = 0; i < n; i++)

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Characters of an array's indexes: where nothing is said of it, and as many as count. */
+#define BITS_SHOWN     64
+#define BITS_SHOWN_MAX 4096
+
 static bool uid_of(const char *user, uint64_t *ret)
 {
     struct passwd *entry = getpwnam(user);
@@ -97,8 +101,7 @@ bool listing_clusters(const char *clusters, struct err *ret_err)
     const char *own = getenv("SLURM_CLUSTER_NAME");
     struct span rest = span_of(clusters), piece;
     while (clusters && span_next(&rest, ',', &piece)) {
-        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
-            (own && span_is_nocase(piece, own)))
+        if (!piece.len || span_is_nocase(piece, "all") || (own && span_is_nocase(piece, own)))
             continue;
         /* The name is checked where the controller is at hand; a name that cannot be one is refused
          * here. */
@@ -116,8 +119,8 @@ bool listing_cluster_check(const char *command, const char *clusters, const char
     struct span rest = span_of(clusters), piece;
     while (clusters && span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
-        if (!piece.len || span_is_nocase(piece, "all") || span_is_nocase(piece, "local") ||
-            text_empty(own) || span_is_nocase(piece, own))
+        if (!piece.len || span_is_nocase(piece, "all") || text_empty(own) ||
+            span_is_nocase(piece, own))
             continue;
         program_error(command, "No cluster '%.*s' known by database.", (int)piece.len, piece.data);
         return err_set(
@@ -128,14 +131,23 @@ bool listing_cluster_check(const char *command, const char *clusters, const char
     return true;
 }
 
+/* The number that SLURM_BITSTR_LEN begins with, as Slurm reads it: none is 0, which shows all. */
+static size_t bits_shown(void)
+{
+    const char *asked = getenv("SLURM_BITSTR_LEN");
+    size_t n = 0;
+    if (!asked || *(asked += strspn(asked, " ")) == '-')
+        return BITS_SHOWN;
+    for (; *asked >= '0' && *asked <= '9' && n < BITS_SHOWN_MAX; asked++)
+        n = n * 10 + (size_t)(*asked - '0');
+    return n < BITS_SHOWN_MAX ? n : BITS_SHOWN_MAX;
+}
+
 struct cell_env listing_env(void)
 {
-    uint64_t bits = 0;
-    const char *shown = getenv("SLURM_BITSTR_LEN");
-    if (shown)
-        text_to_u64(shown, 1 << 20, &bits);
-    return (struct cell_env){
-        .now_us = time_now_us(), .time_format = getenv("SLURM_TIME_FORMAT"), .bits_shown = bits};
+    return (struct cell_env){.now_us = time_now_us(),
+                             .time_format = getenv("SLURM_TIME_FORMAT"),
+                             .bits_shown = bits_shown()};
 }
 
 bool listing_has(const char *list, const char *word)

@@ -19,15 +19,15 @@ const char *listing_uids_known(const char *command, const char *users, struct ar
  * printed as `command`'s, by the caller if that is NULL. */
 bool listing_states(const char *command, const char *states, struct arena *a, const char **ret,
                     struct err *ret_err);
-/* -M: our own cluster's name (as far as this command can know), "all" and "local" are fine;
- * anything else is an error. */
+/* -M: our own cluster's name (as far as this command can know) and "all" are fine; anything else is
+ * an error. */
 bool listing_clusters(const char *clusters, struct err *ret_err);
 /* Of a list of clusters (NULL = none) from `from` ("--cluster", or the variable's name): `own`
- * (NULL or "" = any), "all" and "local" are fine. Slurm's own line about another is printed as
- * `command`'s. */
+ * (NULL or "" = any) and "all" are fine. Slurm's own line about another is printed as `command`'s.
+ */
 bool listing_cluster_check(const char *command, const char *clusters, const char *from,
                            const char *own, struct err *ret_err);
-/* The environment's SLURM_TIME_FORMAT and the clock. */
+/* The environment's SLURM_TIME_FORMAT and SLURM_BITSTR_LEN, and the clock. */
 struct cell_env listing_env(void);
 /* Does a filter let the word through: is it in the list (list_has), or is there none (NULL)? */
 bool listing_has(const char *list, const char *word);

@@ -48,7 +48,7 @@ SETTER(listing_set_parsable)
     return true;
 }
 
-/* SLURM_CLUSTERS is read by clusters_check: what it names does not head the listing. */
+/* SLURM_CLUSTERS is read by clusters_check, before anything is printed. */
 static bool variable_counts(void *to, const struct option_row *row, const char *value)
 {
     const struct listing *l = to;
@@ -92,17 +92,29 @@ static bool show_all(struct listing *l, struct client *c, struct err *ret_err)
     }
 }
 
-/* There is one cluster: its name, "all" and "local" mean it. */
+/* SLURM_CLUSTERS where the command has it beside -M; an empty one is as none. */
+static const char *clusters_of_variable(const struct listing *l)
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_row_at(l->command->options, i)); i++) {
+        const char *value =
+            row->at == LISTING(clusters) && row->env[0] ? getenv(row->env[0]) : NULL;
+        if (!text_empty(value))
+            return value;
+    }
+    return NULL;
+}
+
+/* There is one cluster: its name and "all" mean it. */
 static bool clusters_check(struct listing *l, struct err *ret_err)
 {
-    const char *from_env = getenv("SLURM_CLUSTERS");
-    const char *asked = l->clusters ? l->clusters : from_env;
-    if (text_empty(asked))
+    const char *from = l->clusters ? "--cluster" : "SLURM_CLUSTERS";
+    if (!l->clusters)
+        l->clusters = clusters_of_variable(l);
+    if (text_empty(l->clusters))
         return true;
     l->env.cluster = cluster_name(state_dir_find(NULL, l->a), l->a);
-    return listing_cluster_check(l->command->name, asked,
-                                 l->clusters ? "--cluster" : "SLURM_CLUSTERS", l->env.cluster,
-                                 ret_err);
+    return listing_cluster_check(l->command->name, l->clusters, from, l->env.cluster, ret_err);
 }
 
 /* The columns that say the cluster's name. */
@@ -191,11 +203,19 @@ static void date_add(struct listing *l)
     str_addf(&l->out, "%s\n", date);
 }
 
+static void cluster_head(struct listing *l)
+{
+    if (l->clusters)
+        str_addf(&l->out, "CLUSTER: %s\n", l->env.cluster ? l->env.cluster : l->clusters);
+}
+
 void listing_begin(struct listing *l)
 {
     l->env.now_us = listing_env().now_us;
     cluster_learn(l);
     unknown_say(l);
+    if (l->command->headed)
+        cluster_head(l);
     if (l->command->ruled) {
         if (l->noheader)
             return;
@@ -208,10 +228,10 @@ void listing_begin(struct listing *l)
     }
     if (l->command->dated && !l->noheader && (l->iterate_s || l->longer))
         date_add(l);
-    if (!l->noheader && l->clusters)
-        str_addf(&l->out, "CLUSTER: %s\n", l->env.cluster ? l->env.cluster : l->clusters);
-    if (!l->noheader)
+    if (!l->noheader) {
+        cluster_head(l);
         format_print_header(&l->format, &l->out);
+    }
 }
 
 void listing_row(struct listing *l, const void *record)

@@ -18,9 +18,10 @@
 /* Options that several listings have, filled into the struct listing at the head of what the
  * command fills. */
 #define LISTING(member) offsetof(struct listing, member)
-#define LISTING_CLUSTERS                                                                           \
+#define LISTING_CLUSTERS_GIVEN(...)                                                                \
     OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text,         \
-              LISTING(clusters), .alias = "cluster", .env = {"SLURM_CLUSTERS"})
+              LISTING(clusters), .alias = "cluster", __VA_ARGS__)
+#define LISTING_CLUSTERS LISTING_CLUSTERS_GIVEN(.env = {"SLURM_CLUSTERS"})
 #define LISTING_FEDERATION(name)                                                                   \
     OPT_NO_EFFECT(name, 0, ARG_NONE, "there are no federations: the same as without")
 #define LISTING_HELP(letter) OPT_ACCEPTED("help", letter, ARG_NONE, "this text")
@@ -60,8 +61,10 @@ SETTER(listing_set_parsable);    /* -p and -P, by the row's letter */
 struct listing_command {
     const char *name;
     const struct option_table *options;
-    bool ruled;  /* a line of dashes below the header */
-    bool dated;  /* the date above listings that are long or repeated */
+    bool ruled; /* a line of dashes below the header */
+    bool dated; /* the date above listings that are long or repeated */
+    bool
+        headed; /* -M: the cluster's name above the listing even if it is ruled, or has no header */
     bool echoes; /* -v: what was asked for, before the listing */
     /* Unknown letters are named without "COMMAND: error:", as Slurm's sinfo does. */
     bool plain_unknown;

@@ -127,6 +127,14 @@ static bool runs(const struct jobrec *r)
     return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
 }
 
+/* What it waited for stays with a job that is cancelled before it starts. */
+static enum job_reason waited_for(const struct core *c, const struct jobrec *r)
+{
+    struct plan_wait wait;
+    enum job_reason why = pending_reason(c, r, c->turn.now_us, &wait);
+    return why == REASON_STORE_AWAY || why == REASON_CLEANING ? REASON_NONE : why;
+}
+
 static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
                                void *ctx, const char **detail)
 {
@@ -146,7 +154,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
         if (x->m->signal && x->m->signal != 9)
             return REFUSE_NOT_RUNNING;
         r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
-        job_over(c, r, JOB_CANCELLED, REASON_NONE);
+        job_over(c, r, JOB_CANCELLED, waited_for(c, r));
         return REFUSE_NONE;
     case JOB_RUNNING:
     case JOB_SUSPENDED: return cancel_running(c, r, x);

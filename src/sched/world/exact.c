@@ -175,7 +175,7 @@ static bool slots_choose(struct choice *ch, const struct compiled *c, const stru
                          const int32_t *open, int32_t want)
 {
     struct socket_rule r = {.per_socket = INT32_MAX, .open = open, .share = o->mode.share};
-    if (c->req->ntasks_per_socket > 0) {
+    if (c->req->ntasks_per_socket > 0 && !o->mode.whole) { /* a whole node is all its sockets */
         int32_t each = c->req->cpus_per_task > 0 ? c->req->cpus_per_task : 1;
         r.per_socket = (c->req->ntasks_per_socket * each + ch->g->slot_cpus - 1) / ch->g->slot_cpus;
     }
