@@ -185,3 +185,47 @@ teardown_file() {
     run squeue -u '1234USER'
     [ "$status" -eq 0 ] && [[ "$output" =~ "Invalid user: 1234USER" ]]
 }
+
+@test "no controller: each command's first line and exit status are Slurm's, then where it should be" {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/none"
+    away="Unable to contact slurm controller (connect failure)"
+    while IFS='|' read -r status first command; do
+        run -"$status" $command < /dev/null
+        [ "${lines[0]}" = "$first: $away" ] || { echo "$command: ${lines[0]}"; false; }
+        [[ "${lines[1]}" == *"start it with: remuda up"* ]]
+    done <<'END'
+1|slurm_load_jobs error|squeue
+1|slurm_load_partitions|sinfo
+255|Couldn't get priority factors from controller|sprio
+255|Couldn't get shares from controller|sshare
+255|slurm_get_statistics|sdiag
+1|sbatch: error: Batch job submission failed|sbatch --wrap true
+1|salloc: error: Job submit/allocate failed|salloc true
+1|srun: error: Unable to allocate resources|srun true
+1|sattach: error: Could not get job step info|sattach 1.0
+END
+}
+
+@test "-M and SLURM_CLUSTERS head a listing; SLURM_BITSTR_LEN, 64 where nothing is said; -Q with -v; what a cancelled job waited for" {
+    name=$(scontrol show config | sed -n 's/^ClusterName *= //p')
+    for listing in squeue sinfo; do
+        [ "$(SLURM_CLUSTERS=$name $listing | head -n 1)" = "CLUSTER: $name" ]
+        [ "$($listing -M all | head -n 1)" = "CLUSTER: $name" ]
+        [ "$(SLURM_CLUSTERS=$name $listing -h | grep -c CLUSTER)" = 0 ]
+    done
+    [ "$(sshare -n -M "$name" | head -n 1)" = "CLUSTER: $name" ]
+    run -0 env SLURM_CLUSTERS=elsewhere sshare
+    run ! squeue -M local
+    A=$(sbatch --parsable -H -a 1-100:3,101-199:7 --wrap true)
+    all=$(seq -s, 1 3 97),100-101,$(seq -s, 108 7 199)
+    [ "$(squeue -h -j "$A" -o %i)" = "${A}_[${all:0:60}...]" ]
+    [ "$(SLURM_BITSTR_LEN=0 squeue -h -j "$A" -o %i)" = "${A}_[$all]" ]
+    [ "$(scontrol show job "$A" | grep -o 'ArrayTaskId=[^ ]*')" = "ArrayTaskId=${all:0:60}..." ]
+    [ "$(SLURM_BITSTR_LEN=9 sacct -nXP -j "$A" -o jobid)" = "${A}_[${all:0:5}...]" ]
+    scancel "$A"
+    [[ "$(scontrol show job "$A" | grep -m 1 JobState=)" =~ "JobState=CANCELLED Reason=JobHeldUser" ]]
+    for command in "sbatch -Q -v -H --wrap true" "salloc -Q -v true" "srun -Q -v true"; do
+        run -1 $command
+        [[ "$output" =~ "error: don't specify both --verbose (-v) and --quiet (-Q)" ]]
+    done
+}

@@ -22,8 +22,10 @@ LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
 @test "the controller is away: each says so and fails" {
     for c in $LISTINGS; do
         jobs=()
+        status_away=1
         [ "$c" = sstat ] && jobs=(-j "$J")
-        run -1 --separate-stderr env REMUDA_STATE=/nonexistent "$c" "${jobs[@]}"
+        [[ "$c" =~ ^(sprio|sshare|sdiag)$ ]] && status_away=255 # as Slurm's
+        run -"$status_away" --separate-stderr env REMUDA_STATE=/nonexistent "$c" "${jobs[@]}"
         [[ "$stderr" == *"Unable to contact slurm controller"* ]]
         [ -z "$output" ]
     done

@@ -76,7 +76,7 @@ job_baseline() {
     scancel "$job_baseline_id"
 }
 alloc_baseline() { salloc -Q bash -c 'job_record $SLURM_JOB_ID' >baseline; }
-step_baseline() { srun -Q bash -c 'job_record $SLURM_JOB_ID; env | env_of' >baseline; }
+step_baseline() { { srun -Q bash -c 'job_record $SLURM_JOB_ID; env | env_of'; printf 'SLURM_DISTRIBUTION=%s\n' block cyclic; } >baseline; } # see task_env
 
 # changed: what standard input has that the baseline has not.
 changed() { grep -vxF -f baseline; }

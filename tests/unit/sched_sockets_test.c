@@ -23,9 +23,8 @@ static void a_whole_node_is_all_its_sockets(void **state)
 {
     struct world w = world_make(a_node(NULL), "n1", a_part("main", "ALL"));
     assert_string_equal(runs(&w, 1,
-                             (struct job_request){.ntasks = 1,
-                                                  .ntasks_per_socket = 1,
-                                                  .exclusive = EXCLUSIVE_NODE}),
+                             (struct job_request){
+                                 .ntasks = 1, .ntasks_per_socket = 1, .exclusive = EXCLUSIVE_NODE}),
                         "n1 cpus=0-7 mem=8000 tasks=1");
     world_end(&w);
 }

@@ -389,6 +389,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 static const struct listing_command command = {
     .name = "sdiag",
     .options = &sdiag_options,
+    .away = 255,
     .show = show,
 };
 

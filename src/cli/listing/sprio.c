@@ -389,8 +389,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
         return true;
     }
     rows_sort(s);
-    if (s->weights_only)
-        l->clusters = NULL; /* weights have no heading, in Slurm either */
+    if (s->weights_only || !option_line_has(&l->line, "clusters"))
+        l->clusters = NULL; /* as Slurm's: -M alone heads it, and never weights */
     l->env.more = &s->weights;
     listing_begin(l);
     if (s->weights_only)
@@ -404,6 +404,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 static const struct listing_command command = {
     .name = "sprio",
     .options = &sprio_options,
+    .away = 255,
     .echoes = true,
     .prepare = prepare,
     .show = show,

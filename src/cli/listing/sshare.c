@@ -339,6 +339,7 @@ static void formats_print(void)
 static const struct listing_command command = {
     .name = "sshare",
     .options = &sshare_options,
+    .away = 255,
     .ruled = true,
     .headed = true,
     .prepare = prepare,

@@ -1,5 +1,6 @@
 #include "cli/program/program.h"
 
+#include "base/alloc.h"
 #include "base/plain.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
@@ -80,12 +81,41 @@ const char *program_sibling(const char *name, struct arena *a)
     return arena_printf(a, "%s/%s", program_dir(a), name);
 }
 
+/* What each of Slurm's commands says first where no controller answers; the listings without their
+ * names. */
+static void unreached_say(const char *name)
+{
+    static const struct {
+        const char *command, *first;
+        bool named;
+    } words[] = {
+        {"squeue", "slurm_load_jobs error", false},
+        {"sinfo", "slurm_load_partitions", false},
+        {"sprio", "Couldn't get priority factors from controller", false},
+        {"sshare", "Couldn't get shares from controller", false},
+        {"sdiag", "slurm_get_statistics", false},
+        {"sbatch", "Batch job submission failed", true},
+        {"salloc", "Job submit/allocate failed", true},
+        {"srun", "Unable to allocate resources", true},
+        {"sattach", "Could not get job step info", true},
+    };
+    const char *why = refusal_text(REFUSE_NO_CONTROLLER);
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (!text_is(name, words[i].command))
+            continue;
+        fprintf(stderr, "%s%s%s: %s\n", words[i].named ? name : "",
+                words[i].named ? ": error: " : "", words[i].first, why);
+        return;
+    }
+    program_error(name, "%s", why);
+}
+
 struct client *program_connect(const char *name, const char *state_dir)
 {
     struct err err = {0};
     struct client *c = cluster_reach(state_dir, &err);
     if (!c) {
-        program_error(name, "%s", refusal_text(REFUSE_NO_CONTROLLER));
+        unreached_say(name);
         program_error(name, "%s", err.text);
     }
     return c;

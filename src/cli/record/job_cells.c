@@ -74,13 +74,16 @@ void job_cell_array(const struct job *j, size_t most, struct str *out)
 
 void job_cell_label(const struct job *j, size_t most, struct str *out)
 {
-    if (!j->array_job_id || j->array_task_id != NO_TASK || !j->array_pending) {
-        job_label(j, out);
-        return;
+    struct str whole = STR_INIT;
+    job_label(j, &whole);
+    if (whole.len && whole.data[whole.len - 1] == ']') {
+        str_addf(out, "%llu_[", (unsigned long long)j->array_job_id);
+        job_cell_array(j, most, out);
+        str_addc(out, ']');
+    } else {
+        str_addn(out, str_text(&whole), whole.len);
     }
-    str_addf(out, "%llu_[", (unsigned long long)j->array_job_id);
-    job_cell_array(j, most, out);
-    str_addc(out, ']');
+    str_done(&whole);
 }
 
 void job_cell_path(const struct job *j, const char *pattern, struct str *out)

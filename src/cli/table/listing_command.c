@@ -152,6 +152,7 @@ static bool run(struct listing *l, struct err *ret_err)
     if (k->echoes && l->verbose)
         echo(l);
     struct client *c = program_connect(k->name, state_dir_find(NULL, l->a));
+    l->away = !c;
     if (!c)
         return false;
     if (l->json)
@@ -180,7 +181,7 @@ int listing_main(struct listing *l, const struct listing_command *command, void 
     }
     if (!ok && err.code)
         program_usage_error(command->name, &err);
-    return ok ? 0 : 1;
+    return ok ? 0 : l->away && command->away ? command->away : 1;
 }
 
 void listing_done(struct listing *l)

@@ -62,6 +62,7 @@ struct listing_command {
     const char *name;
     const struct option_table *options;
     bool ruled; /* a line of dashes below the header */
+    int away;   /* exit status where no controller answers; 0 = 1 */
     bool dated; /* the date above listings that are long or repeated */
     bool
         headed; /* -M: the cluster's name above the listing even if it is ruled, or has no header */
@@ -93,6 +94,7 @@ struct listing {
     char parsable;               /* 'p', 'P' or 0 */
     bool noheader, longer, json; /* as asked for */
     const char *clusters;        /* -M, or SLURM_CLUSTERS */
+    bool away;                   /* no controller answered */
     bool unknown_said;           /* letters and names that are none have been named */
     int verbose;                 /* -v, -vv */
     int64_t iterate_s;           /* 0 = one listing */
