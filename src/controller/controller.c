@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/config_file.h"
+#include "controller/foresight.h"
 #include "controller/given.h"
 #include "controller/hosts.h"
 #include "controller/let_out.h"
@@ -239,6 +240,7 @@ static void controller_end(struct controller *c)
     history_free(c->history);
     payloads_free(c->payloads);
     questions_free(c->questions);
+    foresight_free(c->foresight);
     if (c->sessions) {
         sessions_close(c->sessions, true);
         while (sessions_count(c->sessions) > 0)
@@ -304,6 +306,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->history = history_new(c, path, writer);
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
+    c->foresight = foresight_new(c);
     c->traffic = traffic_new();
     c->turns = turns_new(c, writer, seq, &let_out);
     bool ok = config_file_read(c->config_path, &config, ret_err);

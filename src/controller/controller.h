@@ -38,6 +38,7 @@ struct controller {
     struct turns *turns;
     struct traffic *traffic;
     struct questions *questions;
+    struct foresight *foresight;
     struct payloads *payloads;
     struct history *history;
     bool stopping;

@@ -1,5 +1,6 @@
 #include "controller/let_out.h"
 
+#include "controller/foresight.h"
 #include "controller/joined.h"
 #include "controller/session.h"
 
@@ -39,6 +40,7 @@ static void effect_release(struct controller *c, const struct effect *e)
 static void turn_released(struct controller *c)
 {
     sessions_released(c->sessions);
+    foresight_look(c->foresight);
 }
 
 static void turns_over(struct controller *c)

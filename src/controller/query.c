@@ -210,6 +210,12 @@ static void live_answer(struct controller *c, struct answer *a, const struct msg
     str_done(&detail);
 }
 
+static bool of_all_jobs(const struct msg_query *q)
+{
+    return !q->ids &&
+           (q->what == QUERY_JOBS || q->what == QUERY_STEPS || q->what == QUERY_PRIORITY);
+}
+
 void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                const struct peer *peer)
 {
@@ -222,7 +228,7 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);
-    } else if ((q->what == QUERY_JOBS || q->what == QUERY_STEPS) && !q->ids) {
+    } else if (of_all_jobs(q)) {
         long_read_begin(c, id, a, q, peer);
         return;
     } else {

@@ -449,7 +449,8 @@ static void wake_if_due(struct turns *t)
         return;
     t->woke = t->sent != NULL;
     int64_t before = clock_monotonic_us(), before_ns = clock_thread_ns();
-    turns_step(t, &(struct event){.kind = EV_WAKE, .now_us = now, .plan_rests = rests(t)});
+    turns_step(t, &(struct event){
+                      .kind = EV_WAKE, .now_us = now, .plan_rests = rests(t), .foresees = true});
     int64_t took = clock_monotonic_us() - before;
     times_add(&t->times, took);
     plan_rest(t, took);

@@ -280,6 +280,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         break;
     case EV_WAKE:
         c->planning.rests = ev->plan_rests;
+        c->planning.foresees = ev->foresees;
         wake(c);
         break;
     case EV_CONFIG:
@@ -293,6 +294,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         c->store.back_us = c->turn.now_us;
         plan_soon(c);
         break;
+    case EV_FORESEEN: foreseen_take(c, ev->foreseen); break;
     }
     settle(c);
     if (ev->kind == EV_MESSAGE)

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 struct core; /* opaque */
+struct foreseen;
 
 /* Who is at the other end, as the shell checked it. */
 struct peer {
@@ -41,6 +42,7 @@ enum event_kind {
      * is back. */
     EV_STORE_AWAY,
     EV_STORE_BACK,
+    EV_FORESEEN, /* a part of the forecast that core_foresee made elsewhere */
 };
 
 struct event {
@@ -59,6 +61,9 @@ struct event {
     /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next
      * wake says otherwise. */
     bool plan_rests;
+    /* EV_WAKE: the shell has a long forecast made elsewhere, when core_foresee_due says so. */
+    bool foresees;
+    struct foreseen *foreseen; /* EV_FORESEEN: moved on; repeated while it has more */
     /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can. */
     const char *mail_fault;
 };
@@ -147,7 +152,7 @@ struct query_at {
  * QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
-/* The same a part at a time: of queries of all jobs or steps at most so many
+/* The same a part at a time: of queries of all jobs, their steps or priorities at most so many
  * jobs are looked at; others are answered whole. */
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
@@ -157,6 +162,11 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
  * machine: core_step there, and its FX_REPLY is the answer. */
 bool core_asks_much(const struct core *c, const struct message *m);
 
+/* Is a forecast of who starts when due that takes longer than a wake may? Of a copy of the machine
+ * core_foresee makes it, for EV_FORESEEN. */
+bool core_foresee_due(const struct core *c);
+void core_foresee(const struct core *c, int64_t now_us, struct str *out);
+
 /* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`);
  * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
@@ -164,6 +174,9 @@ bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);
 size_t core_hosts_count(const struct core *c); /* hosts and tokens */
+/* How many were shut out since the start; whoever has connections of hosts looks again when it
+ * changes. */
+uint64_t core_hosts_shut_out(const struct core *c);
 
 void core_check(const struct core *c); /* asserts every invariant */
 /* The same, but of every CHECK_TURNS records the fields of one only, and of every CHECK_TURNS jobs

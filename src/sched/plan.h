@@ -11,6 +11,9 @@
 struct budget {
     uint32_t promises; /* at most so many planned starts; 0 = the default of the policy */
     bool no_forecast;  /* what starts now, and what is promised, is enough */
+    /* A forecast that costs more, in entries looked at (about 5 ns each), is broken off, and left
+     * to others from then on (plan.foresee); 0 = it is made whatever it costs. */
+    uint64_t forecast_most;
 };
 
 struct plan_start {
@@ -54,6 +57,10 @@ struct plan {
     size_t nresumes;
     int64_t next_us;     /* plan again by then even if nothing happens; 0 = no need */
     uint64_t considered; /* waiting jobs (array elements counted once) looked at */
+    /* Of the forecast that this pass made, or began, in entries looked at; 0 = it made none */
+    uint64_t foreseen_cost;
+    /* A forecast is due that costs more than the budget allows: plan_foresee makes it */
+    bool foresee;
     struct plan_private *priv;
 };
 struct plan *plan_new(void);
@@ -62,6 +69,20 @@ void plan_free(struct plan *p);
 /* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied:
  * the caller calls cluster_unwait/cluster_start. */
 void sched_plan(const struct cluster *cl, int64_t now_us, struct budget *b, struct plan *ret_plan);
+
+/* The forecast that is due, in a form for plan_foreseen of the same program: to be made where it
+ * holds nobody up, in a copy of the process. For the cluster it is as if nobody had asked. */
+void plan_foresee(const struct cluster *cl, int64_t now_us, struct str *out);
+
+/* A forecast on its way into a plan; `at` and `more` are zero before the first call. */
+struct foreseen {
+    const struct str *bytes; /* as plan_foresee wrote them */
+    size_t at;
+    bool more; /* call again */
+};
+/* Takes it over in parts of `most` jobs and nodes of jobs (or one job). Until the last is there the
+ * former forecast stands. It is dropped if nodes were configured anew meanwhile. */
+void plan_foreseen(struct plan *p, const struct cluster *cl, struct foreseen *f, size_t most);
 
 /* What the last pass found about a waiting job (texts valid until the next pass). False if it was
  * not waiting then. */

@@ -1,6 +1,8 @@
 /* Questions to the controller's machine. */
 #include "core_help.h"
 
+#include "sched/plan.h"
+
 #include <unistd.h>
 
 static void jobs_are_found_by_what_they_are(void **unused)
@@ -266,6 +268,68 @@ static void what_is_named_costs_what_there_is(void **unused)
     str_done(&ids);
 }
 
+/* Priorities of all waiting jobs are looked at a few jobs a part, each job once. */
+static void priorities_in_parts_show_each_once(void **unused)
+{
+    struct msg_query q = {.what = QUERY_PRIORITY};
+    struct rows r = {.what = QUERY_PRIORITY};
+    struct view view = {row_take, &r};
+    struct query_at at = {0};
+    struct str detail = STR_INIT;
+    struct job_spec spec = a_wide_job("waits");
+    spec.req.partition = "main,small";
+    for (int i = 0; i < 20; i++)
+        submit(spec);
+    size_t parts = 0, before = 0;
+    do {
+        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, &view, &detail, &at, 3),
+                         REFUSE_NONE);
+        assert_true(r.row.n - before <= 3 * 2);
+        before = r.row.n;
+        parts++;
+    } while (at.more);
+    assert_true(parts >= 20 / 3);
+    assert_int_equal(r.row.n, 16 * 2);
+    for (size_t i = 0; i < r.row.n; i++)
+        assert_int_equal(((const struct priority_row *)r.row.v[i])->job_id, 5 + i / 2);
+    vec_done(&r.row);
+    str_done(&detail);
+    assert_int_equal(count((struct msg_query){.what = QUERY_PRIORITY, .ids = "7,7,nobody's,999"}),
+                     2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_PRIORITY, .ids = "nobody's"}), 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_PRIORITY, .ids = "999"}), 0);
+    assert_int_equal(
+        count((struct msg_query){.what = QUERY_PRIORITY, .ids = "7,8", .partitions = "small"}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_PRIORITY, .uids = "1001"}), 0);
+}
+
+/* A forecast of three thousand starts is more than a wake may make: it is made elsewhere, and comes
+ * in parts. */
+static void a_long_forecast_is_made_elsewhere(void **unused)
+{
+    struct job_spec spec = a_wide_job("many");
+    struct str bytes = STR_INIT;
+    spec.array = "0-2999";
+    effects_reset(&w.fx);
+    submit(spec);
+    spec.array = NULL;
+    uint64_t last = submit(spec);
+    w.now += 5 * SEC; /* the forecast of the submissions is old by then */
+    step((struct event){.kind = EV_CLOSED, .conn = CONN_OF(4)});
+    step((struct event){.kind = EV_WAKE, .foresees = true});
+    assert_true(core_foresee_due(w.c));
+    core_foresee(w.c, w.now, &bytes);
+    struct foreseen f = {.bytes = &bytes};
+    step((struct event){.kind = EV_FORESEEN, .foreseen = &f});
+    while (f.more)
+        step((struct event){.kind = EV_FORESEEN, .foreseen = &f});
+    assert_true(core_wake_due(w.c) <= w.now); /* promises are to be made anew */
+    step((struct event){.kind = EV_WAKE, .foresees = true});
+    assert_false(core_foresee_due(w.c));
+    assert_true(job(last)->planned_us > w.now + USEC_PER_HOUR);
+    str_done(&bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +345,8 @@ int main(void)
         STORY(a_job_being_cleaned_counts_as_such),
         STORY(a_partition_says_what_it_has),
         STORY(what_is_named_costs_what_there_is),
+        STORY(priorities_in_parts_show_each_once),
+        STORY(a_long_forecast_is_made_elsewhere),
         STORY(steps_of_running_jobs),
         STORY(status_has_the_controller_and_each_node),
     };

@@ -337,10 +337,9 @@ static bool before(const struct priority_row *a, const struct priority_row *b, c
     return false;
 }
 
-/* Stable: rows come by job id. */
-static void rows_sort(struct sprio *s)
+/* Stable. */
+static void rows_sort(struct sprio *s, const char *sort)
 {
-    const char *sort = s->sort ? s->sort : "i";
     for (size_t width = 1; width < s->row.n; width *= 2) {
         const struct priority_row **to = arena_alloc(s->l.a, s->row.n * sizeof *to);
         for (size_t low = 0; low < s->row.n; low += 2 * width) {
@@ -388,7 +387,9 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
         puts("Unable to find jobs matching user/id(s) specified");
         return true;
     }
-    rows_sort(s);
+    rows_sort(s, "i");
+    if (s->sort)
+        rows_sort(s, s->sort);
     if (s->weights_only || !option_line_has(&l->line, "clusters"))
         l->clusters = NULL; /* as Slurm's: -M alone heads it, and never weights */
     l->env.more = &s->weights;

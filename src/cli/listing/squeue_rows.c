@@ -11,6 +11,7 @@
 #include "model/limits.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +31,13 @@ static void priority_keep(void *ctx, const void *record)
     vec_push(&p->row, arena_dup(p->a, record, sizeof(struct priority_row)));
 }
 
-/* Rows come by job id. */
+static int by_job(const void *va, const void *vb)
+{
+    const struct priority_row *a = *(const struct priority_row *const *)va,
+                              *b = *(const struct priority_row *const *)vb;
+    return (a->job_id > b->job_id) - (a->job_id < b->job_id);
+}
+
 static uint64_t priority_in(const struct priorities *p, const struct job *j, const char *partition)
 {
     size_t low = 0, high = p->row.n;
@@ -68,6 +75,8 @@ bool squeue_by_partition(struct squeue *s, struct client *c, struct err *ret_err
     struct priorities p = {.a = s->l.round};
     bool ok = client_query(c, &q, &priority_fields, s->l.round, priority_keep, &p, &done, ret_err);
     size_t n = s->job.n;
+    if (p.row.n > 1)
+        qsort(p.row.v, p.row.n, sizeof p.row.v[0], by_job);
     const struct job **was = arena_dup(s->l.round, s->job.v, n * sizeof *was);
     vec_clear(&s->job);
     for (size_t i = 0; ok && i < n; i++) {

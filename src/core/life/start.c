@@ -2,6 +2,8 @@
  * speak: the record is stored in the turn that sends the launch. */
 #include "core/life/life.h"
 
+#define FORECAST_MOST 400000 /* entries looked at in a wake: two milliseconds */
+
 static void start_one(struct core *c, const struct plan_start *s)
 {
     struct jobrec *r = job_find(c, s->job_id);
@@ -55,7 +57,7 @@ static void start_one(struct core *c, const struct plan_start *s)
 
 void starts_apply(struct core *c)
 {
-    struct budget budget = {0};
+    struct budget budget = {.forecast_most = c->planning.foresees ? FORECAST_MOST : 0};
     c->planning.needed = false;
     c->planning.due_us = 0;
     if (c->store.away)
@@ -73,4 +75,25 @@ void starts_apply(struct core *c)
     /* Starting changed the waiting list in the way the plan already knows. */
     c->planning.needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;
     gang_turn(c, false);
+}
+
+/* ---- what is foreseen elsewhere ---- */
+
+#define FORESEEN_PART 2000 /* jobs and nodes of jobs: less than a millisecond */
+
+bool core_foresee_due(const struct core *c)
+{
+    return c->plan->foresee;
+}
+
+void core_foresee(const struct core *c, int64_t now_us, struct str *out)
+{
+    plan_foresee(c->cluster, now_us, out);
+}
+
+void foreseen_take(struct core *c, struct foreseen *f)
+{
+    plan_foreseen(c->plan, c->cluster, f, FORESEEN_PART);
+    if (!f->more)
+        plan_soon(c); /* promises are made anew, and the next forecast has its time */
 }

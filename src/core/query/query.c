@@ -56,12 +56,15 @@ static enum refusal refs_read(struct filter *f, struct str *detail)
             continue;
         if (at > start) {
             struct job_ref ref;
-            if (!job_ref_parse(arena_strndup(f->a, start, (size_t)(at - start)), &ref, &err)) {
+            bool known =
+                job_ref_parse(arena_strndup(f->a, start, (size_t)(at - start)), &ref, &err);
+            if (!known && f->q->what != QUERY_PRIORITY) { /* sprio finds nothing by such a name */
                 str_add(detail, err.text);
                 return REFUSE_INVALID_JOB_ID;
             }
             ref.exact = f->q->exact;
-            vec_push(&f->ref, ref);
+            if (known)
+                vec_push(&f->ref, ref);
         }
         if (!*at)
             break;
@@ -194,7 +197,7 @@ struct show {
     const struct filter *f;
     const struct view *v;
     int64_t now_us;
-    bool steps;
+    enum query_what what; /* of jobs: themselves, their steps, their priorities */
     struct part_cpus *known;
     struct str *detail;
 };
@@ -211,10 +214,12 @@ static void record_show(const struct show *x, const struct jobrec *r, const stru
 {
     if (!job_fits(x->f, r) || never_was(r))
         return;
-    if (!x->steps) {
+    if (x->what == QUERY_JOBS)
         job_show(x->c, r, x->now_us, x->known, x->v);
+    if (x->what == QUERY_PRIORITY)
+        priority_show(x->c, r, x->f->q, x->now_us, x->v);
+    if (x->what != QUERY_STEPS)
         return;
-    }
     for (size_t i = 0; i < r->step.n; i++)
         if ((!ref || !ref->has_step || ref->step_id == r->step.v[i]->s.step_id) &&
             step_live(r->step.v[i]))
@@ -230,7 +235,7 @@ static void ref_show(const struct show *x, const struct job_ref *ref, const jobr
     for (size_t k = 0; k < jobs->n; k++) {
         struct jobrec *r = jobs->v[k];
         /* A step reference names a part of its job: another of the same job is no repetition. */
-        if (!x->steps && map_u64_get(shown, r->j.id))
+        if (x->what != QUERY_STEPS && map_u64_get(shown, r->j.id))
             continue;
         map_u64_put(shown, r->j.id, r);
         record_show(x, r, ref);
@@ -256,12 +261,13 @@ static enum refusal refs_show(const struct show *x)
         vec_done(&jobs);
     }
     map_u64_free(shown);
-    return found || x->f->ref.n != 1 ? REFUSE_NONE : REFUSE_INVALID_JOB_ID;
+    return found || x->f->ref.n != 1 || x->what == QUERY_PRIORITY ? REFUSE_NONE
+                                                                  : REFUSE_INVALID_JOB_ID;
 }
 
 static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us,
-                              const struct view *v, bool steps, struct str *detail,
-                              struct query_at *at, size_t most)
+                              const struct view *v, struct str *detail, struct query_at *at,
+                              size_t most)
 {
     struct filter f;
     enum refusal refusal = filter_read(&f, q, detail);
@@ -273,7 +279,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
                      .f = &f,
                      .v = v,
                      .now_us = now_us,
-                     .steps = steps,
+                     .what = (enum query_what)q->what,
                      .known = &known,
                      .detail = detail};
     if (!refusal && q->ids)
@@ -504,13 +510,13 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     at->more = false;
     /* Everyone sees all jobs, as in Slurm without PrivateData. */
     switch ((enum query_what)q->what) {
-    case QUERY_JOBS: return jobs_show(c, q, now_us, v, false, detail, at, most);
-    case QUERY_STEPS: return jobs_show(c, q, now_us, v, true, detail, at, most);
+    case QUERY_JOBS:
+    case QUERY_STEPS:
+    case QUERY_PRIORITY: return jobs_show(c, q, now_us, v, detail, at, most);
     case QUERY_NODES: return nodes_show(c, q, now_us, v, detail);
     case QUERY_PARTITIONS: return partitions_show(c, q, v, detail);
     case QUERY_RESERVATIONS: return reservations_show(c, q, now_us, v, detail);
     case QUERY_STATUS: status_show(c, v); return REFUSE_NONE;
-    case QUERY_PRIORITY: return query_priorities(c, q, now_us, v);
     case QUERY_SHARES: return query_shares(c, q, v);
     case QUERY_DIAG: return query_diag(c, now_us, v);
     case QUERY_TOKENS:

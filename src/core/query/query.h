@@ -17,8 +17,9 @@ void pending_complete(const struct core *c, struct part_cpus *known, struct job 
 void part_cpus_done(struct part_cpus *known);
 
 /* ---- sched.c ---- */
-enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,
-                              const struct view *v);
+/* Of a waiting job, in each of its partitions. */
+void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
+                   int64_t now_us, const struct view *v);
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v);
 enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
 

@@ -34,36 +34,12 @@ static bool uid_wanted(const char *uids, uint32_t uid)
     return wanted;
 }
 
-static int by_id(const void *va, const void *vb)
+void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
+                   int64_t now_us, const struct view *v)
 {
-    const struct jobrec *a = *(struct jobrec *const *)va, *b = *(struct jobrec *const *)vb;
-    return (a->j.id > b->j.id) - (a->j.id < b->j.id);
-}
-
-enum refusal query_priorities(const struct core *c, const struct msg_query *q, int64_t now_us,
-                              const struct view *v)
-{
-    struct map_walk w = {0};
-    VEC(struct jobrec *) jobs = {0};
-    while (map_u64_next(c->jobs.by_id, &w)) {
-        struct jobrec *r = w.value;
-        struct str id = STR_INIT, array = STR_INIT;
-        str_addf(&id, "%llu", (unsigned long long)r->j.id);
-        str_addf(&array, "%llu", (unsigned long long)r->j.array_job_id);
-        if (r->waiting && uid_wanted(q->uids, r->j.user_id) &&
-            (!q->ids || list_has(q->ids, str_text(&id)) || list_has(q->ids, str_text(&array))))
-            vec_push(&jobs, r);
-        str_done(&id);
-        str_done(&array);
-    }
-    if (jobs.n > 1)
-        qsort(jobs.v, jobs.n, sizeof jobs.v[0], by_id);
-    for (size_t i = 0; i < jobs.n; i++) {
-        struct priority_view p = {c, jobs.v[i], q, v};
-        sched_priority_rows(c->cluster, jobs.v[i]->j.id, now_us, priority_row_add, &p);
-    }
-    vec_done(&jobs);
-    return REFUSE_NONE;
+    struct priority_view p = {c, r, q, v};
+    if (r->waiting)
+        sched_priority_rows(c->cluster, r->j.id, now_us, priority_row_add, &p);
 }
 
 static int by_who(const void *va, const void *vb)

@@ -197,6 +197,7 @@ struct node_index {
 struct joined {
     struct map_str *token; /* id → struct token */
     struct map_str *host;  /* id → struct host */
+    uint64_t shut_out;     /* hosts so far */
 };
 
 struct store_state {
@@ -210,6 +211,7 @@ struct planning {
     bool needed;     /* something changed */
     bool rests;      /* the planner had much of the time: it is others' turn */
     bool refit;      /* nodes changed: reservations may want others */
+    bool foresees;   /* long forecasts are made elsewhere, where the shell says that it can */
     int64_t due_us;  /* the planner wants to look again; 0 = no */
     int64_t made_us; /* when the last plan was made */
     uint64_t passes, considered;

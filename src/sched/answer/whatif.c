@@ -94,14 +94,14 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     if (w->anew)
         job.w.submit_us = job.w.eligible_us = w->now_us;
     struct pass p;
-    planned_clear(v);
+    planned_replace(v, NULL);
     pass_open(&p, w->cl, v, w->now_us, &lane);
     pass_step(&p);
     promises_note(w, &p);
     stops_note(w, v);
     bool now = starts(v, id);
     if (!now && w->forecast && foreseen(v, id) == INT64_MAX)
-        pass_forecast(&p, 0);
+        pass_forecast(&p, 0, UINT64_MAX);
     int64_t at = now ? w->now_us : foreseen(v, id);
     /* Counts say now, single CPUs or devices say no: nobody knows when */
     if (!now && at <= w->now_us)

@@ -6,7 +6,9 @@
  *
  * The work is bounded, by counting it, not by a clock, so that the same state always gives the
  * same plan. While it is cheap each end is a step of its own. Once EXACT_COST is spent, ends are
- * taken together that lie closer than a thirty-second of their distance from now. Once ALL_COST
+ * taken together that lie closer than a thirty-second of their distance from now, but no more than
+ * an eighth of what runs: with short jobs far from now all nodes would else be idle nearly all of
+ * the time, and each step longer than the one before. Once ALL_COST
  * is spent, the rest of the queue is foreseen by its size: it takes as long as the part before
  * it took, in proportion to the CPU time asked for. */
 #include "base/alloc.h"
@@ -36,8 +38,10 @@ static void promises_due(struct pass *p)
 
 #define EXACT_COST 500000 /* entries looked at; a few milliseconds */
 #define ALL_COST   30000000
-/* Ends may be taken together when they are closer than 1/GAP of the time until then */
-#define GAP 32
+/* Ends may be taken together when they are closer than 1/GAP of the time until then, and as many as
+ * 1/SHARE of what runs */
+#define GAP   32
+#define SHARE 8
 
 static int64_t next_time(const struct pass *p)
 {
@@ -47,7 +51,9 @@ static int64_t next_time(const struct pass *p)
             at = p->promise.v[i].start_us;
     if (at == INT64_MAX || p->cost < EXACT_COST)
         return at;
-    int64_t coarse = p->w->now_us + (p->w->now_us - p->v->now_us) / GAP;
+    int64_t coarse = time_add(p->w->now_us, (p->w->now_us - p->v->now_us) / GAP),
+            shared = world_end_of_share(p->w, SHARE);
+    coarse = coarse < shared ? coarse : shared;
     return coarse > at ? coarse : at;
 }
 
@@ -100,19 +106,22 @@ static void foresee_rest(struct pass *p)
     }
 }
 
-void pass_forecast(struct pass *p, uint32_t budget)
+bool pass_forecast(struct pass *p, uint32_t budget, uint64_t most)
 {
     p->future = true;
     while (p->live.n > 0) {
         int64_t at = next_time(p);
         if (at == INT64_MAX || (budget > 0 && map_u64_count(p->v->planned) >= budget))
-            return;
+            return true;
+        if (p->cost > most)
+            return false;
         if (p->cost > ALL_COST) {
             foresee_rest(p);
-            return;
+            return true;
         }
         world_advance(p->w, at);
         promises_due(p);
         pass_step(p);
     }
+    return true;
 }

@@ -27,27 +27,32 @@ static void planned_free(struct planned *f)
     free(f);
 }
 
+void planned_put(struct map_u64 *planned, struct planned f)
+{
+    struct planned *old = map_u64_del(planned, f.job_id), *own = xmalloc(sizeof *own);
+    if (old)
+        planned_free(old);
+    *own = f;
+    map_u64_put(planned, f.job_id, own);
+}
+
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise)
 {
     struct planned *old = map_u64_get(p->v->planned, job_id);
     if (old && (old->pass == p->v->pass || !promise)) /* an array's first element speaks for it */
         return;
-    if (old) {
-        map_u64_del(p->v->planned, job_id);
-        planned_free(old);
-    }
-    struct planned *f = xcalloc(1, sizeof *f);
-    *f = (struct planned){.job_id = job_id,
-                          .start_us = start_us,
-                          /* What is promised in a foreseen future is a forecast */
-                          .promise = promise && !p->future,
-                          .pass = p->v->pass,
-                          .nnodes = (uint32_t)at->at.n};
-    f->node = xmalloc((at->at.n + 1) * sizeof f->node[0]);
+    uint32_t *node = xmalloc((at->at.n + 1) * sizeof *node);
     for (size_t i = 0; i < at->at.n; i++)
-        f->node[i] = at->at.v[i].node;
-    map_u64_put(p->v->planned, job_id, f);
+        node[i] = at->at.v[i].node;
+    planned_put(p->v->planned,
+                (struct planned){.job_id = job_id,
+                                 .start_us = start_us,
+                                 /* What is promised in a foreseen future is a forecast */
+                                 .promise = promise && !p->future,
+                                 .pass = p->v->pass,
+                                 .node = node,
+                                 .nnodes = (uint32_t)at->at.n});
 }
 
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
@@ -85,14 +90,32 @@ bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
     return o->reachable;
 }
 
-void planned_clear(struct plan_private *v)
+void planned_done(struct map_u64 *planned)
 {
     struct map_walk walk = {0};
-    while (map_u64_next(v->planned, &walk)) {
+    while (planned && map_u64_next(planned, &walk))
         planned_free(walk.value);
+    map_u64_free(planned);
+}
+
+void planned_drain(struct plan_private *v, size_t most)
+{
+    for (; v->former && most > 0; most--) {
+        if (map_u64_next(v->former, &v->former_at)) {
+            planned_free(v->former_at.value);
+            continue;
+        }
+        map_u64_free(v->former);
+        v->former = NULL;
     }
-    map_u64_free(v->planned);
-    v->planned = map_u64_new();
+}
+
+void planned_replace(struct plan_private *v, struct map_u64 *instead)
+{
+    planned_drain(v, SIZE_MAX);
+    v->former = v->planned;
+    v->former_at = (struct map_walk){0};
+    v->planned = instead ? instead : map_u64_new();
 }
 
 void planned_prune(struct plan_private *v)

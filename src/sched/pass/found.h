@@ -24,7 +24,13 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
 void foreseen_drop(struct pass *p, const struct wjob *j);
 /* What is to start now is no longer planned. */
 void planned_prune(struct plan_private *v);
-/* Nothing is planned any more. */
-void planned_clear(struct plan_private *v);
+/* What is planned now is `instead` (becomes its own; NULL = nothing). What was is freed later. */
+void planned_replace(struct plan_private *v, struct map_u64 *instead);
+/* Frees at most so much of it. */
+void planned_drain(struct plan_private *v, size_t most);
+/* Frees the map with all that is planned in it. NULL is fine. */
+void planned_done(struct map_u64 *planned);
+/* One planned start more, f.node becomes its own; a former one of the job is gone. */
+void planned_put(struct map_u64 *planned, struct planned f);
 
 #endif

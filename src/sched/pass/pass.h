@@ -85,7 +85,10 @@ struct plan_private {
     uint64_t pass;               /* passes made */
     VEC(struct class_note) note; /* by class */
     struct map_u64 *planned;     /* by job id */
-    struct map_u64 *rank;        /* by job id: place in the order; filled when first asked for */
+    struct map_u64 *coming;      /* a forecast that is being taken over (foreseen.c); NULL = none */
+    struct map_u64 *former;      /* the one before, freed a part at a time; NULL = it is gone */
+    struct map_walk former_at;
+    struct map_u64 *rank; /* by job id: place in the order; filled when first asked for */
     bool ranked;
     /* When the first job that insists on few switches gives in; 0 = none does */
     int64_t insists_until_us;
@@ -141,7 +144,8 @@ void pass_close(struct pass *p);
 void pass_took_one(struct pass *p, const struct lane *l);
 /* Every waiting job in order, at the world's time */
 void pass_step(struct pass *p);
-void pass_forecast(struct pass *p, uint32_t budget); /* on from there */
+/* On from there; false: it was broken off, as it cost more than `most`. */
+bool pass_forecast(struct pass *p, uint32_t budget, uint64_t most);
 enum outcome pass_het(struct pass *p, struct entry *e);
 /* waited.c: what a pass has to do with the logs of causes. */
 void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us);

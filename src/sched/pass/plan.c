@@ -18,6 +18,7 @@
  * a hundredth of the time. Meanwhile the last one stands; promises are always made anew. */
 #define CHEAP_COST    200000 /* about a millisecond */
 #define COST_PER_USEC 2      /* of pause between two forecasts */
+#define DRAINED       1000   /* of what was foreseen before, freed in one pass */
 
 static int64_t forecast_due(const struct plan_private *v)
 {
@@ -28,7 +29,9 @@ static int64_t forecast_due(const struct plan_private *v)
 
 static bool forecast_wanted(const struct plan_private *v, const struct cluster *cl, int64_t now_us)
 {
-    return v->forecast_us == INT64_MIN || v->version != cl->version || now_us >= forecast_due(v);
+    /* A clock that was set back is no reason to keep what was foreseen in its future. */
+    return v->forecast_us == INT64_MIN || v->version != cl->version || now_us >= forecast_due(v) ||
+           now_us < v->forecast_us;
 }
 
 static void private_reset(struct plan_private *v, const struct cluster *cl, int64_t now_us)
@@ -69,8 +72,9 @@ void plan_free(struct plan *p)
 {
     if (!p)
         return;
-    planned_clear(p->priv);
-    map_u64_free(p->priv->planned);
+    planned_done(p->priv->planned);
+    planned_done(p->priv->coming);
+    planned_drain(p->priv, SIZE_MAX);
     map_u64_free(p->priv->rank);
     arena_free(p->priv->arena);
     vec_done(&p->priv->note);
@@ -126,15 +130,34 @@ static void planned_mark(const struct pass *p)
         p->cl->node.v[i]->planned = p->w->agenda.kept[i] != NONE;
 }
 
+/* Makes the forecast, or as much of it as the budget allows. */
+static void foresee(struct pass *p, uint32_t promises, uint64_t most, struct plan *ret_plan)
+{
+    struct plan_private *v = p->v;
+    p->cost = 0;
+    ret_plan->foresee = !pass_forecast(p, promises, most);
+    ret_plan->foreseen_cost = v->forecast_cost = p->cost;
+    if (ret_plan->foresee)
+        return; /* what was foreseen so far stands meanwhile */
+    v->forecast_us = v->now_us;
+    v->forecast_serial = p->cl->serial;
+}
+
 void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b,
                 struct plan *ret_plan)
 {
     const struct cluster *cl = cluster_settle(constant);
     struct plan_private *v = ret_plan->priv;
+    uint64_t most = b && b->forecast_most ? b->forecast_most : UINT64_MAX;
     bool forecast =
         forecast_wanted(v, cl, now_us) && !cl->hook.no_forecast && !(b && b->no_forecast);
-    if (forecast)
-        planned_clear(v);
+    bool elsewhere = forecast && v->forecast_cost > most;
+    forecast &= !elsewhere;
+    planned_drain(v, DRAINED);
+    if (forecast || v->version != cl->version)
+        planned_replace(v, NULL);
+    ret_plan->foresee = elsewhere;
+    ret_plan->foreseen_cost = 0;
     struct pass p;
     waited_pass_begins(v, cl, now_us);
     pass_open(&p, cl, v, now_us, NULL);
@@ -147,11 +170,9 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
                                                    : INT64_MAX;
     ret_plan->next_us = next == INT64_MAX ? 0 : next;
     if (forecast) {
-        p.cost = 0;
-        pass_forecast(&p, budget);
-        v->forecast_us = now_us;
-        v->forecast_cost = p.cost;
-        v->forecast_serial = cl->serial;
+        foresee(&p, budget, most, ret_plan);
+    } else if (elsewhere) {
+        planned_prune(v);
     } else {
         planned_prune(v);
         int64_t due = forecast_due(v);

@@ -317,6 +317,13 @@ int64_t world_next_end(const struct world *w)
     return turn < end ? turn : end;
 }
 
+int64_t world_end_of_share(const struct world *w, size_t share)
+{
+    const struct agenda *a = &w->agenda;
+    size_t left = a->ends.n - a->ends_first;
+    return left > 0 ? a->ends.v[a->ends_first + (left - 1) / share].at_us : INT64_MAX;
+}
+
 void world_advance(struct world *w, int64_t now_us)
 {
     struct agenda *a = &w->agenda;

@@ -203,6 +203,8 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
 
 /* Of work, or the next begin or end of a reservation; INT64_MAX = none */
 int64_t world_next_end(const struct world *w);
+/* By then one of `share` that run (at least one) has ended; INT64_MAX = nothing runs. */
+int64_t world_end_of_share(const struct world *w, size_t share);
 void world_advance(struct world *w, int64_t now_us); /* ends all work that ends by then */
 
 static inline bool world_group_has(const struct variant *v, const struct group *g)
