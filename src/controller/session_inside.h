@@ -78,9 +78,9 @@ struct sessions {
     const void *same_body;
     struct str same;
     /* Hosts and tokens when connections of those shut out were last looked for. */
-    size_t hosts_seen;
-    struct arena *arena; /* of the frame being decoded */
-    bool draining;       /* the daemon ends: nothing more is taken in */
+    uint64_t hosts_shut_out; /* as many as the core knew of at the last look */
+    struct arena *arena;     /* of the frame being decoded */
+    bool draining;           /* the daemon ends: nothing more is taken in */
 };
 
 /* ---- session_facts.c ---- */

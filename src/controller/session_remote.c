@@ -118,8 +118,7 @@ static bool token_split(const char *text, struct arena *a, const char **ret_id,
     return true;
 }
 
-/* One NodeName= line of just that node: it goes into the configuration. */
-static bool line_is_good(const char *line, const char *node, struct arena *a)
+static bool is_one_line(const char *line, const char *node, struct arena *a)
 {
     const char *start = arena_printf(a, "NodeName=%s ", node ? node : "");
     if (text_empty(node) || strlen(line) > 4096 || !text_starts(line, start))
@@ -129,6 +128,21 @@ static bool line_is_good(const char *line, const char *node, struct arena *a)
             return false;
     return strspn(node, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") ==
            strlen(node);
+}
+
+/* One NodeName= line of just that node, which the controller will be able to read when it starts
+ * again: it goes into the configuration. NULL, or what is wrong. */
+static const char *line_fault(const char *line, const char *node, struct arena *a)
+{
+    struct config alone;
+    struct err err = {0};
+    if (!is_one_line(line, node, a))
+        return "the description of the node is not one NodeName= line";
+    if (!config_parse(line, "the description of the node", NULL, NULL, &alone, &err))
+        return arena_strdup(a, err.text);
+    bool good = alone.nnodes == 1 && text_is(alone.node[0].name, node) && !alone.node[0].is_virtual;
+    config_done(&alone);
+    return good ? NULL : "the description of the node is not that of one machine by its name";
 }
 
 static const char *join_fault(struct session *s, const struct msg_join *m)
@@ -146,9 +160,7 @@ static const char *join_fault(struct session *s, const struct msg_join *m)
     const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
     if (fault)
         return fault;
-    if (!text_empty(m->config) && !line_is_good(m->config, h->nodes, s->owner->arena))
-        return "the description of the node is not one NodeName= line";
-    return NULL;
+    return text_empty(m->config) ? NULL : line_fault(m->config, h->nodes, s->owner->arena);
 }
 
 static void join_take(struct session *s, const struct message *m)
@@ -386,10 +398,10 @@ bool token_prepare(struct session *s, const struct message *m, struct msg_make_t
 void remote_sweep(struct sessions *all)
 {
     struct map_walk at = {0};
-    size_t now = core_hosts_count(all->c->core);
-    if (now == all->hosts_seen)
+    uint64_t now = core_hosts_shut_out(all->c->core);
+    if (now == all->hosts_shut_out)
         return;
-    all->hosts_seen = now;
+    all->hosts_shut_out = now;
     while (map_u64_next(all->by_id, &at)) {
         struct session *s = at.value;
         if (s->remote && conn_tls_peer(s->conn) && !remote_host(s))

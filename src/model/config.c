@@ -259,6 +259,14 @@ static bool line_join(struct str *line, struct span piece)
     return more;
 }
 
+/* What a host that joined says of itself cannot keep the whole cluster from starting. */
+static bool line_left_out(struct parser *p, struct err *err)
+{
+    config_warn(p, "the line is left out: %s", err->text);
+    *err = (struct err){0};
+    return true;
+}
+
 static bool file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err)
 {
     struct span rest = span_of(text), piece;
@@ -273,7 +281,9 @@ static bool file_parse(struct parser *p, const char *text, const char *file, str
         more = line_join(&line, piece) && rest.data;
         if (more)
             continue;
-        ok = line_parse(p, &line, ret_err);
+        struct err err = {0};
+        ok = line_parse(p, &line, &err) || (p->joined && line_left_out(p, &err)) ||
+             err_set(ret_err, err.code, "%s", err.text);
         str_clear(&line);
     }
     str_done(&line);

@@ -117,6 +117,10 @@ static const char *beside(struct parser *p, const struct hostlist *list, size_t 
 
 static bool node_add(struct parser *p, const struct node *n, struct err *ret_err)
 {
+    if (p->joined && n->is_virtual)
+        return err_set(ret_err, ERR_INVALID,
+                       "%s is the node of a host that joined, and none of this machine's (Virtual)",
+                       n->name);
     if (strlen(n->name) >= LIMIT_NAME_BYTES)
         return err_set(ret_err, ERR_LIMIT, "%.40s… is longer than %u bytes", n->name,
                        LIMIT_NAME_BYTES - 1);

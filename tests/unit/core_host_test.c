@@ -55,6 +55,21 @@ static void test_only_administrators_make_tokens_and_see_them(void **state)
     assert_non_null(core_host(w.c, "h1"));
 }
 
+/* Whoever holds connections looks again, though there are as many hosts and tokens as before. */
+static void test_who_is_shut_out_is_counted(void **state)
+{
+    am_root();
+    make(a_token("t1"));
+    join(a_host("h1", "n9"));
+    size_t there = core_hosts_count(w.c);
+    uint64_t before = core_hosts_shut_out(w.c);
+    make(a_token("t2"));
+    assert_true(core_hosts_shut_out(w.c) == before);
+    say(1, MSG_EXPEL, &(struct msg_expel){.names = "h1"});
+    assert_int_equal(core_hosts_count(w.c), there);
+    assert_true(core_hosts_shut_out(w.c) == before + 1);
+}
+
 static void test_a_token_lets_in_once_and_a_restart_does_not_forget(void **state)
 {
     am_root();
@@ -317,6 +332,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_node_is_spoken_for_once, setup, teardown),
         STORY(test_what_a_joiner_says_of_itself_gives_it_nothing),
         STORY(test_a_token_that_says_nothing_is_the_least),
+        STORY(test_who_is_shut_out_is_counted),
         STORY(test_a_login_token_makes_a_login_host),
         STORY(test_a_token_for_one_user_is_no_good_for_another),
         STORY(test_a_token_of_a_kind_that_there_is_not),

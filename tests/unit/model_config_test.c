@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "model/settings.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Files by name for Include: name, text, name, text, …, NULL. */
@@ -308,6 +309,38 @@ static void test_a_host_that_joined_may_be_described_by_the_site_too(void **stat
                       "remuda.conf:2: NodeName: ", "n9 is described twice");
 }
 
+/* What such a host says of itself keeps nobody from starting: a line that cannot be read is left
+ * out, and said. */
+static void test_a_line_of_a_host_that_joined_may_be_wrong(void **state)
+{
+    static const char *const wrong[] = {
+        "NodeName=n9 CPUs=99999999999",
+        "NodeName=n9 CPUs=1 Gres=gpu:1::::",
+        "NodeName=n9 State=UP",
+        "NodeName=n9 CPUs=1 Virtual=YES",
+        "NodeName=n[9-9999999999] CPUs=1",
+        "NodeName=n9 CPUs=\"1",
+        "NodeName=",
+        "= = =",
+        "Include nowhere.conf",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        char text[200];
+        snprintf(text, sizeof text, "NodeName=n7 CPUs=7\n%s\nNodeName=n8 CPUs=8\n", wrong[i]);
+        const char *const files[] = {"joined.conf", text, "mine.conf", text, NULL};
+        const struct config *c = read_with("NodeName=n1\nInclude joined.conf\n", files);
+        assert_int_equal(c->nnodes, 3);
+        assert_true(text_is(c->node[1].name, "n7") && text_is(c->node[2].name, "n8"));
+        bool said = false;
+        for (size_t k = 0; k < c->nwarnings; k++)
+            said |= strstr(c->warning[k], "joined.conf:2: the line is left out: ") != NULL;
+        assert_true(said);
+        /* The site's own lines are another matter. */
+        if (!strstr(wrong[i], "Virtual"))
+            assert_error_with("NodeName=n1\nInclude mine.conf\n", files, "mine.conf:2: ", "");
+    }
+}
+
 static void test_down_nodes(void **state)
 {
     const struct config *c =
@@ -479,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_default_lines_hold_for_what_follows_and_add_up),
         cmocka_unit_test(test_a_node_is_described_once),
         cmocka_unit_test(test_a_host_that_joined_may_be_described_by_the_site_too),
+        cmocka_unit_test(test_a_line_of_a_host_that_joined_may_be_wrong),
         cmocka_unit_test(test_down_nodes),
         cmocka_unit_test(test_a_partition_with_its_limits),
         cmocka_unit_test(test_unlimited_is_zero),

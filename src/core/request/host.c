@@ -42,9 +42,15 @@ static void token_remove(struct core *c, struct token *t)
 static void host_remove(struct core *c, struct host *h)
 {
     fx_remove(c, TABLE_HOST, h);
+    c->joined.shut_out++;
     map_str_del(c->joined.host, h->id);
     record_drop(c, &host_fields, h);
     free(h);
+}
+
+uint64_t core_hosts_shut_out(const struct core *c)
+{
+    return c->joined.shut_out;
 }
 
 void host_records_free(struct core *c)
