@@ -464,7 +464,7 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     grep -q "^SLURM_CONF              = $REMUDA_STATE/remuda.conf$" config
     grep -q '^MaxArraySize            = 4000001$' config
     grep -q '^SelectTypeParameters    = CR_CORE_MEMORY$' config
-    grep -q '^MaxTasksPerNode         = 512$' config
+    grep -q '^MaxTasksPerNode         = 65533$' config
     grep -q '^JobRequeue              = 1$' config
     [ -z "$(cut -d= -f1 config | grep -v '^$' | sort | uniq -d)" ]
 }

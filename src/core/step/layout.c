@@ -175,11 +175,50 @@ static int64_t room_for(const struct dealing *d)
     return sum;
 }
 
-static bool choose(struct dealing *d, size_t i, int32_t *count)
+/* Returns how many tasks it has room for. */
+static int32_t choose(struct dealing *d, size_t i, int32_t *count)
 {
     d->chosen[i] = true;
     (*count)++;
-    return true;
+    return d->cap[i];
+}
+
+struct roomy {
+    int32_t cap;
+    size_t node;
+};
+
+/* The smallest first, the later of two equal ones. */
+static int by_room(const void *va, const void *vb)
+{
+    const struct roomy *a = va, *b = vb;
+    if (a->cap != b->cap)
+        return a->cap < b->cap ? -1 : 1;
+    return (a->node < b->node) - (a->node > b->node);
+}
+
+/* The smallest chosen one gives way to the largest that is not, until the tasks fit. */
+static bool roomier_chosen(struct dealing *d, int64_t room)
+{
+    struct roomy *out = arena_alloc(d->a, d->n * sizeof *out),
+                 *in = arena_alloc(d->a, d->n * sizeof *in);
+    size_t nout = 0, nin = 0;
+    for (size_t i = 0; i < d->n; i++)
+        if (!d->chosen[i])
+            in[nin++] = (struct roomy){d->cap[i], i};
+        else if (!d->w->must[i])
+            out[nout++] = (struct roomy){d->cap[i], i};
+    qsort(out, nout, sizeof *out, by_room);
+    qsort(in, nin, sizeof *in, by_room);
+    for (size_t i = 0; i < nout && i < nin && room < d->w->ntasks; i++) {
+        const struct roomy *largest = &in[nin - 1 - i];
+        if (largest->cap <= out[i].cap)
+            return false;
+        d->chosen[out[i].node] = false;
+        d->chosen[largest->node] = true;
+        room += largest->cap - out[i].cap;
+    }
+    return room >= d->w->ntasks;
 }
 
 /* Those that must be; then in order, until there are enough; if the tasks do not fit then, the
@@ -188,29 +227,19 @@ static bool nodes_choose(struct dealing *d)
 {
     const struct step_want *w = d->w;
     int32_t count = 0, least_nodes = w->min_nodes ? w->min_nodes : w->max_nodes;
+    int64_t room = 0;
     for (size_t i = 0; i < d->n; i++)
-        if (w->must[i] && !(d->cap[i] > 0 && choose(d, i, &count)))
-            return false;
-    for (size_t i = 0; i < d->n && count < w->max_nodes; i++)
-        if (!d->chosen[i] && d->cap[i] > 0 && (count < least_nodes || room_for(d) < w->ntasks))
-            choose(d, i, &count);
-    if (room_for(d) >= w->ntasks)
-        return count >= w->min_nodes;
-    for (;;) { /* the smallest chosen one gives way to the largest that is not */
-        ptrdiff_t out = -1, in = -1;
-        for (size_t i = 0; i < d->n; i++) {
-            if (d->chosen[i] && !w->must[i] && (out < 0 || d->cap[i] <= d->cap[out]))
-                out = (ptrdiff_t)i;
-            if (!d->chosen[i] && (in < 0 || d->cap[i] > d->cap[in]))
-                in = (ptrdiff_t)i;
+        if (w->must[i]) {
+            if (d->cap[i] <= 0)
+                return false;
+            room += choose(d, i, &count);
         }
-        if (out < 0 || in < 0 || d->cap[in] <= d->cap[out])
-            return false;
-        d->chosen[out] = false;
-        d->chosen[in] = true;
-        if (room_for(d) >= w->ntasks)
-            return true;
-    }
+    for (size_t i = 0; i < d->n && count < w->max_nodes; i++)
+        if (!d->chosen[i] && d->cap[i] > 0 && (count < least_nodes || room < w->ntasks))
+            room += choose(d, i, &count);
+    if (room >= w->ntasks)
+        return count >= w->min_nodes;
+    return roomier_chosen(d, room);
 }
 
 /* ---- taking --------------------------------------------------------------------------------- */
