@@ -1,9 +1,11 @@
 """What a flood of one user's requests costs another user: eight kinds of flood. Needs root: the two are different users.
 
-The other user's work is one submission after another, each over a connection of its own, as sbatch does it: from before the connection to the answer, the mean of a round.
-The flooding processes run on the same machine and take processor time from the other user's client, which no controller can give back. So each round is measured three times
-in turn: alone; beside a process that burns as much processor time as the flood's did, in pieces as short, and asks for nothing; beside the flood. The ratio that is judged is
-flood to burning: what the controller does. The one to alone is told, too. Both are medians over the rounds.
+The other user's work is one submission after another, each over a connection of its own, as sbatch does it: from before the connection to the answer.
+The flooding processes run on the same machine and take processor time from the other user's client, which no controller can give back. So they are compared with a process that
+burns as much processor time as the flood's did, in pieces as short, and asks for nothing. Flood and burning process are stopped and go on in turn, a fraction of a second each, many
+times: what else the machine does meets both. The ratio that is judged is the median over these pairs of flood to burning, which is what the controller does; with it goes the range in which nine of
+ten medians would lie, had the pairs been drawn anew (bootstrap). Beside it, by counting: how much processor time the controller spent between his question and his answer, on
+whomever; what that is more than beside the burning process, he waited for. A busy machine makes neither more, only the first less sure.
 
 After each kind the controller tells how many rounds of its loop took how long, in processor time: so long it heard nobody. None may take more than 10 ms.
 
@@ -11,6 +13,7 @@ The floods are ended and the queue is emptied between two kinds."""
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import statistics
@@ -18,10 +21,12 @@ import struct
 import time
 
 FLOODER, OTHER = 64101, 64102  # uids without accounts: the controller needs the numbers alone
-SUBMISSIONS = 60
+PAIRS = 40
+SUBMISSIONS = 12  # in one go
 WAITING = 3000  # jobs of the flooder that wait, for what is asked about them
-ROUNDS = 5
 SETTLE_S = 0.7  # until the flood runs
+TURN_S = 0.15  # until it runs again
+DRAWN = 1000  # bootstrap
 BURN_S = 0.0002
 GOAL = 1.25
 LONGEST_MS = 10
@@ -39,6 +44,12 @@ class Connection:
 
     def submit(self, name="flood"):
         self.send("submit", b"#!/bin/sh\n", specs=[{"name": name, "batch": True, "hold": name == "flood", "work_dir": "/"}], script={"bytes": 10})
+
+    def occupy(self):
+        """Both CPUs of the node are taken: all others wait."""
+        script = b"#!/bin/sh\nsleep 3600\n"
+        self.send("submit", script, specs=[{"name": "occupies", "batch": True, "work_dir": "/", "ntasks": 2}], script={"bytes": len(script)})
+        assert self.receive()["type"] == "submitted"
 
     def take(self, n):
         while len(self.data) < n:
@@ -129,26 +140,46 @@ def as_user(uid, work):
         os._exit(0)
 
 
-def submissions(path):
-    """Milliseconds each of the other user's submissions took: the mean."""
-    read, write = os.pipe()
+def controller_ns(pid):
+    """Processor time of all its threads."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        try:
+            total += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            pass
+    return total
 
-    def work():
-        took = []
-        for _ in range(SUBMISSIONS):
-            began = time.monotonic()
-            c = Connection(path)
-            c.submit("other")
-            assert c.receive()["type"] == "submitted"
-            took.append(time.monotonic() - began)
-        os.write(write, str(statistics.mean(took) * 1000).encode())
 
-    pid = as_user(OTHER, work)
-    os.close(write)
-    said = os.read(read, 100)
-    os.close(read)
-    os.waitpid(pid, 0)
-    return float(said) if said else float("inf")
+class Other:
+    """The other user: a process that makes SUBMISSIONS when told, and says what each took and what the controller spent meanwhile, in ms, the means."""
+
+    def __init__(self, path, controller):
+        self.ask, self.answer = os.pipe(), os.pipe()
+
+        def work():
+            while os.read(self.ask[0], 1):
+                took, spent = 0.0, 0
+                for _ in range(SUBMISSIONS):
+                    before, began = controller_ns(controller), time.monotonic()
+                    c = Connection(path)
+                    c.submit("other")
+                    assert c.receive()["type"] == "submitted"
+                    took += time.monotonic() - began
+                    spent += controller_ns(controller) - before
+                os.write(self.answer[1], f"{took / SUBMISSIONS * 1e3} {spent / SUBMISSIONS / 1e6}\n".encode())
+
+        self.pid = as_user(OTHER, work)
+
+    def submissions(self):
+        os.write(self.ask[1], b"x")
+        return tuple(float(word) for word in os.read(self.answer[0], 100).split())
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        for fd in (*self.ask, *self.answer):
+            os.close(fd)
 
 
 def burn(share):
@@ -160,15 +191,30 @@ def burn(share):
         time.sleep(BURN_S * (1 - share) / share)
 
 
-def beside(work, path):
-    """The other user's submissions beside that work of the flooder, and the share of a processor that it took."""
+class Beside:
+    """Work of the flooder's that goes on only when told."""
+
+    def __init__(self, work):
+        self.pid = as_user(FLOODER, work)
+
+    def rest(self):
+        os.kill(self.pid, signal.SIGSTOP)
+
+    def go_on(self):
+        os.kill(self.pid, signal.SIGCONT)
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        used = os.wait4(self.pid, 0)[2]
+        return used.ru_utime + used.ru_stime
+
+
+def share_of(path, flood):
+    """The share of a processor that the flood's client takes."""
     began = time.monotonic()
-    pid = as_user(FLOODER, work)
-    time.sleep(SETTLE_S)
-    took = submissions(path)
-    os.kill(pid, signal.SIGKILL)
-    used = os.wait4(pid, 0)[2]
-    return took, min(0.99, max(0.01, (used.ru_utime + used.ru_stime) / (time.monotonic() - began)))
+    one = Beside(lambda: flood(path))
+    time.sleep(SETTLE_S * 2)
+    return min(0.99, max(0.01, one.close() / (time.monotonic() - began)))
 
 
 def emptied(path):
@@ -184,16 +230,35 @@ def waiting_jobs(path):
         c.receive()
 
 
-def rounds(path, flood):
-    """(alone, burning, flooded) of each round; the first round only tells how much the flood's client burns."""
-    share, taken = beside(lambda: flood(path), path)[1], []
-    for _ in range(ROUNDS):
-        emptied_of_others(path)
-        alone = submissions(path)
-        burning = beside(lambda: burn(share), path)[0]
-        flooded, share = beside(lambda: flood(path), path)
-        taken.append((alone, burning, flooded))
+def pairs(path, controller, flood):
+    """((ms, controller's ms) beside the burning process, the same beside the flood) of each pair, and what was burnt."""
+    share = share_of(path, flood)
+    emptied_of_others(path)
+    other, both, taken = Other(path, controller), [Beside(lambda: burn(share)), Beside(lambda: flood(path))], []
+    try:
+        time.sleep(SETTLE_S)
+        for one in both:
+            one.rest()
+        for pair in range(PAIRS):
+            found = {}
+            for i in (0, 1) if pair % 2 else (1, 0):
+                both[i].go_on()
+                time.sleep(TURN_S)
+                found[i] = other.submissions()
+                both[i].rest()
+            taken.append((found[0], found[1]))
+    finally:
+        for one in both:
+            one.go_on()
+            one.close()
+        other.close()
     return taken, share
+
+
+def median_range(values):
+    """The median, and where nine of ten would lie."""
+    drawn = sorted(statistics.median(random.choices(values, k=len(values))) for _ in range(DRAWN))
+    return statistics.median(values), drawn[DRAWN // 20], drawn[-DRAWN // 20]
 
 
 def emptied_of_others(path):
@@ -221,17 +286,19 @@ def measure(cluster, row, at_most, ratio_at_most):
     try:
         os.chmod(c.dir, 0o755)
         path = str(pathlib.Path(c.dir) / "state" / "controller.sock")
+        Connection(path).occupy()
         for name, flood in FLOODS.items():
             first = Connection(path)
             first.send("submit", b"#!/bin/sh\n", specs=[{"name": "array", "batch": True, "hold": True, "work_dir": "/", "array": "0-999999"}], script={"bytes": 10})
             array = first.receive()["job_id"]
             os.waitpid(as_user(FLOODER, lambda: waiting_jobs(path)), 0)
             longest_ms(path)
-            taken, share = rounds(path, flood)
-            alone, burning, flooded = (statistics.median(t[i] for t in taken) for i in range(3))
-            ratio = statistics.median(t[2] / t[1] for t in taken)
-            raw = statistics.median(t[2] / t[0] for t in taken)
-            row(f"flood-{name}", flooded, "ms a submission", f"{burning:.2f} ms beside {share:.0%} burnt, {alone:.2f} alone", f"{ratio:.2f} x, {raw:.2f} of alone", ratio_at_most(GOAL, ratio))
+            taken, share = pairs(path, c.pid(), flood)
+            burning, flooded = (statistics.median(t[i][0] for t in taken) for i in range(2))
+            ratio, low, high = median_range([t[1][0] / t[0][0] for t in taken])
+            waited = statistics.median(t[1][1] for t in taken) - statistics.median(t[0][1] for t in taken)
+            row(f"flood-{name}", flooded, "ms a submission", f"{burning:.2f} ms beside {share:.0%} burnt", f"{ratio:.2f} x ({low:.2f} to {high:.2f})", ratio_at_most(GOAL, ratio))
+            row(f"flood-{name}-waited", waited * 1e3, "us", "of the controller, on whomever", f"{1 + waited / burning:.2f} of burning")
             most, beyond = longest_ms(path)
             row(f"flood-{name}-round", most, "ms at most", f"{beyond} rounds of more than {LONGEST_MS} ms", "", at_most(LONGEST_MS, "ms"))
             emptied(path)
