@@ -166,6 +166,18 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
     return true;
 }
 
+/* Limits after what carries them. */
+static bool accounts_load(struct loading *l, struct store *s, struct err *ret_err)
+{
+    static const enum store_table tables[] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,
+                                              TABLE_QOS,     TABLE_LIMIT,        TABLE_WCKEY,
+                                              TABLE_TRES};
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+        if (!table_load(l, s, tables[i], ret_err))
+            return false;
+    return true;
+}
+
 static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
                             struct err *ret_err)
 {
@@ -175,7 +187,7 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
               table_load(&l, s, TABLE_PARTITION, ret_err) &&
               table_load(&l, s, TABLE_NODE, ret_err) && table_load(&l, s, TABLE_TOKEN, ret_err) &&
               table_load(&l, s, TABLE_HOST, ret_err) &&
-              table_load(&l, s, TABLE_RESERVATION, ret_err) &&
+              table_load(&l, s, TABLE_RESERVATION, ret_err) && accounts_load(&l, s, ret_err) &&
               table_load(&l, s, TABLE_ANSWERED, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;
     for (size_t i = 0; ok && i < l.n; i++)

@@ -100,6 +100,8 @@ static void read_run(void *ctx)
     bool ok = s != NULL;
     if (ok && r->query.what == QUERY_STEPS)
         ok = steps_read(s, &r->query, r->answer, &err);
+    else if (ok && r->query.what == QUERY_TRANSACTIONS)
+        ok = store_load(s, TABLE_TRANSACTION, false, 0, answer_row_callback, r->answer, &err);
     else if (ok)
         ok = store_query_jobs(s, &r->query, answer_row_callback, r->answer, &err);
     reader_end(&r->queue->reader);

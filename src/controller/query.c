@@ -33,6 +33,14 @@ static const struct fields *record_fields(enum query_what what)
     case QUERY_DIAG: return &diag_fields;
     case QUERY_TOKENS: return &token_fields;
     case QUERY_HOSTS: return &host_fields;
+    case QUERY_ACCOUNTS: return &account_fields;
+    case QUERY_ACCOUNT_USERS: return &account_user_fields;
+    case QUERY_ASSOCS: return &assoc_fields;
+    case QUERY_QOS: return &qos_fields;
+    case QUERY_LIMITS: return &limit_fields;
+    case QUERY_WCKEYS: return &wckey_fields;
+    case QUERY_TRES: return &tres_fields;
+    case QUERY_TRANSACTIONS: return &transaction_fields;
     }
     return NULL;
 }
@@ -219,7 +227,8 @@ static bool of_all_jobs(const struct msg_query *q)
 void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                const struct peer *peer)
 {
-    if (q->what == QUERY_HISTORY || (q->what == QUERY_STEPS && q->history)) {
+    if (q->what == QUERY_HISTORY || q->what == QUERY_TRANSACTIONS ||
+        (q->what == QUERY_STEPS && q->history)) {
         history_run(c->history, id, seq, q);
         return;
     }

@@ -5,6 +5,7 @@
  * runs and what waits. A job that was RUNNING stays RUNNING until its node says what became of
  * it. */
 #include "base/list.h"
+#include "core/record/accounts.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -31,6 +32,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->joined.token = map_str_new();
     c->joined.host = map_str_new();
     c->answered = map_u64_new();
+    accounts_init(c);
     c->jobs.next_id = 1;
     c->jobs.top_order = UINT32_MAX - 1;
     return c;
@@ -106,6 +108,7 @@ void core_free(struct core *c)
     arena_free(c->left_out.arena);
     steps_gathered_done(c);
     usage_free(c);
+    accounts_free(c);
     map_str_free(c->node_index.by_name);
     map_u64_free(c->node_index.by_conn);
     host_records_free(c);
@@ -137,7 +140,7 @@ static bool allowed(const struct core *c, const struct event *ev)
     case WHO_ANYONE:
     case WHO_OWNER: return ev->peer != NULL;
     case WHO_OPERATOR: return peer_operates(c, ev->peer);
-    case WHO_ADMIN: return ev->peer && ev->peer->is_admin;
+    case WHO_ADMIN: return peer_administers(c, ev->peer);
     case WHO_NODE: return ev->peer && (ev->peer->is_admin || ev->peer->is_daemon);
     case WHO_CONTROLLER:
     case WHO_STREAM: break;
@@ -177,6 +180,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_UPDATE_NODE: req_update_node(c, m->body); return;
     case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
     case MSG_UPDATE_RESERVATION: req_update_reservation(c, m->body); return;
+    case MSG_CHANGE_ACCOUNTS: req_change_accounts(c, m->body); return;
     case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
     case MSG_ATTACH: req_attach(c, m->body); return;
     case MSG_CREATE_STEP: req_create_step(c, m->body); return;
@@ -196,6 +200,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_TOKEN_MADE:
     case MSG_JOINED:
     case MSG_QUERY: /* the shell asks core_query */
+    case MSG_ACCOUNTS_CHANGED:
     case MSG_SUBMITTED:
     case MSG_SCRIPT:
     case MSG_EXPLAINED:
@@ -415,6 +420,14 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_TOKEN: token_load(c, record); break;
     case TABLE_HOST: host_load(c, record); break;
     case TABLE_ANSWERED: answered_load(c, record); break;
+    case TABLE_ACCOUNT:
+    case TABLE_ACCOUNT_USER:
+    case TABLE_ASSOC:
+    case TABLE_QOS:
+    case TABLE_LIMIT:
+    case TABLE_WCKEY:
+    case TABLE_TRES: accounts_load(c, table, record); break;
+    case TABLE_TRANSACTION:
     case TABLE_JOB_RUN:
     case TABLE_JOB_PART:
     case TABLE_PAYLOAD:
@@ -524,6 +537,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     }
     c->store.loaded = true;
     c->diag.start_us = c->diag.reset_us = now_us;
+    accounts_restore(c);
     usage_restore(c);
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.by_id, &w)) {

@@ -11,7 +11,10 @@ NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
       [QUERY_PARTITIONS] = "partitions", [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings",
       [QUERY_STATUS] = "status", [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations",
       [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag",
-      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts")
+      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts", [QUERY_ACCOUNTS] = "accounts",
+      [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
+      [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
+      [QUERY_TRANSACTIONS] = "transactions")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
@@ -104,6 +107,12 @@ MESSAGE_ROWS(update_partition, MSG_UPDATE_PARTITION_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_update_reservation
 MESSAGE_ROWS(update_reservation, MSG_UPDATE_RESERVATION_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_change_accounts
+MESSAGE_ROWS(change_accounts, MSG_CHANGE_ACCOUNTS_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_accounts_changed
+MESSAGE_ROWS(accounts_changed, MSG_ACCOUNTS_CHANGED_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_wait_job
 MESSAGE_ROWS(wait_job, MSG_WAIT_JOB_FIELDS)
@@ -248,7 +257,8 @@ bool message_changes(enum message_kind kind)
 {
     return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL ||
            kind == MSG_UPDATE_JOB || kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION ||
-           kind == MSG_UPDATE_RESERVATION || kind == MSG_FINISH_JOB || kind == MSG_EXPEL;
+           kind == MSG_UPDATE_RESERVATION || kind == MSG_FINISH_JOB || kind == MSG_EXPEL ||
+           kind == MSG_CHANGE_ACCOUNTS;
 }
 
 bool message_kind_parse(const char *name, enum message_kind *ret)

@@ -3,6 +3,7 @@
 #ifndef REMUDA_MODEL_MESSAGE_H
 #define REMUDA_MODEL_MESSAGE_H
 
+#include "model/account.h"
 #include "model/diag.h"
 #include "model/fields.h"
 #include "model/host.h"
@@ -46,9 +47,17 @@ enum query_what {
     QUERY_SHARES,
     QUERY_DIAG,
     QUERY_TOKENS,
-    QUERY_HOSTS
+    QUERY_HOSTS,
+    QUERY_ACCOUNTS,
+    QUERY_ACCOUNT_USERS,
+    QUERY_ASSOCS,
+    QUERY_QOS,
+    QUERY_LIMITS,
+    QUERY_WCKEYS,
+    QUERY_TRES,
+    QUERY_TRANSACTIONS
 };
-#define QUERY_COUNT (QUERY_HOSTS + 1)
+#define QUERY_COUNT (QUERY_TRANSACTIONS + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
  * DONE. */
@@ -152,6 +161,17 @@ extern const struct enum_names job_action_names;
     X(BOOL, skip, 0, "of a recurring one: leave the time at hand, or the next, out")                       \
     X(TEXT, fields, 0, "fields of reservation to set, comma-separated")                                    \
     X(LIST, values, &reservation_fields, "one reservation with the new values")
+// clang-format on
+
+/* All of the changes in their order, or none. Answered with ACCOUNTS_CHANGED, or DONE with why not. */
+// clang-format off
+#define MSG_CHANGE_ACCOUNTS_FIELDS(X)                                                                      \
+    X(LIST, changes, &account_change_fields, "what to do")                                                 \
+    X(BOOL, test_only, 0, "say what would be changed, change nothing")
+
+#define MSG_ACCOUNTS_CHANGED_FIELDS(X)                                                                     \
+    X(LIST, changed, &account_changed_fields, "what was changed, in order; empty = nothing had to be")     \
+    X(TEXT, warning, 0, "accepted, but")
 // clang-format on
 
 #define MSG_WAIT_JOB_FIELDS(X)                                                                     \
@@ -566,6 +586,7 @@ enum who {
     X(UPDATE_NODE, "update_node", update_node, OPERATOR, "change nodes")                                   \
     X(UPDATE_PARTITION, "update_partition", update_partition, ADMIN, "change partitions")                  \
     X(UPDATE_RESERVATION, "update_reservation", update_reservation, OPERATOR, "change reservations")       \
+    X(CHANGE_ACCOUNTS, "change_accounts", change_accounts, ANYONE, "change accounts, users, QOS, limits: who may is decided by change") \
     X(WAIT_JOB, "wait_job", wait_job, ANYONE, "wait for the end of a job")                                 \
     X(ATTACH, "attach", attach, OWNER, "wait for an allocation and hold it")                               \
     X(FINISH_JOB, "finish_job", finish_job, OWNER, "give an allocation back")                              \
@@ -581,6 +602,7 @@ enum who {
     X(TOKEN_MADE, "token_made", token_made, CONTROLLER, "answer to make_token")                            \
     X(JOINED, "joined", joined, CONTROLLER, "answer to join and renew")                                    \
     X(SUBMITTED, "submitted", submitted, CONTROLLER, "answer to submit")                                   \
+    X(ACCOUNTS_CHANGED, "accounts_changed", accounts_changed, CONTROLLER, "answer to change_accounts")      \
     X(EXPLAINED, "explained", explained, CONTROLLER, "answer to why")                                      \
     X(SCRIPT, "script", script, CONTROLLER, "answer to get_script")                                        \
     X(DONE, "done", done, CONTROLLER, "answer: done, or refused with the reason")                          \
@@ -650,6 +672,12 @@ struct msg_update_partition {
 };
 struct msg_update_reservation {
     MSG_UPDATE_RESERVATION_FIELDS(FIELD_MEMBER)
+};
+struct msg_change_accounts {
+    MSG_CHANGE_ACCOUNTS_FIELDS(FIELD_MEMBER)
+};
+struct msg_accounts_changed {
+    MSG_ACCOUNTS_CHANGED_FIELDS(FIELD_MEMBER)
 };
 struct msg_wait_job {
     MSG_WAIT_JOB_FIELDS(FIELD_MEMBER)
@@ -888,6 +916,14 @@ extern const struct fields meta_fields;
     X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")  \
     X(TOKEN, "token", token_fields, "id", "tokens with which hosts may join")                               \
     X(HOST, "host", host_fields, "id", "hosts that joined")                                                 \
+    X(ACCOUNT, "account", account_fields, "name", "accounts")                                               \
+    X(ACCOUNT_USER, "account_user", account_user_fields, "name", "users who have accounts")                 \
+    X(ASSOC, "assoc", assoc_fields, "id", "associations: accounts, and users in them")                      \
+    X(QOS, "qos", qos_fields, "id", "qualities of service")                                                 \
+    X(LIMIT, "resource_limit", limit_fields, "id", "limits of associations and QOS")                        \
+    X(WCKEY, "wckey", wckey_fields, "id", "workload keys of users")                                         \
+    X(TRES, "tres", tres_fields, "id", "trackable resources")                                               \
+    X(TRANSACTION, "account_transaction", transaction_fields, "id", "who changed what of accounts, QOS and limits") \
     X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \
     X(LEFT_OUT, "left_out", left_out_fields, "name", "rows that a start could not take, in words")
 // clang-format on

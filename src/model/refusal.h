@@ -57,6 +57,9 @@
     X(RESERVATION_ACCESS, "Access denied to requested reservation")                                                 \
     X(RESERVATION_BUSY, "Requested reservation is in use")                                                          \
     X(RESERVATION_NAME, "Duplicate reservation name")                                                               \
+    X(ASSOC_BUSY, "Job(s) active, cancel job(s) before remove")                                                    \
+    X(DEFAULT_ACCOUNT, "You can not remove the default account of a user")                                           \
+    X(NO_SUCH_ACCOUNT, "The account or association does not exist")                                                  \
     X(TIME_MIN, "Invalid time-min specification (exceeds job's time or other limits)")                              \
     X(PREFER, "Invalid preferred feature specification")                                                             \
     X(UNSUPPORTED, "Requested operation not supported on this system")                                              \

@@ -65,6 +65,14 @@ static bool rows_stay(enum store_table table)
     case TABLE_USAGE:
     case TABLE_TOKEN:
     case TABLE_HOST:
+    case TABLE_ACCOUNT:
+    case TABLE_ACCOUNT_USER:
+    case TABLE_ASSOC:
+    case TABLE_QOS:
+    case TABLE_LIMIT:
+    case TABLE_WCKEY:
+    case TABLE_TRES:
+    case TABLE_TRANSACTION:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

@@ -180,6 +180,14 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:
+    case TABLE_ACCOUNT:
+    case TABLE_ACCOUNT_USER:
+    case TABLE_ASSOC:
+    case TABLE_QOS:
+    case TABLE_LIMIT:
+    case TABLE_WCKEY:
+    case TABLE_TRES:
+    case TABLE_TRANSACTION:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

@@ -55,6 +55,14 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:
+    case TABLE_ACCOUNT:
+    case TABLE_ACCOUNT_USER:
+    case TABLE_ASSOC:
+    case TABLE_QOS:
+    case TABLE_LIMIT:
+    case TABLE_WCKEY:
+    case TABLE_TRES:
+    case TABLE_TRANSACTION:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

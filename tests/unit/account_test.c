@@ -9,7 +9,7 @@ static int32_t id_of(const void *ctx, size_t i)
     return *(const int32_t *)ctx + (int32_t)i;
 }
 
-static struct note told(const struct account *a)
+static struct note told(const struct proc_account *a)
 {
     static const int32_t first = 10;
     struct note n = {0};
@@ -17,7 +17,7 @@ static struct note told(const struct account *a)
     return n;
 }
 
-static void account_close(struct account *a)
+static void account_close(struct proc_account *a)
 {
     free(a->use);
     free(a->child);
@@ -26,7 +26,7 @@ static void account_close(struct account *a)
 static void test_processes_of_a_task_are_added_and_the_most_is_kept(void **state)
 {
     (void)state;
-    struct account a;
+    struct proc_account a;
     account_open(&a, 2);
     account_begin(&a);
     account_add(&a, 0, &(struct proc_usage){.rss_bytes = 100, .vm_bytes = 1000});
@@ -51,7 +51,7 @@ static void test_processes_of_a_task_are_added_and_the_most_is_kept(void **state
 static void test_what_ended_is_counted_once(void **state)
 {
     (void)state;
-    struct account a;
+    struct proc_account a;
     account_open(&a, 1);
     account_begin(&a);
     account_add(&a, 0, &(struct proc_usage){.cpu_user_us = 900000, .write_bytes = 4096});
@@ -77,7 +77,7 @@ static void test_what_ended_is_counted_once(void **state)
 static void test_reading_and_writing_of_what_ended(void **state)
 {
     (void)state;
-    struct account a;
+    struct proc_account a;
     account_open(&a, 2);
     struct rusage r = {.ru_inblock = 4, .ru_oublock = 2};
     account_ended(&a, 0, &r, NULL);
@@ -94,7 +94,7 @@ static void test_reading_and_writing_of_what_ended(void **state)
 static void test_the_task_that_worked_least(void **state)
 {
     (void)state;
-    struct account a;
+    struct proc_account a;
     account_open(&a, 3);
     for (size_t i = 0; i < 3; i++) {
         struct rusage r = {.ru_utime = {i == 1 ? 1 : 5, 0}};
@@ -109,7 +109,7 @@ static void test_the_task_that_worked_least(void **state)
 static void test_orphans_stay_with_the_task_they_were_seen_with(void **state)
 {
     (void)state;
-    struct account a;
+    struct proc_account a;
     account_open(&a, 4);
     assert_int_equal(account_task_of(&a, 500), 0);
     account_remember(&a, (struct account_child[]){{700, 3}, {500, 2}, {600, 1}}, 3);

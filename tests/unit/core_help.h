@@ -280,6 +280,13 @@ static const struct fields *const row_fields[] = {
     [QUERY_DIAG] = &diag_fields,
     [QUERY_TOKENS] = &token_fields,
     [QUERY_HOSTS] = &host_fields,
+    [QUERY_ACCOUNTS] = &account_fields,
+    [QUERY_ACCOUNT_USERS] = &account_user_fields,
+    [QUERY_ASSOCS] = &assoc_fields,
+    [QUERY_QOS] = &qos_fields,
+    [QUERY_LIMITS] = &limit_fields,
+    [QUERY_WCKEYS] = &wckey_fields,
+    [QUERY_TRES] = &tres_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -416,6 +423,13 @@ static inline void start_controller(const char *conf)
     load(TABLE_PARTITION);
     load(TABLE_NODE);
     load(TABLE_RESERVATION);
+    load(TABLE_ACCOUNT);
+    load(TABLE_ACCOUNT_USER);
+    load(TABLE_ASSOC);
+    load(TABLE_QOS);
+    load(TABLE_LIMIT);
+    load(TABLE_WCKEY);
+    load(TABLE_TRES);
     load(TABLE_TOKEN);
     load(TABLE_HOST);
     load(TABLE_ANSWERED);

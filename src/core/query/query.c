@@ -527,6 +527,14 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
         tokens_show(c, v);
         return REFUSE_NONE;
     case QUERY_HOSTS: hosts_show(c, v); return REFUSE_NONE;
+    case QUERY_ACCOUNTS:
+    case QUERY_ACCOUNT_USERS:
+    case QUERY_ASSOCS:
+    case QUERY_QOS:
+    case QUERY_LIMITS:
+    case QUERY_WCKEYS:
+    case QUERY_TRES: return query_accounts(c, q, v);
+    case QUERY_TRANSACTIONS:
     case QUERY_SETTINGS:
     case QUERY_HISTORY: break;
     }

@@ -16,6 +16,9 @@ struct part_cpus {
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
 void part_cpus_done(struct part_cpus *known);
 
+/* ---- accounts.c ---- */
+enum refusal query_accounts(const struct core *c, const struct msg_query *q, const struct view *v);
+
 /* ---- sched.c ---- */
 /* Of a waiting job, in each of its partitions. */
 void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,

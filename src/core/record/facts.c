@@ -1,12 +1,22 @@
 /* What the records say: look-ups that change nothing, for all rooms. Who does something asks here
  * and not the file of another deed. */
 #include "base/list.h"
+#include "core/record/accounts.h"
 #include "core/record/record.h"
 
 bool peer_operates(const struct core *c, const struct peer *peer)
 {
     return peer && !peer->is_plain &&
-           (peer->is_admin || (peer->user && list_has(c->settings.operators, peer->user)));
+           (peer->is_admin ||
+            (peer->user && (list_has(c->settings.operators, peer->user) ||
+                            account_level(c, peer->user) >= ADMIN_OPERATOR)));
+}
+
+bool peer_administers(const struct core *c, const struct peer *peer)
+{
+    return peer && !peer->is_plain &&
+           (peer->is_admin ||
+            (peer->user && account_level(c, peer->user) == ADMIN_ADMINISTRATOR));
 }
 
 bool may_control(const struct core *c, const struct jobrec *r)

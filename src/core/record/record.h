@@ -47,6 +47,7 @@ bool job_waits(const struct jobrec *r);
 bool array_over(const struct core *c, uint64_t array_id);       /* all its elements are */
 bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
 bool peer_operates(const struct core *c, const struct peer *peer);
+bool peer_administers(const struct core *c, const struct peer *peer);
 /* Past its limit; TIME_UNLIMITED. */
 int64_t job_over_time(const struct core *c, const struct jobrec *r);
 /* INT64_MAX = none; the over-time allowance not counted. */

@@ -225,6 +225,24 @@ struct usage_book {
     VEC(struct usagerec *) unsaved;
 };
 
+/* See record/accounts.h. Records owned, texts interned; those that were removed among them. */
+struct account_book {
+    struct map_str *account;  /* name → struct account */
+    struct map_str *user;     /* name → struct account_user */
+    struct map_u64 *assoc;    /* id → struct assocrec */
+    struct map_str *assoc_of; /* "account user partition" → struct assocrec */
+    struct map_u64 *qos;      /* id → struct qosrec */
+    struct map_str *qos_of;   /* name → struct qosrec */
+    struct map_str *limit;    /* id → struct limit */
+    struct map_u64 *wckey;    /* id → struct wckey */
+    struct map_u64 *tres;     /* id → struct tres */
+    uint32_t last_assoc, last_qos, last_wckey, last_tres;
+    uint64_t last_transaction;
+    bool implied;    /* root and normal are not stored yet */
+    size_t accounts; /* that were made, and are there */
+    struct account_journal *journal; /* of the change at hand; NULL = none */
+};
+
 /* What the next wake does (step/gather.c). */
 struct gather {
     VEC(struct gathered) step; /* to be summed up and stored */
@@ -293,6 +311,7 @@ struct core {
     struct store_state store;
     struct planning planning;
     struct usage_book usage;
+    struct account_book accounts;
     /* The slice of jobs that take turns is over; 0 = none waits for its turn. */
     int64_t gang_due_us;
     struct diag diag; /* counters for sdiag */

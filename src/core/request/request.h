@@ -46,6 +46,9 @@ void req_cancel(struct core *c, const struct msg_cancel *m);
 /* ---- job_control.c ---- */
 void req_job_control(struct core *c, const struct msg_job_control *m);
 
+/* ---- accounts.c ---- */
+void req_change_accounts(struct core *c, const struct msg_change_accounts *m);
+
 /* ---- update_job.c ---- */
 void req_update_job(struct core *c, const struct msg_update_job *m);
 

@@ -10,14 +10,14 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-void account_open(struct account *a, size_t ntasks)
+void account_open(struct proc_account *a, size_t ntasks)
 {
-    *a = (struct account){.use = xcalloc(ntasks, sizeof *a->use), .n = ntasks};
+    *a = (struct proc_account){.use = xcalloc(ntasks, sizeof *a->use), .n = ntasks};
 }
 
 /* ---- samples ---- */
 
-void account_begin(struct account *a)
+void account_begin(struct proc_account *a)
 {
     for (size_t i = 0; i < a->n; i++) {
         a->use[i].live = (struct use_sums){0};
@@ -25,7 +25,7 @@ void account_begin(struct account *a)
     }
 }
 
-void account_add(struct account *a, size_t task, const struct proc_usage *u)
+void account_add(struct proc_account *a, size_t task, const struct proc_usage *u)
 {
     struct task_use *t = &a->use[task];
     t->live.cpu_us += u->cpu_user_us + u->cpu_system_us;
@@ -44,7 +44,7 @@ static void most_take(struct task_use *t)
     t->most.write_bytes = larger(t->most.write_bytes, t->gone.write_bytes + t->live.write_bytes);
 }
 
-void account_end(struct account *a)
+void account_end(struct proc_account *a)
 {
     for (size_t i = 0; i < a->n; i++) {
         struct task_use *t = &a->use[i];
@@ -60,7 +60,7 @@ static int by_pid(const void *va, const void *vb)
     return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-size_t account_task_of(const struct account *a, pid_t child)
+size_t account_task_of(const struct proc_account *a, pid_t child)
 {
     if (a->nchildren == 0)
         return 0;
@@ -69,7 +69,7 @@ size_t account_task_of(const struct account *a, pid_t child)
     return found ? found->task : 0;
 }
 
-void account_remember(struct account *a, const struct account_child *child, size_t n)
+void account_remember(struct proc_account *a, const struct account_child *child, size_t n)
 {
     free(a->child);
     a->child = xcalloc(n + 1, sizeof *a->child);
@@ -86,7 +86,7 @@ static int64_t time_us(struct timeval t)
     return (int64_t)t.tv_sec * 1000000 + t.tv_usec;
 }
 
-void account_ended(struct account *a, size_t task, const struct rusage *r,
+void account_ended(struct proc_account *a, size_t task, const struct rusage *r,
                    const struct proc_usage *io)
 {
     struct task_use *t = &a->use[task];
@@ -117,7 +117,7 @@ static int64_t figure_of(const struct task_use *t, enum figure f)
 }
 
 /* The first of the tasks that have most of it, or least. */
-static size_t extreme(const struct account *a, enum figure f, bool least)
+static size_t extreme(const struct proc_account *a, enum figure f, bool least)
 {
     size_t best = 0;
     for (size_t i = 1; i < a->n; i++) {
@@ -128,7 +128,7 @@ static size_t extreme(const struct account *a, enum figure f, bool least)
     return best;
 }
 
-static int64_t sum_of(const struct account *a, enum figure f)
+static int64_t sum_of(const struct proc_account *a, enum figure f)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < a->n; i++)
@@ -136,7 +136,7 @@ static int64_t sum_of(const struct account *a, enum figure f)
     return sum;
 }
 
-void account_note(const struct account *a, int32_t (*id)(const void *ctx, size_t i),
+void account_note(const struct proc_account *a, int32_t (*id)(const void *ctx, size_t i),
                   const void *ctx, struct note *n)
 {
     size_t rss = extreme(a, RSS, false), vm = extreme(a, VM, false),

@@ -29,32 +29,32 @@ struct account_child {
     size_t task;
 };
 
-struct account {
+struct proc_account {
     struct task_use *use;
     size_t n;
     struct account_child *child; /* our children of the last sample that are no tasks */
     size_t nchildren;
 };
 
-void account_open(struct account *a, size_t ntasks);
+void account_open(struct proc_account *a, size_t ntasks);
 
 /* A sample: begin, each process, end. */
-void account_begin(struct account *a);
-void account_add(struct account *a, size_t task, const struct proc_usage *u);
-void account_end(struct account *a);
+void account_begin(struct proc_account *a);
+void account_add(struct proc_account *a, size_t task, const struct proc_usage *u);
+void account_end(struct proc_account *a);
 
 /* The task that a child of ours, which is none itself, belongs to: as it was last time, else the
  * first. */
-size_t account_task_of(const struct account *a, pid_t child);
-void account_remember(struct account *a, const struct account_child *child, size_t n);
+size_t account_task_of(const struct proc_account *a, pid_t child);
+void account_remember(struct proc_account *a, const struct account_child *child, size_t n);
 
 /* A child that is waited for: r counts its own and its children's, io is what it was seen with as a
  * zombie (NULL = could not be). */
-void account_ended(struct account *a, size_t task, const struct rusage *r,
+void account_ended(struct proc_account *a, size_t task, const struct rusage *r,
                    const struct proc_usage *io);
 
 /* Most, least and mean of the tasks into the note; id(i) is task i's number in the step. */
-void account_note(const struct account *a, int32_t (*id)(const void *ctx, size_t i),
+void account_note(const struct proc_account *a, int32_t (*id)(const void *ctx, size_t i),
                   const void *ctx, struct note *n);
 
 #endif

@@ -50,7 +50,7 @@ struct shepherd {
     int64_t stuck_at_us;
     pid_t stuck_pid;  /* of them, as last written to the state file */
     struct note note; /* ids and usage so far */
-    struct account account;
+    struct proc_account account;
     int64_t group_rss;                             /* most that the step's control group had */
     int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
     pid_t *pids, *tops;                            /* room for a walk */

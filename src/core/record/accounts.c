@@ -1,0 +1,588 @@
+/* The book of accounts. Each record is in memory once, and is changed only by accounts_put, which
+ * keeps the indexes and notes the former record in the journal: so a request with many changes is
+ * done or undone as a whole, and a trial is a change that is undone.
+ *
+ * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
+#include "core/record/accounts.h"
+#include "core/record/record.h"
+#include "model/gres.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct journal_entry {
+    enum store_table table;
+    const void *former; /* in the arena; NULL: there was none */
+    const void *record; /* what it became; NULL: it went */
+};
+
+struct account_journal {
+    struct arena *arena;
+    VEC(struct journal_entry) entry;
+};
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+static const char *assoc_key(struct str *out, const char *account, const char *user,
+                             const char *partition)
+{
+    str_clear(out);
+    str_addf(out, "%s\n%s\n%s", account, user ? user : "", partition ? partition : "");
+    return str_text(out);
+}
+
+static struct assocrec *assoc_at(const struct core *c, const char *account, const char *user,
+                                 const char *partition)
+{
+    struct str key = STR_INIT;
+    struct assocrec *r =
+        map_str_get(c->accounts.assoc_of, assoc_key(&key, account, user, partition));
+    str_done(&key);
+    return r;
+}
+
+/* ---- the journal ---------------------------------------------------------------------------- */
+
+static const struct fields *table_of(enum store_table table)
+{
+    return store_table_rows[table].fields;
+}
+
+static void note(struct core *c, enum store_table table, const void *former, const void *record)
+{
+    struct account_journal *j = c->accounts.journal;
+    if (!j)
+        return;
+    struct journal_entry e = {.table = table};
+    if (former) {
+        void *copy = arena_alloc(j->arena, table_of(table)->size);
+        record_copy(table_of(table), copy, former, j->arena);
+        e.former = copy;
+    }
+    if (record) {
+        void *copy = arena_alloc(j->arena, table_of(table)->size);
+        record_copy(table_of(table), copy, record, j->arena);
+        e.record = copy;
+    }
+    vec_push(&j->entry, e);
+}
+
+void accounts_journal(struct core *c)
+{
+    assert(!c->accounts.journal);
+    c->accounts.journal = xcalloc(1, sizeof *c->accounts.journal);
+    c->accounts.journal->arena = arena_new();
+}
+
+size_t accounts_journaled(const struct core *c)
+{
+    return c->accounts.journal ? c->accounts.journal->entry.n : 0;
+}
+
+static void journal_close(struct core *c)
+{
+    struct account_journal *j = c->accounts.journal;
+    arena_free(j->arena);
+    vec_done(&j->entry);
+    free(j);
+    c->accounts.journal = NULL;
+}
+
+/* ---- records in their places ---------------------------------------------------------------- */
+
+/* The record of that key in memory, for the table; NULL = none. */
+static void *record_at(const struct core *c, enum store_table table, const void *record)
+{
+    const struct account_book *b = &c->accounts;
+    if (table == TABLE_ACCOUNT)
+        return map_str_get(b->account, ((const struct account *)record)->name);
+    if (table == TABLE_ACCOUNT_USER)
+        return map_str_get(b->user, ((const struct account_user *)record)->name);
+    if (table == TABLE_ASSOC)
+        return map_u64_get(b->assoc, ((const struct assoc *)record)->id);
+    if (table == TABLE_QOS)
+        return map_u64_get(b->qos, ((const struct qos *)record)->id);
+    if (table == TABLE_LIMIT)
+        return map_str_get(b->limit, ((const struct limit *)record)->id);
+    if (table == TABLE_WCKEY)
+        return map_u64_get(b->wckey, ((const struct wckey *)record)->id);
+    assert(table == TABLE_TRES);
+    return map_u64_get(b->tres, ((const struct tres *)record)->id);
+}
+
+static size_t size_at(enum store_table table)
+{
+    if (table == TABLE_ASSOC)
+        return sizeof(struct assocrec);
+    return table == TABLE_QOS ? sizeof(struct qosrec) : table_of(table)->size;
+}
+
+static limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id)
+{
+    struct assocrec *a = owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, id) : NULL;
+    struct qosrec *q = owner == OWNER_QOS ? map_u64_get(c->accounts.qos, id) : NULL;
+    return a ? &a->limit : q ? &q->limit : NULL;
+}
+
+static void assoc_index(struct core *c, struct assocrec *r)
+{
+    struct str key = STR_INIT;
+    map_str_put(c->accounts.assoc_of, assoc_key(&key, r->a.account, r->a.user, r->a.partition), r);
+    str_done(&key);
+    if (r->a.id > c->accounts.last_assoc)
+        c->accounts.last_assoc = r->a.id;
+    r->up = r->a.user     ? assoc_at(c, r->a.account, NULL, NULL)
+            : r->a.parent ? assoc_at(c, r->a.parent, NULL, NULL)
+                          : NULL;
+}
+
+static void index_new(struct core *c, enum store_table table, void *p)
+{
+    struct account_book *b = &c->accounts;
+    if (table == TABLE_ACCOUNT) {
+        map_str_put(b->account, ((struct account *)p)->name, p);
+    } else if (table == TABLE_ACCOUNT_USER) {
+        map_str_put(b->user, ((struct account_user *)p)->name, p);
+    } else if (table == TABLE_ASSOC) {
+        map_u64_put(b->assoc, ((struct assocrec *)p)->a.id, p);
+    } else if (table == TABLE_QOS) {
+        map_u64_put(b->qos, ((struct qosrec *)p)->q.id, p);
+        map_str_put(b->qos_of, ((struct qosrec *)p)->q.name, p);
+        b->last_qos =
+            ((struct qosrec *)p)->q.id > b->last_qos ? ((struct qosrec *)p)->q.id : b->last_qos;
+    } else if (table == TABLE_LIMIT) {
+        struct limit *l = p;
+        limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
+        map_str_put(b->limit, l->id, l);
+        if (of)
+            vec_push(of, l);
+    } else if (table == TABLE_WCKEY) {
+        map_u64_put(b->wckey, ((struct wckey *)p)->id, p);
+        b->last_wckey =
+            ((struct wckey *)p)->id > b->last_wckey ? ((struct wckey *)p)->id : b->last_wckey;
+    } else if (table == TABLE_TRES) {
+        map_u64_put(b->tres, ((struct tres *)p)->id, p);
+        b->last_tres =
+            ((struct tres *)p)->id > b->last_tres ? ((struct tres *)p)->id : b->last_tres;
+    }
+}
+
+/* Not what an account is, but whether one that somebody made is there. */
+static bool counts_as_account(enum store_table table, const void *p)
+{
+    const struct account *a = p;
+    return table == TABLE_ACCOUNT && p && !a->deleted && !text_is(a->name, ROOT_ACCOUNT);
+}
+
+static void record_put(struct core *c, enum store_table table, const void *record)
+{
+    void *p = record_at(c, table, record);
+    bool is_new = !p;
+    c->accounts.accounts -= counts_as_account(table, p);
+    if (is_new) {
+        p = xcalloc(1, size_at(table));
+        record_take(c, table_of(table), p, record);
+        index_new(c, table, p);
+    } else {
+        void *former = xcalloc(1, table_of(table)->size);
+        memcpy(former, p, table_of(table)->size);
+        record_take(c, table_of(table), p, record);
+        record_drop(c, table_of(table), former);
+        free(former);
+    }
+    c->accounts.accounts += counts_as_account(table, p);
+    if (table == TABLE_ASSOC)
+        assoc_index(c, p);
+}
+
+static void list_remove(limit_list *list, const struct limit *l)
+{
+    for (size_t i = 0; list && i < list->n; i++)
+        if (list->v[i] == l) {
+            vec_remove(list, i);
+            return;
+        }
+}
+
+/* Out of memory: a limit that is lifted, or anything that an undone change had added. */
+static void record_remove(struct core *c, enum store_table table, const void *record)
+{
+    struct account_book *b = &c->accounts;
+    void *p = record_at(c, table, record);
+    if (!p)
+        return;
+    b->accounts -= counts_as_account(table, p);
+    struct str key = STR_INIT;
+    if (table == TABLE_ACCOUNT) {
+        map_str_del(b->account, ((struct account *)p)->name);
+    } else if (table == TABLE_ACCOUNT_USER) {
+        map_str_del(b->user, ((struct account_user *)p)->name);
+    } else if (table == TABLE_ASSOC) {
+        struct assocrec *r = p;
+        map_u64_del(b->assoc, r->a.id);
+        map_str_del(b->assoc_of, assoc_key(&key, r->a.account, r->a.user, r->a.partition));
+        vec_done(&r->limit);
+    } else if (table == TABLE_QOS) {
+        struct qosrec *r = p;
+        map_u64_del(b->qos, r->q.id);
+        map_str_del(b->qos_of, r->q.name);
+        vec_done(&r->limit);
+    } else if (table == TABLE_LIMIT) {
+        struct limit *l = p;
+        list_remove(limits_of(c, (enum limit_owner)l->owner, l->owner_id), l);
+        map_str_del(b->limit, l->id);
+    } else if (table == TABLE_WCKEY) {
+        map_u64_del(b->wckey, ((struct wckey *)p)->id);
+    } else if (table == TABLE_TRES) {
+        map_u64_del(b->tres, ((struct tres *)p)->id);
+    }
+    str_done(&key);
+    record_drop(c, table_of(table), p);
+    free(p);
+}
+
+void accounts_put(struct core *c, enum store_table table, const void *record)
+{
+    const void *former = record_at(c, table, record);
+    note(c, table, former, record);
+    record_put(c, table, record);
+}
+
+void limit_drop(struct core *c, const char *id)
+{
+    struct limit key = {.id = id};
+    const struct limit *l = record_at(c, TABLE_LIMIT, &key);
+    if (!l)
+        return;
+    note(c, TABLE_LIMIT, l, NULL);
+    key = *l;
+    record_remove(c, TABLE_LIMIT, &key);
+}
+
+uint32_t accounts_next_id(struct core *c, enum store_table table)
+{
+    if (table == TABLE_ASSOC)
+        return c->accounts.last_assoc + 1;
+    if (table == TABLE_QOS)
+        return c->accounts.last_qos + 1;
+    assert(table == TABLE_WCKEY);
+    return c->accounts.last_wckey + 1;
+}
+
+/* What is there though nobody made it. */
+static void implied_store(struct core *c)
+{
+    struct map_walk w = {0};
+    if (!c->accounts.implied)
+        return;
+    c->accounts.implied = false;
+    fx_store(c, TABLE_ACCOUNT, map_str_get(c->accounts.account, ROOT_ACCOUNT));
+    fx_store(c, TABLE_ACCOUNT_USER, map_str_get(c->accounts.user, "root"));
+    fx_store(c, TABLE_ASSOC, &assoc_at(c, ROOT_ACCOUNT, NULL, NULL)->a);
+    fx_store(c, TABLE_ASSOC, &assoc_at(c, ROOT_ACCOUNT, "root", NULL)->a);
+    fx_store(c, TABLE_QOS, &((struct qosrec *)map_str_get(c->accounts.qos_of, NORMAL_QOS))->q);
+    while (map_u64_next(c->accounts.tres, &w))
+        fx_store(c, TABLE_TRES, w.value);
+}
+
+void accounts_keep(struct core *c)
+{
+    struct account_journal *j = c->accounts.journal;
+    if (j->entry.n)
+        implied_store(c);
+    for (size_t i = 0; i < j->entry.n; i++)
+        if (j->entry.v[i].record)
+            fx_store(c, j->entry.v[i].table, j->entry.v[i].record);
+        else
+            fx_remove(c, j->entry.v[i].table, j->entry.v[i].former);
+    journal_close(c);
+}
+
+void accounts_undo(struct core *c)
+{
+    struct account_journal *j = c->accounts.journal;
+    for (size_t i = j->entry.n; i > 0; i--) {
+        const struct journal_entry *e = &j->entry.v[i - 1];
+        if (e->former)
+            record_put(c, e->table, e->former);
+        else
+            record_remove(c, e->table, e->record);
+    }
+    journal_close(c);
+}
+
+/* ---- the beginning and the end -------------------------------------------------------------- */
+
+void accounts_init(struct core *c)
+{
+    struct account_book *b = &c->accounts;
+    b->account = map_str_new();
+    b->user = map_str_new();
+    b->assoc = map_u64_new();
+    b->assoc_of = map_str_new();
+    b->qos = map_u64_new();
+    b->qos_of = map_str_new();
+    b->limit = map_str_new();
+    b->wckey = map_u64_new();
+    b->tres = map_u64_new();
+}
+
+static void values_free_str(struct map_str *m)
+{
+    struct map_walk w = {0};
+    while (map_str_next(m, &w))
+        free(w.value);
+    map_str_free(m);
+}
+
+static void values_free_u64(struct map_u64 *m)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(m, &w))
+        free(w.value);
+    map_u64_free(m);
+}
+
+void accounts_free(struct core *c)
+{
+    struct account_book *b = &c->accounts;
+    struct map_walk w = {0};
+    while (map_u64_next(b->assoc, &w))
+        vec_done(&((struct assocrec *)w.value)->limit);
+    for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);)
+        vec_done(&((struct qosrec *)w.value)->limit);
+    values_free_str(b->account);
+    values_free_str(b->user);
+    map_str_free(b->assoc_of);
+    map_str_free(b->qos_of);
+    values_free_str(b->limit);
+    values_free_u64(b->assoc);
+    values_free_u64(b->qos);
+    values_free_u64(b->wckey);
+    values_free_u64(b->tres);
+}
+
+void accounts_load(struct core *c, enum store_table table, const void *record)
+{
+    record_put(c, table, record);
+}
+
+static void tres_put(struct core *c, uint32_t id, const char *type, const char *name)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.tres, &w)) {
+        const struct tres *t = w.value;
+        if (text_is(t->type, type) && (t->name == name || text_is(t->name, name)))
+            return;
+    }
+    struct tres t = {.id = id ? id : c->accounts.last_tres + 1, .type = type, .name = name};
+    record_put(c, TABLE_TRES, &t);
+    if (!c->accounts.implied)
+        fx_store(c, TABLE_TRES, &t);
+}
+
+static void tres_fixed(struct core *c)
+{
+    static const struct tres fixed[] = {
+        {1, "cpu", NULL},     {2, "mem", NULL},  {3, "energy", NULL}, {4, "node", NULL},
+        {5, "billing", NULL}, {6, "fs", "disk"}, {7, "vmem", NULL},   {8, "pages", NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        tres_put(c, fixed[i].id, fixed[i].type, fixed[i].name);
+    if (c->accounts.last_tres < 1000)
+        c->accounts.last_tres = 1000;
+}
+
+/* ",gres/gpu=4,gres/gpu:v100=4" of a node. */
+static void tres_of_node(struct core *c, const struct noderec *n)
+{
+    struct str text = STR_INIT;
+    struct arena *a = arena_new();
+    gres_text_tres(n->n.gres, &text);
+    struct span rest = span_of(str_text(&text)), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *equals = memchr(piece.data, '=', piece.len);
+        size_t len = equals ? (size_t)(equals - piece.data) : piece.len;
+        if (len > 5 && memcmp(piece.data, "gres/", 5) == 0)
+            tres_put(c, 0, "gres", arena_strndup(a, piece.data + 5, len - 5));
+    }
+    arena_free(a);
+    str_done(&text);
+}
+
+void accounts_tres_note(struct core *c)
+{
+    tres_fixed(c);
+    for (size_t i = 0; i < c->node.n; i++)
+        tres_of_node(c, c->node.v[i]);
+}
+
+void accounts_restore(struct core *c)
+{
+    if (!map_str_get(c->accounts.account, ROOT_ACCOUNT)) {
+        struct account account = {.name = ROOT_ACCOUNT,
+                                  .description = "default root account",
+                                  .organization = "root",
+                                  .made_us = c->turn.now_us,
+                                  .changed_us = c->turn.now_us};
+        struct account_user user = {.name = "root",
+                                    .default_account = ROOT_ACCOUNT,
+                                    .admin_level = ADMIN_ADMINISTRATOR,
+                                    .made_us = c->turn.now_us,
+                                    .changed_us = c->turn.now_us};
+        struct qos qos = {.id = 1,
+                          .name = NORMAL_QOS,
+                          .description = "Normal QOS default",
+                          .made_us = c->turn.now_us,
+                          .changed_us = c->turn.now_us};
+        struct assoc assoc = {.id = 1,
+                              .account = ROOT_ACCOUNT,
+                              .qos = NORMAL_QOS,
+                              .made_us = c->turn.now_us,
+                              .changed_us = c->turn.now_us};
+        c->accounts.implied = true;
+        record_put(c, TABLE_ACCOUNT, &account);
+        record_put(c, TABLE_ACCOUNT_USER, &user);
+        record_put(c, TABLE_QOS, &qos);
+        record_put(c, TABLE_ASSOC, &assoc);
+        assoc.id = 2;
+        assoc.user = "root";
+        assoc.qos = NULL;
+        record_put(c, TABLE_ASSOC, &assoc);
+    }
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.assoc, &w)) /* children may have come before their parents */
+        assoc_index(c, w.value);
+    accounts_tres_note(c);
+}
+
+/* ---- facts ---------------------------------------------------------------------------------- */
+
+struct account *account_find(const struct core *c, const char *name)
+{
+    struct account *a = text_empty(name) ? NULL : map_str_get(c->accounts.account, name);
+    return a && !a->deleted ? a : NULL;
+}
+
+struct account_user *account_user_find(const struct core *c, const char *name)
+{
+    struct account_user *u = text_empty(name) ? NULL : map_str_get(c->accounts.user, name);
+    return u && !u->deleted ? u : NULL;
+}
+
+struct assocrec *assoc_find(const struct core *c, const char *account, const char *user,
+                            const char *partition)
+{
+    struct assocrec *r = text_empty(account) ? NULL : assoc_at(c, account, user, partition);
+    return r && !r->a.deleted ? r : NULL;
+}
+
+struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,
+                           const char *partition)
+{
+    struct assocrec *r = text_empty(partition) ? NULL : assoc_find(c, account, user, partition);
+    return r ? r : assoc_find(c, account, user, NULL);
+}
+
+struct qosrec *qos_find(const struct core *c, const char *name)
+{
+    struct qosrec *r = text_empty(name) ? NULL : map_str_get(c->accounts.qos_of, name);
+    return r && !r->q.deleted ? r : NULL;
+}
+
+bool accounts_in_use(const struct core *c)
+{
+    return c->accounts.accounts > 0;
+}
+
+const char *account_default(const struct core *c, const char *user)
+{
+    const struct account_user *u = account_user_find(c, user);
+    return u ? u->default_account : NULL;
+}
+
+bool assoc_has_qos(const struct core *c, const struct assocrec *r, const char *qos)
+{
+    if (!qos_find(c, qos))
+        return false;
+    for (; r; r = r->up) {
+        if (r->a.qos)
+            return list_has(r->a.qos, qos);
+        if (r->a.qos_less && list_has(r->a.qos_less, qos))
+            return false;
+        if (r->a.qos_more && list_has(r->a.qos_more, qos))
+            return true;
+    }
+    return false;
+}
+
+const char *assoc_qos_list(const struct core *c, const struct assocrec *r, struct arena *a)
+{
+    struct str out = STR_INIT;
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.qos, &w)) { /* QOS get their numbers in the order they come */
+        const struct qosrec *q = w.value;
+        if (!q->q.deleted && assoc_has_qos(c, r, q->q.name))
+            str_addf(&out, "%s%s", out.len ? "," : "", q->q.name);
+    }
+    const char *text = arena_strdup(a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
+const char *assoc_default_qos(const struct assocrec *r)
+{
+    for (; r; r = r->up)
+        if (r->a.default_qos)
+            return r->a.default_qos;
+    return NULL;
+}
+
+const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if ((enum resource_limit)l->v[i]->what == what && !l->v[i]->hours &&
+            (l->v[i]->tres == tres || text_is(l->v[i]->tres, tres)))
+            return l->v[i];
+    return NULL;
+}
+
+const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit what,
+                                const char *tres)
+{
+    for (; r; r = r->up) {
+        const struct limit *l = limit_own(&r->limit, what, tres);
+        if (l)
+            return l;
+    }
+    return NULL;
+}
+
+bool assoc_is_under(const struct assocrec *r, const struct assocrec *above)
+{
+    for (; r; r = r->up)
+        if (r == above)
+            return true;
+    return false;
+}
+
+bool account_coordinates(const struct core *c, const char *user, const char *account)
+{
+    for (const struct assocrec *r = assoc_find(c, account, NULL, NULL); r; r = r->up) {
+        const struct account *a = account_find(c, r->a.account);
+        if (!a)
+            continue;
+        if (a->coordinators && list_has(a->coordinators, user))
+            return true;
+        if ((a->flags >> ACCOUNT_BIT_USERS_ARE_COORDS & 1u) &&
+            assoc_find(c, r->a.account, user, NULL))
+            return true;
+    }
+    return false;
+}
+
+enum admin_level account_level(const struct core *c, const char *user)
+{
+    const struct account_user *u = account_user_find(c, user);
+    return u ? (enum admin_level)u->admin_level : ADMIN_NONE;
+}

@@ -1,0 +1,76 @@
+/* The book of accounts: accounts, users, associations, QOS, limits, workload keys. Facts about them,
+ * and one way to change a record. Only core/ includes this. */
+#ifndef REMUDA_CORE_RECORD_ACCOUNTS_H
+#define REMUDA_CORE_RECORD_ACCOUNTS_H
+
+#include "core/record/state.h"
+
+typedef VEC_SMALL(struct limit *) limit_list;
+
+struct assocrec {
+    struct assoc a; /* texts interned */
+    struct assocrec
+        *up;          /* a user's: that of the account; an account's: of its parent; NULL: root */
+    limit_list limit; /* set on it; in the book */
+};
+
+struct qosrec {
+    struct qos q; /* texts interned */
+    limit_list limit;
+};
+
+#define ROOT_ACCOUNT "root"
+#define NORMAL_QOS   "normal"
+
+void accounts_init(struct core *c);
+void accounts_free(struct core *c);
+/* A stored row; of what carries limits before the limits. */
+void accounts_load(struct core *c, enum store_table table, const void *record);
+/* When all rows are loaded: the account root with the user root and the QOS normal are always there;
+ * before anybody changed anything in memory alone. */
+void accounts_restore(struct core *c);
+/* Resources of the configuration that were not seen before get their numbers. */
+void accounts_tres_note(struct core *c);
+
+/* ---- facts: what was removed is not found --------------------------------------------------- */
+struct account *account_find(const struct core *c, const char *name);
+struct account_user *account_user_find(const struct core *c, const char *name);
+/* Exactly this one; user and partition may be NULL. */
+struct assocrec *assoc_find(const struct core *c, const char *account, const char *user,
+                            const char *partition);
+/* The one that a user's job in that partition runs under: the partition's own before the general. */
+struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,
+                           const char *partition);
+struct qosrec *qos_find(const struct core *c, const char *name);
+/* Has anybody made accounts of his own? Until then everybody may everything, as before. */
+bool accounts_in_use(const struct core *c);
+/* The account of a user's job that names none; NULL = none is known. */
+const char *account_default(const struct core *c, const char *user);
+/* Its QOS, comma-separated, in the order of their numbers (in the arena); all that it inherits. */
+const char *assoc_qos_list(const struct core *c, const struct assocrec *r, struct arena *a);
+bool assoc_has_qos(const struct core *c, const struct assocrec *r, const char *qos);
+/* NULL = none is set on it or above it. */
+const char *assoc_default_qos(const struct assocrec *r);
+/* The limit that is set on it itself; NULL = none. `tres` NULL for limits that count none. */
+const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres);
+/* A limit that is passed down: the nearest that is set on it or above it. */
+const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit what,
+                                const char *tres);
+bool assoc_is_under(const struct assocrec *r, const struct assocrec *above); /* or is it */
+/* Does the user manage this account: coordinator of it or of one above? */
+bool account_coordinates(const struct core *c, const char *user, const char *account);
+enum admin_level account_level(const struct core *c, const char *user);
+
+/* ---- changing ------------------------------------------------------------------------------- */
+/* Puts a record in the place of the one of its key, or beside the others. The former is kept in the
+ * journal, if one is open, until accounts_keep or accounts_undo. */
+void accounts_put(struct core *c, enum store_table table, const void *record);
+/* Takes a limit out. */
+void limit_drop(struct core *c, const char *id);
+uint32_t accounts_next_id(struct core *c, enum store_table table);
+void accounts_journal(struct core *c); /* opens it */
+size_t accounts_journaled(const struct core *c);
+void accounts_keep(struct core *c); /* to the store */
+void accounts_undo(struct core *c); /* all is as it was when the journal was opened */
+
+#endif

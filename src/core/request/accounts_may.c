@@ -1,0 +1,148 @@
+/* Who may: administrators everything; operators all but making operators and administrators;
+ * coordinators of an account what is below it; everybody the defaults of his own. */
+#include "core/request/accounts_may.h"
+#include "core/record/record.h"
+#include "model/limits.h"
+
+#include <string.h>
+
+bool account_name_good(const char *name)
+{
+    if (text_empty(name) || strlen(name) > LIMIT_NAME_BYTES || name[0] == '-' || name[0] == '+')
+        return false;
+    for (const unsigned char *p = (const unsigned char *)name; *p; p++)
+        if (*p <= ' ' || *p == 0x7f || strchr(",=/'\"\\:*?[]|;&<>", *p))
+            return false;
+    return true;
+}
+
+/* Of the QOS that are given, each is one that the account above has: nobody gives what he has
+ * not. */
+static bool qos_is_given(const struct core *c, const struct assoc *to,
+                         const struct account_change *ch)
+{
+    const struct assocrec *above =
+        to->user ? assoc_find(c, to->account, NULL, NULL) : assoc_find(c, to->parent, NULL, NULL);
+    const struct assocrec *own = assoc_find(c, to->account, to->user, to->partition);
+    if (!to->user && own)
+        above = own->up;
+    const char *const lists[] = {to->qos, to->default_qos};
+    if (ch->list == LIST_LESS)
+        return true;
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+        struct span rest = span_of(lists[i] ? lists[i] : ""), piece;
+        while (span_next(&rest, ',', &piece)) {
+            const char *name = arena_strndup(c->turn.fx->arena, piece.data, piece.len);
+            if (*name && !assoc_has_qos(c, above, name))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* The account in whose hands it is: of a user's association the account, of an account's own the one
+ * above it. */
+static const char *account_over(const struct core *c, const struct assoc *a)
+{
+    const struct assocrec *r = assoc_find(c, a->account, NULL, NULL);
+    if (a->user)
+        return a->account;
+    return r ? (r->up ? r->up->a.account : NULL) : a->parent;
+}
+
+static bool coordinates(const struct core *c, const char *account)
+{
+    return account && c->turn.peer->user && account_coordinates(c, c->turn.peer->user, account);
+}
+
+/* Under which account the request adds this one; NULL = it does not. */
+static const char *added_under(const struct msg_change_accounts *all, const char *name)
+{
+    const struct account_change *v = all->changes.v;
+    for (size_t i = 0; i < all->changes.n; i++) {
+        const struct assoc *a = v[i].assoc.n ? v[i].assoc.v : NULL;
+        if (v[i].noun == NOUN_ASSOC && v[i].verb == VERB_ADD && a && !a->user &&
+            text_is(a->account, name))
+            return a->parent;
+    }
+    return NULL;
+}
+
+/* An account that a coordinator adds stands under one of his, or under one that he adds so. */
+static bool added_under_his(const struct core *c, const struct msg_change_accounts *all,
+                            const char *name)
+{
+    for (size_t depth = 0; name && depth <= all->changes.n; depth++) {
+        name = added_under(all, name);
+        if (coordinates(c, name))
+            return true;
+    }
+    return false;
+}
+
+static bool own_defaults(const struct core *c, const struct account_change *ch)
+{
+    const struct account_user *u = ch->user.n ? ch->user.v : NULL;
+    struct span rest = span_of(ch->fields ? ch->fields : ""), piece;
+    if (ch->noun != NOUN_USER || ch->verb != VERB_MODIFY || !u ||
+        !text_is(u->name, c->turn.peer->user))
+        return false;
+    while (span_next(&rest, ',', &piece))
+        if (!span_is(piece, "default_account") && !span_is(piece, "default_wckey"))
+            return false;
+    return true;
+}
+
+static bool coordinator_may(struct core *c, const struct msg_change_accounts *all,
+                            const struct account_change *ch, const char **ret_detail)
+{
+    const struct assoc *a = ch->assoc.n ? ch->assoc.v : NULL;
+    switch ((enum account_noun)ch->noun) {
+    case NOUN_ACCOUNT: {
+        const struct account *acct = ch->account.n ? ch->account.v : NULL;
+        if (!acct)
+            return false;
+        if (ch->verb == VERB_ADD)
+            return added_under_his(c, all, acct->name);
+        const struct assoc self = {.account = acct->name};
+        return coordinates(c, account_over(c, &self));
+    }
+    case NOUN_USER: { /* a new one belongs to nobody yet; one that is there may be others', too */
+        const struct account_user *u = ch->user.n ? ch->user.v : NULL;
+        return ch->verb == VERB_ADD && u && !u->admin_level && coordinates(c, u->default_account);
+    }
+    case NOUN_ASSOC:
+    case NOUN_COORDINATOR:
+        if (!a || !coordinates(c, account_over(c, a)))
+            return false;
+        if (ch->noun == NOUN_ASSOC && !qos_is_given(c, a, ch)) {
+            *ret_detail = "a coordinator gives only QOS that the account has";
+            return false;
+        }
+        return !list_has(ch->fields, "parent") || coordinates(c, a->parent);
+    case NOUN_QOS:
+    case NOUN_WCKEY: break;
+    }
+    return false;
+}
+
+bool account_change_allowed(struct core *c, const struct msg_change_accounts *all,
+                            const struct account_change *ch, const char **ret_detail)
+{
+    const struct account_user *u = ch->user.n ? ch->user.v : NULL;
+    if (peer_administers(c, c->turn.peer))
+        return true;
+    bool levels = ch->noun == NOUN_USER && u &&
+                  (ch->verb == VERB_MODIFY ? list_has(ch->fields, "admin_level") : u->admin_level);
+    bool above = ch->noun == NOUN_USER && u && ch->verb == VERB_REMOVE &&
+                 account_level(c, u->name) != ADMIN_NONE;
+    if (levels || above) {
+        *ret_detail = "only administrators make and unmake operators and administrators";
+        return false;
+    }
+    if (peer_operates(c, c->turn.peer))
+        return true;
+    if (!c->turn.peer || c->turn.peer->is_plain || !c->turn.peer->user)
+        return false;
+    return own_defaults(c, ch) || coordinator_may(c, all, ch, ret_detail);
+}

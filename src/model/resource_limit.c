@@ -1,0 +1,182 @@
+#include "model/resource_limit.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/str.h"
+#include "base/vec.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const char *const owner_text[] = {[OWNER_ASSOC] = "assoc", [OWNER_QOS] = "qos"};
+const struct enum_names limit_owner_names = {owner_text, ARRAY_LEN(owner_text)};
+
+static const char *const limit_text[] = {
+#define X(limit, word, ...) [LIMIT_##limit] = #limit,
+    RESOURCE_LIMITS(X)
+#undef X
+};
+const struct enum_names resource_limit_names = {limit_text, ARRAY_LEN(limit_text)};
+
+const struct resource_limit_row resource_limit_table[RESOURCE_LIMIT_COUNT] = {
+#define X(limit, word, others, owners, unit, scope, counts, heading, width, doc)                   \
+    [LIMIT_##limit] = {word,    others, ON_##owners, UNIT_##unit, SCOPE_##scope, COUNTS_##counts,  \
+                       heading, width,  doc},
+    RESOURCE_LIMITS(X)
+#undef X
+};
+
+#define ROW(type, name, aux, doc) FIELD_ROW_AT(struct limit, , type, name, aux, doc)
+static const struct field limit_rows[] = {LIMIT_FIELDS(ROW)};
+const struct fields limit_fields = {"limit", sizeof(struct limit), limit_rows,
+                                    ARRAY_LEN(limit_rows)};
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* The whole word, or its beginning. */
+static bool word_is(struct span word, const char *asked, size_t least, bool whole)
+{
+    size_t len = strlen(asked);
+    if (whole)
+        return word.len == len && strncasecmp(word.data, asked, len) == 0;
+    return len >= least && len < word.len && strncasecmp(word.data, asked, len) == 0;
+}
+
+static bool row_has(const struct resource_limit_row *row, const char *asked, size_t least,
+                    bool whole)
+{
+    struct span rest = span_of(row->others), word;
+    if (word_is(span_of(row->word), asked, least, whole))
+        return true;
+    while (span_next(&rest, ',', &word))
+        if (word_is(word, asked, least, whole))
+            return true;
+    return false;
+}
+
+bool resource_limit_find(const char *word, enum limit_owner owner, size_t least,
+                         enum resource_limit *ret)
+{
+    for (int pass = 0; pass < 2; pass++) /* whole words first */
+        for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++)
+            if ((resource_limit_table[i].owners >> owner & 1u) &&
+                row_has(&resource_limit_table[i], word, least, pass == 0)) {
+                *ret = (enum resource_limit)i;
+                return true;
+            }
+    return false;
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static const char *const tres_order[] = {"cpu",     "mem",     "energy", "node",
+                                         "billing", "fs/disk", "vmem",   "pages"};
+
+static size_t tres_place(const char *tres)
+{
+    for (size_t i = 0; i < ARRAY_LEN(tres_order); i++)
+        if (text_is(tres, tres_order[i]))
+            return i;
+    return ARRAY_LEN(tres_order);
+}
+
+int tres_compare(const char *a, const char *b)
+{
+    size_t pa = tres_place(a), pb = tres_place(b);
+    if (pa != pb)
+        return pa < pb ? -1 : 1;
+    return strcmp(a, b);
+}
+
+static bool value_parse(enum resource_limit what, const char *tres, const char *text, int64_t *ret,
+                        struct err *ret_err)
+{
+    const struct resource_limit_row *row = &resource_limit_table[what];
+    if (text_is(text, "-1")) {
+        *ret = -1;
+        return true;
+    }
+    if (tres && row->unit == UNIT_TRES && (text_is(tres, "mem") || text_is(tres, "vmem")))
+        return size_parse_mib(text, ret, ret_err);
+    if (text_to_i64(text, 0, INT64_MAX / 4, ret))
+        return true;
+    return err_set(ret_err, ERR_INVALID, "%s%s%s=%s: a whole number, or -1 for no limit", row->word,
+                   tres ? "=" : "", tres ? tres : "", text);
+}
+
+static bool minutes_parse(const char *word, const char *text, int64_t *ret, struct err *ret_err)
+{
+    int64_t us = 0;
+    if (text_is(text, "-1")) {
+        *ret = -1;
+        return true;
+    }
+    if (!duration_parse(text, &us, ret_err))
+        return false;
+    if (us == TIME_UNLIMITED) {
+        *ret = -1;
+        return true;
+    }
+    if (us < 0)
+        return err_set(ret_err, ERR_INVALID, "%s=%s: a time, or -1 for no limit", word, text);
+    *ret = (us + USEC_PER_MIN - 1) / USEC_PER_MIN;
+    return true;
+}
+
+typedef VEC(struct limit) limit_vec;
+
+/* One "name=value" of a list of resources. */
+static bool piece_take(enum resource_limit what, struct span piece, tres_known known, void *ctx,
+                       struct arena *a, limit_vec *out, struct err *ret_err)
+{
+    struct limit l = {.what = what};
+    const char *equals = memchr(piece.data, '=', piece.len);
+    if (!equals)
+        return err_set(ret_err, ERR_INVALID, "%s=%.*s: a resource and how much of it, as in cpu=4",
+                       resource_limit_table[what].word, (int)piece.len, piece.data);
+    char *tres = arena_strndup(a, piece.data, (size_t)(equals - piece.data));
+    const char *value = arena_strndup(a, equals + 1, piece.len - (size_t)(equals - piece.data) - 1);
+    for (char *p = tres; *p && *p != ':'; p++) /* types keep their letters */
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    l.tres = tres;
+    if (known && !known(ctx, tres))
+        return err_set(ret_err, ERR_INVALID, "%s: there is no resource \"%s\"",
+                       resource_limit_table[what].word, tres);
+    if (!value_parse(what, tres, value, &l.value, ret_err))
+        return false;
+    for (size_t i = 0; i < out->n; i++)
+        if (text_is(out->v[i].tres, tres)) { /* the last counts */
+            out->v[i] = l;
+            return true;
+        }
+    vec_push(out, l);
+    return true;
+}
+
+bool limits_parse(enum resource_limit what, const char *text, tres_known known, void *ctx,
+                  struct arena *a, struct record_list *ret, struct err *ret_err)
+{
+    const struct resource_limit_row *row = &resource_limit_table[what];
+    limit_vec v = {0};
+    bool ok = true;
+    if (row->unit == UNIT_TRES || row->unit == UNIT_TRES_MINUTES) {
+        struct span rest = span_of(text), piece;
+        while (ok && span_next(&rest, ',', &piece))
+            ok = !span_trim(piece).len ||
+                 piece_take(what, span_trim(piece), known, ctx, a, &v, ret_err);
+    } else {
+        struct limit l = {.what = what};
+        ok = row->unit == UNIT_MINUTES ? minutes_parse(row->word, text, &l.value, ret_err)
+                                       : value_parse(what, NULL, text, &l.value, ret_err);
+        vec_push(&v, l);
+    }
+    ret->n = ok ? v.n : 0;
+    ret->v = NULL;
+    if (ret->n) {
+        ret->v = arena_alloc(a, v.n * sizeof v.v[0]);
+        memcpy(ret->v, v.v, v.n * sizeof v.v[0]);
+    }
+    vec_done(&v);
+    return ok;
+}
