@@ -125,7 +125,9 @@ static void read_done(void *ctx)
 void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q)
 {
     struct read_queue *queue = &h->queue[h->queue[1].waiting < h->queue[0].waiting];
-    const struct fields *t = q->what == QUERY_STEPS ? &step_fields : &job_fields;
+    const struct fields *t = q->what == QUERY_STEPS          ? &step_fields
+                             : q->what == QUERY_TRANSACTIONS ? &transaction_fields
+                                                             : &job_fields;
     struct answer *a = answer_new(h->c->state_dir, seq, t, q->fields);
     if (queue->waiting >= READS_MAX) {
         answer_end(a, REFUSE_BUSY, "too many reads of the accounting wait already; try again");

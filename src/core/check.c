@@ -1,5 +1,6 @@
 /* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories.
  * Sums are counted again, and each index is compared with what it indexes in both directions. */
+#include "core/record/accounts.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -381,5 +382,6 @@ uint64_t core_hash(const struct core *c)
     uint64_t resvs = 0;
     for (size_t i = 0; i < c->resv.n; i++)
         resvs += record_hash(&reservation_fields, &c->resv.v[i]->r, HASH_INIT);
-    return hash_bytes(hash, &resvs, sizeof resvs);
+    hash = hash_bytes(hash, &resvs, sizeof resvs);
+    return c->accounts.implied ? hash : accounts_hash(c, hash);
 }

@@ -586,3 +586,24 @@ enum admin_level account_level(const struct core *c, const char *user)
     const struct account_user *u = account_user_find(c, user);
     return u ? (enum admin_level)u->admin_level : ADMIN_NONE;
 }
+
+/* Sums, as a restart changes the order in which they came. */
+uint64_t accounts_hash(const struct core *c, uint64_t hash)
+{
+    const struct account_book *b = &c->accounts;
+    struct map_walk w = {0};
+    uint64_t sum = 0;
+    while (map_str_next(b->account, &w))
+        sum += record_hash(&account_fields, w.value, HASH_INIT);
+    for (w = (struct map_walk){0}; map_str_next(b->user, &w);)
+        sum += record_hash(&account_user_fields, w.value, HASH_INIT);
+    for (w = (struct map_walk){0}; map_u64_next(b->assoc, &w);)
+        sum += record_hash(&assoc_fields, &((struct assocrec *)w.value)->a, HASH_INIT);
+    for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);)
+        sum += record_hash(&qos_fields, &((struct qosrec *)w.value)->q, HASH_INIT);
+    for (w = (struct map_walk){0}; map_str_next(b->limit, &w);)
+        sum += record_hash(&limit_fields, w.value, HASH_INIT);
+    for (w = (struct map_walk){0}; map_u64_next(b->wckey, &w);)
+        sum += record_hash(&wckey_fields, w.value, HASH_INIT);
+    return hash_bytes(hash, &sum, sizeof sum);
+}

@@ -60,6 +60,7 @@ bool assoc_is_under(const struct assocrec *r, const struct assocrec *above); /* 
 /* Does the user manage this account: coordinator of it or of one above? */
 bool account_coordinates(const struct core *c, const char *user, const char *account);
 enum admin_level account_level(const struct core *c, const char *user);
+uint64_t accounts_hash(const struct core *c, uint64_t hash);
 
 /* ---- changing ------------------------------------------------------------------------------- */
 /* Puts a record in the place of the one of its key, or beside the others. The former is kept in the
