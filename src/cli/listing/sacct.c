@@ -42,7 +42,7 @@ struct range {
     int64_t low, high; /* high 0 = no range given */
 };
 
-struct limit {
+struct size_bound {
     bool given;
     int64_t us;
 };
@@ -55,7 +55,7 @@ struct sacct {
     const char *start_text, *end_text;
     bool all_users, allocations, batch_script, truncate;
     struct range nodes, cpus;
-    struct limit limit_min, limit_max;
+    struct size_bound limit_min, limit_max;
     VEC(const struct job *) job;
     VEC(const struct step *) step;
 };
@@ -94,7 +94,7 @@ static SETTER(set_unit)
 /* Slurm's line first. */
 static SETTER(set_limit)
 {
-    struct limit *limit = (struct limit *)((char *)to + row->at);
+    struct size_bound *limit = (struct size_bound *)((char *)to + row->at);
     limit->given = true;
     if (duration_parse(value, &limit->us, ret_err))
         return true;
