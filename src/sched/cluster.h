@@ -97,6 +97,8 @@ struct waiting {
     uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
+    /* Numbers of the caps it counts against, ascending, comma-separated; NULL = none */
+    const char *caps;
     const struct share *share; /* the planner's own: fair share of its user */
     /* The planner's own: the highest priority it had, where that must not fall */
     uint64_t floor;
@@ -115,6 +117,23 @@ void cluster_unwait(struct cluster *cl, uint64_t job_id);
  * defaults the partition gives (see sched_defaults). */
 enum refusal sched_check(const struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail);
+
+/* ---- caps: what a group of jobs may have together ---- */
+
+enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES };
+struct cap {
+    uint32_t id; /* from 1; the caller's, never used for another */
+    enum cap_counts counts;
+    const char *gres;       /* CAP_GRES: "gpu", "gpu:v100"; copied */
+    int64_t most;           /* INT64_MAX = as much as there is */
+    enum job_reason reason; /* of those that wait for it */
+    const char *says;       /* a noun for sentences: "GrpTRES=cpu=8 of account physics"; copied */
+};
+/* Adds it, or changes what it allows. What has more already keeps it. */
+void cluster_put_cap(struct cluster *cl, const struct cap *cap);
+/* The running job counts against these (as struct waiting has them) and no others; to be said again
+ * when it has more or less. */
+void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps);
 
 /* ---- running work ---- */
 

@@ -4,6 +4,7 @@
  * busy node it is worked out what is short and when it is expected to be free enough: as its jobs
  * end, in the order of their ends. */
 #include "sched/answer/blockers.h"
+#include "sched/books/caps.h"
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
@@ -370,6 +371,14 @@ static void licences_out(struct work *w, blocker_vec *out)
         const struct licence *l = &w->cl->lic.v[w->c->lic[i].lic];
         if (l->total - l->used >= w->c->lic[i].count)
             continue;
+        if (is_cap(l)) {
+            struct str what = STR_INIT;
+            cap_say(l, w->c->lic[i].count, &what);
+            struct blocker b = {.kind = BLOCKER_LIMIT, .what = arena_strdup(w->a, str_text(&what))};
+            vec_push(out, b);
+            str_done(&what);
+            continue;
+        }
         struct blocker b = {
             .kind = BLOCKER_LICENCE,
             .what = arena_printf(w->a, "needs %lld of the licence %s: %lld of %lld are free",

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/answer/rank.h"
+#include "sched/books/caps.h"
 #include "sched/books/classes.h"
 #include "sched/books/settle.h"
 #include "sched/pass/pass.h"
@@ -119,8 +120,13 @@ static void licences_text(const struct cluster *cl, const struct compiled *c, st
 {
     for (size_t i = 0; i < c->nlic; i++) {
         const struct licence *l = &cl->lic.v[c->lic[i].lic];
-        if (l->total - l->used < c->lic[i].count)
-            str_addf(s, "%sneeds %lld of the licence %s: %lld of %lld are free", s->len ? "; " : "",
+        if (l->total - l->used >= c->lic[i].count)
+            continue;
+        str_add(s, s->len ? "; " : "");
+        if (is_cap(l))
+            cap_say(l, c->lic[i].count, s);
+        else
+            str_addf(s, "needs %lld of the licence %s: %lld of %lld are free",
                      (long long)c->lic[i].count, l->name, (long long)(l->total - l->used),
                      (long long)l->total);
     }

@@ -78,8 +78,10 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     uint64_t id = w->job->w.job_id;
     if (whatif_spent(w))
         return INT64_MAX;
-    struct sclass klass = {
-        .req = *req, .uid_plus1 = w->job->lane->klass->uid_plus1, .idx = (uint32_t)w->cl->klass.n};
+    struct sclass klass = {.req = *req,
+                           .caps = w->job->lane->klass->caps,
+                           .uid_plus1 = w->job->lane->klass->uid_plus1,
+                           .idx = (uint32_t)w->cl->klass.n};
     struct wjob job = {.w = w->job->w};
     struct wjob *jobs[] = {&job};
     struct lane lane = *w->job->lane;

@@ -73,6 +73,8 @@ static void check_runs(const struct cluster *cl)
         CHECK(held == r->nheld);
         for (size_t i = 0; i < r->nlic; i++)
             used[r->lic[i].lic] += r->lic[i].count;
+        for (size_t i = 0; i < r->ncap; i++)
+            used[r->cap[i].lic] += r->cap[i].count;
     }
     for (size_t i = 0; i < cl->lic.n; i++)
         CHECK(used[i] == cl->lic.v[i].used);

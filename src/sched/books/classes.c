@@ -52,15 +52,18 @@ static uint32_t class_owner(const struct cluster *cl, const struct job_request *
     return own ? uid + 1 : 0;
 }
 
-static struct sclass *class_take(struct cluster *cl, const struct job_request *req,
-                                 const char *magnets, uint32_t owner)
+static struct sclass *class_take(struct cluster *cl, const struct waiting *w,
+                                 const struct job_request *req, uint32_t owner)
 {
+    const char *magnets = w->magnets, *caps = w->caps;
     uint64_t hash = record_hash(&job_request_fields, req, HASH_INIT + owner);
     if (magnets)
         hash = hash_text(hash, magnets);
+    if (caps)
+        hash = hash_text(hash, caps);
     for (struct sclass *k = cl->nbuckets ? cl->bucket[hash % cl->nbuckets] : NULL; k; k = k->next)
         if (k->hash == hash && k->uid_plus1 == owner && text_is(k->magnets, magnets) &&
-            record_equal(&job_request_fields, &k->req, req))
+            text_is(k->caps, caps) && record_equal(&job_request_fields, &k->req, req))
             return k;
     if (cl->nklass >= cl->nbuckets)
         buckets_grow(cl);
@@ -69,6 +72,7 @@ static struct sclass *class_take(struct cluster *cl, const struct job_request *r
     k->req = *req;
     k->uid_plus1 = owner;
     k->magnets = intern_take(cl->text, magnets);
+    k->caps = intern_take(cl->text, caps);
     k->serial = ++cl->serial;
     request_intern(cl, &k->req);
     k->next = cl->bucket[hash % cl->nbuckets];
@@ -97,6 +101,7 @@ static void class_drop(struct cluster *cl, struct sclass *k)
     vec_done(&k->cause);
     request_drop(cl, &k->req);
     intern_drop(cl->text, k->magnets);
+    intern_drop(cl->text, k->caps);
     free(k);
 }
 
@@ -197,11 +202,12 @@ static void lane_remove(struct lane *l, struct wjob *j)
 
 static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_request *req)
 {
-    struct sclass *k = class_take(cl, req, j->w.magnets, class_owner(cl, req, j->w.uid));
+    struct sclass *k = class_take(cl, &j->w, req, class_owner(cl, req, j->w.uid));
     j->w.share = cluster_share(cl, j->w.uid, req->account);
     lane_insert(lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
     j->w.magnets = k->magnets;
+    j->w.caps = k->caps;
 }
 
 void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w)

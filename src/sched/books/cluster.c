@@ -25,6 +25,7 @@ struct cluster *cluster_new(void)
     cl->share_of = map_str_new();
     cl->run_of = map_u64_new();
     cl->wait_of = map_u64_new();
+    cl->cap_of = map_u64_new();
     static const char *const fixed[] = {"cpu", "mem", "jobs", "share"};
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
         struct dim d = {.kind = xstrdup(fixed[i]), .label = xstrdup(fixed[i])};
@@ -81,8 +82,11 @@ void cluster_free(struct cluster *cl)
         free(cl->dim.v[i].type);
         free(cl->dim.v[i].label);
     }
-    for (size_t i = 0; i < cl->lic.n; i++)
+    for (size_t i = 0; i < cl->lic.n; i++) {
         free(cl->lic.v[i].name);
+        free(cl->lic.v[i].gres);
+    }
+    map_u64_free(cl->cap_of);
     vec_done(&cl->node);
     vec_done(&cl->group);
     vec_done(&cl->part);

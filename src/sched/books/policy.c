@@ -24,7 +24,8 @@ static void licences_set(struct cluster *cl, const char *text)
 {
     struct span rest = span_of(text ? text : ""), piece;
     for (size_t i = 0; i < cl->lic.n; i++)
-        cl->lic.v[i].total = 0;
+        if (!cl->lic.v[i].cap_id)
+            cl->lic.v[i].total = 0;
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         if (!piece.len)

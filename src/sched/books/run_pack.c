@@ -97,10 +97,10 @@ const struct run_pack *run_pack_of(const struct cluster *cl, struct run *r)
     for (size_t i = 0; i < r->nholds; i++)
         if (!r->hold[i].released)
             take_of_hold(cl, p, &r->hold[i]);
-    for (size_t i = 0; i < r->nlic; i++) {
-        struct pack_take t = {.node = (uint32_t)cl->node.n + r->lic[i].lic,
-                              .first = (uint32_t)p->use.n};
-        use_push(p, DIM_CPU, r->lic[i].count);
+    for (size_t i = 0; i < r->nlic + r->ncap; i++) {
+        const struct lic_use *l = i < r->nlic ? &r->lic[i] : &r->cap[i - r->nlic];
+        struct pack_take t = {.node = (uint32_t)cl->node.n + l->lic, .first = (uint32_t)p->use.n};
+        use_push(p, DIM_CPU, l->count);
         take_push(p, t);
     }
     return p;

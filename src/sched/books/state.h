@@ -174,8 +174,8 @@ struct run {
     uint8_t lifted;     /* enum lifted, while a pass asks what would be without it (preempt.c) */
     struct hold *hold;
     size_t nholds, nheld;
-    struct lic_use *lic;
-    size_t nlic;
+    struct lic_use *lic, *cap;
+    size_t nlic, ncap;
     size_t place;          /* in cluster.run */
     struct run_pack *pack; /* run_pack.h; NULL = not made yet */
 };
@@ -186,9 +186,14 @@ static inline int64_t run_places(const struct run *r)
     return r->whole || r->user_only ? JOBS_ALL : 1;
 }
 
+/* A licence, or a cap (caps.h). */
 struct licence {
-    char *name;
+    char *name; /* of a cap: what is said of it */
     int64_t total, used;
+    uint32_t cap_id; /* 0 = a licence */
+    enum cap_counts counts;
+    enum job_reason reason;
+    char *gres;
 };
 
 /* ---- waiting work ---- */
@@ -218,6 +223,7 @@ struct sclass {
     struct job_request req; /* texts interned */
     /* As in struct waiting, interned: its jobs are drawn by the same reservations */
     const char *magnets;
+    const char *caps; /* the same of those; its jobs count against them */
     /* Of a class that is one user's own (--exclusive=user); 0 = anybody's */
     uint32_t uid_plus1;
     uint64_t serial; /* never used twice, unlike idx */
@@ -278,6 +284,7 @@ struct cluster {
     VEC(struct dim) dim;
     struct map_str *dim_of;
     VEC(struct licence) lic;
+    struct map_u64 *cap_of; /* number of a cap → its place in lic, plus 1 */
 
     VEC(struct snode *) node; /* in natural order of names once settled */
     struct map_str *node_of;

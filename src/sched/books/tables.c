@@ -42,7 +42,7 @@ struct spart *cluster_part(const struct cluster *cl, const char *name)
 ptrdiff_t cluster_licence(const struct cluster *cl, const char *name)
 {
     for (size_t i = 0; i < cl->lic.n; i++)
-        if (strcmp(cl->lic.v[i].name, name) == 0)
+        if (!cl->lic.v[i].cap_id && strcmp(cl->lic.v[i].name, name) == 0)
             return (ptrdiff_t)i;
     return -1;
 }

@@ -59,6 +59,7 @@ void run_free(struct cluster *cl, struct run *r)
     run_pack_free(r);
     free(r->hold);
     free(r->lic);
+    free(r->cap);
     free(r);
 }
 
@@ -187,6 +188,8 @@ static void run_over(struct cluster *cl, struct run *r)
 {
     for (size_t i = 0; i < r->nlic; i++)
         cl->lic.v[r->lic[i].lic].used -= r->lic[i].count;
+    for (size_t i = 0; i < r->ncap; i++)
+        cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
     map_u64_del(cl->run_of, r->job_id);
     cl->run.v[r->place] = cl->run.v[--cl->run.n];
     cl->run.v[r->place]->place = r->place;

@@ -11,7 +11,8 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
            a->submit_us == b->submit_us && a->eligible_us == b->eligible_us &&
            a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
            a->priority_asked == b->priority_asked && a->order == b->order &&
-           text_is(a->magnets, b->magnets) && record_equal(&job_request_fields, a->req, b->req);
+           text_is(a->magnets, b->magnets) && text_is(a->caps, b->caps) &&
+           record_equal(&job_request_fields, a->req, b->req);
 }
 
 void cluster_wait(struct cluster *cl, const struct waiting *w)

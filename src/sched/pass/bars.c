@@ -36,6 +36,15 @@ enum job_reason entry_held_by(const struct pass *p, const struct entry *e)
     return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
 }
 
+enum job_reason entry_capped_by(const struct pass *p, const struct entry *e)
+{
+    const struct compiled *c = e->c;
+    for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
+        if (world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] < c->lic[i].count)
+            return p->cl->lic.v[c->lic[i].lic].reason;
+    return REASON_NONE;
+}
+
 int64_t entry_limit(const struct entry *e, int64_t limit_us, int64_t start_us)
 {
     int64_t room = e->job->w.deadline_us - start_us;
@@ -58,7 +67,10 @@ static bool reservation_has_room(const struct world *w, const struct option *o)
 
 enum job_reason entry_blocked_by(const struct pass *p, const struct entry *e)
 {
-    for (size_t i = 0; i < e->c->nlic; i++)
+    enum job_reason capped = entry_capped_by(p, e);
+    if (capped != REASON_NONE)
+        return capped;
+    for (size_t i = 0; i < e->c->nlic - e->c->ncap; i++)
         if (world_free_row(p->w, p->w->nnodes + e->c->lic[i].lic)[DIM_CPU] < e->c->lic[i].count)
             return REASON_LICENSES;
     enum job_reason bars = part_window_bars(p->w, e->o, p->w->now_us);

@@ -10,6 +10,9 @@
 /* The limit that holds it now, whatever is free; REASON_NONE = none does. In the future nobody is
  * held: who will have what then is not known. */
 enum job_reason entry_held_by(const struct pass *p, const struct entry *e);
+/* A cap (cluster.h) that leaves nothing for it, at the world's time; REASON_NONE = none does. It is
+ * not promised a start: others of its account or QOS end first, which the forecast sees. */
+enum job_reason entry_capped_by(const struct pass *p, const struct entry *e);
 /* It cannot end before its deadline any more. */
 bool entry_too_late(const struct pass *p, const struct entry *e);
 /* How long it may run if it starts at start_us: limit_us, or until its deadline where that is

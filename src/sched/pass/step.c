@@ -41,6 +41,11 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
         return NEVER;
     }
     p->at.missing = 0;
+    enum job_reason capped = entry_capped_by(p, e);
+    if (capped != REASON_NONE) {
+        pass_note(p, e, capped);
+        return BLOCKED;
+    }
     p->cost += TRY_COST + p->w->nnodes / 8;
     if (p->future && is_promised(p, e->job))
         return BLOCKED;

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "model/gres.h"
+#include "sched/books/caps.h"
 #include "sched/books/licences.h"
 #include "sched/books/tables.h"
 
@@ -401,6 +402,21 @@ void demand_free(struct compiled *c)
         arena_free(c->arena);
 }
 
+/* Caps behind the licences. */
+static void caps_join(const struct cluster *cl, struct compiled *c, const char *caps)
+{
+    size_t n;
+    if (!caps)
+        return;
+    const struct lic_use *more = caps_of_class(cl, caps, c->req, c->arena, &n);
+    struct lic_use *all = arena_alloc(c->arena, (c->nlic + n + 1) * sizeof all[0]);
+    for (size_t i = 0; i < c->nlic + n; i++)
+        all[i] = i < c->nlic ? c->lic[i] : more[i - c->nlic];
+    c->lic = all;
+    c->ncap = n;
+    c->nlic += n;
+}
+
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
 {
     if (k->made && k->made_version == cl->version)
@@ -408,6 +424,7 @@ struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
     demand_free(k->made);
     k->made = compile(cl, &k->req, k->magnets, NULL);
     k->made_arena = k->made->arena;
+    caps_join(cl, k->made, k->caps);
     k->made_version = cl->version;
     return k->made;
 }

@@ -92,8 +92,9 @@ struct compiled {
     const struct job_request *req;
     struct option *option;
     size_t n;
+    /* Licences, and behind them caps (caps.h), of which at least so much is taken */
     struct lic_use *lic;
-    size_t nlic;
+    size_t nlic, ncap;
     uint64_t *allowed; /* bitmap of nodes (--exclude); NULL = all */
     uint32_t *must;    /* nodes that must be in (--nodelist) */
     size_t nmust;

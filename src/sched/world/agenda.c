@@ -4,6 +4,7 @@
  * begins. Nodes without promises, which nearly all are, need none of this: what is free now stays
  * free. */
 #include "sched/world/agenda.h"
+#include "sched/world/cap_takes.h"
 
 #include "sched/world/counts.h"
 #include "sched/world/resv_view.h"
@@ -177,7 +178,7 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     }
     for (size_t i = 0; i < c->nlic; i++)
         take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number,
-                  &(struct take){.use = {{DIM_CPU, c->lic[i].count}}, .n = 1});
+                  &(struct take){.use = {{DIM_CPU, licence_takes(w, c, p, i)}}, .n = 1});
     j.n = (uint32_t)a->take.n - j.first;
     vec_push(&a->job, j);
     return number;

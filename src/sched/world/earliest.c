@@ -170,6 +170,8 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
         if (!placing_pick(p))
             continue;
         placing_fill(p, ret);
+        if (!placing_caps_hold(p, ret))
+            continue;
         *ret_us = at;
         return true;
     }

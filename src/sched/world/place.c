@@ -6,6 +6,7 @@
  * for jobs that run past the promise. (With equal whole nodes this makes backfill start exactly the
  * jobs that counting nodes would.) */
 #include "base/alloc.h"
+#include "sched/world/cap_takes.h"
 #include "sched/world/counts.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
@@ -209,6 +210,19 @@ bool placing_licences_free(struct placing *p)
     return true;
 }
 
+bool placing_caps_hold(struct placing *p, const struct placement *at)
+{
+    const struct compiled *c = p->what->c;
+    for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
+        int64_t takes = licence_takes(p->w, c, at, i);
+        const int64_t *row = view_row(p->w, p->what->o, (uint32_t)p->w->nnodes + c->lic[i].lic,
+                                      p->start_us, p->end_us);
+        if (row[DIM_CPU] < takes)
+            return false;
+    }
+    return true;
+}
+
 bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
                  struct placement *ret)
 {
@@ -227,7 +241,9 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
             continue;
         }
         placing_fill(&p, ret);
-        return true;
+        if (placing_caps_hold(&p, ret))
+            return true;
+        least = 0;
     }
     ret->missing = o->nvariants > 0 ? least : 0;
     return false;

@@ -25,6 +25,8 @@ bool placing_pick(struct placing *p);
 /* What each node picked gets. */
 void placing_fill(struct placing *p, struct placement *ret);
 bool placing_licences_free(struct placing *p);
+/* Do the caps allow what it takes there? placing_licences_free asked only about the least. */
+bool placing_caps_hold(struct placing *p, const struct placement *at);
 
 static inline uint64_t key_clip(int64_t value, uint64_t most)
 {

@@ -1,0 +1,141 @@
+#include "sched/books/caps.h"
+
+#include "model/job_counts.h"
+#include "sched/books/run_pack.h"
+#include "sched/books/settle.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+ptrdiff_t cap_find(const struct cluster *cl, uint32_t id)
+{
+    uintptr_t at = id ? (uintptr_t)map_u64_get(cl->cap_of, id) : 0;
+    return (ptrdiff_t)at - 1;
+}
+
+/* ---- amounts -------------------------------------------------------------------------------- */
+
+static bool dim_counts(const struct dim *d, const char *gres)
+{
+    size_t kind = strcspn(gres, ":");
+    if (!d->kind || strncmp(d->kind, gres, kind) != 0 || d->kind[kind])
+        return false;
+    return !gres[kind] || text_is_nocase(d->type, gres + kind + 1);
+}
+
+int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
+                    int64_t mem_mib, const int64_t *gres)
+{
+    int64_t sum = 0;
+    switch (cap->counts) {
+    case CAP_JOBS: return 0; /* not by node */
+    case CAP_NODES: return 1;
+    case CAP_CPUS: return cpus;
+    case CAP_MEM: return mem_mib;
+    case CAP_GRES: break;
+    }
+    for (size_t d = DIM_GRES; d < cl->dim.n; d++)
+        if (gres[d] && dim_counts(&cl->dim.v[d], cap->gres))
+            sum += gres[d];
+    return sum;
+}
+
+int64_t cap_least(const struct licence *cap, const struct job_request *req)
+{
+    struct job j = {.spec = {.req = *req}};
+    switch (cap->counts) {
+    case CAP_JOBS: return 1;
+    case CAP_NODES: return job_nodes(&j);
+    case CAP_CPUS: return req->overcommit ? 1 : job_cpus(&j);
+    case CAP_MEM: return job_mem_mib(&j) > 0 ? job_mem_mib(&j) : 0;
+    case CAP_GRES: break;
+    }
+    return text_is(cap->gres, "gpu") ? job_gpus_asked(&j) : 0;
+}
+
+struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
+                              const struct job_request *req, struct arena *a, size_t *ret_n)
+{
+    struct span rest = span_of(caps ? caps : ""), piece;
+    struct lic_use *v = arena_alloc(a, (strlen(caps ? caps : "") / 2 + 2) * sizeof v[0]);
+    *ret_n = 0;
+    while (span_next(&rest, ',', &piece)) {
+        uint64_t id = 0;
+        ptrdiff_t at = text_to_u64(arena_strndup(a, piece.data, piece.len), UINT32_MAX, &id)
+                           ? cap_find(cl, (uint32_t)id)
+                           : -1;
+        if (at >= 0)
+            v[(*ret_n)++] =
+                (struct lic_use){.lic = (uint32_t)at, .count = cap_least(&cl->lic.v[at], req)};
+    }
+    return v;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+void cluster_put_cap(struct cluster *cl, const struct cap *cap)
+{
+    ptrdiff_t at = cap_find(cl, cap->id);
+    CHECK(cap->id);
+    if (at < 0) {
+        struct licence l = {.cap_id = cap->id, .counts = cap->counts};
+        l.gres = cap->gres ? xstrdup(cap->gres) : NULL;
+        vec_push(&cl->lic, l);
+        map_u64_put(cl->cap_of, cap->id, (void *)(uintptr_t)cl->lic.n);
+        at = (ptrdiff_t)cl->lic.n - 1;
+    }
+    struct licence *l = &cl->lic.v[at];
+    l->total = cap->most;
+    l->reason = cap->reason;
+    free(l->name);
+    l->name = xstrdup(cap->says);
+}
+
+/* ---- running work --------------------------------------------------------------------------- */
+
+static int64_t run_amount(const struct cluster *cl, const struct licence *cap, const struct run *r)
+{
+    int64_t sum = cap->counts == CAP_JOBS ? 1 : 0;
+    int64_t *gres = xcalloc(cl->dim.n + 1, sizeof gres[0]);
+    for (size_t i = 0; i < r->nholds && cap->counts != CAP_JOBS; i++) {
+        const struct hold *h = &r->hold[i];
+        memset(gres, 0, cl->dim.n * sizeof gres[0]);
+        for (size_t k = 0; k < h->ngres; k++)
+            gres[h->gres[k].dim] += h->gres[k].count;
+        sum += h->released ? 0 : cap_of_node(cl, cap, (int64_t)h->ncpu, h->mem_mib, gres);
+    }
+    free(gres);
+    return sum;
+}
+
+void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
+{
+    struct run *r = map_u64_get(cl->run_of, job_id);
+    struct arena *a = arena_new();
+    struct job_request none = {0};
+    if (r) {
+        for (size_t i = 0; i < r->ncap; i++)
+            cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
+        free(r->cap);
+        const struct lic_use *v = caps_of_class(cl, caps, &none, a, &r->ncap);
+        r->cap = r->ncap ? xmemdup(v, r->ncap * sizeof v[0]) : NULL;
+        for (size_t i = 0; i < r->ncap; i++) {
+            struct licence *l = &cl->lic.v[r->cap[i].lic];
+            r->cap[i].count = run_amount(cl, l, r);
+            l->used += r->cap[i].count;
+        }
+        run_pack_drop(r);
+    }
+    arena_free(a);
+}
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+void cap_say(const struct licence *cap, int64_t count, struct str *out)
+{
+    int64_t left = cap->total > cap->used ? cap->total - cap->used : 0;
+    str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)cap->used,
+             (long long)cap->total, cap->total == 1 ? "is" : "are");
+    if (left && left < count)
+        str_addf(out, ", it needs %lld", (long long)count);
+}

@@ -1,0 +1,28 @@
+/* Caps: how much a group of jobs may have together, whatever is free. A cap stands behind the
+ * licences in cluster.lic, so that whatever plans with licences plans with it: what it leaves now,
+ * what it will leave when work ends, and that a promise keeps its share of it. Only sched/ includes
+ * this. */
+#ifndef REMUDA_SCHED_BOOKS_CAPS_H
+#define REMUDA_SCHED_BOOKS_CAPS_H
+
+#include "base/arena.h"
+#include "sched/books/state.h"
+
+/* Place in cluster.lic of the cap of that number; -1 = there is none. */
+ptrdiff_t cap_find(const struct cluster *cl, uint32_t id);
+static inline bool is_cap(const struct licence *l)
+{
+    return l->cap_id != 0;
+}
+/* What one job of that request takes of it at least, wherever it is placed. */
+int64_t cap_least(const struct licence *cap, const struct job_request *req);
+/* What so much on one node is of it: CPUs, MiB, and `gres` of each dimension (cl->dim.n). */
+int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
+                    int64_t mem_mib, const int64_t *gres);
+/* The job counts against all of these once. */
+struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
+                              const struct job_request *req, struct arena *a, size_t *ret_n);
+/* "needs 4 CPUs of QOS test …: 2 of 8 are left" */
+void cap_say(const struct licence *cap, int64_t count, struct str *out);
+
+#endif
