@@ -6,6 +6,7 @@
  * it. */
 #include "base/list.h"
 #include "core/record/accounts.h"
+#include "core/record/limits.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -109,6 +110,7 @@ void core_free(struct core *c)
     steps_gathered_done(c);
     usage_free(c);
     accounts_free(c);
+    limits_free(c);
     map_str_free(c->node_index.by_name);
     map_u64_free(c->node_index.by_conn);
     host_records_free(c);
@@ -477,6 +479,7 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al,
                   r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
     cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
+    limits_running(c, r);
     if (r->j.suspended_us) { /* its CPUs may have been lent to others, which still have them */
         cluster_suspend(c->cluster, r->j.id, true);
         cluster_suspend(c->cluster, r->j.id, false);
@@ -531,13 +534,13 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     resvs_restore(c);
     clock_restore(c);
     restored_mark(c);
+    accounts_restore(c);
     while (map_u64_next(c->jobs.by_id, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);
     }
     c->store.loaded = true;
     c->diag.start_us = c->diag.reset_us = now_us;
-    accounts_restore(c);
     usage_restore(c);
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.by_id, &w)) {

@@ -3,7 +3,6 @@
 
 const char *const idle_keys[] = {
     "AccountingStorageBackupHost",
-    "AccountingStorageEnforce",
     "AccountingStorageExternalHost",
     "AccountingStorageHost",
     "AccountingStorageLoc",

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "model/fields.h"
+#include "model/state.h"
 
 /* Who may carry a limit. */
 enum limit_owner { OWNER_ASSOC, OWNER_QOS };
@@ -134,6 +135,10 @@ struct limit {
     LIMIT_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields limit_fields;
+
+/* Why a job waits that it keeps waiting; NONE: it keeps none waiting. */
+enum job_reason resource_limit_reason(enum limit_owner owner, enum resource_limit what,
+                                      const char *tres);
 
 /* "cpu=4,gres/gpu:v100=2,mem=100G" of the limit to a list of records (in the arena; without ids and
  * owners). Sizes of memory take K to P, MiB without. A value of −1 unsets. ERR_INVALID names the

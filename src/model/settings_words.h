@@ -18,6 +18,16 @@
 // clang-format off
 #define BY_THE_PLAN "every waiting job is considered in each pass, and a pass is made when something changed"
 #define SETTING_WORDS(X) \
+    X(AccountingStorageEnforce, FLAG, enforce_associations, "associations", "", "a job needs an account in which its user is") \
+    X(AccountingStorageEnforce, FLAG, enforce_limits, "limits", "", "associations, and the limits of accounts and QOS hold") \
+    X(AccountingStorageEnforce, FLAG, enforce_qos, "qos", "", "associations, and a job has a QOS that its association may use") \
+    X(AccountingStorageEnforce, FLAG, enforce_safe, "safe", "", "limits, and a job starts only if it can end within them") \
+    X(AccountingStorageEnforce, FLAG, enforce_wckeys, "wckeys", "", "associations, and a job has a workload key of its user") \
+    X(AccountingStorageEnforce, FLAG, enforce_all, "all", "", "all of these but nojobs and nosteps") \
+    X(AccountingStorageEnforce, NAMED, , "none", "", "nothing") \
+    X(AccountingStorageEnforce, NAMED, , "0", "", "nothing") \
+    X(AccountingStorageEnforce, IDLE, , "nojobs", "", "what jobs used is always kept") \
+    X(AccountingStorageEnforce, IDLE, , "nosteps", "", "what steps used is always kept") \
     X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
     X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
     X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \

@@ -46,6 +46,96 @@ bool job_state_allowed(enum job_state from, enum job_state to); /* the table of 
  * RESV_DEL_HOLD/RD, which no job of ours is ever in: then *ret = -1 and true. */
 bool job_state_parse(const char *text, int32_t *ret);
 
+/* Limits of accounts and QOS: of each kind of resource a reason of its own, as Slurm has them. X as
+ * below. */
+// clang-format off
+#define LIMIT_REASONS(X) \
+    X(ASSOC_GRP_CPU, "AssocGrpCpuLimit", "its account has as many CPUs as it may") \
+    X(ASSOC_GRP_MEM, "AssocGrpMemLimit", "its account has as many memory as it may") \
+    X(ASSOC_GRP_NODE, "AssocGrpNodeLimit", "its account has as many nodes as it may") \
+    X(ASSOC_GRP_GRES, "AssocGrpGRES", "its account has as many devices as it may") \
+    X(ASSOC_GRP_LICENSE, "AssocGrpLicense", "its account has as many licences as it may") \
+    X(ASSOC_GRP_BILLING, "AssocGrpBilling", "its account has as many billing units as it may") \
+    X(ASSOC_GRP_OTHER, "AssocGrpUnknown", "its account has as many resources as it may") \
+    X(ASSOC_MAX_JOB_CPU, "AssocMaxCpuPerJobLimit", "asks for more CPUs than a job of its account may have") \
+    X(ASSOC_MAX_JOB_MEM, "AssocMaxMemPerJob", "asks for more memory than a job of its account may have") \
+    X(ASSOC_MAX_JOB_NODE, "AssocMaxNodePerJobLimit", "asks for more nodes than a job of its account may have") \
+    X(ASSOC_MAX_JOB_GRES, "AssocMaxGRESPerJob", "asks for more devices than a job of its account may have") \
+    X(ASSOC_MAX_JOB_LICENSE, "AssocMaxLicensePerJob", "asks for more licences than a job of its account may have") \
+    X(ASSOC_MAX_JOB_BILLING, "AssocMaxBillingPerJob", "asks for more billing units than a job of its account may have") \
+    X(ASSOC_MAX_JOB_OTHER, "AssocMaxUnknownPerJob", "asks for more resources than a job of its account may have") \
+    X(ASSOC_MAX_NODE_CPU, "AssocMaxCpuPerNode", "asks for more CPUs on a node than a job of its account may have") \
+    X(ASSOC_MAX_NODE_MEM, "AssocMaxMemPerNode", "asks for more memory on a node than a job of its account may have") \
+    X(ASSOC_MAX_NODE_NODE, "AssocMaxNodePerJobLimit", "asks for more nodes on a node than a job of its account may have") \
+    X(ASSOC_MAX_NODE_GRES, "AssocMaxGRESPerNode", "asks for more devices on a node than a job of its account may have") \
+    X(ASSOC_MAX_NODE_LICENSE, "AssocMaxLicensePerJob", "asks for more licences on a node than a job of its account may have") \
+    X(ASSOC_MAX_NODE_BILLING, "AssocMaxBillingPerNode", "asks for more billing units on a node than a job of its account may have") \
+    X(ASSOC_MAX_NODE_OTHER, "AssocMaxUnknownPerNode", "asks for more resources on a node than a job of its account may have") \
+    X(ASSOC_MAX_MINS_CPU, "AssocMaxCpuMinutesPerJobLimit", "asks for more CPUs × minutes than a job of its account may have") \
+    X(ASSOC_MAX_MINS_MEM, "AssocMaxMemMinutesPerJob", "asks for more memory × minutes than a job of its account may have") \
+    X(ASSOC_MAX_MINS_NODE, "AssocMaxNodeMinutesPerJob", "asks for more nodes × minutes than a job of its account may have") \
+    X(ASSOC_MAX_MINS_GRES, "AssocMaxGRESMinutesPerJob", "asks for more devices × minutes than a job of its account may have") \
+    X(ASSOC_MAX_MINS_LICENSE, "AssocMaxLicenseMinutesPerJob", "asks for more licences × minutes than a job of its account may have") \
+    X(ASSOC_MAX_MINS_BILLING, "AssocMaxBillingMinutesPerJob", "asks for more billing units × minutes than a job of its account may have") \
+    X(ASSOC_MAX_MINS_OTHER, "AssocMaxUnknownMinutesPerJob", "asks for more resources × minutes than a job of its account may have") \
+    X(QOS_GRP_CPU, "QOSGrpCpuLimit", "jobs of its QOS have as many CPUs as they may") \
+    X(QOS_GRP_MEM, "QOSGrpMemLimit", "jobs of its QOS have as many memory as they may") \
+    X(QOS_GRP_NODE, "QOSGrpNodeLimit", "jobs of its QOS have as many nodes as they may") \
+    X(QOS_GRP_GRES, "QOSGrpGRES", "jobs of its QOS have as many devices as they may") \
+    X(QOS_GRP_LICENSE, "QOSGrpLicense", "jobs of its QOS have as many licences as they may") \
+    X(QOS_GRP_BILLING, "QOSGrpBilling", "jobs of its QOS have as many billing units as they may") \
+    X(QOS_GRP_OTHER, "QOSGrpUnknown", "jobs of its QOS have as many resources as they may") \
+    X(QOS_MAX_USER_CPU, "QOSMaxCpuPerUserLimit", "its user's jobs have as many CPUs as the QOS allows") \
+    X(QOS_MAX_USER_MEM, "QOSMaxMemoryPerUser", "its user's jobs have as many memory as the QOS allows") \
+    X(QOS_MAX_USER_NODE, "QOSMaxNodePerUserLimit", "its user's jobs have as many nodes as the QOS allows") \
+    X(QOS_MAX_USER_GRES, "QOSMaxGRESPerUser", "its user's jobs have as many devices as the QOS allows") \
+    X(QOS_MAX_USER_LICENSE, "QOSMaxLicensePerUser", "its user's jobs have as many licences as the QOS allows") \
+    X(QOS_MAX_USER_BILLING, "QOSMaxBillingPerUser", "its user's jobs have as many billing units as the QOS allows") \
+    X(QOS_MAX_USER_OTHER, "QOSMaxUnknownPerUser", "its user's jobs have as many resources as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_CPU, "MaxCpuPerAccount", "its account's jobs have as many CPUs as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_MEM, "MaxMemoryPerAccount", "its account's jobs have as many memory as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_NODE, "MaxNodePerAccount", "its account's jobs have as many nodes as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_GRES, "MaxGRESPerAccount", "its account's jobs have as many devices as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_LICENSE, "MaxLicensePerAccount", "its account's jobs have as many licences as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_BILLING, "MaxBillingPerAccount", "its account's jobs have as many billing units as the QOS allows") \
+    X(QOS_MAX_ACCOUNT_OTHER, "MaxUnknownPerAccount", "its account's jobs have as many resources as the QOS allows") \
+    X(QOS_MAX_JOB_CPU, "QOSMaxCpuPerJobLimit", "asks for more CPUs than a job of its QOS may have") \
+    X(QOS_MAX_JOB_MEM, "QOSMaxMemoryPerJob", "asks for more memory than a job of its QOS may have") \
+    X(QOS_MAX_JOB_NODE, "QOSMaxNodePerJobLimit", "asks for more nodes than a job of its QOS may have") \
+    X(QOS_MAX_JOB_GRES, "QOSMaxGRESPerJob", "asks for more devices than a job of its QOS may have") \
+    X(QOS_MAX_JOB_LICENSE, "QOSMaxLicensePerJob", "asks for more licences than a job of its QOS may have") \
+    X(QOS_MAX_JOB_BILLING, "QOSMaxBillingPerJob", "asks for more billing units than a job of its QOS may have") \
+    X(QOS_MAX_JOB_OTHER, "QOSMaxUnknownPerJob", "asks for more resources than a job of its QOS may have") \
+    X(QOS_MAX_NODE_CPU, "QOSMaxCpuPerNode", "asks for more CPUs on a node than a job of its QOS may have") \
+    X(QOS_MAX_NODE_MEM, "QOSMaxMemoryPerNode", "asks for more memory on a node than a job of its QOS may have") \
+    X(QOS_MAX_NODE_NODE, "QOSMaxNodePerJobLimit", "asks for more nodes on a node than a job of its QOS may have") \
+    X(QOS_MAX_NODE_GRES, "QOSMaxGRESPerNode", "asks for more devices on a node than a job of its QOS may have") \
+    X(QOS_MAX_NODE_LICENSE, "QOSMaxLicensePerJob", "asks for more licences on a node than a job of its QOS may have") \
+    X(QOS_MAX_NODE_BILLING, "QOSMaxBillingPerNode", "asks for more billing units on a node than a job of its QOS may have") \
+    X(QOS_MAX_NODE_OTHER, "QOSMaxUnknownPerNode", "asks for more resources on a node than a job of its QOS may have") \
+    X(QOS_MAX_MINS_CPU, "QOSMaxCpuMinutesPerJobLimit", "asks for more CPUs × minutes than a job of its QOS may have") \
+    X(QOS_MAX_MINS_MEM, "QOSMaxMemoryMinutesPerJob", "asks for more memory × minutes than a job of its QOS may have") \
+    X(QOS_MAX_MINS_NODE, "QOSMaxNodeMinutesPerJob", "asks for more nodes × minutes than a job of its QOS may have") \
+    X(QOS_MAX_MINS_GRES, "QOSMaxGRESMinutesPerJob", "asks for more devices × minutes than a job of its QOS may have") \
+    X(QOS_MAX_MINS_LICENSE, "QOSMaxLicenseMinutesPerJob", "asks for more licences × minutes than a job of its QOS may have") \
+    X(QOS_MAX_MINS_BILLING, "QOSMaxBillingMinutesPerJob", "asks for more billing units × minutes than a job of its QOS may have") \
+    X(QOS_MAX_MINS_OTHER, "QOSMaxUnknownMinutesPerJob", "asks for more resources × minutes than a job of its QOS may have") \
+    X(QOS_MIN_CPU, "QOSMinCpuNotSatisfied", "asks for fewer CPUs than a job of its QOS must have") \
+    X(QOS_MIN_MEM, "QOSMinMemory", "asks for fewer memory than a job of its QOS must have") \
+    X(QOS_MIN_NODE, "QOSMinNode", "asks for fewer nodes than a job of its QOS must have") \
+    X(QOS_MIN_GRES, "QOSMinGRES", "asks for fewer devices than a job of its QOS must have") \
+    X(QOS_MIN_LICENSE, "QOSMinLicense", "asks for fewer licences than a job of its QOS must have") \
+    X(QOS_MIN_BILLING, "QOSMinBilling", "asks for fewer billing units than a job of its QOS must have") \
+    X(QOS_MIN_OTHER, "QOSMinUnknown", "asks for fewer resources than a job of its QOS must have") \
+    X(ASSOC_MAX_JOBS, "AssocMaxJobsLimit", "as many of its user's jobs run as its account allows") \
+    X(ASSOC_MAX_WALL, "AssocMaxWallDurationPerJobLimit", "its time limit is longer than its account allows") \
+    X(QOS_GRP_JOBS, "QOSGrpJobsLimit", "as many jobs of its QOS run as may") \
+    X(QOS_MAX_JOBS_PER_ACCOUNT, "MaxJobsPerAccount", "as many of its account's jobs run as the QOS allows") \
+    X(QOS_MAX_WALL, "QOSMaxWallDurationPerJobLimit", "its time limit is longer than its QOS allows") \
+    X(INVALID_ACCOUNT, "InvalidAccount", "its account is gone") \
+    X(INVALID_QOS, "InvalidQOS", "its QOS is gone, or it may not use it any more")
+// clang-format on
+
 /* Why a job waits, or why it ended as it did. X(code, Slurm's word, sentence for people) */
 // clang-format off
 #define JOB_REASONS(X)                                                                                            \
@@ -84,7 +174,8 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(PREEMPTED, "Preempted", "gave way to a job of higher precedence")                                           \
     X(PROLOG, "Prolog", "its prolog is running")                                                                  \
     X(STORE_AWAY, "SchedDefer", "the store is away; nothing is started until it is back")                         \
-    X(SPECIAL_EXIT, "JobHeldUser", "requeued and held with state SPECIAL_EXIT")
+    X(SPECIAL_EXIT, "JobHeldUser", "requeued and held with state SPECIAL_EXIT") \
+    LIMIT_REASONS(X)
 // clang-format on
 
 enum job_reason {

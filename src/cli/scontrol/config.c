@@ -46,7 +46,7 @@ static void config_add(struct found *f, const char *key, const char *value)
 
 // clang-format off
 static const struct meta constant[] = {
-    {"AccountingStorageBackupHost", NULL}, {"AccountingStorageEnforce", "none"}, {"AccountingStorageExternalHost", NULL}, {"AccountingStorageHost", "localhost"},
+    {"AccountingStorageBackupHost", NULL}, {"AccountingStorageExternalHost", NULL}, {"AccountingStorageHost", "localhost"},
     {"AccountingStorageParameters", NULL}, {"AccountingStoragePort", "0"}, {"AccountingStorageTRES", "cpu,mem,energy,node,billing,fs/disk,vmem,pages,gres/gpu"},
     {"AccountingStorageUser", "N/A"}, {"AccountingStoreFlags", NULL}, {"AcctGatherEnergyType", NULL}, {"AcctGatherFilesystemType", NULL},
     {"AcctGatherInterconnectType", NULL}, {"AcctGatherProfileType", NULL}, {"AllowSpecResourcesUsage", "No"}, {"AuthAltParameters", NULL}, {"AuthAltTypes", NULL}, {"AuthInfo", NULL},

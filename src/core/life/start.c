@@ -1,6 +1,7 @@
 /* A pass of the planner and what follows from it: jobs start, victims give way. Persist before you
  * speak: the record is stored in the turn that sends the launch. */
 #include "core/life/life.h"
+#include "core/record/limits.h"
 
 #define FORECAST_MOST 400000 /* entries looked at in a wake: two milliseconds */
 
@@ -48,6 +49,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     text_set(c, &r->j.run_reservation, s->reservation);
     c->planning.refit |= s->reservation != NULL;
     cluster_run_inside(c->cluster, r->j.id, s->reservation);
+    limits_running(c, r);
     job_save(c, r);
     launch_when_whole(c, r);
     allocation_announce(c, r);

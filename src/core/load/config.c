@@ -3,6 +3,7 @@
  * jobs are not touched. */
 #include "base/list.h"
 #include "core/load/load.h"
+#include "core/record/limits.h"
 
 #include <string.h>
 
@@ -251,5 +252,9 @@ void config_apply(struct core *c, const struct config *config)
         c->jobs.next_id = (uint64_t)c->settings.first_job_id;
     if (c->store.loaded)
         nodes_welcome(c);
+    if (c->store.loaded) {
+        accounts_tres_note(c);
+        limits_anew(c);
+    }
     plan_soon(c);
 }

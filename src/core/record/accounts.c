@@ -326,6 +326,8 @@ void accounts_init(struct core *c)
     b->limit = map_str_new();
     b->wckey = map_u64_new();
     b->tres = map_u64_new();
+    b->cap_of = map_str_new();
+    b->live = map_str_new();
 }
 
 static void values_free_str(struct map_str *m)

@@ -3,6 +3,7 @@
  * room. What its partition's limits or state say about it is the planner's: they may change.
  * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
 #include "base/list.h"
+#include "core/record/limits.h"
 #include "core/record/record.h"
 
 #include <string.h>
@@ -72,6 +73,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .priority_asked = r->j.spec.priority_asked,
         .order = r->order,
         .magnets = magnets_of(c, r),
+        .caps = limits_waiting(c, r),
     };
     cluster_wait(c->cluster, &w);
     r->waiting = true;
@@ -125,6 +127,9 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
         return REASON_RESERVATION_DELETED;
     if (r->former_runs)
         return REASON_CLEANING;
+    enum job_reason bar = limits_bar(c, r, NULL);
+    if (bar != REASON_NONE)
+        return bar;
     return job_is_array(r) && elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
 }
 
@@ -137,7 +142,7 @@ void eligible_update(struct core *c, struct jobrec *r)
     if (over)
         return;
     ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) &&
-            !r->former_runs;
+            !r->former_runs && limits_bar(c, r, NULL) == REASON_NONE;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
         r->j.eligible_us = c->turn.now_us;

@@ -7,16 +7,14 @@
 bool peer_operates(const struct core *c, const struct peer *peer)
 {
     return peer && !peer->is_plain &&
-           (peer->is_admin ||
-            (peer->user && (list_has(c->settings.operators, peer->user) ||
-                            account_level(c, peer->user) >= ADMIN_OPERATOR)));
+           (peer->is_admin || (peer->user && (list_has(c->settings.operators, peer->user) ||
+                                              account_level(c, peer->user) >= ADMIN_OPERATOR)));
 }
 
 bool peer_administers(const struct core *c, const struct peer *peer)
 {
     return peer && !peer->is_plain &&
-           (peer->is_admin ||
-            (peer->user && account_level(c, peer->user) == ADMIN_ADMINISTRATOR));
+           (peer->is_admin || (peer->user && account_level(c, peer->user) == ADMIN_ADMINISTRATOR));
 }
 
 bool may_control(const struct core *c, const struct jobrec *r)

@@ -1,11 +1,13 @@
 /* The only place that writes job.state. Every move goes through the table of allowed moves; what
  * must follow from a move wherever it comes from (counts, indexes, the planner's list, history of
  * former runs) follows here. */
+#include "core/record/limits.h"
 #include "core/record/record.h"
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {
     uint64_t n = job_is_array(r) && r->j.state == JOB_PENDING ? r->pending.count : 1;
+    limits_count(c, r, sign);
     if (r->j.state == JOB_PENDING)
         c->jobs.pending += (uint64_t)sign * n;
     else if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)

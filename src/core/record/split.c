@@ -1,12 +1,15 @@
 /* Arrays are one record until an element differs. Splitting makes an index a record of its own with
  * a number of its own; the last index takes the array's record, so that the last element keeps the
  * array's number. */
+#include "core/record/limits.h"
 #include "core/record/record.h"
 
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
 {
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
+    limits_count(c, master, -1); /* as many elements as wait are counted with it */
     CHECK(idset_del(&master->pending, task));
+    limits_count(c, master, +1);
     /* Else it was requeued and held with SPECIAL_EXIT, and so is the element. */
     bool waits = master->j.state == JOB_PENDING;
     c->jobs.pending -= waits; /* the element is counted again as a record of its own */
@@ -18,6 +21,7 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
         text_set(c, &master->j.array_pending, NULL);
         master->j.array_task_id = task;
         c->jobs.pending += waits;
+        limits_count(c, master, +1);
         map_u64_put(array->element, task, master);
         array_count(c, master, +1);
         return master;

@@ -241,6 +241,9 @@ struct account_book {
     bool implied;    /* root and normal are not stored yet */
     size_t accounts; /* that were made, and are there */
     struct account_journal *journal; /* of the change at hand; NULL = none */
+    struct map_str *cap_of; /* limit and whom it is counted for → struct caprec (limits.c) */
+    struct map_str *live;   /* account, user, QOS, partition → struct live_count */
+    uint32_t last_cap;
 };
 
 /* What the next wake does (step/gather.c). */

@@ -2,7 +2,7 @@
  * undoes all of them when one is refused, when it was only a trial, or when something that runs would
  * lose its ground. Then the rows are stored in the turn, with a transaction for each change, and
  * what follows for jobs is marked. */
-#include "core/record/accounts.h"
+#include "core/record/limits.h"
 #include "core/record/record.h"
 #include "core/request/accounts_may.h"
 #include "core/request/request.h"
@@ -840,6 +840,7 @@ static enum refusal jobs_check(struct change *g)
 static void accounts_follow(struct core *c)
 {
     usage_factors(c);
+    limits_anew(c);
     plan_soon(c);
 }
 

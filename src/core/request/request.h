@@ -40,6 +40,16 @@ enum refusal exclude_check(const struct core *c, const struct job_request *r, st
 /* The job's command, if it stays, is told of it from now on. */
 void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
 
+/* ---- choose.c ---- */
+/* Account and QOS of a user's job: the defaults where none is given; those that he may use, where
+ * that is insisted on. `detail`: why not, and what he may. */
+enum refusal account_choose(struct core *c, struct job_request *req, const char *user,
+                            struct str *detail);
+/* May the peer at hand have so many more jobs, and such a one? Fills the time limit of one that gives
+ * none. `warning`: it may, but cannot run as it is. */
+enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
+                          struct str *detail, struct str *warning);
+
 /* ---- cancel.c ---- */
 void req_cancel(struct core *c, const struct msg_cancel *m);
 

@@ -175,11 +175,28 @@ static enum refusal names_check(struct submission *s, const struct job_spec *spe
     return REFUSE_NONE;
 }
 
+/* Components of one submission count together. */
+static enum refusal of_accounts_check(struct core *c, struct submission *s, struct draft *d)
+{
+    struct str why = STR_INIT, warning = STR_INIT;
+    uint64_t elements = d->ids.count ? d->ids.count : 1;
+    enum refusal refusal =
+        limits_check(c, &d->spec, elements + (uint64_t)(d - s->draft), &why, &warning);
+    if (refusal)
+        refuse(s, refusal, "%s", str_text(&why));
+    say(&s->warning, warning.len ? str_text(&warning) : NULL);
+    str_done(&why);
+    str_done(&warning);
+    return refusal;
+}
+
 static enum refusal draft_check(struct core *c, struct submission *s, struct draft *d)
 {
     enum refusal refusal = partition_check(c, s, &d->spec);
     enum job_reason pend = REASON_NONE;
     struct str why = STR_INIT;
+    if (!refusal)
+        refusal = account_choose(c, &d->spec.req, c->turn.peer->user, &why);
     if (!refusal)
         refusal = submit_host_check(c, d->spec.req.partition, &why);
     if (!refusal)
@@ -211,6 +228,8 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         else
             say(&s->warning, pend == REASON_NONE ? str_text(&why) : NULL);
     }
+    if (!refusal)
+        refusal = of_accounts_check(c, s, d);
     str_done(&why);
     return refusal;
 }

@@ -2,6 +2,7 @@
  * values are put on a copy of what was asked, the copy is checked as a submission would be, and
  * only then the record takes it. */
 #include "base/list.h"
+#include "core/record/limits.h"
 #include "core/request/request.h"
 #include "model/job_attributes.h"
 
@@ -194,6 +195,8 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
         return REFUSE_NONE;
     enum refusal refusal =
         given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
+    if (!refusal && (given(u, "account") || given(u, "qos") || given(u, "partition")))
+        refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
     if (!refusal && given(u, "partition") && !peer_operates(c, c->turn.peer))
         refusal = submit_host_check(c, u->trial.req.partition, &why);
     if (!refusal && given(u, "reservation"))
@@ -313,10 +316,14 @@ static void running_priority_take(struct core *c, struct jobrec *r, const struct
 
 static void record_take_update(struct core *c, struct jobrec *r, const struct update *u)
 {
+    limits_count(c, r, -1);
     if (given(u, "name"))
         rename(c, r, u);
     else
         spec_take(c, r, u);
+    limits_count(c, r, +1);
+    if (cluster_is_running(c->cluster, r->j.id))
+        limits_running(c, r);
     if (u->m->admin_comment)
         text_set(c, &r->j.admin_comment, u->m->admin_comment);
     if (u->m->array_limit_plus1)

@@ -2,6 +2,7 @@
  * restarts. Values are tried on a copy that the planner must accept before the record takes
  * them. */
 #include "base/list.h"
+#include "core/record/limits.h"
 #include "core/request/request.h"
 
 #include <string.h>
@@ -137,6 +138,7 @@ static enum refusal partition_change(struct core *c, struct partrec *p,
     if (p->p.is_default)
         default_take(c, p);
     part_save(c, p);
+    limits_anew(c);
     plan_soon(c);
     return REFUSE_NONE;
 }

@@ -108,6 +108,16 @@ static int64_t run_amount(const struct cluster *cl, const struct licence *cap, c
     return sum;
 }
 
+void caps_recount(struct cluster *cl, struct run *r)
+{
+    for (size_t i = 0; i < r->ncap; i++) {
+        struct licence *l = &cl->lic.v[r->cap[i].lic];
+        l->used -= r->cap[i].count;
+        r->cap[i].count = run_amount(cl, l, r);
+        l->used += r->cap[i].count;
+    }
+}
+
 void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
 {
     struct run *r = map_u64_get(cl->run_of, job_id);
@@ -119,11 +129,9 @@ void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
         free(r->cap);
         const struct lic_use *v = caps_of_class(cl, caps, &none, a, &r->ncap);
         r->cap = r->ncap ? xmemdup(v, r->ncap * sizeof v[0]) : NULL;
-        for (size_t i = 0; i < r->ncap; i++) {
-            struct licence *l = &cl->lic.v[r->cap[i].lic];
-            r->cap[i].count = run_amount(cl, l, r);
-            l->used += r->cap[i].count;
-        }
+        for (size_t i = 0; i < r->ncap; i++)
+            r->cap[i].count = 0;
+        caps_recount(cl, r);
         run_pack_drop(r);
     }
     arena_free(a);

@@ -22,6 +22,8 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
 /* The job counts against all of these once. */
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
                               const struct job_request *req, struct arena *a, size_t *ret_n);
+/* It has less than before. */
+void caps_recount(struct cluster *cl, struct run *r);
 /* "needs 4 CPUs of QOS test …: 2 of 8 are left" */
 void cap_say(const struct licence *cap, int64_t count, struct str *out);
 

@@ -6,6 +6,7 @@
 #include "base/idset.h"
 #include "base/list.h"
 #include "model/limits.h"
+#include "sched/books/caps.h"
 #include "sched/books/licences.h"
 #include "sched/books/ranges.h"
 #include "sched/books/run_pack.h"
@@ -182,6 +183,7 @@ static void hold_release(struct cluster *cl, struct hold *h)
     run_pack_drop(h->run);
     h->released = true;
     h->run->nheld--;
+    caps_recount(cl, h->run);
 }
 
 static void run_over(struct cluster *cl, struct run *r)

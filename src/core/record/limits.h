@@ -1,0 +1,58 @@
+/* The limits of accounts and QOS: which of them hold for a job, how much of each is in use, and what
+ * the planner is told. Only core/ includes this. */
+#ifndef REMUDA_CORE_RECORD_LIMITS_H
+#define REMUDA_CORE_RECORD_LIMITS_H
+
+#include "core/record/accounts.h"
+
+/* AccountingStorageEnforce: each word brings those it builds upon. */
+bool enforces_associations(const struct core *c);
+bool enforces_limits(const struct core *c);
+bool enforces_qos(const struct core *c);
+
+/* Whose job it is, and where it would run. */
+struct limit_subject {
+    const char *user, *account, *qos, *partition;
+};
+struct limit_subject limits_subject(const struct jobrec *r, const char *partition);
+
+/* A limit that holds for a subject, and who carries it: one of the two. */
+struct limit_hit {
+    const struct limit *l;
+    const struct assocrec *assoc;
+    const struct qosrec *qos;
+};
+typedef VEC(struct limit_hit) limit_hits;
+/* All of that kind that hold, in Slurm's order of precedence: the partition's QOS, the job's
+ * (the other way round with OverPartQOS), the association and those above it. What one sets the
+ * next does not, but group limits hold at every level of the tree. */
+void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
+                    limit_hits *out);
+/* "MaxJobsPerUser=1 of QOS test", "GrpTRES=cpu=100 of account physics" */
+void limit_say(const struct limit_hit *h, struct str *out);
+
+/* ---- for the planner ------------------------------------------------------------------------ */
+/* Caps the waiting job counts against, as struct waiting has them, in the arena of effects; NULL =
+ * none. Tells the planner of those that are new. */
+const char *limits_waiting(struct core *c, const struct jobrec *r);
+/* The running job counts against its caps. */
+void limits_running(struct core *c, const struct jobrec *r);
+/* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
+void limits_anew(struct core *c);
+
+/* ---- of one job ----------------------------------------------------------------------------- */
+/* Why it cannot run at all, by what it asks for, its account or its QOS; NONE = it can.
+ * `detail` may be NULL. */
+enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct str *detail);
+/* The shortest MaxWall that holds; 0 = none. */
+int64_t limits_wall_us(const struct core *c, const struct limit_subject *who);
+
+/* ---- how many there are --------------------------------------------------------------------- */
+/* The job begins to be there (+1) or goes; called with its elements that wait as they are. */
+void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
+/* May there be so many more? Else what is full, in words. */
+bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
+                 struct str *detail);
+void limits_free(struct core *c);
+
+#endif

@@ -1,0 +1,147 @@
+/* Which account and QOS a job is of, and whether it may: at submission, and when they are changed. A
+ * refusal names what was asked, what this user may use, and what would do. */
+#include "core/record/limits.h"
+#include "core/record/record.h"
+#include "core/request/request.h"
+
+#include <string.h>
+
+#define NAMES_SAID 12
+
+/* The accounts of a user, the default first. */
+static void accounts_say(const struct core *c, const char *user, struct str *out)
+{
+    const char *first = account_default(c, user);
+    struct map_walk w = {0};
+    size_t n = 0;
+    if (first) {
+        str_addf(out, "%s (default)", first);
+        n++;
+    }
+    while (map_u64_next(c->accounts.assoc, &w)) {
+        const struct assoc *a = &((const struct assocrec *)w.value)->a;
+        if (a->deleted || !text_is(a->user, user) || text_is(a->account, first))
+            continue;
+        if (n++ >= NAMES_SAID)
+            continue;
+        str_addf(out, "%s%s", out->len ? ", " : "", a->account);
+        if (a->partition)
+            str_addf(out, " (in partition %s)", a->partition);
+    }
+    if (n > NAMES_SAID)
+        str_addf(out, " and %zu more", n - NAMES_SAID);
+}
+
+/* Account names are often written in capitals. */
+static const char *account_meant(struct core *c, const char *name)
+{
+    if (text_empty(name) || account_find(c, name))
+        return name;
+    char *lower = arena_strdup(c->turn.fx->arena, name);
+    for (char *p = lower; *p; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    return account_find(c, lower) ? lower : name;
+}
+
+/* The association in the first of the partitions that there is one for. */
+static const struct assocrec *assoc_in_any(struct core *c, const char *account, const char *user,
+                                           const char *partitions)
+{
+    struct span rest = span_of(partitions ? partitions : ""), piece;
+    const struct assocrec *r = assoc_find(c, account, user, NULL);
+    while (!r && span_next(&rest, ',', &piece))
+        r = assoc_find(c, account, user, arena_strndup(c->turn.fx->arena, piece.data, piece.len));
+    return r;
+}
+
+static enum refusal account_refuse(struct core *c, const char *user, const char *account,
+                                   struct str *detail)
+{
+    struct str names = STR_INIT;
+    accounts_say(c, user, &names);
+    if (text_empty(account))
+        str_addf(detail, "a job needs an account here (--account)");
+    else
+        str_addf(detail,
+                 account_find(c, account) ? "the account %s is not for you"
+                                          : "there is no account %s",
+                 account);
+    if (names.len)
+        str_addf(detail, "; your accounts: %s", str_text(&names));
+    else
+        str_addf(detail, "; %s is in no account: ask an administrator or coordinator",
+                 user ? user : "this user");
+    str_done(&names);
+    return REFUSE_ACCOUNT;
+}
+
+static enum refusal qos_refuse(struct core *c, const struct assocrec *r, const char *qos,
+                               struct str *detail)
+{
+    const char *names = assoc_qos_list(c, r, c->turn.fx->arena);
+    if (text_empty(qos))
+        str_add(detail, "a job needs a QOS here (--qos)");
+    else
+        str_addf(detail,
+                 qos_find(c, qos) ? "the QOS %s is not for you with account %s"
+                                  : "there is no QOS %s",
+                 qos, r->a.account);
+    str_addf(detail, "; %s%s", *names ? "you may use: " : "you may use none", *names ? names : "");
+    return REFUSE_QOS;
+}
+
+enum refusal account_choose(struct core *c, struct job_request *req, const char *user,
+                            struct str *detail)
+{
+    const struct assocrec *r;
+    if (text_empty(req->account))
+        req->account = account_default(c, user);
+    else
+        req->account = account_meant(c, req->account);
+    r = assoc_in_any(c, req->account, user, req->partition);
+    if (!r && enforces_associations(c))
+        return account_refuse(c, user, req->account, detail);
+    if (text_empty(req->qos) && r) {
+        const char *own = assoc_default_qos(r);
+        req->qos = own && assoc_has_qos(c, r, own) ? own : NORMAL_QOS;
+    }
+    if (r && enforces_qos(c) && !assoc_has_qos(c, r, req->qos))
+        return qos_refuse(c, r, req->qos, detail);
+    return REFUSE_NONE;
+}
+
+/* A job that says no time gets no more than it may have. */
+static void wall_settle(struct core *c, struct job_request *req, const char *user)
+{
+    const struct partrec *part = part_first(c, req->partition);
+    struct limit_subject who = {user, req->account, req->qos, part ? part->p.name : NULL};
+    int64_t most = limits_wall_us(c, &who), own;
+    if (!part || !most || req->time_limit_us)
+        return;
+    own = part->p.default_time_us ? part->p.default_time_us : part->p.max_time_us;
+    if (!own || own == TIME_UNLIMITED || own > most)
+        req->time_limit_us = most;
+}
+
+enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
+                          struct str *detail, struct str *warning)
+{
+    const char *user = c->turn.peer->user;
+    const struct partrec *part = part_first(c, spec->req.partition);
+    struct limit_subject who = {user, spec->req.account, spec->req.qos, part ? part->p.name : NULL};
+    if (!enforces_limits(c))
+        return REFUSE_NONE;
+    if (!limits_room(c, &who, elements, detail))
+        return REFUSE_PARTITION_LIMIT;
+    wall_settle(c, &spec->req, user);
+    struct jobrec trial = {.j = {.spec = *spec, .user_name = user}};
+    struct str why = STR_INIT;
+    enum job_reason bar = limits_bar(c, &trial, &why);
+    const struct qosrec *q = qos_find(c, spec->req.qos);
+    bool deny = bar != REASON_NONE && q && (q->q.flags & QOS_DENY_ON_LIMIT);
+    if (bar != REASON_NONE)
+        str_addf(deny ? detail : warning, "%s%s", deny ? "" : "it will wait: ", str_text(&why));
+    str_done(&why);
+    return deny ? REFUSE_PARTITION_LIMIT : REFUSE_NONE;
+}
