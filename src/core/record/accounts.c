@@ -4,6 +4,7 @@
  *
  * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
 #include "core/record/accounts.h"
+#include "base/list.h"
 #include "core/record/record.h"
 #include "model/gres.h"
 

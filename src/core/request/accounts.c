@@ -2,6 +2,7 @@
  * undoes all of them when one is refused, when it was only a trial, or when something that runs would
  * lose its ground. Then the rows are stored in the turn, with a transaction for each change, and
  * what follows for jobs is marked. */
+#include "base/list.h"
 #include "core/record/limits.h"
 #include "core/record/record.h"
 #include "core/request/accounts_may.h"

@@ -1,0 +1,445 @@
+/* Limits of accounts and QOS: each holds, says so with Slurm's word, lets go when room comes, when it
+ * is lifted, and is the same after a restart. The tree: root, physics with alice and bob, chem with
+ * alice; QOS test beside normal. */
+#include "core_help.h"
+
+#define ENFORCED CONF "AccountingStorageEnforce=limits,qos\n"
+
+/* ---- changes -------------------------------------------------------------------------------- */
+
+static struct account_change changes[32];
+static size_t nchanges;
+
+static struct account_change *change(enum account_verb verb, enum account_noun noun)
+{
+    struct account_change *ch = &changes[nchanges++];
+    *ch = (struct account_change){.verb = (int32_t)verb, .noun = (int32_t)noun};
+    return ch;
+}
+
+static enum refusal changed(bool test_only)
+{
+    struct msg_change_accounts m = {.changes = {changes, nchanges}, .test_only = test_only};
+    struct peer asks = w.peer;
+    am_root();
+    say(1, MSG_CHANGE_ACCOUNTS, &m);
+    w.peer = asks;
+    nchanges = 0;
+    return refusal();
+}
+
+#define KEEP(type, ...) arena_dup(w.a, &(type){__VA_ARGS__}, sizeof(type))
+
+static void add_account(const char *name)
+{
+    change(VERB_ADD, NOUN_ACCOUNT)->account =
+        (struct record_list){KEEP(struct account, .name = name), 1};
+    change(VERB_ADD, NOUN_ASSOC)->assoc =
+        (struct record_list){KEEP(struct assoc, .account = name), 1};
+}
+
+static void add_user(const char *name, const char *account)
+{
+    change(VERB_ADD, NOUN_USER)->user = (struct record_list){
+        KEEP(struct account_user, .name = name, .default_account = account), 1};
+    change(VERB_ADD, NOUN_ASSOC)->assoc =
+        (struct record_list){KEEP(struct assoc, .account = account, .user = name), 1};
+}
+
+static void the_tree(void)
+{
+    add_account("physics");
+    add_account("chem");
+    add_user("alice", "physics");
+    add_user("bob", "physics");
+    change(VERB_ADD, NOUN_ASSOC)->assoc =
+        (struct record_list){KEEP(struct assoc, .account = "chem", .user = "alice"), 1};
+    change(VERB_ADD, NOUN_QOS)->qos = (struct record_list){KEEP(struct qos, .name = "test"), 1};
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->fields = "qos";
+    ch->list = LIST_MORE;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "root", .qos = "test"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+}
+
+static int tree_setup(void **unused)
+{
+    world_open(ENFORCED, 4);
+    the_tree();
+    return 0;
+}
+
+#define TREE_STORY(function) cmocka_unit_test_setup_teardown(function, tree_setup, teardown)
+
+/* On a QOS, on an account, or on a user in an account ("physics/alice"). */
+static enum refusal limit_set(const char *on, const char *text)
+{
+    bool of_qos = text_starts(on, "qos "), of_user = strchr(on, '/') != NULL;
+    const char *equals = strchr(text, '=');
+    const char *word = arena_strndup(w.a, text, (size_t)(equals - text));
+    enum resource_limit what;
+    struct err err = {0};
+    struct account_change *ch = change(VERB_MODIFY, of_qos ? NOUN_QOS : NOUN_ASSOC);
+    assert_true(resource_limit_find(word, of_qos ? OWNER_QOS : OWNER_ASSOC, 100, &what));
+    assert_true(limits_parse(what, equals + 1, NULL, NULL, w.a, &ch->limits, &err));
+    if (of_qos) {
+        ch->qos = (struct record_list){KEEP(struct qos, .name = on + 4), 1};
+    } else {
+        const char *account = of_user ? arena_strndup(w.a, on, strcspn(on, "/")) : on;
+        ch->assoc = (struct record_list){
+            KEEP(struct assoc, .account = account, .user = of_user ? strchr(on, '/') + 1 : NULL),
+            1};
+    }
+    return changed(false);
+}
+
+static struct job_spec job_of(int32_t cpus, const char *account, const char *qos)
+{
+    struct job_spec s = a_job("j");
+    s.req.ntasks = cpus;
+    s.req.account = account;
+    s.req.qos = qos;
+    return s;
+}
+
+static const char *reason(uint64_t id)
+{
+    return enum_name(&job_reason_names, job(id)->reason);
+}
+
+/* ---- what runs ------------------------------------------------------------------------------ */
+
+/* The first job takes all that is allowed, the second waits for `word`; the third is somebody else's
+ * (or of another account) whom the limit does not concern, NULL = it concerns all. */
+static const struct {
+    const char *on, *limit, *lifted;
+    int32_t cpus;
+    const char *second; /* user:account */
+    const char *third;
+    const char *word;
+} running[] = {
+    {"physics", "GrpJobs=1", "GrpJobs=-1", 1, "bob:physics", "alice:chem", "AssocGrpJobsLimit"},
+    {"physics", "GrpTRES=cpu=4", "GrpTRES=cpu=-1", 4, "bob:physics", "alice:chem",
+     "AssocGrpCpuLimit"},
+    {"physics", "GrpTRES=mem=150", "GrpTRES=mem=-1", 1, "bob:physics", "alice:chem",
+     "AssocGrpMemLimit"},
+    {"physics", "GrpTRES=node=1", "GrpTRES=node=-1", 1, "bob:physics", "alice:chem",
+     "AssocGrpNodeLimit"},
+    {"root", "GrpTRES=cpu=4", "GrpTRES=cpu=-1", 4, "bob:physics", NULL, "AssocGrpCpuLimit"},
+    {"physics", "MaxJobs=1", "MaxJobs=-1", 1, "alice:physics", "bob:physics", "AssocMaxJobsLimit"},
+    {"physics/alice", "MaxJobs=1", "MaxJobs=-1", 1, "alice:physics", "alice:chem",
+     "AssocMaxJobsLimit"},
+    {"qos test", "GrpJobs=1", "GrpJobs=-1", 1, "bob:physics", NULL, "QOSGrpJobsLimit"},
+    {"qos test", "GrpTRES=cpu=4", "GrpTRES=cpu=-1", 4, "bob:physics", NULL, "QOSGrpCpuLimit"},
+    {"qos test", "MaxJobsPerUser=1", "MaxJobsPerUser=-1", 1, "alice:chem", "bob:physics",
+     "QOSMaxJobsPerUserLimit"},
+    {"qos test", "MaxJobsPerAccount=1", "MaxJobsPerAccount=-1", 1, "bob:physics", "alice:chem",
+     "MaxJobsPerAccount"},
+    {"qos test", "MaxTRESPerUser=cpu=4", "MaxTRESPerUser=cpu=-1", 4, "alice:chem", "bob:physics",
+     "QOSMaxCpuPerUserLimit"},
+    {"qos test", "MaxTRESPerAccount=cpu=4", "MaxTRESPerAccount=cpu=-1", 4, "bob:physics",
+     "alice:chem", "MaxCpuPerAccount"},
+};
+
+static uint64_t submit_as(const char *who, int32_t cpus)
+{
+    if (text_starts(who, "bob"))
+        am_bob();
+    else
+        am_alice();
+    uint64_t id = submit(job_of(cpus, strchr(who, ':') + 1, "test"));
+    assert_true(id > 0);
+    return id;
+}
+
+enum way { BY_END, BY_LIFT, BY_RESTART, WAYS };
+
+static void one_limit(size_t row, enum way way)
+{
+    assert_int_equal(limit_set(running[row].on, running[row].limit), REFUSE_NONE);
+    uint64_t first = submit_as("alice:physics", running[row].cpus),
+             second = submit_as(running[row].second, running[row].cpus), third = 0;
+    if (running[row].third)
+        third = submit_as(running[row].third, running[row].cpus);
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_PENDING);
+    assert_string_equal(reason(second), running[row].word);
+    if (third)
+        assert_int_equal(state(third), JOB_RUNNING);
+    if (way == BY_RESTART) {
+        restart(ENFORCED);
+        for (int n = 1; n <= 4; n++) {
+            struct held held[4];
+            size_t nheld = 0;
+            for (uint64_t id = first; id <= second + 1; id++)
+                if (id <= (third ? third : second) && state(id) == JOB_RUNNING &&
+                    job(id)->batch_host[1] - '0' == n)
+                    held[nheld++] = (struct held){.job_id = id, .attempt = 1};
+            hello_holding(n, held, nheld);
+        }
+        pass(MIN);
+        assert_int_equal(state(first), JOB_RUNNING);
+        assert_int_equal(state(second), JOB_PENDING);
+        assert_string_equal(reason(second), running[row].word);
+    }
+    if (way == BY_LIFT)
+        assert_int_equal(limit_set(running[row].on, running[row].lifted), REFUSE_NONE);
+    else
+        script_ends(first, 0);
+    assert_int_equal(state(second), JOB_RUNNING);
+}
+
+static void limits_of_what_runs(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(running); i++)
+        for (int way = 0; way < WAYS; way++) {
+            world_open(ENFORCED, 4);
+            the_tree();
+            one_limit(i, (enum way)way);
+            world_close();
+        }
+}
+
+/* An array starts as many elements as are allowed, and the next when one ends. */
+static void an_array(void **unused)
+{
+    struct job_spec s = job_of(1, NULL, "test");
+    s.array = "1-5";
+    assert_int_equal(limit_set("qos test", "MaxJobsPerUser=2"), REFUSE_NONE);
+    uint64_t id = submit(s);
+    assert_int_equal(job_named(arena_printf(w.a, "%llu_1", (unsigned long long)id))->state,
+                     JOB_RUNNING);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"}), 2);
+    script_ends(job_named(arena_printf(w.a, "%llu_1", (unsigned long long)id))->id, 0);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .states = "RUNNING"}), 2);
+    assert_int_equal(job_named(arena_printf(w.a, "%llu_3", (unsigned long long)id))->state,
+                     JOB_RUNNING);
+}
+
+/* A whole node counts whole, though one CPU was asked for. */
+static void a_whole_node(void **unused)
+{
+    struct job_spec s = job_of(1, NULL, "test");
+    s.req.exclusive = EXCLUSIVE_NODE;
+    assert_int_equal(limit_set("qos test", "GrpTRES=cpu=10"), REFUSE_NONE);
+    uint64_t first = submit(s), second = submit(s), third = submit(job_of(2, NULL, "test"));
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_PENDING);
+    assert_int_equal(state(third), JOB_RUNNING);
+    assert_int_equal(state(submit(job_of(1, NULL, "test"))), JOB_PENDING);
+}
+
+/* Who is held by a limit keeps nothing free: others pass, and the one that may start does. */
+static void it_blocks_nobody(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxJobsPerUser=1"), REFUSE_NONE);
+    uint64_t first = submit(job_of(1, NULL, "test")), second = submit(job_of(8, NULL, "test"));
+    struct job_spec wide = job_of(8, NULL, "normal");
+    am_bob();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(state(submit(wide)), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_PENDING);
+    assert_int_equal(state(first), JOB_RUNNING);
+}
+
+/* The partition's QOS comes before the job's, unless that has OverPartQOS. */
+static void qos_of_a_partition(void **unused)
+{
+    am_root();
+    struct partition p = {.qos = "test"};
+    struct msg_update_partition m = {.name = "main", .fields = "qos", .values = {&p, 1}};
+    say(1, MSG_UPDATE_PARTITION, &m);
+    am_alice();
+    assert_int_equal(limit_set("qos test", "MaxJobsPerUser=1"), REFUSE_NONE);
+    assert_int_equal(limit_set("qos normal", "MaxJobsPerUser=2"), REFUSE_NONE);
+    uint64_t first = submit(job_of(1, NULL, "normal")), second = submit(job_of(1, NULL, "normal"));
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_PENDING);
+    struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "flags";
+    ch->qos =
+        (struct record_list){KEEP(struct qos, .name = "normal", .flags = QOS_OVER_PART_QOS), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_int_equal(state(second), JOB_RUNNING);
+    assert_int_equal(state(submit(job_of(1, NULL, "normal"))), JOB_PENDING);
+}
+
+/* ---- what a job asks for -------------------------------------------------------------------- */
+
+static const struct {
+    const char *on, *limit, *lifted, *word;
+} asked[] = {
+    {"qos test", "MaxTRESPerJob=cpu=2", "MaxTRESPerJob=cpu=-1", "QOSMaxCpuPerJobLimit"},
+    {"qos test", "MaxTRESPerJob=mem=50", "MaxTRESPerJob=mem=-1", "QOSMaxMemoryPerJob"},
+    {"qos test", "MinTRESPerJob=cpu=5", "MinTRESPerJob=cpu=-1", "QOSMinCpuNotSatisfied"},
+    {"qos test", "MaxWall=5", "MaxWall=-1", "QOSMaxWallDurationPerJobLimit"},
+    {"qos test", "MaxTRESMins=cpu=39", "MaxTRESMins=cpu=-1", "QOSMaxCpuMinutesPerJobLimit"},
+    {"qos test", "MaxTRESPerNode=cpu=3", "MaxTRESPerNode=cpu=-1", "QOSMaxCpuPerNode"},
+    {"physics", "MaxTRESPerJob=cpu=2", "MaxTRESPerJob=cpu=-1", "AssocMaxCpuPerJobLimit"},
+    {"physics", "MaxWall=5", "MaxWall=-1", "AssocMaxWallDurationPerJobLimit"},
+    {"physics/alice", "MaxTRESMins=cpu=39", "MaxTRESMins=cpu=-1", "AssocMaxCpuMinutesPerJobLimit"},
+};
+
+static void limits_of_a_job(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(asked); i++) {
+        world_open(ENFORCED, 4);
+        the_tree();
+        assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+        uint64_t id = submit(job_of(4, NULL, "test"));
+        assert_true(id > 0);
+        assert_int_equal(state(id), JOB_PENDING);
+        assert_string_equal(reason(id), asked[i].word);
+        assert_int_equal(limit_set(asked[i].on, asked[i].lifted), REFUSE_NONE);
+        assert_int_equal(state(id), JOB_RUNNING);
+        /* With DenyOnLimit it is not even taken. */
+        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+        ch->fields = "flags";
+        ch->qos =
+            (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_DENY_ON_LIMIT), 1};
+        assert_int_equal(changed(false), REFUSE_NONE);
+        assert_int_equal(limit_set(asked[i].on, asked[i].limit), REFUSE_NONE);
+        assert_int_equal(submit(job_of(4, NULL, "test")), 0);
+        assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+        world_close();
+    }
+}
+
+/* A job that gives no time gets what is allowed. */
+static void the_wall_of_who_gives_no_time(void **unused)
+{
+    struct job_spec s = job_of(1, NULL, "test");
+    s.req.time_limit_us = 0;
+    assert_int_equal(limit_set("qos test", "MaxWall=5"), REFUSE_NONE);
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->limit_us, 5 * MIN);
+}
+
+/* ---- how many there are --------------------------------------------------------------------- */
+
+static const struct {
+    const char *on, *limit, *second, *free_for;
+} there[] = {
+    {"physics", "GrpSubmitJobs=2", "bob:physics", "alice:chem"},
+    {"physics", "MaxSubmitJobs=2", "alice:physics", "bob:physics"},
+    {"physics/alice", "MaxSubmitJobs=2", "alice:physics", "alice:chem"},
+    {"qos test", "GrpSubmitJobs=2", "bob:physics", NULL},
+    {"qos test", "MaxSubmitJobsPerUser=2", "alice:chem", "bob:physics"},
+    {"qos test", "MaxSubmitJobsPerAccount=2", "bob:physics", "alice:chem"},
+};
+
+static uint64_t try_as(const char *who)
+{
+    if (text_starts(who, "bob"))
+        am_bob();
+    else
+        am_alice();
+    return submit(job_of(1, strchr(who, ':') + 1, "test"));
+}
+
+static void limits_of_submissions(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(there); i++) {
+        world_open(ENFORCED, 4);
+        the_tree();
+        struct job_spec array = job_of(1, "physics", "test");
+        array.array = "1-2%1";
+        assert_int_equal(limit_set(there[i].on, there[i].limit), REFUSE_NONE);
+        am_alice();
+        uint64_t both = submit(array);
+        assert_true(both > 0);
+        assert_int_equal(try_as(there[i].second), 0);
+        assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+        assert_non_null(strstr(answer()->detail, "2 jobs are there"));
+        if (there[i].free_for)
+            assert_true(try_as(there[i].free_for) > 0);
+        restart(ENFORCED);
+        assert_int_equal(try_as(there[i].second), 0);
+        am_alice();
+        cancel(ids_of(both));
+        pass(10 * MIN); /* no node holds it after the restart: it is lost there */
+        assert_true(try_as(there[i].second) > 0);
+        world_close();
+    }
+}
+
+/* ---- choosing ------------------------------------------------------------------------------- */
+
+static void defaults(void **unused)
+{
+    uint64_t id = submit(a_job("plain"));
+    assert_string_equal(job(id)->spec.req.account, "physics");
+    assert_string_equal(job(id)->spec.req.qos, "normal");
+    struct job_spec s = a_job("capitals");
+    s.req.account = "CHEM";
+    assert_string_equal(job(submit(s))->spec.req.account, "chem");
+}
+
+static void refused(const char *account, const char *qos, enum refusal why, const char *names)
+{
+    assert_int_equal(submit(job_of(1, account, qos)), 0);
+    assert_int_equal(refusal(), why);
+    assert_non_null(strstr(answer()->detail, names));
+}
+
+static void refusals_name_what_may_be(void **unused)
+{
+    refused("biology", NULL, REFUSE_ACCOUNT, "physics (default), chem");
+    refused(NULL, "gold", REFUSE_QOS, "normal,test");
+    am_bob();
+    refused("chem", NULL, REFUSE_ACCOUNT, "physics (default)");
+    am(1005, "eve", false);
+    refused(NULL, NULL, REFUSE_ACCOUNT, "eve is in no account");
+}
+
+/* Without AccountingStorageEnforce nothing is refused, and without accounts nothing is filled in. */
+static void nothing_is_insisted_on(void **unused)
+{
+    world_close();
+    world_open(CONF, 4);
+    uint64_t id = submit(a_job("plain"));
+    assert_null(job(id)->spec.req.account);
+    assert_null(job(id)->spec.req.qos);
+    the_tree();
+    assert_int_equal(limit_set("qos test", "GrpJobs=0"), REFUSE_NONE);
+    assert_int_equal(state(submit(job_of(1, "biology", "test"))), JOB_RUNNING);
+    configure(ENFORCED); /* and from then on it is */
+    assert_int_equal(state(submit(job_of(1, NULL, "test"))), JOB_PENDING);
+}
+
+/* Access that is taken away keeps those who wait. */
+static void access_taken_away(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "GrpJobs=0"), REFUSE_NONE);
+    uint64_t id = submit(job_of(1, NULL, "test"));
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->fields = "qos";
+    ch->list = LIST_LESS;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "physics", .qos = "test"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_string_equal(reason(id), "InvalidQOS");
+    struct job_spec to = {.req = {.qos = "normal"}};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "qos", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_of_what_runs),
+        TREE_STORY(an_array),
+        TREE_STORY(a_whole_node),
+        TREE_STORY(it_blocks_nobody),
+        TREE_STORY(qos_of_a_partition),
+        cmocka_unit_test(limits_of_a_job),
+        TREE_STORY(the_wall_of_who_gives_no_time),
+        cmocka_unit_test(limits_of_submissions),
+        TREE_STORY(defaults),
+        TREE_STORY(refusals_name_what_may_be),
+        TREE_STORY(nothing_is_insisted_on),
+        TREE_STORY(access_taken_away),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
