@@ -128,7 +128,7 @@ static enum refusal fields_set(struct change *g, const struct fields *t, void *r
                                const void *values)
 {
     struct span rest = span_of(g->ch->fields ? g->ch->fields : ""), piece;
-    while (span_next(&rest, ',', &piece)) {
+    while (g->ch->fields && span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(g->a, piece.data, piece.len);
         ptrdiff_t i = fields_find(t, name);
         bool wrong = i < 0;
