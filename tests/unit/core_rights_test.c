@@ -92,6 +92,9 @@ static struct reservation resv_values = {
 static struct token old_token = {.id = "t9", .secret_hash = "5ecre7", .kind = HOST_TRUSTED},
                     new_token = {.id = "t8", .secret_hash = "5ecre8", .kind = HOST_TRUSTED};
 static struct host new_host = {.id = "h9", .name = "h9", .nodes = "n9", .token = "t9"};
+static struct qos qos_values = {.name = "opp"};
+static struct account_change new_qos = {
+    .noun = NOUN_QOS, .verb = VERB_ADD, .qos = {&qos_values, 1}};
 
 static const struct request_case cases[] = {
     {MSG_SUBMIT, "a job",
@@ -136,6 +139,8 @@ static const struct request_case cases[] = {
                                             .create = true,
                                             .fields = "users,nodes,start_us,duration_us",
                                             .values = {&resv_values, 1}},
+     OPERATES},
+    {MSG_CHANGE_ACCOUNTS, "a QOS", &(const struct msg_change_accounts){.changes = {&new_qos, 1}},
      OPERATES},
     {MSG_ATTACH, "hold", &(const struct msg_attach){.job_id = 3, .hold = true}, OWNERS | OPERATES},
     {MSG_FINISH_JOB, "give back", &(const struct msg_finish_job){.job_id = 3}, OWNERS | OPERATES},
