@@ -166,7 +166,7 @@ END
     [ "$(awk '{print $1, $2}' <<< "$output" | tr '\n' ';')" = "$DONE COMPLETED;$RUNS RUNNING;" ]
     quietly squeue --noheader --format='%i %t' --job "$RUNS,$WAITS"
     [ "$(sort -n <<< "$output" | tr '\n' ';')" = "$RUNS R;$WAITS PD;" ]
-    [ "$(salloc -Q -n2 bash -c 'srun --ntasks 2 -l echo x; scontrol show hostname $SLURM_NODELIST; echo $SLURM_CPUS_ON_NODE $SLURM_JOB_NUM_NODES' | sort | head -n 2 | tr '\n' ';')" = "0: x;1: x;" ]
+    [ "$(salloc -Q -n2 bash -c 'srun --ntasks 2 -l echo x; scontrol show hostname $SLURM_NODELIST; echo nodes $SLURM_JOB_NUM_NODES' | sort | head -n 2 | tr '\n' ';')" = "0: x;1: x;" ]
 }
 
 @test "ood_core: script on stdin with --parsable, fifty fields with a separator of its own, sacct with 0x1F, node lists" {
