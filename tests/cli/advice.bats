@@ -2,11 +2,10 @@
 # remuda why on crafted queues: each advice that is printed is carried out, on the queue made anew for each, and the job must start then. What needs a
 # new submission is submitted anew with the option changed; commands in the sentences (`scontrol release …`) are carried out, too.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=advice
 KillWait=1
 Licenses=matlab:2
@@ -21,7 +20,6 @@ PartitionName=low Nodes=s1 PriorityTier=0 PreemptMode=REQUEUE
 PartitionName=high Nodes=s1 PriorityTier=9 PreemptMode=OFF
 PartitionName=small Nodes=s1 MaxTime=30 DefaultTime=1 PreemptMode=OFF
 END
-    remuda up -q
     for _ in $(seq 100); do
         [ "$(sinfo -h -t idle -o %D | awk '{n += $1} END {print n}')" -ge 6 ] && break
         sleep 0.1
@@ -48,16 +46,6 @@ clear_queue() {
 }
 
 state() { squeue -h -t all -j "$1" -o %T | sort | uniq -c | sort -rn | awk 'NR == 1 {print $2}'; }
-wait_state() {
-    for _ in $(seq 100); do
-        squeue -h -t all -j "$1" -o %T | grep -qx "$2" && return 0
-        sleep 0.1
-    done
-    echo "job $1 is not $2 after \"$3\":"
-    squeue -a
-    remuda why "$1"
-    return 1
-}
 batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 600'; }
 # A job that runs, of those that fill the cluster.
 runs() {

@@ -1,18 +1,16 @@
 #!/usr/bin/env bats
 # srun --async: steps without a command behind them. They have a number at once, wait for room and for each other, write files, and end with their job.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=async
 KillWait=2
 AttachGrace=2
 NodeName=n[1-2] CPUs=4 RealMemory=8000 Virtual=YES
 PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED
 END
-    remuda up -q
 }
 
 teardown_file() {

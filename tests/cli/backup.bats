@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # remuda backup and restore, as docs/backup.md has them; a store that is gone, empty or older: nothing runs twice, no number is given twice.
 bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     export REMUDA_STATE="$BATS_TEST_TMPDIR/state" WORK="$BATS_TEST_TMPDIR/work"
@@ -11,17 +12,6 @@ setup() {
 teardown() {
     scancel -u "$(id -un)" 2>/dev/null || true
     remuda down || true
-}
-
-state() { squeue -h -t all -j "$1" -o %T; }
-
-eventually() {
-    for _ in $(seq 300); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    echo "never: $*"
-    return 1
 }
 
 is() { [ "$(state "$1")" = "$2" ]; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The controller daemon by itself: start, stop, lock, limits, bad bytes, a full disk, kill -9, mail. Jobs stay pending: no node daemon runs.
 bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     export S="$BATS_TEST_TMPDIR/state"
@@ -30,13 +31,6 @@ stop() {
     kill -9 "$pid"
 }
 log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.log"; false; }; }
-eventually() {
-    for _ in $(seq 200); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    "$@"
-}
 
 @test "it starts into the background, answers, and stops cleanly" {
     start

@@ -2,6 +2,7 @@
 # kill -9 of the controller, of node daemons, of both, dozens of times under load: then the books are checked. No acknowledged submission is lost, no job runs
 # twice, running jobs go on and their results arrive.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
     export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
@@ -182,13 +183,6 @@ power_fails() {
 
 running() { [ "$(squeue -h -j "$1" -o %T | sort -u)" = RUNNING ]; }
 ended() { [ -z "$(squeue -h -j "$1")" ]; }
-eventually() {
-    for _ in $(seq 300); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    return 1
-}
 
 @test "after a power failure, with no process left, jobs run again; one that may not ends NODE_FAIL, and both say why" {
     again=$(sbatch --parsable -o "$WORK/again.out" --open-mode=append --wrap 'echo "run $SLURM_RESTART_COUNT"; [ -n "$SLURM_RESTART_COUNT" ] || sleep 300')

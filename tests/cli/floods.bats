@@ -2,6 +2,7 @@
 # While users flood the controller everything else goes on: others' jobs run and end, their steps start, operators are answered; over a restart, too. How much slower
 # it is, is the bench's to say (BENCH=floods).
 bats_require_minimum_version 1.5.0
+load common
 
 FLOODER=64101
 SECOND=64102
@@ -35,14 +36,6 @@ storm() {
 
 # Both floods are answered: their users have asked for something since the counters were reset.
 flooded() { sdiag | grep -c "( *$FLOODER)\|( *$SECOND)" | grep -qx 2; }
-
-eventually() {
-    for _ in $(seq 200); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    "$@"
-}
 
 @test "two users flood: a job of another runs, its step starts, it ends; an operator is answered; over a restart, too" {
     storm

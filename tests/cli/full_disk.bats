@@ -2,6 +2,7 @@
 # The disk of the state directory is full: as the cluster runs, as its daemons are killed and start again, as a job ends with nobody there. Nothing acknowledged is lost, what
 # reads is served, and all goes on by itself when there is room. Needs to mount a small file system.
 bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     export DISK="$BATS_TEST_TMPDIR/disk" WORK="$BATS_TEST_TMPDIR/work"
@@ -21,15 +22,6 @@ teardown() {
 
 fill() { cat /dev/zero > "$DISK/fill" 2>/dev/null || true; }
 room() { rm "$DISK/fill"; }
-
-eventually() {
-    for _ in $(seq 300); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    echo "never: $*"
-    return 1
-}
 
 is() { [ "$(squeue -h -t all -j "$1" -o %T 2>/dev/null)" = "$2" ]; }
 submits() { sbatch --parsable -n1 -o /dev/null --wrap true > "$WORK/submitted" 2> "$WORK/refused"; }

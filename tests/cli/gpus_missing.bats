@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # A machine with AMD's driver whose GPUs cannot be used says so: to who starts it, in the log, in remuda status, in sinfo and scontrol.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
     export TOP="$BATS_FILE_TMPDIR" REMUDA_STATE="$BATS_FILE_TMPDIR/state"
@@ -12,10 +13,6 @@ teardown_file() { remuda down; }
 
 SENTENCE="/dev/null is there, but no AMD GPU can be used: the kernel's list, .*/sys/class/kfd/kfd/topology/nodes, has none .is one bound to the driver amdgpu..; ROCm SMI is not there ./nowhere/librocm_smi64.so, as REMUDA_RSMI says."
 
-eventually() {
-    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
-    return 1
-}
 told() { sinfo -h -R -o %E | grep -q "$SENTENCE"; }
 
 @test "a node whose GPUs cannot be used says why" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What a job is held to on its node, and that nothing of it stays behind. What a machine cannot do is skipped with the node's own words for it.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
     export TOP REMUDA_STATE
@@ -53,13 +54,6 @@ needs() {
     [[ "${said%%;*not*}" == *"$1"* ]] || skip "not here: $said"
 }
 state() { sacct -X -n -P -o State -j "$1"; }
-eventually() {
-    for _ in $(seq 300); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    "$@"
-}
 is() { [[ $(state "$1") == $2 ]]; }
 gone() { [[ ! -e /proc/$1 || $(awk '/^State/ {print $2}' "/proc/$1/status") == Z ]]; }
 groups_of() { find /sys/fs/cgroup -type d -path "*/remuda.node1.$KEY/*" 2>/dev/null; }

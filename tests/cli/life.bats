@@ -1,18 +1,16 @@
 #!/usr/bin/env bats
 # The life of a job with real daemons: limits, signals, requeue, arrays, dependencies, memory, mail.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=life
 KillWait=1
 NodeName=n[1-2] CPUs=4 RealMemory=4000 Gres=gpu:v100:2 Virtual=YES
 PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED
 PartitionName=short Nodes=n1 MaxTime=5 DefaultTime=1
 END
-    remuda up -q
 }
 
 teardown_file() {
@@ -22,15 +20,6 @@ teardown_file() {
 
 setup() { cd "$WORK" || exit 1; }
 
-state() { squeue -h -t all -j "$1" -o %T; }
-wait_state() {
-    for _ in $(seq 150); do
-        [ "$(state "$1")" = "$2" ] && return 0
-        sleep 0.1
-    done
-    scontrol show job "$1"
-    return 1
-}
 ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
 
 @test "time limit: TIMEOUT, Slurm's line in the output, and nobody survives, not even who ignores SIGTERM and daemonises" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The node daemon and its shepherds with a real cluster: what goes on when daemons die, how jobs are ended, the site's programs, discovery.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
     export TOP REMUDA_STATE
@@ -33,13 +34,6 @@ submit() {
 }
 state() { sacct -X -n -P -o State -j "$1"; }
 field() { sacct -n -P -o "$2" -j "$1"; }
-eventually() {
-    for _ in $(seq 200); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    "$@"
-}
 is() { [[ $(state "$1") == $2 ]]; }
 node_pid() { cat "$REMUDA_STATE/nodes/node1/node.pid"; }
 parent_pid() { pgrep -P "$(node_pid)" -f "remuda-shepherd $REMUDA_STATE/nodes/node1"; }

@@ -1,17 +1,15 @@
 #!/usr/bin/env bats
 # Reservations with real daemons: scontrol's words, listings, who may, jobs inside and outside.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state"
-    mkdir -p "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=resv
 Licenses=sim:4
 NodeName=n[1-3] CPUs=2 RealMemory=1000 Feature=fast Virtual=YES
 PartitionName=main Nodes=ALL Default=YES
 END
-    remuda up -q
     for _ in $(seq 100); do
         [ "$(sinfo -h -r -o %D)" = 3 ] && break
         sleep 0.1
@@ -19,15 +17,6 @@ END
 }
 
 teardown_file() { remuda down; }
-
-wait_state() { # JOB STATE
-    for _ in $(seq 100); do
-        [ "$(squeue -h -t all -j "$1" -o %T)" = "$2" ] && return 0
-        sleep 0.1
-    done
-    squeue -t all -j "$1" -o '%T %r'
-    return 1
-}
 
 @test "none at first" {
     [ "$(scontrol show reservation)" = "No reservations in the system" ]

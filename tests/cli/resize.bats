@@ -1,17 +1,15 @@
 #!/usr/bin/env bats
 # A running job gives nodes back: what its steps see, who gets the nodes, what the accounting says, what a restart of the controller leaves.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=resize
 KillWait=1
 NodeName=n[1-4] CPUs=2 RealMemory=2000 Gres=gpu:v100:1 Virtual=YES
 PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED
 END
-    remuda up -q
 }
 
 teardown_file() {

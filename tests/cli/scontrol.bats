@@ -1,11 +1,10 @@
 #!/usr/bin/env bats
 # scontrol: host lists and options need no controller; the rest runs against real daemons.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=control
 Licenses=matlab:4,ansys:2
 KillWait=1
@@ -14,7 +13,6 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED
 PartitionName=short Nodes=n1 MaxTime=30 DefaultTime=1
 PartitionName=secret Nodes=n2 Hidden=YES
 END
-    remuda up -q
 }
 
 teardown_file() {
@@ -27,14 +25,6 @@ setup() { cd "$WORK" || exit 1; }
 # A field of a record in its one-line form.
 field() { tr ' ' '\n' | sed -n "s|^$1=||p"; }
 job() { scontrol show job "$1" -o | field "$2"; }
-wait_state() {
-    for _ in $(seq 100); do
-        [ "$(job "$1" JobState)" = "$2" ] && return 0
-        sleep 0.1
-    done
-    scontrol show job "$1"
-    return 1
-}
 held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
 
 # ---- without a controller ----

@@ -1,16 +1,14 @@
 #!/usr/bin/env bats
 # remuda-sim on a real cluster: its live queue through squeue and its own configuration, and its accounting through sacct.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state"
-    mkdir -p "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=sim
 NodeName=n[1-2] CPUs=2 RealMemory=1000 Gres=gpu:v100:1 Virtual=YES
 PartitionName=debug Nodes=ALL Default=YES MaxTime=4:00:00
 END
-    remuda up -q
     for _ in $(seq 100); do
         [ "$(sinfo -h -o %D -t idle)" = 2 ] && break
         sleep 0.1

@@ -1,11 +1,10 @@
 #!/usr/bin/env bats
 # sinfo with real daemons: layouts, grouping, filters, columns. The default layouts were compared with slurm 22.05 on the same nodes and partitions.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state"
-    mkdir -p "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=look
 NodeName=n[1-2] CPUs=2 RealMemory=1000 Feature=fast,ib Weight=1 Virtual=YES
 NodeName=big1 CPUs=4 RealMemory=2000 Weight=5 Gres=gpu:v100:2 Virtual=YES
@@ -14,7 +13,6 @@ PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=1:00:00
 PartitionName=batch Nodes=ALL MaxTime=INFINITE DefaultTime=30 MaxNodes=3 OverSubscribe=FORCE:4
 PartitionName=hid Nodes=big[1-2] Hidden=YES RootOnly=YES PriorityTier=5
 END
-    remuda up -q
     for _ in $(seq 100); do
         [ "$(sinfo -h -r -o %D)" = 4 ] && break
         sleep 0.1

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What a site does to a cluster: programs before and after jobs, nodes that come and go, a configuration with a mistake, files copied about.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
     export SITE
@@ -20,15 +21,6 @@ teardown_file() {
 }
 
 setup() { cd "$SITE" || exit 1; }
-
-eventually() { # eventually COMMAND…: true within a minute
-    for _ in $(seq 600); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    echo "never: $*"
-    return 1
-}
 
 reconfigured() { # reconfigured LINE…: the good configuration and these lines
     { cat "$SITE/good.conf"; printf '%s\n' "$@"; } >"$CONF"

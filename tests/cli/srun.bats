@@ -1,18 +1,16 @@
 #!/usr/bin/env bats
 # srun with real daemons on four virtual nodes: steps, streams, ends, environment, terminals, and what the guides tell people to type.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=steps
 KillWait=1
 AttachGrace=2
 NodeName=n[1-4] CPUs=4 RealMemory=8000 Gres=gpu:p100:4 Virtual=YES
 PartitionName=gpu_gce Nodes=ALL Default=YES MaxTime=UNLIMITED
 END
-    remuda up -q
 }
 
 teardown_file() {

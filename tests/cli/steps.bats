@@ -1,11 +1,10 @@
 #!/usr/bin/env bats
 # Steps as Slurm's own srun, salloc, sattach, sbcast and sstat make them: each test was run against both.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=steps
 KillWait=2
 AttachGrace=2
@@ -13,7 +12,6 @@ NodeName=n[1-2] CPUs=4 RealMemory=8000 Feature=common,old Gres=gpu:p100:4 Virtua
 NodeName=n3 CPUs=4 RealMemory=8000 Feature=common,new Virtual=YES
 PartitionName=main Nodes=ALL Default=YES MaxTime=UNLIMITED
 END
-    remuda up -q
 }
 
 teardown_file() {

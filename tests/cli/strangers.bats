@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What a user's own process gives away while it is his and does not yet run what he asked for (docs/security.md): nothing.
 bats_require_minimum_version 1.5.0
+load common
 
 as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME="$SHARED/home" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
 
@@ -31,14 +32,6 @@ setup() {
 
 teardown() {
     [ "$(id -u)" = 0 ] && scancel -u nobody || true
-}
-
-eventually() {
-    for _ in $(seq 100); do
-        "$@" && return 0
-        sleep 0.1
-    done
-    return 1
 }
 
 # So many processes of nobody's are there that still are the shepherd's program.

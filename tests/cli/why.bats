@@ -1,11 +1,10 @@
 #!/usr/bin/env bats
 # remuda why: blockers, order, plan and advice of jobs that wait; what jobs waited for once they ran.
 bats_require_minimum_version 1.5.0
+load common
 
 setup_file() {
-    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
-    mkdir -p "$WORK" "$REMUDA_STATE"
-    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+    cluster <<'END'
 ClusterName=reasons
 KillWait=1
 NodeName=v[1-3] CPUs=4 RealMemory=4000 Gres=gpu:v100:2 Virtual=YES
@@ -13,7 +12,6 @@ NodeName=a[1-2] CPUs=4 RealMemory=4000 Gres=gpu:a100:2 Virtual=YES
 PartitionName=main Nodes=v[1-3],a1 Default=YES MaxTime=UNLIMITED
 PartitionName=short Nodes=a2 MaxTime=30 DefaultTime=1
 END
-    remuda up -q
 }
 
 teardown_file() {
@@ -31,15 +29,6 @@ teardown() {
     done
 }
 
-state() { squeue -h -t all -j "$1" -o %T; }
-wait_state() {
-    for _ in $(seq 100); do
-        [ "$(state "$1")" = "$2" ] && return 0
-        sleep 0.1
-    done
-    scontrol show job "$1"
-    return 1
-}
 batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
 
 @test "a wait for GPUs: who has them, what is drained and why, and another type that would do now" {

@@ -1,0 +1,35 @@
+# What the tests of real daemons share. `load common` at the head of a file.
+
+# cluster OPTION…, or cluster < CONFIGURATION: the file's own cluster, made by `remuda up` with these options or of this configuration; and a
+# directory to work in, $WORK.
+cluster() {
+    export REMUDA_STATE="$BATS_FILE_TMPDIR/state" WORK="$BATS_FILE_TMPDIR/work"
+    mkdir -p "$WORK" "$REMUDA_STATE"
+    [ $# -gt 0 ] || cat > "$REMUDA_STATE/remuda.conf"
+    remuda up -q "$@" 3>&-
+}
+
+# state JOB: as squeue says it, a line for each element or component.
+state() { squeue -h -t all -j "$1" -o %T; }
+
+has_state() { state "$1" | grep -qx "$2"; }
+
+# eventually COMMAND…: true within a minute. Machines that others use are slow; whoever is not waiting for that loses nothing by the patience.
+eventually() {
+    local until=$((SECONDS + 60))
+    until "$@"; do
+        if ((SECONDS > until)); then
+            echo "never: $*"
+            return 1
+        fi
+        sleep 0.1
+    done
+}
+
+# wait_state JOB STATE: the job, or an element of it, comes to that state.
+wait_state() {
+    eventually has_state "$1" "$2" && return 0
+    scontrol show job "$1"
+    squeue -a
+    return 1
+}
