@@ -18,6 +18,7 @@ import signal
 import socket
 import statistics
 import struct
+import subprocess
 import time
 
 FLOODER, OTHER = 64101, 64102  # uids without accounts: the controller needs the numbers alone
@@ -304,4 +305,6 @@ def measure(cluster, row, at_most, ratio_at_most):
             emptied(path)
             Connection(path).ask("cancel", ids=str(array))
     finally:
+        subprocess.run(["scancel", "--signal=KILL", "--full", "-u", "root"], env=c.env, check=False)
+        subprocess.run(["scancel", "-u", "root"], env=c.env, check=False)
         c.close()
