@@ -64,6 +64,7 @@ ROOMS = {
         "step": {"program", "submit"},
         "scontrol": {"program", "table", "record", "submit"},
         "cluster": {"program"},
+        "accounts": {"program", "table"},
     },
 }
 # Arrows that go upward still: (file, header). A new one is refused, and so is a line here that is not needed any more.

@@ -19,6 +19,7 @@ CHECKED = "digits that a parser of the model has let pass"
 
 # file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
 FILES = {
+    "src/cli/accounts/settings.c": WORDS,
     "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
     "src/cli/listing/scancel.c": WORDS, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS,
     "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,

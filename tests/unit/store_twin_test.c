@@ -75,6 +75,12 @@ static void add_random(struct batch *batches[2], struct rng *r, struct arena *a)
         ((struct partition *)record)->name = names[rng_below(r, 4)];
     if (table == TABLE_LEFT_OUT)
         ((struct left_out *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_ACCOUNT)
+        ((struct account *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_ACCOUNT_USER)
+        ((struct account_user *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_LIMIT)
+        ((struct limit *)record)->id = names[rng_below(r, 4)];
     for (int i = 0; i < 2; i++)
         batch_add(batches[i], op, table, record);
 }

@@ -38,6 +38,7 @@
     X("scancel", cmd_scancel, true, "cancel or signal jobs")                                                 \
     X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \
     X("sacct", cmd_sacct, true, "accounting of jobs and steps")                                              \
+    X("sacctmgr", cmd_sacctmgr, true, "accounts, users, QOS and their limits")                               \
     X("sprio", cmd_sprio, true, "what the priorities of waiting jobs are made of")                           \
     X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
     X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
@@ -54,7 +55,7 @@ COMMANDS(X)
 // clang-format off
 #define OPTION_TABLES(X)                                                                                     \
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
-    X(scontrol) X(strigger)
+    X(scontrol) X(strigger) X(sacctmgr)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
     X(up) X(down) X(status) X(why) X(gpus) X(token) X(join) X(leave) X(hosts) X(backup) X(restore) X(repair) \

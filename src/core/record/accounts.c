@@ -8,7 +8,6 @@
 #include "core/record/record.h"
 #include "model/gres.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,6 +19,7 @@ struct journal_entry {
 
 struct account_journal {
     struct arena *arena;
+    uint32_t last_assoc, last_qos, last_wckey; /* given when it was opened */
     VEC(struct journal_entry) entry;
 };
 
@@ -71,9 +71,12 @@ static void note(struct core *c, enum store_table table, const void *former, con
 
 void accounts_journal(struct core *c)
 {
-    assert(!c->accounts.journal);
+    CHECK(!c->accounts.journal);
     c->accounts.journal = xcalloc(1, sizeof *c->accounts.journal);
     c->accounts.journal->arena = arena_new();
+    c->accounts.journal->last_assoc = c->accounts.last_assoc;
+    c->accounts.journal->last_qos = c->accounts.last_qos;
+    c->accounts.journal->last_wckey = c->accounts.last_wckey;
 }
 
 size_t accounts_journaled(const struct core *c)
@@ -108,7 +111,7 @@ static void *record_at(const struct core *c, enum store_table table, const void 
         return map_str_get(b->limit, ((const struct limit *)record)->id);
     if (table == TABLE_WCKEY)
         return map_u64_get(b->wckey, ((const struct wckey *)record)->id);
-    assert(table == TABLE_TRES);
+    CHECK(table == TABLE_TRES);
     return map_u64_get(b->tres, ((const struct tres *)record)->id);
 }
 
@@ -267,7 +270,7 @@ uint32_t accounts_next_id(struct core *c, enum store_table table)
         return c->accounts.last_assoc + 1;
     if (table == TABLE_QOS)
         return c->accounts.last_qos + 1;
-    assert(table == TABLE_WCKEY);
+    CHECK(table == TABLE_WCKEY);
     return c->accounts.last_wckey + 1;
 }
 
@@ -310,6 +313,9 @@ void accounts_undo(struct core *c)
         else
             record_remove(c, e->table, e->record);
     }
+    c->accounts.last_assoc = j->last_assoc; /* numbers are given to what stays alone */
+    c->accounts.last_qos = j->last_qos;
+    c->accounts.last_wckey = j->last_wckey;
     journal_close(c);
 }
 

@@ -41,8 +41,8 @@ static bool qos_is_given(const struct core *c, const struct assoc *to,
     return true;
 }
 
-/* The account in whose hands it is: of a user's association the account, of an account's own the one
- * above it. */
+/* The account in whose hands it is: of a user's association the account, of an account's own the
+ * one above it. */
 static const char *account_over(const struct core *c, const struct assoc *a)
 {
     const struct assocrec *r = assoc_find(c, a->account, NULL, NULL);

@@ -1,0 +1,324 @@
+/* sacctmgr: what its files share. */
+#ifndef REMUDA_CLI_ACCOUNTS_ACCOUNTS_H
+#define REMUDA_CLI_ACCOUNTS_ACCOUNTS_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "cli/table/columns.h"
+#include "io/client.h"
+#include "model/account.h"
+
+#include <stdbool.h>
+
+/* ---- the book, as the controller has it ----------------------------------------------------- */
+
+/* What carries limits: an association or a QOS. */
+struct owner {
+    VEC(const struct limit *) limit;
+    const struct owner *up; /* whose limits for users hold here too; NULL = nobody's */
+};
+
+struct assoc_view {
+    struct owner owner;
+    const struct assoc *a;
+    struct assoc_view *up; /* NULL = it is root */
+    int depth;             /* in the tree */
+};
+
+struct qos_view {
+    struct owner owner;
+    const struct qos *q;
+};
+
+struct book {
+    VEC(const struct account *) account;
+    VEC(const struct account_user *) user;
+    /* In the order of the tree: an account, its users, the accounts below it. */
+    VEC(struct assoc_view *) assoc;
+    VEC(struct qos_view *) qos;
+    VEC(const struct wckey *) wckey;
+    VEC(const struct tres *) tres;
+};
+
+/* ---- the command ---------------------------------------------------------------------------- */
+
+struct sacctmgr {
+    struct arena *a;
+    struct client *client; /* opened when first needed */
+    const char *cluster;   /* its name; learned with the connection */
+    bool immediate, noheader, quiet, readonly, associations, json, oneliner;
+    char parsable; /* 'p', 'P' or 0 */
+    int verbose;
+    bool interactive; /* the prompt */
+    bool leave;       /* quit was said */
+    int rc;           /* exit status so far */
+};
+
+/* The connection, or NULL after an error was printed. */
+struct client *sacctmgr_connect(struct sacctmgr *s);
+/* "sacctmgr: error: …"; sets rc. */
+void sacctmgr_fail(struct sacctmgr *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A line of Slurm's own on stderr; sets rc. */
+void sacctmgr_refuse(struct sacctmgr *s, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Commands, one a line, until quit or the end of the input; each is run by `run`. */
+void sacctmgr_prompt(struct sacctmgr *s, void (*run)(struct sacctmgr *s, int n, char **word));
+/* Slurm's question, answered by -i; nobody answers for 30 s: no. `what`: "Would you like to commit
+ * changes?". */
+bool sacctmgr_ask(struct sacctmgr *s, const char *what);
+/* Rows of a query, each given to `row`. False after an error was printed. */
+bool sacctmgr_query(struct sacctmgr *s, const struct msg_query *q, const struct fields *t,
+                    void (*row)(void *ctx, const void *record), void *ctx);
+
+/* Everything, what was removed too. False after an error was printed. */
+bool book_read(struct sacctmgr *s, struct book *b);
+void book_done(struct book *b);
+const struct account *book_account(const struct book *b, const char *name);
+const struct account_user *book_user(const struct book *b, const char *name);
+/* That is there; user and partition may be NULL. */
+struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
+                              const char *partition);
+struct qos_view *book_qos(const struct book *b, const char *name);
+bool book_has_tres(void *book, const char *tres); /* a tres_known */
+/* Its QOS, comma-separated, what it inherits among them. */
+const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, struct arena *a);
+/* The limit set on it; NULL = none. `tres` NULL for limits that count none. */
+const struct limit *owner_limit(const struct owner *o, enum resource_limit what, const char *tres);
+/* All of that limit as Slurm writes it: "cpu=10,mem=100M", "4", "08:00:00"; `inherited`: those of
+ * accounts above count too. */
+void owner_limit_say(const struct owner *o, enum resource_limit what, bool inherited,
+                     struct str *out);
+/* Is the user a coordinator of the account, itself or by one above it? */
+bool book_coordinates(const struct book *b, const char *user, const char *account);
+
+/* ---- words ---------------------------------------------------------------------------------- */
+
+/* What sacctmgr is asked about. X(NOUN, word, letters that must be given) */
+#define ENTITIES(X)                                                                                \
+    X(ACCOUNT, "account", 3)                                                                       \
+    X(ASSOC, "association", 2)                                                                     \
+    X(CLUSTER, "cluster", 2)                                                                       \
+    X(CONFIGURATION, "configuration", 2)                                                           \
+    X(COORDINATOR, "coordinator", 3)                                                               \
+    X(EVENT, "event", 1)                                                                           \
+    X(FEDERATION, "federation", 1)                                                                 \
+    X(INSTANCE, "instance", 1)                                                                     \
+    X(JOB, "job", 1)                                                                               \
+    X(PROBLEM, "problem", 1)                                                                       \
+    X(QOS, "qos", 1)                                                                               \
+    X(RESOURCE, "resource", 4)                                                                     \
+    X(RESERVATION, "reservation", 3)                                                               \
+    X(RUNAWAY, "runawayjobs", 2)                                                                   \
+    X(STATS, "stats", 1)                                                                           \
+    X(TRANSACTION, "transaction", 3)                                                               \
+    X(TRES, "tres", 3)                                                                             \
+    X(USER, "user", 1)                                                                             \
+    X(WCKEY, "wckey", 1)
+enum entity {
+#define X(name, word, least) ENTITY_##name,
+    ENTITIES(X)
+#undef X
+        ENTITY_COUNT
+};
+
+/* The keys that stand before '=', and words without it. X(KEY, words, letters that must be given,
+ * entities that have it as a condition, entities that have it set) */
+#define ON(name) (1u << ENTITY_##name)
+#define TREE     (ON(ACCOUNT) | ON(ASSOC) | ON(USER))
+// clang-format off
+#define KEYS(X)                                                                                              \
+    X(ACCOUNTS, "accounts,account,acct", 3, TREE | ON(COORDINATOR) | ON(TRANSACTION), 0)                     \
+    X(ACTION, "action", 4, ON(TRANSACTION), 0)                                                               \
+    X(ACTOR, "actors", 4, ON(TRANSACTION), 0)                                                                \
+    X(ADMIN_LEVEL, "adminlevel", 2, ON(USER), ON(USER))                                                      \
+    X(ALL_TIME, "all_time", 5, ON(EVENT), 0)                                                                 \
+    X(ALL_CLUSTERS, "all_clusters", 5, ON(EVENT), 0)                                                         \
+    X(CLASSIFICATION, "classification", 3, ON(CLUSTER), ON(CLUSTER))                                         \
+    X(CLUSTERS, "clusters", 1, ~0u, 0)                                                                       \
+    X(COMMENT, "comment", 3, 0, TREE)                                                                        \
+    X(DEFAULT_ACCOUNT, "defaultaccount", 8, ON(USER), ON(USER))                                              \
+    X(DEFAULT_QOS, "defaultqos", 8, TREE, TREE | ON(CLUSTER))                                                \
+    X(DEFAULT_WCKEY, "defaultwckey", 8, ON(USER), ON(USER))                                                  \
+    X(DESCRIPTION, "descriptions", 3, ON(ACCOUNT) | ON(QOS), ON(ACCOUNT) | ON(QOS))                          \
+    X(END, "end", 1, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION), 0)                                       \
+    X(EXEMPT_TIME, "preemptexempttime", 9, 0, ON(QOS))                                                       \
+    X(FAIRSHARE, "fairshare,shares", 2, 0, TREE | ON(CLUSTER))                                               \
+    X(FLAGS, "flags", 2, ON(QOS) | ON(ACCOUNT), ON(QOS) | ON(ACCOUNT))                                       \
+    X(FORMAT, "format", 2, ~0u, 0)                                                                           \
+    X(GRACE_TIME, "gracetime", 3, 0, ON(QOS))                                                                \
+    X(IDS, "ids", 1, ON(ASSOC) | ON(QOS) | ON(TRES) | ON(TRANSACTION) | ON(WCKEY) | ON(RESERVATION), 0)      \
+    X(LIMIT_FACTOR, "limitfactor", 6, 0, ON(QOS))                                                            \
+    X(NAMES, "names", 1, ~0u, 0)                                                                             \
+    X(NEW_NAME, "newname", 4, 0, ON(USER))                                                                   \
+    X(NODES, "nodes", 1, ON(EVENT) | ON(RESERVATION), 0)                                                     \
+    X(ONLY_DEFAULTS, "onlydefaults", 4, ON(ASSOC), 0)                                                        \
+    X(ORGANIZATION, "organizations", 1, ON(ACCOUNT), ON(ACCOUNT))                                            \
+    X(PARENT, "parents", 4, ON(ACCOUNT) | ON(ASSOC), ON(ACCOUNT))                                            \
+    X(PARTITIONS, "partitions", 4, ON(USER) | ON(ASSOC), 0)                                                  \
+    X(PREEMPT, "preempt", 7, 0, ON(QOS))                                                                     \
+    X(PREEMPT_MODE, "preemptmode", 8, ON(QOS), ON(QOS))                                                      \
+    X(PRIORITY, "priority", 3, 0, TREE | ON(QOS) | ON(CLUSTER))                                              \
+    X(QOS_LIST, "qos,qoslevel", 1, TREE, TREE | ON(CLUSTER))                                                 \
+    X(RAW_USAGE, "rawusage", 7, 0, TREE | ON(QOS))                                                           \
+    X(START, "start", 3, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION), 0)                                   \
+    X(STATES, "states", 4, ON(EVENT), 0)                                                                     \
+    X(TREE, "tree", 4, TREE, 0)                                                                              \
+    X(TYPE, "type", 2, ON(TRES), 0)                                                                          \
+    X(USAGE_FACTOR, "usagefactor", 6, 0, ON(QOS))                                                            \
+    X(USAGE_THRESHOLD, "usagethreshold", 6, 0, ON(QOS))                                                      \
+    X(USERS, "users", 1, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(WCKEY) | ON(EVENT), 0)                \
+    X(WCKEYS, "wckeys", 2, ON(USER) | ON(WCKEY), 0)                                                          \
+    X(WITH_ASSOC, "withassoc", 5, TREE | ON(TRANSACTION), 0)                                                 \
+    X(WITH_COORD, "withcoordinators", 5, TREE, 0)                                                            \
+    X(WITH_DELETED, "withdeleted", 5, TREE | ON(QOS) | ON(TRES) | ON(WCKEY), 0)                              \
+    X(WITH_RAW, "withrawqoslevel", 5, TREE, 0)                                                               \
+    X(WITH_SUB, "withsubaccounts", 5, TREE, 0)                                                               \
+    X(WITHOUT_PARENT_INFO, "wopinfo", 4, TREE, 0)                                                            \
+    X(WITHOUT_PARENT_LIMITS, "woplimits", 4, TREE, 0)                                                        \
+    X(WITHOUT_LIMITS, "wolimits", 3, TREE | ON(CLUSTER), 0)
+// clang-format on
+enum key {
+#define X(key, ...) KEY_##key,
+    KEYS(X)
+#undef X
+        KEY_COUNT
+};
+
+/* A word of the command line: a condition, or something to set. */
+struct spec {
+    enum key key;
+    bool is_limit;
+    enum resource_limit limit; /* is_limit */
+    const char *tres;          /* GrpCPUs=4 and its like: the resource; else NULL */
+    const char *word;          /* the key in Slurm's letters */
+    enum account_list how;     /* =, +=, -= */
+    const char *typed;         /* the whole word */
+    const char *value;         /* without quotes; "" of a word without '=' */
+};
+
+/* Where what is set may stand: nowhere (list, delete), among the conditions (add), after "set"
+ * (modify). */
+enum spec_mode { SPECS_WHERE, SPECS_MIXED, SPECS_SET };
+struct specs {
+    enum entity entity;
+    enum spec_mode mode;
+    VEC(struct spec) where, set;
+};
+
+/* The entity that a word names, its abbreviations too. */
+bool entity_find(const char *word, enum entity *ret);
+/* The words after the entity. False after an error was printed. */
+bool specs_read(struct sacctmgr *s, enum entity entity, enum spec_mode mode, int n, char **word,
+                struct specs *ret);
+void specs_done(struct specs *sp);
+/* The values of a condition, joined by commas; NULL = not given. */
+const char *specs_where(const struct specs *sp, enum key key, struct arena *a);
+bool specs_flag(const struct specs *sp, enum key key);
+/* The last of that key that is set; NULL = none. */
+const struct spec *specs_set(const struct specs *sp, enum key key);
+/* The value of "KEY=value", where KEY may be cut short; NULL = the word is not of that key. */
+const char *spec_value(const char *word, const char *key);
+/* Is the word one of the list? NULL: everything is; "": what has no word. */
+bool specs_match(const char *list, const char *word);
+
+/* ---- listing -------------------------------------------------------------------------------- */
+
+/* A line of a listing of accounts, users, associations, QOS. */
+struct account_row {
+    const struct book *book;
+    const struct account *account;
+    const struct account_user *user;
+    const struct assoc_view *assoc;
+    const struct qos_view *qos;
+    const struct owner *owner; /* of the two; NULL = no limits */
+    const char *coordinators;
+    bool own_limits; /* not those of accounts above */
+    bool own_qos;    /* QOS as set on it */
+    bool tree;       /* account names are indented */
+};
+
+/* A table of columns under `format` (NULL = the default), on stdout. */
+struct table_out {
+    struct sacctmgr *s;
+    struct format format;
+    struct cell_env env;
+    struct str out;
+};
+/* False after an error was printed: a column that is none. */
+bool table_begin(struct table_out *t, struct sacctmgr *s, const struct column_table *columns,
+                 const char *format, const void *more);
+void table_row(struct table_out *t, const void *record);
+void table_end(struct table_out *t);
+
+/* Columns of struct account_row. */
+const struct column_table *account_columns(enum entity entity, struct arena *a);
+
+void accounts_show(struct sacctmgr *s,
+                   const struct specs *sp);                   /* account, user, association, QOS */
+void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
+void accounts_json(struct sacctmgr *s, const struct book *b, const struct account_row *row,
+                   size_t n, enum entity entity);
+
+/* ---- changing ------------------------------------------------------------------------------- */
+
+struct changes {
+    struct sacctmgr *s;
+    VEC(struct account_change) change;
+    struct str said; /* what will be done, in Slurm's words; printed before the question */
+};
+void changes_done(struct changes *c);
+/* A change whose record lies in the arena. */
+void change_account(struct changes *c, enum account_verb verb, const char *fields,
+                    const struct account *a);
+void change_user(struct changes *c, enum account_verb verb, const char *fields,
+                 const struct account_user *u);
+void change_wckey(struct changes *c, enum account_verb verb, const struct wckey *k);
+struct account_change *change_assoc(struct changes *c, enum account_noun noun,
+                                    enum account_verb verb, const char *fields,
+                                    const struct assoc *a);
+struct account_change *change_qos(struct changes *c, enum account_verb verb, const char *fields,
+                                  const struct qos *q);
+/* Tries them, says what was prepared, asks, and sends. `none`: what is said where there are no
+ * changes (Slurm's words). */
+void changes_commit(struct changes *c, const char *none);
+
+/* Everything of `set` that belongs to an association, or to a QOS: as changes of that one; the
+ * lists that grow or shrink apart, as Slurm allows = beside +=. False after an error was
+ * printed. */
+struct given {
+    struct assoc assoc;
+    struct qos qos;
+    const char *fields; /* set with "=" */
+    /* "qos", "flags" or "preempt" that += names, and -= */
+    const char *more[2];
+    struct assoc assoc_more[2];
+    struct qos qos_more[2];
+    struct record_list limits;
+    bool no_usage;
+    struct str said; /* "  MaxJobs       = 4\n" */
+};
+bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs *sp,
+                   struct given *ret);
+void settings_done(struct given *st);
+/* Their changes of one association or QOS, given with its key alone. */
+void settings_to_assoc(struct changes *c, const struct given *st, enum account_verb verb,
+                       const struct assoc *key);
+void settings_to_qos(struct changes *c, const struct given *st, enum account_verb verb,
+                     const char *name);
+
+void accounts_add(struct sacctmgr *s, const struct specs *sp);
+void accounts_modify(struct sacctmgr *s, const struct specs *sp);
+void accounts_remove(struct sacctmgr *s, const struct specs *sp);
+/* The associations that the conditions of `sp` name, users' or accounts' own. */
+bool assoc_is_meant(const struct specs *sp, const struct assoc_view *v, struct arena *a);
+/* "  C = cluster    A = nova of physics", "… A = nova  U = alice  P = debug". */
+void assoc_line(struct sacctmgr *s, const struct assoc_view *v, bool modified, struct str *out);
+
+#define PARENT_SHARES "2147483647" /* FairShare=parent in Slurm's flat file */
+void accounts_dump(struct sacctmgr *s, int n, char **word);
+void accounts_load_file(struct sacctmgr *s, int n, char **word);
+
+#endif

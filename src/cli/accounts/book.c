@@ -1,0 +1,348 @@
+/* Accounts as the controller has them, put together: limits with who carries them, associations in
+ * a tree. */
+#include "cli/accounts/accounts.h"
+
+#include "base/duration.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+struct reading {
+    struct sacctmgr *s;
+    struct book *b;
+    VEC(struct assoc_view *) unsorted;
+};
+
+#define KEEP(name, list, tag)                                                                      \
+    static void name(void *ctx, const void *record)                                                \
+    {                                                                                              \
+        struct reading *r = ctx;                                                                   \
+        vec_push(&r->b->list, arena_dup(r->s->a, record, sizeof(struct tag)));                     \
+    }
+KEEP(account_keep, account, account)
+KEEP(user_keep, user, account_user)
+KEEP(wckey_keep, wckey, wckey)
+KEEP(tres_keep, tres, tres)
+
+static void assoc_keep(void *ctx, const void *record)
+{
+    struct reading *r = ctx;
+    struct assoc_view *v = arena_alloc(r->s->a, sizeof *v);
+    v->a = arena_dup(r->s->a, record, sizeof(struct assoc));
+    vec_push(&r->unsorted, v);
+}
+
+static void qos_keep(void *ctx, const void *record)
+{
+    struct reading *r = ctx;
+    struct qos_view *v = arena_alloc(r->s->a, sizeof *v);
+    v->q = arena_dup(r->s->a, record, sizeof(struct qos));
+    vec_push(&r->b->qos, v);
+}
+
+static void limit_keep(void *ctx, const void *record)
+{
+    struct reading *r = ctx;
+    const struct limit *l = arena_dup(r->s->a, record, sizeof *l);
+    if (l->owner == OWNER_QOS) {
+        for (size_t i = 0; i < r->b->qos.n; i++)
+            if (r->b->qos.v[i]->q->id == l->owner_id)
+                vec_push(&r->b->qos.v[i]->owner.limit, l);
+        return;
+    }
+    for (size_t low = 0, high = r->unsorted.n; low < high;) { /* by number */
+        size_t middle = (low + high) / 2;
+        struct assoc_view *v = r->unsorted.v[middle];
+        if (v->a->id == l->owner_id) {
+            vec_push(&v->owner.limit, l);
+            return;
+        }
+        if (v->a->id < l->owner_id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+}
+
+static bool ask(struct reading *r, uint32_t what, const struct fields *t,
+                void (*row)(void *ctx, const void *record))
+{
+    struct msg_query q = {.what = (int32_t)what};
+    return sacctmgr_query(r->s, &q, t, row, r);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+static int id_compare(const void *pa, const void *pb)
+{
+    const struct assoc_view *a = *(struct assoc_view *const *)pa,
+                            *b = *(struct assoc_view *const *)pb;
+    return (a->a->id > b->a->id) - (a->a->id < b->a->id);
+}
+
+/* Those of one account stand together: users first, then accounts, by name; what is removed stands
+ * beside what is there. */
+static int sibling_compare(const void *pa, const void *pb)
+{
+    const struct assoc *a = (*(struct assoc_view *const *)pa)->a,
+                       *b = (*(struct assoc_view *const *)pb)->a;
+    const char *above_a = a->user     ? a->account
+                          : a->parent ? a->parent
+                                      : "",
+               *above_b = b->user     ? b->account
+                          : b->parent ? b->parent
+                                      : "";
+    int by = strcmp(above_a, above_b);
+    if (by)
+        return by;
+    if (!a->user != !b->user)
+        return a->user ? -1 : 1;
+    by = strcmp(a->user ? a->user : a->account, b->user ? b->user : b->account);
+    return by ? by : strcmp(a->partition ? a->partition : "", b->partition ? b->partition : "");
+}
+
+/* Where those below that account begin; those below an account of "" are the root. */
+static size_t first_below(const struct reading *r, const char *account)
+{
+    size_t low = 0, high = r->unsorted.n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct assoc *a = r->unsorted.v[middle]->a;
+        const char *above = a->user ? a->account : a->parent ? a->parent : "";
+        if (strcmp(above, account) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Depth first, without calls into itself: who knows how deep a tree is. */
+static void tree_make(struct reading *r)
+{
+    struct level {
+        size_t next;
+        struct assoc_view *of;
+    };
+    VEC(struct level) level = {0};
+    vec_push(&level, ((struct level){first_below(r, ""), NULL}));
+    while (level.n) {
+        struct level *top = &level.v[level.n - 1];
+        const char *above = top->of ? top->of->a->account : "";
+        struct assoc_view *v = top->next < r->unsorted.n ? r->unsorted.v[top->next] : NULL;
+        const char *own = !v           ? NULL
+                          : v->a->user ? v->a->account
+                                       : (v->a->parent ? v->a->parent : "");
+        if (!v || !text_is(own, above)) {
+            level.n--;
+            continue;
+        }
+        top->next++;
+        v->up = top->of;
+        v->owner.up = top->of ? &top->of->owner : NULL;
+        v->depth = (int)level.n - 1;
+        vec_push(&r->b->assoc, v);
+        if (!v->a->user && !v->a->deleted)
+            vec_push(&level, ((struct level){first_below(r, v->a->account), v}));
+    }
+    vec_done(&level);
+}
+
+static int name_compare(const void *pa, const void *pb)
+{
+    /* of accounts and users the name stands first */
+    return strcmp(**(const char *const *const *)pa, **(const char *const *const *)pb);
+}
+
+static int qos_compare(const void *pa, const void *pb)
+{
+    const struct qos *a = (*(struct qos_view *const *)pa)->q,
+                     *b = (*(struct qos_view *const *)pb)->q;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static int tres_id_compare(const void *pa, const void *pb)
+{
+    const struct tres *a = *(const struct tres *const *)pa, *b = *(const struct tres *const *)pb;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+#define SORT(list, compare)                                                                        \
+    if ((list).n)                                                                                  \
+    qsort((list).v, (list).n, sizeof(list).v[0], compare)
+
+bool book_read(struct sacctmgr *s, struct book *b)
+{
+    struct reading r = {.s = s, .b = b};
+    bool ok = ask(&r, QUERY_ACCOUNTS, &account_fields, account_keep) &&
+              ask(&r, QUERY_ACCOUNT_USERS, &account_user_fields, user_keep) &&
+              ask(&r, QUERY_ASSOCS, &assoc_fields, assoc_keep) &&
+              ask(&r, QUERY_QOS, &qos_fields, qos_keep);
+    SORT(r.unsorted, id_compare);
+    ok = ok && ask(&r, QUERY_LIMITS, &limit_fields, limit_keep) &&
+         ask(&r, QUERY_WCKEYS, &wckey_fields, wckey_keep) &&
+         ask(&r, QUERY_TRES, &tres_fields, tres_keep);
+    SORT(b->account, name_compare);
+    SORT(b->user, name_compare);
+    SORT(b->qos, qos_compare);
+    SORT(b->tres, tres_id_compare);
+    SORT(r.unsorted, sibling_compare);
+    if (ok)
+        tree_make(&r);
+    vec_done(&r.unsorted);
+    return ok;
+}
+
+void book_done(struct book *b)
+{
+    for (size_t i = 0; i < b->assoc.n; i++)
+        vec_done(&b->assoc.v[i]->owner.limit);
+    for (size_t i = 0; i < b->qos.n; i++)
+        vec_done(&b->qos.v[i]->owner.limit);
+    vec_done(&b->account);
+    vec_done(&b->user);
+    vec_done(&b->assoc);
+    vec_done(&b->qos);
+    vec_done(&b->wckey);
+    vec_done(&b->tres);
+}
+
+/* ---- what it says --------------------------------------------------------------------------- */
+
+const struct account *book_account(const struct book *b, const char *name)
+{
+    for (size_t i = 0; i < b->account.n; i++)
+        if (!b->account.v[i]->deleted && text_is(b->account.v[i]->name, name))
+            return b->account.v[i];
+    return NULL;
+}
+
+const struct account_user *book_user(const struct book *b, const char *name)
+{
+    for (size_t i = 0; i < b->user.n; i++)
+        if (!b->user.v[i]->deleted && text_is(b->user.v[i]->name, name))
+            return b->user.v[i];
+    return NULL;
+}
+
+struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
+                              const char *partition)
+{
+    for (size_t i = 0; i < b->assoc.n; i++) {
+        const struct assoc *a = b->assoc.v[i]->a;
+        if (!a->deleted && text_is(a->account, account) && text_is(a->user, user) &&
+            text_is(a->partition, partition))
+            return b->assoc.v[i];
+    }
+    return NULL;
+}
+
+struct qos_view *book_qos(const struct book *b, const char *name)
+{
+    for (size_t i = 0; i < b->qos.n; i++)
+        if (!b->qos.v[i]->q->deleted && text_is(b->qos.v[i]->q->name, name))
+            return b->qos.v[i];
+    return NULL;
+}
+
+bool book_has_tres(void *book, const char *tres)
+{
+    const struct book *b = book;
+    for (size_t i = 0; i < b->tres.n; i++) {
+        const struct tres *t = b->tres.v[i];
+        size_t len = strlen(t->type);
+        if (t->name ? strncmp(tres, t->type, len) == 0 && tres[len] == '/' &&
+                          text_is_nocase(tres + len + 1, t->name)
+                    : text_is(tres, t->type))
+            return true;
+    }
+    return text_starts(tres, "license/");
+}
+
+static bool has_qos(const struct assoc_view *v, const char *qos)
+{
+    for (; v; v = v->up) {
+        if (v->a->qos)
+            return specs_match(v->a->qos, qos);
+        if (v->a->qos_less && specs_match(v->a->qos_less, qos))
+            return false;
+        if (v->a->qos_more && specs_match(v->a->qos_more, qos))
+            return true;
+    }
+    return false;
+}
+
+const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, struct arena *a)
+{
+    struct str out = STR_INIT;
+    for (size_t i = 0; i < b->qos.n; i++)
+        if (!b->qos.v[i]->q->deleted && has_qos(v, b->qos.v[i]->q->name))
+            str_addf(&out, "%s%s", out.len ? "," : "", b->qos.v[i]->q->name);
+    const char *text = arena_strdup(a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
+const struct limit *owner_limit(const struct owner *o, enum resource_limit what, const char *tres)
+{
+    for (size_t i = 0; i < o->limit.n; i++)
+        if ((enum resource_limit)o->limit.v[i]->what == what && text_is(o->limit.v[i]->tres, tres))
+            return o->limit.v[i];
+    return NULL;
+}
+
+static void value_say(const struct resource_limit_row *row, const struct limit *l, struct str *out)
+{
+    if (l->tres)
+        str_addf(out, "%s%s=", out->len ? "," : "", l->tres);
+    if (row->unit == UNIT_MINUTES)
+        duration_format(l->value * USEC_PER_MIN, out);
+    else if (row->unit == UNIT_TRES && (text_is(l->tres, "mem") || text_is(l->tres, "vmem")))
+        size_format_mib(l->value, 0, out);
+    else
+        str_add_i64(out, l->value);
+}
+
+static int limit_compare(const void *pa, const void *pb)
+{
+    const struct limit *a = *(const struct limit *const *)pa, *b = *(const struct limit *const *)pb;
+    return a->tres && b->tres ? tres_compare(a->tres, b->tres) : 0;
+}
+
+void owner_limit_say(const struct owner *o, enum resource_limit what, bool inherited,
+                     struct str *out)
+{
+    VEC(const struct limit *) found = {0};
+    struct str text = STR_INIT;
+    for (; o; o = inherited ? o->up : NULL)
+        for (size_t i = 0; i < o->limit.n; i++) {
+            const struct limit *l = o->limit.v[i];
+            bool known = (enum resource_limit)l->what != what;
+            for (size_t k = 0; k < found.n && !known; k++)
+                known = text_is(found.v[k]->tres, l->tres);
+            if (!known)
+                vec_push(&found, l);
+        }
+    SORT(found, limit_compare);
+    for (size_t i = 0; i < found.n; i++)
+        value_say(&resource_limit_table[what], found.v[i], &text);
+    str_add(out, str_text(&text));
+    str_done(&text);
+    vec_done(&found);
+}
+
+bool book_coordinates(const struct book *b, const char *user, const char *account)
+{
+    for (const struct assoc_view *v = book_assoc(b, account, NULL, NULL); v; v = v->up) {
+        const struct account *a = book_account(b, v->a->account);
+        if (!a)
+            continue;
+        if (!text_empty(a->coordinators) && specs_match(a->coordinators, user))
+            return true;
+        if ((a->flags >> ACCOUNT_BIT_USERS_ARE_COORDS & 1u) && book_assoc(b, a->name, user, NULL))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,112 @@
+/* Changes: gathered, tried, said, asked about, sent as one request. */
+#include "cli/accounts/accounts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct account_change *change_new(struct changes *c, enum account_noun noun,
+                                         enum account_verb verb, const char *fields)
+{
+    struct account_change ch = {.verb = verb, .noun = noun, .fields = fields};
+    vec_push(&c->change, ch);
+    return &c->change.v[c->change.n - 1];
+}
+
+static struct record_list one_of(struct changes *c, const void *record, size_t size)
+{
+    return (struct record_list){arena_dup(c->s->a, record, size), 1};
+}
+
+void change_account(struct changes *c, enum account_verb verb, const char *fields,
+                    const struct account *a)
+{
+    change_new(c, NOUN_ACCOUNT, verb, fields)->account = one_of(c, a, sizeof *a);
+}
+
+void change_user(struct changes *c, enum account_verb verb, const char *fields,
+                 const struct account_user *u)
+{
+    change_new(c, NOUN_USER, verb, fields)->user = one_of(c, u, sizeof *u);
+}
+
+void change_wckey(struct changes *c, enum account_verb verb, const struct wckey *k)
+{
+    change_new(c, NOUN_WCKEY, verb, NULL)->wckey = one_of(c, k, sizeof *k);
+}
+
+struct account_change *change_assoc(struct changes *c, enum account_noun noun,
+                                    enum account_verb verb, const char *fields,
+                                    const struct assoc *a)
+{
+    struct account_change *ch = change_new(c, noun, verb, fields);
+    ch->assoc = one_of(c, a, sizeof *a);
+    return ch;
+}
+
+struct account_change *change_qos(struct changes *c, enum account_verb verb, const char *fields,
+                                  const struct qos *q)
+{
+    struct account_change *ch = change_new(c, NOUN_QOS, verb, fields);
+    ch->qos = one_of(c, q, sizeof *q);
+    return ch;
+}
+
+void changes_done(struct changes *c)
+{
+    vec_done(&c->change);
+    str_done(&c->said);
+}
+
+static bool refused(struct sacctmgr *s, const struct msg_done *done)
+{
+    sacctmgr_refuse(s, " Error with request: %s", refusal_text((enum refusal)done->refusal));
+    if (done->detail)
+        sacctmgr_fail(s, "%s", done->detail);
+    return false;
+}
+
+static bool send(struct changes *c, bool test_only)
+{
+    struct sacctmgr *s = c->s;
+    struct client *client = sacctmgr_connect(s);
+    struct message *answer = arena_alloc(s->a, sizeof *answer);
+    struct msg_change_accounts m = {.changes = {c->change.v, c->change.n}, .test_only = test_only};
+    struct err e = {0};
+    if (!client)
+        return false;
+    if (!client_call(client, MSG_CHANGE_ACCOUNTS, &m, 0, s->a, answer, &e)) {
+        sacctmgr_fail(s, "%s", e.text);
+        return false;
+    }
+    if (answer->kind == MSG_DONE)
+        return refused(s, answer->body);
+    const struct msg_accounts_changed *changed = answer->body;
+    if (changed->warning && !test_only && !s->quiet)
+        fprintf(stderr, "sacctmgr: %s\n", changed->warning);
+    return true;
+}
+
+void changes_commit(struct changes *c, const char *none)
+{
+    struct sacctmgr *s = c->s;
+    if (s->rc)
+        return;
+    if (!c->change.n) {
+        puts(none);
+        s->rc = 1;
+        return;
+    }
+    if (s->readonly) {
+        sacctmgr_refuse(s, "Can't run this command in readonly mode.");
+        return;
+    }
+    if (!send(c, !s->immediate))
+        return;
+    fputs(str_text(&c->said), stdout);
+    if (s->immediate)
+        return;
+    if (sacctmgr_ask(s, "Would you like to commit changes?"))
+        send(c, false);
+    else
+        puts(" Changes Discarded");
+}

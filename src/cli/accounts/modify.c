@@ -1,0 +1,489 @@
+/* sacctmgr modify and delete: what the conditions name, and what becomes of it. */
+#include "cli/accounts/accounts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+struct changing {
+    struct sacctmgr *s;
+    const struct specs *sp;
+    struct book b;
+    struct given st;
+    struct changes c;
+    const char *names; /* of what the entity is */
+    bool wrong;
+};
+
+/* ---- what is meant -------------------------------------------------------------------------- */
+
+static const char *names_of(const struct specs *sp, struct arena *a)
+{
+    const char *names = specs_where(sp, KEY_NAMES, a),
+               *more = sp->entity == ENTITY_USER      ? specs_where(sp, KEY_USERS, a)
+                       : sp->entity == ENTITY_ACCOUNT ? specs_where(sp, KEY_ACCOUNTS, a)
+                                                      : NULL;
+    return !names ? more : !more ? names : arena_printf(a, "%s,%s", names, more);
+}
+
+bool assoc_is_meant(const struct specs *sp, const struct assoc_view *v, struct arena *a)
+{
+    const char *names = names_of(sp, a), *accounts = specs_where(sp, KEY_ACCOUNTS, a),
+               *users = specs_where(sp, KEY_USERS, a),
+               *partitions = specs_where(sp, KEY_PARTITIONS, a),
+               *parents = specs_where(sp, KEY_PARENT, a);
+    bool of_user = sp->entity == ENTITY_USER || users;
+    if (v->a->deleted || (v->a->user != NULL) != of_user)
+        return false;
+    if (sp->entity == ENTITY_USER)
+        users = names;
+    else if (sp->entity == ENTITY_ACCOUNT)
+        accounts = names;
+    return specs_match(accounts, v->a->account) && (!users || specs_match(users, v->a->user)) &&
+           (!partitions || specs_match(partitions, v->a->partition)) &&
+           (!parents || specs_match(parents, v->a->parent));
+}
+
+void assoc_line(struct sacctmgr *s, const struct assoc_view *v, bool modified, struct str *out)
+{
+    const struct assoc *a = v->a;
+    if (a->user)
+        str_addf(out,
+                 modified ? "  C = %-10.10s A = %-20.20s U = %-9.9s"
+                          : "  C = %-10.10s A = %-10.10s U = %-9.9s",
+                 s->cluster, a->account, a->user);
+    else if (a->parent)
+        str_addf(out, "  C = %-10.10s A = %s of %s", s->cluster, a->account, a->parent);
+    else
+        str_addf(out, "  C = %-10.10s A = %s", s->cluster, a->account);
+    if (a->partition)
+        str_addf(out, " P = %s", a->partition);
+    str_addc(out, '\n');
+}
+
+/* Without conditions everything is meant: is it? */
+static bool conditions_given(struct changing *g)
+{
+    for (size_t i = 0; i < g->sp->where.n; i++)
+        if (g->sp->where.v[i].key != KEY_CLUSTERS)
+            return true;
+    return sacctmgr_ask(g->s, " You didn't set any conditions with 'WHERE'.\nAre you sure you want "
+                              "to continue?");
+}
+
+static bool is_here(struct changing *g)
+{
+    const char *clusters = specs_where(g->sp, KEY_CLUSTERS, g->s->a);
+    return specs_match(clusters, g->s->cluster);
+}
+
+/* ---- modify --------------------------------------------------------------------------------- */
+
+static const char *lowered(struct sacctmgr *s, const char *text)
+{
+    char *low = arena_strdup(s->a, text);
+    for (char *p = low; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return low;
+}
+
+/* Of the user itself: level and defaults. False: nothing of that is set, or it is wrong. */
+static bool user_values(struct changing *g, struct account_user *u, struct str *fields)
+{
+    const struct spec *level = specs_set(g->sp, KEY_ADMIN_LEVEL),
+                      *account = specs_set(g->sp, KEY_DEFAULT_ACCOUNT),
+                      *wckey = specs_set(g->sp, KEY_DEFAULT_WCKEY);
+    if (specs_set(g->sp, KEY_NEW_NAME)) {
+        sacctmgr_fail(g->s,
+                      "NewName: a user keeps the name; add the new user, then delete this one");
+        g->wrong = true;
+    }
+    if (level) {
+        int32_t found = -1;
+        for (int32_t i = 0; i < (int32_t)admin_level_names.n; i++)
+            if (*level->value && text_starts_nocase(admin_level_names.name[i], level->value))
+                found = i;
+        if (found < 0) {
+            sacctmgr_fail(g->s, "AdminLevel=%s: it is None, Operator or Administrator",
+                          level->value);
+            g->wrong = true;
+        }
+        u->admin_level = found;
+        str_add(fields, "admin_level");
+    }
+    if (account) {
+        u->default_account = lowered(g->s, account->value);
+        str_addf(fields, "%sdefault_account", fields->len ? "," : "");
+    }
+    if (wckey) {
+        u->default_wckey = text_empty(wckey->value) ? NULL : wckey->value;
+        str_addf(fields, "%sdefault_wckey", fields->len ? "," : "");
+    }
+    return fields->len && !g->wrong;
+}
+
+static void users_modify(struct changing *g)
+{
+    struct account_user u = {0};
+    struct str fields = STR_INIT, said = STR_INIT, without = STR_INIT;
+    bool any = user_values(g, &u, &fields);
+    for (size_t i = 0; any && i < g->b.user.n; i++) {
+        u.name = g->b.user.v[i]->name;
+        if (g->b.user.v[i]->deleted || !specs_match(g->names, u.name))
+            continue;
+        if (u.default_account && !book_assoc(&g->b, u.default_account, u.name, NULL))
+            str_addf(&without, "  U = %s C = %s\n", u.name, g->s->cluster);
+        change_user(&g->c, VERB_MODIFY, arena_strdup(g->s->a, str_text(&fields)), &u);
+        str_addf(&said, "  %s\n", u.name);
+    }
+    if (without.len) {
+        printf(" Can't modify because these users aren't associated with new default account "
+               "'%s'...\n%s",
+               u.default_account, str_text(&without));
+        g->s->rc = 1;
+        g->wrong = true;
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Modified users...\n%s", str_text(&said));
+    str_done(&fields);
+    str_done(&said);
+    str_done(&without);
+}
+
+static void accounts_values(struct changing *g)
+{
+    const struct spec *descr = specs_set(g->sp, KEY_DESCRIPTION),
+                      *org = specs_set(g->sp, KEY_ORGANIZATION),
+                      *flags = specs_set(g->sp, KEY_FLAGS);
+    struct account a = {.description = descr ? descr->value : NULL,
+                        .organization = org ? org->value : NULL};
+    const char *fields = arena_printf(g->s->a, "%s%s%s%s%s", descr ? "description" : "",
+                                      descr && org ? "," : "", org ? "organization" : "",
+                                      flags && (descr || org) ? "," : "", flags ? "flags" : "");
+    struct str said = STR_INIT;
+    struct err e = {0};
+    if (flags && !text_is(flags->value, "-1") &&
+        !flag_words_parse(account_flag_words, ACCOUNT_FLAG_COUNT, flags->value, &a.flags, &e)) {
+        sacctmgr_fail(g->s, "%s", e.text);
+        g->wrong = true;
+    }
+    for (size_t i = 0; *fields && i < g->b.account.n; i++) {
+        a.name = g->b.account.v[i]->name;
+        if (g->b.account.v[i]->deleted || !specs_match(g->names, a.name))
+            continue;
+        change_account(&g->c, VERB_MODIFY, fields, &a);
+        if (flags)
+            g->c.change.v[g->c.change.n - 1].list = flags->how;
+        str_addf(&said, "  %s\n", a.name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Modified accounts...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+static void assocs_modify(struct changing *g, const char *title)
+{
+    struct str said = STR_INIT;
+    const struct given *st = &g->st;
+    bool any = st->fields || st->limits.n || st->no_usage || st->more[0] || st->more[1];
+    for (size_t i = 0; any && i < g->b.assoc.n; i++) {
+        const struct assoc_view *v = g->b.assoc.v[i];
+        if (!assoc_is_meant(g->sp, v, g->s->a))
+            continue;
+        settings_to_assoc(&g->c, st, VERB_MODIFY, v->a);
+        assoc_line(g->s, v, true, &said);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " %s\n%s", title, str_text(&said));
+    str_done(&said);
+}
+
+static void qos_modify(struct changing *g)
+{
+    struct str said = STR_INIT;
+    for (size_t i = 0; i < g->b.qos.n; i++) {
+        const struct qos *q = g->b.qos.v[i]->q;
+        if (q->deleted || !specs_match(g->names, q->name))
+            continue;
+        settings_to_qos(&g->c, &g->st, VERB_MODIFY, q->name);
+        str_addf(&said, "  %s\n", q->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Modified qos...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+/* What a cluster is given is given to the root of its tree. */
+static void cluster_modify(struct changing *g)
+{
+    const struct assoc root = {.account = "root"};
+    settings_to_assoc(&g->c, &g->st, VERB_MODIFY, &root);
+    str_addf(&g->c.said, " Setting\n%s Modified cluster defaults for associations...\n  %s\n",
+             str_text(&g->st.said), g->s->cluster);
+}
+
+static void parent_check(struct changing *g)
+{
+    const char *parent = g->st.assoc.parent;
+    if (!parent || book_assoc(&g->b, parent, NULL, NULL))
+        return;
+    sacctmgr_refuse(g->s, " Parent Account %s doesn't exist.", parent);
+    g->wrong = true;
+}
+
+static void entity_modify(struct changing *g)
+{
+    parent_check(g);
+    if (g->wrong || !is_here(g))
+        return;
+    switch ((int)g->sp->entity) {
+    case ENTITY_ACCOUNT:
+        accounts_values(g);
+        assocs_modify(g, "Modified account associations...");
+        break;
+    case ENTITY_USER:
+        users_modify(g);
+        assocs_modify(g, "Modified user associations...");
+        break;
+    case ENTITY_ASSOC: assocs_modify(g, "Modified associations..."); break;
+    case ENTITY_CLUSTER: cluster_modify(g); break;
+    default: qos_modify(g); break;
+    }
+}
+
+void accounts_modify(struct sacctmgr *s, const struct specs *sp)
+{
+    struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = names_of(sp, s->a)};
+    if (!sp->set.n) {
+        sacctmgr_refuse(s, " You didn't give me anything to set");
+        return;
+    }
+    if (conditions_given(&g) && book_read(s, &g.b) && settings_read(s, &g.b, sp, &g.st)) {
+        entity_modify(&g);
+        if (!g.wrong)
+            changes_commit(&g.c, " Nothing modified");
+    }
+    settings_done(&g.st);
+    changes_done(&g.c);
+    book_done(&g.b);
+}
+
+/* ---- delete --------------------------------------------------------------------------------- */
+
+static void users_remove(struct changing *g)
+{
+    struct str said = STR_INIT;
+    const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a);
+    for (size_t i = 0; i < g->b.user.n; i++) {
+        const struct account_user *u = g->b.user.v[i];
+        if (u->deleted || !specs_match(g->names, u->name) ||
+            (account && !specs_match(account, u->default_account)))
+            continue;
+        const struct account_user key = {.name = u->name};
+        change_user(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", u->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting users...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+/* Users who have no association any more go. */
+static void users_left(struct changing *g, const struct str *removed)
+{
+    struct str said = STR_INIT;
+    for (size_t i = 0; i < g->b.user.n; i++) {
+        const struct account_user *u = g->b.user.v[i];
+        bool had = false, has = false;
+        if (u->deleted || text_is(u->name, "root"))
+            continue;
+        for (size_t k = 0; k < g->b.assoc.n; k++) {
+            const struct assoc *a = g->b.assoc.v[k]->a;
+            if (a->deleted || !text_is(a->user, u->name))
+                continue;
+            bool goes = specs_match(str_text(removed), arena_printf(g->s->a, "%u", a->id));
+            had |= goes;
+            has |= !goes;
+        }
+        if (!had || has)
+            continue;
+        const struct account_user key = {.name = u->name};
+        change_user(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", u->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting users (No Associations)...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+static void user_assocs_remove(struct changing *g)
+{
+    struct str said = STR_INIT, removed = STR_INIT;
+    for (size_t i = 0; i < g->b.assoc.n; i++) {
+        const struct assoc_view *v = g->b.assoc.v[i];
+        if (!assoc_is_meant(g->sp, v, g->s->a))
+            continue;
+        const struct assoc key = {
+            .account = v->a->account, .user = v->a->user, .partition = v->a->partition};
+        change_assoc(&g->c, NOUN_ASSOC, VERB_REMOVE, NULL, &key);
+        assoc_line(g->s, v, false, &said);
+        str_addf(&removed, "%s%u", removed.len ? "," : "", v->a->id);
+    }
+    if (said.len) {
+        str_addf(&g->c.said, " Deleting user associations...\n%s", str_text(&said));
+        users_left(g, &removed);
+    }
+    str_done(&said);
+    str_done(&removed);
+}
+
+static void accounts_take_away(struct changing *g)
+{
+    struct str said = STR_INIT;
+    const char *parents = specs_where(g->sp, KEY_PARENT, g->s->a);
+    if (g->names && specs_match(g->names, "root")) {
+        sacctmgr_refuse(g->s, " You are not allowed to remove the root account.");
+        sacctmgr_refuse(g->s, " Use remove cluster instead.");
+        g->wrong = true;
+    }
+    for (size_t i = 0; i < g->b.account.n; i++) {
+        const struct account *a = g->b.account.v[i];
+        const struct assoc_view *v = book_assoc(&g->b, a->name, NULL, NULL);
+        bool below = false; /* goes with the one above it */
+        if (a->deleted || text_is(a->name, "root") || !specs_match(g->names, a->name) ||
+            (parents && !(v && specs_match(parents, v->a->parent))))
+            continue;
+        for (v = v ? v->up : NULL; v && g->names; v = v->up)
+            below |= specs_match(g->names, v->a->account);
+        const struct account key = {.name = a->name};
+        if (!below)
+            change_account(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", a->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting accounts...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+/* A QOS that is somebody's default stays. */
+static void default_qos_check(struct changing *g)
+{
+    struct str of = STR_INIT;
+    for (size_t i = 0; i < g->b.assoc.n; i++) {
+        const struct assoc *a = g->b.assoc.v[i]->a;
+        if (a->deleted || !a->default_qos || !specs_match(g->names, a->default_qos))
+            continue;
+        str_addf(&of, "\n  DefQOS = %-10.10s C = %-10.10s A = %-20.20s", a->default_qos,
+                 g->s->cluster, a->account);
+        if (a->user)
+            str_addf(&of, " U = %-9.9s", a->user);
+        if (a->partition)
+            str_addf(&of, " P = %s", a->partition);
+    }
+    if (of.len) {
+        sacctmgr_refuse(g->s, " Associations listed below have these as their Default QOS.%s",
+                        str_text(&of));
+        sacctmgr_refuse(g->s,
+                        " Please either remove the qos' listed above from list and resubmit,\n"
+                        " or change the default qos to remove the qos.\n Changes Discarded");
+        g->wrong = true;
+    }
+    str_done(&of);
+}
+
+static void qos_remove(struct changing *g)
+{
+    struct str said = STR_INIT;
+    default_qos_check(g);
+    for (size_t i = 0; i < g->b.qos.n; i++) {
+        const struct qos *q = g->b.qos.v[i]->q;
+        if (q->deleted || !specs_match(g->names, q->name))
+            continue;
+        const struct qos key = {.name = q->name};
+        change_qos(&g->c, VERB_REMOVE, NULL, &key);
+        str_addf(&said, "  %s\n", q->name);
+    }
+    if (said.len)
+        str_addf(&g->c.said, " Deleting QOS(s)...\n%s", str_text(&said));
+    str_done(&said);
+}
+
+static void coordinators_remove(struct changing *g)
+{
+    const char *accounts = specs_where(g->sp, KEY_ACCOUNTS, g->s->a),
+               *users = specs_where(g->sp, KEY_USERS, g->s->a);
+    struct str said = STR_INIT, names = STR_INIT, from = STR_INIT;
+    users = g->names ? g->names : users;
+    for (size_t i = 0; i < g->b.account.n; i++) {
+        const struct account *a = g->b.account.v[i];
+        struct span rest = span_of(a->coordinators ? a->coordinators : ""), piece;
+        if (a->deleted || !specs_match(accounts, a->name))
+            continue;
+        while (span_next(&rest, ',', &piece)) {
+            const struct assoc key = {.account = a->name,
+                                      .user = arena_strndup(g->s->a, piece.data, piece.len)};
+            if (!*key.user || !specs_match(users, key.user))
+                continue;
+            change_assoc(&g->c, NOUN_COORDINATOR, VERB_REMOVE, NULL, &key);
+            str_addf(&said, "  U = %-9.9s A = %-10.10s\n", key.user, a->name);
+            str_addf(&names, "  %s\n", key.user);
+            str_addf(&from, "  %s\n", a->name);
+        }
+    }
+    str_addf(&g->c.said,
+             " Removing Coordinators with user name\n%s From Account(s)\n%s Removed Coordinators "
+             "(sub accounts not listed)...\n%s",
+             str_text(&names), str_text(&from), str_text(&said));
+    str_done(&said);
+    str_done(&names);
+    str_done(&from);
+}
+
+static void wckeys_remove(struct changing *g)
+{
+    const char *users = specs_where(g->sp, KEY_USERS, g->s->a);
+    for (size_t i = 0; i < g->b.wckey.n; i++) {
+        const struct wckey *k = g->b.wckey.v[i];
+        if (k->deleted || !specs_match(g->names, k->name) ||
+            (users && !specs_match(users, k->user)))
+            continue;
+        change_wckey(&g->c, VERB_REMOVE, k);
+        str_addf(&g->c.said, "  U = %-9.9s W = %-10.10s\n", k->user, k->name);
+    }
+}
+
+/* Conditions on the user's associations, not on the user. */
+static bool of_associations(const struct specs *sp)
+{
+    return specs_flag(sp, KEY_ACCOUNTS) || specs_flag(sp, KEY_PARTITIONS) ||
+           specs_flag(sp, KEY_CLUSTERS);
+}
+
+void accounts_remove(struct sacctmgr *s, const struct specs *sp)
+{
+    struct changing g = {.s = s, .sp = sp, .c = {.s = s}, .names = names_of(sp, s->a)};
+    if (!sp->where.n) {
+        sacctmgr_refuse(s, " No conditions given to remove, not executing.");
+        return;
+    }
+    if (!book_read(s, &g.b))
+        g.wrong = true;
+    else if (is_here(&g)) {
+        switch ((int)sp->entity) {
+        case ENTITY_ACCOUNT: accounts_take_away(&g); break;
+        case ENTITY_QOS: qos_remove(&g); break;
+        case ENTITY_COORDINATOR: coordinators_remove(&g); break;
+        case ENTITY_WCKEY: wckeys_remove(&g); break;
+        default:
+            if (of_associations(sp) || sp->entity == ENTITY_ASSOC)
+                user_assocs_remove(&g);
+            else
+                users_remove(&g);
+            break;
+        }
+    }
+    if (!g.wrong)
+        changes_commit(&g.c, " Nothing deleted");
+    changes_done(&g.c);
+    book_done(&g.b);
+}

@@ -1,0 +1,373 @@
+/* sacctmgr: options may stand anywhere; commands, entities and keys may be cut short. Without a
+ * command it asks for them, one a line. */
+#include "base/alloc.h"
+#include "cli/accounts/accounts.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- commands ------------------------------------------------------------------------------- */
+
+static void no_entity(struct sacctmgr *s, const char *verb, const char *rest)
+{
+    sacctmgr_refuse(s, "No valid entity in %s command", verb);
+    sacctmgr_refuse(s, "%s", rest);
+}
+
+static void show_run(struct sacctmgr *s, int n, char **word)
+{
+    enum entity entity;
+    struct specs sp = {0};
+    if (!n || !entity_find(word[0], &entity) || entity == ENTITY_COORDINATOR ||
+        entity == ENTITY_JOB) {
+        no_entity(
+            s, "list",
+            "Input line must include \"Account\", \"Association\", \"Cluster\", "
+            "\"Configuration\",\n\"Event\", \"Federation\", \"Problem\", \"QOS\", \"Resource\", "
+            "\"Reservation\",\n\"RunAwayJobs\", \"Stats\", \"Transaction\", \"TRES\", \"User\", "
+            "or \"WCKey\"");
+        return;
+    }
+    if (!specs_read(s, entity, SPECS_WHERE, n - 1, word + 1, &sp)) {
+        specs_done(&sp);
+        return;
+    }
+    if ((TREE | ON(QOS)) >> entity & 1u)
+        accounts_show(s, &sp);
+    else
+        others_show(s, &sp);
+    specs_done(&sp);
+}
+
+/* Entities that Slurm changes and that are made elsewhere here. */
+static bool elsewhere(struct sacctmgr *s, enum entity entity)
+{
+    if (entity == ENTITY_CLUSTER)
+        sacctmgr_fail(s, "there is one cluster, the one that runs: ClusterName in remuda.conf");
+    else if (entity == ENTITY_RESOURCE)
+        sacctmgr_fail(s,
+                      "resource: not supported yet; Licenses= in remuda.conf are counted by this "
+                      "cluster");
+    else if (entity == ENTITY_FEDERATION)
+        sacctmgr_fail(s, "there are no federations");
+    else if (entity == ENTITY_JOB)
+        sacctmgr_fail(s,
+                      "job: not supported yet; scontrol update JobId=… changes a job that is not "
+                      "over");
+    else
+        return false;
+    return true;
+}
+
+#define CHANGED_ENTITIES                                                                           \
+    (ON(ACCOUNT) | ON(COORDINATOR) | ON(QOS) | ON(USER) | ON(WCKEY) | ON(CLUSTER) |                \
+     ON(FEDERATION) | ON(RESOURCE) | ON(JOB))
+
+static void add_run(struct sacctmgr *s, int n, char **word)
+{
+    enum entity entity;
+    struct specs sp = {0};
+    if (!n || !entity_find(word[0], &entity) || !(CHANGED_ENTITIES >> entity & 1u)) {
+        no_entity(s, "add",
+                  "Input line must include \"Account\", \"Cluster\", \"Coordinator\", "
+                  "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
+        return;
+    }
+    if (s->readonly)
+        sacctmgr_refuse(s, "Can't run this command in readonly mode.");
+    else if (!elsewhere(s, entity) && sacctmgr_connect(s) &&
+             specs_read(s, entity, SPECS_MIXED, n - 1, word + 1, &sp))
+        accounts_add(s, &sp);
+    specs_done(&sp);
+}
+
+static void modify_run(struct sacctmgr *s, int n, char **word)
+{
+    enum entity entity;
+    struct specs sp = {0};
+    if (!n || !entity_find(word[0], &entity) || !((CHANGED_ENTITIES | ON(ASSOC)) >> entity & 1u)) {
+        no_entity(s, "modify",
+                  "Input line must include \"Account\", \"Cluster\", \"Federation\", \"Job\", "
+                  "\"QOS\", \"Resource\" or \"User\"");
+        return;
+    }
+    if (s->readonly)
+        sacctmgr_refuse(s, "Can't run this command in readonly mode.");
+    else if ((entity == ENTITY_CLUSTER || !elsewhere(s, entity)) && sacctmgr_connect(s) &&
+             specs_read(s, entity, SPECS_SET, n - 1, word + 1, &sp))
+        accounts_modify(s, &sp);
+    specs_done(&sp);
+}
+
+static void delete_run(struct sacctmgr *s, int n, char **word)
+{
+    enum entity entity;
+    struct specs sp = {0};
+    if (!n || !entity_find(word[0], &entity) || !(CHANGED_ENTITIES >> entity & 1u)) {
+        no_entity(s, "delete",
+                  "Input line must include \"Account\", \"Cluster\", \"Coordinator\", "
+                  "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
+        return;
+    }
+    if (s->readonly)
+        sacctmgr_refuse(s, "Can't run this command in readonly mode.");
+    else if (!elsewhere(s, entity) && sacctmgr_connect(s) &&
+             specs_read(s, entity, SPECS_WHERE, n - 1, word + 1, &sp))
+        accounts_remove(s, &sp);
+    specs_done(&sp);
+}
+
+static void version_run(struct sacctmgr *s, int n, char **word)
+{
+    (void)s;
+    (void)n;
+    (void)word;
+    puts(SLURM_VERSION_TEXT);
+}
+
+static void archive_run(struct sacctmgr *s, int n, char **word)
+{
+    (void)n;
+    (void)word;
+    sacctmgr_fail(s, "archive: not supported yet; `remuda backup FILE` writes the whole cluster to "
+                     "one file, while it runs");
+}
+
+static void reconfigure_run(struct sacctmgr *s, int n, char **word)
+{
+    (void)n;
+    (void)word;
+    sacctmgr_fail(s, "reconfigure: there is no slurmdbd; scontrol reconfigure has the controller "
+                     "read its configuration again");
+}
+
+static void shutdown_run(struct sacctmgr *s, int n, char **word)
+{
+    (void)n;
+    (void)word;
+    sacctmgr_fail(s,
+                  "shutdown: there is no slurmdbd; scontrol shutdown stops the cluster's daemons");
+}
+
+static void clear_run(struct sacctmgr *s, int n, char **word)
+{
+    if (!n || !text_starts_nocase("stats", word[0]) || !*word[0]) {
+        sacctmgr_refuse(s, "No valid entity in clear command");
+        sacctmgr_refuse(s, "Input line must include \"Stats\"");
+        return;
+    }
+    sacctmgr_fail(s, "clear stats: there is no slurmdbd; sdiag -r clears the controller's counts");
+}
+
+static void ping_run(struct sacctmgr *s, int n, char **word)
+{
+    (void)n;
+    (void)word;
+    bool up = sacctmgr_connect(s) != NULL;
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    printf("slurmdbd(primary) at %s is %s\n", host, up ? "UP" : "DOWN");
+}
+
+static void problem_run(struct sacctmgr *s, int n, char **word)
+{
+    struct specs sp = {0};
+    if (specs_read(s, ENTITY_PROBLEM, SPECS_WHERE, n, word, &sp))
+        others_show(s, &sp);
+    specs_done(&sp);
+}
+
+static void help_run(struct sacctmgr *s, int n, char **word);
+
+enum toggle {
+    TOGGLE_NONE,
+    TOGGLE_ASSOCIATIONS,
+    TOGGLE_ONELINER,
+    TOGGLE_PARSABLE,
+    TOGGLE_PARSABLE2,
+    TOGGLE_QUIET,
+    TOGGLE_READONLY,
+    TOGGLE_VERBOSE,
+    TOGGLE_LEAVE
+};
+
+static const struct command {
+    const char *name;
+    size_t least; /* letters that must be given */
+    void (*run)(struct sacctmgr *s, int n, char **word);
+    enum toggle toggle;
+    const char *doc;
+} commands[] = {
+    {"add", 2, add_run, TOGGLE_NONE,
+     "account NAME… | user NAME… account=… | qos NAME… | coordinator NAME… account=… [KEY=VALUE…]"},
+    {"archive", 2, archive_run, TOGGLE_NONE, NULL},
+    {"associations", 3, NULL, TOGGLE_ASSOCIATIONS, "from now on, list associations too"},
+    {"clear", 2, clear_run, TOGGLE_NONE, NULL},
+    {"create", 2, add_run, TOGGLE_NONE, NULL},
+    {"delete", 3, delete_run, TOGGLE_NONE,
+     "account | user | qos | coordinator | wckey where KEY=VALUE…"},
+    {"dump", 2, accounts_dump, TOGGLE_NONE, "CLUSTER [file=FILE]: the tree as Slurm's flat file"},
+    {"exit", 1, NULL, TOGGLE_LEAVE, "end this command"},
+    {"help", 1, help_run, TOGGLE_NONE, "this text"},
+    {"list", 2, show_run, TOGGLE_NONE, "the same as show"},
+    {"load", 2, accounts_load_file, TOGGLE_NONE, "FILE [clean]: such a file"},
+    {"modify", 1, modify_run, TOGGLE_NONE,
+     "account | user | qos | cluster where KEY=VALUE… set KEY=VALUE…"},
+    {"oneliner", 1, NULL, TOGGLE_ONELINER, NULL},
+    {"parsable", 1, NULL, TOGGLE_PARSABLE, NULL},
+    {"parsable2", 9, NULL, TOGGLE_PARSABLE2, NULL},
+    {"ping", 2, ping_run, TOGGLE_NONE, "does the controller answer?"},
+    {"problem", 3, problem_run, TOGGLE_NONE, NULL},
+    {"quiet", 4, NULL, TOGGLE_QUIET, "no messages but errors"},
+    {"quit", 1, NULL, TOGGLE_LEAVE, "end this command"},
+    {"readonly", 4, NULL, TOGGLE_READONLY, "change nothing from now on"},
+    {"reconfigure", 3, reconfigure_run, TOGGLE_NONE, NULL},
+    {"remove", 3, delete_run, TOGGLE_NONE, "the same as delete"},
+    {"show", 3, show_run, TOGGLE_NONE,
+     "account, association, cluster, configuration, event, problem, qos, reservation, runawayjobs, "
+     "stats, transaction, tres, user, wckey [where] [KEY=VALUE…] [format=…]"},
+    {"shutdown", 2, shutdown_run, TOGGLE_NONE, NULL},
+    {"verbose", 4, NULL, TOGGLE_VERBOSE, NULL},
+    {"version", 4, version_run, TOGGLE_NONE, "version"},
+};
+
+static const struct command *command_find(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (text_is_nocase(commands[i].name, word))
+            return &commands[i];
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strlen(word) >= commands[i].least && text_starts_nocase(commands[i].name, word))
+            return &commands[i];
+    return NULL;
+}
+
+static void toggle(struct sacctmgr *s, enum toggle what)
+{
+    switch (what) {
+    case TOGGLE_ASSOCIATIONS: s->associations = true; break;
+    case TOGGLE_ONELINER: s->oneliner = true; break;
+    case TOGGLE_PARSABLE: s->parsable = 'p'; break;
+    case TOGGLE_PARSABLE2: s->parsable = 'P'; break;
+    case TOGGLE_QUIET: s->quiet = true; break;
+    case TOGGLE_READONLY: s->readonly = true; break;
+    case TOGGLE_VERBOSE: s->verbose = 1; break;
+    case TOGGLE_LEAVE: s->leave = true; break;
+    case TOGGLE_NONE: break;
+    }
+}
+
+static void command_run(struct sacctmgr *s, int n, char **word)
+{
+    const struct command *c = command_find(word[0]);
+    const char *names[ARRAY_LEN(commands)];
+    if (c && c->run) {
+        c->run(s, n - 1, word + 1);
+        return;
+    }
+    if (c) {
+        toggle(s, c->toggle);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        names[i] = commands[i].name;
+    const char *near = text_nearest(word[0], names, ARRAY_LEN(commands));
+    sacctmgr_refuse(s, "invalid keyword: %s", word[0]);
+    if (near)
+        sacctmgr_fail(s, "did you mean %s?", near);
+    else
+        sacctmgr_fail(s, "`sacctmgr help` lists the commands");
+}
+
+/* ---- the command line ----------------------------------------------------------------------- */
+
+struct command_line {
+    struct sacctmgr s;
+    VEC(char *) word;
+};
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct command_line *l = to;
+    vec_push(&l->word, arena_strdup(a, word));
+    return true;
+}
+
+static SETTER(set_parsable)
+{
+    struct command_line *l = to;
+    l->s.parsable = row->letter;
+    return true;
+}
+
+#define AT(member) offsetof(struct command_line, s.member)
+static const struct option_row option_rows[] = {
+    OPT_FLAG("associations", 's', "list the associations of what is shown", AT(associations)),
+    OPT_ACCEPTED("help", 'h', ARG_NONE, "this text"),
+    OPT_FLAG("immediate", 'i', "make changes without asking", AT(immediate)),
+    OPT_FLAG("json", 0, "accounts, users, associations, QOS as JSON", AT(json),
+             .arg = ARG_OPTIONAL),
+    OPT_FLAG("noheader", 'n', "no header lines", AT(noheader)),
+    OPT_NO_EFFECT("oneliner", 'o', ARG_NONE, "one line a record, as always"),
+    {.name = "parsable",
+     .letter = 'p',
+     .doc = "cells between '|', with one at the end",
+     .set = set_parsable},
+    {.name = "parsable2", .letter = 'P', .doc = "cells between '|'", .set = set_parsable},
+    OPT_FLAG("quiet", 'Q', "no messages but errors", AT(quiet)),
+    OPT_FLAG("readonly", 'r', "change nothing", AT(readonly)),
+    OPT_ACCEPTED("usage", 0, ARG_NONE, "the same as --help"),
+    {.name = "verbose", .letter = 'v', .doc = "say more", .set = set_count, .at = AT(verbose)},
+    OPT_ACCEPTED("version", 'V', ARG_NONE, "version"),
+    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML",
+                "not supported yet; --json has the same data"),
+};
+OPTION_TABLE(sacctmgr_options, option_rows, .usage = "sacctmgr [<OPTION>] [<COMMAND>]",
+             .words = WORDS_MIXED, .word = word_take, .variables_as_are = true);
+
+static void help_run(struct sacctmgr *s, int n, char **word)
+{
+    (void)s;
+    (void)n;
+    (void)word;
+    struct str text = STR_INIT;
+    option_table_write_help(&sacctmgr_options, &text);
+    fputs(str_text(&text), stdout);
+    str_done(&text);
+    puts("    Valid <COMMAND> values are (they may be cut short; without one sacctmgr asks):");
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (commands[i].doc)
+            printf("  %-12s %s\n", commands[i].name, commands[i].doc);
+    puts("\n  What may be limited (-1 takes a limit back):");
+    for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++)
+        printf("  %-24s %s%s\n", resource_limit_table[i].word, resource_limit_table[i].doc,
+               resource_limit_table[i].owners == ON_QOS ? " (QOS)" : "");
+}
+
+int cmd_sacctmgr(int argc, char **argv)
+{
+    struct command_line l = {.s = {.a = arena_new()}};
+    struct sacctmgr *s = &l.s;
+    struct option_line line = {.table = &sacctmgr_options, .to = &l, .a = s->a};
+    struct err err = {0};
+    if (!option_line_read(&line, argc, argv, &err)) {
+        program_usage_error("sacctmgr", &err);
+        s->rc = 1;
+    } else if (option_line_has(&line, "version"))
+        puts(SLURM_VERSION_TEXT);
+    else if (option_line_has(&line, "help") || option_line_has(&line, "usage"))
+        help_run(s, 0, NULL);
+    else if (l.word.n)
+        command_run(s, (int)l.word.n, l.word.v);
+    else
+        sacctmgr_prompt(s, command_run);
+    if (s->client)
+        client_close(s->client);
+    vec_done(&l.word);
+    arena_free(s->a);
+    return s->rc;
+}

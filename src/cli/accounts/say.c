@@ -1,0 +1,61 @@
+/* sacctmgr: its connection, and what it says when something does not go. */
+#include "cli/accounts/accounts.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct client *sacctmgr_connect(struct sacctmgr *s)
+{
+    const char *dir = state_dir_find(NULL, s->a);
+    if (!s->client)
+        s->client = program_connect("sacctmgr", dir);
+    if (!s->client)
+        s->rc = 1;
+    else if (!s->cluster)
+        s->cluster = cluster_name(dir, s->a);
+    if (s->client && s->json)
+        client_keep_texts(s->client);
+    return s->client;
+}
+
+void sacctmgr_fail(struct sacctmgr *s, const char *format, ...)
+{
+    struct str text = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    str_addv(&text, format, args);
+    va_end(args);
+    s->rc = 1;
+    program_error("sacctmgr", "%s", str_text(&text));
+    str_done(&text);
+}
+
+void sacctmgr_refuse(struct sacctmgr *s, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    s->rc = 1;
+}
+
+bool sacctmgr_query(struct sacctmgr *s, const struct msg_query *q, const struct fields *t,
+                    void (*row)(void *ctx, const void *record), void *ctx)
+{
+    struct client *c = sacctmgr_connect(s);
+    struct msg_done done = {0};
+    struct err e = {0};
+    if (!c)
+        return false;
+    if (!client_query(c, q, t, s->a, row, ctx, &done, &e)) {
+        sacctmgr_fail(s, "%s", e.text);
+        return false;
+    }
+    if (done.refusal == REFUSE_NONE)
+        return true;
+    sacctmgr_fail(s, "%s", done.detail ? done.detail : refusal_text((enum refusal)done.refusal));
+    return false;
+}

@@ -1,0 +1,131 @@
+/* Changes of QOS and workload keys. */
+#include "base/list.h"
+#include "core/record/record.h"
+#include "core/request/accounts_change.h"
+#include "core/request/accounts_may.h"
+
+/* ---- QOS ------------------------------------------------------------------------------------ */
+
+enum refusal change_qos_add(struct change *g, const struct qos *asked)
+{
+    struct qos q = *asked;
+    bool any = false;
+    enum refusal refusal = change_name_check(g, "a QOS", q.name);
+    if (!refusal)
+        refusal = change_texts_check(g, &qos_fields, &q);
+    if (!refusal)
+        refusal = change_qos_check(g, q.preempt);
+    if (refusal || qos_find(g->c, q.name))
+        return refusal;
+    const struct qosrec *former = map_str_get(g->c->accounts.qos_of, q.name);
+    q.id = former ? former->q.id : accounts_next_id(g->c, TABLE_QOS);
+    q.deleted = false;
+    q.made_us = q.changed_us = g->c->turn.now_us;
+    q.description = text_empty(q.description) ? q.name : q.description;
+    accounts_put(g->c, TABLE_QOS, &q);
+    change_did(g, VERB_ADD, NOUN_QOS, q.name, NULL, true);
+    return change_limits(g, OWNER_QOS, q.id, &any);
+}
+
+enum refusal change_qos_modify(struct change *g, const struct qos *asked)
+{
+    struct qosrec *there = qos_find(g->c, asked->name);
+    bool any = false;
+    if (!there)
+        return change_refuse(g, REFUSE_QOS, "there is no QOS %s", asked->name);
+    struct qos q = there->q;
+    enum refusal refusal = change_fields(g, &qos_fields, &q, asked);
+    if (!refusal)
+        refusal = change_texts_check(g, &qos_fields, &q);
+    if (!refusal)
+        refusal = change_qos_check(g, q.preempt);
+    if (!refusal && q.preempt && list_has(q.preempt, q.name))
+        refusal = change_refuse(g, REFUSE_UPDATE, "jobs of a QOS do not give way to each other");
+    if (refusal)
+        return refusal;
+    q.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_QOS, &q);
+    change_did(g, VERB_MODIFY, NOUN_QOS, q.name, NULL, true);
+    return change_limits(g, OWNER_QOS, q.id, &any);
+}
+
+/* Nobody has it any more. */
+static void qos_withdraw(struct change *g, const char *name)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(g->c->accounts.assoc, &w)) {
+        struct assoc a = ((const struct assocrec *)w.value)->a;
+        bool named = (a.qos && list_has(a.qos, name)) ||
+                     (a.qos_more && list_has(a.qos_more, name)) ||
+                     (a.qos_less && list_has(a.qos_less, name)) || text_is(a.default_qos, name);
+        if (a.deleted || !named)
+            continue;
+        a.qos = words_without(g, a.qos, name);
+        a.qos_more = words_without(g, a.qos_more, name);
+        a.qos_less = words_without(g, a.qos_less, name);
+        a.default_qos = text_is(a.default_qos, name) ? NULL : a.default_qos;
+        accounts_put(g->c, TABLE_ASSOC, &a);
+    }
+    for (w = (struct map_walk){0}; map_u64_next(g->c->accounts.qos, &w);) {
+        struct qos q = ((const struct qosrec *)w.value)->q;
+        if (q.deleted || !q.preempt || !list_has(q.preempt, name))
+            continue;
+        q.preempt = words_without(g, q.preempt, name);
+        accounts_put(g->c, TABLE_QOS, &q);
+    }
+}
+
+enum refusal change_qos_remove(struct change *g, const struct qos *asked)
+{
+    struct qosrec *there = qos_find(g->c, asked->name);
+    if (!there)
+        return change_refuse(g, REFUSE_QOS, "there is no QOS %s", asked->name);
+    struct qos gone = there->q;
+    gone.name = arena_strdup(g->a, gone.name);
+    change_limits_lift(g, &there->limit);
+    qos_withdraw(g, gone.name);
+    gone = there->q;
+    gone.deleted = true;
+    gone.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_QOS, &gone);
+    change_did(g, VERB_REMOVE, NOUN_QOS, gone.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+/* ---- workload keys -------------------------------------------------------------------------- */
+
+static struct wckey *wckey_find(const struct core *c, const char *name, const char *user)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.wckey, &w)) {
+        struct wckey *k = w.value;
+        if (text_is(k->name, name) && text_is(k->user, user))
+            return k;
+    }
+    return NULL;
+}
+
+enum refusal change_wckey_change(struct change *g, const struct wckey *asked)
+{
+    struct wckey k = *asked;
+    const struct wckey *there;
+    enum refusal refusal = change_name_check(g, "a workload key", k.name);
+    if (!refusal)
+        refusal = change_name_check(g, "a user", k.user);
+    if (refusal)
+        return refusal;
+    there = wckey_find(g->c, k.name, k.user);
+    if (g->ch->verb == VERB_MODIFY)
+        return change_refuse(g, REFUSE_UPDATE, "a workload key is added or deleted");
+    bool has = there && !there->deleted;
+    if (has == (g->ch->verb == VERB_ADD))
+        return REFUSE_NONE;
+    k.id = there ? there->id : accounts_next_id(g->c, TABLE_WCKEY);
+    k.deleted = has;
+    k.made_us = there ? there->made_us : g->c->turn.now_us;
+    k.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_WCKEY, &k);
+    const struct assoc who = {.user = k.user};
+    change_did(g, (enum account_verb)g->ch->verb, NOUN_WCKEY, k.name, &who, true);
+    return REFUSE_NONE;
+}

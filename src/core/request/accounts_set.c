@@ -1,0 +1,229 @@
+/* What every change of accounts does: lists of words, fields, names, limits. */
+#include "base/list.h"
+#include "core/record/record.h"
+#include "core/request/accounts_change.h"
+#include "core/request/accounts_may.h"
+#include "model/limits.h"
+
+#include <string.h>
+
+#define TEXT_MAX 4096 /* of descriptions and lists */
+
+enum refusal change_refuse(struct change *g, enum refusal refusal, const char *format, ...)
+{
+    struct str text = STR_INIT;
+    va_list args;
+    va_start(args, format);
+    str_addv(&text, format, args);
+    va_end(args);
+    g->detail = arena_strdup(g->a, str_text(&text));
+    str_done(&text);
+    return refusal;
+}
+
+void change_did(struct change *g, enum account_verb verb, enum account_noun noun, const char *name,
+                const struct assoc *a, bool asked)
+{
+    struct account_changed row = {
+        .verb = verb, .noun = noun, .name = arena_strdup(g->a, name), .asked = asked};
+    if (a) {
+        row.account = arena_strdup(g->a, a->account);
+        row.user = arena_strdup(g->a, a->user);
+        row.partition = arena_strdup(g->a, a->partition);
+        row.parent = arena_strdup(g->a, a->parent);
+    }
+    vec_push(&g->changed, row);
+}
+
+/* ---- lists of words ------------------------------------------------------------------------- */
+
+const char *words_without(struct change *g, const char *list, const char *words)
+{
+    struct str out = STR_INIT;
+    struct span rest = span_of(list ? list : ""), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(g->a, piece.data, piece.len);
+        if (*word && !(words && list_has(words, word)))
+            str_addf(&out, "%s%s", out.len ? "," : "", word);
+    }
+    const char *text = out.len ? arena_strdup(g->a, str_text(&out)) : NULL;
+    str_done(&out);
+    return text;
+}
+
+const char *words_with(struct change *g, const char *list, const char *words)
+{
+    const char *rest = words_without(g, words, list);
+    if (!list || !rest)
+        return rest ? rest : list;
+    return arena_printf(g->a, "%s,%s", list, rest);
+}
+
+static const char *words_put(struct change *g, const char *list, const char *words)
+{
+    switch ((enum account_list)g->ch->list) {
+    case LIST_SET: return words_without(g, words, NULL);
+    case LIST_MORE: return words_with(g, list, words);
+    case LIST_LESS: return words_without(g, list, words);
+    }
+    return list;
+}
+
+enum refusal change_qos_check(struct change *g, const char *list)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(g->a, piece.data, piece.len);
+        if (*name && !qos_find(g->c, name))
+            return change_refuse(g, REFUSE_QOS,
+                                 "there is no QOS %s: add it first with sacctmgr add qos %s", name,
+                                 name);
+    }
+    return REFUSE_NONE;
+}
+
+/* Access to QOS: a list of its own, or what is more and less than above it. */
+static void assoc_qos_put(struct change *g, struct assoc *a, const char *words)
+{
+    words = words_without(g, words, NULL);
+    if (g->ch->list == LIST_SET) {
+        a->qos = words;
+        a->qos_more = a->qos_less = NULL;
+    } else if (a->qos) {
+        a->qos = words_put(g, a->qos, words);
+        if (!a->qos) /* the last one was taken: none, not those above */
+            a->qos_less = words_with(g, a->qos_less, words);
+    } else if (g->ch->list == LIST_MORE) {
+        a->qos_more = words_with(g, a->qos_more, words);
+        a->qos_less = words_without(g, a->qos_less, words);
+    } else {
+        a->qos_less = words_with(g, a->qos_less, words);
+        a->qos_more = words_without(g, a->qos_more, words);
+    }
+}
+
+/* ---- fields --------------------------------------------------------------------------------- */
+
+static const char *const fixed[] = {"name",    "id",      "account",    "user",     "partition",
+                                    "deleted", "made_us", "changed_us", "qos_more", "qos_less"};
+
+/* Sets the fields that the change names; qos of an association apart. */
+enum refusal change_fields(struct change *g, const struct fields *t, void *record,
+                           const void *values)
+{
+    struct span rest = span_of(g->ch->fields ? g->ch->fields : ""), piece;
+    while (span_next(&rest, ',', &piece)) {
+        if (!piece.len)
+            continue;
+        const char *name = arena_strndup(g->a, piece.data, piece.len);
+        ptrdiff_t i = fields_find(t, name);
+        bool wrong = i < 0;
+        for (size_t k = 0; k < ARRAY_LEN(fixed); k++)
+            wrong |= text_is(name, fixed[k]);
+        if (wrong)
+            return change_refuse(g, REFUSE_UPDATE, "\"%s\" of %s cannot be changed", name, t->name);
+        const struct field *f = &t->field[i];
+        if (t == &assoc_fields && text_is(name, "qos")) {
+            assoc_qos_put(g, record, *(const char *const *)field_ptr(f, values));
+        } else if (text_is(name, "preempt")) {
+            const char **list = field_ptr(f, record);
+            *list = words_put(g, *list, *(const char *const *)field_ptr(f, values));
+        } else if (text_is(name, "flags") && g->ch->list != LIST_SET) {
+            uint32_t *bits = field_ptr(f, record), some = *(const uint32_t *)field_ptr(f, values);
+            *bits = g->ch->list == LIST_MORE ? *bits | some : *bits & ~some;
+        } else {
+            field_take(f, record, values);
+        }
+    }
+    return REFUSE_NONE;
+}
+
+enum refusal change_texts_check(struct change *g, const struct fields *t, const void *record)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        const char *text = t->field[i].type == FIELD_TEXT
+                               ? *(const char *const *)field_ptr(&t->field[i], record)
+                               : NULL;
+        if (text && strlen(text) > TEXT_MAX)
+            return change_refuse(g, REFUSE_TOO_LARGE, "%s has %zu bytes; at most %d are allowed",
+                                 t->field[i].name, strlen(text), TEXT_MAX);
+    }
+    return REFUSE_NONE;
+}
+
+enum refusal change_name_check(struct change *g, const char *what, const char *name)
+{
+    if (account_name_good(name))
+        return REFUSE_NONE;
+    return change_refuse(
+        g, REFUSE_UPDATE,
+        "a name of %s has from 1 to %u letters, digits and signs, without blanks, quotes, "
+        "commas, = / : * ? and brackets",
+        what, LIMIT_NAME_BYTES);
+}
+
+/* ---- limits --------------------------------------------------------------------------------- */
+
+static bool tres_is_known(const struct core *c, const char *tres)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.tres, &w)) {
+        const struct tres *t = w.value;
+        size_t len = strlen(t->type);
+        if (t->name ? strncmp(tres, t->type, len) == 0 && tres[len] == '/' &&
+                          text_is_nocase(tres + len + 1, t->name)
+                    : text_is(tres, t->type))
+            return true;
+    }
+    return text_starts(tres, "license/");
+}
+
+static enum refusal limit_check(struct change *g, enum limit_owner owner, const struct limit *l)
+{
+    const struct resource_limit_row *row = &resource_limit_table[l->what];
+    bool of_tres = row->unit == UNIT_TRES || row->unit == UNIT_TRES_MINUTES;
+    if (!(row->owners >> owner & 1u))
+        return change_refuse(g, REFUSE_UPDATE, "%s is no limit of %s", row->word,
+                             owner == OWNER_QOS ? "a QOS" : "an association");
+    if (of_tres != !text_empty(l->tres))
+        return change_refuse(g, REFUSE_UPDATE,
+                             of_tres ? "%s needs resources, as in %s=cpu=4"
+                                     : "%s counts no resources",
+                             row->word, row->word);
+    if (of_tres && !tres_is_known(g->c, l->tres))
+        return change_refuse(
+            g, REFUSE_UPDATE,
+            "%s: there is no resource \"%s\" here; sacctmgr show tres lists those there are",
+            row->word, l->tres);
+    if (l->hours)
+        return change_refuse(g, REFUSE_UPDATE, "%s: hours of a limit are not there yet", row->word);
+    return REFUSE_NONE;
+}
+
+enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id, bool *ret_any)
+{
+    const struct limit *v = g->ch->limits.v;
+    for (size_t i = 0; i < g->ch->limits.n; i++) {
+        struct limit l = v[i];
+        enum refusal refusal = limit_check(g, owner, &l);
+        if (refusal)
+            return refusal;
+        l.owner = owner;
+        l.owner_id = id;
+        l.id = arena_printf(g->a, "%s/%u/%s%s%s", enum_name(&limit_owner_names, owner), id,
+                            enum_name(&resource_limit_names, l.what), l.tres ? "/" : "",
+                            l.tres ? l.tres : "");
+        if (l.value < 0)
+            limit_drop(g->c, l.id);
+        else
+            accounts_put(g->c, TABLE_LIMIT, &l);
+        *ret_any = true;
+    }
+    return REFUSE_NONE;
+}
+
+void change_limits_lift(struct change *g, limit_list *list)
+{
+    while (list->n)
+        limit_drop(g->c, arena_strdup(g->a, list->v[list->n - 1]->id));
+}

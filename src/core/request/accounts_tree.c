@@ -1,0 +1,321 @@
+/* Changes of accounts, users, associations and coordinators: the tree stays one. */
+#include "base/list.h"
+#include "core/record/record.h"
+#include "core/request/accounts_change.h"
+#include "core/request/accounts_may.h"
+
+/* ---- accounts ------------------------------------------------------------------------------- */
+
+enum refusal change_account_add(struct change *g, const struct account *asked)
+{
+    struct account a = *asked;
+    enum refusal refusal = change_name_check(g, "an account", a.name);
+    if (!refusal)
+        refusal = change_texts_check(g, &account_fields, &a);
+    if (refusal || account_find(g->c, a.name))
+        return refusal;
+    a.coordinators = NULL;
+    a.deleted = false;
+    a.made_us = a.changed_us = g->c->turn.now_us;
+    a.description = text_empty(a.description) ? a.name : a.description;
+    a.organization = text_empty(a.organization) ? a.name : a.organization;
+    accounts_put(g->c, TABLE_ACCOUNT, &a);
+    change_did(g, VERB_ADD, NOUN_ACCOUNT, a.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+enum refusal change_account_modify(struct change *g, const struct account *asked)
+{
+    struct account *there = account_find(g->c, asked->name);
+    if (!there)
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no account %s", asked->name);
+    struct account a = *there;
+    enum refusal refusal =
+        list_has(g->ch->fields, "coordinators")
+            ? change_refuse(g, REFUSE_UPDATE, "coordinators are added and deleted")
+            : change_fields(g, &account_fields, &a, asked);
+    if (!refusal)
+        refusal = change_texts_check(g, &account_fields, &a);
+    if (refusal)
+        return refusal;
+    a.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_ACCOUNT, &a);
+    change_did(g, VERB_MODIFY, NOUN_ACCOUNT, a.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+/* Not in the place of a default while the user has others. */
+static enum refusal default_check(struct change *g, const struct assoc *a)
+{
+    const struct account_user *u = a->user ? account_user_find(g->c, a->user) : NULL;
+    struct map_walk w = {0};
+    if (!u || a->partition || !text_is(u->default_account, a->account))
+        return REFUSE_NONE;
+    while (map_u64_next(g->c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        if (!r->a.deleted && text_is(r->a.user, a->user) && !text_is(r->a.account, a->account))
+            return change_refuse(
+                g, REFUSE_DEFAULT_ACCOUNT,
+                "%s is the default account of %s: set another first with sacctmgr modify "
+                "user %s set defaultaccount=%s",
+                a->account, a->user, a->user, r->a.account);
+    }
+    return REFUSE_NONE;
+}
+
+static void assoc_drop(struct change *g, struct assocrec *r, bool asked)
+{
+    struct assoc gone = r->a;
+    change_limits_lift(g, &r->limit);
+    gone.deleted = true;
+    gone.changed_us = g->c->turn.now_us;
+    change_did(g, VERB_REMOVE, NOUN_ASSOC, NULL, &gone, asked);
+    accounts_put(g->c, TABLE_ASSOC, &gone);
+}
+
+/* A user without any account has no default. */
+static void default_forget(struct change *g, const char *user)
+{
+    struct account_user *there = user ? account_user_find(g->c, user) : NULL;
+    if (!there || assoc_find(g->c, there->default_account, user, NULL))
+        return;
+    struct account_user u = *there;
+    u.default_account = NULL;
+    accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
+}
+
+/* It and all below it. */
+enum refusal change_assoc_remove(struct change *g, struct assocrec *top, bool check_default)
+{
+    struct map_walk w = {0};
+    enum refusal refusal = check_default ? default_check(g, &top->a) : REFUSE_NONE;
+    VEC(struct assocrec *) under = {0};
+    while (map_u64_next(g->c->accounts.assoc, &w)) {
+        struct assocrec *r = w.value;
+        if (!r->a.deleted && assoc_is_under(r, top))
+            vec_push(&under, r);
+    }
+    for (size_t i = 0; i < under.n && !refusal; i++) {
+        struct assocrec *r = under.v[i];
+        const char *user = arena_strdup(g->a, r->a.user);
+        assoc_drop(g, r, r == top);
+        if (user && !r->a.partition)
+            default_forget(g, user);
+    }
+    for (size_t i = 0; i < under.n && !refusal; i++) {
+        struct account *there =
+            under.v[i]->a.user ? NULL : account_find(g->c, under.v[i]->a.account);
+        if (!there || text_is(there->name, ROOT_ACCOUNT))
+            continue;
+        struct account gone = *there;
+        gone.deleted = true;
+        gone.coordinators = NULL;
+        gone.changed_us = g->c->turn.now_us;
+        change_did(g, VERB_REMOVE, NOUN_ACCOUNT, gone.name, NULL, under.v[i] == top);
+        accounts_put(g->c, TABLE_ACCOUNT, &gone);
+    }
+    vec_done(&under);
+    return refusal;
+}
+
+enum refusal change_account_remove(struct change *g, const struct account *asked)
+{
+    struct assocrec *r = assoc_find(g->c, asked->name, NULL, NULL);
+    if (text_is(asked->name, ROOT_ACCOUNT))
+        return change_refuse(g, REFUSE_UPDATE,
+                             "the account root is the root of all others and stays");
+    if (!account_find(g->c, asked->name))
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no account %s", asked->name);
+    if (r)
+        return change_assoc_remove(g, r, false);
+    struct account gone = *account_find(g->c, asked->name);
+    gone.deleted = true;
+    accounts_put(g->c, TABLE_ACCOUNT, &gone);
+    change_did(g, VERB_REMOVE, NOUN_ACCOUNT, gone.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+/* ---- users ---------------------------------------------------------------------------------- */
+
+enum refusal change_user_add(struct change *g, const struct account_user *asked)
+{
+    struct account_user u = *asked;
+    enum refusal refusal = change_name_check(g, "a user", u.name);
+    if (!refusal)
+        refusal = change_texts_check(g, &account_user_fields, &u);
+    if (refusal || account_user_find(g->c, u.name))
+        return refusal;
+    if (!account_find(g->c, u.default_account))
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT,
+                             "there is no account %s to be the default of %s",
+                             u.default_account ? u.default_account : "(none given)", u.name);
+    u.deleted = false;
+    u.made_us = u.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
+    change_did(g, VERB_ADD, NOUN_USER, u.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+enum refusal change_user_modify(struct change *g, const struct account_user *asked)
+{
+    struct account_user *there = account_user_find(g->c, asked->name);
+    if (!there)
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", asked->name);
+    struct account_user u = *there;
+    enum refusal refusal = change_fields(g, &account_user_fields, &u, asked);
+    if (!refusal)
+        refusal = change_texts_check(g, &account_user_fields, &u);
+    if (!refusal && !assoc_find(g->c, u.default_account, u.name, NULL) && u.default_account)
+        refusal = change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "%s has no association with account %s",
+                                u.name, u.default_account);
+    if (refusal)
+        return refusal;
+    u.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
+    change_did(g, VERB_MODIFY, NOUN_USER, u.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+static void coordinator_forget(struct change *g, const char *user)
+{
+    struct map_walk w = {0};
+    while (map_str_next(g->c->accounts.account, &w)) {
+        struct account a = *(const struct account *)w.value;
+        if (!a.coordinators || !list_has(a.coordinators, user))
+            continue;
+        a.coordinators = words_without(g, a.coordinators, user);
+        accounts_put(g->c, TABLE_ACCOUNT, &a);
+    }
+}
+
+enum refusal change_user_remove(struct change *g, const struct account_user *asked)
+{
+    struct map_walk w = {0};
+    struct account_user *there = account_user_find(g->c, asked->name);
+    if (!there)
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", asked->name);
+    if (text_is(asked->name, "root"))
+        return change_refuse(g, REFUSE_UPDATE, "the user root stays");
+    while (map_u64_next(g->c->accounts.assoc, &w)) {
+        struct assocrec *r = w.value;
+        if (!r->a.deleted && text_is(r->a.user, asked->name))
+            assoc_drop(g, r, false);
+    }
+    coordinator_forget(g, asked->name);
+    struct account_user gone = *account_user_find(g->c, asked->name);
+    gone.deleted = true;
+    gone.admin_level = ADMIN_NONE;
+    gone.default_account = NULL;
+    gone.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_ACCOUNT_USER, &gone);
+    change_did(g, VERB_REMOVE, NOUN_USER, gone.name, NULL, true);
+    return REFUSE_NONE;
+}
+
+/* ---- associations --------------------------------------------------------------------------- */
+
+static enum refusal parent_check(struct change *g, const struct assoc *a)
+{
+    const struct assocrec *self = assoc_find(g->c, a->account, NULL, NULL),
+                          *above = assoc_find(g->c, a->parent, NULL, NULL);
+    if (text_is(a->account, ROOT_ACCOUNT))
+        return a->parent ? change_refuse(g, REFUSE_UPDATE, "the account root has none above it")
+                         : REFUSE_NONE;
+    if (!above)
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no account %s to stand above %s",
+                             a->parent ? a->parent : "(none given)", a->account);
+    if (self && assoc_is_under(above, self))
+        return change_refuse(g, REFUSE_UPDATE, "%s stands below %s itself", a->parent, a->account);
+    return REFUSE_NONE;
+}
+
+static enum refusal assoc_check(struct change *g, const struct assoc *a)
+{
+    enum refusal refusal = change_texts_check(g, &assoc_fields, a);
+    if (!refusal)
+        refusal = change_qos_check(g, a->qos);
+    if (!refusal)
+        refusal = change_qos_check(g, a->qos_more);
+    if (!refusal)
+        refusal = change_qos_check(g, a->default_qos);
+    if (!refusal && !a->user)
+        refusal = parent_check(g, a);
+    return refusal;
+}
+
+enum refusal change_assoc_add(struct change *g, const struct assoc *asked)
+{
+    struct assoc a = *asked;
+    bool any = false;
+    enum refusal refusal = REFUSE_NONE;
+    if (!account_find(g->c, a.account))
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no account %s", a.account);
+    if (a.user && !account_user_find(g->c, a.user))
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s", a.user);
+    if (a.user && !assoc_find(g->c, a.account, NULL, NULL))
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "the account %s has no place in the tree",
+                             a.account);
+    if (a.partition && (!a.user || !account_name_good(a.partition)))
+        return change_refuse(g, REFUSE_UPDATE, "only associations of users are of one partition");
+    a.parent = a.user ? NULL : text_empty(a.parent) ? ROOT_ACCOUNT : a.parent;
+    refusal = assoc_check(g, &a);
+    if (refusal || assoc_find(g->c, a.account, a.user, a.partition))
+        return refusal;
+    struct map_walk w = {0};
+    a.id = 0;
+    while (!a.id && map_u64_next(g->c->accounts.assoc, &w)) { /* it had a number once */
+        const struct assoc *r = &((struct assocrec *)w.value)->a;
+        if (r->deleted && text_is(r->account, a.account) &&
+            (r->user == a.user || text_is(r->user, a.user)) &&
+            (r->partition == a.partition || text_is(r->partition, a.partition)))
+            a.id = r->id;
+    }
+    a.id = a.id ? a.id : accounts_next_id(g->c, TABLE_ASSOC);
+    a.deleted = false;
+    a.made_us = a.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_ASSOC, &a);
+    change_did(g, VERB_ADD, NOUN_ASSOC, NULL, &a, true);
+    return change_limits(g, OWNER_ASSOC, a.id, &any);
+}
+
+enum refusal change_assoc_modify(struct change *g, const struct assoc *asked)
+{
+    struct assocrec *there = assoc_find(g->c, asked->account, asked->user, asked->partition);
+    bool any = false;
+    if (!there)
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no association of %s%s%s",
+                             asked->user ? asked->user : "",
+                             asked->user ? " with account " : "account ", asked->account);
+    struct assoc a = there->a;
+    enum refusal refusal = change_fields(g, &assoc_fields, &a, asked);
+    if (!refusal)
+        refusal = assoc_check(g, &a);
+    if (refusal)
+        return refusal;
+    a.changed_us = g->c->turn.now_us;
+    accounts_put(g->c, TABLE_ASSOC, &a);
+    change_did(g, VERB_MODIFY, NOUN_ASSOC, NULL, &a, true);
+    return change_limits(g, OWNER_ASSOC, a.id, &any);
+}
+
+enum refusal change_coordinator_change(struct change *g, const struct assoc *asked)
+{
+    struct account *there = account_find(g->c, asked->account);
+    if (!there)
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no account %s", asked->account);
+    if (!account_user_find(g->c, asked->user))
+        return change_refuse(g, REFUSE_NO_SUCH_ACCOUNT, "there is no user %s",
+                             asked->user ? asked->user : "(none given)");
+    bool has = there->coordinators && list_has(there->coordinators, asked->user);
+    if (has == (g->ch->verb == VERB_ADD))
+        return REFUSE_NONE;
+    struct account a = *there;
+    a.coordinators = has ? words_without(g, a.coordinators, asked->user)
+                         : words_with(g, a.coordinators, asked->user);
+    enum refusal refusal = change_texts_check(g, &account_fields, &a);
+    if (refusal)
+        return refusal;
+    accounts_put(g->c, TABLE_ACCOUNT, &a);
+    change_did(g, (enum account_verb)g->ch->verb, NOUN_COORDINATOR, NULL, asked, true);
+    return REFUSE_NONE;
+}

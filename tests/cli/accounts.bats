@@ -1,0 +1,130 @@
+#!/usr/bin/env bats
+# sacctmgr: the lines of the guides, adding, changing, deleting, showing, dumping and loading.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/state"
+    unset SLURM_CONF
+    mkdir -p "$REMUDA_STATE"
+    cat >"$REMUDA_STATE/remuda.conf" <<EOF
+ClusterName=wilson
+NodeName=v1 CPUs=4 RealMemory=2000 Virtual=YES
+PartitionName=main Nodes=v1 Default=YES
+EOF
+    remuda up -q
+    cd "$BATS_TEST_TMPDIR"
+}
+
+teardown() {
+    remuda down
+}
+
+@test "the lines of the guides" {
+    sacctmgr -i -Q add qos opp maxwall=8:00:00 maxsubmitjobsperuser=50
+    sacctmgr -i add account wc_test Description="Wilson test" Organization=fnal GrpTRES=cpu=10,mem=100 GrpJobs=7
+    sacctmgr -i add account nova
+    sacctmgr -i add user alice account=wc_test,nova DefaultAccount=wc_test
+    sacctmgr -i modify user alice set qos+=opp defaultqos=opp
+    run -0 sacctmgr list user name=alice
+    [ "${lines[0]}" = "      User   Def Acct     Admin " ]
+    [ "${lines[1]}" = "---------- ---------- --------- " ]
+    [ "${lines[2]}" = "     alice    wc_test      None " ]
+    run -0 sacctmgr list user WithAssoc Format=User,Account,QOS,DefaultQOS name=alice
+    [ "${lines[0]}" = "      User    Account                  QOS   Def QOS " ]
+    [ "${lines[2]}" = "     alice       nova           normal,opp       opp " ]
+    [ "${lines[3]}" = "     alice    wc_test           normal,opp       opp " ]
+    run -0 sacctmgr -nP show users withassoc format=account,qos where user=alice cluster=wilson
+    [ "$output" = "nova|normal,opp"$'\n'"wc_test|normal,opp" ]
+    run -0 sacctmgr -n -s list user alice format=account%256
+    [ "${#lines[0]}" -eq 257 ]
+    run -0 sacctmgr show assoc format=User,Account,GrpCPU,GrpMem,GrpJobs,GrpSubmit --noheader --parsable2
+    [ "${lines[-1]}" = "alice|wc_test||||" ]
+    [[ "$output" == *"|wc_test|10|100|7|"* ]]
+    run -0 sacctmgr list Association format=account -P -n user=alice
+    [ "$output" = "nova"$'\n'"wc_test" ]
+}
+
+@test "what is said, and how it ends" {
+    run -0 sacctmgr -i add account nova
+    [ "${lines[0]}" = " Adding Account(s)" ]
+    run -1 sacctmgr -i add account nova
+    [ "$output" = " Nothing new added." ]
+    run -1 sacctmgr -i add account q parent=nosuch
+    [[ "$output" == *" Parent account 'nosuch' doesn't exist on cluster wilson"* ]]
+    run -1 sacctmgr -i modify account nosuch set maxjobs=3
+    [ "$output" = " Nothing modified" ]
+    run -1 sacctmgr -i delete user nosuch
+    [ "$output" = " Nothing deleted" ]
+    run -1 sacctmgr -i modify account nova set foo=3
+    [ "${lines[0]}" = " Unknown option: foo=3" ]
+    run -1 sacctmgr show account foo=3
+    [ "${lines[0]}" = " Unknown condition: foo=3" ]
+    run -1 sacctmgr show user format=foo
+    [ "${lines[0]}" = "Unknown field 'foo'" ]
+    run -1 sacctmgr foo
+    [ "${lines[0]}" = "invalid keyword: foo" ]
+    run -1 sacctmgr -i -r add account other
+    [ "${lines[0]}" = "Can't run this command in readonly mode." ]
+    run -1 sacctmgr -i modify account nova set grptres=gres/unicorn=2
+    [[ "$output" == *unicorn* ]]
+}
+
+@test "a change is asked about, and nobody's answer is no" {
+    run -0 bash -c 'echo n | sacctmgr add account nova'
+    [[ "$output" == *"Would you like to commit changes? (You have 30 seconds to decide)"* ]]
+    [[ "$output" == *" Changes Discarded"* ]]
+    run -0 sacctmgr -nP show account format=account
+    [ "$output" = root ]
+    run -0 bash -c 'echo y | sacctmgr add account nova'
+    run -0 sacctmgr -nP show account format=account
+    [ "$output" = nova$'\n'root ]
+}
+
+@test "limits are set, shown, inherited and taken back" {
+    sacctmgr -i add account nova MaxJobs=5 MaxTRES=cpu=4,mem=10G GrpWall=100
+    sacctmgr -i add user alice account=nova MaxWall=1-00:00:00
+    run -0 sacctmgr -nP show assoc user=alice format=maxjobs,maxtres,maxwall,grpwall
+    [ "$output" = "5|cpu=4,mem=10G|1-00:00:00|" ]
+    run -0 sacctmgr -nP show assoc user=alice woplimits format=maxjobs,maxtres,maxwall
+    [ "$output" = "||1-00:00:00" ]
+    sacctmgr -i modify account nova set MaxJobs=-1 MaxTRES=cpu=-1
+    run -0 sacctmgr -nP show assoc account=nova format=user,maxjobs,maxtres,grpwall
+    [ "${lines[0]}" = "||mem=10G|01:40:00" ]
+}
+
+@test "a file of accounts is loaded, and dumped equal" {
+    sacctmgr -i add qos opp,test
+    cat >site.cfg <<'EOF'
+Cluster - 'wilson':Fairshare=1:QOS='normal'
+Parent - 'root'
+User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+Account - 'top':Description='top: dept`s':Organization='o':Fairshare=2
+Account - 'z8':Description='hello':Organization='org2':Fairshare=2
+Parent - 'top'
+User - 'ann':DefaultAccount='top':Fairshare=1:QOS='-normal'
+User - 'ben':DefaultAccount='sub':AdminLevel='Operator':Coordinator='top':Fairshare=2147483647:QOS='+test'
+Account - 'sub':Description='sub':Organization='top':DefaultQOS='opp':Fairshare=2:GrpTRESMins=cpu=1000:GrpTRESRunMins=cpu=500:GrpTRES=cpu=8:GrpJobs=9:GrpJobsAccrue=4:GrpSubmitJobs=20:GrpWall=300:MaxTRESMinsPerJob=cpu=100:MaxTRESPerJob=cpu=4,mem=10G,node=2:MaxTRESPerNode=cpu=2:MaxJobs=3:MaxJobsAccrue=2:MaxSubmitJobs=7:MaxWallDurationPerJob=1440:Priority=10:QOS='normal,opp'
+Parent - 'sub'
+User - 'ann':Partition='debug':DefaultAccount='top':Fairshare=1:MaxJobs=1:QOS='+test'
+User - 'ben':DefaultAccount='sub':AdminLevel='Operator':Coordinator='top':Fairshare=2147483647:QOS='+test'
+EOF
+    run -0 sacctmgr -i load site.cfg
+    run -0 sacctmgr -Q dump wilson file=out.cfg
+    diff <(grep -v '^#' out.cfg) site.cfg
+    run -0 sacctmgr -i load out.cfg clean
+    run -0 sacctmgr -Q dump wilson file=again.cfg
+    diff out.cfg again.cfg
+    run -1 sacctmgr -i load /nonexistent
+    [ "${lines[0]}" = ' Unable to read "/nonexistent": No such file or directory' ]
+}
+
+@test "who did what" {
+    sacctmgr -i add account nova
+    run -0 sacctmgr -nP show transaction format=action,actor,where
+    [[ "$output" == *"Add Accounts|$(id -un)|nova"* ]]
+}
+
+@test "one who asks is answered line by line" {
+    run -0 bash -c 'printf "add account nova\ny\nlist account format=account\nquit\n" | sacctmgr'
+    [[ "$output" == *"      nova "* ]]
+}
