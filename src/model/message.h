@@ -163,7 +163,8 @@ extern const struct enum_names job_action_names;
     X(LIST, values, &reservation_fields, "one reservation with the new values")
 // clang-format on
 
-/* All of the changes in their order, or none. Answered with ACCOUNTS_CHANGED, or DONE with why not. */
+/* All of the changes in their order, or none. Answered with ACCOUNTS_CHANGED, or DONE with why
+ * not. */
 // clang-format off
 #define MSG_CHANGE_ACCOUNTS_FIELDS(X)                                                                      \
     X(LIST, changes, &account_change_fields, "what to do")                                                 \

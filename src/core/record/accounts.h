@@ -1,5 +1,5 @@
-/* The book of accounts: accounts, users, associations, QOS, limits, workload keys. Facts about them,
- * and one way to change a record. Only core/ includes this. */
+/* The book of accounts: accounts, users, associations, QOS, limits, workload keys. Facts about
+ * them, and one way to change a record. Only core/ includes this. */
 #ifndef REMUDA_CORE_RECORD_ACCOUNTS_H
 #define REMUDA_CORE_RECORD_ACCOUNTS_H
 
@@ -26,8 +26,8 @@ void accounts_init(struct core *c);
 void accounts_free(struct core *c);
 /* A stored row; of what carries limits before the limits. */
 void accounts_load(struct core *c, enum store_table table, const void *record);
-/* When all rows are loaded: the account root with the user root and the QOS normal are always there;
- * before anybody changed anything in memory alone. */
+/* When all rows are loaded: the account root with the user root and the QOS normal are always
+ * there; before anybody changed anything in memory alone. */
 void accounts_restore(struct core *c);
 /* Resources of the configuration that were not seen before get their numbers. */
 void accounts_tres_note(struct core *c);
@@ -38,7 +38,8 @@ struct account_user *account_user_find(const struct core *c, const char *name);
 /* Exactly this one; user and partition may be NULL. */
 struct assocrec *assoc_find(const struct core *c, const char *account, const char *user,
                             const char *partition);
-/* The one that a user's job in that partition runs under: the partition's own before the general. */
+/* The one that a user's job in that partition runs under: the partition's own before the
+ * general. */
 struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,
                            const char *partition);
 struct qosrec *qos_find(const struct core *c, const char *name);

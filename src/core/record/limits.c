@@ -1,8 +1,8 @@
-/* Limits that hold while jobs run are caps of the planner: it counts what runs against them, foresees
- * when they leave room, and keeps promises within them. A cap belongs to a limit and to whom it is
- * counted for: a QOS's MaxJobsPerUser has one for each user with a job there. They are made when a
- * job comes that counts against them, and never taken away; one whose limit was lifted has none any
- * more that count.
+/* Limits that hold while jobs run are caps of the planner: it counts what runs against them,
+ * foresees when they leave room, and keeps promises within them. A cap belongs to a limit and to
+ * whom it is counted for: a QOS's MaxJobsPerUser has one for each user with a job there. They
+ * are made when a job comes that counts against them, and never taken away; one whose limit was
+ * lifted has none any more that count.
  *
  * Limits on how many jobs there are (MaxSubmitJobs) are checked when one is submitted, against
  * counts by account, user, QOS and partition, of which there are few. */
@@ -12,7 +12,6 @@
 #include "model/gres.h"
 #include "model/job_counts.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -333,8 +332,10 @@ static bool within(const struct jobrec *r, const struct limit *l)
         X(GRP_JOBS)
         X(GRP_JOBS_ACCRUE)
         X(GRP_SUBMIT)
-        X(GRP_TRES) X(GRP_TRES_MINS) X(GRP_TRES_RUN_MINS) X(GRP_WALL) X(MAX_JOBS) X(MAX_JOBS_ACCRUE)
-            X(MAX_SUBMIT) X(MAX_JOBS_PER_USER) X(MAX_JOBS_PER_ACCOUNT) X(MAX_JOBS_ACCRUE_PER_USER)
+        X(GRP_TRES)
+        X(GRP_TRES_MINS)
+        X(GRP_TRES_RUN_MINS) X(GRP_WALL) X(MAX_JOBS) X(MAX_JOBS_ACCRUE) X(MAX_SUBMIT)
+            X(MAX_JOBS_PER_USER) X(MAX_JOBS_PER_ACCOUNT) X(MAX_JOBS_ACCRUE_PER_USER)
                 X(MAX_JOBS_ACCRUE_PER_ACCOUNT) X(MAX_SUBMIT_PER_USER) X(MAX_SUBMIT_PER_ACCOUNT)
                     X(MAX_TRES_PER_USER) X(MAX_TRES_PER_ACCOUNT) X(MAX_TRES_RUN_MINS_PER_USER)
                         X(MAX_TRES_RUN_MINS_PER_ACCOUNT) X(MIN_PRIO)
@@ -428,7 +429,7 @@ void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
     if (!job_live(r) || !n)
         return;
     struct live_count *at = live_of(c, r);
-    assert(sign > 0 || at->jobs >= n);
+    CHECK(sign > 0 || at->jobs >= n);
     at->jobs += (uint64_t)sign * n;
 }
 

@@ -1,5 +1,5 @@
-/* The limits of accounts and QOS: which of them hold for a job, how much of each is in use, and what
- * the planner is told. Only core/ includes this. */
+/* The limits of accounts and QOS: which of them hold for a job, how much of each is in use, and
+ * what the planner is told. Only core/ includes this. */
 #ifndef REMUDA_CORE_RECORD_LIMITS_H
 #define REMUDA_CORE_RECORD_LIMITS_H
 

@@ -238,8 +238,8 @@ struct account_book {
     struct map_u64 *tres;     /* id → struct tres */
     uint32_t last_assoc, last_qos, last_wckey, last_tres;
     uint64_t last_transaction;
-    bool implied;    /* root and normal are not stored yet */
-    size_t accounts; /* that were made, and are there */
+    bool implied;                    /* root and normal are not stored yet */
+    size_t accounts;                 /* that were made, and are there */
     struct account_journal *journal; /* of the change at hand; NULL = none */
     struct map_str *cap_of; /* limit and whom it is counted for → struct caprec (limits.c) */
     struct map_str *live;   /* account, user, QOS, partition → struct live_count */

@@ -45,8 +45,8 @@ void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
  * that is insisted on. `detail`: why not, and what he may. */
 enum refusal account_choose(struct core *c, struct job_request *req, const char *user,
                             struct str *detail);
-/* May the peer at hand have so many more jobs, and such a one? Fills the time limit of one that gives
- * none. `warning`: it may, but cannot run as it is. */
+/* May the peer at hand have so many more jobs, and such a one? Fills the time limit of one that
+ * gives none. `warning`: it may, but cannot run as it is. */
 enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
                           struct str *detail, struct str *warning);
 
