@@ -327,20 +327,20 @@ static bool within(const struct jobrec *r, const struct limit *l)
         asks = asked_of(r, l->tres);
         return !wall || asks <= 0 ||
                (wall != TIME_UNLIMITED && wall / USEC_PER_MIN <= l->value / asks);
-    case LIMIT_MIN_TRES: asks = asked_of(r, l->tres); return asks < 0 || asks >= l->value;
+    case LIMIT_MIN_TRES:
+        asks = asked_of(r, l->tres);
+        return asks < 0 || asks >= l->value;
+        // clang-format off
 #define X(limit, ...) case LIMIT_##limit:
-        X(GRP_JOBS)
-        X(GRP_JOBS_ACCRUE)
-        X(GRP_SUBMIT)
-        X(GRP_TRES)
-        X(GRP_TRES_MINS)
+        X(GRP_JOBS) X(GRP_JOBS_ACCRUE) X(GRP_SUBMIT) X(GRP_TRES) X(GRP_TRES_MINS)
         X(GRP_TRES_RUN_MINS) X(GRP_WALL) X(MAX_JOBS) X(MAX_JOBS_ACCRUE) X(MAX_SUBMIT)
-            X(MAX_JOBS_PER_USER) X(MAX_JOBS_PER_ACCOUNT) X(MAX_JOBS_ACCRUE_PER_USER)
-                X(MAX_JOBS_ACCRUE_PER_ACCOUNT) X(MAX_SUBMIT_PER_USER) X(MAX_SUBMIT_PER_ACCOUNT)
-                    X(MAX_TRES_PER_USER) X(MAX_TRES_PER_ACCOUNT) X(MAX_TRES_RUN_MINS_PER_USER)
-                        X(MAX_TRES_RUN_MINS_PER_ACCOUNT) X(MIN_PRIO)
+        X(MAX_JOBS_PER_USER) X(MAX_JOBS_PER_ACCOUNT) X(MAX_JOBS_ACCRUE_PER_USER)
+        X(MAX_JOBS_ACCRUE_PER_ACCOUNT) X(MAX_SUBMIT_PER_USER) X(MAX_SUBMIT_PER_ACCOUNT)
+        X(MAX_TRES_PER_USER) X(MAX_TRES_PER_ACCOUNT) X(MAX_TRES_RUN_MINS_PER_USER)
+        X(MAX_TRES_RUN_MINS_PER_ACCOUNT) X(MIN_PRIO)
 #undef X
-                            case RESOURCE_LIMIT_COUNT : break;
+            // clang-format on
+            case RESOURCE_LIMIT_COUNT : break;
     }
     return true;
 }
