@@ -97,7 +97,8 @@ struct waiting {
     uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
-    /* Numbers of the caps it counts against, ascending, comma-separated; NULL = none */
+    /* Numbers of the caps it counts against, comma-separated; one that it may exceed all the same
+     * has a + behind it. NULL = none */
     const char *caps;
     const struct share *share; /* the planner's own: fair share of its user */
     /* The planner's own: the highest priority it had, where that must not fall */

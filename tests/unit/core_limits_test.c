@@ -266,6 +266,19 @@ static void qos_of_a_partition(void **unused)
     assert_int_equal(state(submit(job_of(1, NULL, "normal"))), JOB_PENDING);
 }
 
+/* A QOS that sets a limit takes the place of the account's for its jobs; these count all the same
+ * against it, for those who have to keep it. */
+static void a_limit_of_the_qos_instead(void **unused)
+{
+    assert_int_equal(limit_set("physics", "GrpJobs=2"), REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "GrpJobs=3"), REFUSE_NONE);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(state(submit(job_of(1, NULL, "test"))), JOB_RUNNING);
+    uint64_t own = submit(job_of(1, NULL, "normal")), fourth = submit(job_of(1, NULL, "test"));
+    assert_string_equal(reason(own), "AssocGrpJobsLimit");
+    assert_string_equal(reason(fourth), "QOSGrpJobsLimit");
+}
+
 /* ---- what a job asks for -------------------------------------------------------------------- */
 
 static const struct {
@@ -435,6 +448,7 @@ int main(void)
         TREE_STORY(a_whole_node),
         TREE_STORY(it_blocks_nobody),
         TREE_STORY(qos_of_a_partition),
+        TREE_STORY(a_limit_of_the_qos_instead),
         cmocka_unit_test(limits_of_a_job),
         TREE_STORY(the_wall_of_who_gives_no_time),
         cmocka_unit_test(limits_of_submissions),

@@ -79,19 +79,40 @@ static bool is_set(const limit_hits *hits, size_t n, const struct limit *l)
     return false;
 }
 
-static void carrier_collect(const limit_list *list, const struct assocrec *assoc,
-                            const struct qosrec *qos, enum limit_counts counts, bool group_only,
-                            bool not_group, size_t before, limit_hits *out)
+/* `before`: what those say is not asked here. */
+static void carrier_collect(const limit_list *list, const struct limit_hit *carrier,
+                            enum limit_counts counts, bool group, size_t before, limit_hits *out)
 {
     for (size_t i = 0; i < list->n; i++) {
-        const struct limit *l = list->v[i];
-        const struct resource_limit_row *row = &resource_limit_table[l->what];
-        bool group = row->scope == SCOPE_GROUP;
-        if (row->counts != counts || (group_only && !group) || (not_group && group) ||
-            is_set(out, before, l))
-            continue;
-        vec_push(out, ((struct limit_hit){.l = l, .assoc = assoc, .qos = qos}));
+        struct limit_hit hit = *carrier;
+        const struct resource_limit_row *row = &resource_limit_table[list->v[i]->what];
+        hit.l = list->v[i];
+        hit.above = is_set(out, before, hit.l);
+        if (row->counts == counts && (row->scope == SCOPE_GROUP) == group)
+            vec_push(out, hit);
     }
+}
+
+static bool same_limit(const struct limit *a, const struct limit *b)
+{
+    return a->what == b->what && (a->tres == b->tres || text_is(a->tres, b->tres));
+}
+
+/* Limits that are passed down, nearest first. */
+static void passed_down(const struct assocrec *leaf, enum limit_counts counts, size_t of_qos,
+                        limit_hits *out)
+{
+    for (const struct assocrec *r = leaf; r; r = r->up)
+        for (size_t i = 0; i < r->limit.n; i++) {
+            const struct limit *l = r->limit.v[i];
+            const struct resource_limit_row *row = &resource_limit_table[l->what];
+            bool nearest = true;
+            for (size_t k = of_qos; k < out->n; k++)
+                nearest &= !same_limit(out->v[k].l, l);
+            if (row->counts == counts && row->scope != SCOPE_GROUP && nearest)
+                vec_push(out,
+                         ((struct limit_hit){.l = l, .assoc = r, .above = is_set(out, of_qos, l)}));
+        }
 }
 
 void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
@@ -102,15 +123,19 @@ void limits_collect(const struct core *c, const struct limit_subject *who, enum 
                         *of_part = part ? qos_find(c, part->p.qos) : NULL;
     bool own_first = own && (own->q.flags & QOS_OVER_PART_QOS);
     const struct qosrec *const order[] = {own_first ? own : of_part, own_first ? of_part : own};
-    for (size_t i = 0; i < ARRAY_LEN(order); i++)
-        if (order[i] && (i == 0 || order[i] != order[0]))
-            carrier_collect(&order[i]->limit, NULL, order[i], counts, false, false, out->n, out);
+    for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+        size_t before = out->n;
+        if (!order[i] || (i > 0 && order[i] == order[0]))
+            continue;
+        for (int group = 0; group < 2; group++)
+            carrier_collect(&order[i]->limit, &(struct limit_hit){.qos = order[i]}, counts, group,
+                            before, out);
+    }
     size_t of_qos = out->n;
     const struct assocrec *leaf = assoc_for(c, who->account, who->user, who->partition);
-    for (const struct assocrec *r = leaf; r; r = r->up) {
-        carrier_collect(&r->limit, r, NULL, counts, true, false, of_qos, out);
-        carrier_collect(&r->limit, r, NULL, counts, false, true, out->n, out);
-    }
+    for (const struct assocrec *r = leaf; r; r = r->up)
+        carrier_collect(&r->limit, &(struct limit_hit){.assoc = r}, counts, true, of_qos, out);
+    passed_down(leaf, counts, of_qos, out);
 }
 
 void limit_say(const struct limit_hit *h, struct str *out)
@@ -186,9 +211,13 @@ static void cap_tell(struct core *c, struct caprec *cap, const struct limit_subj
     cap->most = h->l->value;
 }
 
-typedef VEC(uint32_t) cap_ids;
+struct cap_use {
+    uint32_t id;
+    bool above;
+};
+typedef VEC(struct cap_use) cap_uses;
 
-static void caps_add(struct core *c, const struct limit_subject *who, cap_ids *out)
+static void caps_add(struct core *c, const struct limit_subject *who, cap_uses *out)
 {
     limit_hits hits = {0};
     struct str key = STR_INIT;
@@ -208,7 +237,7 @@ static void caps_add(struct core *c, const struct limit_subject *who, cap_ids *o
             map_str_put(c->accounts.cap_of, str_text(&key), cap);
         }
         cap_tell(c, cap, who, &hits.v[i]);
-        vec_push(out, cap->id);
+        vec_push(out, ((struct cap_use){cap->id, hits.v[i].above}));
     }
     str_done(&key);
     vec_done(&hits);
@@ -216,14 +245,14 @@ static void caps_add(struct core *c, const struct limit_subject *who, cap_ids *o
 
 static int id_order(const void *a, const void *b)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    const struct cap_use *x = a, *y = b;
+    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : x->above - y->above;
 }
 
 /* In each of these partitions, comma-separated: all of them together. */
 static const char *caps_text(struct core *c, const struct jobrec *r, const char *partitions)
 {
-    cap_ids ids = {0};
+    cap_uses ids = {0};
     struct str text = STR_INIT;
     struct span rest = span_of(partitions ? partitions : ""), piece;
     while (span_next(&rest, ',', &piece)) {
@@ -234,8 +263,8 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
     if (ids.n > 1)
         qsort(ids.v, ids.n, sizeof ids.v[0], id_order);
     for (size_t i = 0; i < ids.n; i++)
-        if (i == 0 || ids.v[i] != ids.v[i - 1])
-            str_addf(&text, "%s%u", text.len ? "," : "", ids.v[i]);
+        if (i == 0 || ids.v[i].id != ids.v[i - 1].id)
+            str_addf(&text, "%s%u%s", text.len ? "," : "", ids.v[i].id, ids.v[i].above ? "+" : "");
     const char *kept = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : NULL;
     str_done(&text);
     vec_done(&ids);
@@ -308,7 +337,7 @@ int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
     int64_t least = 0;
     limits_collect(c, who, COUNTS_ASKED, &hits);
     for (size_t i = 0; i < hits.n; i++)
-        if (hits.v[i].l->what == LIMIT_MAX_WALL &&
+        if (hits.v[i].l->what == LIMIT_MAX_WALL && !hits.v[i].above &&
             (!least || hits.v[i].l->value * USEC_PER_MIN < least))
             least = hits.v[i].l->value * USEC_PER_MIN;
     vec_done(&hits);
@@ -355,7 +384,7 @@ static enum job_reason asked_bar(const struct core *c, const struct jobrec *r,
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
         limits_collect(c, &who, kinds[k], &hits);
     for (size_t i = 0; i < hits.n && reason == REASON_NONE; i++) {
-        if (within(r, hits.v[i].l))
+        if (hits.v[i].above || within(r, hits.v[i].l))
             continue;
         reason = resource_limit_reason((enum limit_owner)hits.v[i].l->owner,
                                        (enum resource_limit)hits.v[i].l->what, hits.v[i].l->tres);
@@ -470,7 +499,7 @@ bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t
     limits_collect(c, who, COUNTS_LIVE, &hits);
     for (size_t i = 0; i < hits.n && room; i++) {
         uint64_t there = live_under(c, who, &hits.v[i]), most = (uint64_t)hits.v[i].l->value;
-        room = there + more <= most;
+        room = hits.v[i].above || there + more <= most;
         if (room)
             continue;
         limit_say(&hits.v[i], detail);

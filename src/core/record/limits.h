@@ -16,16 +16,19 @@ struct limit_subject {
 };
 struct limit_subject limits_subject(const struct jobrec *r, const char *partition);
 
-/* A limit that holds for a subject, and who carries it: one of the two. */
+/* A limit of a subject, and who carries it: one of the two. */
 struct limit_hit {
     const struct limit *l;
     const struct assocrec *assoc;
     const struct qosrec *qos;
+    bool above; /* another of higher precedence holds instead: it only counts */
 };
 typedef VEC(struct limit_hit) limit_hits;
-/* All of that kind that hold, in Slurm's order of precedence: the partition's QOS, the job's
- * (the other way round with OverPartQOS), the association and those above it. What one sets the
- * next does not, but group limits hold at every level of the tree. */
+/* All of that kind, in Slurm's order of precedence: the partition's QOS, the job's (the other way
+ * round with OverPartQOS), the association and those above it. Where one sets a limit, that of the
+ * next does not hold, but group limits hold at every level of the tree. What does not hold is there
+ * as well (`above`): the job counts against it. Of limits that are passed down only the nearest
+ * is. */
 void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
                     limit_hits *out);
 /* "MaxJobsPerUser=1 of QOS test", "GrpTRES=cpu=100 of account physics" */

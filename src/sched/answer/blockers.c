@@ -369,7 +369,7 @@ static void licences_out(struct work *w, blocker_vec *out)
 {
     for (size_t i = 0; i < w->c->nlic; i++) {
         const struct licence *l = &w->cl->lic.v[w->c->lic[i].lic];
-        if (l->total - l->used >= w->c->lic[i].count)
+        if (l->total - l->used >= w->c->lic[i].count || w->c->lic[i].above)
             continue;
         if (is_cap(l)) {
             struct str what = STR_INIT;

@@ -120,7 +120,7 @@ static void licences_text(const struct cluster *cl, const struct compiled *c, st
 {
     for (size_t i = 0; i < c->nlic; i++) {
         const struct licence *l = &cl->lic.v[c->lic[i].lic];
-        if (l->total - l->used >= c->lic[i].count)
+        if (l->total - l->used >= c->lic[i].count || c->lic[i].above)
             continue;
         str_add(s, s->len ? "; " : "");
         if (is_cap(l))

@@ -61,12 +61,13 @@ struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
     *ret_n = 0;
     while (span_next(&rest, ',', &piece)) {
         uint64_t id = 0;
-        ptrdiff_t at = text_to_u64(arena_strndup(a, piece.data, piece.len), UINT32_MAX, &id)
+        bool above = piece.len && piece.data[piece.len - 1] == '+';
+        ptrdiff_t at = text_to_u64(arena_strndup(a, piece.data, piece.len - above), UINT32_MAX, &id)
                            ? cap_find(cl, (uint32_t)id)
                            : -1;
         if (at >= 0)
-            v[(*ret_n)++] =
-                (struct lic_use){.lic = (uint32_t)at, .count = cap_least(&cl->lic.v[at], req)};
+            v[(*ret_n)++] = (struct lic_use){
+                .lic = (uint32_t)at, .above = above, .count = cap_least(&cl->lic.v[at], req)};
     }
     return v;
 }

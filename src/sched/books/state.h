@@ -155,6 +155,7 @@ struct hold {
 
 struct lic_use {
     uint32_t lic;
+    bool above; /* a cap that it counts against, and may exceed */
     int64_t count;
 };
 

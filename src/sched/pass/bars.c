@@ -40,7 +40,8 @@ enum job_reason entry_capped_by(const struct pass *p, const struct entry *e)
 {
     const struct compiled *c = e->c;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
-        if (world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] < c->lic[i].count)
+        if (!c->lic[i].above &&
+            world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] < c->lic[i].count)
             return p->cl->lic.v[c->lic[i].lic].reason;
     return REASON_NONE;
 }

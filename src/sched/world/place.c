@@ -204,7 +204,7 @@ bool placing_licences_free(struct placing *p)
         const int64_t *row =
             view_row(p->w, p->what->o, (uint32_t)p->w->nnodes + p->what->c->lic[i].lic, p->start_us,
                      p->end_us);
-        if (row[DIM_CPU] < p->what->c->lic[i].count)
+        if (row[DIM_CPU] < p->what->c->lic[i].count && !p->what->c->lic[i].above)
             return false;
     }
     return true;
@@ -217,7 +217,7 @@ bool placing_caps_hold(struct placing *p, const struct placement *at)
         int64_t takes = licence_takes(p->w, c, at, i);
         const int64_t *row = view_row(p->w, p->what->o, (uint32_t)p->w->nnodes + c->lic[i].lic,
                                       p->start_us, p->end_us);
-        if (row[DIM_CPU] < takes)
+        if (row[DIM_CPU] < takes && !c->lic[i].above)
             return false;
     }
     return true;
