@@ -135,4 +135,8 @@ void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
 /* Node.reserved, .maint, .reservation. */
 void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
 
+/* ---- limits.c ---- */
+/* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
+void limits_anew(struct core *c);
+
 #endif

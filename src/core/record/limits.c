@@ -283,20 +283,6 @@ void limits_running(struct core *c, const struct jobrec *r)
                            enforces_limits(c) ? caps_text(c, r, r->j.run_partition) : NULL);
 }
 
-void limits_anew(struct core *c)
-{
-    struct map_walk w = {0};
-    if (!enforces_associations(c) && !c->accounts.last_cap)
-        return;
-    while (map_u64_next(c->jobs.by_id, &w)) {
-        struct jobrec *r = w.value;
-        if (r->j.state == JOB_PENDING)
-            eligible_update(c, r);
-        else if (cluster_is_running(c->cluster, r->j.id))
-            limits_running(c, r);
-    }
-}
-
 /* ---- of one job ----------------------------------------------------------------------------- */
 
 /* What the job asks for of a resource; −1 = it cannot be told. */

@@ -40,8 +40,6 @@ void limit_say(const struct limit_hit *h, struct str *out);
 const char *limits_waiting(struct core *c, const struct jobrec *r);
 /* The running job counts against its caps. */
 void limits_running(struct core *c, const struct jobrec *r);
-/* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
-void limits_anew(struct core *c);
 
 /* ---- of one job ----------------------------------------------------------------------------- */
 /* Why it cannot run at all, by what it asks for, its account or its QOS; NONE = it can.

@@ -1,0 +1,17 @@
+/* What is allowed changed: everybody's jobs are looked at anew, those that wait and those that run. */
+#include "core/record/limits.h"
+#include "core/life/life.h"
+
+void limits_anew(struct core *c)
+{
+    struct map_walk w = {0};
+    if (!enforces_associations(c) && !c->accounts.last_cap)
+        return;
+    while (map_u64_next(c->jobs.by_id, &w)) {
+        struct jobrec *r = w.value;
+        if (r->j.state == JOB_PENDING)
+            eligible_update(c, r);
+        else if (cluster_is_running(c->cluster, r->j.id))
+            limits_running(c, r);
+    }
+}
