@@ -88,6 +88,17 @@ void world_hostile(struct world *w, struct rng *rng); /* one frame by hand of an
 /* All that user's jobs are cancelled; false: not answered */
 bool world_hostile_ends(struct world *w);
 
+/* ---- accounts (world_accounts.c) ---- */
+void world_accounts_make(struct world *w);
+/* A limit is set, changed or lifted, or an account comes or goes. */
+void world_accounts_change(struct world *w, struct rng *rng);
+void world_accounts_open(struct world *w); /* lifts all limits */
+/* Of a job; NULL = it names none. */
+const char *world_account_of(struct rng *rng);
+const char *world_qos_of(struct rng *rng);
+/* What the controller has of accounts is what the store has. Sets world_broken if not. */
+void world_accounts_audit(struct world *w);
+
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
 const char *world_broken(const struct world *w);

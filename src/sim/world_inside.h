@@ -179,6 +179,10 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
 /* When all are learnt */
 void world_rows_check(struct world *w, enum store_table table, const void *record);
 
+/* ---- world_accounts.c ---- */
+/* No job of the batch started beyond a limit. */
+void world_limits_check(struct world *w, const struct batch *batch);
+
 /* ---- world_controller.c: the controller's shell ---- */
 void controller_start(struct world *w);
 void controller_die(struct world *w);

@@ -21,6 +21,7 @@ struct play {
     struct rng rng;
     bool commands;    /* salloc and srun too */
     bool hostile;     /* and a user who writes frames by hand */
+    bool accounts;    /* and jobs are of accounts and QOS, whose limits hold and change */
     bool disasters;   /* and shepherds are killed, the power fails, backups are restored */
     VEC(uint64_t) id; /* acknowledged submissions */
     size_t keys;      /* given to steps */
@@ -82,6 +83,10 @@ static void submit(struct play *p)
         spec.dependency = dependency;
     } else if (rng_chance(&p->rng, 60)) {
         spec.dependency = "singleton";
+    }
+    if (p->accounts) {
+        spec.req.account = world_account_of(&p->rng);
+        spec.req.qos = world_qos_of(&p->rng);
     }
     if (rng_chance(&p->rng, 200))
         spec.req.partition = "high";
@@ -323,6 +328,8 @@ static void act(struct play *p)
     for (uint64_t n = p->hostile ? rng_below(&p->rng, 4) : 0; n; n--)
         world_hostile(p->w, &p->rng);
     uint64_t dice = rng_below(&p->rng, 100);
+    if (p->accounts && rng_chance(&p->rng, 250))
+        world_accounts_change(p->w, &p->rng);
     if (p->commands && dice < 50)
         command(p);
     else if (dice < 55)
@@ -366,6 +373,8 @@ static void heal(struct play *p)
     vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */
     unreserve_all(p);
     release_all(p);
+    if (p->accounts)
+        world_accounts_open(p->w);
     bool ended = p->hostile && world_hostile_ends(p->w);
     for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++) {
         world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
@@ -376,9 +385,13 @@ static void heal(struct play *p)
         if (i % 8 == 0) {
             unreserve_all(p); /* those in which jobs ran */
             release_all(p);   /* those that waited for one are held when it goes */
+            if (p->accounts)
+                world_accounts_open(p->w); /* a crash may have come between */
         }
     }
     world_audit(p->w);
+    if (p->accounts)
+        world_accounts_audit(p->w);
 }
 
 /* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or
@@ -390,7 +403,7 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
     p.commands = seed % 2 == 0;
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
-    char config[512];
+    char config[640];
     const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
              "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace="
@@ -399,11 +412,14 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PreemptType=preempt/partition_prio\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
              "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
-             "PartitionName=high Nodes=ALL PriorityTier=9\n",
+             "PartitionName=high Nodes=ALL PriorityTier=9\n%s",
              (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode,
-             (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "");
+             (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "",
+             p.accounts ? "AccountingStorageEnforce=limits,qos\n" : "");
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
+    if (p.accounts)
+        world_accounts_make(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
         act(&p);
         world_run(p.w, world_now(p.w) + some_time(&p, 4 * USEC_PER_SEC));
@@ -434,6 +450,8 @@ int sim_worlds(int argc, char **argv)
             kind.hostile = true;
         else if (text_is(argv[i], "--disasters"))
             kind.disasters = true;
+        else if (text_is(argv[i], "--accounts"))
+            kind.accounts = true;
         else if (text_is(argv[i], "--once"))
             once = true;
         else if (text_is(argv[i], "--trace"))
@@ -442,7 +460,7 @@ int sim_worlds(int argc, char **argv)
             fprintf(
                 stderr,
                 "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --disasters, "
-                "--once, --trace\n",
+                "--accounts, --once, --trace\n",
                 argv[i]);
             return 2;
         }
