@@ -535,6 +535,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     clock_restore(c);
     restored_mark(c);
     accounts_restore(c);
+    limits_priorities(c);
     while (map_u64_next(c->jobs.by_id, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);

@@ -47,11 +47,11 @@
     X(SPAN, priority_calc_period_us, PriorityCalcPeriod, "5", "time", ANY, ACTS, "how often use is charged and decays") \
     X(I32, priority_weight_age, PriorityWeightAge, "1000", "", ANY, ACTS, "weight of the time waited") \
     X(I32, priority_weight_fairshare, PriorityWeightFairshare, "0", "", ANY, ACTS, "weight of fair share: little use in the past") \
-    X(I32, priority_weight_assoc, PriorityWeightAssoc, "0", "", ANY, ACTS, "weight of the account's own priority (0 for all until accounts have one)") \
+    X(I32, priority_weight_assoc, PriorityWeightAssoc, "0", "", ANY, ACTS, "weight of the priority of the account and user (sacctmgr Priority=)") \
     X(I32, fairshare_damping, FairShareDampeningFactor, "1", "", RANGE(1, INT32_MAX), ACTS, "with NO_FAIR_TREE: the larger, the less use counts") \
     X(I32, priority_weight_job_size, PriorityWeightJobSize, "0", "", ANY, ACTS, "weight of the size") \
     X(I32, priority_weight_partition, PriorityWeightPartition, "1000", "", ANY, ACTS, "weight of the partition's PriorityJobFactor") \
-    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", ANY, ACTS, "weight of the QOS's priority (0 for all until there are QOS)") \
+    X(I32, priority_weight_qos, PriorityWeightQOS, "0", "", ANY, ACTS, "weight of the priority of the QOS") \
     X(TEXT, priority_weight_tres, PriorityWeightTRES, "", "", TRES_WEIGHTS, ACTS, "weights of resources asked for: CPU=1000,Mem=2000,GRES/gpu=3000") \
     X(SPAN, priority_max_age_us, PriorityMaxAge, "7-0", "time", ANY, ACTS, "time waited that counts fully") \
     X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "7-0", "time", ANY, ACTS, "past use counts half after this time; 0 = for ever") \

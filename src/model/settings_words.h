@@ -55,9 +55,9 @@
     X(PriorityFlags, FLAG, max_tres, "MAX_TRES", "", "billing by the largest weighted resource of a job, not by their sum") \
     X(PriorityFlags, IDLE, , "MAX_TRES_GRES", "", "MAX_TRES, or the sum of all, are known") \
     X(PriorityFlags, FLAG, no_normal_all, "NO_NORMAL_ALL", "", "no factor is scaled to 0 to 1") \
-    X(PriorityFlags, IDLE, , "NO_NORMAL_ASSOC", "", "accounts have no priority of their own yet") \
+    X(PriorityFlags, FLAG, no_normal_assoc, "NO_NORMAL_ASSOC", "", "the priority of accounts and users counts as it is") \
     X(PriorityFlags, FLAG, no_normal_part, "NO_NORMAL_PART", "", "PriorityJobFactor counts as it is") \
-    X(PriorityFlags, IDLE, , "NO_NORMAL_QOS", "", "there are no QOS yet") \
+    X(PriorityFlags, FLAG, no_normal_qos, "NO_NORMAL_QOS", "", "the priority of QOS counts as it is") \
     X(PriorityFlags, FLAG, no_normal_tres, "NO_NORMAL_TRES", "", "resources count as they are") \
     X(PriorityFlags, FLAG, size_by_time, "SMALL_RELATIVE_TO_TIME", "", "a job's size is divided by its time limit") \
     X(PriorityUsageResetPeriod, NAMED, , "NONE", "", "never") \

@@ -92,7 +92,9 @@ struct waiting {
     int64_t submit_us, eligible_us;
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
-    int32_t site;            /* added to the priority */
+    int32_t site; /* added to the priority */
+    /* Of the priority of its QOS and of its association, in PRIORITY_ONE-ths of the highest */
+    int64_t qos_factor, assoc_factor;
     uint64_t priority_asked; /* 0 = computed */
     uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */

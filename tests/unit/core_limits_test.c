@@ -279,6 +279,28 @@ static void a_limit_of_the_qos_instead(void **unused)
     assert_string_equal(reason(fourth), "QOSGrpJobsLimit");
 }
 
+/* The priority of the QOS counts by its weight, and a change of it at once. */
+static void priority_of_a_qos(void **unused)
+{
+    configure(ENFORCED "PriorityType=priority/multifactor\nPriorityWeightQOS=1000\n");
+    struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "priority";
+    ch->qos = (struct record_list){KEEP(struct qos, .name = "test", .priority = 100), 1};
+    ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "priority";
+    ch->qos = (struct record_list){KEEP(struct qos, .name = "normal", .priority = 25), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(state(submit(job_of(8, NULL, "normal"))), JOB_RUNNING);
+    uint64_t low = submit(job_of(8, NULL, "normal")), high = submit(job_of(8, NULL, "test"));
+    assert_int_equal(job(high)->priority - job(low)->priority, 750);
+    ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "priority";
+    ch->qos = (struct record_list){KEEP(struct qos, .name = "test", .priority = 0), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_int_equal(job(low)->priority - job(high)->priority, 1000);
+}
+
 /* ---- what a job asks for -------------------------------------------------------------------- */
 
 static const struct {
@@ -449,6 +471,7 @@ int main(void)
         TREE_STORY(it_blocks_nobody),
         TREE_STORY(qos_of_a_partition),
         TREE_STORY(a_limit_of_the_qos_instead),
+        TREE_STORY(priority_of_a_qos),
         cmocka_unit_test(limits_of_a_job),
         TREE_STORY(the_wall_of_who_gives_no_time),
         cmocka_unit_test(limits_of_submissions),

@@ -5,7 +5,9 @@
 void limits_anew(struct core *c)
 {
     struct map_walk w = {0};
-    if (!enforces_associations(c) && !c->accounts.last_cap)
+    limits_priorities(c);
+    if (!enforces_associations(c) && !c->accounts.last_cap && !c->accounts.most_qos &&
+        !c->accounts.most_assoc)
         return;
     while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;

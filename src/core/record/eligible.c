@@ -75,6 +75,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .magnets = magnets_of(c, r),
         .caps = limits_waiting(c, r),
     };
+    limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
     cluster_wait(c->cluster, &w);
     r->waiting = true;
     plan_soon(c);

@@ -283,6 +283,46 @@ void limits_running(struct core *c, const struct jobrec *r)
                            enforces_limits(c) ? caps_text(c, r, r->j.run_partition) : NULL);
 }
 
+/* ---- priorities ----------------------------------------------------------------------------- */
+
+void limits_priorities(struct core *c)
+{
+    struct map_walk w = {0};
+    c->accounts.most_qos = c->accounts.most_assoc = 0;
+    while (map_u64_next(c->accounts.qos, &w)) {
+        const struct qos *q = &((const struct qosrec *)w.value)->q;
+        if (!q->deleted && q->priority > c->accounts.most_qos)
+            c->accounts.most_qos = q->priority;
+    }
+    for (w = (struct map_walk){0}; map_u64_next(c->accounts.assoc, &w);) {
+        const struct assoc *a = &((const struct assocrec *)w.value)->a;
+        if (!a->deleted && a->priority_plus1 > c->accounts.most_assoc + 1)
+            c->accounts.most_assoc = a->priority_plus1 - 1;
+    }
+}
+
+static int64_t factor_of(uint32_t priority, uint32_t most, bool as_it_is)
+{
+    if (as_it_is)
+        return (int64_t)priority * FACTOR_ONE;
+    return most ? (int64_t)priority * FACTOR_ONE / most : 0;
+}
+
+void limits_factors(const struct core *c, const struct jobrec *r, int64_t *ret_qos,
+                    int64_t *ret_assoc)
+{
+    const struct qosrec *q = qos_find(c, r->j.spec.req.qos);
+    const struct partrec *part = part_first(c, r->j.spec.req.partition);
+    const struct assocrec *a =
+        assoc_for(c, r->j.spec.req.account, r->j.user_name, part ? part->p.name : NULL);
+    while (a && !a->a.priority_plus1)
+        a = a->up;
+    *ret_qos = factor_of(q ? q->q.priority : 0, c->accounts.most_qos,
+                         c->settings.word.no_normal_qos || c->settings.word.no_normal_all);
+    *ret_assoc = factor_of(a ? a->a.priority_plus1 - 1 : 0, c->accounts.most_assoc,
+                           c->settings.word.no_normal_assoc || c->settings.word.no_normal_all);
+}
+
 /* ---- of one job ----------------------------------------------------------------------------- */
 
 /* What the job asks for of a resource; −1 = it cannot be told. */

@@ -41,6 +41,12 @@ const char *limits_waiting(struct core *c, const struct jobrec *r);
 /* The running job counts against its caps. */
 void limits_running(struct core *c, const struct jobrec *r);
 
+/* Of the priority of the job's QOS and association, as struct waiting has them. */
+void limits_factors(const struct core *c, const struct jobrec *r, int64_t *ret_qos,
+                    int64_t *ret_assoc);
+/* The highest priorities changed. */
+void limits_priorities(struct core *c);
+
 /* ---- of one job ----------------------------------------------------------------------------- */
 /* Why it cannot run at all, by what it asks for, its account or its QOS; NONE = it can.
  * `detail` may be NULL. */

@@ -244,6 +244,7 @@ struct account_book {
     struct map_str *cap_of; /* limit and whom it is counted for → struct caprec (limits.c) */
     struct map_str *live;   /* account, user, QOS, partition → struct live_count */
     uint32_t last_cap;
+    uint32_t most_qos, most_assoc; /* the highest priorities */
 };
 
 /* What the next wake does (step/gather.c). */

@@ -120,13 +120,16 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
 {
     uint32_t owner = cl->policy.weight_fair > 0 ? w->uid + 1 : 0;
     for (struct lane *l = k->lanes; l; l = l->next)
-        if (l->nice == w->nice && l->site == w->site && l->priority_asked == w->priority_asked &&
+        if (l->nice == w->nice && l->site == w->site && l->qos_factor == w->qos_factor &&
+            l->assoc_factor == w->assoc_factor && l->priority_asked == w->priority_asked &&
             l->order == w->order && l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
                        .nice = w->nice,
                        .site = w->site,
+                       .qos_factor = w->qos_factor,
+                       .assoc_factor = w->assoc_factor,
                        .priority_asked = w->priority_asked,
                        .order = w->order,
                        .uid_plus1 = owner,

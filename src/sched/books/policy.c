@@ -117,6 +117,8 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .weight_age = s->priority_weight_age,
         .weight_size = s->priority_weight_job_size,
         .weight_part = s->priority_weight_partition,
+        .weight_qos = s->priority_weight_qos,
+        .weight_assoc = s->priority_weight_assoc,
         .weight_fair = s->priority_weight_fairshare,
         .max_age_us = s->priority_max_age_us > 0 ? s->priority_max_age_us : 1,
         .fifo = !multifactor,

@@ -242,6 +242,7 @@ struct sclass {
 struct lane {
     struct sclass *klass;
     int32_t nice, site;
+    int64_t qos_factor, assoc_factor;
     uint64_t priority_asked;
     uint32_t order;
     uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
@@ -253,7 +254,7 @@ struct lane {
 };
 
 struct policy {
-    int64_t weight_age, weight_size, weight_part, weight_fair, max_age_us;
+    int64_t weight_age, weight_size, weight_part, weight_fair, weight_qos, weight_assoc, max_age_us;
     struct tres_weights tres;
     bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
     /* PriorityType=priority/basic */

@@ -239,6 +239,8 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
         sum += p->weight_part * part_factor(cl, o);
     if (!p->fifo && p->weight_fair && w->share)
         sum += p->weight_fair * w->share->factor;
+    if (!p->fifo)
+        sum += p->weight_qos * w->qos_factor + p->weight_assoc * w->assoc_factor;
     if (!p->fifo && p->tres.n > 0)
         sum += tres_sum(cl, o);
     sum += (int64_t)w->site * PRIORITY_ONE - w->nice * PRIORITY_ONE;
@@ -297,6 +299,10 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
     r->size_factor = size_factor(cl, o);
     r->part_factor = part_factor(cl, o);
     r->fairshare_factor = w->share ? w->share->factor : PRIORITY_ONE;
+    r->qos_factor = w->qos_factor;
+    r->assoc_factor = w->assoc_factor;
+    r->qos_part = p->weight_qos * r->qos_factor / PRIORITY_ONE;
+    r->assoc = p->weight_assoc * r->assoc_factor / PRIORITY_ONE;
     r->age = p->weight_age * r->age_factor / PRIORITY_ONE;
     r->size = p->weight_size * r->size_factor / PRIORITY_ONE;
     r->part = p->weight_part * r->part_factor / PRIORITY_ONE;
