@@ -191,11 +191,48 @@ teardown_file() {
     away="Unable to contact slurm controller (connect failure)"
     while IFS='|' read -r status first command; do
         run -"$status" $command < /dev/null
-        [ "${lines[0]}" = "$first: $away" ] || { echo "$command: ${lines[0]}"; false; }
+        if [[ $first == *%* ]]; then first=${first/\%/$away}; else first="$first: $away"; fi
+        [ "${lines[0]}" = "$first" ] || { echo "$command: ${lines[0]}"; false; }
         [[ "${lines[1]}" == *"start it with: remuda up"* ]]
     done <<'END'
 1|slurm_load_jobs error|squeue
+1|slurm_get_job_steps error|squeue -s
 1|slurm_load_partitions|sinfo
+1|slurm_load_reservations|sinfo -T
+8|scancel: error: Kill job error on job id 1|scancel 1
+1|slurm_load_jobs error|scancel 1.0
+1|slurm_load_jobs error|scancel -n x
+1|slurm_load_jobs error|scancel -s USR1 1
+1|sacct: error: Problem talking to the database|sacct
+1|sacctmgr: error: Problem talking to the database|sacctmgr show qos
+1|slurm_load_jobs error|scontrol show job 1
+1|slurm_get_job_steps error|scontrol show step
+1|slurm_load_node error|scontrol show node n1
+1|slurm_load_partitions error|scontrol show partition
+1|slurm_load_reservations error|scontrol show reservation
+1|slurm_load_ctl_conf error|scontrol show config
+1|slurm_load_license error|scontrol show licenses
+1|slurm_load_assoc_mgr_info error|scontrol show assoc_mgr
+1|slurm_load_burst_buffer_info error|scontrol show burstbuffer
+1|slurm_reconfigure error|scontrol reconfigure
+1|slurm_shutdown error|scontrol shutdown
+1|job notify failure|scontrol notify 1 hi
+1|job script retrieval failed|scontrol write batch_script 1
+1|slurm_load_jobs error|scontrol completing
+1|slurm_update error|scontrol update nodename=n1 state=drain reason=x
+1|slurm_update error|scontrol update partition=main state=down
+1|slurm_update error|scontrol update stepid=1.0 timelimit=1
+1|Error updating the reservation|scontrol update reservation=x duration=10
+1|Error creating the partition|scontrol create partition=x nodes=n1
+1|delete_reservation reservation=x|scontrol delete reservation=x
+1|delete_partition partition=x|scontrol delete partition=x
+1|% for job 1|scontrol top 1
+1|% for job 1|scontrol requeue 1
+1|% for job 1|scontrol update jobid=1 priority=1
+255|sbcast: error: Slurm job 1 lookup error|sbcast -j 1 /etc/passwd /tmp/x
+1|srun: error: Unable to confirm allocation for job 1|srun --jobid=1 true
+1|allocation failure|sbatch --test-only --wrap true
+255|slurm_reset_statistics|sdiag -r
 255|Couldn't get priority factors from controller|sprio
 255|Couldn't get shares from controller|sshare
 255|slurm_get_statistics|sdiag
@@ -204,6 +241,11 @@ teardown_file() {
 1|srun: error: Unable to allocate resources|srun true
 1|sattach: error: Could not get job step info|sattach 1.0
 END
+    run -0 --separate-stderr sstat -j 1.0,2 -o jobid
+    [ "${lines[0]}" = "JobID        " ]
+    [ "${stderr_lines[0]}" = "sstat: error: couldn't get steps for job 1" ]
+    [ "${stderr_lines[1]}" = "sstat: error: couldn't get steps for job 2" ]
+    [[ "$stderr" == *"start it with: remuda up"* ]]
 }
 
 @test "-M and SLURM_CLUSTERS head a listing; SLURM_BITSTR_LEN, 64 where nothing is said; -Q with -v; what a cancelled job waited for" {

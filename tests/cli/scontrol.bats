@@ -153,10 +153,16 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [[ "$(scontrol show jobid -dd "$id")" == *"     Nodes=n"*" CPU_IDs="*"GRES=gpu:v100:1(IDX:"* ]]
     [ "$(scontrol show job "$id" --json | jq -r '.jobs[].current_working_directory')" = "$WORK" ]
     [[ "$(scontrol show step "$id")" == "StepId=$id.batch "* ]]
+    [ "$(scontrol show step "$id" --json | jq -r '.steps[0].id')" = "$id.batch" ]
+    [ "$(scontrol show step 99999.0 --json | jq -c .steps)" = "[]" ]
+    run -1 scontrol show job "$id" 99999
+    [ "${lines[0]}" = "too many arguments for keyword:show" ]
+    [[ "${lines[1]}" == *"scontrol show job $id,99999" ]]
     scancel "$id"
     run -1 scontrol show job 99999
     [ "$output" = "slurm_load_jobs error: Invalid job id specified" ]
     run -1 scontrol show step 99999
+    scontrol show steps --json | jq -e '.steps | type == "array"'
     array=$(sbatch --parsable --hold --array=1-4%2 -o /dev/null --wrap true)
     [ "$(job "$array" ArrayTaskId)" = "1-4%2" ]
     [ "$(job "$array" ArrayTaskThrottle)" = 2 ]

@@ -317,6 +317,26 @@ static void unmatched_print(const struct scancel *s)
     str_done(&text);
 }
 
+/* No controller. Whole jobs that are named are asked for as they stand; for all else Slurm looks
+ * jobs up first. */
+#define EXIT_AWAY 8
+
+static int away_say(const struct scancel *s, const char *where)
+{
+    const struct msg_cancel *m = &s->cancel;
+    bool named = m->ids && !s->filtered && !s->interactive && !m->signal && !m->batch && !m->full &&
+                 !strchr(m->ids, '.');
+    const char *why = refusal_text(REFUSE_NO_CONTROLLER);
+    struct span rest = span_of(m->ids), id;
+    while (named && !s->quiet && span_next(&rest, ',', &id))
+        program_error("scancel", "Kill job error on job id %.*s: %s", (int)id.len, id.data, why);
+    if (!named)
+        fprintf(stderr, "slurm_load_jobs error: %s\n", why);
+    if (!named || !s->quiet)
+        program_error("scancel", "%s", where);
+    return named ? EXIT_AWAY : 1;
+}
+
 static int scancel_run(struct scancel *s)
 {
     struct err err = {0};
@@ -331,9 +351,9 @@ static int scancel_run(struct scancel *s)
     }
     if (s->nothing)
         return 0;
-    struct client *c = program_connect("scancel", state_dir_find(NULL, s->a));
+    struct client *c = cluster_reach(state_dir_find(NULL, s->a), &err);
     if (!c)
-        return 1;
+        return away_say(s, err.text);
     int rc = 1;
     bool ok = !s->interactive || ask(s, c, &err);
     program_finish_first();

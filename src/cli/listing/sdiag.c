@@ -386,10 +386,19 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     return true;
 }
 
+static bool prepare(void *ctx, struct err *ret_err)
+{
+    struct sdiag *s = ctx;
+    (void)ret_err;
+    s->l.asks = s->reset ? "slurm_reset_statistics" : NULL;
+    return true;
+}
+
 static const struct listing_command command = {
     .name = "sdiag",
     .options = &sdiag_options,
     .away = 255,
+    .prepare = prepare,
     .show = show,
 };
 

@@ -382,6 +382,7 @@ static bool prepare(void *ctx, struct err *ret_err)
 {
     struct sinfo *s = ctx;
     s->reservation = s->reservation && !s->l.json; /* --json shows nodes and partitions */
+    s->l.asks = s->reservation ? "slurm_load_reservations" : NULL;
     if (!s->reservation && !settle(s, ret_err))
         return false;
     if (!s->reservation)
@@ -394,6 +395,7 @@ static const struct listing_command command = {
     .options = &sinfo_options,
     .echoes = true,
     .plain_unknown = true,
+    .cluster_if_asked = true,
     .dated = true,
     .variable_counts = variable_counts,
     .prepare = prepare,

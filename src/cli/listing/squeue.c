@@ -310,6 +310,7 @@ static bool prepare(void *ctx, struct err *ret_err)
     struct squeue *s = ctx;
     struct listing *l = &s->l;
     s->steps = s->steps && !l->json; /* --json shows jobs */
+    l->asks = s->steps ? "slurm_get_job_steps error" : NULL;
     const struct column_table *table = s->steps ? &step_columns : &job_columns;
     if (l->long_text)
         format_parse_long(table, l->long_text, l->a, &l->format);

@@ -170,10 +170,20 @@ OPTION_TABLE(sshare_options, option_rows, .usage = "sshare [OPTION]", .variables
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
+/* The account root is the root of the tree: what was used under its name is added to its users'. */
 static void usage_keep(void *ctx, const void *record)
 {
     struct sshare *s = ctx;
-    vec_push(&s->usage, arena_dup(s->l.a, record, sizeof(struct usage)));
+    struct usage *u = arena_dup(s->l.a, record, sizeof *u);
+    if (text_is(u->account, "root"))
+        u->account = NULL;
+    for (size_t i = 0; !u->account && i < s->usage.n; i++)
+        if (!s->usage.v[i]->account && s->usage.v[i]->user_id == u->user_id) {
+            s->usage.v[i]->usage += u->usage;
+            s->usage.v[i]->norm_usage += u->norm_usage;
+            return;
+        }
+    vec_push(&s->usage, u);
 }
 
 static int64_t part_of(int64_t part, int64_t whole)
@@ -201,25 +211,29 @@ struct sums {
     size_t siblings, members;
 };
 
+/* An account is what somebody wrote after -A: that it was used makes it one. A job that only named
+ * it does not. */
+static bool is_account(const struct usage *u)
+{
+    return !u->account || u->usage > 0;
+}
+
 static struct sums sums_of(const struct sshare *s, const struct usage *of)
 {
     struct sums sums = {0};
+    const struct usage *last = NULL; /* rows come by account */
     for (size_t i = 0; i < s->usage.n; i++) {
         const struct usage *u = s->usage.v[i];
-        sums.siblings += i == 0 || !same_account(u, s->usage.v[i - 1]); /* rows come by account */
+        if (!is_account(u))
+            continue;
+        sums.siblings += !last || !same_account(u, last);
+        last = u;
         if (!of || same_account(u, of)) {
             sums.usage += u->usage;
             sums.members++;
         }
     }
     return sums;
-}
-
-/* An account is what somebody wrote after -A: that it was used makes it one. A job that only named
- * it does not. */
-static bool is_account(const struct usage *u)
-{
-    return !u->account || u->usage > 0;
 }
 
 static bool user_wanted(const struct sshare *s, const struct usage *u)
@@ -242,7 +256,7 @@ static void lines_make(struct sshare *s)
         const struct usage *u = s->usage.v[i];
         struct sums own =
             u->account ? sums_of(s, u) : (struct sums){root.usage, root.siblings, root.siblings};
-        int64_t share = FACTOR_ONE / (int64_t)root.siblings;
+        int64_t share = root.siblings ? FACTOR_ONE / (int64_t)root.siblings : 0;
         if (u->account && is_account(u) && !s->users_only &&
             (i == 0 || !same_account(u, s->usage.v[i - 1]))) {
             int64_t used = part_of(own.usage, root.usage);

@@ -287,11 +287,25 @@ static bool show(void *ctx, struct client *c, struct err *e)
     return true;
 }
 
+/* No controller: Slurm asks node daemons and prints the table all the same. */
+static void show_away(void *ctx)
+{
+    struct sstat *s = ctx;
+    struct span rest = span_of(s->ids), piece;
+    listing_begin(&s->l);
+    listing_end(&s->l);
+    fflush(stdout);
+    while (span_next(&rest, ',', &piece))
+        program_error("sstat", "couldn't get steps for job %.*s",
+                      (int)strcspn(arena_strndup(s->l.a, piece.data, piece.len), "."), piece.data);
+}
+
 static const struct listing_command command = {
     .name = "sstat",
     .options = &sstat_options,
     .ruled = true,
     .prepare = prepare,
+    .show_away = show_away,
     .show = show,
     .formats = fields_print,
 };

@@ -83,7 +83,7 @@ const char *program_sibling(const char *name, struct arena *a)
 
 /* What each of Slurm's commands says first where no controller answers; the listings without their
  * names. */
-static void unreached_say(const char *name)
+static void unreached_say(const char *name, const char *first)
 {
     static const struct {
         const char *command, *first;
@@ -98,8 +98,14 @@ static void unreached_say(const char *name)
         {"salloc", "Job submit/allocate failed", true},
         {"srun", "Unable to allocate resources", true},
         {"sattach", "Could not get job step info", true},
+        {"sacct", "Problem talking to the database", true},
+        {"sacctmgr", "Problem talking to the database", true},
     };
     const char *why = refusal_text(REFUSE_NO_CONTROLLER);
+    if (first) {
+        fprintf(stderr, "%s: %s\n", first, why);
+        return;
+    }
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (!text_is(name, words[i].command))
             continue;
@@ -110,15 +116,20 @@ static void unreached_say(const char *name)
     program_error(name, "%s", why);
 }
 
-struct client *program_connect(const char *name, const char *state_dir)
+struct client *program_connect_for(const char *name, const char *state_dir, const char *first)
 {
     struct err err = {0};
     struct client *c = cluster_reach(state_dir, &err);
     if (!c) {
-        unreached_say(name);
+        unreached_say(name, first);
         program_error(name, "%s", err.text);
     }
     return c;
+}
+
+struct client *program_connect(const char *name, const char *state_dir)
+{
+    return program_connect_for(name, state_dir, NULL);
 }
 
 bool program_state_option(int argc, char **argv, int *i, const char **state_dir,

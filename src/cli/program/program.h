@@ -33,6 +33,9 @@ const char *program_sibling(const char *name, struct arena *a);
 /* Opens the controller's connection for a command called `name`; on failure prints Slurm's line and
  * ours and returns NULL. */
 struct client *program_connect(const char *name, const char *state_dir);
+/* The same; Slurm's line begins with `first`, what was asked for; NULL = as the command's always
+ * does. */
+struct client *program_connect_for(const char *name, const char *state_dir, const char *first);
 
 /* From now on SIGTERM waits for what is being done, two seconds at most: a command that ends its
  * own job hears the answer before it goes with it. SIGINT ends it at once, and says that the

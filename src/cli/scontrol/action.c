@@ -65,7 +65,7 @@ const char *scontrol_job_labels(struct scontrol *s, const struct msg_query *q)
     struct labels labels = {.a = s->a};
     struct msg_done done = {0};
     struct err err = {0};
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_jobs error");
     if (c && !client_query(c, q, &job_fields, s->a, label_add, &labels, &done, &err))
         scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
     return labels.ids;
@@ -148,7 +148,7 @@ void scontrol_notify(struct scontrol *s, int n, char **word)
         str_addf(&text, "%s%s", i > 1 ? " " : "", word[i]);
     m.ids = word[0];
     m.text = str_text(&text);
-    if (!scontrol_connect(s)) {
+    if (!scontrol_connect(s, "job notify failure")) {
         str_done(&text);
         return;
     }
@@ -216,7 +216,7 @@ void scontrol_wait_job(struct scontrol *s, int n, char **word)
             .what = QUERY_JOBS, .ids = word[0], .states = "all", .fields = "id,state"};
         struct msg_done done = {0};
         struct err err = {0};
-        struct client *c = scontrol_connect(s);
+        struct client *c = scontrol_connect(s, "slurm_load_jobs error");
         if (!c)
             return;
         if (!client_query(c, &q, &job_fields, s->a, readiness_note, &r, &done, &err)) {
@@ -262,7 +262,7 @@ void scontrol_write(struct scontrol *s, int n, char **word)
         scontrol_refuse(s, "too few arguments for keyword:write");
         return;
     }
-    if (!id_take(s, word[1], &m.job_id) || !scontrol_connect(s))
+    if (!id_take(s, word[1], &m.job_id) || !scontrol_connect(s, "job script retrieval failed"))
         return;
     if (!client_call(s->client, MSG_GET_SCRIPT, &m, 0, s->a, &answer, &err)) {
         scontrol_fail(s, "job script retrieval failed: %s", err.text);
@@ -305,7 +305,7 @@ void scontrol_completing(struct scontrol *s, int n, char **word)
     struct cell_env env = listing_env();
     struct msg_done done = {0};
     struct err err = {0};
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_jobs error");
     (void)n;
     (void)word;
     if (c && !client_query(c, &q, &job_fields, s->a, completing_print, &env, &done, &err))

@@ -189,7 +189,7 @@ static void facts_add(struct scontrol *s, struct found *f, const struct cell_env
 
 static bool settings_load(struct scontrol *s, struct found *f)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_ctl_conf error");
     struct msg_query q = {.what = QUERY_SETTINGS};
     struct msg_done done = {0};
     struct err err = {0};

@@ -236,7 +236,7 @@ void scontrol_cancel_reboot(struct scontrol *s, int n, char **word)
     struct msg_query q = {.what = QUERY_NODES, .names = n ? word[0] : NULL, .fields = "name"};
     struct msg_done done = {0};
     struct err err = {0};
-    struct client *c = n ? scontrol_connect(s) : NULL;
+    struct client *c = n ? scontrol_connect(s, "slurm_update error") : NULL;
     if (!n)
         scontrol_refuse(s, "missing argument for keyword:cancel_reboot");
     else if (c && !client_query(c, &q, &node_fields, s->a, row_ignore, NULL, &done, &err))

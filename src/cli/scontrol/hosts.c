@@ -53,7 +53,7 @@ static void alias_add(void *ctx, const void *record)
 /* Nodes of a machine: several where nodes are virtual. */
 void scontrol_show_aliases(struct scontrol *s, const char *host)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_node error");
     struct found f = {.a = s->a, .host = host ? host : submit_hostname(s->a)};
     struct msg_query q = {.what = QUERY_NODES, .fields = "name,hostname"};
     struct msg_done done = {0};

@@ -422,7 +422,7 @@ static void job_print(struct scontrol *s, const struct job *j, const struct cell
 
 void scontrol_show_jobs(struct scontrol *s, const char *ids)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_jobs error");
     struct found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
     struct msg_done done = {0};

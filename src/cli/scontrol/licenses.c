@@ -128,10 +128,10 @@ void scontrol_show_licenses(struct scontrol *s, const char *name)
     struct licenses l = {.a = s->a};
     struct err err = {0};
     size_t shown = 0;
-    if (!scontrol_connect(s))
+    if (!scontrol_connect(s, "slurm_load_license error"))
         return;
     if (!licenses_read(s, &l, &err))
-        scontrol_fail(s, "slurm_load_licenses error: %s", err.text);
+        scontrol_fail(s, "slurm_load_license error: %s", err.text);
     else if (s->json)
         licenses_json(&l);
     for (size_t i = 0; !err.code && !s->json && i < l.v.n; i++)

@@ -197,7 +197,7 @@ static void nodes_json(const struct found *f)
 /* One query for one list of names; names that are unknown are told one by one. */
 static bool nodes_find(struct scontrol *s, const char *names, struct found *f, enum refusal *ret)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_node error");
     struct msg_query q = {.what = QUERY_NODES, .names = names};
     struct msg_done done = {0};
     struct err err = {0};

@@ -160,7 +160,7 @@ static void partitions_missing(struct scontrol *s, const char *names, const stru
 
 void scontrol_show_partitions(struct scontrol *s, const char *names)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_partitions error");
     struct found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_PARTITIONS, .names = names};
     struct msg_done done = {0};

@@ -215,7 +215,7 @@ void scontrol_pidinfo(struct scontrol *s, int n, char **word)
         scontrol_refuse(s, "Failed to locate job for requested pid");
         return;
     }
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_jobs error");
     if (!c)
         return;
     if (!client_query(c, &q, &job_fields, s->a, job_times, &end, &done, &err)) {

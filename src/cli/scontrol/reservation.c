@@ -145,7 +145,7 @@ static void missing(struct scontrol *s, const char *names, const struct resv_fou
 /* All are asked for: names that are not there are told one by one. */
 bool scontrol_reservations_load(struct scontrol *s, struct resv_found *f)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_reservations error");
     struct msg_query q = {.what = QUERY_RESERVATIONS};
     struct msg_done done = {0};
     struct err err = {0};

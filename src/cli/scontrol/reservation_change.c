@@ -272,7 +272,7 @@ static const char *name_find(int n, char **word, int *ret_taken)
 
 static void send(struct resv_change *c, struct msg_update_reservation *m, const char *what)
 {
-    struct client *client = scontrol_connect(c->s);
+    struct client *client = scontrol_connect(c->s, what);
     struct message answer;
     struct err err = {0};
     if (!client)

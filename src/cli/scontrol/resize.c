@@ -63,7 +63,7 @@ void scontrol_resize_files(struct scontrol *s, const char *ids)
     struct found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
     struct msg_done done = {0};
-    struct client *c = getenv("SLURM_JOB_ID") ? scontrol_connect(s) : NULL;
+    struct client *c = getenv("SLURM_JOB_ID") ? scontrol_connect(s, "slurm_load_jobs error") : NULL;
     struct alloc al = {0};
     if (!c || !client_query(c, &q, &job_fields, s->a, job_keep, &f, &done, NULL) || !f.job ||
         !alloc_parse(f.job->alloc, s->a, &al, NULL))

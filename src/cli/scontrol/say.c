@@ -9,15 +9,24 @@
 #include <stdio.h>
 #include <string.h>
 
-struct client *scontrol_connect(struct scontrol *s)
+/* `first`: the line of Slurm's where no controller answers. */
+static struct client *reach(struct scontrol *s, const char *first)
 {
+    struct err err = {0};
     if (!s->client)
-        s->client = program_connect("scontrol", state_dir_find(NULL, s->a));
-    if (!s->client)
-        s->rc = 1;
-    else if (s->json)
+        s->client = cluster_reach(state_dir_find(NULL, s->a), &err);
+    if (!s->client) {
+        scontrol_refuse(s, "%s", first);
+        scontrol_fail(s, "%s", err.text);
+    } else if (s->json) {
         client_keep_texts(s->client);
+    }
     return s->client;
+}
+
+struct client *scontrol_connect(struct scontrol *s, const char *what)
+{
+    return reach(s, arena_printf(s->a, "%s: %s", what, refusal_text(REFUSE_NO_CONTROLLER)));
 }
 
 void scontrol_fail(struct scontrol *s, const char *format, ...)
@@ -50,9 +59,9 @@ void scontrol_refuse(struct scontrol *s, const char *format, ...)
 
 /* The answer to a change; false: there was none, and why was said. */
 static const struct msg_done *change_send(struct scontrol *s, enum message_kind kind,
-                                          const void *body, const char *what)
+                                          const void *body, const char *what, const char *away)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = away ? reach(s, away) : scontrol_connect(s, what);
     struct message *answer = arena_alloc(s->a, sizeof *answer);
     struct err err = {0};
     if (!c)
@@ -66,7 +75,7 @@ static const struct msg_done *change_send(struct scontrol *s, enum message_kind 
 
 bool scontrol_change(struct scontrol *s, enum message_kind kind, const void *body, const char *what)
 {
-    const struct msg_done *done = change_send(s, kind, body, what);
+    const struct msg_done *done = change_send(s, kind, body, what, NULL);
     if (!done)
         return false;
     if (done->refusal != REFUSE_NONE) {
@@ -109,7 +118,8 @@ static void details_say(struct scontrol *s, const struct result *r, size_t n)
 bool scontrol_change_jobs(struct scontrol *s, enum message_kind kind, const void *body,
                           const char *ids, const char *what)
 {
-    const struct msg_done *done = change_send(s, kind, body, what ? what : "slurm_update");
+    const char *away = arena_printf(s->a, "%s for job %s", refusal_text(REFUSE_NO_CONTROLLER), ids);
+    const struct msg_done *done = change_send(s, kind, body, what ? what : "slurm_update", away);
     if (!done)
         return false;
     struct result whole = {.ref = ids, .refusal = done->refusal, .detail = done->detail};

@@ -17,8 +17,9 @@ struct scontrol {
     bool leave;  /* interactive: quit was said */
 };
 
-/* The connection, or NULL after an error was printed. */
-struct client *scontrol_connect(struct scontrol *s);
+/* The connection, or NULL after "WHAT: Unable to contact slurm controller …" and where it should be
+ * were printed. */
+struct client *scontrol_connect(struct scontrol *s, const char *what);
 /* "scontrol: error: …" or Slurm's "slurm_…" lines; sets rc = 1. */
 void scontrol_fail(struct scontrol *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

@@ -88,6 +88,8 @@ static void assoc_show(struct scontrol *s, const char *list)
         }
         wanted[k] = true;
     }
+    if (!scontrol_connect(s, "slurm_load_assoc_mgr_info error"))
+        return;
     puts("Current Association Manager state\n");
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
         if (wanted[k])
@@ -109,7 +111,10 @@ static void entity_show(struct scontrol *s, const struct entity_word *e, const c
     case SHOW_RESERVATIONS: scontrol_show_reservations(s, list); return;
     case SHOW_LICENSES: scontrol_show_licenses(s, list); return;
     case SHOW_TOPOLOGY: scontrol_show_topology(s, list); return;
-    case SHOW_BURSTBUFFER: return; /* nor here */
+    case SHOW_BURSTBUFFER: /* there are none; Slurm says nothing either */
+        scontrol_connect(s, text_is(e->word, "burstbuffer") ? "slurm_load_burst_buffer_info error"
+                                                            : "slurm_load_burst_buffer_stat error");
+        return;
     case SHOW_ALIASES: scontrol_show_aliases(s, list); return;
     case SHOW_ASSOC: assoc_show(s, list); return;
     case SHOW_FEDERATION: return; /* there are none; Slurm says nothing either */
@@ -127,6 +132,12 @@ void scontrol_show(struct scontrol *s, int n, char **word)
     const char *list = NULL;
     const char *name = equals ? arena_strndup(s->a, word[0], (size_t)(equals - word[0])) : word[0];
     const struct entity_word *e = entity_find(name);
+    if (n > 2 && !(e && e->entity == SHOW_ASSOC)) {
+        scontrol_refuse(s, "too many arguments for keyword:show");
+        scontrol_fail(s, "several are named with commas: scontrol show %s %s,%s", word[0], word[1],
+                      word[2]);
+        return;
+    }
     if (equals)
         list = equals + 1;
     for (int i = 1; i < n; i++)

@@ -58,7 +58,7 @@ void scontrol_show_slurmd(struct scontrol *s, const char *name)
     struct msg_done done = {0};
     struct err err = {0};
     struct cell_env env = listing_env();
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_load_slurmd_status");
     gethostname(host, sizeof host - 1);
     if (!c)
         return;

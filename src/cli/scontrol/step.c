@@ -2,10 +2,12 @@
 #include "base/duration.h"
 #include "base/list.h"
 #include "base/vec.h"
+#include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/record/columns_step.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
+#include "cli/table/json_slurm.h"
 #include "cli/table/listing.h"
 
 #include <ctype.h>
@@ -163,6 +165,43 @@ static void step_print(struct scontrol *s, const struct step *p, const struct ce
     str_done(&text);
 }
 
+static void step_json(struct json_out *o, const struct step *p)
+{
+    struct str id = STR_INIT, tres = STR_INIT;
+    step_cell_label(p, &id);
+    step_cell_tres(p, 0, &tres);
+    json_object(o);
+    json_key_text(o, "id", str_text(&id));
+    json_key_text(o, "name", p->step_name ? p->step_name : "");
+    json_key_words(o, "state", enum_name(&job_state_names, p->state), NULL);
+    json_key_text(o, "partition", p->partition ? p->partition : "");
+    json_key_i64(o, "user_id", p->user_id);
+    json_key_time(o, "start_time", p->start_us);
+    json_key_limit(o, "time_limit", p->limit_us, 60 * USEC_PER_SEC);
+    json_key_text(o, "nodes", p->nodes ? p->nodes : "");
+    json_key_i64(o, "number_nodes", p->node_count);
+    json_key_i64(o, "number_cpus", p->cpus);
+    json_key_i64(o, "number_tasks", p->ntasks);
+    json_key_text(o, "tres", str_text(&tres));
+    json_object_end(o);
+    str_done(&id);
+    str_done(&tres);
+}
+
+static void steps_json(const struct found *f)
+{
+    struct str out = STR_INIT;
+    struct json_out o;
+    json_slurm_begin(&o, &out, "scontrol");
+    json_key(&o, "steps");
+    json_array(&o);
+    for (size_t i = 0; i < f->step.n; i++)
+        step_json(&o, f->step.v[i]);
+    json_array_end(&o);
+    json_key_time(&o, "last_update", time_now_us());
+    json_slurm_end(&o);
+}
+
 static void step_missing(struct scontrol *s, const char *ids)
 {
     printf("Job step %s%s not found\n", ids, strchr(ids, '.') ? "" : ".");
@@ -171,7 +210,7 @@ static void step_missing(struct scontrol *s, const char *ids)
 
 void scontrol_show_steps(struct scontrol *s, const char *ids)
 {
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_get_job_steps error");
     struct found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_STEPS, .ids = ids};
     struct msg_done done = {0};
@@ -183,11 +222,14 @@ void scontrol_show_steps(struct scontrol *s, const char *ids)
         scontrol_fail(s, "slurm_get_job_steps error: %s", err.text);
     else if (done.refusal != REFUSE_NONE)
         step_missing(s, ids);
-    for (size_t i = 0; i < f.step.n; i++)
+    else if (s->json)
+        steps_json(&f);
+    for (size_t i = 0; !s->json && i < f.step.n; i++)
         step_print(s, f.step.v[i], &env);
-    if (!s->rc && !f.step.n && ids)
+    bool none = !s->rc && !f.step.n && !s->json; /* an empty list says it by itself */
+    if (none && ids)
         step_missing(s, ids);
-    else if (!s->rc && !f.step.n)
+    else if (none)
         puts("No job steps in the system");
     vec_done(&f.step);
 }

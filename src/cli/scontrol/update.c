@@ -243,7 +243,7 @@ static size_t jobs_count(struct scontrol *s, const char *ids)
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all", .fields = "id"};
     struct msg_done done = {0};
     size_t n = 0;
-    struct client *c = scontrol_connect(s);
+    struct client *c = scontrol_connect(s, "slurm_update error");
     return c && client_query(c, &q, &job_fields, s->a, job_count, &n, &done, NULL) ? n : 0;
 }
 

@@ -270,7 +270,6 @@ static const struct key keys[] = {
     {"SiteFactor", job_site_factor, SAID_NOTHING, NULL},
     {"Network", NULL, SAID_NOTHING, NULL},
     {"NodeList", job_node_list, SAID_NOTHING, NULL},
-    {"NtasksPerNode", NULL, SAID_NOTHING, "ntasks_per_node"},
     {"TasksPerNode", NULL, SAID_VALUE, "ntasks_per_node"},
     {"NumCPUs", job_cpus, SAID_VALUE, NULL},
     {"NumNodes", job_nodes, SAID_NOTHING, NULL},

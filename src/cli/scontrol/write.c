@@ -128,7 +128,7 @@ void scontrol_write_config(struct scontrol *s, const char *path)
         path = arena_printf(s->a, "%s/remuda.conf", state_dir_find(NULL, s->a));
     path = arena_printf(s->a, "%s.%s", path, str_text(&when));
     str_done(&when);
-    if (!scontrol_connect(s))
+    if (!scontrol_connect(s, "slurm_load_ctl_conf error"))
         return;
     w.to = fopen(path, "we");
     if (!w.to) {

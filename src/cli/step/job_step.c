@@ -40,13 +40,15 @@ bool job_step_open(struct job_step *s, const char *command, const char *job, con
     s->a = a;
     s->al = (struct allocation){
         .name = command, .a = a, .state_dir = state_dir_find(NULL, a), .signal_fd = -1};
-    s->al.client = program_connect(command, s->al.state_dir);
+    const char *lookup = text_is(command, "sbcast")
+                             ? arena_printf(a, "Slurm job %s lookup error", job)
+                             : arena_printf(a, "job %s", job);
+    s->al.client = program_connect_for(command, s->al.state_dir,
+                                       arena_printf(a, "%s: error: %s", command, lookup));
     if (!s->al.client)
         return false;
     if (!allocation_find(&s->al, job, &e)) {
-        program_error(command,
-                      text_is(command, "sbcast") ? "Slurm job %s lookup error: %s" : "job %s: %s",
-                      job, e.text);
+        program_error(command, "%s: %s", lookup, e.text);
         return false;
     }
     s->al.job_id = 0; /* it is not ours to hold */

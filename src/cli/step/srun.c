@@ -254,7 +254,7 @@ static int test_only(struct launch *l, const struct msg_submit *m)
 {
     struct message answer;
     struct err e = {0};
-    struct client *c = program_connect(NAME, l->al.state_dir);
+    struct client *c = program_connect_for(NAME, l->al.state_dir, "allocation failure");
     int status = 0;
     if (!c)
         return submit_exit_error();
@@ -303,13 +303,16 @@ static int in_job(struct launch *l)
 {
     const struct submit_options *o = &l->line.comp[0];
     struct err e = {0};
-    l->al.client = program_connect(NAME, l->al.state_dir);
+    const char *lookup = arena_printf(l->line.a, "Unable to confirm allocation for job %llu",
+                                      (unsigned long long)o->launch.job_id);
+    l->al.client = program_connect_for(NAME, l->al.state_dir,
+                                       arena_printf(l->line.a, NAME ": error: %s", lookup));
     if (!l->al.client)
         return submit_exit_error();
     settings_take(l, l->al.client);
     const char *id = arena_printf(l->line.a, "%llu", (unsigned long long)o->launch.job_id);
     if (!allocation_find(&l->al, id, &e) || !srun_groups_bind(l, &e)) {
-        program_error(NAME, "Unable to confirm allocation for job %s: %s", id, e.text);
+        program_error(NAME, "%s: %s", lookup, e.text);
         if (e.code == ERR_NOT_FOUND)
             fprintf(stderr,
                     NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",

@@ -221,7 +221,9 @@ static int submit(struct submission *s, const struct msg_submit *m)
 {
     struct err e = {0};
     struct message answer;
-    struct client *c = program_connect(NAME, s->line.state_dir);
+    bool only_test = s->line.comp[0].test_only;
+    struct client *c =
+        program_connect_for(NAME, s->line.state_dir, only_test ? "allocation failure" : NULL);
     if (!c)
         return submit_exit_error();
     for (unsigned tries = 1;; tries++) {

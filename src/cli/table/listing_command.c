@@ -117,9 +117,11 @@ static bool clusters_check(struct listing *l, struct err *ret_err)
     return listing_cluster_check(l->command->name, l->clusters, from, l->env.cluster, ret_err);
 }
 
-/* The columns that say the cluster's name. */
+/* The columns that say the cluster's name; in sinfo it is said only where -M asked for it. */
 static void cluster_learn(struct listing *l)
 {
+    if (l->command->cluster_if_asked)
+        return;
     for (size_t i = 0; i < l->format.item.n && !l->env.cluster; i++)
         if (l->format.item.v[i].column &&
             text_is_nocase(l->format.item.v[i].column->name, "Cluster"))
@@ -151,8 +153,12 @@ static bool run(struct listing *l, struct err *ret_err)
         return false;
     if (k->echoes && l->verbose)
         echo(l);
-    struct client *c = program_connect(k->name, state_dir_find(NULL, l->a));
+    struct client *c = k->show_away
+                           ? cluster_reach(state_dir_find(NULL, l->a), ret_err)
+                           : program_connect_for(k->name, state_dir_find(NULL, l->a), l->asks);
     l->away = !c;
+    if (!c && k->show_away)
+        k->show_away(l->ctx);
     if (!c)
         return false;
     if (l->json)
@@ -181,7 +187,9 @@ int listing_main(struct listing *l, const struct listing_command *command, void 
     }
     if (!ok && err.code)
         program_usage_error(command->name, &err);
-    return ok ? 0 : l->away && command->away ? command->away : 1;
+    if (ok || (l->away && command->show_away))
+        return 0;
+    return l->away && command->away ? command->away : 1;
 }
 
 void listing_done(struct listing *l)

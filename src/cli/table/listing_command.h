@@ -63,13 +63,16 @@ struct listing_command {
     const struct option_table *options;
     bool ruled; /* a line of dashes below the header */
     int away;   /* exit status where no controller answers; 0 = 1 */
+    /* What Slurm prints there before its error, which it ends with 0; NULL = nothing. */
+    void (*show_away)(void *ctx);
     bool dated; /* the date above listings that are long or repeated */
     bool
         headed; /* -M: the cluster's name above the listing even if it is ruled, or has no header */
     bool echoes; /* -v: what was asked for, before the listing */
     /* Unknown letters are named without "COMMAND: error:", as Slurm's sinfo does. */
     bool plain_unknown;
-    bool one_format; /* -o and -O together are an error */
+    bool one_format;       /* -o and -O together are an error */
+    bool cluster_if_asked; /* its name is a column's value only with -M */
     /* Does the variable of that row count beside the options given? NULL = it does. */
     bool (*variable_counts)(void *ctx, const struct option_row *row, const char *value);
     /* Once, before the controller is asked; may be NULL. */
@@ -94,6 +97,7 @@ struct listing {
     char parsable;               /* 'p', 'P' or 0 */
     bool noheader, longer, json; /* as asked for */
     const char *clusters;        /* -M, or SLURM_CLUSTERS */
+    const char *asks;            /* see first of program_connect_for */
     bool away;                   /* no controller answered */
     bool unknown_said;           /* letters and names that are none have been named */
     int verbose;                 /* -v, -vv */

@@ -98,8 +98,6 @@ static enum refusal sense_check(const struct reservation *r, const char **detail
     else if (!nodes && text_empty(r->licenses))
         *detail = "nothing is reserved: give Nodes=, NodeCnt=, CoreCnt=, TRES=, PartitionName= or "
                   "Licenses=";
-    else if (nodes && (r->flags & RESV_ANY_NODES))
-        *detail = "Flags=LICENSE_ONLY (ANY_NODES) reserves licences, not nodes";
     else if ((r->flags & RESV_PART_NODES) && (!r->partition || r->core_counts || r->gres))
         *detail = "Flags=PART_NODES goes with PartitionName= and Nodes=ALL";
     else if ((r->flags & (RESV_REPLACE | RESV_REPLACE_DOWN)) && (r->flags & RESV_SPEC_NODES))

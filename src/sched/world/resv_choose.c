@@ -482,7 +482,12 @@ static enum refusal licences_check(struct choosing *k)
                              lic < 0 ? 0LL : (long long)k->cl->lic.v[lic].total));
         struct candidate c = {.node = (uint32_t)(k->cl->node.n + (size_t)lic)};
         if (room(k, &c)[DIM_CPU] < count)
-            return too_few(k, arena_printf(k->a, "licences %s", name), count, k->row[DIM_CPU]);
+            return refuse(
+                k, REFUSE_LICENSES,
+                arena_printf(k->a,
+                             "%lld of the licence %s were asked for; %lld can be reserved in that "
+                             "time",
+                             (long long)count, name, (long long)k->row[DIM_CPU]));
     }
     return REFUSE_NONE;
 }
@@ -500,6 +505,9 @@ static enum refusal choose(struct choosing *k)
     if (r == REFUSE_NONE && !(k->r->flags & RESV_ANY_NODES) && !asks_nodes(k->r))
         return refuse(k, REFUSE_INVALID_NODE,
                       "licences without nodes are reserved with Flags=LICENSE_ONLY");
+    if (r == REFUSE_NONE && (k->r->flags & RESV_ANY_NODES) && asks_nodes(k->r))
+        return refuse(k, REFUSE_RESERVATION,
+                      "Flags=LICENSE_ONLY (ANY_NODES) reserves licences, not nodes");
     if (r == REFUSE_NONE && (k->r->flags & RESV_ANY_NODES))
         return REFUSE_NONE;
     if (r == REFUSE_NONE)
