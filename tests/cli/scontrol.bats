@@ -154,7 +154,6 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [ "$(scontrol show job "$id" --json | jq -r '.jobs[].current_working_directory')" = "$WORK" ]
     [[ "$(scontrol show step "$id")" == "StepId=$id.batch "* ]]
     [ "$(scontrol show step "$id" --json | jq -r '.steps[0].id')" = "$id.batch" ]
-    [ "$(scontrol show step 99999.0 --json | jq -c .steps)" = "[]" ]
     run -1 scontrol show job "$id" 99999
     [ "${lines[0]}" = "too many arguments for keyword:show" ]
     [[ "${lines[1]}" == *"scontrol show job $id,99999" ]]
