@@ -1,7 +1,7 @@
 /* Accounts, QOS and limits in a world, and the oracle about them: no job starts beyond a limit that
- * holds for it, by the books as they were committed, and what the controller has in memory of accounts
- * is what the store has. The limits of accounts and those of QOS are of different kinds, so that none
- * takes another's place. */
+ * holds for it, by the books as they were committed, and what the controller has in memory of
+ * accounts is what the store has. The limits of accounts and those of QOS are of different kinds,
+ * so that none takes another's place. */
 #include "base/list.h"
 #include "sim/world_inside.h"
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # sacctmgr: the lines of the guides, adding, changing, deleting, showing, dumping and loading.
 bats_require_minimum_version 1.5.0
+load common
 
 setup() {
     export REMUDA_STATE="$BATS_TEST_TMPDIR/state"
@@ -127,4 +128,65 @@ EOF
 @test "one who asks is answered line by line" {
     run -0 bash -c 'printf "add account nova\ny\nlist account format=account\nquit\n" | sacctmgr'
     [[ "$output" == *"      nova "* ]]
+}
+
+# Fermilab's cluster, as its guide has it: the QOS opp, regular, test and admin.
+wilson() {
+    echo "AccountingStorageEnforce=associations,limits,qos" >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    me=$(id -un)
+    sacctmgr -i -Q add qos opp Priority=0 MaxWall=8:00:00 MaxSubmitJobsPerUser=5
+    sacctmgr -i -Q add qos test Priority=75 MaxWall=4:00:00 MaxJobsPerUser=1 MaxSubmitJobsPerUser=3
+    sacctmgr -i -Q add qos admin Priority=100
+    sacctmgr -i -Q add account wc_test,nova QOS=opp,test DefaultQOS=opp
+    sacctmgr -i -Q add user "$me" account=wc_test,nova DefaultAccount=wc_test
+}
+
+reason_of() {
+    squeue -h -j "$1" -o %r
+}
+waits_for() {
+    [ "$(reason_of "$1")" = "$2" ]
+}
+
+@test "a user has defaults, and what he may not have is refused with what he may" {
+    wilson
+    id=$(sbatch --parsable --wrap 'sleep 60')
+    [ "$(squeue -h -j "$id" -o '%a %q')" = "wc_test opp" ]
+    run -1 sbatch -A dune --wrap true
+    [[ "$output" == *"Invalid account or account/partition combination specified"* ]]
+    [[ "$output" == *"your accounts: wc_test (default), nova"* ]]
+    run -1 sbatch --qos=admin --wrap true
+    [[ "$output" == *"Invalid qos specification"* ]]
+    [[ "$output" == *"opp,test"* ]]
+}
+
+@test "maxrun waits, maxsubmit refuses, and a change holds at once" {
+    wilson
+    first=$(sbatch --parsable --qos=test --wrap 'sleep 60')
+    second=$(sbatch --parsable --qos=test --wrap 'sleep 60')
+    eventually waits_for "$second" QOSMaxJobsPerUserLimit
+    sbatch --qos=test --wrap true
+    run -1 sbatch --qos=test --wrap true
+    [[ "$output" == *"Job violates accounting/QOS policy"* ]]
+    [[ "$output" == *"MaxSubmitJobsPerUser=3 of QOS test: 3 jobs are there"* ]]
+    run -0 remuda why "$second"
+    [[ "$output" == *"MaxJobsPerUser=1 of QOS test"* ]]
+    kill -9 "$(cat "$REMUDA_STATE/controller.pid")"
+    remuda up -q
+    eventually waits_for "$second" QOSMaxJobsPerUserLimit
+    sacctmgr -i modify qos test set MaxJobsPerUser=2
+    wait_state "$second" RUNNING
+    scancel "$first"
+}
+
+@test "a limit beyond what a job asks keeps it waiting" {
+    wilson
+    id=$(sbatch --parsable -t 5:00:00 --qos=test --wrap true 2>/dev/null)
+    [ "$(reason_of "$id")" = QOSMaxWallDurationPerJobLimit ]
+    sacctmgr -i modify qos test set flags=DenyOnLimit
+    run -1 sbatch -t 5:00:00 --qos=test --wrap true
+    [[ "$output" == *"MaxWallDurationPerJob=240 of QOS test"* ]]
+    scontrol update JobId="$id" TimeLimit=3:00:00
+    wait_state "$id" COMPLETED
 }

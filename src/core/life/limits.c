@@ -1,4 +1,4 @@
-/* What is allowed changed: everybody's jobs are looked at anew, those that wait and those that run. */
+/* What is allowed changed: all jobs are looked at anew, those that wait and those that run. */
 #include "core/record/limits.h"
 #include "core/life/life.h"
 
