@@ -301,6 +301,28 @@ static void priority_of_a_qos(void **unused)
     assert_int_equal(job(low)->priority - job(high)->priority, 1000);
 }
 
+/* What is accepted without effect is said. */
+static void what_does_not_hold_is_said(void **unused)
+{
+    static const struct {
+        const char *limit;
+        bool holds;
+    } cases[] = {
+        {"GrpTRES=cpu=4", true},      {"GrpTRES=gres/gpu=4", true},    {"GrpTRES=billing=4", false},
+        {"GrpTRESMins=cpu=4", false}, {"GrpTRESRunMins=cpu=4", false}, {"GrpWall=4", false},
+        {"GrpJobsAccrue=4", false},   {"MinPrioThreshold=4", false},   {"MaxWall=4", true},
+        {"GrpSubmitJobs=4", true}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *said = NULL;
+        if (limit_set("physics", cases[i].limit) != REFUSE_NONE)
+            continue; /* no GPU here */
+        for (size_t k = 0; k < w.fx.n; k++)
+            if (w.fx.v[k].kind == FX_REPLY && w.fx.v[k].msg.kind == MSG_ACCOUNTS_CHANGED)
+                said = ((const struct msg_accounts_changed *)w.fx.v[k].msg.body)->warning;
+        assert_int_equal(said == NULL, cases[i].holds);
+    }
+}
+
 /* ---- what a job asks for -------------------------------------------------------------------- */
 
 static const struct {
@@ -472,6 +494,7 @@ int main(void)
         TREE_STORY(qos_of_a_partition),
         TREE_STORY(a_limit_of_the_qos_instead),
         TREE_STORY(priority_of_a_qos),
+        TREE_STORY(what_does_not_hold_is_said),
         cmocka_unit_test(limits_of_a_job),
         TREE_STORY(the_wall_of_who_gives_no_time),
         cmocka_unit_test(limits_of_submissions),

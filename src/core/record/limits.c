@@ -170,6 +170,23 @@ static bool cap_counts_of(const struct limit *l, enum cap_counts *ret, const cha
     return true;
 }
 
+bool limit_holds(const struct limit *l)
+{
+    enum cap_counts counts;
+    const char *gres;
+    switch (resource_limit_table[l->what].counts) {
+    case COUNTS_RUNNING: return cap_counts_of(l, &counts, &gres);
+    case COUNTS_LIVE: return true;
+    case COUNTS_ASKED:
+    case COUNTS_LEAST: return cap_counts_of(l, &counts, &gres) || text_is(l->tres, "billing");
+    case COUNTS_ACCRUING:
+    case COUNTS_USED:
+    case COUNTS_PROMISED:
+    case COUNTS_PRIORITY: break;
+    }
+    return false;
+}
+
 /* For whom a limit is counted. */
 static void cap_key(const struct limit_subject *who, const struct limit_hit *h,
                     const struct assocrec *leaf, struct str *out)

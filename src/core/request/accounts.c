@@ -203,20 +203,52 @@ static enum refusal changes_do(struct change *g, const struct msg_change_account
     return refusal ? refusal : jobs_check(g);
 }
 
+/* Fields that are kept and shown, and from which nothing follows yet. */
+static const struct {
+    const char *field, *word;
+} qos_kept[] = {{"preempt", "Preempt"},
+                {"preempt_mode", "PreemptMode"},
+                {"preempt_exempt_us", "PreemptExemptTime"},
+                {"grace_us", "GraceTime"},
+                {"usage_factor_e6_plus1", "UsageFactor"},
+                {"usage_threshold_e6_plus1", "UsageThreshold"},
+                {"limit_factor_e6_plus1", "LimitFactor"}};
+#define QOS_FLAGS_HEEDED (QOS_DENY_ON_LIMIT | QOS_OVER_PART_QOS)
+
+static const char *kept_only(const struct account_change *ch)
+{
+    const struct limit *l = ch->limits.v;
+    const struct qos *q = ch->qos.n ? ch->qos.v : NULL;
+    for (size_t i = 0; i < ch->limits.n; i++)
+        if (l[i].value >= 0 && !limit_holds(&l[i]))
+            return resource_limit_table[l[i].what].word;
+    for (size_t i = 0; q && ch->verb == VERB_MODIFY && i < ARRAY_LEN(qos_kept); i++)
+        if (list_has(ch->fields, qos_kept[i].field))
+            return qos_kept[i].word;
+    return q && ch->verb != VERB_REMOVE && (q->flags & ~(uint32_t)QOS_FLAGS_HEEDED)
+               ? "a flag of the QOS"
+               : NULL;
+}
+
 /* Limits and lists of QOS are kept, and hold for nobody until the site says so. */
-static const char *unheeded(const struct core *c, const struct msg_change_accounts *m)
+static const char *unheeded(const struct core *c, const struct msg_change_accounts *m,
+                            struct arena *a)
 {
     const struct account_change *v = m->changes.v;
     bool limits = false, qos = false;
+    const char *kept = NULL;
     for (size_t i = 0; i < m->changes.n; i++) {
         const struct limit *l = v[i].limits.v;
         for (size_t k = 0; k < v[i].limits.n; k++)
             limits |= l[k].value >= 0;
         qos |= v[i].noun == NOUN_ASSOC && v[i].verb != VERB_REMOVE && v[i].assoc.n &&
                ((const struct assoc *)v[i].assoc.v)->qos;
+        kept = kept ? kept : kept_only(&v[i]);
     }
     if (limits && !enforces_limits(c))
         return "the limits are kept but do not hold: AccountingStorageEnforce has no limits";
+    if (kept)
+        return arena_printf(a, "%s is kept and shown; nothing follows from it yet", kept);
     return qos && !enforces_qos(c)
                ? "every QOS may be used by everybody: AccountingStorageEnforce has no qos"
                : NULL;
@@ -236,7 +268,7 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
         accounts_follow(c);
     }
     struct msg_accounts_changed answer = {.changed = {.v = g.changed.v, .n = g.changed.n},
-                                          .warning = unheeded(c, m)};
+                                          .warning = unheeded(c, m, g.a)};
     if (refusal)
         reply_done(c, refusal, g.detail);
     else
