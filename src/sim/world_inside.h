@@ -179,7 +179,7 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
 /* When all are learnt */
 void world_rows_check(struct world *w, enum store_table table, const void *record);
 
-/* ---- world_accounts.c ---- */
+/* ---- world_limits.c ---- */
 /* No job of the batch started beyond a limit. */
 void world_limits_check(struct world *w, const struct batch *batch);
 

@@ -25,8 +25,6 @@ static enum refusal changed(bool test_only)
     say(1, MSG_CHANGE_ACCOUNTS, &m);
     w.peer = asks;
     nchanges = 0;
-    if (refusal())
-        print_message("%s\n", answer()->detail);
     return refusal();
 }
 

@@ -1,0 +1,185 @@
+/* The oracle about accounts: no job starts beyond a limit that holds for it, by the books as they were
+ * committed, and what the controller has in memory of accounts is what the store has. */
+#include "sim/world_inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the oracle about limits ---------------------------------------------------------------- */
+
+struct books {
+    struct arena *a;
+    VEC(const struct job *) job; /* that have resources */
+    VEC(const struct assoc *) assoc;
+    VEC(const struct qos *) qos;
+    VEC(const struct limit *) limit;
+    enum store_table table;
+};
+
+static void book_row(void *ctx, const void *record)
+{
+    struct books *b = ctx;
+    const struct fields *t = store_table_rows[b->table].fields;
+    const struct job *j = record;
+    if (b->table == TABLE_JOB && j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
+        return;
+    void *copy = arena_alloc(b->a, t->size);
+    record_copy(t, copy, record, b->a);
+    if (b->table == TABLE_JOB)
+        vec_push(&b->job, copy);
+    else if (b->table == TABLE_ASSOC)
+        vec_push(&b->assoc, copy);
+    else if (b->table == TABLE_QOS)
+        vec_push(&b->qos, copy);
+    else
+        vec_push(&b->limit, copy);
+}
+
+static void books_read(struct world *w, struct books *b)
+{
+    static const enum store_table tables[] = {TABLE_JOB, TABLE_ASSOC, TABLE_QOS, TABLE_LIMIT};
+    b->a = arena_new();
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        b->table = tables[i];
+        store_load(w->store, tables[i], false, 0, book_row, b, NULL);
+    }
+}
+
+static void books_done(struct books *b)
+{
+    vec_done(&b->job);
+    vec_done(&b->assoc);
+    vec_done(&b->qos);
+    vec_done(&b->limit);
+    arena_free(b->a);
+}
+
+/* Is the account this one, or below it? */
+static bool is_below(const struct books *b, const char *account, const char *above)
+{
+    for (size_t depth = 0; account && depth < 8; depth++) {
+        const char *parent = NULL;
+        if (text_is(account, above))
+            return true;
+        for (size_t i = 0; i < b->assoc.n; i++)
+            if (!b->assoc.v[i]->user && text_is(b->assoc.v[i]->account, account))
+                parent = b->assoc.v[i]->parent;
+        account = parent;
+    }
+    return false;
+}
+
+/* "gpu:v100=4,nic=2" */
+static int64_t gpus_of(const struct job *j)
+{
+    struct span rest = span_of(j->alloc_gres ? j->alloc_gres : ""), piece;
+    int64_t sum = 0;
+    while (span_next(&rest, ',', &piece)) {
+        const char *equals = memchr(piece.data, '=', piece.len);
+        if (equals && piece.len > 3 && memcmp(piece.data, "gpu", 3) == 0)
+            sum += strtoll(equals + 1, NULL, 10);
+    }
+    return sum;
+}
+
+static int64_t amount_of(const struct job *j, const char *tres)
+{
+    if (!tres)
+        return 1;
+    return text_is(tres, "cpu")    ? j->alloc_cpus
+           : text_is(tres, "node") ? j->alloc_nodes
+                                   : gpus_of(j);
+}
+
+/* Does the limit concern the job, as it does the one that started? */
+static bool concerns(const struct books *b, const struct limit *l, const struct job *j,
+                     const struct job *started)
+{
+    enum limit_scope scope = resource_limit_table[l->what].scope;
+    if (l->owner == OWNER_ASSOC) {
+        for (size_t i = 0; i < b->assoc.n; i++)
+            if (b->assoc.v[i]->id == l->owner_id)
+                return is_below(b, j->spec.req.account, b->assoc.v[i]->account);
+        return false;
+    }
+    for (size_t i = 0; i < b->qos.n; i++)
+        if (b->qos.v[i]->id == l->owner_id && !text_is(b->qos.v[i]->name, j->spec.req.qos))
+            return false;
+    return (scope != SCOPE_USER || text_is(j->user_name, started->user_name)) &&
+           (scope != SCOPE_ACCOUNT || text_is(j->spec.req.account, started->spec.req.account));
+}
+
+static void start_check(struct world *w, const struct books *b, const struct job *started)
+{
+    for (size_t i = 0; i < b->limit.n; i++) {
+        const struct limit *l = b->limit.v[i];
+        int64_t sum = 0;
+        if (!concerns(b, l, started, started) || !amount_of(started, l->tres))
+            continue;
+        for (size_t k = 0; k < b->job.n; k++)
+            if (concerns(b, l, b->job.v[k], started))
+                sum += amount_of(b->job.v[k], l->tres);
+        if (sum > l->value)
+            world_broke(
+                w, "job %llu started, and with it there are %lld of %s, of which %lld may be",
+                (unsigned long long)started->id, (long long)sum, l->id, (long long)l->value);
+    }
+}
+
+void world_limits_check(struct world *w, const struct batch *batch)
+{
+    struct books b = {0};
+    bool read = false;
+    for (size_t i = 0; i < batch->n; i++) {
+        const struct job *j = batch->row[i].record;
+        if (batch->row[i].table != TABLE_JOB || batch->row[i].op != ROW_PUT ||
+            j->state != JOB_RUNNING || j->start_us != world_wall(w) || !j->spec.req.account)
+            continue;
+        if (!read)
+            books_read(w, &b);
+        read = true;
+        start_check(w, &b, j);
+    }
+    if (read)
+        books_done(&b);
+}
+
+/* ---- memory and store ----------------------------------------------------------------------- */
+
+struct sum {
+    const struct fields *t;
+    uint64_t hash;
+    size_t n;
+};
+
+static void sum_row(void *ctx, const void *record)
+{
+    struct sum *s = ctx;
+    s->hash += record_hash(s->t, record, HASH_INIT);
+    s->n++;
+}
+
+void world_accounts_audit(struct world *w)
+{
+    static const struct {
+        enum query_what what;
+        enum store_table table;
+    } pairs[] = {{QUERY_ACCOUNTS, TABLE_ACCOUNT},
+                 {QUERY_ACCOUNT_USERS, TABLE_ACCOUNT_USER},
+                 {QUERY_ASSOCS, TABLE_ASSOC},
+                 {QUERY_QOS, TABLE_QOS},
+                 {QUERY_LIMITS, TABLE_LIMIT}};
+    for (size_t i = 0; i < ARRAY_LEN(pairs) && w->core; i++) {
+        const struct fields *t = store_table_rows[pairs[i].table].fields;
+        struct sum memory = {.t = t}, stored = {.t = t};
+        struct view view = {sum_row, &memory};
+        struct msg_query q = {.what = pairs[i].what};
+        struct str detail = STR_INIT;
+        core_query(w->core, &q, &world_daemon, world_wall(w), &view, &detail);
+        str_done(&detail);
+        store_load(w->store, pairs[i].table, false, 0, sum_row, &stored, NULL);
+        if (memory.n != stored.n || memory.hash != stored.hash)
+            world_broke(w, "of %s the controller has %zu rows and the store %zu, or others",
+                        store_table_rows[pairs[i].table].name, memory.n, stored.n);
+    }
+}
