@@ -1,5 +1,5 @@
-/* Accounts, QOS and limits in a world: they are made, change and go. The limits of accounts and those
- * of QOS are of different kinds, so that none takes another's place. */
+/* Accounts, QOS and limits in a world: they are made, change and go. The limits of accounts and
+ * those of QOS are of different kinds, so that none takes another's place. */
 #include "sim/world_inside.h"
 
 static const char *const accounts[] = {"root", "a1", "a2"}, *const qos[] = {"q1", "q2"};

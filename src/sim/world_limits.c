@@ -1,5 +1,5 @@
-/* The oracle about accounts: no job starts beyond a limit that holds for it, by the books as they were
- * committed, and what the controller has in memory of accounts is what the store has. */
+/* The oracle about accounts: no job starts beyond a limit that holds for it, by the books as they
+ * were committed, and what the controller has in memory of accounts is what the store has. */
 #include "sim/world_inside.h"
 
 #include <stdlib.h>

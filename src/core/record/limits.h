@@ -32,8 +32,7 @@ typedef VEC(struct limit_hit) limit_hits;
 void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
                     limit_hits *out);
 /* Does anything follow from it, where limits are insisted on? Minutes, ageing and some resources
- * are
- * kept and shown, and hold nobody yet. */
+ * are kept and shown, and hold nobody yet. */
 bool limit_holds(const struct limit *l);
 /* "MaxJobsPerUser=1 of QOS test", "GrpTRES=cpu=100 of account physics" */
 void limit_say(const struct limit_hit *h, struct str *out);
