@@ -68,14 +68,12 @@ static bool is_below(const struct books *b, const char *account, const char *abo
     return false;
 }
 
-/* "gpu:v100=4,nic=2": of one digit each, as nodes of worlds have two. */
+/* "gpu:v100=4": nodes of worlds have no other kind. */
 static int64_t gpus_of(const struct job *j)
 {
-    int64_t sum = 0;
-    for (const char *p = j->alloc_gres; p && *p; p++)
-        if (*p == '=' && p[1] >= '0' && p[1] <= '9' && text_starts(j->alloc_gres, "gpu"))
-            sum += p[1] - '0';
-    return sum;
+    const char *equals = j->alloc_gres ? strchr(j->alloc_gres, '=') : NULL;
+    int64_t count = 0;
+    return equals && text_to_i64(equals + 1, 0, INT32_MAX, &count) ? count : 0;
 }
 
 static int64_t amount_of(const struct job *j, const char *tres)
