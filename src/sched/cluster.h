@@ -62,7 +62,7 @@ void cluster_remove_reservation(struct cluster *cl, const char *name);
  * time: fills nodes, node_count, holds, core_count, cpu_count (texts in the arena) and SPEC_NODES,
  * ALL_NODES. A reservation of that name that is there already does not stand in its own way. On
  * refusal `detail` says what is missing. */
-enum refusal sched_reserve(const struct cluster *cl, struct reservation *r, int64_t now_us,
+enum refusal sched_reserve(struct cluster *cl, struct reservation *r, int64_t now_us,
                            struct arena *a, struct str *detail);
 /* The job, which runs, does so inside that reservation; NULL or one that is gone: in none. */
 void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reservation);
@@ -74,8 +74,7 @@ struct node_use {
     int32_t jobs;
     bool planned; /* part of a promised start */
 };
-void cluster_node_use(const struct cluster *cl, const char *name, struct node_use *ret,
-                      struct str *gres);
+void cluster_node_use(struct cluster *cl, const char *name, struct node_use *ret, struct str *gres);
 
 /* ---- waiting work ---- */
 
@@ -118,7 +117,7 @@ void cluster_unwait(struct cluster *cl, uint64_t job_id);
  * the refusal, and `detail` gets a sentence: what was asked, what is allowed or there, the nearest
  * thing that works. CLAMP policy changes the request and says so in detail with REFUSE_NONE. Fills
  * defaults the partition gives (see sched_defaults). */
-enum refusal sched_check(const struct cluster *cl, struct job_request *req, uint32_t uid,
+enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail);
 
 /* ---- caps: what a group of jobs may have together ---- */
@@ -160,6 +159,6 @@ void cluster_release_node(struct cluster *cl, uint64_t job_id, const char *node)
 void cluster_release(struct cluster *cl, uint64_t job_id); /* all that it still holds */
 bool cluster_is_running(const struct cluster *cl, uint64_t job_id);
 
-void cluster_check(const struct cluster *cl); /* asserts: nothing is given twice, sums agree */
+void cluster_check(struct cluster *cl); /* asserts: nothing is given twice, sums agree */
 
 #endif

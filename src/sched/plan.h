@@ -68,11 +68,11 @@ void plan_free(struct plan *p);
 
 /* One pass. Deterministic: no floating point, no iteration by address. The starts are not applied:
  * the caller calls cluster_unwait/cluster_start. */
-void sched_plan(const struct cluster *cl, int64_t now_us, struct budget *b, struct plan *ret_plan);
+void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct plan *ret_plan);
 
 /* The forecast that is due, in a form for plan_foreseen of the same program: to be made where it
  * holds nobody up, in a copy of the process. For the cluster it is as if nobody had asked. */
-void plan_foresee(const struct cluster *cl, int64_t now_us, struct str *out);
+void plan_foresee(struct cluster *cl, int64_t now_us, struct str *out);
 
 /* A forecast on its way into a plan; `at` and `more` are zero before the first call. */
 struct foreseen {
@@ -82,19 +82,18 @@ struct foreseen {
 };
 /* Takes it over in parts of `most` jobs and nodes of jobs (or one job). Until the last is there the
  * former forecast stands. It is dropped if nodes were configured anew meanwhile. */
-void plan_foreseen(struct plan *p, const struct cluster *cl, struct foreseen *f, size_t most);
+void plan_foreseen(struct plan *p, struct cluster *cl, struct foreseen *f, size_t most);
 
 /* What the last pass found about a waiting job (texts valid until the next pass). False if it was
  * not waiting then. */
-bool plan_wait_of(const struct plan *p, const struct cluster *cl, uint64_t job_id,
-                  struct plan_wait *ret);
+bool plan_wait_of(const struct plan *p, struct cluster *cl, uint64_t job_id, struct plan_wait *ret);
 /* Multifactor priority now, as squeue %Q and sprio show it. */
-uint64_t sched_priority(const struct cluster *cl, const struct waiting *w, int64_t now_us);
+uint64_t sched_priority(struct cluster *cl, const struct waiting *w, int64_t now_us);
 
 /* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call;
  * names of people are not filled in. */
 typedef void (*priority_take)(void *ctx, const struct priority_row *row);
-void sched_priority_rows(const struct cluster *cl, uint64_t job_id, int64_t now_us,
-                         priority_take take, void *ctx);
+void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
+                         void *ctx);
 
 #endif

@@ -374,7 +374,7 @@ static void now_first(struct advices *v)
  * gets a promise, is known. */
 #define FORECAST_COST 150000
 
-void sched_advise(const struct cluster *cl, const struct plan *p, uint64_t job_id,
+void sched_advise(struct cluster *cl, const struct plan *p, uint64_t job_id,
                   const char *user_groups, int64_t now_us, uint64_t cost_max, struct arena *a,
                   struct advices *ret)
 {

@@ -35,7 +35,7 @@ struct advices {
  * of a component of a heterogeneous job, only what `scontrol update` can change is tried. An advice
  * keeps the job's place in the order when it can be followed by `scontrol update`; else it was
  * tried as a job that is submitted now. The caller frees with advices_done. */
-void sched_advise(const struct cluster *cl, const struct plan *p, uint64_t job_id,
+void sched_advise(struct cluster *cl, const struct plan *p, uint64_t job_id,
                   const char *user_groups, int64_t now_us, uint64_t cost_max, struct arena *a,
                   struct advices *ret);
 void advices_done(struct advices *v);

@@ -282,7 +282,7 @@ static void kept_find(struct work *w, const struct plan *p, uint64_t job_id)
 {
     struct map_walk at = {0};
     w->kept = xcalloc(w->cl->node.n + 1, sizeof w->kept[0]);
-    if (p->priv->version != w->cl->version)
+    if (p->priv->version != w->cl->derived.version)
         return;
     while (map_u64_next(p->priv->planned, &at)) {
         const struct planned *f = at.value;
@@ -390,11 +390,11 @@ static void licences_out(struct work *w, blocker_vec *out)
 
 #define PARTITIONS_SAID 4
 
-void sched_blockers(const struct cluster *constant, const struct plan *p, uint64_t job_id,
-                    int64_t now_us, struct arena *a, blocker_vec *out)
+void sched_blockers(struct cluster *cl, const struct plan *p, uint64_t job_id, int64_t now_us,
+                    struct arena *a, blocker_vec *out)
 {
-    const struct cluster *cl = cluster_settle(constant);
-    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    cluster_settle(cl);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     struct work w = {.cl = cl, .a = a, .now_us = now_us};
     if (!j)
         return;
@@ -461,7 +461,7 @@ static const char *ending_for(const struct cluster *cl, uint64_t job_id, struct 
     struct map_walk walk = {0};
     uint64_t some[JOBS_MAX];
     size_t n = 0;
-    while (map_u64_next(cl->run_of, &walk) && n < JOBS_MAX) {
+    while (map_u64_next(cl->run.by_job, &walk) && n < JOBS_MAX) {
         const struct run *r = walk.value;
         if (r->for_job == job_id && r->ending)
             some[n++] = r->job_id;
@@ -479,7 +479,7 @@ static const char *ending_for(const struct cluster *cl, uint64_t job_id, struct 
 /* Has a device of its nodes yet to be found clean? */
 static bool waits_for_proof(const struct cluster *cl, const struct plan *p, const struct planned *f)
 {
-    if (p->priv->version != cl->version)
+    if (p->priv->version != cl->derived.version)
         return false;
     for (uint32_t i = 0; i < f->nnodes; i++)
         if (cl->node.v[f->node[i]]->unproven.n > 0)
@@ -487,11 +487,11 @@ static bool waits_for_proof(const struct cluster *cl, const struct plan *p, cons
     return false;
 }
 
-enum sureness sched_sureness(const struct cluster *constant, const struct plan *p, uint64_t job_id,
+enum sureness sched_sureness(struct cluster *cl, const struct plan *p, uint64_t job_id,
                              struct arena *a, const char **ret_text)
 {
-    const struct cluster *cl = cluster_settle(constant);
-    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    cluster_settle(cl);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     const struct planned *f = map_u64_get(p->priv->planned, job_id);
     *ret_text = NULL;
     if (!j)

@@ -11,11 +11,11 @@
 typedef VEC(struct blocker) blocker_vec;
 /* For each partition the job may run in: what it needs, and where the nodes stand. Texts live in
  * the arena; the caller frees the vector. Nothing is added for a job that does not wait. */
-void sched_blockers(const struct cluster *cl, const struct plan *p, uint64_t job_id, int64_t now_us,
+void sched_blockers(struct cluster *cl, const struct plan *p, uint64_t job_id, int64_t now_us,
                     struct arena *a, blocker_vec *out);
 
 /* The first `max` jobs of the order that come before the job; fewer if fewer do. */
-size_t sched_ahead(const struct cluster *cl, const struct plan *p, uint64_t job_id, uint64_t *ret,
+size_t sched_ahead(struct cluster *cl, const struct plan *p, uint64_t job_id, uint64_t *ret,
                    size_t max);
 
 /* Jobs in the order now; an array counts once. */
@@ -23,7 +23,7 @@ uint64_t sched_waiting(const struct cluster *cl);
 
 /* How sure the planned start of the last pass is, and that in a sentence (arena); without one, why
  * there is none. */
-enum sureness sched_sureness(const struct cluster *cl, const struct plan *p, uint64_t job_id,
+enum sureness sched_sureness(struct cluster *cl, const struct plan *p, uint64_t job_id,
                              struct arena *a, const char **ret_text);
 
 #endif

@@ -185,7 +185,7 @@ static bool listed(const uint64_t *v, size_t n, uint64_t id)
 static const char *planned_names(const struct plan_private *v, const struct cluster *cl,
                                  struct planned *f)
 {
-    if (f->names || v->version != cl->version || f->nnodes == 0)
+    if (f->names || v->version != cl->derived.version || f->nnodes == 0)
         return f->names;
     struct hostlist h = HOSTLIST_INIT;
     struct str s = STR_INIT;
@@ -221,12 +221,11 @@ static void reason_of(struct plan_private *v, const struct cluster *cl, const st
     ret->away_nodes = n && ret->reason == REASON_REQ_NODE_NOT_AVAIL ? n->away : NULL;
 }
 
-bool plan_wait_of(const struct plan *p, const struct cluster *constant, uint64_t job_id,
-                  struct plan_wait *ret)
+bool plan_wait_of(const struct plan *p, struct cluster *cl, uint64_t job_id, struct plan_wait *ret)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     struct plan_private *v = p->priv;
-    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     *ret = (struct plan_wait){0};
     if (!j || j->serial > v->serial)
         return false;

@@ -76,9 +76,9 @@ void rank_standing(const struct cluster *cl, const struct wjob *j, int64_t now_u
 static void ranks_make(struct plan_private *v, const struct cluster *cl)
 {
     VEC(struct ranked) all = {0};
-    for (size_t i = 0; i < cl->lane.n; i++)
-        for (size_t k = 0; k < cl->lane.v[i]->n; k++) {
-            struct ranked r = {.job = cl->lane.v[i]->job[cl->lane.v[i]->first + k]};
+    for (size_t i = 0; i < cl->queue.lane.n; i++)
+        for (size_t k = 0; k < cl->queue.lane.v[i]->n; k++) {
+            struct ranked r = {.job = cl->queue.lane.v[i]->job[cl->queue.lane.v[i]->first + k]};
             r.job_id = r.job->w.job_id;
             rank_standing(cl, r.job, v->now_us, &r.tier, &r.priority);
             vec_push(&all, r);
@@ -96,7 +96,7 @@ static void ranks_make(struct plan_private *v, const struct cluster *cl)
 uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct wjob *j,
                  int32_t tier, uint64_t priority)
 {
-    if (cl->lane.n > LANES_FEW) {
+    if (cl->queue.lane.n > LANES_FEW) {
         if (!v->ranked)
             ranks_make(v, cl);
         uint32_t rank = (uint32_t)(uintptr_t)map_u64_get(v->rank, j->w.job_id);
@@ -104,8 +104,8 @@ uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct 
             return rank;
     }
     uint32_t rank = 1;
-    for (size_t i = 0; i < cl->lane.n; i++)
-        rank += lane_ahead(cl, cl->lane.v[i], tier, priority, j, v->now_us);
+    for (size_t i = 0; i < cl->queue.lane.n; i++)
+        rank += lane_ahead(cl, cl->queue.lane.v[i], tier, priority, j, v->now_us);
     return rank;
 }
 
@@ -113,22 +113,22 @@ uint32_t rank_of(struct plan_private *v, const struct cluster *cl, const struct 
 
 uint64_t sched_waiting(const struct cluster *cl)
 {
-    return cl->nwaiting;
+    return cl->queue.n;
 }
 
-size_t sched_ahead(const struct cluster *constant, const struct plan *p, uint64_t job_id,
-                   uint64_t *ret, size_t max)
+size_t sched_ahead(struct cluster *cl, const struct plan *p, uint64_t job_id, uint64_t *ret,
+                   size_t max)
 {
-    const struct cluster *cl = cluster_settle(constant);
-    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    cluster_settle(cl);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     VEC(struct ranked) all = {0};
     if (!j)
         return 0;
     struct ranked own = {.job_id = job_id, .job = j};
     rank_standing(cl, j, p->priv->now_us, &own.tier, &own.priority);
-    for (size_t i = 0; i < cl->lane.n; i++)
-        for (size_t k = 0; k < cl->lane.v[i]->n && k < max; k++) {
-            struct ranked r = {.job = cl->lane.v[i]->job[cl->lane.v[i]->first + k]};
+    for (size_t i = 0; i < cl->queue.lane.n; i++)
+        for (size_t k = 0; k < cl->queue.lane.v[i]->n && k < max; k++) {
+            struct ranked r = {.job = cl->queue.lane.v[i]->job[cl->queue.lane.v[i]->first + k]};
             r.job_id = r.job->w.job_id;
             rank_standing(cl, r.job, p->priv->now_us, &r.tier, &r.priority);
             if (ranked_order(&r, &own) >= 0)

@@ -8,12 +8,14 @@
 #include "sched/books/settle.h"
 #include "sched/pass/found.h"
 
-bool whatif_init(struct whatif *w, const struct cluster *constant, uint64_t job_id, int64_t now_us,
+bool whatif_init(struct whatif *w, struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max)
 {
-    const struct cluster *cl = cluster_settle(constant);
-    *w = (struct whatif){
-        .cl = cl, .job = map_u64_get(cl->wait_of, job_id), .now_us = now_us, .cost_max = cost_max};
+    cluster_settle(cl);
+    *w = (struct whatif){.cl = cl,
+                         .job = map_u64_get(cl->queue.by_job, job_id),
+                         .now_us = now_us,
+                         .cost_max = cost_max};
     if (!w->job)
         return false;
     w->scratch = plan_new();
@@ -89,7 +91,7 @@ int64_t whatif_start(struct whatif *w, const struct job_request *req)
     lane.job = jobs;
     lane.first = 0;
     lane.n = lane.cap = 1;
-    lane.idx = (uint32_t)w->cl->lane.n;
+    lane.idx = (uint32_t)w->cl->queue.lane.n;
     lane.next = NULL;
     job.w.req = &klass.req;
     job.lane = &lane;

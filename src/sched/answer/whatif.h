@@ -6,7 +6,7 @@
 #include "sched/pass/pass.h"
 
 struct whatif {
-    const struct cluster *cl;
+    struct cluster *cl; /* as it is afterwards, too */
     const struct wjob *job;
     int64_t now_us;
     bool anew;     /* as a job that is submitted now, not in its place in the order */
@@ -24,7 +24,7 @@ struct whatif {
 
 /* False if the job does not wait. A component of a heterogeneous job starts when all of them
  * can. */
-bool whatif_init(struct whatif *w, const struct cluster *cl, uint64_t job_id, int64_t now_us,
+bool whatif_init(struct whatif *w, struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max);
 void whatif_done(struct whatif *w);
 bool whatif_spent(const struct whatif *w);

@@ -63,7 +63,7 @@ static void check_runs(const struct cluster *cl)
 {
     struct map_walk w = {0};
     int64_t *used = xcalloc(cl->lic.n + 1, sizeof used[0]);
-    while (map_u64_next(cl->run_of, &w)) {
+    while (map_u64_next(cl->run.by_job, &w)) {
         const struct run *r = w.value;
         CHECK(r->job_id == w.key);
         CHECK(!r->resv || (r->resv <= cl->resv.n && cl->resv.v[r->resv - 1]));
@@ -84,8 +84,8 @@ static void check_runs(const struct cluster *cl)
 static void check_waiting(const struct cluster *cl)
 {
     size_t jobs = 0;
-    for (size_t i = 0; i < cl->lane.n; i++) {
-        const struct lane *l = cl->lane.v[i];
+    for (size_t i = 0; i < cl->queue.lane.n; i++) {
+        const struct lane *l = cl->queue.lane.v[i];
         CHECK(l->idx == i && l->n > 0);
         for (size_t k = 0; k < l->n; k++) {
             CHECK(l->job[l->first + k]->lane == l);
@@ -93,12 +93,12 @@ static void check_waiting(const struct cluster *cl)
         }
         jobs += l->n;
     }
-    CHECK(jobs == cl->nwaiting && jobs == map_u64_count(cl->wait_of));
+    CHECK(jobs == cl->queue.n && jobs == map_u64_count(cl->queue.by_job));
 }
 
-void cluster_check(const struct cluster *constant)
+void cluster_check(struct cluster *cl)
 {
-    struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     for (size_t i = 0; i < cl->node.n; i++) {
         CHECK(cl->node.v[i]->idx == i);
         check_node(cl, cl->node.v[i]);

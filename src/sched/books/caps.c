@@ -9,7 +9,7 @@
 
 ptrdiff_t cap_find(const struct cluster *cl, uint32_t id)
 {
-    uintptr_t at = id ? (uintptr_t)map_u64_get(cl->cap_of, id) : 0;
+    uintptr_t at = id ? (uintptr_t)map_u64_get(cl->lic.by_cap, id) : 0;
     return (ptrdiff_t)at - 1;
 }
 
@@ -82,7 +82,7 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
         struct licence l = {.cap_id = cap->id, .counts = cap->counts};
         l.gres = cap->gres ? xstrdup(cap->gres) : NULL;
         vec_push(&cl->lic, l);
-        map_u64_put(cl->cap_of, cap->id, (void *)(uintptr_t)cl->lic.n);
+        map_u64_put(cl->lic.by_cap, cap->id, (void *)(uintptr_t)cl->lic.n);
         at = (ptrdiff_t)cl->lic.n - 1;
     }
     struct licence *l = &cl->lic.v[at];
@@ -121,7 +121,7 @@ void caps_recount(struct cluster *cl, struct run *r)
 
 void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
 {
-    struct run *r = map_u64_get(cl->run_of, job_id);
+    struct run *r = map_u64_get(cl->run.by_job, job_id);
     struct arena *a = arena_new();
     struct job_request none = {0};
     if (r) {

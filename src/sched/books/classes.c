@@ -31,24 +31,24 @@ static void request_drop(struct cluster *cl, struct job_request *req)
 
 static void buckets_grow(struct cluster *cl)
 {
-    size_t n = cl->nbuckets ? cl->nbuckets * 2 : 64;
+    size_t n = cl->klass.nbuckets ? cl->klass.nbuckets * 2 : 64;
     struct sclass **bucket = xcalloc(n, sizeof bucket[0]);
-    for (size_t i = 0; i < cl->nbuckets; i++)
-        for (struct sclass *k = cl->bucket[i], *next; k; k = next) {
+    for (size_t i = 0; i < cl->klass.nbuckets; i++)
+        for (struct sclass *k = cl->klass.bucket[i], *next; k; k = next) {
             next = k->next;
             k->next = bucket[k->hash % n];
             bucket[k->hash % n] = k;
         }
-    free(cl->bucket);
-    cl->bucket = bucket;
-    cl->nbuckets = n;
+    free(cl->klass.bucket);
+    cl->klass.bucket = bucket;
+    cl->klass.nbuckets = n;
 }
 
 /* A class belongs to one user if it matters on which user's nodes its jobs go. */
 static uint32_t class_owner(const struct cluster *cl, const struct job_request *req, uint32_t uid)
 {
     bool own =
-        req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || cl->user_nodes;
+        req->exclusive == EXCLUSIVE_USER || req->exclusive == EXCLUSIVE_MCS || cl->part.by_user;
     return own ? uid + 1 : 0;
 }
 
@@ -61,11 +61,12 @@ static struct sclass *class_take(struct cluster *cl, const struct waiting *w,
         hash = hash_text(hash, magnets);
     if (caps)
         hash = hash_text(hash, caps);
-    for (struct sclass *k = cl->nbuckets ? cl->bucket[hash % cl->nbuckets] : NULL; k; k = k->next)
+    for (struct sclass *k = cl->klass.nbuckets ? cl->klass.bucket[hash % cl->klass.nbuckets] : NULL;
+         k; k = k->next)
         if (k->hash == hash && k->uid_plus1 == owner && text_is(k->magnets, magnets) &&
             text_is(k->caps, caps) && record_equal(&job_request_fields, &k->req, req))
             return k;
-    if (cl->nklass >= cl->nbuckets)
+    if (cl->klass.count >= cl->klass.nbuckets)
         buckets_grow(cl);
     struct sclass *k = xcalloc(1, sizeof *k);
     k->hash = hash;
@@ -73,13 +74,13 @@ static struct sclass *class_take(struct cluster *cl, const struct waiting *w,
     k->uid_plus1 = owner;
     k->magnets = intern_take(cl->text, magnets);
     k->caps = intern_take(cl->text, caps);
-    k->serial = ++cl->serial;
+    k->serial = ++cl->queue.serial;
     request_intern(cl, &k->req);
-    k->next = cl->bucket[hash % cl->nbuckets];
-    cl->bucket[hash % cl->nbuckets] = k;
-    cl->nklass++;
-    if (cl->klass_free.n > 0) {
-        k->idx = cl->klass_free.v[--cl->klass_free.n];
+    k->next = cl->klass.bucket[hash % cl->klass.nbuckets];
+    cl->klass.bucket[hash % cl->klass.nbuckets] = k;
+    cl->klass.count++;
+    if (cl->klass.holes.n > 0) {
+        k->idx = cl->klass.holes.v[--cl->klass.holes.n];
         cl->klass.v[k->idx] = k;
     } else {
         k->idx = (uint32_t)cl->klass.n;
@@ -90,13 +91,13 @@ static struct sclass *class_take(struct cluster *cl, const struct waiting *w,
 
 static void class_drop(struct cluster *cl, struct sclass *k)
 {
-    struct sclass **at = &cl->bucket[k->hash % cl->nbuckets];
+    struct sclass **at = &cl->klass.bucket[k->hash % cl->klass.nbuckets];
     while (*at != k)
         at = &(*at)->next;
     *at = k->next;
-    cl->nklass--;
+    cl->klass.count--;
     cl->klass.v[k->idx] = NULL;
-    vec_push(&cl->klass_free, k->idx);
+    vec_push(&cl->klass.holes, k->idx);
     arena_free(k->made_arena);
     vec_done(&k->cause);
     request_drop(cl, &k->req);
@@ -135,9 +136,9 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
                        .uid_plus1 = owner,
                        .het = w->het_job_id,
                        .next = k->lanes,
-                       .idx = (uint32_t)cl->lane.n};
+                       .idx = (uint32_t)cl->queue.lane.n};
     k->lanes = l;
-    vec_push(&cl->lane, l);
+    vec_push(&cl->queue.lane, l);
     return l;
 }
 
@@ -147,8 +148,8 @@ static void lane_drop(struct cluster *cl, struct lane *l)
     while (*at != l)
         at = &(*at)->next;
     *at = l->next;
-    struct lane *last = cl->lane.v[--cl->lane.n];
-    cl->lane.v[l->idx] = last;
+    struct lane *last = cl->queue.lane.v[--cl->queue.lane.n];
+    cl->queue.lane.v[l->idx] = last;
     last->idx = l->idx;
     if (!l->klass->lanes)
         class_drop(cl, l->klass);
@@ -242,7 +243,7 @@ void wjob_leave(struct cluster *cl, struct wjob *j)
 void classes_regroup(struct cluster *cl)
 {
     struct map_walk w = {0};
-    while (map_u64_next(cl->wait_of, &w)) {
+    while (map_u64_next(cl->queue.by_job, &w)) {
         struct wjob *j = w.value;
         const struct lane *l = j->lane;
         if (class_owner(cl, j->w.req, j->w.uid) == l->klass->uid_plus1 &&
@@ -256,12 +257,12 @@ void classes_regroup(struct cluster *cl)
 void classes_free(struct cluster *cl)
 {
     struct map_walk w = {0};
-    while (map_u64_next(cl->wait_of, &w)) {
+    while (map_u64_next(cl->queue.by_job, &w)) {
         wjob_leave(cl, w.value);
         free(w.value);
     }
-    free(cl->bucket);
+    free(cl->klass.bucket);
     vec_done(&cl->klass);
-    vec_done(&cl->klass_free);
-    vec_done(&cl->lane);
+    vec_done(&cl->klass.holes);
+    vec_done(&cl->queue.lane);
 }

@@ -18,23 +18,23 @@ struct cluster *cluster_new(void)
 {
     struct cluster *cl = xcalloc(1, sizeof *cl);
     cl->text = intern_new();
-    cl->dim_of = map_str_new();
-    cl->node_of = map_str_new();
-    cl->group_of = map_str_new();
-    cl->part_of = map_str_new();
+    cl->dim.by_label = map_str_new();
+    cl->node.by_name = map_str_new();
+    cl->group.by_key = map_str_new();
+    cl->part.by_name = map_str_new();
     cl->share_of = map_str_new();
-    cl->run_of = map_u64_new();
-    cl->wait_of = map_u64_new();
-    cl->cap_of = map_u64_new();
+    cl->run.by_job = map_u64_new();
+    cl->queue.by_job = map_u64_new();
+    cl->lic.by_cap = map_u64_new();
     static const char *const fixed[] = {"cpu", "mem", "jobs", "share"};
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
         struct dim d = {.kind = xstrdup(fixed[i]), .label = xstrdup(fixed[i])};
         vec_push(&cl->dim, d);
     }
-    cl->zone_arena = arena_new();
-    cl->topology_arena = arena_new();
-    cl->unsettled = true;
-    cl->version = 1;
+    cl->local.arena = arena_new();
+    cl->wiring.arena = arena_new();
+    cl->derived.stale = true;
+    cl->derived.version = 1;
     struct settings s;
     settings_default(&s);
     cluster_set_policy(cl, &s);
@@ -65,12 +65,12 @@ void cluster_free(struct cluster *cl)
     if (!cl)
         return;
     struct map_walk w = {0};
-    while (map_u64_next(cl->run_of, &w))
+    while (map_u64_next(cl->run.by_job, &w))
         run_free(cl, w.value);
     classes_free(cl);
     resvs_free(cl);
     topo_free(cl);
-    arena_free(cl->topology_arena);
+    arena_free(cl->wiring.arena);
     for (size_t i = 0; i < cl->node.n; i++)
         node_free_all(cl->node.v[i]);
     for (size_t i = 0; i < cl->group.n; i++)
@@ -86,25 +86,25 @@ void cluster_free(struct cluster *cl)
         free(cl->lic.v[i].name);
         free(cl->lic.v[i].gres);
     }
-    map_u64_free(cl->cap_of);
+    map_u64_free(cl->lic.by_cap);
     vec_done(&cl->node);
     vec_done(&cl->group);
     vec_done(&cl->part);
     vec_done(&cl->dim);
     vec_done(&cl->lic);
-    map_str_free(cl->dim_of);
-    map_str_free(cl->node_of);
-    map_str_free(cl->group_of);
-    map_str_free(cl->part_of);
+    map_str_free(cl->dim.by_label);
+    map_str_free(cl->node.by_name);
+    map_str_free(cl->group.by_key);
+    map_str_free(cl->part.by_name);
     w = (struct map_walk){0};
     while (map_str_next(cl->share_of, &w))
         free(w.value);
     map_str_free(cl->share_of);
-    map_u64_free(cl->run_of);
+    map_u64_free(cl->run.by_job);
     vec_done(&cl->run);
-    map_u64_free(cl->wait_of);
-    free(cl->free);
-    free(cl->shift);
+    map_u64_free(cl->queue.by_job);
+    free(cl->node.free);
+    free(cl->dim.shift);
     intern_free(cl->text);
     free(cl);
 }
@@ -150,24 +150,24 @@ bool cluster_put_node(struct cluster *cl, const struct node *n, struct err *ret_
         s = xcalloc(1, sizeof *s);
         s->name = xstrdup(n->name);
         vec_push(&cl->node, s);
-        map_str_put(cl->node_of, s->name, s);
-        cl->unsettled = true;
+        map_str_put(cl->node.by_name, s->name, s);
+        cl->derived.stale = true;
     }
     bool out_changed = !s->cfg || !text_is(s->cfg->devices_out, n->devices_out);
     node_remember(s, n);
     char *key = node_key(cl, s->cfg);
     if (!text_is(key, s->base_key))
-        cl->unsettled = true;
+        cl->derived.stale = true;
     free(s->base_key);
     s->base_key = key;
     bool up = n->state == NODE_UP && !n->drain && !n->fail;
     if (up != s->up) {
         s->up = up;
-        cl->up_version++;
-        if (!cl->unsettled)
+        cl->derived.up_version++;
+        if (!cl->derived.stale)
             s->group->up += up ? 1u : UINT32_MAX;
     }
-    if (out_changed && !cl->unsettled)
+    if (out_changed && !cl->derived.stale)
         node_recount(cl, s);
     return true;
 }
@@ -179,7 +179,7 @@ void cluster_remove_node(struct cluster *cl, const char *name)
         return;
     CHECK(s->hold.n == 0);
     cluster_settle(cl);
-    map_str_del(cl->node_of, name);
+    map_str_del(cl->node.by_name, name);
     vec_remove(&cl->node, s->idx);
     node_free_all(s);
     for (size_t p = 0; p < cl->part.n; p++)
@@ -188,7 +188,7 @@ void cluster_remove_node(struct cluster *cl, const char *name)
                 vec_remove(&cl->part.v[p]->node, i);
                 break;
             }
-    cl->unsettled = true;
+    cl->derived.stale = true;
 }
 
 /* ---- partitions ---- */
@@ -239,23 +239,23 @@ bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct
     if (old) {
         s->idx = old->idx;
         cl->part.v[s->idx] = s;
-        map_str_put(cl->part_of, p->name, s);
+        map_str_put(cl->part.by_name, p->name, s);
         part_free(old);
     } else {
         s->idx = (uint32_t)cl->part.n;
         vec_push(&cl->part, s);
-        map_str_put(cl->part_of, p->name, s);
+        map_str_put(cl->part.by_name, p->name, s);
     }
-    cl->unsettled = true;
+    cl->derived.stale = true;
     return true;
 }
 
 void cluster_remove_partition(struct cluster *cl, const char *name)
 {
-    struct spart *s = map_str_del(cl->part_of, name);
+    struct spart *s = map_str_del(cl->part.by_name, name);
     if (!s)
         return;
     s->gone = true;
     vec_clear(&s->node);
-    cl->unsettled = true;
+    cl->derived.stale = true;
 }

@@ -1,6 +1,6 @@
 /* A node down to its cores and devices. What is given out as one is a slot: a core, or a single
  * thread under CR_CPU. CPU numbers are slot × slot_cpus + thread, as model/alloc.h numbers them.
- * The amounts the planner counts with (cluster.free) are always computed from the slots and
+ * The amounts the planner counts with (cluster.node.free) are always computed from the slots and
  * devices, never adjusted, so that they cannot drift. */
 #include "base/alloc.h"
 #include "base/idset.h"

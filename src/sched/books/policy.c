@@ -149,5 +149,5 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         free(cl->node.v[i]->base_key);
         cl->node.v[i]->base_key = node_key(cl, cl->node.v[i]->cfg);
     }
-    cl->unsettled = true;
+    cl->derived.stale = true;
 }

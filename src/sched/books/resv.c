@@ -21,7 +21,7 @@ void resvs_free(struct cluster *cl)
         if (cl->resv.v[i])
             resv_free(cl->resv.v[i]);
     vec_done(&cl->resv);
-    arena_free(cl->zone_arena);
+    arena_free(cl->local.arena);
 }
 
 void cluster_set_zone(struct cluster *cl, const char *zone)
@@ -30,15 +30,15 @@ void cluster_set_zone(struct cluster *cl, const char *zone)
     struct zone z;
     if (!zone_parse(zone, a, &z, NULL))
         z = (struct zone){0};
-    arena_free(cl->zone_arena);
-    cl->zone_arena = a;
-    cl->zone = z;
-    cl->unsettled = true;
+    arena_free(cl->local.arena);
+    cl->local.arena = a;
+    cl->local.zone = z;
+    cl->derived.stale = true;
 }
 
 const struct zone *cluster_zone(const struct cluster *cl)
 {
-    return &cl->zone;
+    return &cl->local.zone;
 }
 
 void cluster_put_reservation(struct cluster *cl, const struct reservation *r)
@@ -59,7 +59,7 @@ void cluster_put_reservation(struct cluster *cl, const struct reservation *r)
     if (s->arena)
         arena_free(s->arena);
     s->arena = a;
-    cl->unsettled = true;
+    cl->derived.stale = true;
 }
 
 bool cluster_knows_reservation(const struct cluster *cl, const struct reservation *r)
@@ -74,19 +74,19 @@ void cluster_remove_reservation(struct cluster *cl, const char *name)
     struct map_walk walk = {0};
     if (!s)
         return;
-    while (map_u64_next(cl->run_of, &walk)) {
+    while (map_u64_next(cl->run.by_job, &walk)) {
         struct run *r = walk.value;
         if (r->resv == s->number)
             r->resv = 0;
     }
     cl->resv.v[s->number - 1] = NULL;
     resv_free(s);
-    cl->unsettled = true;
+    cl->derived.stale = true;
 }
 
 void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reservation)
 {
-    struct run *r = map_u64_get(cl->run_of, job_id);
+    struct run *r = map_u64_get(cl->run.by_job, job_id);
     const struct sresv *s = cluster_resv(cl, reservation);
     if (r)
         r->resv = s ? s->number : 0;
@@ -226,7 +226,7 @@ size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64
     while (n < WINDOWS_MAX && start < now_us + HORIZON_US) {
         if (start + length > now_us)
             ret[n++] = (struct window){start, start + length};
-        start = resv_next_start(r, start, &cl->zone);
+        start = resv_next_start(r, start, &cl->local.zone);
         if (start == INT64_MAX)
             break;
     }

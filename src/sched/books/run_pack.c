@@ -85,13 +85,13 @@ static void take_of_hold(const struct cluster *cl, struct run_pack *p, const str
 const struct run_pack *run_pack_of(const struct cluster *cl, struct run *r)
 {
     struct run_pack *p = r->pack;
-    if (p && p->version == cl->version)
+    if (p && p->version == cl->derived.version)
         return p;
     if (!p)
         p = r->pack = xcalloc(1, sizeof *p);
     vec_clear(&p->take);
     vec_clear(&p->use);
-    p->version = cl->version;
+    p->version = cl->derived.version;
     const struct spart *part = r->partition ? cluster_part(cl, r->partition) : NULL;
     p->part = part ? part->idx + 1 : 0;
     for (size_t i = 0; i < r->nholds; i++)

@@ -1,5 +1,5 @@
 /* Nodes and partitions may change in any order and by the thousand at start-up, so nothing is
- * derived at once: `unsettled` is set, and cluster_settle brings numbers, groups and free amounts
+ * derived at once: derived.stale is set, and cluster_settle brings numbers, groups and free amounts
  * up to date before the next use. */
 #include "sched/books/settle.h"
 
@@ -55,8 +55,8 @@ static void groups_clear(struct cluster *cl)
     for (size_t i = 0; i < cl->group.n; i++)
         group_free(cl->group.v[i]);
     vec_clear(&cl->group);
-    map_str_free(cl->group_of);
-    cl->group_of = map_str_new();
+    map_str_free(cl->group.by_key);
+    cl->group.by_key = map_str_new();
 }
 
 static void groups_make(struct cluster *cl)
@@ -70,13 +70,13 @@ static void groups_make(struct cluster *cl)
         str_add(&key, n->base_key);
         for (size_t w = 0; w < words; w++)
             str_addf(&key, "|%llx", (unsigned long long)bits[i * words + w]);
-        struct group *g = map_str_get(cl->group_of, str_text(&key));
+        struct group *g = map_str_get(cl->group.by_key, str_text(&key));
         if (!g) {
             g = group_make(cl, n->cfg, str_text(&key));
             g->parts = xmemdup(&bits[i * words], words * sizeof bits[0]);
             g->idx = (uint32_t)cl->group.n;
             vec_push(&cl->group, g);
-            map_str_put(cl->group_of, g->key, g);
+            map_str_put(cl->group.by_key, g->key, g);
         }
         n->group = g;
         g->nodes++;
@@ -97,15 +97,15 @@ static void groups_rank(struct cluster *cl)
 
 static void shifts_set(struct cluster *cl)
 {
-    free(cl->shift);
-    cl->shift = xcalloc(cl->dim.n, 1);
+    free(cl->dim.shift);
+    cl->dim.shift = xcalloc(cl->dim.n, 1);
     for (uint32_t d = 0; d < cl->dim.n; d++) {
         int64_t most = 0;
         for (size_t g = 0; g < cl->group.n; g++)
             if (d < cl->group.v[g]->ntotal && cl->group.v[g]->total[d] > most)
                 most = cl->group.v[g]->total[d];
-        while ((most >> cl->shift[d]) >= BUCKETS)
-            cl->shift[d]++;
+        while ((most >> cl->dim.shift[d]) >= BUCKETS)
+            cl->dim.shift[d]++;
     }
 }
 
@@ -118,30 +118,29 @@ static bool limits_users(const struct spart *p)
     return false;
 }
 
-struct cluster *cluster_settle(const struct cluster *constant)
+void cluster_settle(struct cluster *cl)
 {
-    struct cluster *cl = (struct cluster *)(uintptr_t)constant;
-    if (!cl->unsettled)
-        return cl;
+    if (!cl->derived.stale)
+        return;
     cl->policy.share_max = share_max(cl);
-    cl->user_nodes = false;
+    cl->part.by_user = false;
     for (size_t i = 0; i < cl->part.n; i++)
-        cl->user_nodes |= !cl->part.v[i]->gone &&
-                          (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
+        cl->part.by_user |= !cl->part.v[i]->gone &&
+                            (cl->part.v[i]->p.exclusive_user || limits_users(cl->part.v[i]));
     nodes_number(cl);
     groups_clear(cl);
     groups_make(cl);
     groups_rank(cl);
     shifts_set(cl);
-    cl->unsettled = false;
-    cl->version++;
-    cl->up_version++;
-    free(cl->free);
-    cl->free = xcalloc(cl->node.n * cl->dim.n + 1, sizeof cl->free[0]);
+    cl->derived.stale = false;
+    cl->derived.version++;
+    cl->derived.up_version++;
+    free(cl->node.free);
+    cl->node.free = xcalloc(cl->node.n * cl->dim.n + 1, sizeof cl->node.free[0]);
     for (size_t i = 0; i < cl->node.n; i++)
         node_recount(cl, cl->node.v[i]);
     classes_regroup(cl);
     topo_settle(cl);
     resv_settle(cl);
-    return cluster_settle(cl); /* a resource that only a reservation names made a dimension */
+    cluster_settle(cl); /* a resource that only a reservation names made a dimension */
 }

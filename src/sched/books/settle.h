@@ -4,10 +4,10 @@
 
 #include "sched/books/state.h"
 
-/* Brings numbering, groups and free amounts up to date after nodes or partitions changed. Each
- * entry of cluster.h and plan.h that looks at them begins with it; what is inside may rely on
- * that. A cache behind a const cluster: nothing that a caller can see changes. Returns the same
- * cluster. */
-struct cluster *cluster_settle(const struct cluster *cl);
+/* Brings numbering, groups and free amounts up to date after nodes or partitions changed; nothing
+ * to do, and cheap, where they did not. Each entry of cluster.h, plan.h and answer/ that looks at
+ * them begins with it, which is why a question takes a cluster that is not const; what is inside
+ * may rely on that. */
+void cluster_settle(struct cluster *cl);
 
 #endif

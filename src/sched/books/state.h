@@ -209,7 +209,7 @@ struct wjob {
     /* It was next in its partition but blocked: for so long, and since then (waited.c) */
     int64_t head_us, head_from_us;
     struct lane *lane;
-    uint64_t serial; /* of its coming (cluster.serial then) */
+    uint64_t serial; /* of its coming (cluster.queue.serial then) */
 };
 
 /* Why the jobs of a class wait, from a time on. */
@@ -249,7 +249,7 @@ struct lane {
     uint64_t het;       /* a heterogeneous job's components have lanes of their own */
     struct wjob **job;
     size_t first, n, cap; /* jobs are job[first … first+n) */
-    uint32_t idx;         /* place in cluster.lane */
+    uint32_t idx;         /* place in cluster.queue.lane */
     struct lane *next;    /* of the same class */
 };
 
@@ -279,64 +279,117 @@ struct policy {
     int32_t share_max;              /* most jobs any partition lets share a CPU; 1 = none */
 };
 
+/* Each book below is a list by number with what finds an entry in it; the list is the struct itself
+ * (book.v, book.n). It is changed by the file it names. */
+
+/* Kinds of resource; numbers stay. tables.c */
+struct dim_book {
+    VEC(struct dim);
+    struct map_str *by_label; /* number + 1 */
+    uint8_t *shift;           /* by number: bits of an amount below the resolution of the buckets */
+};
+
+/* In natural order of their names once settled. cluster.c, node_state.c */
+struct node_book {
+    VEC(struct snode *);
+    struct map_str *by_name;
+    int64_t *free; /* n × dim.n: what is free, exact; may be negative after a node shrank */
+};
+
+struct group_book { /* settle.c */
+    VEC(struct group *);
+    struct map_str *by_key;
+};
+
+struct part_book {       /* cluster.c */
+    VEC(struct spart *); /* by idx; entries that are gone stay */
+    struct map_str *by_name;
+    bool by_user; /* some partition tells users apart (ExclusiveUser, limits of one user) */
+};
+
+/* What follows from nodes, partitions and dimensions (settle.c). */
+struct derived {
+    bool stale;          /* they changed: settle before use */
+    uint64_t version;    /* grows each time; classes made for an older one are made again */
+    uint64_t up_version; /* grows when a node becomes available or not */
+};
+
+/* How nodes are connected. topo.c */
+struct wiring {
+    struct topology given; /* in `arena` */
+    struct arena *arena;
+    struct topo *topo; /* topo.h; NULL = none */
+};
+
+struct local_time {   /* resv.c */
+    struct zone zone; /* in `arena` */
+    struct arena *arena;
+};
+
+/* Licences and caps: what is one number for the whole cluster. policy.c, caps.c */
+struct licence_book {
+    VEC(struct licence);    /* places stay */
+    struct map_u64 *by_cap; /* number of a cap → its place, plus 1 */
+};
+
+/* Running work. use.c */
+struct run_book {
+    VEC(struct run *); /* in no order: what a pass goes through */
+    struct map_u64 *by_job;
+};
+
+/* Equal requests of waiting work. classes.c */
+struct class_book {
+    VEC(struct sclass *); /* holes are NULL */
+    VEC(uint32_t) holes;
+    struct sclass **bucket; /* by hash */
+    size_t nbuckets, count;
+};
+
+/* Waiting work. classes.c, waiting.c */
+struct queue {
+    VEC(struct lane *) lane; /* only with jobs in them */
+    struct map_u64 *by_job;  /* struct wjob */
+    uint64_t n;              /* jobs, arrays counted once */
+    uint64_t serial;         /* grows with every job and class that comes */
+};
+
+/* What is there, who has it, and who wants it. What groups of jobs may have of it stands as caps in
+ * the book of licences. */
 struct cluster {
     struct policy policy;
     struct order_hook hook; /* key NULL = none */
     struct intern *text;
-    VEC(struct dim) dim;
-    struct map_str *dim_of;
-    VEC(struct licence) lic;
-    struct map_u64 *cap_of; /* number of a cap → its place in lic, plus 1 */
-
-    VEC(struct snode *) node; /* in natural order of names once settled */
-    struct map_str *node_of;
-    VEC(struct group *) group;
-    struct map_str *group_of;
-    VEC(struct spart *) part; /* by idx; entries that are gone stay */
-    struct map_str *part_of;
-    /* node.n × dim.n: what is free, exact; may be negative after a node shrank */
-    int64_t *free;
-    uint8_t *shift;      /* by dimension: bits of an amount below the resolution of the buckets */
-    bool unsettled;      /* nodes, partitions or dimensions changed: settle before use */
-    uint64_t version;    /* of the configuration: classes made for an older one are made again */
-    uint64_t up_version; /* changes when a node becomes available or not */
-
+    struct local_time local;
+    struct dim_book dim;
+    struct licence_book lic;
+    struct node_book node;
+    struct group_book group;
+    struct part_book part;
+    struct derived derived;
+    struct wiring wiring;
     VEC(struct sresv *) resv; /* resv.h; holes are NULL */
-    struct topology topology;
-    struct arena *topology_arena;
-    struct topo *topo; /* topo.h; NULL = none */
-    struct zone zone;
-    struct arena *zone_arena;
-
     struct map_str *share_of; /* "uid/account" → struct share */
-    struct map_u64 *run_of;
-    VEC(struct run *) run; /* the same, in no order: what a pass goes through */
-    struct map_u64 *wait_of;
-    VEC(struct sclass *) klass; /* holes are NULL */
-    VEC(uint32_t) klass_free;
-    struct sclass **bucket;
-    size_t nbuckets, nklass;
-    VEC(struct lane *) lane; /* only with jobs in them */
-    uint64_t serial;         /* grows with every job and class that comes */
-    uint64_t nwaiting;       /* jobs, arrays counted once */
-    bool user_nodes;         /* some partition has ExclusiveUser */
+    struct run_book run;
+    struct class_book klass;
+    struct queue queue;
 };
 
 static inline uint8_t bucket_of(const struct cluster *cl, uint32_t dim, int64_t amount)
 {
-    int64_t b = amount <= 0 ? 0 : amount >> cl->shift[dim];
+    int64_t b = amount <= 0 ? 0 : amount >> cl->dim.shift[dim];
     return b < BUCKETS ? (uint8_t)b : BUCKETS - 1;
 }
 
 static inline int64_t *node_free(const struct cluster *cl, const struct snode *n)
 {
-    return &cl->free[n->idx * cl->dim.n];
+    return &cl->node.free[n->idx * cl->dim.n];
 }
 
 /* node_state.c */
 struct group *group_make(struct cluster *cl, const struct node *n, const char *key);
 void group_free(struct group *g);
-/* Load and devices from its holds, and its row of cluster.free */
+/* Load and devices from its holds, and its row of cluster.node.free */
 void node_recount(struct cluster *cl, struct snode *n);
 void node_rebuild(struct snode *n);
 /* Aborts if a device of a new hold is taken. */

@@ -15,15 +15,15 @@ uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type)
     str_add(&label, kind);
     if (!text_empty(type))
         str_addf(&label, ":%s", type);
-    uintptr_t found = (uintptr_t)map_str_get(cl->dim_of, str_text(&label));
+    uintptr_t found = (uintptr_t)map_str_get(cl->dim.by_label, str_text(&label));
     if (!found) {
         struct dim d = {.kind = xstrdup(kind), .type = text_empty(type) ? NULL : xstrdup(type)};
         d.label = xstrdup(str_text(&label));
         d.is_gpu = strcmp(kind, "gpu") == 0;
         vec_push(&cl->dim, d);
         found = cl->dim.n;
-        map_str_put(cl->dim_of, d.label, (void *)found);
-        cl->unsettled = true;
+        map_str_put(cl->dim.by_label, d.label, (void *)found);
+        cl->derived.stale = true;
     }
     str_done(&label);
     return (uint32_t)(found - 1);
@@ -31,12 +31,12 @@ uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type)
 
 struct snode *cluster_node(const struct cluster *cl, const char *name)
 {
-    return map_str_get(cl->node_of, name);
+    return map_str_get(cl->node.by_name, name);
 }
 
 struct spart *cluster_part(const struct cluster *cl, const char *name)
 {
-    return map_str_get(cl->part_of, name);
+    return map_str_get(cl->part.by_name, name);
 }
 
 ptrdiff_t cluster_licence(const struct cluster *cl, const char *name)

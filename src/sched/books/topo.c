@@ -30,7 +30,7 @@ static void row_add(struct cluster *cl, struct topo *t, const struct topo_row *r
 {
     struct str folded = STR_INIT;
     struct hostlist names = HOSTLIST_INIT;
-    topology_nodes(&cl->topology, row, &folded);
+    topology_nodes(&cl->wiring.given, row, &folded);
     if (folded.len && hostlist_parse(&names, str_text(&folded), NULL))
         switch_add(cl, t, &names, row->nodes != NULL);
     hostlist_done(&names);
@@ -40,11 +40,11 @@ static void row_add(struct cluster *cl, struct topo *t, const struct topo_row *r
 /* Groups of `each` consecutive blocks. */
 static void blocks_join(struct cluster *cl, struct topo *t, size_t each)
 {
-    for (size_t i = 0; each > 1 && i < cl->topology.n; i += each) {
+    for (size_t i = 0; each > 1 && i < cl->wiring.given.n; i += each) {
         struct hostlist names = HOSTLIST_INIT;
-        for (size_t k = i; k < i + each && k < cl->topology.n; k++)
-            if (cl->topology.row[k].nodes)
-                hostlist_parse(&names, cl->topology.row[k].nodes, NULL);
+        for (size_t k = i; k < i + each && k < cl->wiring.given.n; k++)
+            if (cl->wiring.given.row[k].nodes)
+                hostlist_parse(&names, cl->wiring.given.row[k].nodes, NULL);
         switch_add(cl, t, &names, false);
         hostlist_done(&names);
     }
@@ -52,7 +52,8 @@ static void blocks_join(struct cluster *cl, struct topo *t, size_t each)
 
 static void block_groups(struct cluster *cl, struct topo *t)
 {
-    struct span rest = span_of(cl->topology.block_sizes ? cl->topology.block_sizes : ""), piece;
+    struct span rest = span_of(cl->wiring.given.block_sizes ? cl->wiring.given.block_sizes : ""),
+                piece;
     int64_t base = 0, size;
     while (span_next(&rest, ',', &piece)) {
         char *text = xstrndup(piece.data, piece.len);
@@ -75,26 +76,26 @@ static void root_add(struct cluster *cl, struct topo *t)
 
 void topo_free(struct cluster *cl)
 {
-    for (size_t i = 0; cl->topo && i < cl->topo->sw.n; i++)
-        free(cl->topo->sw.v[i].nodes);
-    if (cl->topo) {
-        vec_done(&cl->topo->sw);
-        free(cl->topo->leaf_of);
-        free(cl->topo);
+    for (size_t i = 0; cl->wiring.topo && i < cl->wiring.topo->sw.n; i++)
+        free(cl->wiring.topo->sw.v[i].nodes);
+    if (cl->wiring.topo) {
+        vec_done(&cl->wiring.topo->sw);
+        free(cl->wiring.topo->leaf_of);
+        free(cl->wiring.topo);
     }
-    cl->topo = NULL;
+    cl->wiring.topo = NULL;
 }
 
 void topo_settle(struct cluster *cl)
 {
     topo_free(cl);
-    if (cl->topology.n == 0)
+    if (cl->wiring.given.n == 0)
         return;
-    struct topo *t = cl->topo = xcalloc(1, sizeof *t);
+    struct topo *t = cl->wiring.topo = xcalloc(1, sizeof *t);
     t->leaf_of = xmalloc((cl->node.n + 1) * sizeof t->leaf_of[0]);
     memset(t->leaf_of, 0xff, (cl->node.n + 1) * sizeof t->leaf_of[0]);
-    for (size_t i = 0; i < cl->topology.n; i++)
-        row_add(cl, t, &cl->topology.row[i]);
+    for (size_t i = 0; i < cl->wiring.given.n; i++)
+        row_add(cl, t, &cl->wiring.given.row[i]);
     block_groups(cl, t);
     root_add(cl, t);
 }
@@ -109,21 +110,21 @@ void cluster_set_topology(struct cluster *cl, const struct topology *t)
                                         .nodes = arena_strdup(a, t->row[i].nodes),
                                         .switches = arena_strdup(a, t->row[i].switches),
                                         .block = t->row[i].block};
-    arena_free(cl->topology_arena);
-    cl->topology_arena = a;
-    cl->topology = copy;
-    cl->unsettled = true;
+    arena_free(cl->wiring.arena);
+    cl->wiring.arena = a;
+    cl->wiring.given = copy;
+    cl->derived.stale = true;
 }
 
 const struct topology *cluster_topology(const struct cluster *cl)
 {
-    return &cl->topology;
+    return &cl->wiring.given;
 }
 
 int64_t topo_insists_until(const struct cluster *cl, const struct waiting *j)
 {
     int64_t wait = j->req->switches_wait_us;
-    if (j->req->switches <= 0 || cl->topology.n == 0)
+    if (j->req->switches <= 0 || cl->wiring.given.n == 0)
         return 0;
     if (wait <= 0 || wait > cl->policy.max_switch_wait_us)
         wait = cl->policy.max_switch_wait_us;

@@ -17,8 +17,7 @@ struct topo {
     uint32_t *leaf_of; /* by node: its leaf in `sw`, or NO_LEAF */
 };
 
-/* Makes cluster.topo anew from cluster.topology, once nodes have their numbers; NULL without
- * any. */
+/* Makes wiring.topo anew from wiring.given, once nodes have their numbers; NULL without any. */
 void topo_settle(struct cluster *cl);
 void topo_free(struct cluster *cl);
 /* When a job that asks for few switches no longer insists; 0 = it does not ask. */

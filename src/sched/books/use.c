@@ -82,7 +82,7 @@ static void run_licences(struct cluster *cl, struct run *r, const struct job_req
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
                    const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us)
 {
-    CHECK(!map_u64_get(cl->run_of, job_id));
+    CHECK(!map_u64_get(cl->run.by_job, job_id));
     cluster_settle(cl);
     struct run *r = xcalloc(1, sizeof *r);
     const struct spart *part = partition ? cluster_part(cl, partition) : NULL;
@@ -106,7 +106,7 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
         hold_gres(cl, h, &al->node[i]);
     }
     r->nheld = r->nholds;
-    map_u64_put(cl->run_of, job_id, r);
+    map_u64_put(cl->run.by_job, job_id, r);
     r->place = cl->run.n;
     vec_push(&cl->run, r);
     cluster_settle(cl); /* a gres nobody has any more made a dimension */
@@ -121,7 +121,7 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
 
 static struct run *run_get(const struct cluster *cl, uint64_t job_id)
 {
-    return map_u64_get(cl->run_of, job_id);
+    return map_u64_get(cl->run.by_job, job_id);
 }
 
 void cluster_set_end(struct cluster *cl, uint64_t job_id, int64_t end_us)
@@ -192,7 +192,7 @@ static void run_over(struct cluster *cl, struct run *r)
         cl->lic.v[r->lic[i].lic].used -= r->lic[i].count;
     for (size_t i = 0; i < r->ncap; i++)
         cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
-    map_u64_del(cl->run_of, r->job_id);
+    map_u64_del(cl->run.by_job, r->job_id);
     cl->run.v[r->place] = cl->run.v[--cl->run.n];
     cl->run.v[r->place]->place = r->place;
     run_free(cl, r);
@@ -249,10 +249,9 @@ static void use_text(const struct cluster *cl, const struct snode *n, uint32_t d
     str_done(&r.text);
 }
 
-void cluster_node_use(const struct cluster *constant, const char *name, struct node_use *ret,
-                      struct str *gres)
+void cluster_node_use(struct cluster *cl, const char *name, struct node_use *ret, struct str *gres)
 {
-    struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     const struct snode *n = cluster_node(cl, name);
     *ret = (struct node_use){0};
     if (!n)

@@ -18,13 +18,13 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 
 void cluster_wait(struct cluster *cl, const struct waiting *w)
 {
-    struct wjob *j = map_u64_get(cl->wait_of, w->job_id);
+    struct wjob *j = map_u64_get(cl->queue.by_job, w->job_id);
     cluster_settle(cl);
     if (!j) {
         j = xcalloc(1, sizeof *j);
-        map_u64_put(cl->wait_of, w->job_id, j);
-        cl->nwaiting++;
-        j->serial = ++cl->serial;
+        map_u64_put(cl->queue.by_job, w->job_id, j);
+        cl->queue.n++;
+        j->serial = ++cl->queue.serial;
         wjob_enter(cl, j, w);
         return;
     }
@@ -39,10 +39,10 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
 
 void cluster_unwait(struct cluster *cl, uint64_t job_id)
 {
-    struct wjob *j = map_u64_del(cl->wait_of, job_id);
+    struct wjob *j = map_u64_del(cl->queue.by_job, job_id);
     if (!j)
         return;
     wjob_leave(cl, j);
     free(j);
-    cl->nwaiting--;
+    cl->queue.n--;
 }

@@ -9,12 +9,12 @@ static int32_t running_of(const struct pass *p, const struct spart *part, uint32
 {
     struct map_walk walk = {0};
     int32_t n = 0;
-    while (map_u64_next(p->cl->run_of, &walk)) {
+    while (map_u64_next(p->cl->run.by_job, &walk)) {
         const struct run *r = walk.value;
         n += r->uid == uid && text_is(r->partition, part->p.name);
     }
     for (size_t i = 0; i < p->v->start.n; i++) {
-        const struct wjob *j = map_u64_get(p->cl->wait_of, p->v->start.v[i].job_id);
+        const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->start.v[i].job_id);
         n += j && j->w.uid == uid && text_is(p->v->start.v[i].partition, part->p.name);
     }
     return n;
@@ -26,7 +26,7 @@ static bool part_window_full(const struct pass *p, const struct entry *e)
     struct time_window limits;
     if (e->o->part->windows.n == 0 || p->future)
         return false;
-    time_windows_at(&e->o->part->windows, p->w->now_us, &p->cl->zone, &limits);
+    time_windows_at(&e->o->part->windows, p->w->now_us, &p->cl->local.zone, &limits);
     return limits.max_jobs_per_user > 0 &&
            running_of(p, e->o->part, e->job->w.uid) >= limits.max_jobs_per_user;
 }

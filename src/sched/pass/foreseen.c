@@ -34,7 +34,7 @@ static void line_write(const struct planned *f, struct str *out)
     str_addn(out, (const char *)f->node, line.nnodes * sizeof f->node[0]);
 }
 
-void plan_foresee(const struct cluster *cl, int64_t now_us, struct str *out)
+void plan_foresee(struct cluster *cl, int64_t now_us, struct str *out)
 {
     struct plan *p = plan_new();
     struct map_walk walk = {0};
@@ -87,13 +87,13 @@ static void coming_drop(struct plan_private *v)
     v->coming = NULL;
 }
 
-void plan_foreseen(struct plan *p, const struct cluster *constant, struct foreseen *f, size_t most)
+void plan_foreseen(struct plan *p, struct cluster *cl, struct foreseen *f, size_t most)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     struct plan_private *v = p->priv;
     struct head head;
     struct foreseen begin = {.bytes = f->bytes};
-    bool fits = bytes_take(&begin, &head, sizeof head) && head.version == cl->version;
+    bool fits = bytes_take(&begin, &head, sizeof head) && head.version == cl->derived.version;
     if (f->at == 0) {
         coming_drop(v);
         v->coming = map_u64_new();

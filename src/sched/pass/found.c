@@ -83,9 +83,9 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
 
 bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o)
 {
-    if (o->up_version == p->cl->up_version)
+    if (o->up_version == p->cl->derived.up_version)
         return o->reachable;
-    o->up_version = p->cl->up_version;
+    o->up_version = p->cl->derived.up_version;
     o->reachable = demand_possible(p->cl, c, o, true);
     return o->reachable;
 }

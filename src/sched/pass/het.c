@@ -21,7 +21,7 @@ static void starts_drop(struct pass *p, size_t n)
         struct plan_start *s = &p->v->start.v[--p->v->start.n];
         struct spart *part = cluster_part(p->cl, s->partition);
         for (size_t i = 0; i < s->alloc.n; i++) {
-            const struct wjob *j = het_job_here(p, map_u64_get(p->cl->wait_of, s->job_id));
+            const struct wjob *j = het_job_here(p, map_u64_get(p->cl->queue.by_job, s->job_id));
             struct option o = {.part = part, .mode = request_mode(j->w.req, &part->p)};
             exact_back(p->ex, cluster_node(p->cl, s->alloc.node[i].node)->idx, &o,
                        &s->alloc.node[i]);

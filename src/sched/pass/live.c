@@ -158,8 +158,8 @@ static void lane_enter(struct pass *p, struct lane *l)
 void live_build(struct pass *p)
 {
     p->ordered = !p->cl->hook.key && p->cl->policy.backfill != BACKFILL_NONE;
-    for (size_t i = 0; i < p->cl->lane.n; i++)
-        lane_enter(p, p->cl->lane.v[i]);
+    for (size_t i = 0; i < p->cl->queue.lane.n; i++)
+        lane_enter(p, p->cl->queue.lane.v[i]);
     if (p->instead)
         lane_enter(p, p->instead);
     if (p->entry.n > 1)

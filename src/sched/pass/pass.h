@@ -105,7 +105,8 @@ struct plan_private {
 
 struct pass {
     struct plan_private *v;
-    const struct cluster *cl;
+    struct cluster
+        *cl; /* read, but for counters while work is lifted, which go back (preempt_lift.c) */
     struct world *w;
     struct exacts *ex;
     bool passing; /* the order is that of jobs that pass a blocked one */
@@ -135,9 +136,9 @@ struct pass {
 
 enum outcome { STARTED, BLOCKED, NEVER, SKIPPED };
 
-/* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is cl->lane.n)
- * its one job waits in the place of the job of that id. */
-void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
+/* Everything of a pass but its steps; `v` is overwritten. With `instead` (its idx is
+ * cl->queue.lane.n) its one job waits in the place of the job of that id. */
+void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64_t now_us,
                struct lane *instead);
 void pass_close(struct pass *p);
 /* One element of the lane's next job is dealt with */

@@ -30,8 +30,8 @@ static int64_t forecast_due(const struct plan_private *v)
 static bool forecast_wanted(const struct plan_private *v, const struct cluster *cl, int64_t now_us)
 {
     /* A clock that was set back is no reason to keep what was foreseen in its future. */
-    return v->forecast_us == INT64_MIN || v->version != cl->version || now_us >= forecast_due(v) ||
-           now_us < v->forecast_us;
+    return v->forecast_us == INT64_MIN || v->version != cl->derived.version ||
+           now_us >= forecast_due(v) || now_us < v->forecast_us;
 }
 
 static void private_reset(struct plan_private *v, const struct cluster *cl, int64_t now_us)
@@ -50,8 +50,8 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
         v->ranked = false;
     }
     v->cl = cl;
-    v->serial = cl->serial;
-    v->version = cl->version;
+    v->serial = cl->queue.serial;
+    v->version = cl->derived.version;
     v->now_us = now_us;
     v->insists_until_us = 0;
     v->pass++;
@@ -104,7 +104,7 @@ void pass_close(struct pass *p)
     world_free(p->w);
 }
 
-void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v, int64_t now_us,
+void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64_t now_us,
                struct lane *instead)
 {
     private_reset(v, cl, now_us);
@@ -115,9 +115,9 @@ void pass_open(struct pass *p, const struct cluster *cl, struct plan_private *v,
                        .resumed_tier = INT32_MAX,
                        .instead = instead};
     if (instead)
-        p->left_out = map_u64_get(cl->wait_of, instead->job[0]->w.job_id);
-    p->pos = xcalloc(cl->lane.n + 1, sizeof p->pos[0]);
-    p->left = xcalloc(cl->lane.n + 1, sizeof p->left[0]);
+        p->left_out = map_u64_get(cl->queue.by_job, instead->job[0]->w.job_id);
+    p->pos = xcalloc(cl->queue.lane.n + 1, sizeof p->pos[0]);
+    p->left = xcalloc(cl->queue.lane.n + 1, sizeof p->left[0]);
     p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
     hets_collect(p);
     live_build(p);
@@ -140,13 +140,12 @@ static void foresee(struct pass *p, uint32_t promises, uint64_t most, struct pla
     if (ret_plan->foresee)
         return; /* what was foreseen so far stands meanwhile */
     v->forecast_us = v->now_us;
-    v->forecast_serial = p->cl->serial;
+    v->forecast_serial = p->cl->queue.serial;
 }
 
-void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b,
-                struct plan *ret_plan)
+void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct plan *ret_plan)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     struct plan_private *v = ret_plan->priv;
     uint64_t most = b && b->forecast_most ? b->forecast_most : UINT64_MAX;
     bool forecast =
@@ -154,7 +153,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     bool elsewhere = forecast && v->forecast_cost > most;
     forecast &= !elsewhere;
     planned_drain(v, DRAINED);
-    if (forecast || v->version != cl->version)
+    if (forecast || v->version != cl->derived.version)
         planned_replace(v, NULL);
     ret_plan->foresee = elsewhere;
     ret_plan->foreseen_cost = 0;
@@ -166,7 +165,7 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
     waited_pass_found(v, cl);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
     int64_t next = p.live.n > 0 || p.promise.n > 0 ? world_next_end(p.w)
-                   : cl->nwaiting > 0              ? view_next_turn(p.w)
+                   : cl->queue.n > 0               ? view_next_turn(p.w)
                                                    : INT64_MAX;
     ret_plan->next_us = next == INT64_MAX ? 0 : next;
     if (forecast) {
@@ -190,6 +189,6 @@ void sched_plan(const struct cluster *constant, int64_t now_us, struct budget *b
         ret_plan->next_us = v->insists_until_us;
     if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
         ret_plan->next_us = v->exempt_until_us;
-    ret_plan->considered = cl->nwaiting;
+    ret_plan->considered = cl->queue.n;
     pass_close(&p);
 }

@@ -55,7 +55,7 @@ static void victims_emit(struct pass *p, uint64_t for_job, const victims *chosen
 static void awaited_fill(struct pass *p)
 {
     struct map_walk walk = {0};
-    while (map_u64_next(p->cl->run_of, &walk)) {
+    while (map_u64_next(p->cl->run.by_job, &walk)) {
         const struct run *r = walk.value;
         if (r->for_job)
             vec_push(&p->awaited, r->for_job);
@@ -96,7 +96,7 @@ static void begin_on_suspended(struct asker *a, victims *chosen)
         r->lifted = LIFTED_NOT;
         for (size_t k = 0; k < r->nholds; k++)
             if (!r->hold[k].released)
-                node_recount((struct cluster *)(uintptr_t)p->cl, r->hold[k].node);
+                node_recount(p->cl, r->hold[k].node);
     }
 }
 

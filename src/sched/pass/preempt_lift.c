@@ -13,8 +13,7 @@
 /* The node is counted anew, and the world gets the difference. */
 static void node_shift(struct pass *p, struct snode *n)
 {
-    /* A scratch use of its counters: pass_preempt leaves them as they were */
-    struct cluster *cl = (struct cluster *)(uintptr_t)p->cl;
+    struct cluster *cl = p->cl;
     int64_t *row = node_free(cl, n), *diff = xmemdup(row, cl->dim.n * sizeof row[0]);
     node_recount(cl, n);
     for (size_t d = 0; d < cl->dim.n; d++)

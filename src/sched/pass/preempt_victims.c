@@ -154,7 +154,7 @@ void victims_collect(const struct asker *a, victims *v)
 {
     struct pass *p = a->p;
     struct map_walk walk = {0};
-    while (map_u64_next(p->cl->run_of, &walk)) {
+    while (map_u64_next(p->cl->run.by_job, &walk)) {
         struct run *r = walk.value;
         enum preempt_mode mode = run_mode(p->cl, r);
         if (!any_option(a, may_stop, r) || !run_may_go(p, r, mode))

@@ -248,9 +248,9 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
     return p->increase_only && w->floor > priority ? w->floor : priority;
 }
 
-uint64_t sched_priority(const struct cluster *constant, const struct waiting *w, int64_t now_us)
+uint64_t sched_priority(struct cluster *cl, const struct waiting *w, int64_t now_us)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     struct compiled *c = demand_compile(cl, w->req, NULL);
     uint64_t best = 1;
     for (size_t i = 0; i < c->n; i++) {
@@ -310,11 +310,11 @@ static void parts_fill(const struct cluster *cl, const struct option *o, const s
     r->tres_sum = tres_sum(cl, o) / PRIORITY_ONE;
 }
 
-void sched_priority_rows(const struct cluster *constant, uint64_t job_id, int64_t now_us,
-                         priority_take take, void *ctx)
+void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
+                         void *ctx)
 {
-    const struct cluster *cl = cluster_settle(constant);
-    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    cluster_settle(cl);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     if (!j)
         return;
     struct compiled *c = demand_of(cl, j->lane->klass);

@@ -21,7 +21,7 @@ static enum job_reason cause_of(enum job_reason reason)
 void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us)
 {
     for (size_t i = 0; i < v->head.n; i++) {
-        struct wjob *j = map_u64_get(cl->wait_of, v->head.v[i]);
+        struct wjob *j = map_u64_get(cl->queue.by_job, v->head.v[i]);
         if (!j || !j->head_from_us)
             continue;
         j->head_us += now_us - j->head_from_us;
@@ -47,7 +47,7 @@ void waited_pass_found(struct plan_private *v, const struct cluster *cl)
             cause_log(k, cause_of(v->note.v[i].reason), v->now_us);
     }
     for (size_t i = 0; i < v->head.n; i++) {
-        struct wjob *j = map_u64_get(cl->wait_of, v->head.v[i]);
+        struct wjob *j = map_u64_get(cl->queue.by_job, v->head.v[i]);
         if (j)
             j->head_from_us = v->now_us;
     }
@@ -56,7 +56,7 @@ void waited_pass_found(struct plan_private *v, const struct cluster *cl)
 void sched_waited(const struct cluster *cl, uint64_t job_id, int64_t from_us, int64_t until_us,
                   struct waited *ret)
 {
-    const struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     memset(ret, 0, sizeof *ret);
     if (until_us <= from_us)
         return;
@@ -83,7 +83,7 @@ void sched_waited(const struct cluster *cl, uint64_t job_id, int64_t from_us, in
 
 void sched_waited_counted(struct cluster *cl, uint64_t job_id, int64_t at_us)
 {
-    struct wjob *j = map_u64_get(cl->wait_of, job_id);
+    struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
     if (!j)
         return;
     j->head_us = 0;

@@ -379,10 +379,10 @@ static enum refusal check_options(struct checking *k, const struct compiled *c,
     return (taken || pends) && !(all && first != REFUSE_NONE) ? REFUSE_NONE : first;
 }
 
-enum refusal sched_check(const struct cluster *constant, struct job_request *req, uint32_t uid,
+enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     struct str unused = STR_INIT;
     struct checking k = {.cl = cl,
                          .req = req,

@@ -375,7 +375,7 @@ static int64_t gpus_of_socket(const struct job_request *req, struct arena *a)
 static struct compiled *compile(const struct cluster *cl, const struct job_request *req,
                                 const char *magnets, struct verdict *v)
 {
-    CHECK(!cl->unsettled);
+    CHECK(!cl->derived.stale);
     struct arena *a = arena_new();
     struct compiled *c = arena_alloc(a, sizeof *c);
     c->arena = a;
@@ -419,12 +419,12 @@ static void caps_join(const struct cluster *cl, struct compiled *c, const char *
 
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
 {
-    if (k->made && k->made_version == cl->version)
+    if (k->made && k->made_version == cl->derived.version)
         return k->made;
     demand_free(k->made);
     k->made = compile(cl, &k->req, k->magnets, NULL);
     k->made_arena = k->made->arena;
     caps_join(cl, k->made, k->caps);
-    k->made_version = cl->version;
+    k->made_version = cl->derived.version;
     return k->made;
 }

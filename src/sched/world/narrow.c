@@ -31,7 +31,7 @@ static struct tally tally_of(const struct world *w, const struct topo_switch *s)
 
 static const struct topo_switch *lowest(const struct world *w, size_t least, int64_t units)
 {
-    const struct topo *t = w->cl->topo;
+    const struct topo *t = w->cl->wiring.topo;
     const struct topo_switch *best = NULL;
     size_t best_nodes = 0;
     for (size_t i = 0; i < t->sw.n; i++) {
@@ -64,7 +64,7 @@ static void keys_keep(struct world *w, const uint64_t *nodes)
 static size_t leaf_next(const struct world *w, const struct topo_switch *under,
                         const uint64_t *taken, struct tally missing)
 {
-    const struct topo *t = w->cl->topo;
+    const struct topo *t = w->cl->wiring.topo;
     size_t best = SIZE_MAX, best_nodes = 0;
     bool best_ends = false;
     for (size_t i = 0; i < t->sw.n; i++) {
@@ -91,7 +91,7 @@ static size_t leaf_next(const struct world *w, const struct topo_switch *under,
 static size_t leaves_take(struct world *w, const struct topo_switch *under, size_t want,
                           int64_t units)
 {
-    const struct topo *t = w->cl->topo;
+    const struct topo *t = w->cl->wiring.topo;
     uint64_t *taken = xcalloc(BIT_WORDS(t->sw.n) + 1, sizeof taken[0]);
     uint64_t *nodes = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof nodes[0]);
     struct tally missing = {want, units};
@@ -117,7 +117,7 @@ static size_t leaves_take(struct world *w, const struct topo_switch *under, size
 
 size_t topo_narrow(struct world *w, size_t least, size_t want, int64_t units)
 {
-    if (!w->cl->topo || want < 2)
+    if (!w->cl->wiring.topo || want < 2)
         return 0;
     const struct topo_switch *s = want <= w->scratch.key.n ? lowest(w, want, units) : NULL;
     if (!s)
@@ -130,7 +130,7 @@ size_t topo_narrow(struct world *w, size_t least, size_t want, int64_t units)
 
 size_t topo_leaves(const struct world *w)
 {
-    const struct topo *t = w->cl->topo;
+    const struct topo *t = w->cl->wiring.topo;
     size_t leaves = 0;
     for (size_t i = 0; t && i < w->scratch.pick.n; i++) {
         uint32_t leaf = t->leaf_of[w->scratch.pick.v[i]];

@@ -7,7 +7,7 @@ enum job_reason part_window_bars(const struct world *w, const struct option *o, 
     struct time_window limits;
     if (o->part->windows.n == 0)
         return REASON_NONE;
-    time_windows_at(&o->part->windows, start_us, &w->cl->zone, &limits);
+    time_windows_at(&o->part->windows, start_us, &w->cl->local.zone, &limits);
     if (limits.max_nodes > 0 && o->nodes_min > limits.max_nodes)
         return REASON_PARTITION_NODE_LIMIT;
     if (limits.max_time_us > 0 && o->limit_min_us > limits.max_time_us)
@@ -19,7 +19,7 @@ void part_window_times(const struct world *w, const struct spart *part, i64_vec 
 {
     int64_t next = w->now_us;
     for (int i = 0; i < LOOK_AHEAD && part->windows.n > 0; i++) {
-        next = time_windows_next(&part->windows, next, &w->cl->zone);
+        next = time_windows_next(&part->windows, next, &w->cl->local.zone);
         if (next == INT64_MAX)
             return;
         vec_push(at, next);

@@ -249,8 +249,9 @@ bool placing_pick(struct placing *p)
     const struct layout *l = &p->v->lay;
     const struct job_request *r = p->what->c->req;
     size_t n = s->key.n;
-    bool together = p->w->cl->topo && l->nmax > 1 && !r->contiguous && p->what->c->nmust == 0 &&
-                    p->v->ncount == 0 && (!p->w->cl->policy.topo_optional || r->switches > 0);
+    bool together = p->w->cl->wiring.topo && l->nmax > 1 && !r->contiguous &&
+                    p->what->c->nmust == 0 && p->v->ncount == 0 &&
+                    (!p->w->cl->policy.topo_optional || r->switches > 0);
     if (!together || n < (size_t)l->nmin)
         return pick_nodes(p) && (!insists(p) || topo_leaves(p->w) <= (size_t)r->switches);
     uint64_t *all = xmemdup(s->key.v, (n + 1) * sizeof all[0]);

@@ -519,10 +519,10 @@ static enum refusal choose(struct choosing *k)
     return k->named ? whole_named(k) : whole_counted(k);
 }
 
-enum refusal sched_reserve(const struct cluster *constant, struct reservation *r, int64_t now_us,
+enum refusal sched_reserve(struct cluster *cl, struct reservation *r, int64_t now_us,
                            struct arena *a, struct str *detail)
 {
-    const struct cluster *cl = cluster_settle(constant);
+    cluster_settle(cl);
     struct choosing k = {.cl = cl, .r = r, .a = a, .detail = detail, .w = world_new(cl, now_us)};
     k.view.but = cluster_resv(cl, r->name ? r->name : "");
     k.view.over_work = (r->flags & RESV_IGNORE_JOBS) != 0;

@@ -142,7 +142,7 @@ static void present_init(struct world *w)
     const struct cluster *cl = w->cl;
     struct present *now = &w->now;
     now->free = xcalloc(w->nall * w->dims + 1, sizeof now->free[0]);
-    memcpy(now->free, cl->free, w->nnodes * w->dims * sizeof now->free[0]);
+    memcpy(now->free, cl->node.free, w->nnodes * w->dims * sizeof now->free[0]);
     for (size_t i = 0; i < cl->lic.n; i++)
         world_free_row(w, w->nnodes + i)[DIM_CPU] = cl->lic.v[i].total - cl->lic.v[i].used;
     now->open = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof now->open[0]);
@@ -185,7 +185,7 @@ static void scratch_done(struct scratch *s)
 
 struct world *world_new(const struct cluster *cl, int64_t now_us)
 {
-    CHECK(!cl->unsettled);
+    CHECK(!cl->derived.stale);
     struct world *w = xcalloc(1, sizeof *w);
     w->cl = cl;
     w->now_us = now_us;
