@@ -140,6 +140,7 @@ wilson() {
     sacctmgr -i -Q add qos admin Priority=100
     sacctmgr -i -Q add account wc_test,nova QOS=opp,test DefaultQOS=opp
     sacctmgr -i -Q add user "$me" account=wc_test,nova DefaultAccount=wc_test
+    sacctmgr -i -Q modify user "$me" set DefaultAccount=wc_test
 }
 
 reason_of() {
