@@ -3,6 +3,13 @@
 
 #include "model/protocol.h"
 
+/* No shepherd has spoken, and none was found: a daemon that is killed now takes it with it, and it
+ * is then to be launched again, not taken for lost. */
+static bool is_unbegun(const struct held_step *s)
+{
+    return s->state <= HELD_STARTING && !s->found;
+}
+
 static void hello(struct turn *t)
 {
     struct agent *a = t->a;
@@ -11,7 +18,7 @@ static void hello(struct turn *t)
     size_t n = 0;
     while (held_next(&a->held, &w))
         rows[n++] = (struct held){w.step->job_id, w.step->attempt, w.step->step_id,
-                                  w.step->state >= HELD_ENDED};
+                                  w.step->state >= HELD_ENDED, is_unbegun(w.step)};
     devices_refresh(t);
     struct node self = *a->node;
     bool speaks = devices_speak(&a->devices);

@@ -354,7 +354,8 @@ extern const struct fields status_fields;
     X(U64, job_id, 0, "job")                                                                       \
     X(U32, attempt, 0, "which start of it")                                                        \
     X(I64, step_id, &range_step, "step")                                                           \
-    X(BOOL, ended, 0, "its processes are gone; the report is on its way")
+    X(BOOL, ended, 0, "its processes are gone; the report is on its way")                          \
+    X(BOOL, unbegun, 0, "only in the daemon's memory: nothing of it would outlive the daemon yet")
 struct held {
     HELD_FIELDS(FIELD_MEMBER)
 };

@@ -300,6 +300,26 @@ static void test_a_restarted_daemon_goes_on(void **state)
     EXPECT("report exited 5.1 #103 status=15 clean");
 }
 
+static void test_what_has_not_begun_is_told(void **state)
+{
+    (void)state;
+    up();
+    EXPECT("node_hello n1 pid=77");
+    welcome();
+    EXPECT("");
+    launch(5, 1);
+    EXPECT("start 5.1");
+    found(6);
+    up();
+    EXPECT("node_hello n1 pid=77 5.1(unbegun) 6.1");
+    welcome();
+    EXPECT("");
+    started(5, 1);
+    EXPECT("report started 5.1");
+    up();
+    EXPECT("node_hello n1 pid=77 5.1 6.1");
+}
+
 static void test_signals(void **state)
 {
     (void)state;
@@ -477,6 +497,7 @@ int main(void)
         TEST(a_lost_shepherd),
         TEST(a_shepherd_that_never_came),
         TEST(a_restarted_daemon_goes_on),
+        TEST(what_has_not_begun_is_told),
         TEST(signals),
         TEST(prolog_and_epilog),
         TEST(a_failing_prolog_and_a_failing_epilog),

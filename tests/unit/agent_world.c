@@ -89,7 +89,9 @@ static void hello_say(const struct msg_node_hello *m)
     str_addf(&said, " %s pid=%lld", n->name, (long long)m->pid);
     for (size_t i = 0; i < m->held.n; i++)
         str_addf(&said, " %llu.%u%s", (unsigned long long)held[i].job_id, held[i].attempt,
-                 held[i].ended ? "(ended)" : "");
+                 held[i].ended     ? "(ended)"
+                 : held[i].unbegun ? "(unbegun)"
+                                   : "");
     outs_say(n->devices_out);
     health_keep(n->device_health);
 }

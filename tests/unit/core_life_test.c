@@ -422,6 +422,32 @@ static void a_launch_lost_on_its_way_is_sent_again(void **unused)
     assert_int_equal(job(id)->attempt, 1);
 }
 
+/* Its daemon waited for the prolog, and took along what it had in memory only. */
+static void a_script_that_a_daemon_had_not_begun_is_launched_again(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.requeue = NO;
+    uint64_t id = submit(s);
+    int n = job(id)->batch_host[1] - '0';
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH, .unbegun = true};
+    for (int i = 0; i < 2; i++) {
+        gone(n);
+        hello_holding(n, &held, 1);
+        assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+        gone(n);
+        hello(n);
+        assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 1);
+        assert_int_equal(state(id), JOB_RUNNING);
+    }
+    held.unbegun = false;
+    gone(n);
+    hello_holding(n, &held, 1);
+    gone(n);
+    hello(n);
+    assert_int_equal(sent(FX_SEND, MSG_LAUNCH), 0);
+    assert_int_equal(state(id), JOB_NODE_FAIL);
+}
+
 static void a_node_gone_too_long_gives_its_jobs_to_others(void **unused)
 {
     uint64_t id = submit(a_job("one"));
@@ -604,6 +630,7 @@ int main(void)
         STORY(who_waits_is_told_the_end),
         STORY(a_node_that_is_gone_for_a_moment_loses_nothing),
         STORY(a_launch_lost_on_its_way_is_sent_again),
+        STORY(a_script_that_a_daemon_had_not_begun_is_launched_again),
         STORY(a_node_gone_too_long_gives_its_jobs_to_others),
         STORY(a_launch_that_fails_is_tried_again_some_times),
         STORY(a_restart_changes_nothing),

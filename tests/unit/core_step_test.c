@@ -707,6 +707,52 @@ static void a_lost_launch_is_repeated(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* A daemon takes along what it had in memory only. */
+static void what_a_daemon_had_not_begun_is_launched_again(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(2);
+    srun_tasks(SRUN, id, 2);
+    node_says(2, id, 0, REPORT_STARTED, 0);
+    struct held held = {.job_id = id, .attempt = 1, .step_id = 0, .unbegun = true};
+    for (int i = 0; i < 2; i++) {
+        gone(1);
+        hello_holding(1, &held, 1);
+        assert_int_equal(told(1, MSG_LAUNCH), 0);
+        gone(1);
+        hello(1);
+        assert_int_equal(told(1, MSG_LAUNCH), 1);
+        assert_int_equal(row(id, 0)->state, JOB_RUNNING);
+    }
+    gone(1);
+    hello_holding(1, &held, 1);
+    node_says(1, id, 0, REPORT_STARTED, 0);
+    gone(1);
+    hello(1); /* it had begun */
+    assert_int_equal(told(1, MSG_LAUNCH), 0);
+    ends(2, id, 0, 0);
+    assert_int_equal(row(id, 0)->state, JOB_NODE_FAIL);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
+static void what_was_not_begun_and_is_told_to_end_is_not_launched_again(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc(1);
+    srun_tasks(SRUN, id, 1);
+    struct held held = {.job_id = id, .attempt = 1, .step_id = 0, .unbegun = true};
+    gone(1);
+    hello_holding(1, &held, 1);
+    struct msg_cancel end = {.ids = arena_printf(w.a, "%s.0", ids_of(id))};
+    say(SRUN + 1, MSG_CANCEL, &end);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    gone(1);
+    hello(1);
+    assert_int_equal(told(1, MSG_LAUNCH), 0);
+    assert_int_equal(row(id, 0)->state, JOB_CANCELLED);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 static void an_unknown_step_on_a_node_is_ended(void **unused)
 {
     (void)unused;
@@ -861,6 +907,8 @@ int main(void)
         STORY(all_nodes_of_a_batch_job_are_waited_for),
         STORY(a_lost_node_ends_a_step_of_a_job_that_goes_on),
         STORY(a_lost_launch_is_repeated),
+        STORY(what_a_daemon_had_not_begun_is_launched_again),
+        STORY(what_was_not_begun_and_is_told_to_end_is_not_launched_again),
         STORY(an_unknown_step_on_a_node_is_ended),
         STORY(steps_outlive_the_controller),
         STORY(a_command_of_a_former_run_has_nothing_of_this_one),

@@ -125,7 +125,7 @@ static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,
     bool doubtful = r->j.restored;
     if (held && doubtful)
         doubt_end(c, r);
-    if (held && !r->started) {
+    if (held && !r->started && !held->unbegun) {
         r->started = true;
         step_save(c, batch_step(c, r));
     } else if (!held && !r->started && !doubtful) {

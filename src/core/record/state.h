@@ -30,7 +30,8 @@ struct hold {
 struct steppart {
     uint32_t node; /* index in core.node */
     int32_t tasks;
-    bool seen;        /* the node was seen to have it */
+    bool seen;        /* the node was seen to have it … */
+    bool unbegun;     /* … in its daemon's memory alone, when it last said hello */
     bool over;        /* all its tasks there are gone */
     struct step used; /* what the node measured last; only its usage is set */
 };

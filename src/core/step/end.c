@@ -199,6 +199,7 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
         return;
     }
     part->seen = true;
+    part->unbegun = false;
     part_use(c, r, st, part, m);
     switch (kind) {
     case REPORT_STARTED:
@@ -255,8 +256,11 @@ static void part_compare(struct core *c, struct jobrec *r, struct steprec *st,
                          struct steppart *part, const struct noderec *n, const struct held *held)
 {
     struct msg_report lost = {.kind = REPORT_LOST, .detail = "its tasks are lost"};
+    if (!held && part->unbegun) /* its daemon ended before it could begin it: as if it never came */
+        part->seen = part->unbegun = false;
     if (held) {
         part->seen = true;
+        part->unbegun = held->unbegun;
         if (st->ending && !held->ended)
             stray(c, n, r->j.id, r->j.attempt, st->s.step_id);
     } else if (!part->seen && st->asked && !st->ending) {
