@@ -8,42 +8,43 @@ import pathlib
 import re
 import sys
 
-READS = re.compile(r"\b(sscanf|fscanf|strto(?:l|ll|ul|ull|d)|fgets|getline|file_read_text|json_in_\w+|recv|recvfrom|recvmsg|uv_read_start)\(")
+READS = re.compile(r"\b(sscanf|fscanf|strto(?:l|ll|ul|ull|d)|fgets|getline|file_read_text|json_in_\w+|recv|recvfrom|recvmsg|uv_read_start)\(|(?<![.>\w])(?:read|pread|fread)\(")
 
 # What is not for a fuzzer: why.
 OURS = "what Remuda wrote itself, where only its user may write"
 KERNEL = "a fixed form of the kernel's, with no word of users in it"
 SITE = "a file or setting of the administrator's, handed on to a parser of the model or read as one word"
 WORDS = "words of whoever runs the command, as that user"
+BYTES = "hands bytes on as they are, counted, to those named here"
 CHECKED = "digits that a parser of the model has let pass"
 
 # file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
 FILES = {
-    "src/cli/accounts/settings.c": WORDS,
-    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
-    "src/cli/listing/scancel.c": WORDS, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS,
-    "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,
-    "src/cli/step/run.c": OURS, "src/cli/step/run_peers.c": OURS, "src/cli/step/stream_hub.c": "frame", "src/cli/submit/command.c": WORDS, "src/cli/submit/host.c": WORDS,
-    "src/controller/config_file.c": "config", "src/controller/controller.c": KERNEL, "src/controller/given.c": OURS, "src/controller/hosts.c": OURS,
+    "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
+    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/logs.c": BYTES, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
+    "src/cli/listing/scancel.c": WORDS, "src/cli/program/cluster_dir.c": "config", "src/cli/program/command_signals.c": KERNEL, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS,
+    "src/cli/scontrol/hosts.c": "hostlist", "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,
+    "src/cli/step/run.c": OURS, "src/cli/step/run_peers.c": OURS, "src/cli/step/stream_hub.c": "streams", "src/cli/submit/command.c": WORDS, "src/cli/submit/host.c": WORDS, "src/cli/submit/script.c": "script",
+    "src/controller/answer.c": OURS, "src/controller/config_file.c": "config", "src/controller/controller.c": KERNEL, "src/controller/given.c": OURS, "src/controller/hosts.c": OURS,
     "src/controller/query.c": KERNEL,
-    "src/io/client.c": "frame", "src/io/conn.c": "frame", "src/io/files.c": "reads whole files for those named here", "src/io/name_lookup.c": OURS, "src/io/smtp.c": "answers", "src/io/spawn.c": "keeps what a program prints, as bytes",
+    "src/io/aside.c": BYTES, "src/io/client.c": "frame", "src/io/conn.c": "frame", "src/io/daemon.c": OURS, "src/io/files.c": BYTES, "src/io/name_lookup.c": OURS, "src/io/smtp.c": "answers", "src/io/spawn.c": BYTES, "src/io/timer.c": KERNEL,
     "src/model/alloc.c": "model", "src/model/gres.c": "model", "src/model/job_env.c": CHECKED, "src/model/time_windows.c": "site",
     "src/node/cgroup/base.c": KERNEL, "src/node/cgroup/device_filter.c": "site", "src/node/cgroup/fs.c": KERNEL, "src/node/cgroup/group.c": "site",
     "src/node/daemon/clear.c": KERNEL, "src/node/daemon/find.c": OURS, "src/node/daemon/gpu_release.c": OURS, "src/node/daemon/launch.c": CHECKED, "src/node/daemon/main.c": KERNEL,
-    "src/node/daemon/site.c": OURS,
+    "src/node/daemon/notes_in.c": "cuts lines, which agent/note.c reads (fuzz_shepherd); unit notes_in", "src/node/daemon/site.c": OURS,
     "src/node/hardware/amd.c": SITE, "src/node/hardware/amd_facts.c": KERNEL, "src/node/hardware/amd_kfd.c": KERNEL, "src/node/hardware/amd_rsmi.c": KERNEL,
     "src/node/hardware/discover.c": KERNEL, "src/node/hardware/discover_conf.c": SITE, "src/node/hardware/discover_gpus.c": CHECKED,
     "src/node/hardware/discover_nvidia.c": KERNEL, "src/node/hardware/gpu_helper.c": "what the node's daemon says to its own process",
     "src/node/hardware/gpu_holders.c": "the name of the process is skipped from its end, and one number read", "src/node/hardware/gpu_time.c": SITE,
-    "src/node/hardware/gpu_watch.c": "answers", "src/node/hardware/sysfs.c": KERNEL,
-    "src/node/host/host_file.c": OURS, "src/node/host/seal.c": WORDS,
-    "src/node/shepherd/memory_watch.c": OURS, "src/node/shepherd/mpi.c": "looks for a word in each line", "src/node/shepherd/oom.c": "site",
-    "src/node/shepherd/plan_intake.c": "shepherd", "src/node/shepherd/setup.c": "limits of the submitter, capped by the node's own", "src/node/shepherd/stream.c": "frame",
+    "src/node/hardware/gpu_watch.c": "answers", "src/node/hardware/sysfs.c": KERNEL, "src/node/hardware/sysfs_read.c": KERNEL,
+    "src/node/host/host_file.c": OURS, "src/node/host/join.c": WORDS, "src/node/host/seal.c": WORDS,
+    "src/node/shepherd/exec.c": "the output of its owner's login shell, cut into assignments by the owner's process", "src/node/shepherd/memory_watch.c": OURS, "src/node/shepherd/mpi.c": "looks for a word in each line", "src/node/shepherd/oom.c": "site",
+    "src/node/shepherd/plan_intake.c": "shepherd", "src/node/shepherd/setup.c": "limits of the submitter, capped by the node's own", "src/node/shepherd/step.c": "a sentence of the step's own process, shown as plain text", "src/node/shepherd/stream.c": "streams",
     "src/node/shepherd/task.c": OURS, "src/node/shepherd/task_files.c": OURS, "src/node/shepherd/tasks.c": OURS,
-    "src/node/step/bind.c": "shepherd", "src/node/step/descriptors.c": KERNEL, "src/node/step/notes_socket.c": "shepherd", "src/node/step/proc_tree.c": "answers",
+    "src/node/step/bind.c": "shepherd", "src/node/step/descriptors.c": KERNEL, "src/node/step/dir.c": "shepherd", "src/node/step/notes_socket.c": "shepherd", "src/node/step/proc_tree.c": "answers",
     "src/sched/books/node_state.c": CHECKED,
-    "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/options.c": WORDS, "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
-    "src/store/sqlite_trouble.c": KERNEL,
+    "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/options.c": WORDS, "src/sim/squeue.c": "workload", "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
+    "src/store/pages.c": "pages", "src/store/sqlite_trouble.c": KERNEL,
     "src/wire/frame.c": "frame", "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
 }
 

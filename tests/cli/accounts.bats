@@ -117,6 +117,11 @@ EOF
     diff out.cfg again.cfg
     run -1 sacctmgr -i load /nonexistent
     [ "${lines[0]}" = ' Unable to read "/nonexistent": No such file or directory' ]
+    printf "Cluster - 'wilson'\0\nAccount - 'lost'\n" >half.cfg
+    run -1 sacctmgr -i load half.cfg clean
+    [[ "$output" == *"half.cfg:1: a zero byte"* ]]
+    run -0 sacctmgr -Q dump wilson file=after.cfg
+    diff again.cfg after.cfg
 }
 
 @test "who did what" {

@@ -272,15 +272,17 @@ static bool file_read(struct sacctmgr *s, const char *path, struct str *ret)
 
 static void file_load(struct loading *g, const struct str *text)
 {
-    struct span lines = span_of(str_text(text)), line;
+    struct span lines = {str_text(text), text->len}, line;
     if (g->clean)
         clean(g);
     while (!g->wrong && span_next(&lines, '\n', &line)) {
         g->line++;
-        line = span_trim(line);
         if (line.len && line.data[line.len - 1] == '\r')
             line.len--;
-        if (line.len && line.data[0] != '#')
+        line = span_trim(line);
+        if (memchr(line.data, '\0', line.len))
+            line_fail(g, "a zero byte: this is no text, or one of two bytes a character", "");
+        else if (line.len && line.data[0] != '#')
             line_load(g, arena_strndup(g->s->a, line.data, line.len));
     }
     coordinators_load(g);

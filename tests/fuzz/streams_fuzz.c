@@ -1,0 +1,104 @@
+/* The streams of tasks, at both ends: what anybody who reaches a command's port says to it, and
+ * what a command says to a shepherd, which is root's. Each line is a frame, then its bytes come
+ * once more as they are. Nothing is taken of who has not said hello, or not shown the secret. */
+#include "fuzz.h"
+
+#include "base/alloc.h"
+#include "cli/step/stream_hub.c" /* what it does with bytes is nobody else's */
+#include "node/shepherd/stream.h"
+
+const char *const fuzz_words[] = {
+    "{\"type\":\"stream_hello\",\"key\":\"k\",\"pid\":7",
+    "{\"type\":\"stream_tasks\",\"proof\":\"secret\"",
+    "{\"type\":\"stream_tasks\",\"proof\":\"other\"",
+    "{\"type\":\"stream_started\"",
+    "{\"type\":\"stream_data\",\"stream\":1",
+    "{\"type\":\"stream_done\"",
+    ",\"task_plus1\":2147483647",
+    ",\"data\":{\"bytes\":3}",
+    ",\"args\":{\"bytes\":1}",
+    "}\n",
+    "}",
+    "\n",
+    NULL,
+};
+
+static char known; /* who said hello */
+
+static void *hello(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m)
+{
+    (void)ctx, (void)p;
+    return text_is(m->key, "k") ? &known : NULL;
+}
+
+static void message(void *ctx, void *peer_ctx, struct stream_peer *p, const struct message *m)
+{
+    (void)ctx, (void)m;
+    CHECK(peer_ctx == &known && !p->dead);
+}
+
+static const struct hub_ops ops = {.hello = hello, .message = message};
+
+static void frames_add(struct span rest, struct str *out)
+{
+    struct span line;
+    while (span_next(&rest, '\n', &line)) {
+        char raw = line.len % 3 == 0 ? 3 : 0;
+        const char head[FRAME_HEADER_BYTES] = {
+            [2] = (char)(line.len >> 8), [3] = (char)line.len, [7] = raw};
+        str_addn(out, head, sizeof head);
+        str_addn(out, line.data, line.len);
+        str_addn(out, "raw", (size_t)raw);
+    }
+}
+
+static void hub_check(const struct str *bytes)
+{
+    struct stream_hub h = {.ops = &ops, .arena = arena_new()};
+    struct stream_peer p = {.fd = -1};
+    for (size_t at = 0, n; at < bytes->len && !p.dead; at += n) {
+        n = bytes->len - at < 100 ? bytes->len - at : 100;
+        memcpy(framed_room(&p.way, n), bytes->data + at, n);
+        framed_came(&p.way, n);
+        frames_take(&h, &p);
+    }
+    framed_done(&p.way);
+    arena_free(h.arena);
+}
+
+static void taken(void *ctx, const struct message *m)
+{
+    const struct stream *s = ctx;
+    (void)m;
+    CHECK(s->proved);
+}
+
+static void shepherd_check(const struct str *bytes)
+{
+    int pair[2];
+    struct stream s = {.proof = "secret", .arena = arena_new()};
+    CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair) == 0);
+    s.fd = pair[0];
+    for (size_t at = 0; at < bytes->len && s.fd >= 0;) {
+        ssize_t n = send(pair[1], bytes->data + at, bytes->len - at, MSG_NOSIGNAL);
+        CHECK(n > 0);
+        at += (size_t)n;
+        stream_read(&s, taken, &s);
+    }
+    close(pair[1]);
+    stream_read(&s, taken, &s);
+    CHECK(s.fd < 0);
+    framed_done(&s.way);
+    arena_free(s.arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct str bytes = STR_INIT;
+    frames_add((struct span){(const char *)data, size}, &bytes);
+    str_addn(&bytes, (const char *)data, size);
+    hub_check(&bytes);
+    shepherd_check(&bytes);
+    str_done(&bytes);
+    return 0;
+}
