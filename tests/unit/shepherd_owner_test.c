@@ -11,6 +11,7 @@
 #include "node/step/dir.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
@@ -19,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -34,11 +37,43 @@ static struct stream_hub *hub;
 static struct arena *arena;
 static const char *key;
 static struct msg_stream_tasks tasks;
-static bool done, started;
+static bool done, started, envy;
+static pid_t envious; /* who envies the shepherd its rights */
+
+/* As the owner, until it is killed or has done the shepherd something; ready when this returns. */
+static pid_t envious_start(pid_t shepherd)
+{
+    const struct sched_param none = {0};
+    int ready[2];
+    char c = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (setgroups(0, NULL) != 0 || setresgid(NOBODY, NOBODY, NOBODY) != 0 ||
+            setresuid(NOBODY, NOBODY, NOBODY) != 0 || write(ready[1], &c, 1) != 1)
+            _exit(255);
+        for (;;) {
+            if (setpriority(PRIO_PROCESS, (id_t)shepherd, 19) == 0 ||
+                sched_setscheduler(shepherd, SCHED_IDLE, &none) == 0 ||
+                kill(shepherd, SIGSTOP) == 0 || ptrace(PTRACE_SEIZE, shepherd, NULL, NULL) == 0)
+                _exit(1);
+        }
+    }
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
 
 static void *hello(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m)
 {
+    struct pollfd v[16];
+    struct ucred who;
+    socklen_t len = sizeof who;
     (void)m;
+    if (envy && hub_wait_for(hub, v, false) == 3 &&
+        getsockopt(v[2].fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
+        envious = envious_start(who.pid);
     tasks.proof = key + strlen(key) / 2;
     peer_send(p, MSG_STREAM_TASKS, &tasks);
     return ctx;
@@ -91,7 +126,7 @@ static int setup(void **state)
     arena = arena_new();
     key = hub_key_new(arena);
     tasks = (struct msg_stream_tasks){0};
-    done = started = false;
+    done = started = envy = false;
     hub = hub_new(false, NULL, NULL, &ops, &ctx, &e);
     assert_non_null(hub);
     return 0;
@@ -193,6 +228,57 @@ static void test_a_labelled_file_is_the_owners(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_uid, geteuid() == 0 ? NOBODY : geteuid());
     assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+/* ---- while it has his effective user ---- */
+
+/* The kernel would let him set its priority then, were it not for the capabilities that it may take
+ * up again: a shepherd that gave them away to open his files would be at his mercy. */
+
+#define LINKS 30
+#define TURNS 700
+
+/* A name whose look-up takes long: each link goes there and back through a directory. */
+static void long_way_make(const char *last)
+{
+    char name[96], at[64 + TURNS * 5 + 32];
+    snprintf(name, sizeof name, "%s/d", world.dir);
+    assert_int_equal(mkdir(name, 0777), 0);
+    for (int i = 0; i < LINKS; i++) {
+        size_t n = 0;
+        for (int k = 0; k < TURNS; k++)
+            n += (size_t)snprintf(at + n, sizeof at - n, "d/../");
+        if (i + 1 < LINKS)
+            snprintf(at + n, sizeof at - n, "link%d", i + 1);
+        else
+            snprintf(at + n, sizeof at - n, "%s", last);
+        snprintf(name, sizeof name, "%s/link%d", world.dir, i);
+        assert_int_equal(symlink(at, name), 0);
+    }
+}
+
+static void test_its_owner_does_not_slow_it_down(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    int status, nice = getpriority(PRIO_PROCESS, (id_t)world.parent),
+                policy = sched_getscheduler(world.parent);
+    long_way_make("file");
+    tasks.std_out = "link%t";
+    envy = true;
+    launch("echo one; exec sleep 100");
+    until(&started);
+    pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
+    assert_true(envious > 0);
+    kill(envious, SIGKILL);
+    assert_int_equal(waitpid(envious, &status, 0), envious);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(getpriority(PRIO_PROCESS, (id_t)shepherd), nice);
+    assert_int_equal(sched_getscheduler(shepherd), policy);
+    struct command end = {.op = COMMAND_TERMINATE, .kill_wait_ms = 500};
+    world_command(&world, shepherd, &end);
+    until(&done);
 }
 
 /* ---- waiting ---- */
@@ -325,6 +411,7 @@ int main(void)
         TEST(its_output_does_not_go_to_the_kernel),
         TEST(nor_with_labels),
         TEST(a_labelled_file_is_the_owners),
+        TEST(its_owner_does_not_slow_it_down),
         TEST(a_labelled_pipe_that_is_full_holds_the_task_only),
         TEST(a_labelled_pipe_loses_nothing),
         TEST(addresses_that_say_nothing),
