@@ -22,6 +22,8 @@
 
 #define MAIL_AT_ONCE       4
 #define RECIPIENTS_MAX     100
+#define ADDRESS_MAX_BYTES  320 /* a name of 64, @, a domain of 255 (RFC 5321) */
+#define FOLD_BYTES         500
 #define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
 
 static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
@@ -111,7 +113,7 @@ static void recipients_read(struct letter *l, const char *to)
         size_t len = strcspn(to, ",");
         char *address = address_make(l->mailer->domain, to, len);
         to += len + (to[len] == ',');
-        if (*address == '\0') {
+        if (*address == '\0' || strlen(address) > ADDRESS_MAX_BYTES) {
             free(address);
             continue;
         }
@@ -132,6 +134,25 @@ static void date_add(struct str *out, int64_t us)
              c.year, c.hour, c.minute, c.second);
 }
 
+/* A header line that is too long for SMTP would be cut, and what follows the cut would be a header
+ * of its user's: it is folded before. Blanks are never more than one, so that no line is all of
+ * them. */
+static void folded_add(struct str *out, const char *text)
+{
+    size_t in_line = 0;
+    for (const char *p = text; *p; p++) {
+        bool blank = *p == ' ';
+        if (blank && (!p[1] || (p > text && p[-1] == ' ')))
+            continue;
+        if (in_line >= FOLD_BYTES && (blank || in_line >= FOLD_BYTES + ADDRESS_MAX_BYTES)) {
+            str_add(out, blank ? "\n" : "\n ");
+            in_line = 0;
+        }
+        str_addc(out, *p);
+        in_line++;
+    }
+}
+
 /* RFC 2047 when there is anything but ASCII: encoded words of at most 45 bytes, cut between
  * characters. */
 static void subject_add(struct str *out, const char *text)
@@ -141,7 +162,7 @@ static void subject_add(struct str *out, const char *text)
     for (const char *p = text; *p; p++)
         ascii = ascii && (unsigned char)*p < 0x80;
     if (ascii) {
-        str_add(out, text);
+        folded_add(out, text);
         return;
     }
     size_t in_word = 0;
@@ -163,7 +184,9 @@ static void message_make(struct letter *l)
 {
     struct mailer *m = l->mailer;
     struct str s = STR_INIT;
-    str_addf(&s, "From: %s\nTo: %s\nSubject: ", m->from, l->to_text);
+    str_addf(&s, "From: %s\nTo: ", m->from);
+    folded_add(&s, l->to_text);
+    str_add(&s, "\nSubject: ");
     subject_add(&s, l->subject);
     str_add(&s, "\nDate: ");
     date_add(&s, l->made_us);

@@ -311,6 +311,63 @@ static void a_program_gets_the_message(void **state)
     mailing_end(&m);
 }
 
+/* Is what a server gets a head of our own lines alone? */
+static void head_is_ours(const char *mail)
+{
+    static const char *const ours[] = {" ",
+                                       "From: ",
+                                       "To: ",
+                                       "Subject: ",
+                                       "Date: ",
+                                       "Message-ID: ",
+                                       "MIME-Version: ",
+                                       "Content-T",
+                                       "Auto-Submitted: "};
+    struct str sent = STR_INIT;
+    smtp_data_add(&sent, mail);
+    const char *end = strstr(str_text(&sent), "\r\n\r\n");
+    assert_non_null(end);
+    for (const char *line = str_text(&sent); line < end; line = strchr(line, '\n') + 1) {
+        size_t known = 0;
+        for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+            known += text_starts(line, ours[i]);
+        if (known != 1 || strspn(line, " ") == strcspn(line, "\r"))
+            fail_msg("a header of somebody else's: %.40s", line);
+    }
+    assert_non_null(strstr(end, "\r\n\r\nall is well\r\n"));
+    str_done(&sent);
+}
+
+/* A line of a header that is too long is cut by whoever carries it; what follows is no header. */
+static void long_names_make_no_headers(void **state)
+{
+    static const char *const pieces[] = {"Reply-To:eve", "Reply-To: eve ", "  ", "\u00e9"};
+    for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
+        struct mailing m;
+        struct world *w = *state;
+        struct str name = STR_INIT, to = STR_INIT;
+        mailing_make(&m, state,
+                     (struct mail_settings){
+                         .program = program_write(
+                             w, arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir))});
+        str_add(&name, "Job 42 Name=");
+        while (name.len < 4000)
+            str_add(&name, pieces[i]);
+        for (int k = 0; k < 200; k++)
+            str_addf(&to, "ann%d%.*s,", k, k % 20, "aaaaaaaaaaaaaaaaaaaa");
+        str_addf(&to, "%s", str_text(&name)); /* no address is so long */
+        mailer_send(m.mailer, 1000, str_text(&to), str_text(&name), "all is well");
+        mailing_run(&m);
+        const char *mail =
+            file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 100000, w->arena, NULL);
+        assert_non_null(mail);
+        head_is_ours(mail);
+        str_done(&name);
+        str_done(&to);
+        mailing_end(&m);
+    }
+}
+
 /* Names of a user's choice go to a program that runs as root. */
 static void a_recipient_is_no_program_file_or_option(void **state)
 {
@@ -433,6 +490,7 @@ int main(void)
         TEST(servers_are_split),
         TEST(long_lines_are_cut),
         TEST(a_program_gets_the_message),
+        TEST(long_names_make_no_headers),
         TEST(a_recipient_is_no_program_file_or_option),
         TEST(one_user_does_not_fill_the_queue),
         TEST(a_subject_beyond_ascii_is_encoded),
