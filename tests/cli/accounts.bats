@@ -161,7 +161,7 @@ waits_for() {
     [ "$(squeue -h -j "$id" -o '%a %q')" = "wc_test opp" ]
     run -1 sbatch -A dune --wrap true
     [[ "$output" == *"Invalid account or account/partition combination specified"* ]]
-    [[ "$output" == *"your accounts: wc_test (default), nova"* ]]
+    [[ "$output" == *"your accounts: wc_test (default)"*nova* ]]
     run -1 sbatch --qos=admin --wrap true
     [[ "$output" == *"Invalid qos specification"* ]]
     [[ "$output" == *"opp,test"* ]]
