@@ -156,7 +156,7 @@ overheard() { # overheard WORD COMMAND…
     [ "$output" = "seen" ]
     run -0 far1 sbatch -M all --test-only -n1 --wrap true
     run ! far1 sbatch -M elsewhere --wrap true
-    [[ "$output" =~ 'This cluster is "' ]]
+    [[ "$output" == *"This cluster is "* ]]
 }
 
 @test "a name service that does not answer holds nobody up" {

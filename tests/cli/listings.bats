@@ -23,11 +23,11 @@ LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
     for c in $LISTINGS; do
         jobs=()
         status_away=1
-        [ "$c" = sstat ] && jobs=(-j "$J")
+        [ "$c" = sstat ] && jobs=(-j "$J") status_away=0 # as Slurm's
         [[ "$c" =~ ^(sprio|sshare|sdiag)$ ]] && status_away=255 # as Slurm's
         run -"$status_away" --separate-stderr env REMUDA_STATE=/nonexistent "$c" "${jobs[@]}"
-        [[ "$stderr" == *"Unable to contact slurm controller"* ]]
-        [ -z "$output" ]
+        [[ "$stderr" == *"Unable to contact slurm controller"* || "$stderr" == *"couldn't get steps for job"* ]]
+        [ "$c" = sstat ] || [ -z "$output" ] # its heads come first, in Slurm, too
     done
 }
 
