@@ -291,8 +291,8 @@ static void hostile_names_are_refused(void **unused)
                                       "a'b",
                                       "a\"b",
                                       "a\nb",
-                                      "a\x1b"
-                                      "b",
+                                      ("a\x1b"
+                                       "b"),
                                       "*",
                                       "a[1]",
                                       "a:b",
