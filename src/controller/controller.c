@@ -185,8 +185,9 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
     int64_t start_us = clock_monotonic_us();
     bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
               table_load(&l, s, TABLE_PARTITION, ret_err) &&
-              table_load(&l, s, TABLE_NODE, ret_err) && table_load(&l, s, TABLE_TOKEN, ret_err) &&
-              table_load(&l, s, TABLE_HOST, ret_err) &&
+              table_load(&l, s, TABLE_NODE, ret_err) &&
+              table_load(&l, s, TABLE_NODE_SPELL, ret_err) &&
+              table_load(&l, s, TABLE_TOKEN, ret_err) && table_load(&l, s, TABLE_HOST, ret_err) &&
               table_load(&l, s, TABLE_RESERVATION, ret_err) && accounts_load(&l, s, ret_err) &&
               table_load(&l, s, TABLE_ANSWERED, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;

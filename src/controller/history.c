@@ -2,10 +2,12 @@
  * SQLite's write-ahead log lets them read while the writer commits. An answer is made as a whole
  * (in a file when it is large) before it is sent: a slow reader holds no transaction open. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "controller/answer.h"
 #include "controller/query.h"
 #include "controller/reader.h"
 #include "controller/session.h"
+#include "io/clock.h"
 #include "io/work.h"
 
 #include <stdlib.h>
@@ -92,18 +94,104 @@ static bool steps_read(struct store *s, const struct msg_query *q, struct answer
     return ok;
 }
 
+/* ---- what was used ---- */
+
+static unsigned used_by(const char *fields)
+{
+    static const struct {
+        const char *field;
+        enum used_by by;
+    } by[] = {{"account", USED_BY_ACCOUNT},     {"user_name", USED_BY_USER},
+              {"partition", USED_BY_PARTITION}, {"qos", USED_BY_QOS},
+              {"wckey", USED_BY_WCKEY},         {"reservation", USED_BY_RESERVATION},
+              {"job_cpus", USED_BY_JOB_CPUS}};
+    unsigned bits = 0;
+    for (size_t i = 0; i < ARRAY_LEN(by); i++)
+        if (!fields || list_has(fields, by[i].field))
+            bits |= by[i].by;
+    return bits;
+}
+
+static bool used_read(struct store *s, const struct msg_query *q, struct answer *a,
+                      struct err *ret_err)
+{
+    const struct used_query used = {.from_us = q->from_us,
+                                    .to_us = q->to_us ? q->to_us : clock_now_us(),
+                                    .now_us = clock_now_us(),
+                                    .by = used_by(q->fields),
+                                    .each_hour = q->each_hour};
+    return store_query_used(s, &used, answer_row_callback, a, ret_err);
+}
+
+/* Rows of spells and past reservations are few. */
+struct in_time {
+    const struct msg_query *q;
+    struct answer *answer;
+};
+
+static bool is_in_time(const struct msg_query *q, int64_t start_us, int64_t end_us)
+{
+    return (!q->to_us || start_us < q->to_us) && (!end_us || end_us > q->from_us);
+}
+
+static void spell_row(void *ctx, const void *record)
+{
+    const struct in_time *t = ctx;
+    const struct node_spell *s = record;
+    if (is_in_time(t->q, s->start_us, s->end_us))
+        answer_row(t->answer, s);
+}
+
+static void reservation_row(void *ctx, const void *record)
+{
+    const struct in_time *t = ctx;
+    const struct reservation *r = record;
+    if (is_in_time(t->q, r->start_us, r->end_us))
+        answer_row(t->answer, r);
+}
+
+static bool past_read(struct store *s, const struct msg_query *q, struct answer *a,
+                      struct err *ret_err)
+{
+    struct in_time t = {q, a};
+    switch ((enum query_what)q->what) {
+    case QUERY_STEPS: return steps_read(s, q, a, ret_err);
+    case QUERY_USED: return used_read(s, q, a, ret_err);
+    case QUERY_TRANSACTIONS:
+        return store_load(s, TABLE_TRANSACTION, false, 0, answer_row_callback, a, ret_err);
+    case QUERY_NODE_SPELLS:
+        return store_load(s, TABLE_NODE_SPELL, false, 0, spell_row, &t, ret_err);
+    case QUERY_PAST_RESERVATIONS:
+        return store_load(s, TABLE_PAST_RESERVATION, false, 0, reservation_row, &t, ret_err);
+    case QUERY_HISTORY:
+    case QUERY_JOBS:
+    case QUERY_NODES:
+    case QUERY_PARTITIONS:
+    case QUERY_SETTINGS:
+    case QUERY_STATUS:
+    case QUERY_RESERVATIONS:
+    case QUERY_PRIORITY:
+    case QUERY_SHARES:
+    case QUERY_DIAG:
+    case QUERY_TOKENS:
+    case QUERY_HOSTS:
+    case QUERY_ACCOUNTS:
+    case QUERY_ACCOUNT_USERS:
+    case QUERY_ASSOCS:
+    case QUERY_QOS:
+    case QUERY_LIMITS:
+    case QUERY_WCKEYS:
+    case QUERY_TRES: break;
+    }
+    return store_query_jobs(s, q, answer_row_callback, a, ret_err);
+}
+
 static void read_run(void *ctx)
 {
     struct read *r = ctx;
     struct err err = {0};
     struct store *s = reader_begin(&r->queue->reader, &err);
-    bool ok = s != NULL;
-    if (ok && r->query.what == QUERY_STEPS)
-        ok = steps_read(s, &r->query, r->answer, &err);
-    else if (ok && r->query.what == QUERY_TRANSACTIONS)
-        ok = store_load(s, TABLE_TRANSACTION, false, 0, answer_row_callback, r->answer, &err);
-    else if (ok)
-        ok = store_query_jobs(s, &r->query, answer_row_callback, r->answer, &err);
+    bool ok = s && past_read(s, &r->query, r->answer, &err);
     reader_end(&r->queue->reader);
     enum refusal refusal = REFUSE_NONE;
     if (!ok)
@@ -125,10 +213,8 @@ static void read_done(void *ctx)
 void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q)
 {
     struct read_queue *queue = &h->queue[h->queue[1].waiting < h->queue[0].waiting];
-    const struct fields *t = q->what == QUERY_STEPS          ? &step_fields
-                             : q->what == QUERY_TRANSACTIONS ? &transaction_fields
-                                                             : &job_fields;
-    struct answer *a = answer_new(h->c->state_dir, seq, t, q->fields);
+    struct answer *a =
+        answer_new(h->c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
     if (queue->waiting >= READS_MAX) {
         answer_end(a, REFUSE_BUSY, "too many reads of the accounting wait already; try again");
         session_answer(h->c->sessions, id, a);

@@ -16,8 +16,7 @@
 #define PART_JOBS       1000 /* looked at in one go: some milliseconds */
 #define PART_JOBS_HURRY 100  /* with others about */
 
-/* What the core gives for each kind of query. */
-static const struct fields *record_fields(enum query_what what)
+const struct fields *query_record_fields(enum query_what what)
 {
     switch (what) {
     case QUERY_JOBS:
@@ -41,6 +40,9 @@ static const struct fields *record_fields(enum query_what what)
     case QUERY_WCKEYS: return &wckey_fields;
     case QUERY_TRES: return &tres_fields;
     case QUERY_TRANSACTIONS: return &transaction_fields;
+    case QUERY_USED: return &used_fields;
+    case QUERY_NODE_SPELLS: return &node_spell_fields;
+    case QUERY_PAST_RESERVATIONS: return &reservation_fields;
     }
     return NULL;
 }
@@ -224,16 +226,22 @@ static bool of_all_jobs(const struct msg_query *q)
            (q->what == QUERY_JOBS || q->what == QUERY_STEPS || q->what == QUERY_PRIORITY);
 }
 
+static bool of_the_past(const struct msg_query *q)
+{
+    return q->what == QUERY_HISTORY || q->what == QUERY_TRANSACTIONS || q->what == QUERY_USED ||
+           q->what == QUERY_NODE_SPELLS || q->what == QUERY_PAST_RESERVATIONS ||
+           (q->what == QUERY_STEPS && q->history);
+}
+
 void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                const struct peer *peer)
 {
-    if (q->what == QUERY_HISTORY || q->what == QUERY_TRANSACTIONS ||
-        (q->what == QUERY_STEPS && q->history)) {
+    if (of_the_past(q)) {
         history_run(c->history, id, seq, q);
         return;
     }
     struct answer *a =
-        answer_new(c->state_dir, seq, record_fields((enum query_what)q->what), q->fields);
+        answer_new(c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);

@@ -8,6 +8,9 @@
 void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                const struct peer *peer);
 
+/* The records that each kind of query is answered with. */
+const struct fields *query_record_fields(enum query_what what);
+
 struct history; /* opaque: threads with read-only handles */
 struct writer;
 

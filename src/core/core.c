@@ -415,6 +415,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_STEP: step_load(c, record); break;
     case TABLE_QUEUED_STEP: step_queue_load(c, record); break;
     case TABLE_NODE: node_load(c, record); break;
+    case TABLE_NODE_SPELL: node_spell_load(c, record); break;
     case TABLE_PARTITION: part_load(c, record); break;
     case TABLE_RESERVATION: resv_load(c, record); break;
     case TABLE_META: meta_load(c, record); break;
@@ -430,6 +431,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_WCKEY:
     case TABLE_TRES: accounts_load(c, table, record); break;
     case TABLE_TRANSACTION:
+    case TABLE_PAST_RESERVATION:
     case TABLE_JOB_RUN:
     case TABLE_JOB_PART:
     case TABLE_PAYLOAD:

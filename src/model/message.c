@@ -14,7 +14,8 @@ NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
       [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts", [QUERY_ACCOUNTS] = "accounts",
       [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
       [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
-      [QUERY_TRANSACTIONS] = "transactions")
+      [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
+      [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",

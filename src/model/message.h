@@ -13,6 +13,7 @@
 #include "model/priority.h"
 #include "model/refusal.h"
 #include "model/reservation.h"
+#include "model/used.h"
 #include "model/why.h"
 
 /* ---- clients ask ---------------------------------------------------------------------------- */
@@ -55,9 +56,12 @@ enum query_what {
     QUERY_LIMITS,
     QUERY_WCKEYS,
     QUERY_TRES,
-    QUERY_TRANSACTIONS
+    QUERY_TRANSACTIONS,
+    QUERY_USED,
+    QUERY_NODE_SPELLS,
+    QUERY_PAST_RESERVATIONS
 };
-#define QUERY_COUNT (QUERY_TRANSACTIONS + 1)
+#define QUERY_COUNT (QUERY_PAST_RESERVATIONS + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
  * DONE. */
@@ -73,11 +77,12 @@ extern const struct enum_names query_what_names;
     X(TEXT, accounts, 0, "jobs: accounts")                                                                 \
     X(TEXT, qos, 0, "jobs: QOS")                                                                           \
     X(TEXT, nodes, 0, "jobs: that run (ran) on any of these")                                              \
-    X(TIME, from_us, 0, "HISTORY: jobs alive in or after")                                                 \
-    X(TIME, to_us, 0, "HISTORY: jobs alive in or before")                                                  \
+    X(TIME, from_us, 0, "HISTORY: jobs alive in or after; USED, NODE_SPELLS, PAST_RESERVATIONS: the time's begin (USED: a whole hour)") \
+    X(TIME, to_us, 0, "HISTORY: jobs alive in or before; USED, NODE_SPELLS, PAST_RESERVATIONS: the time's end (USED: a whole hour)") \
     X(BOOL, duplicates, 0, "HISTORY: former runs of requeued jobs too")                                    \
     X(BOOL, history, 0, "STEPS: from the history: steps of the jobs HISTORY would give for the same filters") \
-    X(BOOL, exact, 0, "JOBS, STEPS: a number in ids names the very record that carries it, not the array of that number")
+    X(BOOL, exact, 0, "JOBS, STEPS: a number in ids names the very record that carries it, not the array of that number") \
+    X(BOOL, each_hour, 0, "USED: of the whole cluster, hour by hour")
 // clang-format on
 
 /* Answered with EXPLAINED. With `ids`: everything about each of these (at most WHY_JOBS_FULL); else
@@ -926,6 +931,8 @@ extern const struct fields meta_fields;
     X(WCKEY, "wckey", wckey_fields, "id", "workload keys of users")                                         \
     X(TRES, "tres", tres_fields, "id", "trackable resources")                                               \
     X(TRANSACTION, "account_transaction", transaction_fields, "id", "who changed what of accounts, QOS and limits") \
+    X(NODE_SPELL, "node_spell", node_spell_fields, "name,start_us", "how nodes were, and from when to when")    \
+    X(PAST_RESERVATION, "past_reservation", reservation_fields, "name,start_us", "reservations that are over")  \
     X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \
     X(LEFT_OUT, "left_out", left_out_fields, "name", "rows that a start could not take, in words")
 // clang-format on

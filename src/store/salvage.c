@@ -73,6 +73,8 @@ static bool rows_stay(enum store_table table)
     case TABLE_WCKEY:
     case TABLE_TRES:
     case TABLE_TRANSACTION:
+    case TABLE_NODE_SPELL:
+    case TABLE_PAST_RESERVATION:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

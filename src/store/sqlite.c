@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "store/sqlite_query.h"
 #include "store/sqlite_schema.h"
+#include "store/sqlite_used.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,7 @@ struct sqlite {
     /* Rows of one job, NULL while a cursor uses it */
     sqlite3_stmt *of_job[STORE_TABLE_COUNT];
     uint64_t unsure_seq; /* batch whose COMMIT failed; 0 = none */
+    struct sql_used *used;
 };
 
 struct sqlite_cursor {
@@ -57,6 +59,7 @@ static void sqlite_close(struct store *store)
     sqlite3_finalize(s->commit);
     sqlite3_finalize(s->facts);
     sqlite3_finalize(s->set_fact);
+    sql_used_free(s->used);
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
         sqlite3_finalize(s->of_job[i]);
     for (size_t i = 0; i < STORE_TABLE_COUNT; i++)
@@ -93,7 +96,8 @@ static bool set_up(struct sqlite *s, bool read_only, struct err *ret_err)
                  "journal_size_limit=%d;",
                  CHECKPOINT_PAGES, 2 * CHECKPOINT_PAGES * 4096);
     good = good && sql_exec(s->db, str_text(&sql), ret_err) &&
-           sql_schema_make(s->db, s->table, read_only, ret_err);
+           sql_schema_make(s->db, s->table, read_only, ret_err) &&
+           (s->used = sql_used_open(s->db, s->table, read_only, ret_err));
     str_done(&sql);
     return good;
 }
@@ -151,6 +155,7 @@ static bool run(struct sqlite *s, sqlite3_stmt *st, const char *doing, struct er
 /* A failed statement may have ended the transaction already. */
 static bool roll_back(struct sqlite *s)
 {
+    sql_used_forget(s->used);
     if (!sqlite3_get_autocommit(s->db))
         sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
     return false;
@@ -184,6 +189,8 @@ static bool apply_row(struct sqlite *s, const struct row *row, struct err *ret_e
 {
     struct sql_table *t = &s->table[row->table];
     sqlite3_stmt *st = row->op == ROW_PUT ? t->put : t->del;
+    if (row->op == ROW_PUT && !sql_used_put(s->used, row->table, row->record, ret_err))
+        return false;
     sqlite3_clear_bindings(st);
     int rc =
         row->op == ROW_PUT ? sql_bind_record(t, st, row->record) : sql_bind_key(t, st, row->record);
@@ -202,10 +209,12 @@ static bool apply_batch(struct sqlite *s, const struct batch *b, struct err *ret
         return true;
     if (!batch_may_follow(b, epoch, seq, ret_err))
         return false;
+    if (!sql_used_begin(s->used, ret_err))
+        return false;
     for (size_t i = 0; i < b->n; i++)
         if (!apply_row(s, &b->row[i], ret_err))
             return false;
-    return set_fact(s, META_SEQ, b->seq, ret_err);
+    return sql_used_end(s->used, ret_err) && set_fact(s, META_SEQ, b->seq, ret_err);
 }
 
 static bool sqlite_commit(struct store *store, const struct batch *b, struct err *ret_err)
@@ -281,6 +290,17 @@ static struct cursor *sqlite_open(struct store *store, const struct scan *scan, 
     return &c->cursor;
 }
 
+static bool sqlite_used(struct store *store, struct used_query *q, struct tally **ret_tally,
+                        bool *ret_kept, struct err *ret_err)
+{
+    return sql_used_read(sqlite_of(store)->db, q, ret_tally, ret_kept, ret_err);
+}
+
+static bool sqlite_hold(struct store *store, bool on, struct err *ret_err)
+{
+    return sql_exec(sqlite_of(store)->db, on ? "BEGIN" : "COMMIT", ret_err);
+}
+
 static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct err *ret_err)
 {
     struct sqlite_cursor *c = (struct sqlite_cursor *)cursor;
@@ -302,6 +322,8 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
 {
     static const struct store_ops ops = {
         .close = sqlite_close,
+        .used = sqlite_used,
+        .hold = sqlite_hold,
         .commit = sqlite_commit,
         .take_epoch = sqlite_take_epoch,
         .open = sqlite_open,

@@ -87,7 +87,8 @@ static void add_end(struct str *sql, int64_t from_us)
 }
 
 /* Ids of jobs that are over and ended since, and of all that live. */
-static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t from_us)
+static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t from_us,
+                            bool started_only)
 {
     str_add(sql, "id IN (SELECT id FROM job WHERE ");
     sql_job_over(sql);
@@ -96,6 +97,8 @@ static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t
         add_common(sql, f);
     str_add(sql, " UNION ALL SELECT id FROM job WHERE ");
     sql_job_live(sql);
+    if (started_only)
+        str_add(sql, " AND start_us > 0");
     if (f)
         add_common(sql, f);
     str_addc(sql, ')');
@@ -127,11 +130,11 @@ static void where_jobs(struct str *sql, const struct scan *scan)
     const struct job_filter *f = scan->filter;
     str_add(sql, " WHERE ");
     if (scan->live_only)
-        add_ids_by_life(sql, NULL, scan->ended_after_us);
+        add_ids_by_life(sql, NULL, scan->ended_after_us, scan->started_only);
     else if (by_ref(f))
         add_ids_by_ref(sql, "job", f);
     else if (is_narrow(f))
-        add_ids_by_life(sql, f, f->from_us);
+        add_ids_by_life(sql, f, f->from_us, false);
     else
         str_addc(sql, '1');
 }
@@ -168,10 +171,11 @@ static void add_where(struct str *sql, const struct scan *scan)
         if (!scan->live_only)
             break;
         str_add(sql, " WHERE job_id IN (SELECT id FROM job WHERE ");
-        add_ids_by_life(sql, NULL, scan->ended_after_us);
+        add_ids_by_life(sql, NULL, scan->ended_after_us, false);
         str_addc(sql, ')');
         break;
     case TABLE_PAYLOAD: where_of_job(sql, scan); break;
+    case TABLE_NODE_SPELL: str_add(sql, scan->live_only ? " WHERE end_us IS NULL" : ""); break;
     case TABLE_NODE:
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
@@ -188,6 +192,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_WCKEY:
     case TABLE_TRES:
     case TABLE_TRANSACTION:
+    case TABLE_PAST_RESERVATION:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "store/job_filter.h"
 #include "store/store_ops.h"
+#include "store/tally.h"
 
 #include <string.h>
 
@@ -44,6 +45,8 @@ bool scan_wants(const struct scan *scan, const void *record)
         return !scan->filter || job_filter_matches(scan->filter, record, false);
     case TABLE_JOB_PART:
     case TABLE_JOB_RUN: return !scan->filter || job_filter_matches(scan->filter, record, true);
+    case TABLE_NODE_SPELL:
+        return !scan->live_only || ((const struct node_spell *)record)->end_us == 0;
     case TABLE_STEP: return !scan->of_job || ((const struct step *)record)->job_id == scan->job_id;
     case TABLE_PAYLOAD:
         return !scan->of_job || ((const struct payload *)record)->job_id == scan->job_id;
@@ -63,6 +66,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_WCKEY:
     case TABLE_TRES:
     case TABLE_TRANSACTION:
+    case TABLE_PAST_RESERVATION:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;
@@ -204,6 +208,76 @@ bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn f
         job_filter_init(&f, q, ret_err) && scan_history(s, &f, q->duplicates, fn, ctx, ret_err);
     job_filter_done(&f);
     return done;
+}
+
+/* ---- what was used ---- */
+
+struct counting {
+    struct tally *tally;
+    int64_t now_us;
+    bool parts, live_only;
+};
+
+static void job_count(void *ctx, const void *record)
+{
+    const struct counting *c = ctx;
+    struct used_job u;
+    const struct job *j = record;
+    if ((!c->live_only || !job_state_over((enum job_state)j->state)) &&
+        used_job_init(&u, j, c->parts, c->now_us))
+        tally_add_job(c->tally, &u);
+}
+
+static bool used_scan(struct store *s, enum store_table table, struct counting *c,
+                      struct err *ret_err)
+{
+    struct scan scan = {.table = table,
+                        .live_only = c->live_only,
+                        .ended_after_us = c->live_only ? INT64_MAX : 0,
+                        .started_only = c->live_only};
+    c->parts = table == TABLE_JOB_PART;
+    return run_scan(s, &scan, job_count, c, ret_err);
+}
+
+static bool used_recount(struct store *s, struct counting *c, struct err *ret_err)
+{
+    return used_scan(s, TABLE_JOB_PART, c, ret_err) && used_scan(s, TABLE_JOB_RUN, c, ret_err) &&
+           used_scan(s, TABLE_JOB, c, ret_err);
+}
+
+static bool used_give(struct tally *t, bool ok, store_row_fn fn, void *ctx)
+{
+    if (ok)
+        tally_give(t, fn, ctx);
+    tally_free(t);
+    return ok;
+}
+
+bool store_recount_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
+                        struct err *ret_err)
+{
+    struct counting c = {.tally = tally_new(q), .now_us = q->now_us};
+    if (q->from_us >= q->to_us)
+        return used_give(c.tally, true, fn, ctx);
+    return used_give(c.tally, used_recount(s, &c, ret_err), fn, ctx);
+}
+
+bool store_query_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
+                      struct err *ret_err)
+{
+    struct used_query cut = *q;
+    struct counting c = {.now_us = q->now_us, .live_only = true};
+    bool kept = false;
+    if (!s->ops->used || q->from_us >= q->to_us)
+        return store_recount_used(s, q, fn, ctx, ret_err);
+    if (!s->ops->hold(s, true, ret_err))
+        return false;
+    bool ok = s->ops->used(s, &cut, &c.tally, &kept, ret_err);
+    c.live_only = kept;
+    if (ok)
+        ok = kept ? used_scan(s, TABLE_JOB, &c, ret_err) : used_recount(s, &c, ret_err);
+    s->ops->hold(s, false, NULL);
+    return c.tally ? used_give(c.tally, ok, fn, ctx) : ok;
 }
 
 struct steps_of {

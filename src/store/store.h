@@ -68,7 +68,8 @@ bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 /* Record and texts are valid during the call. */
 typedef void (*store_row_fn)(void *ctx, const void *record);
 /* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that
- * are over and ended before `ended_after_us`; for TABLE_STEP, the steps of such jobs. TABLE_META
+ * are over and ended before `ended_after_us`; for TABLE_STEP, the steps of such jobs; for
+ * TABLE_NODE_SPELL it leaves out those that are over. TABLE_META
  * also holds the store's own facts: epoch, seq, schema_version. `fn` may read from the store, not
  * write. */
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
@@ -79,6 +80,29 @@ bool store_load(struct store *s, enum store_table table, bool live_only, int64_t
  * its elements. */
 bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn fn, void *ctx,
                       struct err *ret_err);
+/* What was used in [from_us, to_us), which begins and ends with hours of local time, summed over
+ * what `by` does not name (or over all, hour by hour): rows of struct used, in order. Of jobs that
+ * are over sums are kept, in the transaction that stores how they ended; those that live are
+ * counted until now_us. */
+enum used_by {
+    USED_BY_ACCOUNT = 1,
+    USED_BY_USER = 2,
+    USED_BY_PARTITION = 4,
+    USED_BY_QOS = 8,
+    USED_BY_WCKEY = 16,
+    USED_BY_RESERVATION = 32,
+    USED_BY_JOB_CPUS = 64
+};
+struct used_query {
+    int64_t from_us, to_us, now_us;
+    unsigned by; /* bits of enum used_by */
+    bool each_hour;
+};
+bool store_query_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
+                      struct err *ret_err);
+/* The same, counted anew from the rows of all jobs. */
+bool store_recount_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
+                        struct err *ret_err);
 /* Steps of a job in key order; attempt 0 = of all its runs. */
 bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store_row_fn fn,
                        void *ctx, struct err *ret_err);

@@ -16,7 +16,8 @@ struct scan {
     /* JOB: those not over, or ended at ended_after_us or later; STEP: of such jobs (exact) */
     bool live_only;
     int64_t ended_after_us;
-    bool of_job; /* STEP, PAYLOAD: of this one */
+    bool started_only; /* JOB, live_only: of those not over that have begun */
+    bool of_job;       /* STEP, PAYLOAD: of this one */
     uint64_t job_id;
 };
 
@@ -25,8 +26,18 @@ struct cursor {
     const struct scan *scan;
 };
 
+struct tally;
+struct used_query;
+
 struct store_ops {
     void (*close)(struct store *s);
+    /* Adds what jobs used that are over, and cuts the query's time to the hours that it keeps.
+     * *ret_kept = false, and nothing is added: it keeps no sums, or not all yet. NULL = it never
+     * does. */
+    bool (*used)(struct store *s, struct used_query *q, struct tally **ret_tally, bool *ret_kept,
+                 struct err *ret_err);
+    /* Reads in between see one state of the store. NULL = they do anyway. */
+    bool (*hold)(struct store *s, bool on, struct err *ret_err);
     bool (*commit)(struct store *s, const struct batch *b, struct err *ret_err);
     bool (*take_epoch)(struct store *s, uint64_t *ret_epoch, uint64_t *ret_seq,
                        struct err *ret_err);

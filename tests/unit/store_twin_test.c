@@ -79,6 +79,10 @@ static void add_random(struct batch *batches[2], struct rng *r, struct arena *a)
         ((struct account *)record)->name = names[rng_below(r, 4)];
     if (table == TABLE_ACCOUNT_USER)
         ((struct account_user *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_NODE_SPELL)
+        ((struct node_spell *)record)->name = names[rng_below(r, 4)];
+    if (table == TABLE_PAST_RESERVATION)
+        ((struct reservation *)record)->name = names[rng_below(r, 4)];
     if (table == TABLE_LIMIT)
         ((struct limit *)record)->id = names[rng_below(r, 4)];
     for (int i = 0; i < 2; i++)

@@ -180,6 +180,16 @@ static void job_leave(struct core *c, struct jobrec *r, const struct reservation
     eligible_update(c, r);
 }
 
+/* What it was, for reports; until now if it ends early. */
+static void resv_keep(struct core *c, const struct resvrec *v)
+{
+    struct reservation past = v->r;
+    if (past.end_us > c->turn.now_us)
+        past.end_us = c->turn.now_us;
+    if (past.start_us > 0 && past.start_us < past.end_us)
+        fx_store(c, TABLE_PAST_RESERVATION, &past);
+}
+
 void resv_drop(struct core *c, struct resvrec *v)
 {
     struct map_walk w = {0};
@@ -187,6 +197,7 @@ void resv_drop(struct core *c, struct resvrec *v)
     while (map_u64_next(c->jobs.by_id, &w))
         if (waits_for(w.value, v->r.name))
             vec_push(&waiting, w.key);
+    resv_keep(c, v);
     fx_remove(c, TABLE_RESERVATION, &v->r);
     cluster_remove_reservation(c->cluster, v->r.name);
     for (size_t i = 0; i < c->resv.n; i++)
@@ -254,6 +265,7 @@ int64_t resvs_due(const struct core *c)
 static void resv_roll(struct core *c, struct resvrec *v)
 {
     int64_t length = v->r.end_us - v->r.start_us;
+    resv_keep(c, v);
     while (v->r.end_us <= c->turn.now_us) {
         v->r.start_us = resv_next_start(&v->r, v->r.start_us, cluster_zone(c->cluster));
         v->r.end_us = time_add(v->r.start_us, length);

@@ -124,6 +124,7 @@ static void node_withdraw(struct core *c, struct noderec *n)
     if (!n->was_drained)
         text_set(c, &n->n.reason, "no longer configured");
     fx_remove(c, TABLE_NODE, &n->n);
+    node_spell_end(c, n);
     node_plan_update(c, n);
 }
 

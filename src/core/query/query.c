@@ -535,6 +535,9 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_WCKEYS:
     case QUERY_TRES: return query_accounts(c, q, v);
     case QUERY_TRANSACTIONS:
+    case QUERY_USED:
+    case QUERY_NODE_SPELLS:
+    case QUERY_PAST_RESERVATIONS:
     case QUERY_SETTINGS:
     case QUERY_HISTORY: break;
     }

@@ -20,8 +20,10 @@ void node_plan_update(struct core *c, struct noderec *n)
 
 void node_save(struct core *c, struct noderec *n)
 {
-    if (!n->withdrawn)
-        fx_store(c, TABLE_NODE, &n->n);
+    if (n->withdrawn)
+        return;
+    fx_store(c, TABLE_NODE, &n->n);
+    node_spell_note(c, n);
 }
 
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id)

@@ -258,6 +258,11 @@ void node_missing_plan(const struct noderec *n, struct arena *a, struct node *se
 /* ---- nodes.c ---- */
 void node_plan_update(struct core *c, struct noderec *n); /* tells the planner */
 void node_save(struct core *c, struct noderec *n);
+/* Spells: how a node was from when to when, for reports. Begins a new one if it is otherwise than
+ * the last one says. */
+void node_spell_note(struct core *c, struct noderec *n);
+void node_spell_end(struct core *c, struct noderec *n); /* it is no more */
+void node_spell_load(struct core *c, const struct node_spell *row);
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 /* The controller's own, now. */

@@ -120,7 +120,9 @@ struct former_run {
 struct noderec {
     struct node n;    /* texts interned */
     struct node conf; /* as configured, texts interned */
-    uint64_t conn;    /* 0 = not connected */
+    /* How it is, since when, as stored (node_spells.c); texts interned; start_us 0 = not said. */
+    struct node_spell spell;
+    uint64_t conn; /* 0 = not connected */
     int64_t pid;
     uint32_t index; /* in core.node; nodes never leave the list */
     /* Age of n.devices_out; 0 = of an earlier life of the controller. */

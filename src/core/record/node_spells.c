@@ -1,0 +1,48 @@
+/* A row for each time in which a node was up, down or drained with the resources it had: what
+ * reports count a cluster's hours from. The last row of a node has no end, and gets one with the
+ * row after it, in the same transaction as the node's own row. */
+#include "base/str.h"
+#include "core/record/record.h"
+
+static bool is_so(const struct node_spell *s, const struct node *n)
+{
+    return s->start_us && s->state == n->state && s->drain == (n->drain || n->fail) &&
+           s->cpus == n->cpus && s->memory_mib == n->memory_mib && text_is(s->gres, n->gres);
+}
+
+void node_spell_end(struct core *c, struct noderec *n)
+{
+    if (!n->spell.start_us)
+        return;
+    n->spell.end_us = c->turn.now_us;
+    if (n->spell.end_us > n->spell.start_us)
+        fx_store(c, TABLE_NODE_SPELL, &n->spell);
+    n->spell.start_us = n->spell.end_us = 0;
+}
+
+void node_spell_note(struct core *c, struct noderec *n)
+{
+    struct node_spell *s = &n->spell;
+    if (is_so(s, &n->n))
+        return;
+    node_spell_end(c, n);
+    text_set(c, &s->name, n->n.name);
+    text_set(c, &s->reason, n->n.reason);
+    text_set(c, &s->reason_user, n->n.reason_user);
+    text_set(c, &s->gres, n->n.gres);
+    s->start_us = c->turn.now_us;
+    s->state = n->n.state;
+    s->drain = n->n.drain || n->n.fail;
+    s->cpus = n->n.cpus;
+    s->memory_mib = n->n.memory_mib;
+    fx_store(c, TABLE_NODE_SPELL, s);
+}
+
+void node_spell_load(struct core *c, const struct node_spell *row)
+{
+    struct noderec *n = node_find(c, row->name);
+    if (!n || row->end_us || row->start_us <= n->spell.start_us)
+        return;
+    record_drop(c, &node_spell_fields, &n->spell);
+    record_take(c, &node_spell_fields, &n->spell, row);
+}

@@ -1,0 +1,38 @@
+/* Sums of what jobs used that are over, in tables beside their rows: "used" by hour, day and month
+ * and by whom and where ("used_by"), "used_gres" the same of generic resources. They are changed in
+ * the transaction that stores the end of a job, so that both are there or neither. */
+#ifndef REMUDA_STORE_SQLITE_USED_H
+#define REMUDA_STORE_SQLITE_USED_H
+
+#include "store/sqlite_schema.h"
+#include "store/tally.h"
+
+struct sql_used; /* opaque */
+
+/* Makes the tables unless read_only. The two others stay the caller's and must outlive it. */
+struct sql_used *sql_used_open(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
+                               bool read_only, struct err *ret_err);
+void sql_used_free(struct sql_used *u); /* NULL is fine */
+
+/* In a transaction: at its beginning, before each row that is put, and at its end. The rows of
+ * jobs that were there before the sums are counted some at each beginning. */
+bool sql_used_begin(struct sql_used *u, struct err *ret_err);
+bool sql_used_put(struct sql_used *u, enum store_table table, const void *record,
+                  struct err *ret_err);
+bool sql_used_end(struct sql_used *u, struct err *ret_err);
+/* The transaction is rolled back. */
+void sql_used_forget(struct sql_used *u);
+
+struct used_facts {
+    bool known;         /* the tables are there: a file of an older release has none */
+    int64_t ahead_s;    /* hours begin so much before those of UTC */
+    int64_t counted_to; /* job id; USED_ALL = all are counted */
+};
+#define USED_ALL INT64_MAX
+void used_facts_read(sqlite3 *db, struct used_facts *ret);
+
+/* As store_ops.used. *ret_tally is the caller's if it returns true. */
+bool sql_used_read(sqlite3 *db, struct used_query *q, struct tally **ret_tally, bool *ret_kept,
+                   struct err *ret_err);
+
+#endif
