@@ -65,6 +65,7 @@ ROOMS = {
         "scontrol": {"program", "table", "record", "submit"},
         "cluster": {"program"},
         "accounts": {"program", "table"},
+        "reports": {"program", "table", "record"},
     },
 }
 # Arrows that go upward still: (file, header). A new one is refused, and so is a line here that is not needed any more.

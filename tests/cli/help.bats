@@ -9,7 +9,7 @@ setup() {
 SUBMITS="sbatch salloc srun"
 LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
 OTHERS="scancel scontrol sattach sbcast strigger"
-OWN="up down status why gpus token join leave hosts backup restore repair env logs version docs"
+OWN="up down status why report gpus token join leave hosts backup restore repair env logs version docs"
 WITH_HELP_OPTIONS="squeue sinfo sprio sdiag scancel sattach sbcast strigger"
 
 # stderr's first two lines and the status of a command line that cannot be read.
@@ -90,7 +90,7 @@ unreadable() {
         run -2 --separate-stderr remuda "$c" --hlep
         [[ "$stderr" == *"(did you mean '--help'?)"* ]]
     done
-    for c in up down status why gpus token join leave hosts backup restore repair env logs; do
+    for c in up down status why report gpus token join leave hosts backup restore repair env logs; do
         run -2 --separate-stderr remuda "$c" --sate=x
         [[ "$stderr" == "remuda $c: error: unrecognized option '--sate=x' (did you mean '--state'?)"* ]]
         run -2 --separate-stderr remuda "$c" --state

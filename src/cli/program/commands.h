@@ -15,6 +15,7 @@
     X("down", cmd_down, false, "stop its daemons; running jobs go on")                                       \
     X("status", cmd_status, false, "what runs, since when, with what")                                       \
     X("why", cmd_why, false, "why jobs wait, when they will start, what would let them start sooner")        \
+    X("report", cmd_report, false, "how well jobs used what they had, and what to ask for next time")        \
     X("gpus", cmd_gpus, false, "what GPUs there are, how each is and why, who has it; let go of them")       \
     X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
     X("join", cmd_join, false, "make this machine a host of a cluster that runs elsewhere")                  \
@@ -39,6 +40,8 @@
     X("sinfo", cmd_sinfo, true, "list partitions and nodes")                                                 \
     X("sacct", cmd_sacct, true, "accounting of jobs and steps")                                              \
     X("sacctmgr", cmd_sacctmgr, true, "accounts, users, QOS and their limits")                               \
+    X("sreport", cmd_sreport, true, "what was used, by account, user, size of job: hours, days, years")      \
+    X("seff", cmd_seff, true, "how much of what a job had it used")                                          \
     X("sprio", cmd_sprio, true, "what the priorities of waiting jobs are made of")                           \
     X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
     X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
@@ -55,11 +58,11 @@ COMMANDS(X)
 // clang-format off
 #define OPTION_TABLES(X)                                                                                     \
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
-    X(scontrol) X(strigger) X(sacctmgr)
+    X(scontrol) X(strigger) X(sacctmgr) X(sreport) X(seff)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
-    X(up) X(down) X(status) X(why) X(gpus) X(token) X(join) X(leave) X(hosts) X(backup) X(restore) X(repair) \
-    X(env) X(logs) X(shell) X(version) X(docs)
+    X(up) X(down) X(status) X(why) X(report) X(gpus) X(token) X(join) X(leave) X(hosts) X(backup) X(restore) \
+    X(repair) X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;
 OPTION_TABLES(X)

@@ -1,0 +1,354 @@
+/* Reports about people and accounts: cluster AccountUtilizationByUser, UserUtilizationByAccount,
+ * the two by workload keys, and user TopUsage. */
+#include "base/alloc.h"
+#include "base/list.h"
+#include "cli/program/program.h"
+#include "cli/reports/sreport.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/plain.h"
+
+enum column {
+    COL_ACCOUNT,
+    COL_CLUSTER,
+    COL_ENERGY,
+    COL_LOGIN,
+    COL_PROPER,
+    COL_TRES_COUNT,
+    COL_TRES_NAME,
+    COL_USED,
+    COL_WCKEY,
+    COLUMNS
+};
+
+static const struct report_column columns[COLUMNS] = {
+    [COL_ACCOUNT] = {"accounts", 1, "Account", 15, CELL_TEXT},
+    [COL_CLUSTER] = {"cluster", 2, "Cluster", 9, CELL_TEXT},
+    [COL_ENERGY] = {"energy", 1, "Energy", 8, CELL_USE},
+    [COL_LOGIN] = {"login", 1, "Login", 9, CELL_TEXT},
+    [COL_PROPER] = {"proper", 1, "Proper Name", 15, CELL_TEXT},
+    [COL_TRES_COUNT] = {"trescount", 5, "TRES Count", 10, CELL_COUNT},
+    [COL_TRES_NAME] = {"tresname", 5, "TRES Name", 14, CELL_TEXT},
+    [COL_USED] = {"used", 1, "Used", 8, CELL_USE},
+    [COL_WCKEY] = {"wckey", 1, "WCKey", 15, CELL_TEXT},
+};
+
+/* What all of them need. */
+struct people {
+    struct sreport *s;
+    struct asked k;
+    struct report report;
+    struct report_column column[COLUMNS];
+    used_vec used;
+    spell_vec spells;
+};
+
+const char *person_name(const char *user, struct arena *a)
+{
+    const struct passwd *pw = user ? getpwnam(user) : NULL;
+    struct str name = STR_INIT, plain = STR_INIT;
+    if (!pw || !pw->pw_gecos)
+        return "";
+    str_addn(&name, pw->pw_gecos, strcspn(pw->pw_gecos, ","));
+    str_add_plain(&plain, str_text(&name));
+    const char *kept = arena_strdup(a, str_text(&plain));
+    str_done(&name);
+    str_done(&plain);
+    return kept;
+}
+
+/* `standard`: columns before Used. */
+static bool people_begin(struct people *p, struct sreport *s, unsigned may, const char *by,
+                         const char *standard, bool energy, int n, char **word)
+{
+    *p = (struct people){.s = s};
+    memcpy(p->column, columns, sizeof columns);
+    asked_read(s, may, n, word, &p->k);
+    if (p->k.value[COND_TREE])
+        p->column[COL_ACCOUNT].width = -20;
+    if (!asked_tres(s, &p->k) || !used_read(s, &p->k, by, false, &p->used) ||
+        !spells_read(s, &p->k, &p->spells))
+        return false;
+    const char *shown =
+        arena_printf(s->a, "%s%s,used%s", standard, p->k.one_tres ? "" : ",tresname",
+                     energy && p->k.one_tres ? ",energy" : "");
+    report_init(&p->report, s, p->column, COLUMNS, p->k.value[COND_FORMAT], shown);
+    return true;
+}
+
+static void people_end(struct people *p)
+{
+    asked_done(&p->k);
+    vec_done(&p->used);
+    vec_done(&p->spells);
+    vec_done(&p->report.row);
+}
+
+/* A line for each resource. */
+static void lines_add(struct people *p, const struct used *u, struct report_row row)
+{
+    for (size_t i = 0; i < p->k.tres.n; i++) {
+        const char *tres = p->k.tres.v[i].name;
+        int64_t all = spells_capacity(&p->spells, tres, p->k.from_us, p->k.to_us).all;
+        row.cell[COL_CLUSTER].text = p->s->cluster;
+        row.cell[COL_TRES_NAME].text = tres;
+        row.cell[COL_USED] = (struct report_cell){.amount = used_amount(u, tres), .of = all};
+        report_add(&p->report, &row);
+    }
+}
+
+static void person_add(struct people *p, const struct used *u)
+{
+    struct report_row row = {0};
+    row.cell[COL_ACCOUNT].text = u->account;
+    row.cell[COL_WCKEY].text = u->wckey;
+    row.cell[COL_LOGIN].text = u->user_name;
+    row.cell[COL_PROPER].text = person_name(u->user_name, p->s->a);
+    lines_add(p, u, row);
+}
+
+static bool is_asked(const struct asked *k, const struct used *u)
+{
+    return asked_has(k, COND_ACCOUNTS, u->account) && asked_has(k, COND_USERS, u->user_name) &&
+           asked_has(k, COND_WCKEYS, u->wckey);
+}
+
+static void used_filter(used_vec *used, const struct asked *k)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < used->n; i++)
+        if (is_asked(k, used->v[i]))
+            used->v[kept++] = used->v[i];
+    used->n = kept;
+}
+
+static int text_order(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_amount(const void *a, const void *b, void *tres)
+{
+    const struct used *const *p = a, *const *q = b;
+    int64_t m = used_amount(*p, tres), n = used_amount(*q, tres);
+    if (m != n)
+        return m > n ? -1 : 1;
+    int order = text_order((*p)->user_name, (*q)->user_name);
+    return order ? order : text_order((*p)->account, (*q)->account);
+}
+
+static void used_sort(struct people *p)
+{
+    if (p->used.n)
+        qsort_r(p->used.v, p->used.n, sizeof p->used.v[0], by_amount, (void *)p->k.tres.v[0].name);
+}
+
+/* ---- by user -------------------------------------------------------------------------------- */
+
+#define MAY_PEOPLE (1u << COND_ACCOUNTS | 1u << COND_USERS)
+
+void report_user_by_account(struct sreport *s, int n, char **word)
+{
+    struct people p;
+    if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_TREE, "account,user_name",
+                     "cluster,login,proper,account", true, n, word)) {
+        used_filter(&p.used, &p.k);
+        used_sort(&p);
+        for (size_t i = 0; i < p.used.n; i++)
+            person_add(&p, p.used.v[i]);
+        report_print(&p.report, "Cluster/User/Account Utilization", &p.k, true, NULL);
+    }
+    people_end(&p);
+}
+
+void report_user_by_wckey(struct sreport *s, int n, char **word)
+{
+    struct people p;
+    if (people_begin(&p, s, 1u << COND_USERS | 1u << COND_WCKEYS, "wckey,user_name",
+                     "cluster,login,proper,wckey", false, n, word)) {
+        used_filter(&p.used, &p.k);
+        used_sort(&p);
+        for (size_t i = 0; i < p.used.n; i++)
+            if (p.used.v[i]->wckey)
+                person_add(&p, p.used.v[i]);
+        report_print(&p.report, "Cluster/User/WCKey Utilization", &p.k, true, NULL);
+    }
+    people_end(&p);
+}
+
+/* The same of two rows together; texts are those of the first. */
+static const struct used *used_sum(struct arena *a, const struct used *x, const struct used *y)
+{
+    struct used *u = arena_dup(a, x, sizeof *x);
+    struct str gres = STR_INIT;
+    struct span rest, piece;
+    u->jobs += y->jobs;
+    u->cpu_s += y->cpu_s;
+    u->mem_mib_s += y->mem_mib_s;
+    u->node_s += y->node_s;
+    u->billing_s += y->billing_s;
+    u->planned_cpu_s += y->planned_cpu_s;
+    for (int side = 0; side < 2; side++) {
+        rest = span_of(side ? (y->gres ? y->gres : "") : (x->gres ? x->gres : ""));
+        while (span_next(&rest, ',', &piece)) {
+            const char *equals = memchr(piece.data, '=', piece.len);
+            const char *name =
+                equals ? arena_strndup(a, piece.data, (size_t)(equals - piece.data)) : NULL;
+            if (name && (!side || gres_amount(x->gres, name) == 0))
+                str_addf(&gres, "%s%s=%lld", gres.len ? "," : "", name,
+                         (long long)(gres_amount(x->gres, name) + gres_amount(y->gres, name)));
+        }
+    }
+    u->gres = gres.len ? arena_strdup(a, str_text(&gres)) : NULL;
+    str_done(&gres);
+    return u;
+}
+
+void report_wckey_by_user(struct sreport *s, int n, char **word)
+{
+    struct people p;
+    if (people_begin(&p, s, 1u << COND_WCKEYS, "wckey,user_name", "cluster,wckey,login,proper",
+                     false, n, word)) {
+        used_filter(&p.used, &p.k);
+        for (size_t i = 0; i < p.used.n; i++) {
+            const struct used *sum = p.used.v[i];
+            if (!sum->wckey || (i > 0 && text_is(p.used.v[i - 1]->wckey, sum->wckey)))
+                continue;
+            size_t to = i + 1;
+            for (; to < p.used.n && text_is(p.used.v[to]->wckey, sum->wckey); to++)
+                sum = used_sum(s->a, sum, p.used.v[to]);
+            struct report_row row = {0};
+            row.cell[COL_WCKEY].text = sum->wckey;
+            lines_add(&p, sum, row);
+            for (size_t k = i; k < to; k++)
+                person_add(&p, p.used.v[k]);
+        }
+        report_print(&p.report, "Cluster/WCKey/User Utilization", &p.k, true, NULL);
+    }
+    people_end(&p);
+}
+
+/* ---- top ------------------------------------------------------------------------------------ */
+
+#define TOP_DEFAULT 10
+
+static int by_user(const void *a, const void *b)
+{
+    const struct used *const *p = a, *const *q = b;
+    int order = text_order((*p)->user_name, (*q)->user_name);
+    return order ? order : text_order((*p)->account, (*q)->account);
+}
+
+/* Rows of one user become one. */
+static void users_group(struct people *p)
+{
+    size_t kept = 0;
+    if (p->used.n)
+        qsort(p->used.v, p->used.n, sizeof p->used.v[0], by_user);
+    for (size_t i = 0; i < p->used.n; i++) {
+        const struct used *u = p->used.v[i], *before = kept ? p->used.v[kept - 1] : NULL;
+        if (!before || !text_is(before->user_name, u->user_name)) {
+            p->used.v[kept++] = u;
+            continue;
+        }
+        struct used *sum = (struct used *)used_sum(p->s->a, before, u);
+        sum->account = arena_printf(p->s->a, "%s, %s", before->account ? before->account : "",
+                                    u->account ? u->account : "");
+        p->used.v[kept - 1] = sum;
+    }
+    p->used.n = kept;
+}
+
+void report_top(struct sreport *s, int n, char **word)
+{
+    struct people p;
+    int64_t top = TOP_DEFAULT;
+    if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_GROUP | 1u << COND_TOP_COUNT,
+                     "account,user_name", "cluster,login,proper,account", true, n, word)) {
+        const char *count = p.k.value[COND_TOP_COUNT];
+        if (count && !text_to_i64(count, 1, INT32_MAX, &top)) {
+            program_error("sreport", "Invalid value for TopCount (%s)", count);
+            s->rc = 1;
+        }
+        used_filter(&p.used, &p.k);
+        if (p.k.value[COND_GROUP])
+            users_group(&p);
+        used_sort(&p);
+        for (size_t i = 0; i < p.used.n && (int64_t)i < top; i++)
+            person_add(&p, p.used.v[i]);
+        report_print(&p.report, arena_printf(s->a, "Top %lld Users", (long long)top), &p.k, true,
+                     NULL);
+    }
+    people_end(&p);
+}
+
+/* ---- by account ----------------------------------------------------------------------------- */
+
+static const struct used *account_sum(struct people *p, const account_tree *t, const char *top)
+{
+    const struct used *sum = NULL;
+    for (size_t i = 0; i < p->used.n; i++)
+        if (account_below(t, account_place(t, p->used.v[i]->account), top))
+            sum = sum ? used_sum(p->s->a, sum, p->used.v[i]) : p->used.v[i];
+    return sum;
+}
+
+static const char *indented(struct people *p, int depth, const char *name)
+{
+    return p->k.value[COND_TREE] ? arena_printf(p->s->a, "%*s%s", depth, "", name) : name;
+}
+
+static void account_add(struct people *p, const account_tree *t, size_t at, int depth)
+{
+    const char *name = t->v[at].name;
+    const struct used *sum = account_sum(p, t, name);
+    struct report_row row = {0};
+    if (!sum)
+        return;
+    row.cell[COL_ACCOUNT].text = indented(p, depth, name);
+    if (text_empty(p->k.value[COND_USERS]))
+        lines_add(p, sum, row);
+    for (size_t i = 0; i < p->used.n; i++) {
+        const struct used *u = p->used.v[i];
+        if (account_place(t, u->account) != at || !asked_has(&p->k, COND_USERS, u->user_name))
+            continue;
+        row.cell[COL_ACCOUNT].text = indented(p, depth + 1, name);
+        row.cell[COL_LOGIN].text = u->user_name;
+        row.cell[COL_PROPER].text = person_name(u->user_name, p->s->a);
+        lines_add(p, u, row);
+    }
+}
+
+/* The nearest account above that was asked for, itself included; depth below it, or −1. */
+static int depth_below_asked(const account_tree *t, const char *accounts, size_t at)
+{
+    int depth = -1;
+    for (size_t k = at, below = 0;; k = t->v[k].up, below++) {
+        if (list_has_nocase(accounts, t->v[k].name))
+            depth = (int)below;
+        if (k == 0)
+            return depth;
+    }
+}
+
+void report_account_by_user(struct sreport *s, int n, char **word)
+{
+    struct people p;
+    account_tree t = {0};
+    if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_TREE, "account,user_name",
+                     "cluster,account,login,proper", true, n, word) &&
+        account_tree_read(s, &p.used, &t)) {
+        for (size_t i = 0; i < t.n; i++) {
+            const char *accounts = p.k.value[COND_ACCOUNTS];
+            int depth = accounts ? depth_below_asked(&t, accounts, i) : t.v[i].depth;
+            if (depth >= 0)
+                account_add(&p, &t, i, depth);
+        }
+        report_print(&p.report, "Cluster/Account/User Utilization", &p.k, true, NULL);
+    }
+    vec_done(&t);
+    people_end(&p);
+}

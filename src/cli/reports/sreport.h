@@ -1,0 +1,176 @@
+/* sreport: what its files share. */
+#ifndef REMUDA_CLI_REPORTS_SREPORT_H
+#define REMUDA_CLI_REPORTS_SREPORT_H
+
+#include "base/arena.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "io/client.h"
+#include "model/account.h"
+#include "model/message.h"
+
+#include <stdbool.h>
+
+enum report_unit { REPORT_SECONDS, REPORT_MINUTES, REPORT_HOURS };
+
+struct sreport {
+    struct arena *a;
+    struct client *client; /* opened when first needed */
+    const char *cluster;
+    bool noheader, quiet;
+    char parsable; /* 'p', 'P' or 0 */
+    enum report_unit unit;
+    bool value, percent; /* either, or both: HourPer */
+    const char *tres;    /* -T as given; NULL = CPUs */
+    bool leave;
+    int rc;
+};
+
+/* The connection, or NULL after an error was printed. */
+struct client *sreport_connect(struct sreport *s);
+bool sreport_query(struct sreport *s, const struct msg_query *q, const struct fields *t,
+                   void (*row)(void *ctx, const void *record), void *ctx);
+
+/* ---- what a report is asked for ------------------------------------------------------------- */
+
+/* X(KEY, word, letters that must be given, has a value) */
+#define CONDITIONS(X)                                                                              \
+    X(ALL_CLUSTERS, "all_clusters", 1, false)                                                      \
+    X(CLUSTERS, "clusters", 1, true)                                                               \
+    X(END, "end", 1, true)                                                                         \
+    X(FORMAT, "format", 1, true)                                                                   \
+    X(START, "start", 1, true)                                                                     \
+    X(ACCOUNTS, "accounts", 2, true)                                                               \
+    X(USERS, "users", 1, true)                                                                     \
+    X(WCKEYS, "wckeys", 1, true)                                                                   \
+    X(TREE, "tree", 1, false)                                                                      \
+    X(ACCT_AS_PARENT, "acctasparent", 4, false)                                                    \
+    X(FLAT_VIEW, "flatview", 2, false)                                                             \
+    X(GID, "gid", 2, true)                                                                         \
+    X(GROUPING, "grouping", 2, true)                                                               \
+    X(JOBS, "jobs", 1, true)                                                                       \
+    X(NODES, "nodes", 1, true)                                                                     \
+    X(PARTITIONS, "partitions", 1, true)                                                           \
+    X(PRINT_JOB_COUNT, "printjobcount", 2, false)                                                  \
+    X(NAMES, "names", 1, true)                                                                     \
+    X(GROUP, "group", 1, false)                                                                    \
+    X(TOP_COUNT, "topcount", 2, true)
+enum condition {
+#define X(key, ...) COND_##key,
+    CONDITIONS(X)
+#undef X
+        COND_COUNT
+};
+#define COND_COMMON                                                                                \
+    (1u << COND_ALL_CLUSTERS | 1u << COND_CLUSTERS | 1u << COND_END | 1u << COND_FORMAT |          \
+     1u << COND_START)
+
+struct tres_kind_of {
+    const char *name; /* cpu, mem, gres/gpu:v100 */
+    uint32_t id;
+};
+
+struct asked {
+    const char *value[COND_COUNT]; /* NULL = not given; "" of a word without a value */
+    int64_t from_us, to_us;
+    VEC(struct tres_kind_of) tres;
+    bool one_tres; /* none was asked for: CPUs */
+};
+/* Reads the words behind the report's name; what is no condition of it (bits of `may`) is said, and
+ * left aside. */
+void asked_read(struct sreport *s, unsigned may, int n, char **word, struct asked *ret);
+/* The resources of -T. False after Slurm's line: none of them is known. */
+bool asked_tres(struct sreport *s, struct asked *k);
+void asked_done(struct asked *k);
+/* Is the word in the condition's list? Everything is where it was not given. */
+bool asked_has(const struct asked *k, enum condition c, const char *word);
+
+/* ---- usage ---------------------------------------------------------------------------------- */
+
+/* Rows of QUERY_USED, summed over what `by` (names of fields) leaves out; false after an error. */
+typedef VEC(const struct used *) used_vec;
+bool used_read(struct sreport *s, const struct asked *k, const char *by, bool each_hour,
+               used_vec *ret);
+/* Of one resource, in units × seconds. */
+int64_t used_amount(const struct used *u, const char *tres);
+/* The same of "gpu=12,gpu:v100=12". */
+int64_t gres_amount(const char *gres, const char *name);
+
+/* How much of it there was. */
+struct capacity {
+    int64_t count, all, down, future; /* count: now or last; others: units × seconds */
+};
+/* Nodes as they were; false after an error. */
+typedef VEC(const struct node_spell *) spell_vec;
+bool spells_read(struct sreport *s, const struct asked *k, spell_vec *ret);
+struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64_t from_us,
+                                int64_t to_us);
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+/* SIZE: a use, in a report of sizes. */
+enum cell_kind { CELL_TEXT, CELL_USE, CELL_SIZE, CELL_COUNT };
+struct report_column {
+    const char *key; /* word of format= */
+    size_t least;    /* letters of it that must be given */
+    const char *header;
+    int width; /* negative: to the left */
+    enum cell_kind kind;
+};
+struct report_cell {
+    const char *text;
+    int64_t amount, of; /* CELL_USE: units × seconds, and of how many; CELL_COUNT: the count */
+};
+#define REPORT_CELLS 24
+struct report_row {
+    struct report_cell cell[REPORT_CELLS]; /* by the number of the column */
+};
+struct report {
+    struct sreport *s;
+    const struct report_column *column;
+    int ncolumn;
+    int shown[REPORT_CELLS * 2], width[REPORT_CELLS * 2];
+    int nshown;
+    bool widest[REPORT_CELLS]; /* by the number: may be wider than it is, for its numbers */
+    VEC(struct report_row) row;
+};
+/* `format`: NULL = `standard`. Unknown columns are said, and left out. */
+void report_init(struct report *r, struct sreport *s, const struct report_column *columns, int n,
+                 const char *format, const char *standard);
+void report_add(struct report *r, const struct report_row *row);
+/* Prints title, time and rows; frees. `seconds`: the length of the time is told, too. `unit_line`:
+ * NULL = "Usage reported in CPU Minutes". */
+void report_print(struct report *r, const char *title, const struct asked *k, bool seconds,
+                  const char *unit_line);
+/* "Minutes/Percentage of Total" */
+const char *unit_words(const struct sreport *s);
+
+/* ---- the reports ---------------------------------------------------------------------------- */
+
+void report_utilization(struct sreport *s, int n, char **word);
+void report_account_by_user(struct sreport *s, int n, char **word);
+void report_user_by_account(struct sreport *s, int n, char **word);
+void report_user_by_wckey(struct sreport *s, int n, char **word);
+void report_wckey_by_user(struct sreport *s, int n, char **word);
+void report_top(struct sreport *s, int n, char **word);
+void report_sizes_by_account(struct sreport *s, int n, char **word);
+void report_sizes_by_both(struct sreport *s, int n, char **word);
+void report_sizes_by_wckey(struct sreport *s, int n, char **word);
+void report_reservations(struct sreport *s, int n, char **word);
+
+/* The tree of accounts, those that jobs name and sacctmgr does not know below its root. */
+struct account_node {
+    const char *name;
+    int depth;
+    size_t up; /* its place in the list; 0 = the root, which comes first */
+};
+typedef VEC(struct account_node) account_tree;
+/* In the order of the tree. */
+bool account_tree_read(struct sreport *s, const used_vec *used, account_tree *ret);
+/* Is `at` in or below the account `top`? */
+bool account_below(const account_tree *t, size_t at, const char *top);
+size_t account_place(const account_tree *t, const char *name);
+/* What the account and those below it used. */
+const char *person_name(const char *user, struct arena *a); /* of the password file */
+
+#endif
