@@ -224,7 +224,20 @@ def planner(name):
     return lambda: sched.measure_planner(BUILD, row, name)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods,
+def bench_history():
+    """Jobs that are over: what is asked of very many of them. BENCH_HISTORY=10000000: so many, which takes ten minutes and 9 GB."""
+    jobs = os.environ.get("BENCH_HISTORY", "1000000")
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="remuda-bench-"))
+    try:
+        for line in run(BUILD / "bench" / "remuda-history", directory / "history.db", jobs).splitlines():
+            name, figure, goal = (part.strip() for part in line.split("|"))
+            number, unit = figure.split(" ", 1)
+            row(name, float(number), unit, f"{int(jobs):,} jobs, CPU time", "", at_most(float(goal[2:]), unit) if goal else None)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "history": bench_history,
            **{name: planner(name) for name in ("sched-5k", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 
