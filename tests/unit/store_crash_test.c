@@ -1,5 +1,5 @@
 /* kill -9 in the middle of commits, again and again over the same files: every batch that was
- * acknowledged is there, and every batch is there as a whole or not at all. */
+ * acknowledged is there, and every batch is there as a whole or not at all, with its sums of use. */
 #include "store_help.h"
 
 #include "base/rng.h"
@@ -13,6 +13,11 @@
 
 #define ROUNDS 20
 #define ROWS   15
+
+/* Of each job: two days and a bit, over the end of a month. */
+#define CPUS     2
+#define RAN_S    INT64_C(180000)
+#define START_US (INT64_C(1795996800) * USEC_PER_SEC)
 
 static uint64_t job_of(uint64_t seq, uint64_t i)
 {
@@ -28,7 +33,13 @@ static struct batch *batch_of(uint64_t epoch, uint64_t seq)
     memset(script, 'x', sizeof script);
     for (uint64_t i = 0; i < ROWS; i++) {
         batch_add(b, ROW_PUT, TABLE_JOB,
-                  &(struct job){.id = job_of(seq, i), .priority = seq, .spec.name = "train"});
+                  &(struct job){.id = job_of(seq, i),
+                                .priority = seq,
+                                .spec.name = "train",
+                                .state = JOB_COMPLETED,
+                                .alloc_cpus = CPUS,
+                                .start_us = START_US,
+                                .end_us = START_US + RAN_S * USEC_PER_SEC});
         batch_add(b, ROW_PUT, TABLE_PAYLOAD,
                   &(struct payload){.job_id = job_of(seq, i), .script = {script, sizeof script}});
     }
@@ -98,6 +109,22 @@ static bool is_deleted(uint64_t seq, uint64_t last)
     return (seq + 2) % 3 == 0 && seq + 2 <= last;
 }
 
+static void used_take(void *ctx, const void *record)
+{
+    *(struct used *)ctx = *(const struct used *)record;
+}
+
+/* What was used by all jobs that ever ended, those that are gone since among them. */
+static void check_sums(struct world *w)
+{
+    const int64_t hour = INT64_C(3600) * USEC_PER_SEC;
+    struct used_query q = {.from_us = START_US - 100 * hour, .to_us = START_US + 100 * hour};
+    struct used u = {0};
+    assert_true(store_query_used(w->store, &q, used_take, &u, NULL));
+    assert_int_equal(u.jobs, ROWS * w->seq);
+    assert_int_equal(u.cpu_s, (int64_t)(ROWS * w->seq) * CPUS * RAN_S);
+}
+
 static void check_books(struct world *w, uint64_t acknowledged)
 {
     struct count *c = xcalloc(1, sizeof *c);
@@ -111,6 +138,7 @@ static void check_books(struct world *w, uint64_t acknowledged)
         assert_int_equal(c->of[seq], is_deleted(seq, w->seq) ? 0 : ROWS);
     assert_true(store_payload(w->store, job_of(w->seq, ROWS - 1), w->arena, &p, NULL));
     assert_int_equal(p.script.len, 5000);
+    check_sums(w);
     free(c);
 }
 
