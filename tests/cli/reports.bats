@@ -77,6 +77,12 @@ seconds() { sacct -n -X -P -a -A "$1" -S now-1days -o CPUTimeRAW | awk '{ s += $
     sleep 1.1
     scontrol update nodename=v2 state=resume
     sleep 1.1
+    run -0 sacctmgr -n -P show event nodes=v2 format=nodename,state,reason,user
+    [ "$output" = "v2|DRAIN|test|$ME($(id -u))" ]
+    run -0 sacctmgr show event
+    [ "${lines[0]}" = "   Cluster NodeName                  TimeStart             TimeEnd  State                         Reason       User " ]
+    run -0 sacctmgr -n show event states=drain
+    [ "$output" = "" ]
     run -0 sreport -n -P -t seconds cluster Utilization format=down $TIMES
     [ "$output" -ge 4 ]
     run -0 sreport -n -t hourper -T cpu,mem cluster Utilization $TIMES

@@ -259,6 +259,7 @@ const struct column_table *account_columns(enum entity entity, struct arena *a);
 void accounts_show(struct sacctmgr *s,
                    const struct specs *sp);                   /* account, user, association, QOS */
 void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
+void events_show(struct sacctmgr *s, const struct specs *sp);
 void accounts_json(struct sacctmgr *s, const struct book *b, const struct account_row *row,
                    size_t n, enum entity entity);
 

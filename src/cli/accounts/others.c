@@ -406,12 +406,10 @@ void others_show(struct sacctmgr *s, const struct specs *sp)
         break;
     case ENTITY_CONFIGURATION: configuration_show(s); break;
     case ENTITY_RESERVATION:
-        sacctmgr_fail(s, "reservation: past reservations are not kept; scontrol show reservation "
-                         "lists those there are");
+        sacctmgr_fail(s, "reservation: not supported yet; sreport reservation Utilization lists "
+                         "those of the past, scontrol show reservation those there are");
         break;
-    case ENTITY_EVENT:
-        sacctmgr_fail(s, "event: not supported yet; sinfo -R says why nodes are down or drained");
-        break;
+    case ENTITY_EVENT: events_show(s, sp); break;
     case ENTITY_STATS:
         sacctmgr_fail(s, "stats: there is no slurmdbd; sdiag has the controller's counts");
         break;
