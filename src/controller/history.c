@@ -31,6 +31,9 @@ struct history {
 struct read {
     struct read_queue *queue;
     uint64_t session;
+    struct core_sight sight; /* of who asks */
+    uint32_t uid;
+    const char *user;
     struct arena *arena;
     struct msg_query query;
     struct answer *answer;
@@ -79,11 +82,35 @@ static void job_key_add(void *ctx, const void *record)
     keys->v[keys->n++] = (struct job_key){.id = j->id, .attempt = j->attempt};
 }
 
-static bool steps_read(struct store *s, const struct msg_query *q, struct answer *a,
-                       struct err *ret_err)
+struct narrowed {
+    const struct read *read;
+    void (*row)(void *ctx, const void *record);
+    void *ctx;
+};
+
+static void seen_row(void *ctx, const void *record)
+{
+    const struct narrowed *n = ctx;
+    const struct job *j = record;
+    const char *account = j->spec.req.account;
+    const struct core_sight *sight = &n->read->sight;
+    if (sight->jobs || j->user_id == n->read->uid ||
+        (sight->accounts && account && list_has(sight->accounts, account)))
+        n->row(n->ctx, record);
+}
+
+/* Those that who asks may see. */
+static bool jobs_read(struct store *s, const struct read *r, void (*row)(void *, const void *),
+                      void *ctx, struct err *ret_err)
+{
+    struct narrowed n = {r, row, ctx};
+    return store_query_jobs(s, &r->query, seen_row, &n, ret_err);
+}
+
+static bool steps_read(struct store *s, const struct read *r, struct answer *a, struct err *ret_err)
 {
     struct job_keys keys = {0};
-    bool ok = store_query_jobs(s, q, job_key_add, &keys, ret_err);
+    bool ok = jobs_read(s, r, job_key_add, &keys, ret_err);
     for (size_t i = 0; ok && i < keys.n; i++) {
         const struct job_key *next = i + 1 < keys.n ? &keys.v[i + 1] : NULL;
         if (next && next->id == keys.v[i].id && next->attempt == keys.v[i].attempt)
@@ -112,15 +139,26 @@ static unsigned used_by(const char *fields)
     return bits;
 }
 
-static bool used_read(struct store *s, const struct msg_query *q, struct answer *a,
-                      struct err *ret_err)
+/* Sums that are nobody's are for everybody. */
+static void used_row(void *ctx, const void *record)
 {
+    const struct read *r = ctx;
+    const struct used *u = record;
+    bool his = u->user_name && text_is(u->user_name, r->user),
+         managed = u->account && r->sight.accounts && list_has(r->sight.accounts, u->account);
+    if (r->sight.usage || his || managed || (!u->user_name && !u->account))
+        answer_row(r->answer, record);
+}
+
+static bool used_read(struct store *s, struct read *r, struct err *ret_err)
+{
+    const struct msg_query *q = &r->query;
     const struct used_query used = {.from_us = q->from_us,
                                     .to_us = q->to_us ? q->to_us : clock_now_us(),
                                     .now_us = clock_now_us(),
                                     .by = used_by(q->fields),
                                     .each_hour = q->each_hour};
-    return store_query_used(s, &used, answer_row_callback, a, ret_err);
+    return store_query_used(s, &used, used_row, r, ret_err);
 }
 
 /* Rows of spells and past reservations are few. */
@@ -150,13 +188,14 @@ static void reservation_row(void *ctx, const void *record)
         answer_row(t->answer, r);
 }
 
-static bool past_read(struct store *s, const struct msg_query *q, struct answer *a,
-                      struct err *ret_err)
+static bool past_read(struct store *s, struct read *r, struct err *ret_err)
 {
+    const struct msg_query *q = &r->query;
+    struct answer *a = r->answer;
     struct in_time t = {q, a};
     switch ((enum query_what)q->what) {
-    case QUERY_STEPS: return steps_read(s, q, a, ret_err);
-    case QUERY_USED: return used_read(s, q, a, ret_err);
+    case QUERY_STEPS: return steps_read(s, r, a, ret_err);
+    case QUERY_USED: return used_read(s, r, ret_err);
     case QUERY_TRANSACTIONS:
         return store_load(s, TABLE_TRANSACTION, false, 0, answer_row_callback, a, ret_err);
     case QUERY_NODE_SPELLS:
@@ -181,9 +220,10 @@ static bool past_read(struct store *s, const struct msg_query *q, struct answer 
     case QUERY_QOS:
     case QUERY_LIMITS:
     case QUERY_WCKEYS:
-    case QUERY_TRES: break;
+    case QUERY_TRES:
+    case QUERY_LIMIT_USE: break;
     }
-    return store_query_jobs(s, q, answer_row_callback, a, ret_err);
+    return jobs_read(s, r, answer_row_callback, a, ret_err);
 }
 
 static void read_run(void *ctx)
@@ -191,7 +231,7 @@ static void read_run(void *ctx)
     struct read *r = ctx;
     struct err err = {0};
     struct store *s = reader_begin(&r->queue->reader, &err);
-    bool ok = s && past_read(s, &r->query, r->answer, &err);
+    bool ok = s && past_read(s, r, &err);
     reader_end(&r->queue->reader);
     enum refusal refusal = REFUSE_NONE;
     if (!ok)
@@ -210,7 +250,15 @@ static void read_done(void *ctx)
     free(r);
 }
 
-void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q)
+static bool may_read(const struct core_sight *sight, enum query_what what)
+{
+    return (what != QUERY_TRANSACTIONS || sight->transactions) &&
+           (what != QUERY_NODE_SPELLS || sight->events) &&
+           (what != QUERY_PAST_RESERVATIONS || sight->past_reservations);
+}
+
+void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q,
+                 const struct peer *peer)
 {
     struct read_queue *queue = &h->queue[h->queue[1].waiting < h->queue[0].waiting];
     struct answer *a =
@@ -221,7 +269,17 @@ void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_
         return;
     }
     struct read *r = xcalloc(1, sizeof *r);
-    *r = (struct read){.queue = queue, .session = id, .arena = arena_new(), .answer = a};
+    *r = (struct read){
+        .queue = queue, .session = id, .arena = arena_new(), .answer = a, .uid = peer->uid};
+    r->user = peer->user ? arena_strdup(r->arena, peer->user) : NULL;
+    core_sight_of(h->c->core, peer, r->arena, &r->sight);
+    if (!may_read(&r->sight, (enum query_what)q->what)) {
+        answer_end(a, REFUSE_ACCESS_DENIED, "PrivateData: this is for operators");
+        session_answer(h->c->sessions, id, a);
+        arena_free(r->arena);
+        free(r);
+        return;
+    }
     record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
     if (!queue->worker)
         queue->worker = worker_new(h->c->loop, "history");

@@ -43,6 +43,7 @@ const struct fields *query_record_fields(enum query_what what)
     case QUERY_USED: return &used_fields;
     case QUERY_NODE_SPELLS: return &node_spell_fields;
     case QUERY_PAST_RESERVATIONS: return &reservation_fields;
+    case QUERY_LIMIT_USE: return &limit_use_fields;
     }
     return NULL;
 }
@@ -90,6 +91,7 @@ static const char *trouble(struct controller *c, struct arena *a)
 
 struct status_view {
     struct controller *c;
+    const struct peer *peer;
     struct answer *answer;
     struct arena *arena;
 };
@@ -148,6 +150,10 @@ static void diag_row(void *ctx, const void *record)
     lengths_fill(&d, &rounds);
     d.trouble = trouble(v->c, v->arena);
     traffic_show(v->c->traffic, v->arena, &d);
+    struct core_sight sight;
+    core_sight_of(v->c->core, v->peer, v->arena, &sight);
+    if (!sight.users)
+        d.rpc_users = NULL;
     answer_row(v->answer, &d);
 }
 
@@ -208,7 +214,7 @@ static void live_answer(struct controller *c, struct answer *a, const struct msg
                         const struct peer *peer)
 {
     struct str detail = STR_INIT;
-    struct status_view status = {.c = c, .answer = a, .arena = arena_new()};
+    struct status_view status = {.c = c, .peer = peer, .answer = a, .arena = arena_new()};
     struct view view = {.row = answer_row_callback, .ctx = a};
     if (q->what == QUERY_STATUS)
         view = (struct view){.row = status_row, .ctx = &status};
@@ -237,7 +243,7 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
                const struct peer *peer)
 {
     if (of_the_past(q)) {
-        history_run(c->history, id, seq, q);
+        history_run(c->history, id, seq, q, peer);
         return;
     }
     struct answer *a =

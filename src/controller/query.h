@@ -19,6 +19,7 @@ struct history *history_new(struct controller *c, const char *store_path,
 void history_free(struct history *h); /* waits for the reads under way */
 /* Jobs or (QUERY_STEPS) their steps out of the store; the answer goes to the session when it is
  * complete. */
-void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q);
+void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q,
+                 const struct peer *peer);
 
 #endif

@@ -31,6 +31,7 @@ struct sessions *sessions_new(struct controller *c)
     s->by_id = map_u64_new();
     s->shares = shares_new(c->loop);
     s->crowd = crowd_new(c->loop);
+    s->rates = rates_new();
     s->unknown_last = &s->unknown;
     s->sweep = timer_new(c->loop, halves_sweep, s);
     s->arena = arena_new();
@@ -45,6 +46,7 @@ void sessions_free(struct sessions *s)
     map_u64_free(s->by_id);
     shares_free(s->shares);
     crowd_free(s->crowd);
+    rates_free(s->rates);
     timer_free(s->sweep);
     str_done(&s->same);
     arena_free(s->arena);
@@ -167,6 +169,32 @@ static void asked_count(struct session *s)
     session_gate(s);
 }
 
+/* May the user ask that now? Else he is told when. As in Slurm root and SlurmUser always may. What
+ * a running srun says of its own step belongs to a request that was counted. */
+static bool rate_admits(struct session *s, const struct message *m)
+{
+    const struct controller *c = s->owner->c;
+    struct peer peer = session_peer(s);
+    enum who who = message_table[m->kind].who;
+    bool say, free = m->kind == MSG_ATTACH || m->kind == MSG_CREATE_STEP ||
+                     m->kind == MSG_ATTACH_STEP || m->kind == MSG_FINISH_JOB;
+    if (peer.is_admin || free || who == WHO_NODE || who == WHO_CONTROLLER || who == WHO_STREAM)
+        return true;
+    int64_t again_us =
+        rate_take(s->owner->rates, &c->config.settings.word, peer.uid, clock_monotonic_us(), &say);
+    if (!again_us)
+        return true;
+    if (say)
+        log_info(c->log, "requests of uid %u come faster than rl_refill_rate allows: %s is to wait",
+                 (unsigned)peer.uid, message_table[m->kind].name);
+    session_refuse_now(s, m->seq, again_us,
+                       arena_printf(s->owner->arena,
+                                    "you make more requests than this cluster allows "
+                                    "(SlurmctldParameters=rl_enable): try again in %.1f s",
+                                    (double)again_us / 1e6));
+    return false;
+}
+
 static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
 {
     struct session *s = ctx;
@@ -182,7 +210,8 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
     }
     if (!s->remote || remote_take(s, &m)) {
         int64_t began = clock_monotonic_us();
-        message_take(s, &m);
+        if (rate_admits(s, &m))
+            message_take(s, &m);
         int64_t spent = clock_monotonic_us() - began;
         message_counted(s, &m, spent);
     }

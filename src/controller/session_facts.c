@@ -34,6 +34,13 @@ void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const
     conn_send_message(s->conn, &m);
 }
 
+void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const char *detail)
+{
+    struct msg_done done = {.refusal = REFUSE_RATE_LIMITED, .detail = detail, .again_us = again_us};
+    struct message m = {.kind = MSG_DONE, .seq = seq, .body = &done};
+    conn_send_message(s->conn, &m);
+}
+
 /* Node daemons do not count (those of root or of who started the cluster: others could call
  * themselves so), nor does who has not said who it is: that has a limit of its own. */
 static size_t counted(const struct sessions *s)

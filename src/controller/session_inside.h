@@ -4,6 +4,7 @@
 
 #include "base/map.h"
 #include "controller/crowd.h"
+#include "controller/rate.h"
 #include "controller/session.h"
 #include "controller/share.h"
 #include "io/conn.h"
@@ -64,6 +65,7 @@ struct sessions {
     struct map_u64 *by_id;
     struct shares *shares;
     struct crowd *crowd;
+    struct rates *rates;
     bool sweeping;
     struct timer *sweep; /* looks for halves of messages whose rest does not come */
     size_t nodes;        /* connections of node daemons: as many as there are nodes */
@@ -90,6 +92,8 @@ void session_gate(struct session *s);
 struct peer session_peer(const struct session *s);
 /* Answers request `seq` (0 = none in particular) with the refusal, at once. */
 void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail);
+/* The same of one that may be asked again after so long. */
+void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const char *detail);
 /* Are there as many connections, of all or of that user, as may be? And the sentence about it, in
  * the arena. */
 bool session_surplus(const struct sessions *s, uid_t uid);

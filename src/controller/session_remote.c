@@ -274,7 +274,7 @@ static const char *request_fault(struct session *s, const struct message *m, con
     const struct msg_daemon *d = m->body;
     const struct peer p = session_peer(s);
     const char *slurm_user = c->config.settings.slurm_user;
-    bool reads = m->kind == MSG_QUERY || m->kind == MSG_WHY ||
+    bool reads = m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_MAY ||
                  (m->kind == MSG_DAEMON && d->action == DAEMON_PING);
     if (reads || host_kinds[h->kind].groups)
         return NULL;

@@ -18,8 +18,9 @@ bool session_reads(const struct message *m)
 {
     if (m->kind == MSG_DAEMON)
         return ((const struct msg_daemon *)m->body)->action != DAEMON_RECONFIGURE;
-    return m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_GET_SCRIPT ||
-           m->kind == MSG_WAIT_JOB || m->kind == MSG_NODE_HELLO || m->kind == MSG_HEARTBEAT;
+    return m->kind == MSG_QUERY || m->kind == MSG_WHY || m->kind == MSG_MAY ||
+           m->kind == MSG_GET_SCRIPT || m->kind == MSG_WAIT_JOB || m->kind == MSG_NODE_HELLO ||
+           m->kind == MSG_HEARTBEAT;
 }
 
 void session_step(struct session *s, const struct message *m, const struct peer *peer)

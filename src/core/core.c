@@ -190,6 +190,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_FINISH_JOB: req_finish_job(c, m->body); return;
     case MSG_GET_SCRIPT: req_get_script(c, m->body); return;
     case MSG_WHY: req_why(c, m->body); return;
+    case MSG_MAY: req_may(c, m->body); return;
     case MSG_DAEMON: req_daemon(c, m->body); return;
     case MSG_NODE_HELLO: req_node_hello(c, m->body); return;
     case MSG_HEARTBEAT: req_heartbeat(c, m->body); return;
@@ -206,6 +207,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_SUBMITTED:
     case MSG_SCRIPT:
     case MSG_EXPLAINED:
+    case MSG_ALLOWED:
     case MSG_DONE:
     case MSG_JOB_ENDED:
     case MSG_NODE_WELCOME:

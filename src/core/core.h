@@ -158,6 +158,17 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most);
 
+/* What the shell tells of what is stored, or counts itself, is held to PrivateData by this. */
+struct core_sight {
+    bool jobs, usage;     /* everybody's; else one's own, and of these accounts */
+    const char *accounts; /* that one coordinates, with commas between; NULL = none */
+    bool transactions, events, past_reservations;
+    bool users; /* who asked how much */
+};
+/* Texts in the arena. */
+void core_sight_of(const struct core *c, const struct peer *peer, struct arena *a,
+                   struct core_sight *ret);
+
 /* Would the answer to it take long, and change nothing? Then it may be worked out in a copy of the
  * machine: core_step there, and its FX_REPLY is the answer. */
 bool core_asks_much(const struct core *c, const struct message *m);

@@ -27,6 +27,7 @@
     (4u << 20) /* of an answer in rows that is handed out only when it is whole */
 #define PAUSE_FIRST_MS 10
 #define PAUSE_MOST_MS  500
+#define AGAIN_MOST_US  (60 * INT64_C(1000000))
 
 struct client {
     int fd;
@@ -353,6 +354,20 @@ static bool is_away(struct client *c, const struct message *m)
     return true;
 }
 
+/* The controller has enough of this user's requests for now (SlurmctldParameters=rl_enable): waits
+ * as long as it says, a little unevenly, so that many who wait do not come back in one moment. */
+static bool is_told_to_wait(const struct message *m)
+{
+    const struct msg_done *done = m->body;
+    if (m->kind != MSG_DONE || done->refusal != REFUSE_RATE_LIMITED || done->again_us <= 0)
+        return false;
+    int64_t us = done->again_us < AGAIN_MOST_US ? done->again_us : AGAIN_MOST_US;
+    int more_ms = (int)(us / 4000) + 1;
+    nanosleep(&(struct timespec){.tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000}, NULL);
+    pause_uneven(&more_ms);
+    return true;
+}
+
 static bool call_once(struct client *c, struct message *m, int64_t deadline, struct arena *a,
                       struct message *ret, struct err *ret_err)
 {
@@ -379,6 +394,10 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
     for (;;) {
         struct err why = {0};
         bool answered = call_once(c, &m, deadline, a, ret, &why);
+        if (answered && is_told_to_wait(ret)) {
+            deadline = deadline_of(timeout_ms);
+            continue;
+        }
         if (answered && !is_away(c, ret))
             return true;
         if (!client_return(c, &until_ms, &pause_ms, &why)) {
@@ -462,6 +481,16 @@ void client_keep_texts(struct client *c)
     c->exact = true;
 }
 
+/* Nobody takes what he may not see for what is not there. */
+static bool is_denied(const struct msg_done *done, struct err *ret_err)
+{
+    if (done->refusal != REFUSE_ACCESS_DENIED)
+        return false;
+    err_set(ret_err, ERR_DENIED, "%s%s%s", refusal_text(REFUSE_ACCESS_DENIED),
+            done->detail ? ": " : "", done->detail ? done->detail : "");
+    return true;
+}
+
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t,
                   struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
                   struct msg_done *ret_done, struct err *ret_err)
@@ -474,6 +503,10 @@ bool client_query(struct client *c, const struct msg_query *q, const struct fiel
     for (;;) {
         struct err why = {0};
         ok = query_once(&k, &m, &why);
+        if (ok && !k.handed_out && is_told_to_wait(&m)) {
+            str_clear(&k.held);
+            continue;
+        }
         bool away = ok && is_away(c, &m);
         if ((ok && !away) || k.handed_out || !client_return(c, &until_ms, &pause_ms, &why)) {
             ok = ok && held_hand_out(&k, &why);
@@ -486,5 +519,5 @@ bool client_query(struct client *c, const struct msg_query *q, const struct fiel
     if (ok)
         *ret_done = *(const struct msg_done *)m.body;
     str_done(&k.held);
-    return ok;
+    return ok && !is_denied(ret_done, ret_err);
 }

@@ -40,12 +40,14 @@ struct client *client_open(const char *state_dir, struct err *ret_err);
 struct client *client_reach(const char *state_dir, client_patience patience, struct err *ret_err);
 void client_close(struct client *c);
 /* Sends one request and waits for its answer (a message; the answer lives in `a`). DONE with a
- * refusal is an answer, not an error. timeout_ms 0 = 60 s; then ERR_UNAVAILABLE "Socket timed out
- * on send/recv operation"; negative = wait for ever. */
+ * refusal is an answer, not an error, but for RATE_LIMITED: then it waits and asks again.
+ * timeout_ms 0 = 60 s; then ERR_UNAVAILABLE "Socket timed out on send/recv operation"; negative =
+ * wait for ever. */
 bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms,
                  struct arena *a, struct message *ret, struct err *ret_err);
 /* Sends a query and calls row(ctx, record) for each record that comes; texts of records live in
- * `a`, and may go to terminals as they are (base/plain.h). *ret_done is the closing DONE. */
+ * `a`, and may go to terminals as they are (base/plain.h). *ret_done is the closing DONE. What the
+ * user may not see is ERR_DENIED. */
 bool client_query(struct client *c, const struct msg_query *q, const struct fields *t,
                   struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
                   struct msg_done *ret_done, struct err *ret_err);

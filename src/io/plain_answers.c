@@ -24,7 +24,7 @@ void plain_message(struct message *m, struct arena *a)
         sentence_plain(&((struct msg_done *)body)->detail, a);
     else if (m->kind == MSG_SUBMITTED)
         sentence_plain(&((struct msg_submitted *)body)->warning, a);
-    else if (m->kind == MSG_EXPLAINED)
+    else if (m->kind == MSG_EXPLAINED || m->kind == MSG_ALLOWED)
         record_plain(message_table[m->kind].fields, body, a);
 }
 

@@ -15,7 +15,8 @@ NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
       [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
       [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
       [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
-      [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations")
+      [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations",
+      [QUERY_LIMIT_USE] = "limit_use")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
@@ -62,6 +63,9 @@ TABLE(meta, struct meta, META_FIELDS)
 #define STRUCTURE struct left_out
 TABLE(left_out, struct left_out, LEFT_OUT_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct limit_use
+TABLE(limit_use, struct limit_use, LIMIT_USE_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct queued_step
 #define QUEUED_REQ_ROW(type, name, aux, doc)                                                       \
     FIELD_ROW_AT(STRUCTURE, spec.req., type, name, aux, doc)
@@ -90,6 +94,12 @@ MESSAGE_ROWS(why, MSG_WHY_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_explained
 MESSAGE_ROWS(explained, MSG_EXPLAINED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_may
+MESSAGE_ROWS(may, MSG_MAY_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_allowed
+MESSAGE_ROWS(allowed, MSG_ALLOWED_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_job_control
 MESSAGE_ROWS(job_control, MSG_JOB_CONTROL_FIELDS)

@@ -8,6 +8,7 @@
 #include "model/fields.h"
 #include "model/host.h"
 #include "model/job.h"
+#include "model/may.h"
 #include "model/node.h"
 #include "model/partition.h"
 #include "model/priority.h"
@@ -59,9 +60,10 @@ enum query_what {
     QUERY_TRANSACTIONS,
     QUERY_USED,
     QUERY_NODE_SPELLS,
-    QUERY_PAST_RESERVATIONS
+    QUERY_PAST_RESERVATIONS,
+    QUERY_LIMIT_USE
 };
-#define QUERY_COUNT (QUERY_PAST_RESERVATIONS + 1)
+#define QUERY_COUNT (QUERY_LIMIT_USE + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
  * DONE. */
@@ -96,6 +98,34 @@ extern const struct enum_names query_what_names;
 #define MSG_EXPLAINED_FIELDS(X)                                                                    \
     X(LIST, jobs, &why_fields, "each job")                                                         \
     X(U64, more, 0, "further jobs that were left out")
+
+/* What a user may use; as much as fits an answer, partition by partition. */
+// clang-format off
+#define MSG_MAY_FIELDS(X)                                                                                  \
+    X(TEXT, user, 0, "whom it is about; NULL = who asks")                                                  \
+    X(U32, uid, 0, "of another user: the number, as the asker's host knows it")                            \
+    X(TEXT, groups, 0, "of another user: the groups, as the asker's host knows them, comma-separated; NULL = AllowGroups= is not looked at") \
+    X(U32, from, 0, "partitions that were told before")
+#define MSG_ALLOWED_FIELDS(X)                                                                              \
+    X(TEXT, user, 0, "whom it is about")                                                                   \
+    X(TEXT, default_account, 0, "account of jobs that name none; NULL = there is none")                    \
+    X(TEXT, coordinates, 0, "accounts of which the user is a coordinator, comma-separated")                \
+    X(BOOL, accounts_needed, 0, "a job needs an account in which the user is")                             \
+    X(BOOL, limits_hold, 0, "limits are insisted on")                                                      \
+    X(LIST, partitions, &may_partition_fields, "partitions, the default first")                            \
+    X(U32, next, 0, "there are more: ask again from here; 0 = that was all")
+
+/* How much of a limit is in use, by whom it is counted for (rows of QUERY_LIMIT_USE). */
+#define LIMIT_USE_FIELDS(X)                                                                                \
+    X(TEXT, id, 0, "the limit: its key")                                                                   \
+    X(TEXT, user, 0, "of which for this user; NULL = for all together")                                    \
+    X(TEXT, account, 0, "of which for this account")                                                       \
+    X(I64, used, &range_any64, "in use")
+// clang-format on
+struct limit_use {
+    LIMIT_USE_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields limit_use_fields;
 
 enum job_action {
     ACTION_HOLD,
@@ -313,7 +343,8 @@ extern const struct fields result_fields;
     X(TEXT, detail, 0, "sentence for people; what was asked, what is allowed, what would work")            \
     X(TEXT, warning, 0, "done, but")                                                                       \
     X(U64, count, 0, "jobs, nodes or rows it concerned")                                                   \
-    X(LIST, results, &result_fields, "for each reference that did not go as asked")
+    X(LIST, results, &result_fields, "for each reference that did not go as asked")                        \
+    X(SPAN, again_us, 0, "refused for now: it may be asked again after so long; 0 = not said")
 // clang-format on
 
 #define MSG_ALLOCATED_FIELDS(X)                                                                    \
@@ -587,6 +618,7 @@ enum who {
     X(SUBMIT, "submit", submit, ANYONE, "submit a job")                                                    \
     X(QUERY, "query", query, ANYONE, "read records")                                                       \
     X(WHY, "why", why, ANYONE, "ask why jobs wait")                                                         \
+    X(MAY, "may", may, ANYONE, "ask what a user may use")                                                   \
     X(JOB_CONTROL, "job_control", job_control, OWNER, "hold, release, requeue, suspend, resume, top")      \
     X(CANCEL, "cancel", cancel, OWNER, "end or signal jobs")                                               \
     X(UPDATE_JOB, "update_job", update_job, OWNER, "change jobs")                                          \
@@ -611,6 +643,7 @@ enum who {
     X(SUBMITTED, "submitted", submitted, CONTROLLER, "answer to submit")                                   \
     X(ACCOUNTS_CHANGED, "accounts_changed", accounts_changed, CONTROLLER, "answer to change_accounts")      \
     X(EXPLAINED, "explained", explained, CONTROLLER, "answer to why")                                      \
+    X(ALLOWED, "allowed", allowed, CONTROLLER, "answer to may")                                            \
     X(SCRIPT, "script", script, CONTROLLER, "answer to get_script")                                        \
     X(DONE, "done", done, CONTROLLER, "answer: done, or refused with the reason")                          \
     X(JOB_ENDED, "job_ended", job_ended, CONTROLLER, "answer to wait_job")                                 \
@@ -661,6 +694,12 @@ struct msg_why {
 };
 struct msg_explained {
     MSG_EXPLAINED_FIELDS(FIELD_MEMBER)
+};
+struct msg_may {
+    MSG_MAY_FIELDS(FIELD_MEMBER)
+};
+struct msg_allowed {
+    MSG_ALLOWED_FIELDS(FIELD_MEMBER)
 };
 struct msg_job_control {
     MSG_JOB_CONTROL_FIELDS(FIELD_MEMBER)

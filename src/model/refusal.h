@@ -72,7 +72,8 @@
     X(NODE_DISK, "Requested node configuration is not available") \
     X(NODE_SOCKETS, "Requested node configuration is not available") \
     X(ACCOUNTING_FREQUENCY, "Invalid accounting frequency requested") \
-    X(RESERVATION_OVERLAP, "Requested reservation overlaps with another reservation")
+    X(RESERVATION_OVERLAP, "Requested reservation overlaps with another reservation") \
+    X(RATE_LIMITED, "RPC rate limited")
 // clang-format on
 
 enum refusal {

@@ -89,6 +89,8 @@
     X(TEXT, propagate_limits_except, PropagateResourceLimitsExcept, "", "", WORDS, ACTS, "soft limits not taken") \
     X(TEXT, job_acct_gather_type, JobAcctGatherType, "jobacct_gather/remuda", "", ANY, KEPT, "usage is always measured") \
     X(TEXT, accounting_enforce, AccountingStorageEnforce, "none", "", WORDS, ACTS, "what of accounts is insisted on: associations, limits, qos, safe, wckeys, nojobs, nosteps, all") \
+    X(TEXT, private_data, PrivateData, "none", "", WORDS, ACTS, "what users do not see of others: accounts, events, jobs, nodes, partitions, reservations, usage, users") \
+    X(TEXT, controller_parameters, SlurmctldParameters, "", "", WORDS, ACTS, "rl_enable and its words: how many requests a user may make") \
     X(TEXT, accounting_storage_type, AccountingStorageType, "accounting_storage/remuda", "", ANY, KEPT, "accounting is always on") \
     X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", ANY, KEPT, "") \
     X(TEXT, proctrack_type, ProctrackType, "proctrack/remuda", "", ANY, KEPT, "") \

@@ -28,6 +28,52 @@
     X(AccountingStorageEnforce, NAMED, , "0", "", "nothing") \
     X(AccountingStorageEnforce, IDLE, , "nojobs", "", "what jobs used is always kept") \
     X(AccountingStorageEnforce, IDLE, , "nosteps", "", "what steps used is always kept") \
+    X(PrivateData, FLAG, private_accounts, "accounts", "", "accounts, but to those in them and to their coordinators") \
+    X(PrivateData, FLAG, private_events, "events", "", "what happened to nodes") \
+    X(PrivateData, FLAG, private_jobs, "jobs", "", "jobs and their steps, but to their owners and to coordinators of their accounts") \
+    X(PrivateData, FLAG, private_nodes, "nodes", "", "how nodes are") \
+    X(PrivateData, FLAG, private_partitions, "partitions", "", "how partitions are") \
+    X(PrivateData, FLAG, private_reservations, "reservations", "", "reservations, but to those who may use them") \
+    X(PrivateData, FLAG, private_usage, "usage", "", "who used how much, but one's own and that of accounts one coordinates") \
+    X(PrivateData, FLAG, private_users, "users", "", "users and what they may, but oneself and those of accounts one coordinates") \
+    X(PrivateData, NAMED, , "none", "", "everybody sees everything") \
+    X(PrivateData, IDLE, , "cloud", "", "no nodes are powered down") \
+    X(SlurmctldParameters, FLAG, rl_enable, "rl_enable", "", "each user has a number of requests, which fills up again") \
+    X(SlurmctldParameters, NUMBER, rl_bucket_size, "rl_bucket_size", "", "requests that may be made at once; default 30") \
+    X(SlurmctldParameters, NUMBER, rl_refill_rate, "rl_refill_rate", "", "requests added each period; default 2") \
+    X(SlurmctldParameters, NUMBER, rl_refill_period, "rl_refill_period", "", "seconds of a period; default 1") \
+    X(SlurmctldParameters, NUMBER, rl_table_size, "rl_table_size", "", "users that are kept count of; default 8192; who used nothing lately is forgotten first") \
+    X(SlurmctldParameters, NUMBER, rl_log_freq, "rl_log_freq", "", "a refusal is logged once in so many seconds a user; 0 = each; default 0") \
+    X(SlurmctldParameters, IDLE, , "allow_user_triggers", "", "there are no triggers") \
+    X(SlurmctldParameters, IDLE, , "cloud_dns", "", "no nodes are powered down") \
+    X(SlurmctldParameters, IDLE, , "cloud_reg_addrs", "", "no nodes are powered down") \
+    X(SlurmctldParameters, IDLE, , "conmgr_connect_timeout", "", "") \
+    X(SlurmctldParameters, IDLE, , "conmgr_max_connections", "", "each user has a share of connections") \
+    X(SlurmctldParameters, IDLE, , "conmgr_quiesce_timeout", "", "") \
+    X(SlurmctldParameters, IDLE, , "conmgr_read_timeout", "", "") \
+    X(SlurmctldParameters, IDLE, , "conmgr_threads", "", "") \
+    X(SlurmctldParameters, IDLE, , "conmgr_use_poll", "", "") \
+    X(SlurmctldParameters, IDLE, , "conmgr_wait_write_delay", "", "") \
+    X(SlurmctldParameters, IDLE, , "conmgr_write_timeout", "", "") \
+    X(SlurmctldParameters, IDLE, , "disable_triggers", "", "there are no triggers") \
+    X(SlurmctldParameters, IDLE, , "enable_configless", "", "hosts get what they need when they join") \
+    X(SlurmctldParameters, IDLE, , "enable_expedited_requeue", "", "") \
+    X(SlurmctldParameters, IDLE, , "enable_job_state_cache", "", "questions do not wait for the planner") \
+    X(SlurmctldParameters, IDLE, , "enable_rpc_queue", "", "each user has a fair share of the controller") \
+    X(SlurmctldParameters, IDLE, , "enable_stepmgr", "", "") \
+    X(SlurmctldParameters, IDLE, , "idle_on_node_suspend", "", "no nodes are powered down") \
+    X(SlurmctldParameters, IDLE, , "ignore_constraint_validation", "", "") \
+    X(SlurmctldParameters, IDLE, , "keep_topology_order", "", "") \
+    X(SlurmctldParameters, IDLE, , "max_dbd_msg_action", "", "there is no slurmdbd") \
+    X(SlurmctldParameters, IDLE, , "max_powered_nodes", "", "no nodes are powered down") \
+    X(SlurmctldParameters, IDLE, , "no_quick_restart", "", "") \
+    X(SlurmctldParameters, IDLE, , "node_reg_mem_percent", "", "a node that has less than its line says is told of") \
+    X(SlurmctldParameters, IDLE, , "power_save_interval", "", "no nodes are powered down") \
+    X(SlurmctldParameters, IDLE, , "power_save_min_interval", "", "no nodes are powered down") \
+    X(SlurmctldParameters, IDLE, , "preempt_send_user_signal", "", "PreemptParameters=send_user_signal says it") \
+    X(SlurmctldParameters, IDLE, , "reboot_from_controller", "", "nodes are not booted") \
+    X(SlurmctldParameters, IDLE, , "user_resv_delete", "", "operators make and delete reservations") \
+    X(SlurmctldParameters, IDLE, , "validate_nodeaddr_threads", "", "") \
     X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
     X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
     X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \

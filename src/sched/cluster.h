@@ -75,6 +75,9 @@ struct node_use {
     bool planned; /* part of a promised start */
 };
 void cluster_node_use(struct cluster *cl, const char *name, struct node_use *ret, struct str *gres);
+/* "gpu:v100:2,nic:1": generic resources of the node that nobody has and anybody may be given,
+ * appended. */
+void cluster_node_free_gres(struct cluster *cl, const char *name, struct str *out);
 
 /* ---- waiting work ---- */
 
@@ -120,6 +123,12 @@ void cluster_unwait(struct cluster *cl, uint64_t job_id);
 enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail);
 
+/* May work with this account and QOS be queued in the partition? `req` NULL: may any of this
+ * user's? The same that sched_check asks of each partition. `detail` gets a sentence if not. */
+enum refusal sched_may_use(const struct cluster *cl, const char *partition,
+                           const struct job_request *req, uint32_t uid, const char *groups,
+                           struct str *detail);
+
 /* ---- caps: what a group of jobs may have together ---- */
 
 enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES };
@@ -136,6 +145,8 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap);
 /* The running job counts against these (as struct waiting has them) and no others; to be said again
  * when it has more or less. */
 void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps);
+/* How much of it running work has; 0 where there is no such cap. */
+int64_t cluster_cap_used(const struct cluster *cl, uint32_t id);
 
 /* ---- running work ---- */
 

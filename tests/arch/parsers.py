@@ -20,7 +20,7 @@ CHECKED = "digits that a parser of the model has let pass"
 
 # file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
 FILES = {
-    "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
+    "src/cli/accounts/import_conf.c": "import", "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
     "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/logs.c": BYTES, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
     "src/cli/listing/scancel.c": WORDS, "src/cli/program/cluster_dir.c": "config", "src/cli/program/command_signals.c": KERNEL, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS, "src/cli/reports/sreport.c": WORDS,
     "src/cli/scontrol/hosts.c": "hostlist", "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,

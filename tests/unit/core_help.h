@@ -287,6 +287,7 @@ static const struct fields *const row_fields[] = {
     [QUERY_LIMITS] = &limit_fields,
     [QUERY_WCKEYS] = &wckey_fields,
     [QUERY_TRES] = &tres_fields,
+    [QUERY_LIMIT_USE] = &limit_use_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)

@@ -100,6 +100,8 @@ static const struct request_case cases[] = {
     {MSG_SUBMIT, "a job",
      &(const struct msg_submit){.specs = {&new_job, 1}, .script = {"#!/bin/sh\n", 10}}, ANYONE},
     {MSG_WHY, "why", &(const struct msg_why){.ids = "1"}, ANYONE},
+    {MSG_MAY, "oneself", &(const struct msg_may){0}, ANYONE & ~(1u << FAR_ROOT)},
+    {MSG_MAY, "another user", &(const struct msg_may){.user = "zoe"}, ANYONE},
     {MSG_WAIT_JOB, "the end", &(const struct msg_wait_job){.job_id = 1}, ANYONE},
     CONTROL(HOLD, OWNERS | OPERATES),
     CONTROL(UHOLD, OWNERS | OPERATES),

@@ -46,11 +46,14 @@ struct book {
 
 struct sacctmgr {
     struct arena *a;
+    const char *called;    /* the command's name in its messages; NULL = sacctmgr */
+    const char *state_dir; /* as it was asked for; NULL = the one that is found */
     struct client *client; /* opened when first needed */
     const char *cluster;   /* its name; learned with the connection */
     bool immediate, noheader, quiet, readonly, associations, json, oneliner;
     char parsable; /* 'p', 'P' or 0 */
     int verbose;
+    bool trial;       /* changes are tried and not made; nobody is asked */
     bool interactive; /* the prompt */
     bool leave;       /* quit was said */
     int rc;           /* exit status so far */

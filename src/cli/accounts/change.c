@@ -100,7 +100,7 @@ void changes_commit(struct changes *c, const char *none)
         sacctmgr_refuse(s, "Can't run this command in readonly mode.");
         return;
     }
-    if (!send(c, !s->immediate))
+    if (!send(c, !s->immediate || s->trial) || s->trial)
         return;
     fputs(str_text(&c->said), stdout);
     if (s->immediate)

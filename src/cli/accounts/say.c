@@ -8,9 +8,9 @@
 
 struct client *sacctmgr_connect(struct sacctmgr *s)
 {
-    const char *dir = state_dir_find(NULL, s->a);
+    const char *dir = state_dir_find(s->state_dir, s->a);
     if (!s->client)
-        s->client = program_connect("sacctmgr", dir);
+        s->client = program_connect(s->called ? s->called : "sacctmgr", dir);
     if (!s->client)
         s->rc = 1;
     else if (!s->cluster)
@@ -28,7 +28,7 @@ void sacctmgr_fail(struct sacctmgr *s, const char *format, ...)
     str_addv(&text, format, args);
     va_end(args);
     s->rc = 1;
-    program_error("sacctmgr", "%s", str_text(&text));
+    program_error(s->called ? s->called : "sacctmgr", "%s", str_text(&text));
     str_done(&text);
 }
 

@@ -16,6 +16,9 @@
     X("status", cmd_status, false, "what runs, since when, with what")                                       \
     X("why", cmd_why, false, "why jobs wait, when they will start, what would let them start sooner")        \
     X("report", cmd_report, false, "how well jobs used what they had, and what to ask for next time")        \
+    X("may", cmd_may, false, "what you may use: partitions, accounts, QOS, what is left of their limits, free GPUs") \
+    X("accounts", cmd_accounts, false, "who is in which account, with which limits, and how much of them is used") \
+    X("import", cmd_import, false, "take a site over from Slurm: its configuration, its accounts") \
     X("gpus", cmd_gpus, false, "what GPUs there are, how each is and why, who has it; let go of them")       \
     X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
     X("join", cmd_join, false, "make this machine a host of a cluster that runs elsewhere")                  \
@@ -61,8 +64,8 @@ COMMANDS(X)
     X(scontrol) X(strigger) X(sacctmgr) X(sreport) X(seff)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
-    X(up) X(down) X(status) X(why) X(report) X(gpus) X(token) X(join) X(leave) X(hosts) X(backup) X(restore) \
-    X(repair) X(env) X(logs) X(shell) X(version) X(docs)
+    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(import) X(gpus) X(token) X(join) X(leave)  \
+    X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;
 OPTION_TABLES(X)

@@ -7,7 +7,7 @@
 
 bool hold_of_admin(const struct core *c, const struct jobrec *r)
 {
-    return peer_operates(c, c->turn.peer) && c->turn.peer->uid != r->j.user_id;
+    return peer_directs(c, r) && c->turn.peer->uid != r->j.user_id;
 }
 
 static bool waits(const struct jobrec *r)
@@ -23,7 +23,7 @@ static bool is_held(const struct jobrec *r)
 void hold_give(struct core *c, struct jobrec *r, bool as_user)
 {
     bool by_admin = hold_of_admin(c, r) && !as_user;
-    bool gives_up = as_user && peer_operates(c, c->turn.peer) && r->j.admin_hold;
+    bool gives_up = as_user && peer_directs(c, r) && r->j.admin_hold;
     if (is_held(r) && !by_admin && !gives_up)
         return; /* as it is */
     r->j.admin_hold = by_admin;
@@ -37,7 +37,7 @@ void hold_give(struct core *c, struct jobrec *r, bool as_user)
 
 enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail)
 {
-    if (!r->j.admin_hold || peer_operates(c, c->turn.peer))
+    if (!r->j.admin_hold || peer_directs(c, r))
         return REFUSE_NONE;
     *detail = "an administrator holds this job; only an operator can release it";
     return REFUSE_ACCESS_DENIED;

@@ -1,9 +1,122 @@
 /* Accounts, users, associations, QOS and their limits as they are, those that were removed among
- * them (`deleted`): who asks filters. In the order of their numbers, or in which they came. */
-#include "core/record/accounts.h"
+ * them (`deleted`): who asks filters. In the order of their numbers, or in which they came.
+ *
+ * With PrivateData, who asks sees his own accounts and those he coordinates, with those above them,
+ * so that what he sees is a tree. What he sees is worked out once for all rows of the answer. */
 #include "core/query/query.h"
+#include "core/record/private.h"
+#include "core/record/record.h"
 
-enum refusal query_accounts(const struct core *c, const struct msg_query *q, const struct view *v)
+struct sight {
+    const struct core *c;
+    const struct peer *peer;
+    bool users, accounts;           /* are private to others */
+    struct map_str *account, *user; /* those that are seen all the same */
+};
+
+static void seen(struct map_str *m, const char *name)
+{
+    map_str_put(m, name, (void *)(uintptr_t)1);
+}
+
+static void chain_seen(const struct sight *s, const struct assocrec *r)
+{
+    for (; r && !map_str_get(s->account, r->a.account); r = r->up)
+        seen(s->account, r->a.account);
+}
+
+static void sight_open(struct sight *s, const struct core *c, const struct peer *peer)
+{
+    const struct setting_words *word = &c->settings.word;
+    bool operates = peer_operates(c, peer);
+    struct map_walk w = {0};
+    *s = (struct sight){.c = c,
+                        .peer = peer,
+                        .users = word->private_users && !operates,
+                        .accounts = (word->private_accounts || word->private_users) && !operates};
+    if (!s->accounts)
+        return;
+    s->account = map_str_new();
+    s->user = map_str_new();
+    while (map_u64_next(c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        bool self = r->a.user && peer && peer->user && text_is(r->a.user, peer->user);
+        if (r->a.deleted || (!self && !peer_coordinates(c, peer, r->a.account)))
+            continue;
+        chain_seen(s, r);
+        if (r->a.user)
+            seen(s->user, r->a.user);
+    }
+    if (peer && peer->user)
+        seen(s->user, peer->user);
+}
+
+static void sight_close(struct sight *s)
+{
+    map_str_free(s->account);
+    map_str_free(s->user);
+}
+
+static bool account_seen(const struct sight *s, const char *name)
+{
+    return !s->accounts || map_str_get(s->account, name);
+}
+
+static bool user_seen(const struct sight *s, const char *name)
+{
+    return !s->users || map_str_get(s->user, name);
+}
+
+/* Of another user in an account only its coordinators see that he is in it. */
+static bool assoc_seen(const struct sight *s, const struct assoc *a)
+{
+    bool others = a->user && !(s->peer && s->peer->user && text_is(a->user, s->peer->user));
+    if (s->users && others)
+        return peer_coordinates(s->c, s->peer, a->account);
+    return account_seen(s, a->account);
+}
+
+static bool limit_seen(const struct sight *s, const struct limit *l)
+{
+    const struct assocrec *r =
+        l->owner == OWNER_ASSOC ? map_u64_get(s->c->accounts.assoc, l->owner_id) : NULL;
+    return !s->accounts || l->owner != OWNER_ASSOC || (r && assoc_seen(s, &r->a));
+}
+
+static bool row_seen(const struct sight *s, enum query_what what, const void *row)
+{
+    switch (what) {
+    case QUERY_ACCOUNTS: return account_seen(s, ((const struct account *)row)->name);
+    case QUERY_ACCOUNT_USERS: return user_seen(s, ((const struct account_user *)row)->name);
+    case QUERY_ASSOCS: return assoc_seen(s, row);
+    case QUERY_LIMITS: return limit_seen(s, row);
+    case QUERY_WCKEYS: return user_seen(s, ((const struct wckey *)row)->user);
+    case QUERY_QOS:
+    case QUERY_TRES:
+    case QUERY_JOBS:
+    case QUERY_NODES:
+    case QUERY_PARTITIONS:
+    case QUERY_STEPS:
+    case QUERY_SETTINGS:
+    case QUERY_STATUS:
+    case QUERY_HISTORY:
+    case QUERY_RESERVATIONS:
+    case QUERY_PRIORITY:
+    case QUERY_SHARES:
+    case QUERY_DIAG:
+    case QUERY_TOKENS:
+    case QUERY_HOSTS:
+    case QUERY_TRANSACTIONS:
+    case QUERY_USED:
+    case QUERY_NODE_SPELLS:
+    case QUERY_PAST_RESERVATIONS:
+    case QUERY_LIMIT_USE: break;
+    }
+    return true;
+}
+
+enum refusal query_accounts(const struct core *c, const struct msg_query *q,
+                            const struct peer *peer, const struct view *v)
 {
     const struct account_book *b = &c->accounts;
     const struct map_str *by_name = q->what == QUERY_ACCOUNTS        ? b->account
@@ -15,12 +128,12 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q, con
                                   : q->what == QUERY_WCKEYS ? b->wckey
                                                             : b->tres;
     struct map_walk w = {0};
-    if (by_name) {
-        while (map_str_next(by_name, &w))
+    struct sight s;
+    sight_open(&s, c, peer);
+    /* Of associations and QOS the record stands first. */
+    while (by_name ? map_str_next(by_name, &w) : map_u64_next(by_id, &w))
+        if (row_seen(&s, (enum query_what)q->what, w.value))
             v->row(v->ctx, w.value);
-        return REFUSE_NONE;
-    }
-    while (map_u64_next(by_id, &w)) /* of associations and QOS the record stands first */
-        v->row(v->ctx, w.value);
+    sight_close(&s);
     return REFUSE_NONE;
 }

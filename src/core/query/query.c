@@ -3,6 +3,7 @@
 #include "core/query/query.h"
 
 #include "base/list.h"
+#include "core/record/private.h"
 #include "model/gres.h"
 
 #include <string.h>
@@ -194,6 +195,7 @@ static void step_show(const struct jobrec *r, const struct step *s, const struct
 
 struct show {
     const struct core *c;
+    const struct peer *peer;
     const struct filter *f;
     const struct view *v;
     int64_t now_us;
@@ -212,7 +214,8 @@ static bool never_was(const struct jobrec *r)
 
 static void record_show(const struct show *x, const struct jobrec *r, const struct job_ref *ref)
 {
-    if (!job_fits(x->f, r) || never_was(r))
+    if (!job_fits(x->f, r) || never_was(r) ||
+        !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
         return;
     if (x->what == QUERY_JOBS)
         job_show(x->c, r, x->now_us, x->known, x->v);
@@ -242,6 +245,17 @@ static void ref_show(const struct show *x, const struct job_ref *ref, const jobr
     }
 }
 
+/* What is hidden is not there. */
+static size_t jobs_seen(const struct show *x, jobrec_vec *jobs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < jobs->n; i++)
+        if (may_see_job(x->c, x->peer, jobs->v[i]->j.user_id, jobs->v[i]->j.spec.req.account))
+            jobs->v[n++] = jobs->v[i];
+    jobs->n = n;
+    return n;
+}
+
 /* Each record once, however often it is named: all waiting elements of an array are one. */
 static enum refusal refs_show(const struct show *x)
 {
@@ -256,7 +270,8 @@ static enum refusal refs_show(const struct show *x)
             return REFUSE_TOO_LARGE;
         }
         /* Nothing is split: resolving without `split` changes nothing. */
-        found += ref_resolve((struct core *)(uintptr_t)x->c, &x->f->ref.v[i], false, &jobs);
+        (void)ref_resolve((struct core *)(uintptr_t)x->c, &x->f->ref.v[i], false, &jobs);
+        found += jobs_seen(x, &jobs);
         ref_show(x, &x->f->ref.v[i], &jobs, shown);
         vec_done(&jobs);
     }
@@ -265,9 +280,9 @@ static enum refusal refs_show(const struct show *x)
                                                                   : REFUSE_INVALID_JOB_ID;
 }
 
-static enum refusal jobs_show(const struct core *c, const struct msg_query *q, int64_t now_us,
-                              const struct view *v, struct str *detail, struct query_at *at,
-                              size_t most)
+static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
+                              const struct peer *peer, int64_t now_us, const struct view *v,
+                              struct str *detail, struct query_at *at, size_t most)
 {
     struct filter f;
     enum refusal refusal = filter_read(&f, q, detail);
@@ -276,6 +291,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q, i
         f.states = UINT32_MAX;
     struct part_cpus known = {0};
     struct show x = {.c = c,
+                     .peer = peer,
                      .f = &f,
                      .v = v,
                      .now_us = now_us,
@@ -439,61 +455,33 @@ static enum refusal partitions_show(const struct core *c, const struct msg_query
     return REFUSE_INVALID_PARTITION;
 }
 
-static enum refusal reservations_show(const struct core *c, const struct msg_query *q,
-                                      int64_t now_us, const struct view *v, struct str *detail)
-{
+struct resv_sight {
+    const struct core *c;
+    const struct peer *peer;
+    const struct view *v;
     size_t shown;
-    resv_show(c, q, now_us, v, &shown);
-    if (shown || !q->names)
+};
+
+static void resv_seen(void *ctx, const void *record)
+{
+    struct resv_sight *s = ctx;
+    if (!may_see_reservation(s->c, s->peer, record))
+        return;
+    s->v->row(s->v->ctx, record);
+    s->shown++;
+}
+
+static enum refusal reservations_show(const struct core *c, const struct msg_query *q,
+                                      const struct peer *peer, int64_t now_us, const struct view *v,
+                                      struct str *detail)
+{
+    struct resv_sight s = {c, peer, v, 0};
+    size_t unseen;
+    resv_show(c, q, now_us, &(struct view){resv_seen, &s}, &unseen);
+    if (s.shown || !q->names)
         return REFUSE_NONE;
     str_addf(detail, "there is no reservation %s", q->names);
     return REFUSE_RESERVATION;
-}
-
-/* ---- status --------------------------------------------------------------------------------- */
-
-/* What keeps jobs from the node, or will soon; NULL = nothing. */
-static const char *node_trouble(const struct core *c, const struct noderec *n, struct arena *a)
-{
-    if (!n->conn && n->n.state != NODE_FUTURE)
-        return "its daemon is not connected";
-    if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
-        return n->n.reason ? n->n.reason : "it takes no jobs";
-    const char *devices = node_devices_said(n, a);
-    return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices)
-           : devices                 ? devices
-                                     : n->n.complaint;
-}
-
-static void status_show(const struct core *c, const struct view *v)
-{
-    struct daemon_status controller = {.role = "controller",
-                                       .name = c->host,
-                                       .jobs_pending = c->jobs.pending,
-                                       .jobs_running = c->jobs.running,
-                                       .plans = c->planning.passes,
-                                       .queue_considered = c->planning.considered};
-    struct arena *said = arena_new();
-    controller.trouble = left_out_said(c, said);
-    v->row(v->ctx, &controller);
-    arena_free(said);
-    for (size_t i = 0; i < c->node.n; i++) {
-        const struct noderec *n = c->node.v[i];
-        if (!node_shown(n))
-            continue;
-        struct daemon_status row = {.role = "node",
-                                    .name = n->n.name,
-                                    .pid = n->conn ? n->pid : 0,
-                                    .start_us = n->n.daemon_start_us,
-                                    .version = n->n.version,
-                                    .jobs_running = n->job.n,
-                                    .isolation = n->n.isolation,
-                                    .device_trouble = n->n.device_trouble};
-        struct arena *a = arena_new();
-        row.trouble = node_trouble(c, n, a);
-        v->row(v->ctx, &row);
-        arena_free(a);
-    }
 }
 
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
@@ -503,21 +491,32 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
     return core_query_part(c, q, peer, now_us, v, detail, &at, SIZE_MAX);
 }
 
+/* Kinds of records that are hidden as a whole; of others the rows are. */
+static bool is_private(const struct core *c, enum query_what what, const struct peer *peer)
+{
+    if (what == QUERY_NODES || what == QUERY_HOSTS)
+        return !may_see_nodes(c, peer);
+    return what == QUERY_PARTITIONS && !may_see_partitions(c, peer);
+}
+
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most)
 {
     at->more = false;
-    /* Everyone sees all jobs, as in Slurm without PrivateData. */
+    if (is_private(c, (enum query_what)q->what, peer)) {
+        str_add(detail, "PrivateData: this is for operators");
+        return REFUSE_ACCESS_DENIED;
+    }
     switch ((enum query_what)q->what) {
     case QUERY_JOBS:
     case QUERY_STEPS:
-    case QUERY_PRIORITY: return jobs_show(c, q, now_us, v, detail, at, most);
+    case QUERY_PRIORITY: return jobs_show(c, q, peer, now_us, v, detail, at, most);
     case QUERY_NODES: return nodes_show(c, q, now_us, v, detail);
     case QUERY_PARTITIONS: return partitions_show(c, q, v, detail);
-    case QUERY_RESERVATIONS: return reservations_show(c, q, now_us, v, detail);
-    case QUERY_STATUS: status_show(c, v); return REFUSE_NONE;
-    case QUERY_SHARES: return query_shares(c, q, v);
+    case QUERY_RESERVATIONS: return reservations_show(c, q, peer, now_us, v, detail);
+    case QUERY_STATUS: query_status(c, peer, v); return REFUSE_NONE;
+    case QUERY_SHARES: return query_shares(c, q, peer, v);
     case QUERY_DIAG: return query_diag(c, now_us, v);
     case QUERY_TOKENS:
         if (!peer || !peer->is_admin) {
@@ -533,7 +532,8 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_QOS:
     case QUERY_LIMITS:
     case QUERY_WCKEYS:
-    case QUERY_TRES: return query_accounts(c, q, v);
+    case QUERY_TRES: return query_accounts(c, q, peer, v);
+    case QUERY_LIMIT_USE: return query_limit_use(c, peer, v);
     case QUERY_TRANSACTIONS:
     case QUERY_USED:
     case QUERY_NODE_SPELLS:

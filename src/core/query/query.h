@@ -16,14 +16,22 @@ struct part_cpus {
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
 void part_cpus_done(struct part_cpus *known);
 
+/* ---- status.c ---- */
+void query_status(const struct core *c, const struct peer *peer, const struct view *v);
+
+/* ---- limit_use.c ---- */
+enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v);
+
 /* ---- accounts.c ---- */
-enum refusal query_accounts(const struct core *c, const struct msg_query *q, const struct view *v);
+enum refusal query_accounts(const struct core *c, const struct msg_query *q,
+                            const struct peer *peer, const struct view *v);
 
 /* ---- sched.c ---- */
 /* Of a waiting job, in each of its partitions. */
 void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
                    int64_t now_us, const struct view *v);
-enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v);
+enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                          const struct view *v);
 enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
 
 #endif

@@ -2,6 +2,7 @@
  * controller has done. */
 #include "base/list.h"
 #include "core/query/query.h"
+#include "core/record/private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,14 +52,16 @@ static int by_who(const void *va, const void *vb)
                : strcmp(a->user_name ? a->user_name : a->who, b->user_name ? b->user_name : b->who);
 }
 
-enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct view *v)
+enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
+                          const struct view *v)
 {
     struct map_walk w = {0};
     VEC(const struct usage *) rows = {0};
     while (map_str_next(c->usage.row, &w)) {
         const struct usage *u = w.value; /* the first member of its record */
         if (uid_wanted(q->uids, u->user_id) &&
-            (!q->accounts || (u->account && list_has(q->accounts, u->account))))
+            (!q->accounts || (u->account && list_has(q->accounts, u->account))) &&
+            may_see_usage(c, peer, u->user_name, u->account))
             vec_push(&rows, u);
     }
     if (rows.n > 1)

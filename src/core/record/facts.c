@@ -22,6 +22,23 @@ bool may_control(const struct core *c, const struct jobrec *r)
     return c->turn.peer && (c->turn.peer->uid == r->j.user_id || peer_operates(c, c->turn.peer));
 }
 
+bool peer_coordinates(const struct core *c, const struct peer *peer, const char *account)
+{
+    return peer && !peer->is_plain && peer->user && !text_empty(account) &&
+           account_coordinates(c, peer->user, account);
+}
+
+bool peer_directs(const struct core *c, const struct jobrec *r)
+{
+    return peer_operates(c, c->turn.peer) ||
+           peer_coordinates(c, c->turn.peer, r->j.spec.req.account);
+}
+
+bool may_manage(const struct core *c, const struct jobrec *r)
+{
+    return may_control(c, r) || peer_directs(c, r);
+}
+
 struct jobrec *job_find(const struct core *c, uint64_t id)
 {
     return map_u64_get(c->jobs.by_id, id);

@@ -553,6 +553,33 @@ bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t
     return room;
 }
 
+int64_t limit_used(const struct core *c, const struct limit_subject *who, const struct limit_hit *h)
+{
+    enum cap_counts counts;
+    const char *gres;
+    struct str key = STR_INIT;
+    if (resource_limit_table[h->l->what].counts == COUNTS_LIVE)
+        return (int64_t)live_under(c, who, h);
+    if (resource_limit_table[h->l->what].counts != COUNTS_RUNNING || !enforces_limits(c) ||
+        !cap_counts_of(h->l, &counts, &gres))
+        return -1;
+    cap_key(who, h, assoc_for(c, who->account, who->user, who->partition), &key);
+    const struct caprec *cap = map_str_get(c->accounts.cap_of, str_text(&key));
+    str_done(&key);
+    return cap ? cluster_cap_used(c->cluster, cap->id) : 0; /* none: nobody counts against it */
+}
+
+bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret)
+{
+    while (map_str_next(c->accounts.live, w)) {
+        const struct live_count *n = w->value;
+        *ret = (struct limit_subject){n->user, n->account, n->qos, n->partition};
+        if (n->jobs)
+            return true;
+    }
+    return false;
+}
+
 void limits_free(struct core *c)
 {
     struct map_walk w = {0};

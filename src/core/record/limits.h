@@ -63,6 +63,12 @@ void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
 /* May there be so many more? Else what is full, in words. */
 bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
                  struct str *detail);
+/* How much of the limit is in use for whom it is counted for; -1 = it is not counted. */
+int64_t limit_used(const struct core *c, const struct limit_subject *who,
+                   const struct limit_hit *h);
+/* Whose jobs there are: the next of them, in any order that stays. `partition` may be several, with
+ * commas between. */
+bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret);
 void limits_free(struct core *c);
 
 #endif

@@ -44,8 +44,16 @@ bool job_is_array(const struct jobrec *r);
 bool job_live(const struct jobrec *r); /* not over */
 /* PENDING, or held as SPECIAL_EXIT. */
 bool job_waits(const struct jobrec *r);
-bool array_over(const struct core *c, uint64_t array_id);       /* all its elements are */
-bool may_control(const struct core *c, const struct jobrec *r); /* the peer at hand */
+bool array_over(const struct core *c, uint64_t array_id); /* all its elements are */
+/* May the peer at hand act as its owner, as in making steps? Its owner and operators. */
+bool may_control(const struct core *c, const struct jobrec *r);
+/* May the peer at hand cancel, hold and change it? Coordinators of its account, too. */
+bool may_manage(const struct core *c, const struct jobrec *r);
+/* Does the peer at hand do so as an operator, or as a coordinator of its account? */
+bool peer_directs(const struct core *c, const struct jobrec *r);
+/* Is the peer a coordinator of the account, or of one above it? Not from a host that is not
+ * believed to have administrators. */
+bool peer_coordinates(const struct core *c, const struct peer *peer, const char *account);
 bool peer_operates(const struct core *c, const struct peer *peer);
 bool peer_administers(const struct core *c, const struct peer *peer);
 /* Past its limit; TIME_UNLIMITED. */

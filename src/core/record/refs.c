@@ -19,7 +19,7 @@ static bool task_resolve(struct core *c, struct jobrec *master, struct arrayrec 
     if (!r && master && job_is_array(master) && idset_has(&master->pending, task))
         /* What was cancelled as a whole stays whole. */
         r = split && (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) &&
-                    may_control(c, master)
+                    may_manage(c, master)
                 ? element_known(c, array_split(c, master, task))
                 : master;
     if (r && !(out->n && out->v[out->n - 1] == r))
@@ -66,7 +66,7 @@ static int by_task(const void *va, const void *vb)
 static bool may_split(const struct core *c, const struct jobrec *master)
 {
     return (master->j.state == JOB_PENDING || master->j.state == JOB_SPECIAL_EXIT) &&
-           may_control(c, master);
+           may_manage(c, master);
 }
 
 static bool splits(const struct core *c, const struct jobrec *master, const struct job_ref *ref)

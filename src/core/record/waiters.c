@@ -1,6 +1,7 @@
 /* Calls that are answered later: wait_job, allocations (submit with attach, ATTACH), steps
  * (create_step, attach_step). One list for all: few are open at a time for each client, and an end
  * or a closed connection looks through it once. Who comes back after a restart calls again. */
+#include "core/record/private.h"
 #include "core/record/record.h"
 
 /* ---- how a job ended ------------------------------------------------------------------------ */
@@ -84,7 +85,9 @@ bool waiters_full(const struct core *c, const struct message *m)
 void req_wait_job(struct core *c, const struct msg_wait_job *m)
 {
     struct msg_job_ended answer;
-    if (!job_find(c, m->job_id) && !array_of(c, m->job_id))
+    const struct jobrec *r = job_find(c, m->job_id);
+    bool hidden = r && !may_see_job(c, c->turn.peer, r->j.user_id, r->j.spec.req.account);
+    if (hidden || (!r && !array_of(c, m->job_id)))
         reply_done(c, REFUSE_INVALID_JOB_ID, NULL);
     else if (ended(c, m->job_id, &answer))
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_JOB_ENDED, &answer);

@@ -78,6 +78,9 @@ void req_daemon(struct core *c, const struct msg_daemon *m);
 /* ---- why.c ---- */
 void req_why(struct core *c, const struct msg_why *m);
 
+/* ---- may.c ---- */
+void req_may(struct core *c, const struct msg_may *m);
+
 /* ---- answered.c: what is asked again is not done again -------------------------------------- */
 /* It was answered before: so it is now. */
 bool answered_again(struct core *c, const struct message *m);

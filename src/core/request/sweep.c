@@ -130,7 +130,7 @@ static void name_begin(struct core *c, struct sweep *s, const char *name)
         if (!job_live(r) || !text_is(r->j.spec.name, name))
             continue;
         any = true;
-        if (may_control(c, r))
+        if (may_manage(c, r))
             vec_push(&s->job, r->j.id);
     }
     if (!any)
@@ -195,7 +195,7 @@ static void next_begin(struct core *c, struct sweep *s, struct slice *left)
 static void job_do(struct core *c, struct sweep *s, struct jobrec *r)
 {
     const char *detail = NULL;
-    enum refusal refusal = may_control(c, r)
+    enum refusal refusal = may_manage(c, r)
                                ? s->kind->act(c, r, s->named ? NULL : &s->ref, s->ctx, &detail)
                                : REFUSE_ACCESS_DENIED;
     /* Elements of an array that are over already are no failure of an action on the whole array. */
@@ -248,7 +248,7 @@ static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
            (more = map_u64_next(c->jobs.by_id, &s->at) && s->at.key < s->below)) {
         struct jobrec *r = s->at.value;
         const char *detail = NULL;
-        if (!job_live(r) || !s->kind->fits(s->ctx, r) || !may_control(c, r))
+        if (!job_live(r) || !s->kind->fits(s->ctx, r) || !may_manage(c, r))
             continue;
         s->done += s->kind->act(c, r, NULL, s->ctx, &detail) == REFUSE_NONE;
         left.jobs--;

@@ -135,6 +135,16 @@ static enum refusal limit_find(const struct jobrec *r, struct update *u, const c
     return REFUSE_NONE;
 }
 
+/* What is left of it to a coordinator of the job's account. */
+static enum refusal coordinator_check(const struct update *u, const char **detail)
+{
+    if (given(u, "site_factor"))
+        return refuse(REFUSE_ACCESS_DENIED, "only operators may set the site factor", detail);
+    if (u->m->admin_comment)
+        return refuse(REFUSE_ACCESS_DENIED, "only operators may set AdminComment", detail);
+    return REFUSE_NONE;
+}
+
 static enum refusal operator_check(const struct core *c, const struct jobrec *r,
                                    const struct update *u, const char **detail)
 {
@@ -365,7 +375,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     trial_make(r, u);
     enum refusal refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->turn.peer))
-        refusal = operator_check(c, r, u, detail);
+        refusal =
+            peer_directs(c, r) ? coordinator_check(u, detail) : operator_check(c, r, u, detail);
     if (!refusal)
         refusal = values_check(c, r, u, detail);
     if (!refusal)
@@ -396,7 +407,7 @@ static enum refusal step_limits(struct core *c, const struct msg_update_job *m, 
         job_ref_done(&ref);
         return REFUSE_INVALID_JOB_ID;
     }
-    enum refusal refusal = may_control(c, r) ? REFUSE_NONE : REFUSE_ACCESS_DENIED;
+    enum refusal refusal = may_manage(c, r) ? REFUSE_NONE : REFUSE_ACCESS_DENIED;
     for (size_t i = 0; i < r->step.n && !refusal; i++) {
         struct steprec *st = r->step.v[i];
         bool meant =
@@ -404,7 +415,7 @@ static enum refusal step_limits(struct core *c, const struct msg_update_job *m, 
         if (!meant)
             continue;
         any = true;
-        if (!peer_operates(c, c->turn.peer) &&
+        if (!peer_directs(c, r) &&
             m->step_limit_us > (st->s.limit_us ? st->s.limit_us : r->j.limit_us))
             refusal = refuse(REFUSE_ACCESS_DENIED,
                              "only operators may raise the limit of a running step", detail);

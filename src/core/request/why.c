@@ -3,6 +3,8 @@
  * Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job
  * does not hold others up. */
 #include "base/list.h"
+#include "core/record/private.h"
+#include "core/record/record.h"
 #include "core/request/request.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
@@ -16,6 +18,26 @@ static const char *text_of(struct arena *a, struct str *s)
     const char *text = s->len ? arena_strdup(a, str_text(s)) : NULL;
     str_done(s);
     return text;
+}
+
+/* PrivateData=jobs: what hidden jobs are in the way is said without their numbers. */
+static bool is_shown(const struct core *c, const struct jobrec *r)
+{
+    return may_see_job(c, c->turn.peer, r->j.user_id, r->j.spec.req.account);
+}
+
+static void others_hide(const struct core *c, struct why *w)
+{
+    struct blocker *b = w->blockers.v;
+    struct why_advice *v = w->advice.v;
+    if (!c->settings.word.private_jobs || peer_operates(c, c->turn.peer))
+        return;
+    w->ahead = NULL;
+    for (size_t i = 0; i < w->blockers.n; i++)
+        b[i].jobs = NULL;
+    for (size_t i = 0; i < w->advice.n; i++)
+        if (v[i].stops)
+            v[i].stops = "jobs of others";
 }
 
 /* ---- the reason in sentences ---- */
@@ -36,7 +58,7 @@ static const char *dependency_text(const struct core *c, const struct jobrec *r,
                  r->j.spec.dependency, (unsigned long long)r->j.id);
     for (size_t i = 0, said = 0; i < r->deps.n && said < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
-        if (!other)
+        if (!other || !is_shown(c, other))
             continue;
         str_addf(&s, "%sjob %llu is %s", said++ ? ", " : ": ", (unsigned long long)other->j.id,
                  enum_name(&job_state_names, other->j.state));
@@ -240,7 +262,7 @@ static void all_in_short(struct core *c, const struct msg_why *m, struct answer 
         const struct jobrec *r = walk.value;
         struct why w;
         uint64_t cost = 0;
-        if (r->j.state != JOB_PENDING || !uid_wanted(m, r->j.user_id))
+        if (r->j.state != JOB_PENDING || !uid_wanted(m, r->j.user_id) || !is_shown(c, r))
             continue;
         if (answer->row.n == WHY_JOBS_SHORT) {
             answer->more++;
@@ -259,8 +281,13 @@ static enum refusal named_in_full(struct core *c, const struct msg_why *m, struc
     jobrec_vec jobs = {0};
     enum refusal refusal = refs_collect(c, m->ids, &jobs, detail);
     uint64_t cost = 0;
+    size_t hidden = 0;
     for (size_t i = 0; !refusal && i < jobs.n; i++) {
         struct why w;
+        if (!is_shown(c, jobs.v[i])) {
+            hidden++;
+            continue;
+        }
         if (answer->row.n == WHY_JOBS_FULL) {
             answer->more++;
             continue;
@@ -270,8 +297,11 @@ static enum refusal named_in_full(struct core *c, const struct msg_why *m, struc
                 : c->turn.hurry ? ADVICE_COST_HURRY
                                 : ADVICE_COST,
                 &cost, &w);
+        others_hide(c, &w);
         vec_push(&answer->row, w);
     }
+    if (!refusal && jobs.n && hidden == jobs.n)
+        refusal = REFUSE_INVALID_JOB_ID; /* as if there were none */
     vec_done(&jobs);
     return refusal;
 }

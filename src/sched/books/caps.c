@@ -138,6 +138,12 @@ void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
     arena_free(a);
 }
 
+int64_t cluster_cap_used(const struct cluster *cl, uint32_t id)
+{
+    ptrdiff_t at = cap_find(cl, id);
+    return at < 0 ? 0 : cl->lic.v[at].used;
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 void cap_say(const struct licence *cap, int64_t count, struct str *out)

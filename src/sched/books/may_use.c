@@ -89,5 +89,5 @@ enum refusal may_use_partition(const struct partition *p, const struct job_reque
     enum refusal r = check_state(p, detail);
     if (r == REFUSE_NONE)
         r = check_user(p, who, detail);
-    return r == REFUSE_NONE ? check_lists(p, req, detail) : r;
+    return r == REFUSE_NONE && req ? check_lists(p, req, detail) : r;
 }

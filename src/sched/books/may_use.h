@@ -12,7 +12,8 @@ struct applicant {
 };
 
 /* May such a job be queued there? `detail` gets a sentence if not. A job without account or QOS is
- * not held to the lists that deny some, and is kept out by lists that allow some. */
+ * not held to the lists that deny some, and is kept out by lists that allow some. `req` NULL:
+ * whatever job it is. */
 struct str;
 enum refusal may_use_partition(const struct partition *p, const struct job_request *req,
                                const struct applicant *who, struct str *detail);

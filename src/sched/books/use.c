@@ -269,3 +269,13 @@ void cluster_node_use(struct cluster *cl, const char *name, struct node_use *ret
         str_add(gres, str_text(&text));
     str_done(&text);
 }
+
+void cluster_node_free_gres(struct cluster *cl, const char *name, struct str *out)
+{
+    cluster_settle(cl);
+    const struct snode *n = cluster_node(cl, name);
+    const int64_t *row = n ? node_free(cl, n) : NULL;
+    for (uint32_t d = DIM_GRES; n && d < n->group->ntotal; d++)
+        if (n->group->total[d] > 0 && row[d] > 0)
+            list_addf(out, "%s:%lld", cl->dim.v[d].label, (long long)row[d]);
+}

@@ -84,6 +84,17 @@ static enum refusal check_partitions(struct checking *k)
     return REFUSE_NONE;
 }
 
+enum refusal sched_may_use(const struct cluster *cl, const char *partition,
+                           const struct job_request *req, uint32_t uid, const char *groups,
+                           struct str *detail)
+{
+    const struct spart *part = cluster_part(cl, partition);
+    if (!part)
+        return REFUSE_INVALID_PARTITION;
+    return may_use_partition(&part->p, req, &(struct applicant){.uid = uid, .groups = groups},
+                             detail);
+}
+
 /* ---- features and generic resources ---- */
 
 static void feature_list(struct checking *k, const char ***ret, size_t *ret_n)

@@ -1,0 +1,47 @@
+/* What `remuda status` shows: the controller, and each node with what keeps jobs from it. */
+#include "core/query/query.h"
+#include "core/record/private.h"
+
+/* What keeps jobs from the node, or will soon; NULL = nothing. */
+static const char *node_trouble(const struct core *c, const struct noderec *n, struct arena *a)
+{
+    if (!n->conn && n->n.state != NODE_FUTURE)
+        return "its daemon is not connected";
+    if (n->n.state == NODE_DOWN || n->n.drain || n->n.fail)
+        return n->n.reason ? n->n.reason : "it takes no jobs";
+    const char *devices = node_devices_said(n, a);
+    return devices && n->n.complaint ? arena_printf(a, "%s; %s", n->n.complaint, devices)
+           : devices                 ? devices
+                                     : n->n.complaint;
+}
+
+void query_status(const struct core *c, const struct peer *peer, const struct view *v)
+{
+    struct daemon_status controller = {.role = "controller",
+                                       .name = c->host,
+                                       .jobs_pending = c->jobs.pending,
+                                       .jobs_running = c->jobs.running,
+                                       .plans = c->planning.passes,
+                                       .queue_considered = c->planning.considered};
+    struct arena *said = arena_new();
+    controller.trouble = left_out_said(c, said);
+    v->row(v->ctx, &controller);
+    arena_free(said);
+    for (size_t i = 0; i < c->node.n; i++) {
+        const struct noderec *n = c->node.v[i];
+        if (!node_shown(n) || !may_see_nodes(c, peer))
+            continue;
+        struct daemon_status row = {.role = "node",
+                                    .name = n->n.name,
+                                    .pid = n->conn ? n->pid : 0,
+                                    .start_us = n->n.daemon_start_us,
+                                    .version = n->n.version,
+                                    .jobs_running = n->job.n,
+                                    .isolation = n->n.isolation,
+                                    .device_trouble = n->n.device_trouble};
+        struct arena *a = arena_new();
+        row.trouble = node_trouble(c, n, a);
+        v->row(v->ctx, &row);
+        arena_free(a);
+    }
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# remuda import slurm: sites as they are written, taken over whole or not at all.
+bats_require_minimum_version 1.5.0
+load common
+
+SITES="$BATS_TEST_DIRNAME/sites"
+
+setup() {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/state"
+    unset SLURM_CONF
+    cd "$BATS_TEST_TMPDIR"
+}
+
+teardown() { [ ! -e "$REMUDA_STATE/controller.pid" ] || remuda down; }
+
+has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; return 1; }; }
+
+@test "a centre of 2,000 nodes: each line is told what becomes of it, and nothing is changed by a dry run" {
+    run -0 remuda import slurm --conf "$SITES/centre" --dry-run
+    has "cluster perl: 2000 nodes, 5 partitions, default regular_milan"
+    has "partition system: "
+    has "slurm.conf:10: AccountingStorageHost is known to Slurm but has no effect in Remuda"
+    has "slurm.conf:20: SchedulerParameters=bf_continue"
+    has 'slurm.conf:33: unknown key "SpankPluginOfTheSite"'
+    has "acct_gather.conf: energy and profiles are not gathered"
+    has "job_container.conf: "
+    has "slurm.conf:3: SlurmctldHost: the controller is where"
+    has "slurm.conf:4: SlurmctldHost: "
+    has "slurm.conf:6: StateSaveLocation: "
+    has "slurm.conf:11: AccountingStoragePass: a secret"
+    [[ "$output" != *"dbd.socket"* ]]
+    [ ! -e "$REMUDA_STATE" ]
+}
+
+@test "it is written once, the same the second time, and a cluster starts with it" {
+    cp -r "$SITES/university" site
+    run -0 remuda import slurm --conf site
+    has "written: $REMUDA_STATE/remuda.conf"
+    has "written: $REMUDA_STATE/topology.conf"
+    run -0 remuda import slurm --conf site
+    has "as it was: $REMUDA_STATE/remuda.conf"
+    [ "$(find "$REMUDA_STATE" -type f | wc -l)" -eq 2 ]
+    sed -i 's/^KillWait=.*/KillWait=31/' site/slurm.conf
+    run -0 remuda import slurm --conf site
+    has "remuda.conf.before-import"
+    remuda up -q 3>&-
+    run -0 sinfo -h -o '%P %D %l'
+    has "batch* 68 7-00:00:00"
+    run -0 scontrol show config
+    has "KillWait                = 31 sec"
+    run -0 scontrol show topology
+    has "SwitchName=spine"
+}
+
+@test "what is not understood keeps everything from being written, unless it is left out" {
+    cp -r "$SITES/university" site
+    printf 'PartitionName=bad Nodes=nosuch[1-2]\nKillWait=soon\n' >>site/slurm.conf
+    n=$(wc -l <site/slurm.conf)
+    run -1 remuda import slurm --conf site
+    has "Not understood:"
+    has "slurm.conf:$n: KillWait"
+    has "slurm.conf:$((n - 1)): "
+    has "nothing was written: 2 lines"
+    [ ! -e "$REMUDA_STATE" ]
+    run -0 remuda import slurm --conf site --leave-out
+    grep -q '^#KillWait=soon' "$REMUDA_STATE/remuda.conf"
+    grep -q '^KillWait=30' "$REMUDA_STATE/remuda.conf"
+}
+
+@test "strange directories" {
+    run -1 remuda import slurm --conf /nonexistent
+    has "/nonexistent/slurm.conf"
+    mkdir odd
+    echo 'Include slurm.conf' >odd/slurm.conf
+    run -1 remuda import slurm --conf odd
+    has "too deep"
+    printf 'ClusterName=x\0y\n' >odd/slurm.conf
+    run -1 remuda import slurm --conf odd
+    has "zero byte"
+    head -c 300000 /dev/urandom | tr -d '\0' >odd/slurm.conf
+    run -1 remuda import slurm --conf odd
+    printf 'NodeName=n[1-2] CPUs=1\nPartitionName=p Nodes=n[1-2] Default=YES # \033[31mred\n\033]0;x\007=1\n' >odd/slurm.conf
+    run remuda import slurm --conf odd --dry-run
+    [[ "$output" != *$'\033'* ]]
+    run -2 remuda import pbs --conf odd
+    run -2 remuda import slurm
+}
+
+@test "accounts are loaded as a whole, and again without doubling anything" {
+    mkdir -p "$REMUDA_STATE"
+    printf 'ClusterName=perl\nNodeName=v1 CPUs=4 RealMemory=2000 Gres=gpu:2 Virtual=YES\nPartitionName=main Nodes=v1 Default=YES\n' >"$REMUDA_STATE/remuda.conf"
+    remuda up -q 3>&-
+    run -0 remuda import slurm --accounts "$SITES/accounts.cfg" --dry-run
+    run -0 sacctmgr -nP show account format=account
+    [ "$output" = root ]
+    run -0 remuda import slurm --accounts "$SITES/accounts.cfg"
+    run -0 sacctmgr -nP show assoc format=account,user,maxjobs,grptres
+    first=$output
+    has "m1|ann|4|"
+    has "m1|||gres/gpu=64"
+    run -0 remuda import slurm --accounts "$SITES/accounts.cfg"
+    run -0 sacctmgr -nP show assoc format=account,user,maxjobs,grptres
+    [ "$output" = "$first" ]
+    { cat "$SITES/accounts.cfg"; echo "Account - 'm3':GrpNonsense=3"; } >bad.cfg
+    sed -i "s/'m2'/'m9'/" bad.cfg
+    run -1 remuda import slurm --accounts bad.cfg
+    run -0 sacctmgr -nP show assoc format=account,user,maxjobs,grptres
+    [ "$output" = "$first" ]
+}

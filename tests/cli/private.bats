@@ -1,0 +1,93 @@
+#!/usr/bin/env bats
+# PrivateData and request rates, through the commands, as an ordinary user beside root.
+bats_require_minimum_version 1.5.0
+load common
+
+as_nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" HOME="$SHARED/home" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+
+setup_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    SHARED=$(mktemp -d /tmp/remuda-private-XXXXXX)
+    export SHARED REMUDA_STATE="$SHARED/state"
+    chmod 755 "$SHARED"
+    mkdir -m 777 "$SHARED/home"
+    mkdir -m 755 "$REMUDA_STATE"
+    cat >"$REMUDA_STATE/remuda.conf" <<EOF2
+NodeName=v1 CPUs=4 RealMemory=2000 Virtual=YES
+PartitionName=main Nodes=v1 Default=YES
+EOF2
+    remuda up -q 3>&-
+}
+
+teardown_file() {
+    [ "$(id -u)" = 0 ] || return 0
+    scancel -u root,nobody || true
+    remuda down
+    rm -rf "$SHARED"
+}
+
+setup() {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    as_nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    cd "$SHARED/home" || exit 1
+}
+
+is_past() { [ -n "$(sacct -n -X -P -j "$1" -o JobID -s CD,F)" ]; }
+
+configured() {
+    sed -i '/^PrivateData=\|^SlurmctldParameters=/d' "$REMUDA_STATE/remuda.conf"
+    printf '%s\n' "$@" >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+}
+
+@test "with PrivateData=jobs others' jobs are not there: waiting, running, past, by number" {
+    past=$(sbatch --parsable --wrap true)
+    mine=$(as_nobody sbatch --parsable --wrap true)
+    eventually is_past "$past"
+    eventually is_past "$mine"
+    hers=$(sbatch --parsable -H --wrap true)
+    own=$(as_nobody sbatch --parsable -H --wrap true)
+    run -0 as_nobody squeue -h -o %i
+    [[ "$output" == *"$hers"* ]]
+    configured PrivateData=jobs,usage
+    run -0 scontrol show config
+    [[ "$output" == *"PrivateData             = jobs,usage"* ]]
+    run -0 as_nobody squeue -h -o %i
+    [ "$output" = "$own" ]
+    run -1 as_nobody squeue -h -j "$hers"
+    [[ "$output" == *"Invalid job id specified"* ]]
+    run ! as_nobody scontrol show job "$hers"
+    run ! as_nobody remuda why "$hers"
+    run -0 as_nobody sacct -a -n -X -P -o JobID
+    [ "$output" = "$mine" ]
+    run -0 as_nobody sacct -n -P -o JobID -j "$past"
+    [ -z "$output" ]
+    run -0 sacct -a -n -X -P -o JobID
+    [ "$output" = "$past"$'\n'"$mine" ]
+    run -0 as_nobody squeue --json
+    [[ "$output" != *"\"job_id\": $hers,"* ]]
+}
+
+@test "with PrivateData=nodes,partitions sinfo and its kin are refused" {
+    configured PrivateData=nodes,partitions
+    run ! as_nobody sinfo
+    [[ "$output" == *"Access/permission denied"* ]]
+    run ! as_nobody scontrol show node
+    run ! as_nobody scontrol show partition
+    run -0 as_nobody remuda status
+    [[ "$output" != *v1* ]]
+    run -0 sinfo
+    configured PrivateData=none
+    run -0 as_nobody sinfo
+}
+
+@test "who asks too often waits, silently, and root does not" {
+    configured SlurmctldParameters=rl_enable,rl_bucket_size=3,rl_refill_rate=2,rl_log_freq=0
+    # Far more than the bucket holds, and all of it is answered.
+    run -0 --separate-stderr as_nobody bash -c 'for i in 1 2 3 4 5 6 7 8; do squeue -h -o x >/dev/null || exit 1; done'
+    [ -z "$stderr" ]
+    grep -q "requests of uid $(id -u nobody) come faster" "$REMUDA_STATE/log/controller.log"
+    for i in 1 2 3 4 5 6 7 8; do squeue -h -o x >/dev/null; done
+    ! grep -q "requests of uid 0 " "$REMUDA_STATE/log/controller.log"
+    configured
+}

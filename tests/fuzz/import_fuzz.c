@@ -1,0 +1,71 @@
+/* `remuda import slurm`: a slurm.conf of anybody's. Any bytes are read, or refused with a sentence;
+ * what is left to be written is read by the parser without a complaint, and says nothing that the
+ * file did not say. */
+#include "fuzz.h"
+
+#include "io/files.h"
+
+static const char *fuzz_text;
+static size_t fuzz_len;
+static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err);
+#define file_read fuzz_file_read
+#include "cli/accounts/import_conf.c"
+#undef file_read
+
+const char *const fuzz_words[] = {
+    "ClusterName=c\n",
+    "NodeName=n[1-4] CPUs=4\n",
+    "NodeName=DEFAULT RealMemory=1000\n",
+    "PartitionName=p Nodes=n[1-4] Default=YES\n",
+    "PartitionName=p Nodes=nosuch\n",
+    "NodeSet=s Feature=f\n",
+    "SlurmctldHost=h(1.2.3.4)\n",
+    "AccountingStoragePass=x",
+    "StateSaveLocation=/x \\\n",
+    "Include slurm.conf\n",
+    "include\tother.conf\n",
+    "KillWait=soon\n",
+    "SchedulerParameters=bf_continue,",
+    "SlurmctldParameters=rl_enable\n",
+    "Nonsense=1\n",
+    "ProctrackType=proctrack/cgroup\n",
+    "\\\n",
+    "#",
+    "\"",
+    "\r\n",
+    " = ",
+    NULL,
+};
+
+static bool fuzz_file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
+{
+    if (!strstr(path, MAIN_FILE))
+        return err_set(ret_err, ERR_NOT_FOUND, "%s is not there", path);
+    if (fuzz_len > max)
+        return err_set(ret_err, ERR_LIMIT, "%s is too large", path);
+    str_addn(out, fuzz_text, fuzz_len);
+    return true;
+}
+
+void program_error(const char *name, const char *format, ...)
+{
+    CHECK(name && *format);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct import m = {.a = arena_new(), .conf = "/nonexistent-by-name"};
+    fuzz_text = (const char *)data;
+    fuzz_len = size;
+    if (import_conf_read(&m)) {
+        struct config c;
+        struct err err = {0};
+        CHECK(config_parse(str_text(&m.file.v[0]->text), MAIN_FILE, taken_read, &m, &c, &err));
+        config_done(&c);
+        for (size_t i = 0; i < m.file.v[0]->origin.n; i++)
+            CHECK(!key_is(m.file.v[0], i + 1, "AccountingStoragePass"));
+    }
+    import_conf_done(&m);
+    arena_free(m.a);
+    return 0;
+}
