@@ -29,16 +29,6 @@ static void warn_unknown_key(struct parser *p, const struct line_keys *keys, con
     vec_done(&names);
 }
 
-/* Kept and shown, but nothing enforces them yet: whoever sets one must know. */
-static bool key_later(const char *key)
-{
-    static const char *const later[] = {"QOS"};
-    for (size_t i = 0; i < ARRAY_LEN(later); i++)
-        if (text_is(later[i], key))
-            return true;
-    return false;
-}
-
 /* Reads all words but the first into the record. */
 static bool keys_take(struct parser *p, const struct line *line, const struct line_keys *keys,
                       void *record, struct err *ret_err)
@@ -54,10 +44,6 @@ static bool keys_take(struct parser *p, const struct line *line, const struct li
                         start);
         else if (!k->set(record, w->value, p->a, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
-        else if (keys == &partition_keys && key_later(k->key) && !text_is_nocase(w->value, "ALL") &&
-                 !text_is_nocase(w->value, "OFF"))
-            config_warn(p, "%s on a PartitionName line is kept and shown, but not enforced yet",
-                        k->key);
         else if (keys == &partition_keys)
             config_warn_value(p, k->key, w->value);
     }

@@ -107,3 +107,33 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     run -0 sacctmgr -nP show assoc format=account,user,maxjobs,grptres
     [ "$output" = "$first" ]
 }
+
+@test "QOS are taken from what sacctmgr -P show qos prints, with the accounts that use them" {
+    mkdir -p "$REMUDA_STATE"
+    printf 'ClusterName=perl\nNodeName=v1 CPUs=4 RealMemory=2000 Virtual=YES\nPartitionName=main Nodes=v1 Default=YES\n' >"$REMUDA_STATE/remuda.conf"
+    remuda up -q 3>&-
+    cat >qos.txt <<'EOF'
+Name|Priority|GraceTime|Preempt|PreemptExemptTime|PreemptMode|Flags|UsageThres|UsageFactor|GrpTRES|GrpTRESMins|GrpTRESRunMins|GrpJobs|GrpSubmit|GrpWall|MaxTRES|MaxTRESPerNode|MaxTRESMins|MaxWall|MaxTRESPU|MaxJobsPU|MaxSubmitPU|MaxTRESPA|MaxJobsPA|MaxSubmitPA|MinTRES
+normal|0|00:00:00|||cluster|||1.000000|||||||||||||||||
+regular|25|00:00:00|opp||cluster|DenyOnLimit||2.000000|cpu=100|||7|20|||||1-00:00:00|cpu=8|4|50||||
+opp|0|00:10:00|||cancel|||0.500000||||||||||08:00:00||7|50||||
+EOF
+    printf "Cluster - 'perl':Fairshare=1:QOS='normal'\nParent - 'root'\nAccount - 'm1':Description='m1':Organization='o':Fairshare=1:QOS='regular,opp':DefaultQOS='opp'\n" >dump.cfg
+    run -0 remuda import slurm --qos qos.txt --accounts dump.cfg --dry-run
+    run -0 sacctmgr -nP show qos format=name
+    [ "$output" = normal ]
+    for _ in 1 2; do
+        run -0 remuda import slurm --qos qos.txt --accounts dump.cfg
+        run -0 sacctmgr -P show qos format=name,priority,gracetime,preempt,flags,usagefactor,grptres,grpjobs,grpsubmit,maxwall,maxtrespu,maxjobspu,maxsubmitpu
+        has "normal|0|00:00:00||||"
+        has "regular|25|00:00:00|opp|DenyOnLimit|2.000000|cpu=100|7|20|1-00:00:00|cpu=8|4|50"
+        has "opp|0|00:10:00|||0.500000||||08:00:00||7|50"
+        run -0 sacctmgr -nP show assoc account=m1 format=qos,defaultqos
+        has "opp,regular|opp"
+    done
+    printf 'Name|Priority\nx|soon\n' >bad.txt
+    run -1 remuda import slurm --qos bad.txt
+    printf 'x|1\n' >bad.txt
+    run -1 remuda import slurm --qos bad.txt
+    has "names of the columns are expected"
+}

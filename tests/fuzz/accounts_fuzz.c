@@ -32,6 +32,11 @@ const char *const fuzz_words[] = {
     "MaxTRESPerJob=node=1",
     "Priority=",
     "Comment='",
+    "Name|Priority|Preempt|Flags|GrpTRES|MaxWall|UsageThres\n",
+    "Name|MaxJobsPU|PreemptMode|Descr\n",
+    "opp|25|normal|DenyOnLimit|cpu=4|1-0|0.5\n",
+    "x|4|cancel|d\n",
+    "|",
     "# a comment\n",
     "\r\n",
     "\n",
@@ -124,9 +129,28 @@ static void file_check(const char *data, size_t size, bool clean, struct arena *
     book_done(&g.b);
 }
 
+/* What `sacctmgr -P show qos` printed, or anything else. */
+static void qos_check(const char *data, size_t size, struct arena *a)
+{
+    struct sacctmgr s = {.a = a};
+    struct book b = {0};
+    struct changes c = {.s = &s};
+    struct str text = STR_INIT;
+    str_addn(&text, data, size);
+    sentences = 0;
+    bool ok = qos_text_take(&s, &b, &c, "q", &text);
+    CHECK(ok || sentences > 0);
+    for (size_t i = 0; i < c.change.n; i++)
+        CHECK(c.change.v[i].qos.n == 1 && ((const struct qos *)c.change.v[i].qos.v)->name);
+    changes_done(&c);
+    str_done(&text);
+    book_done(&b);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct arena *a = arena_new();
+    qos_check((const char *)data, size, a);
     file_check((const char *)data, size, false, a);
     file_check((const char *)data, size, true, a);
     arena_free(a);

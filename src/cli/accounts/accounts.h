@@ -48,6 +48,7 @@ struct sacctmgr {
     struct arena *a;
     const char *called;    /* the command's name in its messages; NULL = sacctmgr */
     const char *state_dir; /* as it was asked for; NULL = the one that is found */
+    const char *qos_file;  /* loaded with, or without, a file of accounts: one request */
     struct client *client; /* opened when first needed */
     const char *cluster;   /* its name; learned with the connection */
     bool immediate, noheader, quiet, readonly, associations, json, oneliner;
@@ -320,6 +321,11 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp);
 bool assoc_is_meant(const struct specs *sp, const struct assoc_view *v, struct arena *a);
 /* "  C = cluster    A = nova of physics", "… A = nova  U = alice  P = debug". */
 void assoc_line(struct sacctmgr *s, const struct assoc_view *v, bool modified, struct str *out);
+
+/* QOS as a Slurm's `sacctmgr -P show qos` lists them (qos_file.c): adds the changes, and those that
+ * are new to the book. False after an error was printed. */
+bool qos_text_take(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
+                   const struct str *text);
 
 #define PARENT_SHARES "2147483647" /* FairShare=parent in Slurm's flat file */
 void accounts_dump(struct sacctmgr *s, int n, char **word);

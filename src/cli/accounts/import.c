@@ -42,14 +42,15 @@ static const struct option_row rows[] = {
              offsetof(struct import_line, m.dry_run)),
     OPT_FLAG("leave-out", 0, "leave out lines of the configuration that are not understood",
              offsetof(struct import_line, m.leave_out)),
+    OPT_VALUE("qos", 0, "file", "what `sacctmgr -P show qos` printed; the cluster must run",
+              set_any_text, offsetof(struct import_line, m.qos)),
     OPT_VALUE("state", 0, "dir",
               "where the cluster lives; else /var/lib/remuda for root, ~/.local/state/remuda for "
               "users",
               set_any_text, offsetof(struct import_line, m.state_dir), .env = {"REMUDA_STATE"}),
     OWN_HELP,
 };
-OPTION_TABLE(import_options, rows,
-             .usage = "remuda import [OPTIONS] slurm --conf DIR | --accounts FILE",
+OPTION_TABLE(import_options, rows, .usage = "remuda import slurm [OPTIONS]",
              .about = "  Takes a site over from Slurm: says what it understood, what has no effect "
                       "here and what has no equivalent, by\n"
                       "  file and line, then writes the configuration and loads the accounts: all "
@@ -88,9 +89,10 @@ static bool accounts_take(struct import *m, bool trial)
                          .state_dir = m->state_dir,
                          .immediate = true,
                          .trial = trial,
-                         .quiet = trial};
-    char *word[] = {arena_strdup(m->a, m->accounts)};
-    accounts_load_file(&s, 1, word);
+                         .quiet = trial,
+                         .qos_file = m->qos};
+    char *word[] = {m->accounts ? arena_strdup(m->a, m->accounts) : NULL};
+    accounts_load_file(&s, m->accounts ? 1 : 0, word);
     if (s.client)
         client_close(s.client);
     return s.rc == 0;
@@ -113,13 +115,14 @@ static bool conf_is_good(struct import *m)
 /* All is looked at before anything is changed. */
 static int import(struct import *m)
 {
-    if ((m->conf && !conf_is_good(m)) || (m->accounts && !accounts_take(m, true)))
+    bool accounts = m->accounts || m->qos;
+    if ((m->conf && !conf_is_good(m)) || (accounts && !accounts_take(m, true)))
         return 1;
     if (m->dry_run) {
         puts("Nothing was changed: --dry-run");
         return 0;
     }
-    if ((m->conf && !import_conf_write(m)) || (m->accounts && !accounts_take(m, false)))
+    if ((m->conf && !import_conf_write(m)) || (accounts && !accounts_take(m, false)))
         return 1;
     if (m->conf)
         puts("`remuda up` starts the cluster; of one that runs, `scontrol reconfigure` takes it");
@@ -134,10 +137,10 @@ int cmd_import(int argc, char **argv)
     struct err e = {0};
     int rc;
     if (own_line_read("remuda import", &line, argc, argv, &rc)) {
-        if (!l.from || (!l.m.conf && !l.m.accounts)) {
+        if (!l.from || (!l.m.conf && !l.m.accounts && !l.m.qos)) {
             err_set(&e, ERR_USAGE,
-                    "what is to be imported is missing: remuda import slurm --conf DIR, "
-                    "--accounts FILE, or both");
+                    "what is to be imported is missing: remuda import slurm with --conf DIR, "
+                    "--qos FILE, --accounts FILE, or all of them");
             rc = own_line_failed("import", &e);
         } else {
             rc = import(&l.m);

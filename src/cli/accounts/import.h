@@ -38,7 +38,7 @@ struct remark_line {
 
 struct import {
     struct arena *a;
-    const char *state_dir, *conf, *accounts;
+    const char *state_dir, *conf, *accounts, *qos;
     bool dry_run, leave_out;
     VEC(struct taken *) file; /* slurm.conf first */
     VEC(struct remark_line) remark;

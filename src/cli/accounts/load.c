@@ -290,6 +290,16 @@ static void file_load(struct loading *g, const struct str *text)
         changes_commit(&g->c, " Nothing new added.");
 }
 
+static bool qos_load(struct loading *g)
+{
+    struct str text = STR_INIT;
+    const char *path = g->s->qos_file;
+    bool ok =
+        !path || (file_read(g->s, path, &text) && qos_text_take(g->s, &g->b, &g->c, path, &text));
+    str_done(&text);
+    return ok;
+}
+
 void accounts_load_file(struct sacctmgr *s, int n, char **word)
 {
     struct loading g = {.s = s, .c = {.s = s}, .parent = "root"};
@@ -301,11 +311,11 @@ void accounts_load_file(struct sacctmgr *s, int n, char **word)
         else if (!cluster)
             g.path = file ? file : word[i];
     }
-    if (!g.path)
+    if (!g.path && !s->qos_file)
         sacctmgr_refuse(s, " No filename given, specify one with file=''");
     else if (s->readonly)
         sacctmgr_refuse(s, "Can't run this command in readonly mode.");
-    else if (file_read(s, g.path, &text) && book_read(s, &g.b))
+    else if ((!g.path || file_read(s, g.path, &text)) && book_read(s, &g.b) && qos_load(&g))
         file_load(&g, &text);
     changes_done(&g.c);
     vec_done(&g.user);
