@@ -125,7 +125,7 @@ EOF
     for _ in 1 2; do
         run -0 remuda import slurm --qos qos.txt --accounts dump.cfg
         run -0 sacctmgr -P show qos format=name,priority,gracetime,preempt,flags,usagefactor,grptres,grpjobs,grpsubmit,maxwall,maxtrespu,maxjobspu,maxsubmitpu
-        has "normal|0|00:00:00||||"
+        has "normal|0|00:00:00|||1.000000|"
         has "regular|25|00:00:00|opp|DenyOnLimit|2.000000|cpu=100|7|20|1-00:00:00|cpu=8|4|50"
         has "opp|0|00:10:00|||0.500000||||08:00:00||7|50"
         run -0 sacctmgr -nP show assoc account=m1 format=qos,defaultqos
