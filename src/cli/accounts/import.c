@@ -50,7 +50,7 @@ static const struct option_row rows[] = {
               set_any_text, offsetof(struct import_line, m.state_dir), .env = {"REMUDA_STATE"}),
     OWN_HELP,
 };
-OPTION_TABLE(import_options, rows, .usage = "remuda import slurm [OPTIONS]",
+OPTION_TABLE(import_options, rows, .usage = "remuda import [OPTIONS] slurm",
              .about = "  Takes a site over from Slurm: says what it understood, what has no effect "
                       "here and what has no equivalent, by\n"
                       "  file and line, then writes the configuration and loads the accounts: all "
