@@ -2,7 +2,9 @@
  * NULL, halves the time of a put and the size of a row. Readers get zeros for NULLs.
  *
  * Indexes. What ended long ago is found by end time, user, state or name; such indexes cover
- * only jobs that are over (partial indexes), so that a job pays for them once, when it ends.
+ * only jobs that are over (partial indexes), so that a job pays for them once, when it ends. When
+ * a job was submitted stands in them, too: what a long past month asks for is decided in the index,
+ * without a look at each job that ended since.
  * What lives is found by job_live, which holds nothing else. */
 #include "store/sqlite_schema.h"
 
@@ -272,8 +274,8 @@ static bool make_indexes(sqlite3 *db, struct err *ret_err)
         bool over, live;
     } indexes[] = {
         {"job_live", "job(id)", false, true},
-        {"job_by_end", "job(end_us)", true, false},
-        {"job_by_user", "job(user_id, end_us)", true, false},
+        {"job_by_end", "job(end_us, submit_us)", true, false},
+        {"job_by_user", "job(user_id, end_us, submit_us)", true, false},
         {"job_by_state", "job(state, end_us)", true, false},
         {"job_by_name", "job(name)", true, false},
         {"job_by_array", "job(array_job_id) WHERE array_job_id IS NOT NULL", false, false},
