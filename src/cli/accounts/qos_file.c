@@ -105,7 +105,7 @@ static void settings_take(struct qos_reading *q, struct span line)
     if (ok && words.n)
         settings_to_qos(q->c, &st, VERB_MODIFY, name);
     if (ok && words.n && !is_new(q, name))
-        str_addf(&q->c->said, "  Q = %s (changed)\n", name);
+        str_addf(&q->c->said, "  Q = %s (set as it is there)\n", name);
     if (!ok)
         sacctmgr_fail(q->s, "%s:%zu: this line makes no sense: %s", q->path, q->line,
                       name ? name : "it has no Name, or more values than there are columns");
