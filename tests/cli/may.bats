@@ -23,6 +23,8 @@ EOF2
 
 teardown_file() { remuda down; }
 
+setup() { cd "$WORK" || exit 1; }
+
 teardown() { scancel -u "$(id -un)" || true; }
 
 @test "people are told what they may use, what is left, and which GPUs are free" {
