@@ -171,7 +171,7 @@ static bool accounts_load(struct loading *l, struct store *s, struct err *ret_er
 {
     static const enum store_table tables[] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,
                                               TABLE_QOS,     TABLE_LIMIT,        TABLE_WCKEY,
-                                              TABLE_TRES};
+                                              TABLE_TRES,    TABLE_USE};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++)
         if (!table_load(l, s, tables[i], ret_err))
             return false;

@@ -44,6 +44,7 @@ const struct fields *query_record_fields(enum query_what what)
     case QUERY_NODE_SPELLS: return &node_spell_fields;
     case QUERY_PAST_RESERVATIONS: return &reservation_fields;
     case QUERY_LIMIT_USE: return &limit_use_fields;
+    case QUERY_FAIR_SHARES: return &fair_share_fields;
     }
     return NULL;
 }

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "core/record/accounts.h"
 #include "core/record/limits.h"
+#include "core/record/use.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -28,6 +29,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->jobs.dependents = map_u64_new();
     c->jobs.singleton = map_str_new();
     c->usage.row = map_str_new();
+    uses_init(c);
     c->node_index.by_name = map_str_new();
     c->node_index.by_conn = map_u64_new();
     c->joined.token = map_str_new();
@@ -422,6 +424,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_RESERVATION: resv_load(c, record); break;
     case TABLE_META: meta_load(c, record); break;
     case TABLE_USAGE: usage_load(c, record); break;
+    case TABLE_USE: uses_load(c, record); break;
     case TABLE_TOKEN: token_load(c, record); break;
     case TABLE_HOST: host_load(c, record); break;
     case TABLE_ANSWERED: answered_load(c, record); break;

@@ -51,7 +51,7 @@ enum account_flag_bit {
     X(TEXT, user, 0, "user; NULL = the account itself")                                             \
     X(TEXT, partition, 0, "in this partition only; NULL = in all")                                  \
     X(TEXT, parent, 0, "of an account: the account above it; NULL = it is root")                    \
-    X(I32, shares, &range_assoc_shares, "of fair share, among its siblings; −1 = those of the parent itself; 0 = 1") \
+    X(I32, shares, &range_assoc_shares, "of fair share, among its siblings; −1 = those of the parent itself; 0 = 1; −2 = none") \
     X(U32, priority_plus1, 0, "added to the priority of its jobs, plus 1; 0 = as above it")         \
     X(TEXT, qos, 0, "QOS it may use, comma-separated; NULL = those above it, and more or less")     \
     X(TEXT, qos_more, 0, "QOS it may use beside those above it")                                    \
@@ -143,6 +143,9 @@ bool flag_words_parse(const struct flag_word *words, size_t n, const char *text,
     X(TEXT, users, 0, "users it concerned")
 // clang-format on
 
+#define SHARES_PARENT (-1)
+#define SHARES_NONE   (-2)
+
 struct account {
     ACCOUNT_FIELDS(FIELD_MEMBER)
 };
@@ -164,6 +167,11 @@ struct tres {
 struct transaction {
     TRANSACTION_FIELDS(FIELD_MEMBER)
 };
+/* As people write them: 0 or more; -1 = those of the parent. */
+static inline int32_t assoc_shares(const struct assoc *a)
+{
+    return a->shares == SHARES_NONE ? 0 : a->shares == 0 ? 1 : a->shares;
+}
 extern const struct fields account_fields, account_user_fields, assoc_fields, qos_fields,
     wckey_fields, tres_fields, transaction_fields;
 

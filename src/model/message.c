@@ -16,7 +16,7 @@ NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
       [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
       [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
       [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations",
-      [QUERY_LIMIT_USE] = "limit_use")
+      [QUERY_LIMIT_USE] = "limit_use", [QUERY_FAIR_SHARES] = "fair_shares")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",

@@ -61,9 +61,10 @@ enum query_what {
     QUERY_USED,
     QUERY_NODE_SPELLS,
     QUERY_PAST_RESERVATIONS,
-    QUERY_LIMIT_USE
+    QUERY_LIMIT_USE,
+    QUERY_FAIR_SHARES
 };
-#define QUERY_COUNT (QUERY_LIMIT_USE + 1)
+#define QUERY_COUNT (QUERY_FAIR_SHARES + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
  * DONE. */
@@ -960,6 +961,7 @@ extern const struct fields meta_fields;
     X(RESERVATION, "reservation", reservation_fields, "name", "reservations")                               \
     X(META, "meta", meta_fields, "key", "small facts")                                                      \
     X(USAGE, "usage", usage_fields, "who", "what users used, for fair share")  \
+    X(USE, "use_of", use_fields, "id", "what associations and QOS used")                                    \
     X(TOKEN, "token", token_fields, "id", "tokens with which hosts may join")                               \
     X(HOST, "host", host_fields, "id", "hosts that joined")                                                 \
     X(ACCOUNT, "account", account_fields, "name", "accounts")                                               \

@@ -14,6 +14,15 @@ static const struct field usage_rows[] = {USAGE_FIELDS(USAGE_ROW)};
 const struct fields usage_fields = {"usage", sizeof(struct usage), usage_rows,
                                     ARRAY_LEN(usage_rows)};
 
+#define USE_ROW(type, name, aux, doc) FIELD_ROW_AT(struct use_row, , type, name, aux, doc)
+static const struct field use_rows[] = {USE_FIELDS(USE_ROW)};
+const struct fields use_fields = {"use_of", sizeof(struct use_row), use_rows, ARRAY_LEN(use_rows)};
+
+#define FAIR_SHARE_ROW(type, name, aux, doc) FIELD_ROW_AT(struct fair_share, , type, name, aux, doc)
+static const struct field fair_share_rows[] = {FAIR_SHARE_FIELDS(FAIR_SHARE_ROW)};
+const struct fields fair_share_fields = {"fair_share", sizeof(struct fair_share), fair_share_rows,
+                                         ARRAY_LEN(fair_share_rows)};
+
 /* ---- weights ---- */
 
 /* "-1.25" in thousandths; *ret_rest is what follows. */

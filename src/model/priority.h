@@ -66,6 +66,45 @@ struct usage {
 };
 extern const struct fields usage_fields;
 
+/* What an association or a QOS used. Stored: of associations those that jobs run under; those above
+ * them have the sum. */
+// clang-format off
+#define USE_FIELDS(X)                                                                              \
+    X(TEXT, id, 0, "its key: assoc/12, qos/3")                                                     \
+    X(TEXT, tres, 0, "decayed use: cpu=3600000,billing=… in thousandths × seconds, mem in MiB × seconds") \
+    X(I64, wall_ms, 0, "decayed wall clock time of its runs, in milliseconds")                     \
+    X(TIME, at_us, 0, "decayed until then")
+
+/* An association in the tree of fair share, as sshare shows it (rows of QUERY_FAIR_SHARES, parents
+ * before their children). Parts are in SHARE_ONE-ths. */
+#define FAIR_SHARE_FIELDS(X)                                                                       \
+    X(U32, assoc_id, 0, "the association")                                                         \
+    X(TEXT, account, 0, "account")                                                                 \
+    X(TEXT, user, 0, "user; NULL = the account itself")                                            \
+    X(TEXT, partition, 0, "in this partition only")                                                \
+    X(TEXT, parent, 0, "of an account: the account above it")                                      \
+    X(U32, depth, 0, "0 = root")                                                                   \
+    X(I64, shares, &range_any64, "raw shares; -1 = those of the parent")                           \
+    X(I64, norm_shares, 0, "shares of those of its siblings; with NO_FAIR_TREE of all")            \
+    X(I64, usage, 0, "decayed use, in thousandths of billing units × seconds")                     \
+    X(I64, norm_usage, 0, "of all use")                                                            \
+    X(I64, effective, 0, "of the use of its siblings; with NO_FAIR_TREE what counts by the shares") \
+    X(I64, level_e6, &range_any64, "shares over effective use, in millionths; -1 = nothing was used; -2 = it has the shares of its parent") \
+    X(I64, factor, &range_any64, "the factor of the priority; -1 = none: it is an account")                                     \
+    X(TEXT, limits, 0, "GrpTRESMins: cpu=100,mem=2000")                                            \
+    X(TEXT, used, 0, "used: cpu=5,mem=100, in resource × minutes")                                 \
+    X(TEXT, promised, 0, "what running jobs may still use by their limits, the same way")
+// clang-format on
+#define SHARE_ONE INT64_C(1000000000000)
+
+struct use_row {
+    USE_FIELDS(FIELD_MEMBER)
+};
+struct fair_share {
+    FAIR_SHARE_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields use_fields, fair_share_fields;
+
 /* ---- weights of resources ---- */
 
 enum tres_kind { TRES_CPU, TRES_MEM, TRES_NODE, TRES_GRES };

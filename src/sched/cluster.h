@@ -87,6 +87,7 @@ struct waiting {
     /* Components of one heterogeneous job start together; 0 = none */
     uint64_t het_job_id;
     uint32_t uid;
+    uint32_t assoc; /* number of its association, whose fair share it has; 0 = that of its user */
     /* Components of that job: none starts before all are here; 0 or 1 = no matter */
     uint32_t het_size;
     /* How many may start now: 1, or the pending elements an array's limit allows */
@@ -111,6 +112,8 @@ struct waiting {
 /* How much of a share is left to a user in an account (NULL = none given), in 2^20ths: 1 = all, for
  * who is not known. Whoever keeps the accounts says it. */
 void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account, int64_t factor);
+/* The same of an association. */
+void cluster_set_assoc_fairshare(struct cluster *cl, uint32_t assoc, int64_t factor);
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);

@@ -63,6 +63,7 @@ static bool rows_stay(enum store_table table)
     case TABLE_PARTITION:
     case TABLE_RESERVATION:
     case TABLE_USAGE:
+    case TABLE_USE:
     case TABLE_TOKEN:
     case TABLE_HOST:
     case TABLE_ACCOUNT:

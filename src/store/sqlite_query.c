@@ -181,6 +181,7 @@ static void add_where(struct str *sql, const struct scan *scan)
     case TABLE_RESERVATION:
     case TABLE_META:
     case TABLE_USAGE:
+    case TABLE_USE:
     case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:

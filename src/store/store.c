@@ -55,6 +55,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_RESERVATION:
     case TABLE_META:
     case TABLE_USAGE:
+    case TABLE_USE:
     case TABLE_QUEUED_STEP:
     case TABLE_TOKEN:
     case TABLE_HOST:

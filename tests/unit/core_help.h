@@ -288,6 +288,7 @@ static const struct fields *const row_fields[] = {
     [QUERY_WCKEYS] = &wckey_fields,
     [QUERY_TRES] = &tres_fields,
     [QUERY_LIMIT_USE] = &limit_use_fields,
+    [QUERY_FAIR_SHARES] = &fair_share_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -431,6 +432,7 @@ static inline void start_controller(const char *conf)
     load(TABLE_LIMIT);
     load(TABLE_WCKEY);
     load(TABLE_TRES);
+    load(TABLE_USE);
     load(TABLE_TOKEN);
     load(TABLE_HOST);
     load(TABLE_ANSWERED);

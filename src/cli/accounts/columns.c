@@ -40,10 +40,10 @@ CELL(partition)
 CELL(share)
 {
     ROW;
-    if (r->assoc && r->assoc->a->shares < 0)
+    if (r->assoc && r->assoc->a->shares == SHARES_PARENT)
         str_add(out, "parent");
     else if (r->assoc)
-        str_add_i64(out, r->assoc->a->shares ? r->assoc->a->shares : 1);
+        str_add_i64(out, assoc_shares(r->assoc->a));
 }
 
 CELL(priority)

@@ -78,10 +78,10 @@ static void assoc_dump(const struct assoc_view *v, struct str *line)
     struct str qos = STR_INIT;
     if (a->default_qos)
         quoted(line, "DefaultQOS", a->default_qos);
-    if (a->shares < 0)
+    if (a->shares == SHARES_PARENT)
         str_add(line, ":Fairshare=" PARENT_SHARES);
     else
-        str_addf(line, ":Fairshare=%d", a->shares ? a->shares : 1);
+        str_addf(line, ":Fairshare=%d", assoc_shares(a));
     for (size_t i = 0; i < sizeof dumped / sizeof dumped[0]; i++)
         limit_dump(v, i, line);
     if (a->priority_plus1)

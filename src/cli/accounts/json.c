@@ -37,7 +37,7 @@ static void assoc_json(struct json_out *j, const struct sacctmgr *s, const struc
     json_key_text(j, "partition", a->partition);
     json_key_text(j, "parent_account", a->parent);
     json_key_i64(j, "id", a->id);
-    json_key_number(j, "shares_raw", true, a->shares ? a->shares : 1);
+    json_key_number(j, "shares_raw", true, assoc_shares(a));
     json_key(j, "default");
     json_object(j);
     json_key_text(j, "qos", a->default_qos);

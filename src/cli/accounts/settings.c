@@ -151,16 +151,12 @@ static bool shares_take(struct taking *t, const struct spec *sp)
     int64_t n;
     field_note(t, "shares");
     if (text_starts_nocase("parent", sp->value) && *sp->value) {
-        t->st->assoc.shares = -1;
+        t->st->assoc.shares = SHARES_PARENT;
         return true;
     }
     if (!number_take(t, sp, "FairShare", INT32_MAX, &n))
         return false;
-    if (n == 0) {
-        sacctmgr_fail(t->s, "FairShare=0: shares are from 1; -1 is the default, 1");
-        return wrong(t, sp);
-    }
-    t->st->assoc.shares = n < 0 ? 0 : (int32_t)n;
+    t->st->assoc.shares = n < 0 ? 0 : n == 0 ? SHARES_NONE : (int32_t)n;
     return true;
 }
 
@@ -348,7 +344,7 @@ static void assoc_say(struct taking *t, const struct specs *sp)
     struct str *out = &t->st->said;
     if (a->shares)
         say(out, 13, "Fairshare",
-            a->shares < 0 ? "parent" : arena_printf(t->s->a, "%d", a->shares));
+            a->shares == SHARES_PARENT ? "parent" : arena_printf(t->s->a, "%d", assoc_shares(a)));
     limits_say(t, 13);
     if (a->parent || new_account)
         say(out, 13, "Parent", a->parent ? a->parent : "root");

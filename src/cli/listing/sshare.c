@@ -1,43 +1,28 @@
-/* sshare: who used how much, and what fair share makes of it. Until accounts are managed, an
- * account is what jobs named; shares are equal. */
+/* sshare: who used how much, and what fair share makes of it. */
+#include "cli/listing/sshare.h"
 #include "base/alloc.h"
 #include "cli/program/commands.h"
 #include "cli/table/json_slurm.h"
-#include "cli/table/listing.h"
-#include "cli/table/listing_command.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* A line: the root, an account, or a user below one of them. */
-struct share_line {
-    const char *account, *user; /* user NULL = the account itself */
-    int depth;
-    int64_t shares, usage, norm, norm_usage, effective, level,
-        fair; /* parts in FACTOR_ONE-ths; fair < 0: accounts have none; level < 0: no use */
-};
-
-struct sshare {
-    struct listing l;
-    struct msg_query query;
-    bool all, users_only, partitions;
-    const char *uids;
-    VEC(struct usage *) usage;
-    VEC(struct share_line) line;
-};
-
 /* ---- columns -------------------------------------------------------------------------------- */
 
 #define CELL(name)                                                                                 \
     static void cell_##name(const struct cell_env *env, const void *record, struct str *out)
 
-static void part_add(int64_t factor, struct str *out)
+static void millionths_add(int64_t millionths, struct str *out)
 {
-    int64_t millionths = (factor * 1000000 + FACTOR_ONE / 2) / FACTOR_ONE;
     str_addf(out, "%lld.%06lld", (long long)(millionths / 1000000),
              (long long)(millionths % 1000000));
+}
+
+static void part_add(int64_t part, struct str *out)
+{
+    millionths_add((part + SHARE_ONE / 2000000) / (SHARE_ONE / 1000000), out);
 }
 
 CELL(account)
@@ -55,7 +40,9 @@ CELL(user)
 CELL(raw_shares)
 {
     const struct share_line *l = record;
-    if (l->shares)
+    if (l->shares < 0)
+        str_add(out, "parent");
+    else if (!l->is_root)
         str_add_i64(out, l->shares);
 }
 
@@ -74,7 +61,7 @@ CELL(raw_usage)
 CELL(norm_usage)
 {
     const struct share_line *l = record;
-    if (l->shares)
+    if (!l->is_root)
         part_add(l->norm_usage, out);
 }
 
@@ -94,19 +81,39 @@ CELL(fairshare)
 CELL(level)
 {
     const struct share_line *l = record;
-    if (!l->shares)
+    if (l->is_root || l->level_e6 == LEVEL_NONE)
         return;
-    if (l->level < 0)
+    if (l->level_e6 == LEVEL_INFINITE)
         str_add(out, "inf");
     else
-        part_add(l->level, out);
+        millionths_add(l->level_e6, out);
 }
 
-CELL(nothing)
+CELL(partition)
 {
-    (void)env;
-    (void)record;
-    (void)out;
+    str_add(out, ((const struct share_line *)record)->partition);
+}
+
+CELL(id)
+{
+    const struct share_line *l = record;
+    if (l->id)
+        str_addf(out, "%u", l->id);
+}
+
+CELL(limits)
+{
+    str_add(out, ((const struct share_line *)record)->limits);
+}
+
+CELL(used)
+{
+    str_add(out, ((const struct share_line *)record)->used);
+}
+
+CELL(promised)
+{
+    str_add(out, ((const struct share_line *)record)->promised);
 }
 
 CELL(cluster)
@@ -118,10 +125,10 @@ CELL(cluster)
 // clang-format off
 static const struct column share_column[] = {
     {"Account", 0, NULL, -20, "", cell_account},        {"Cluster", 0, NULL, 10, "", cell_cluster},      {"EffectvUsage", 0, NULL, 13, "", cell_effective},
-    {"FairShare", 0, NULL, 10, "", cell_fairshare},     {"GrpTRESMins", 0, NULL, 30, "", cell_nothing},  {"GrpTRESRaw", 0, NULL, 30, "", cell_nothing},
-    {"ID", 0, NULL, 6, "", cell_nothing},               {"LevelFS", 0, NULL, 10, "", cell_level},        {"NormShares", 0, NULL, 11, "", cell_norm_shares},
-    {"NormUsage", 0, NULL, 11, "", cell_norm_usage},    {"Partition", 0, NULL, 12, "", cell_nothing},    {"RawShares", 0, NULL, 10, "", cell_raw_shares},
-    {"RawUsage", 0, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_nothing},  {"User", 0, NULL, 10, "", cell_user},
+    {"FairShare", 0, NULL, 10, "", cell_fairshare},     {"GrpTRESMins", 0, NULL, 30, "", cell_limits},  {"GrpTRESRaw", 0, NULL, 30, "", cell_used},
+    {"ID", 0, NULL, 6, "", cell_id},               {"LevelFS", 0, NULL, 10, "", cell_level},        {"NormShares", 0, NULL, 11, "", cell_norm_shares},
+    {"NormUsage", 0, NULL, 11, "", cell_norm_usage},    {"Partition", 0, NULL, 12, "", cell_partition},    {"RawShares", 0, NULL, 10, "", cell_raw_shares},
+    {"RawUsage", 0, NULL, 11, "", cell_raw_usage},      {"TRESRunMins", 0, NULL, 30, "", cell_promised},  {"User", 0, NULL, 10, "", cell_user},
 };
 // clang-format on
 static const struct column_table share_columns = {share_column, ARRAY_LEN(share_column), "share",
@@ -132,17 +139,11 @@ static const struct column_table share_columns = {share_column, ARRAY_LEN(share_
     "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,LevelFS,"         \
     "GrpTRESMins,"                                                                                 \
     "TRESRunMins"
+#define FORMAT_LONG_CLASSIC                                                                        \
+    "Account,User,RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare,GrpTRESMins,"     \
+    "TRESRunMins"
 
 /* ---- options -------------------------------------------------------------------------------- */
-
-static SETTER(set_users)
-{
-    struct sshare *s = to;
-    struct err unknown = {0};
-    if (!listing_uids(value, a, &s->uids, &unknown))
-        s->uids = ""; /* nobody's, as in Slurm */
-    return true;
-}
 
 #define AT(member) offsetof(struct sshare, member)
 static const struct option_row option_rows[] = {
@@ -158,9 +159,9 @@ static const struct option_row option_rows[] = {
     LISTING_NOHEADER('n', "no header lines"),
     LISTING_PARSABLE("cells between '|', with one at the end"),
     LISTING_PARSABLE2("cells between '|'"),
-    OPT_FLAG("partition", 'm', "associations of partitions: there are none", AT(partitions)),
+    OPT_FLAG("partition", 'm', "the partition of associations that are of one", AT(partitions)),
     LISTING_USAGE,
-    OPT_VALUE("users", 'u', "users", "these users", set_users, 0),
+    OPT_VALUE("users", 'u', "users", "these users", set_any_text, AT(users)),
     OPT_FLAG("Users", 'U', "users only, not their accounts", AT(users_only)),
     LISTING_VERBOSE,
     LISTING_VERSION,
@@ -168,127 +169,19 @@ static const struct option_row option_rows[] = {
 };
 OPTION_TABLE(sshare_options, option_rows, .usage = "sshare [OPTION]", .variables_as_are = true);
 
-/* ---- the tree ------------------------------------------------------------------------------- */
-
-/* The account root is the root of the tree: what was used under its name is added to its users'. */
-static void usage_keep(void *ctx, const void *record)
-{
-    struct sshare *s = ctx;
-    struct usage *u = arena_dup(s->l.a, record, sizeof *u);
-    if (text_is(u->account, "root"))
-        u->account = NULL;
-    for (size_t i = 0; !u->account && i < s->usage.n; i++)
-        if (!s->usage.v[i]->account && s->usage.v[i]->user_id == u->user_id) {
-            s->usage.v[i]->usage += u->usage;
-            s->usage.v[i]->norm_usage += u->norm_usage;
-            return;
-        }
-    vec_push(&s->usage, u);
-}
-
-static int64_t part_of(int64_t part, int64_t whole)
-{
-    while (whole > INT64_C(1) << 40) {
-        part >>= 1;
-        whole >>= 1;
-    }
-    return whole > 0 ? part * FACTOR_ONE / whole : 0;
-}
-
-/* Equal shares: normalised share over effective use. */
-static int64_t level_of(int64_t norm, int64_t effective)
-{
-    return effective > 0 ? norm * FACTOR_ONE / effective : -1;
-}
-
-static bool same_account(const struct usage *a, const struct usage *b)
-{
-    return a->account && b->account && strcmp(a->account, b->account) == 0;
-}
-
-struct sums {
-    int64_t usage;
-    size_t siblings, members;
-};
-
-/* An account is what somebody wrote after -A: that it was used makes it one. A job that only named
- * it does not. */
-static bool is_account(const struct usage *u)
-{
-    return !u->account || u->usage > 0;
-}
-
-static struct sums sums_of(const struct sshare *s, const struct usage *of)
-{
-    struct sums sums = {0};
-    const struct usage *last = NULL; /* rows come by account */
-    for (size_t i = 0; i < s->usage.n; i++) {
-        const struct usage *u = s->usage.v[i];
-        if (!is_account(u))
-            continue;
-        sums.siblings += !last || !same_account(u, last);
-        last = u;
-        if (!of || same_account(u, of)) {
-            sums.usage += u->usage;
-            sums.members++;
-        }
-    }
-    return sums;
-}
-
-static bool user_wanted(const struct sshare *s, const struct usage *u)
-{
-    struct str uid = STR_INIT;
-    str_addf(&uid, "%u", s->uids ? u->user_id : (unsigned)getuid());
-    bool wanted = s->uids ? listing_has(s->uids, str_text(&uid)) : s->all || u->user_id == getuid();
-    str_done(&uid);
-    return wanted;
-}
-
-static void lines_make(struct sshare *s)
-{
-    struct sums root = sums_of(s, NULL);
-    struct share_line top = {
-        .account = "root", .usage = root.usage, .effective = FACTOR_ONE, .fair = -1};
-    if (!s->users_only)
-        vec_push(&s->line, top);
-    for (size_t i = 0; i < s->usage.n; i++) {
-        const struct usage *u = s->usage.v[i];
-        struct sums own =
-            u->account ? sums_of(s, u) : (struct sums){root.usage, root.siblings, root.siblings};
-        int64_t share = root.siblings ? FACTOR_ONE / (int64_t)root.siblings : 0;
-        if (u->account && is_account(u) && !s->users_only &&
-            (i == 0 || !same_account(u, s->usage.v[i - 1]))) {
-            int64_t used = part_of(own.usage, root.usage);
-            struct share_line account = {.account = u->account,
-                                         .depth = 1,
-                                         .shares = 1,
-                                         .usage = own.usage,
-                                         .norm = share,
-                                         .norm_usage = used,
-                                         .effective = used,
-                                         .level = level_of(share, used),
-                                         .fair = -1};
-            vec_push(&s->line, account);
-        }
-        if (!user_wanted(s, u) || !is_account(u))
-            continue;
-        struct share_line one = {.account = u->account ? u->account : "root",
-                                 .user = u->user_name ? u->user_name : u->who,
-                                 .depth = u->account ? 2 : 1,
-                                 .shares = 1,
-                                 .usage = u->usage,
-                                 .fair = u->fairshare};
-        one.norm = FACTOR_ONE / (int64_t)own.members;
-        one.norm_usage = u->norm_usage;
-        one.effective = part_of(u->usage, own.usage);
-        one.level = level_of(one.norm, one.effective);
-        one.depth = s->users_only ? 0 : one.depth;
-        vec_push(&s->line, one);
-    }
-}
-
 /* ---- showing -------------------------------------------------------------------------------- */
+
+/* Of millionths. */
+static void json_part(struct json_out *j, const char *key, bool set, int64_t millionths)
+{
+    json_key(j, key);
+    json_object(j);
+    json_key_bool(j, "set", set);
+    json_key_bool(j, "infinite", false);
+    json_key(j, "number");
+    json_double(j, set ? (double)millionths / 1000000 : 0);
+    json_object_end(j);
+}
 
 static void json_print(const struct sshare *s)
 {
@@ -303,10 +196,26 @@ static void json_print(const struct sshare *s)
         const struct share_line *l = &s->line.v[i];
         json_object(&j);
         json_key_text(&j, "name", l->user ? l->user : l->account);
-        json_key_text(&j, "parent", l->user ? l->account : l->depth ? "root" : "");
+        json_key_text(&j, "parent", l->user ? l->account : l->parent ? l->parent : "");
+        json_key_i64(&j, "id", l->id);
+        json_key_text(&j, "partition", l->partition ? l->partition : "");
         json_key_words(&j, "type", l->user ? "USER" : "ASSOCIATION", NULL);
-        json_key_number(&j, "shares", l->shares > 0, l->shares);
+        json_key_number(&j, "shares", l->shares >= 0 && !l->is_root, l->shares);
+        json_part(&j, "shares_normalized", true, l->norm / (SHARE_ONE / 1000000));
         json_key_i64(&j, "usage", l->usage / 1000);
+        json_part(&j, "usage_normalized", !l->is_root, l->norm_usage / (SHARE_ONE / 1000000));
+        json_part(&j, "effective_usage", true, l->effective / (SHARE_ONE / 1000000));
+        json_key(&j, "fairshare");
+        json_object(&j);
+        json_part(&j, "factor", l->fair >= 0, l->fair / (SHARE_ONE / 1000000));
+        json_part(&j, "level", !l->is_root && l->level_e6 >= 0, l->level_e6);
+        json_object_end(&j);
+        json_key(&j, "tres");
+        json_object(&j);
+        json_key_text(&j, "group_minutes", l->limits ? l->limits : "");
+        json_key_text(&j, "usage_minutes", l->used ? l->used : "");
+        json_key_text(&j, "run_minutes", l->promised ? l->promised : "");
+        json_object_end(&j);
         json_object_end(&j);
     }
     json_array_end(&j);
@@ -315,23 +224,30 @@ static void json_print(const struct sshare *s)
     json_slurm_end(&j);
 }
 
-static bool prepare(void *ctx, struct err *ret_err)
+static bool format_take(struct sshare *s, struct err *ret_err)
 {
-    struct listing *l = &((struct sshare *)ctx)->l;
-    const char *text = l->format_text ? l->format_text : l->longer ? FORMAT_LONG : FORMAT_DEFAULT;
-    if (((struct sshare *)ctx)->partitions && !l->format_text)
+    struct listing *l = &s->l;
+    const char *text = l->format_text            ? l->format_text
+                       : l->longer && s->classic ? FORMAT_LONG_CLASSIC
+                       : l->longer               ? FORMAT_LONG
+                                                 : FORMAT_DEFAULT;
+    if (s->partitions && !l->format_text)
         text = arena_printf(l->a, "Account,User,Partition%s", text + strlen("Account,User"));
     return format_parse_fields(&share_columns, text, l->a, &l->format, ret_err);
+}
+
+static bool prepare(void *ctx, struct err *ret_err)
+{
+    return format_take(ctx, ret_err);
 }
 
 static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
     struct sshare *s = ctx;
-    struct msg_done done = {0};
-    s->query.what = QUERY_SHARES;
-    if (!client_query(c, &s->query, &usage_fields, s->l.a, usage_keep, s, &done, ret_err))
+    if (!share_lines_make(s, c, ret_err))
         return false;
-    lines_make(s);
+    if (s->classic && s->l.longer && !format_take(s, ret_err))
+        return false;
     if (s->l.json) {
         json_print(s);
         return true;

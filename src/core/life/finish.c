@@ -143,6 +143,8 @@ static void quiet_nodes_release(struct core *c, struct jobrec *r)
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
     usage_charge(c, r);
+    if (how == JOB_NODE_FAIL)
+        usage_refund(c, r);
     r->j.end_us = clock_end(c, r->j.start_us);
     r->j.reason = why;
     if (r->j.state == JOB_SUSPENDED) {

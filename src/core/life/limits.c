@@ -7,7 +7,7 @@ void limits_anew(struct core *c)
     struct map_walk w = {0};
     limits_priorities(c);
     if (!enforces_associations(c) && !c->accounts.last_cap && !c->accounts.most_qos &&
-        !c->accounts.most_assoc)
+        !c->accounts.most_assoc && !c->settings.priority_weight_fairshare)
         return;
     while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;

@@ -13,6 +13,7 @@ void suspend_tell_planner(struct core *c, struct jobrec *r)
 
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
 {
+    usage_charge(c, r); /* a restarted controller knows of the last of these instants alone */
     job_move(c, r, JOB_SUSPENDED);
     r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = (int32_t)by;

@@ -32,6 +32,8 @@ void priority_show(const struct core *c, const struct jobrec *r, const struct ms
                    int64_t now_us, const struct view *v);
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
                           const struct view *v);
+enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
+                               const struct view *v);
 enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/list.h"
 #include "core/query/query.h"
 #include "core/record/private.h"
+#include "core/record/use.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,36 @@ enum refusal query_shares(const struct core *c, const struct msg_query *q, const
     for (size_t i = 0; i < rows.n; i++)
         v->row(v->ctx, rows.v[i]);
     vec_done(&rows);
+    return REFUSE_NONE;
+}
+
+struct fair_view {
+    const struct core *c;
+    const struct peer *peer;
+    const struct view *v;
+};
+
+/* PrivateData=usage: the root is there for all, without what it used. */
+static void fair_row(void *ctx, const void *record)
+{
+    const struct fair_view *f = ctx;
+    struct fair_share row = *(const struct fair_share *)record;
+    bool may = may_see_usage(f->c, f->peer, row.user, row.account);
+    if (!may && row.depth == 0) {
+        row.usage = 0;
+        row.used = row.promised = row.limits = NULL;
+    }
+    if (may || row.depth == 0)
+        f->v->row(f->v->ctx, &row);
+}
+
+enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
+                               const struct view *v)
+{
+    struct fair_view f = {c, peer, v};
+    struct view through = {fair_row, &f};
+    if (accounts_in_use(c))
+        fairshare_rows(c, now_us, &through);
     return REFUSE_NONE;
 }
 

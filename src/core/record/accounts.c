@@ -6,6 +6,7 @@
 #include "core/record/accounts.h"
 #include "base/list.h"
 #include "core/record/record.h"
+#include "core/record/use.h"
 #include "model/gres.h"
 
 #include <stdlib.h>
@@ -274,6 +275,14 @@ uint32_t accounts_next_id(struct core *c, enum store_table table)
     return c->accounts.last_wckey + 1;
 }
 
+void transaction_put(struct core *c, struct transaction *t)
+{
+    uint64_t now = (uint64_t)c->turn.now_us, last = c->accounts.last_transaction;
+    t->at_us = c->turn.now_us;
+    t->id = c->accounts.last_transaction = now > last ? now : last + 1;
+    fx_store(c, TABLE_TRANSACTION, t);
+}
+
 /* What is there though nobody made it. */
 static void implied_store(struct core *c)
 {
@@ -424,6 +433,7 @@ void accounts_tres_note(struct core *c)
     tres_fixed(c);
     for (size_t i = 0; i < c->node.n; i++)
         tres_of_node(c, c->node.v[i]);
+    uses_know_tres(c);
 }
 
 void accounts_restore(struct core *c)

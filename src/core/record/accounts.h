@@ -12,6 +12,8 @@ struct assocrec {
     struct assocrec
         *up;          /* a user's: that of the account; an account's: of its parent; NULL: root */
     limit_list limit; /* set on it; in the book */
+    int64_t factor;   /* of fair share, in SHARE_ONE-ths (fairshare.c) */
+    bool watched;     /* the planner knows it */
 };
 
 struct qosrec {
@@ -70,6 +72,8 @@ void accounts_put(struct core *c, enum store_table table, const void *record);
 /* Takes a limit out. */
 void limit_drop(struct core *c, const char *id);
 uint32_t accounts_next_id(struct core *c, enum store_table table);
+/* Stores it under a number and time of now. */
+void transaction_put(struct core *c, struct transaction *t);
 void accounts_journal(struct core *c); /* opens it */
 size_t accounts_journaled(const struct core *c);
 void accounts_keep(struct core *c); /* to the store */

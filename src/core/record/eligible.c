@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "core/record/limits.h"
 #include "core/record/record.h"
+#include "core/record/use.h"
 
 #include <string.h>
 
@@ -56,6 +57,19 @@ static const char *magnets_of(const struct core *c, const struct jobrec *r)
     return text;
 }
 
+/* Whose fair share it has: of several partitions that of the first. 0 = its user's, as where nobody
+ * keeps accounts. */
+static uint32_t share_of(struct core *c, const struct jobrec *r)
+{
+    const struct partrec *part = part_first(c, r->j.spec.req.partition);
+    struct assocrec *a = accounts_in_use(c) ? assoc_for(c, r->j.spec.req.account, r->j.user_name,
+                                                        part ? part->p.name : NULL)
+                                            : NULL;
+    if (a)
+        fairshare_watch(c, a);
+    return a ? a->a.id : 0;
+}
+
 static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
 {
     struct waiting w = {
@@ -75,6 +89,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .magnets = magnets_of(c, r),
         .caps = limits_waiting(c, r),
     };
+    w.assoc = share_of(c, r);
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
     cluster_wait(c->cluster, &w);
     r->waiting = true;

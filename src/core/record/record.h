@@ -238,6 +238,8 @@ void usage_restore(struct core *c); /* when all rows are loaded */
 /* They submit: they have a share. */
 void usage_know(struct core *c, uint32_t uid, const char *account, const char *user);
 void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */
+/* With RefundNodeFail: the run, charged to its end, was lost with a node. */
+void usage_refund(struct core *c, const struct jobrec *r);
 /* Billing units of a run, in thousandths. */
 int64_t usage_billing_milli(const struct core *c, const struct jobrec *r);
 /* Writes into j the billing units of what it asks for, and of what it has unless they stand there:

@@ -226,6 +226,10 @@ struct usage_book {
     int64_t at_us;       /* running work is charged until then */
     bool any;            /* somebody's use has not decayed to nothing */
     VEC(struct usagerec *) unsaved;
+    /* By association and QOS (record/use.c). */
+    struct map_u64 *of;     /* kind and number → struct userec */
+    VEC(const char *) tres; /* names of resources by number, interned */
+    VEC(struct userec *) use_unsaved;
 };
 
 /* See record/accounts.h. Records owned, texts interned; those that were removed among them. */

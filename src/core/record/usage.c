@@ -12,6 +12,7 @@
  * tree), or 2^−(use/share) with NO_FAIR_TREE. */
 #include "base/civil.h"
 #include "core/record/record.h"
+#include "core/record/use.h"
 #include "model/job_counts.h"
 
 #include <stdlib.h>
@@ -69,6 +70,7 @@ void usage_know(struct core *c, uint32_t uid, const char *account, const char *u
 
 void usage_save(struct core *c)
 {
+    uses_save(c);
     for (size_t i = 0; i < c->usage.unsaved.n; i++) {
         fx_store(c, TABLE_USAGE, &c->usage.unsaved.v[i]->u);
         c->usage.unsaved.v[i]->unsaved = false;
@@ -83,6 +85,7 @@ void usage_free(struct core *c)
         free(w.value);
     vec_done(&c->usage.unsaved);
     map_str_free(c->usage.row);
+    uses_free(c);
 }
 
 /* ---- charging ------------------------------------------------------------------------------- */
@@ -95,6 +98,16 @@ static int64_t run_time(const struct jobrec *r, int64_t now_us)
                                                                 : now_us;
     int64_t time = end - r->j.start_us - r->j.suspended_us;
     return time > 0 ? time : 0;
+}
+
+/* What a restored run was charged: until all running work was last, or until it was stopped, went
+ * on or became smaller since, when it was charged by itself. */
+static int64_t charged_by(const struct core *c, const struct jobrec *r)
+{
+    int64_t at = c->usage.at_us;
+    at = r->j.suspend_us > at ? r->j.suspend_us : at;
+    at = r->j.resize_us > at ? r->j.resize_us : at;
+    return run_time(r, at);
 }
 
 /* The weights that a partition charges by; false: it has none. */
@@ -139,6 +152,33 @@ void usage_charge(struct core *c, struct jobrec *r)
     struct usagerec *u = usage_of(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
     u->u.usage += usage_billing_milli(c, r) * seconds;
     unsave(c, u);
+    c->usage.any = true;
+    uses_charge(c, r, seconds);
+}
+
+void usage_refund(struct core *c, const struct jobrec *r)
+{
+    int64_t from_us = r->j.resize_us > r->j.start_us ? r->j.resize_us : r->j.start_us,
+            seconds = (r->charged_us - (from_us - r->j.start_us)) / USEC_PER_SEC;
+    if (!c->settings.refund_node_fail || seconds <= 0)
+        return;
+    struct str target = STR_INIT, info = STR_INIT;
+    struct usagerec *u = usage_of(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
+    int64_t back = uses_refund(c, r, seconds);
+    u->u.usage = u->u.usage > back ? u->u.usage - back : 0;
+    unsave(c, u);
+    str_addf(&target, "%llu", (unsigned long long)r->j.id);
+    str_addf(&info, "RawUsage-=%lld of a run of %lld seconds that a failed node ended",
+             (long long)(back / 1000), (long long)seconds);
+    struct transaction t = {.actor = "remuda",
+                            .action = "Refund Job",
+                            .target = str_text(&target),
+                            .info = str_text(&info),
+                            .accounts = r->j.spec.req.account,
+                            .users = r->j.user_name};
+    transaction_put(c, &t);
+    str_done(&target);
+    str_done(&info);
 }
 
 /* ---- factors -------------------------------------------------------------------------------- */
@@ -231,6 +271,7 @@ void usage_factors(struct core *c)
         cluster_set_fairshare(c->cluster, u->user_id, u->account, u->fairshare);
     }
     free(leaf);
+    fairshare_update(c);
 }
 
 /* ---- time passes ---------------------------------------------------------------------------- */
@@ -253,15 +294,15 @@ static int64_t reset_period(const struct core *c, int64_t at_us)
     return text_is_nocase(every, "YEARLY") ? date.year : 0;
 }
 
-static int64_t decayed(const struct core *c, const struct usage *u, int64_t until_us)
+int64_t usage_decayed(const struct core *c, int64_t amount, int64_t from_us, int64_t until_us)
 {
     int64_t half = c->settings.priority_decay_half_life_us;
-    if (reset_period(c, u->at_us) != reset_period(c, until_us))
+    if (reset_period(c, from_us) != reset_period(c, until_us))
         return 0;
-    if (half <= 0 || half == TIME_UNLIMITED || until_us <= u->at_us)
-        return u->usage;
-    return scale32(u->usage, exp2_neg((until_us - u->at_us) / USEC_PER_SEC,
-                                      half / USEC_PER_SEC > 0 ? half / USEC_PER_SEC : 1));
+    if (half <= 0 || half == TIME_UNLIMITED || until_us <= from_us)
+        return amount;
+    return scale32(amount, exp2_neg((until_us - from_us) / USEC_PER_SEC,
+                                    half / USEC_PER_SEC > 0 ? half / USEC_PER_SEC : 1));
 }
 
 static void all_decay(struct core *c, int64_t until_us)
@@ -269,7 +310,7 @@ static void all_decay(struct core *c, int64_t until_us)
     struct map_walk w = {0};
     while (map_str_next(c->usage.row, &w)) {
         struct usagerec *u = w.value;
-        u->u.usage = decayed(c, &u->u, until_us);
+        u->u.usage = usage_decayed(c, u->u.usage, u->u.at_us, until_us);
         u->u.at_us = until_us;
     }
 }
@@ -300,8 +341,9 @@ void usage_tick(struct core *c)
     /* What is charged in a period decays with it, which is as if it had been used at its
      * beginning. */
     all_decay(c, c->turn.now_us);
+    bool any = uses_decay(c, c->usage.at_us, c->turn.now_us);
     c->usage.at_us = c->turn.now_us;
-    c->usage.any = false;
+    c->usage.any = any;
     for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);)
         c->usage.any |= ((struct usagerec *)w.value)->u.usage > 0;
     struct str at = STR_INIT;
@@ -332,7 +374,8 @@ void usage_restore(struct core *c)
     for (w = (struct map_walk){0}; map_u64_next(c->jobs.by_id, &w);) {
         struct jobrec *r = w.value;
         if (r->j.start_us && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED))
-            r->charged_us = run_time(r, c->usage.at_us);
+            r->charged_us = charged_by(c, r);
     }
+    uses_restore(c);
     usage_factors(c);
 }

@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "core/record/limits.h"
 #include "core/record/record.h"
+#include "core/record/use.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
 #include "core/request/request.h"
@@ -103,6 +104,8 @@ static void info_say(const struct account_change *ch, struct str *out)
     for (size_t i = 0; i < ch->limits.n && out->len < INFO_MAX; i++)
         str_addf(out, "%s%s=%s%s%lld", out->len ? "," : "", resource_limit_table[l[i].what].word,
                  l[i].tres ? l[i].tres : "", l[i].tres ? "=" : "", (long long)l[i].value);
+    if (ch->no_usage)
+        str_addf(out, "%sRawUsage=0", out->len ? "," : "");
 }
 
 static void transaction_note(struct change *g, size_t first)
@@ -114,13 +117,9 @@ static void transaction_note(struct change *g, size_t first)
         [NOUN_QOS] = "QOS",          [NOUN_WCKEY] = "WCKeys", [NOUN_COORDINATOR] = "Account Coord"};
     struct str info = STR_INIT, target = STR_INIT, accounts = STR_INIT, users = STR_INIT;
     struct core *c = g->c;
-    struct transaction t = {.at_us = c->turn.now_us};
+    struct transaction t = {0};
     if (g->changed.n == first)
         return;
-    t.id = (uint64_t)c->turn.now_us > c->accounts.last_transaction
-               ? (uint64_t)c->turn.now_us
-               : c->accounts.last_transaction + 1;
-    c->accounts.last_transaction = t.id;
     for (size_t i = first; i < g->changed.n && target.len < INFO_MAX; i++) {
         const struct account_changed *v = &g->changed.v[i];
         name_add(&target, v->name ? v->name : v->user ? v->user : v->account);
@@ -135,7 +134,7 @@ static void transaction_note(struct change *g, size_t first)
     t.info = info.len ? str_text(&info) : NULL;
     t.accounts = accounts.len ? str_text(&accounts) : NULL;
     t.users = users.len ? str_text(&users) : NULL;
-    fx_store(c, TABLE_TRANSACTION, &t);
+    transaction_put(c, &t);
     str_done(&info);
     str_done(&target);
     str_done(&accounts);
@@ -176,9 +175,28 @@ static enum refusal jobs_check(struct change *g)
     return REFUSE_NONE;
 }
 
-/* Jobs are looked at anew with what is allowed now. */
-static void accounts_follow(struct core *c)
+/* RawUsage=0 */
+static void usage_forget(struct core *c, const struct account_change *ch)
 {
+    const struct assoc *a = ch->assoc.v;
+    const struct qos *q = ch->qos.v;
+    const struct assocrec *r =
+        ch->assoc.n ? assoc_find(c, a->account, a->user, a->partition) : NULL;
+    const struct qosrec *of = ch->qos.n ? qos_find(c, q->name) : NULL;
+    if (r)
+        uses_forget(c, OWNER_ASSOC, r->a.id);
+    if (of)
+        uses_forget(c, OWNER_QOS, of->q.id);
+}
+
+/* Jobs are looked at anew with what is allowed now. */
+static void accounts_follow(struct core *c, const struct msg_change_accounts *m)
+{
+    const struct account_change *v = m->changes.v;
+    for (size_t i = 0; i < m->changes.n; i++)
+        if (v[i].no_usage && v[i].verb != VERB_REMOVE)
+            usage_forget(c, &v[i]);
+    uses_sum(c);
     usage_factors(c);
     limits_anew(c);
     plan_soon(c);
@@ -265,7 +283,7 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
         accounts_undo(c);
     } else {
         accounts_keep(c);
-        accounts_follow(c);
+        accounts_follow(c, m);
     }
     struct msg_accounts_changed answer = {.changed = {.v = g.changed.v, .n = g.changed.n},
                                           .warning = unheeded(c, m, g.a)};

@@ -207,7 +207,8 @@ static void lane_remove(struct lane *l, struct wjob *j)
 static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_request *req)
 {
     struct sclass *k = class_take(cl, &j->w, req, class_owner(cl, req, j->w.uid));
-    j->w.share = cluster_share(cl, j->w.uid, req->account);
+    j->w.share = j->w.assoc ? cluster_assoc_share(cl, j->w.assoc)
+                            : cluster_share(cl, j->w.uid, req->account);
     lane_insert(lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
     j->w.magnets = k->magnets;

@@ -64,16 +64,31 @@ static void share_key(char *key, size_t size, uint32_t uid, const char *account)
     str_done(&s);
 }
 
-struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account)
+static struct share *share_at(struct cluster *cl, const char *key)
 {
-    char key[256];
-    share_key(key, sizeof key, uid, text_empty(account) ? NULL : account);
     struct share *s = map_str_get(cl->share_of, key);
     if (!s) {
         s = xcalloc(1, sizeof *s);
         s->factor = FACTOR_ONE; /* who used nothing */
         map_str_put(cl->share_of, key, s);
     }
+    return s;
+}
+
+struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account)
+{
+    char key[256];
+    share_key(key, sizeof key, uid, text_empty(account) ? NULL : account);
+    return share_at(cl, key);
+}
+
+/* No uid begins with a sign. */
+struct share *cluster_assoc_share(struct cluster *cl, uint32_t assoc)
+{
+    struct str key = STR_INIT;
+    str_addf(&key, "#%u", assoc);
+    struct share *s = share_at(cl, str_text(&key));
+    str_done(&key);
     return s;
 }
 

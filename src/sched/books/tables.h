@@ -20,6 +20,8 @@ uint32_t cluster_dim(struct cluster *cl, const char *kind, const char *type);
 /* Of a user in an account (NULL or "" = none given). One that is new is that of a user who used
  * nothing. The cluster's own, and stays. */
 struct share *cluster_share(struct cluster *cl, uint32_t uid, const char *account);
+/* Of an association, by its number. */
+struct share *cluster_assoc_share(struct cluster *cl, uint32_t assoc);
 
 /* All that placement looks at of a node, as text: nodes with equal texts are of one group if they
  * are in the same partitions, too. The caller frees. */

@@ -173,6 +173,11 @@ void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account
     cluster_share(cl, uid, account)->factor = within(factor);
 }
 
+void cluster_set_assoc_fairshare(struct cluster *cl, uint32_t assoc, int64_t factor)
+{
+    cluster_assoc_share(cl, assoc)->factor = within(factor);
+}
+
 /* ---- other orders ---- */
 
 /* CPUs, or GPUs at their worth in CPUs, whichever is more. */
