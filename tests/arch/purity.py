@@ -26,6 +26,7 @@ ALLOWED = set(
     strtol strtoul strtoll strtoull __isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull
     snprintf vsnprintf sscanf __isoc99_sscanf __isoc23_sscanf
     __ctype_b_loc __ctype_tolower_loc __ctype_toupper_loc tolower toupper isalnum isalpha isdigit isspace
+    __divti3
     __memcpy_chk __memmove_chk __memset_chk __snprintf_chk __vsnprintf_chk __strcpy_chk __strcat_chk __stack_chk_fail
     _GLOBAL_OFFSET_TABLE_ __errno_location
     """.split()

@@ -1,5 +1,5 @@
-/* The lines of sshare: associations, or, where nobody keeps accounts, what jobs named after -A, with
- * equal shares. */
+/* The lines of sshare: associations, or, where nobody keeps accounts, what jobs named after -A,
+ * with equal shares. */
 #include "base/alloc.h"
 #include "base/list.h"
 #include "cli/listing/sshare.h"

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "core/load/load.h"
 #include "core/record/limits.h"
+#include "core/record/use.h"
 
 #include <string.h>
 
@@ -255,6 +256,7 @@ void config_apply(struct core *c, const struct config *config)
         nodes_welcome(c);
     if (c->store.loaded) {
         accounts_tres_note(c);
+        uses_know_tres(c);
         limits_anew(c);
     }
     plan_soon(c);

@@ -6,7 +6,6 @@
 #include "core/record/accounts.h"
 #include "base/list.h"
 #include "core/record/record.h"
-#include "core/record/use.h"
 #include "model/gres.h"
 
 #include <stdlib.h>
@@ -433,7 +432,6 @@ void accounts_tres_note(struct core *c)
     tres_fixed(c);
     for (size_t i = 0; i < c->node.n; i++)
         tres_of_node(c, c->node.v[i]);
-    uses_know_tres(c);
 }
 
 void accounts_restore(struct core *c)

@@ -389,6 +389,7 @@ bool uses_decay(struct core *c, int64_t from_us, int64_t until_us)
 void uses_restore(struct core *c)
 {
     struct map_walk w = {0};
+    uses_know_tres(c);
     bool forget = text_is_nocase(c->settings.priority_usage_reset, "NOW");
     while (map_u64_next(c->usage.of, &w)) {
         struct userec *u = w.value;

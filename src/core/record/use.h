@@ -74,13 +74,13 @@ size_t use_qos(const struct core *c, const struct jobrec *r, const char *partiti
  * userec by use_key, freed with use_promised_free. */
 struct map_u64 *use_promised(const struct core *c, int64_t now_us);
 void use_promised_free(struct map_u64 *m);
-/* "cpu=12,mem=300,…" in resource × minutes, every resource that is counted; in the arena. `u` NULL =
- * nothing. */
+/* "cpu=12,mem=300,…" in resource × minutes, every resource that is counted; in the arena. `u` NULL
+ * = nothing. */
 const char *use_minutes(const struct core *c, const struct userec *u, struct arena *a);
 /* The association's own limits of that kind, "cpu=100"; NULL = none. */
 const char *use_limits(const limit_list *list, enum resource_limit what, struct arena *a);
 
-/* ---- usage.c -------------------------------------------------------------------------------- */
+/* ---- usage_rate.c --------------------------------------------------------------------------- */
 /* An amount after that time; 0 where a period of PriorityUsageResetPeriod began meanwhile. */
 int64_t usage_decayed(const struct core *c, int64_t amount, int64_t from_us, int64_t until_us);
 
