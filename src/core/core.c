@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "core/record/accounts.h"
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/record/use.h"
 #include "core/turn.h"
 
@@ -111,6 +112,7 @@ void core_free(struct core *c)
     arena_free(c->left_out.arena);
     steps_gathered_done(c);
     usage_free(c);
+    minutes_free(c);
     accounts_free(c);
     limits_free(c);
     map_str_free(c->node_index.by_name);
@@ -252,6 +254,8 @@ static void wake(struct core *c)
     timers_fire(c);
     if (usage_due(c) <= c->turn.now_us && !c->store.away)
         usage_tick(c);
+    if (minutes_due(c) && !c->store.away)
+        minutes_look(c);
     if (c->gang_due_us && c->gang_due_us <= c->turn.now_us && !c->store.away)
         gang_turn(c, true);
     resvs_fire(c);
@@ -317,7 +321,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
 int64_t core_wake_due(const struct core *c)
 {
     bool held = plan_held(c);
-    if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n) && !c->store.away)
+    if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n || minutes_due(c)) &&
+        !c->store.away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
     due = turn < due ? turn : due;
@@ -543,6 +548,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     restored_mark(c);
     accounts_restore(c);
     limits_priorities(c);
+    minutes_know(c);
     while (map_u64_next(c->jobs.by_id, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);

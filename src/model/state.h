@@ -133,7 +133,38 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(QOS_MAX_JOBS_PER_ACCOUNT, "MaxJobsPerAccount", "as many of its account's jobs run as the QOS allows") \
     X(QOS_MAX_WALL, "QOSMaxWallDurationPerJobLimit", "its time limit is longer than its QOS allows") \
     X(INVALID_ACCOUNT, "InvalidAccount", "its account is gone") \
-    X(INVALID_QOS, "InvalidQOS", "its QOS is gone, or it may not use it any more")
+    X(INVALID_QOS, "InvalidQOS", "its QOS is gone, or it may not use it any more") \
+    X(ASSOC_GRP_MINS_CPU, "AssocGrpCPUMinutesLimit", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_CPU, "AssocGrpCPURunMinutesLimit", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_MINS_MEM, "AssocGrpMemMinutes", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_MEM, "AssocGrpMemRunMinutes", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_MINS_NODE, "AssocGrpNodeMinutes", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_NODE, "AssocGrpNodeRunMinutes", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_MINS_GRES, "AssocGrpGRESMinutes", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_GRES, "AssocGrpGRESRunMinutes", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_MINS_LICENSE, "AssocGrpLicenseMinutes", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_LICENSE, "AssocGrpLicenseRunMinutes", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_MINS_BILLING, "AssocGrpBillingMinutes", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_BILLING, "AssocGrpBillingRunMinutes", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_MINS_OTHER, "AssocGrpUnknownMinutes", "its account has used as many resources × minutes as it may") \
+    X(ASSOC_GRP_RUN_MINS_OTHER, "AssocGrpUnknownRunMinutes", "running jobs of its account may still use as many resources × minutes as they may") \
+    X(ASSOC_GRP_WALL, "AssocGrpWallLimit", "its account has used as much wall clock time as it may") \
+    X(QOS_GRP_MINS_CPU, "QOSGrpCPUMinutesLimit", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_CPU, "QOSGrpCPURunMinutesLimit", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_MINS_MEM, "QOSGrpMemoryMinutes", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_MEM, "QOSGrpMemoryRunMinutes", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_MINS_NODE, "QOSGrpNodeMinutes", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_NODE, "QOSGrpNodeRunMinutes", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_MINS_GRES, "QOSGrpGRESMinutes", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_GRES, "QOSGrpGRESRunMinutes", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_MINS_LICENSE, "QOSGrpLicenseMinutes", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_LICENSE, "QOSGrpLicenseRunMinutes", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_MINS_BILLING, "QOSGrpBillingMinutes", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_BILLING, "QOSGrpBillingRunMinutes", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_MINS_OTHER, "QOSGrpUnknownMinutes", "its QOS has used as many resources × minutes as it may") \
+    X(QOS_GRP_RUN_MINS_OTHER, "QOSGrpUnknownRunMinutes", "running jobs of its QOS may still use as many resources × minutes as they may") \
+    X(QOS_GRP_WALL, "QOSGrpWallLimit", "its QOS has used as much wall clock time as it may") \
+    X(QOS_USAGE_THRESHOLD, "QOSUsageThreshold", "the fair share of its association is below the UsageThreshold of its QOS")
 // clang-format on
 
 /* Why a job waits, or why it ended as it did. X(code, Slurm's word, sentence for people) */

@@ -207,9 +207,9 @@ static void what_does_not_hold_is_said(void **unused)
         const char *limit;
         bool holds;
     } cases[] = {
-        {"GrpTRES=cpu=4", true},      {"GrpTRES=gres/gpu=4", true},    {"GrpTRES=billing=4", false},
-        {"GrpTRESMins=cpu=4", false}, {"GrpTRESRunMins=cpu=4", false}, {"GrpWall=4", false},
-        {"GrpJobsAccrue=4", false},   {"MinPrioThreshold=4", false},   {"MaxWall=4", true},
+        {"GrpTRES=cpu=4", true},     {"GrpTRES=gres/gpu=4", true},   {"GrpTRES=billing=4", false},
+        {"GrpTRESMins=cpu=4", true}, {"GrpTRESRunMins=cpu=4", true}, {"GrpWall=4", true},
+        {"GrpJobsAccrue=4", false},  {"MinPrioThreshold=4", false},  {"MaxWall=4", true},
         {"GrpSubmitJobs=4", true}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *said = NULL;

@@ -138,5 +138,7 @@ void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
 /* ---- limits.c ---- */
 /* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
 void limits_anew(struct core *c);
+/* Use, or what runs, changed (record/minutes.h). */
+void minutes_look(struct core *c);
 
 #endif

@@ -1,11 +1,13 @@
 /* What is allowed changed: all jobs are looked at anew, those that wait and those that run. */
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/life/life.h"
 
 void limits_anew(struct core *c)
 {
     struct map_walk w = {0};
     limits_priorities(c);
+    minutes_know(c);
     if (!enforces_associations(c) && !c->accounts.last_cap && !c->accounts.most_qos &&
         !c->accounts.most_assoc && !c->settings.priority_weight_fairshare)
         return;

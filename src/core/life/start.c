@@ -2,6 +2,7 @@
  * speak: the record is stored in the turn that sends the launch. */
 #include "core/life/life.h"
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 
 #define FORECAST_MOST 400000 /* entries looked at in a wake: two milliseconds */
 
@@ -57,6 +58,44 @@ static void start_one(struct core *c, const struct plan_start *s)
     dependents_wake(c, r);
 }
 
+/* Limits in minutes are asked once more, with all components of a heterogeneous job at once. */
+static bool may_start(struct core *c, size_t at)
+{
+    const struct jobrec *r = job_find(c, c->plan->start[at].job_id);
+    VEC(struct minutes_start) all = {0};
+    for (size_t i = at; i < c->plan->nstarts; i++) {
+        struct jobrec *other = job_find(c, c->plan->start[i].job_id);
+        if (i == at || (other && r->j.het_job_id && other->j.het_job_id == r->j.het_job_id))
+            vec_push(&all, ((struct minutes_start){other, &c->plan->start[i]}));
+    }
+    bool may = minutes_start(c, all.v, all.n);
+    vec_done(&all);
+    return may;
+}
+
+/* Those that may not start after all are looked at by what they would have got. */
+static void starts_take(struct core *c)
+{
+    VEC(uint64_t) kept = {0};
+    for (size_t i = 0; i < c->plan->nstarts; i++) {
+        const struct jobrec *r = job_find(c, c->plan->start[i].job_id);
+        bool leader_kept = false, component = false;
+        for (size_t k = 0; k < i && r->j.het_job_id; k++) {
+            const struct jobrec *other = job_find(c, c->plan->start[k].job_id);
+            component |= other && other->j.het_job_id == r->j.het_job_id;
+        }
+        for (size_t k = 0; k < kept.n && r->j.het_job_id; k++)
+            leader_kept |= kept.v[k] == r->j.het_job_id;
+        if (leader_kept || (!component && !may_start(c, i)))
+            vec_push(&kept, r->j.het_job_id ? r->j.het_job_id : r->j.id);
+        else
+            start_one(c, &c->plan->start[i]);
+    }
+    for (size_t i = 0; i < kept.n; i++)
+        minutes_changed(c);
+    vec_done(&kept);
+}
+
 void starts_apply(struct core *c)
 {
     struct budget budget = {.forecast_most = c->planning.foresees ? FORECAST_MOST : 0};
@@ -71,8 +110,7 @@ void starts_apply(struct core *c)
     c->diag.plan_at_us = c->turn.now_us;
     c->diag.considered_sum += c->planning.considered;
     c->planning.due_us = c->plan->next_us;
-    for (size_t i = 0; i < c->plan->nstarts; i++)
-        start_one(c, &c->plan->start[i]);
+    starts_take(c);
     preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */
     c->planning.needed = c->plan->npreempts > 0 || c->plan->nresumes > 0;

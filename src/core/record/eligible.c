@@ -4,6 +4,7 @@
  * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
 #include "base/list.h"
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
 
@@ -143,7 +144,7 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
         return REASON_RESERVATION_DELETED;
     if (r->former_runs)
         return REASON_CLEANING;
-    enum job_reason bar = limits_bar(c, r, NULL);
+    enum job_reason bar = minutes_or_limits_bar(c, r, NULL);
     if (bar != REASON_NONE)
         return bar;
     return job_is_array(r) && elements_now(c, r) == 0 ? REASON_ARRAY_TASK_LIMIT : REASON_NONE;
@@ -158,7 +159,7 @@ void eligible_update(struct core *c, struct jobrec *r)
     if (over)
         return;
     ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) &&
-            !r->former_runs && limits_bar(c, r, NULL) == REASON_NONE;
+            !r->former_runs && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
         r->j.eligible_us = c->turn.now_us;

@@ -2,6 +2,7 @@
  * must follow from a move wherever it comes from (counts, indexes, the planner's list, history of
  * former runs) follows here. */
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/record/record.h"
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
@@ -24,9 +25,14 @@ static void limit_look(struct core *c, const struct jobrec *r, uint32_t active_b
         eligible_update(c, rest);
 }
 
+static bool job_uses(const struct jobrec *r)
+{
+    return r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+}
+
 static void state_write(struct core *c, struct jobrec *r, enum job_state to)
 {
-    bool was_live = job_live(r), of_array = r->j.array_job_id != 0;
+    bool was_live = job_live(r), ran = job_uses(r), of_array = r->j.array_job_id != 0;
     uint32_t active = of_array ? array_ensure(c, r->j.array_job_id)->active : 0;
     counts_add(c, r, -1);
     if (of_array)
@@ -35,6 +41,8 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
     counts_add(c, r, +1);
     if (of_array)
         array_count(c, r, +1);
+    if (ran != job_uses(r))
+        minutes_changed(c);
     if (was_live != job_live(r))
         live_index(c, r, job_live(r));
     if (of_array)

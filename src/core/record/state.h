@@ -230,6 +230,7 @@ struct usage_book {
     struct map_u64 *of;     /* kind and number → struct userec */
     VEC(const char *) tres; /* names of resources by number, interned */
     VEC(struct userec *) use_unsaved;
+    struct minutes *minutes; /* record/minutes.c; NULL = not asked yet */
 };
 
 /* See record/accounts.h. Records owned, texts interned; those that were removed among them. */

@@ -11,6 +11,7 @@
  * name none, and within an account among its users. The factor is the rank in that tree (fair
  * tree), or 2^−(use/share) with NO_FAIR_TREE. */
 #include "core/record/record.h"
+#include "core/record/minutes.h"
 #include "core/record/use.h"
 
 #include <stdlib.h>
@@ -120,6 +121,7 @@ void usage_charge(struct core *c, struct jobrec *r)
     unsave(c, u);
     c->usage.any = true;
     uses_charge(c, r, seconds);
+    minutes_changed(c);
 }
 
 void usage_refund(struct core *c, const struct jobrec *r)
@@ -238,6 +240,7 @@ void usage_factors(struct core *c)
     }
     free(leaf);
     fairshare_update(c);
+    minutes_changed(c);
 }
 
 /* ---- time passes ---------------------------------------------------------------------------- */

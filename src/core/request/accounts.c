@@ -4,6 +4,7 @@
  * change, and what follows for jobs is marked. */
 #include "base/list.h"
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
 #include "core/request/accounts_change.h"
@@ -228,17 +229,17 @@ static const struct {
                 {"preempt_mode", "PreemptMode"},
                 {"preempt_exempt_us", "PreemptExemptTime"},
                 {"grace_us", "GraceTime"},
-                {"usage_factor_e6_plus1", "UsageFactor"},
-                {"usage_threshold_e6_plus1", "UsageThreshold"},
                 {"limit_factor_e6_plus1", "LimitFactor"}};
-#define QOS_FLAGS_HEEDED (QOS_DENY_ON_LIMIT | QOS_OVER_PART_QOS)
+#define QOS_FLAGS_HEEDED                                                                           \
+    (QOS_DENY_ON_LIMIT | QOS_OVER_PART_QOS | QOS_NO_DECAY | QOS_ENFORCE_USAGE_THRESHOLD |          \
+     QOS_USAGE_FACTOR_SAFE)
 
 static const char *kept_only(const struct account_change *ch)
 {
     const struct limit *l = ch->limits.v;
     const struct qos *q = ch->qos.n ? ch->qos.v : NULL;
     for (size_t i = 0; i < ch->limits.n; i++)
-        if (l[i].value >= 0 && !limit_holds(&l[i]))
+        if (l[i].value >= 0 && !limit_holds(&l[i]) && !minutes_hold(&l[i]))
             return resource_limit_table[l[i].what].word;
     for (size_t i = 0; q && ch->verb == VERB_MODIFY && i < ARRAY_LEN(qos_kept); i++)
         if (list_has(ch->fields, qos_kept[i].field))

@@ -3,6 +3,7 @@
  * only then the record takes it. */
 #include "base/list.h"
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/request/request.h"
 #include "model/job_attributes.h"
 
@@ -340,6 +341,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         r->j.array_limit = u->m->array_limit_plus1 - 1;
     if (u->limit && runs(r))
         limit_take(c, r);
+    minutes_changed(c);
     if (r->j.state != JOB_PENDING)
         running_priority_take(c, r, u);
     if (r->j.state == JOB_PENDING)

@@ -3,6 +3,7 @@
  * Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job
  * does not hold others up. */
 #include "base/list.h"
+#include "core/record/minutes.h"
 #include "core/record/private.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
@@ -106,7 +107,11 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
         return limit_text(c, r, a);
     if (reason == REASON_NONE)
         return "it came just now and is about to be planned";
-    return job_reason_sentence(reason); /* the rest is said by the planner's blockers */
+    struct str detail = STR_INIT;
+    bool limited = minutes_or_limits_bar(c, r, &detail) == reason && detail.len;
+    const char *text = limited ? arena_strdup(a, str_text(&detail)) : job_reason_sentence(reason);
+    str_done(&detail);
+    return text; /* the rest is said by the planner's blockers */
 }
 
 /* ---- one job ---- */

@@ -1,0 +1,512 @@
+#include "core/record/minutes.h"
+#include "core/record/record.h"
+#include "core/record/use.h"
+#include "model/job_counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a start would have got that was too much. */
+struct dear {
+    int32_t cpus, nodes;
+    int64_t mem_mib;
+    char *gres, *partition;
+};
+
+/* Sums over running jobs, by limit and whom it is counted for; good until the next change or the
+ * next instant. */
+struct minutes {
+    bool any; /* there are such limits */
+    bool due;
+    int64_t at_us;
+    struct map_str *sum;  /* → int64_t, owned */
+    struct map_u64 *dear; /* job → struct dear, owned */
+};
+
+static struct minutes *minutes_of(const struct core *c)
+{
+    return c->usage.minutes;
+}
+
+static void sums_drop(struct minutes *m)
+{
+    struct map_walk w = {0};
+    while (map_str_next(m->sum, &w))
+        free(w.value);
+    map_str_free(m->sum);
+    m->sum = map_str_new();
+}
+
+static void dear_free(struct dear *d)
+{
+    if (!d)
+        return;
+    free(d->gres);
+    free(d->partition);
+    free(d);
+}
+
+void minutes_know(struct core *c)
+{
+    struct map_walk w = {0};
+    if (!c->usage.minutes) {
+        c->usage.minutes = xcalloc(1, sizeof *c->usage.minutes);
+        c->usage.minutes->sum = map_str_new();
+        c->usage.minutes->dear = map_u64_new();
+    }
+    struct minutes *m = c->usage.minutes;
+    m->any = false;
+    while (map_str_next(c->accounts.limit, &w))
+        m->any |= minutes_hold(w.value);
+    for (w = (struct map_walk){0}; map_u64_next(c->accounts.qos, &w);) {
+        const struct qos *q = &((const struct qosrec *)w.value)->q;
+        m->any |= !q->deleted && (q->flags & QOS_ENFORCE_USAGE_THRESHOLD);
+    }
+    sums_drop(m);
+}
+
+void minutes_free(struct core *c)
+{
+    struct map_walk w = {0};
+    struct minutes *m = c->usage.minutes;
+    if (!m)
+        return;
+    sums_drop(m);
+    map_str_free(m->sum);
+    while (map_u64_next(m->dear, &w))
+        dear_free(w.value);
+    map_u64_free(m->dear);
+    free(m);
+}
+
+bool minutes_hold(const struct limit *l)
+{
+    enum limit_counts counts = resource_limit_table[l->what].counts;
+    static const char *const counted[] = {"cpu", "mem", "node", "billing"};
+    bool known = !l->tres || text_starts(l->tres, "gres/");
+    for (size_t i = 0; i < ARRAY_LEN(counted); i++)
+        known |= text_is(l->tres, counted[i]);
+    return known && (counts == COUNTS_USED || counts == COUNTS_PROMISED);
+}
+
+void minutes_changed(struct core *c)
+{
+    struct minutes *m = c->usage.minutes;
+    if (!m || !m->any)
+        return;
+    m->due = true;
+    sums_drop(m);
+}
+
+bool minutes_due(const struct core *c)
+{
+    return c->usage.minutes && c->usage.minutes->due;
+}
+
+void minutes_looked(struct core *c)
+{
+    struct map_walk w = {0};
+    struct minutes *m = c->usage.minutes;
+    VEC(uint64_t) gone = {0};
+    m->due = false;
+    while (map_u64_next(m->dear, &w)) {
+        const struct jobrec *r = job_find(c, w.key);
+        if (!r || r->j.state != JOB_PENDING)
+            vec_push(&gone, w.key);
+    }
+    for (size_t i = 0; i < gone.n; i++)
+        dear_free(map_u64_del(m->dear, gone.v[i]));
+    vec_done(&gone);
+}
+
+/* ---- what a job needs ----------------------------------------------------------------------- */
+
+struct rate {
+    const char *tres;
+    int64_t sum;
+};
+
+static void rate_find(void *ctx, const char *tres, int64_t rate)
+{
+    struct rate *of = ctx;
+    if (text_is_nocase(of->tres, tres))
+        of->sum += rate;
+}
+
+/* In units of use.h, in a second; wall clock time as if it were one of something. */
+static int64_t rate_of(const struct core *c, const struct jobrec *r, const char *tres)
+{
+    struct rate of = {.tres = tres};
+    if (!tres)
+        return 1000;
+    use_rates(c, r, rate_find, &of);
+    return of.sum;
+}
+
+/* A job that waits, as if it had what it asks for at least. */
+static struct jobrec as_asked(const struct core *c, const struct jobrec *r, const char *partition,
+                              struct arena *a)
+{
+    struct jobrec t = {.j = r->j};
+    const struct minutes *m = minutes_of(c);
+    const struct dear *d = m ? map_u64_get(m->dear, r->j.id) : NULL;
+    int64_t gpus = job_gpus_asked(&r->j);
+    const char *gres = r->j.spec.req.gres;
+    bool typed = gres && strncmp(gres, "gpu:", 4) == 0 && strchr(gres + 4, ':') &&
+                 !strchr(gres, ',') && !r->j.spec.req.gpus && !r->j.spec.req.gpus_per_node &&
+                 !r->j.spec.req.gpus_per_task;
+    t.j.alloc_nodes = d ? d->nodes : job_nodes(&r->j);
+    t.j.alloc_cpus = d ? d->cpus : job_cpus(&r->j);
+    t.j.alloc_mem_mib = d ? d->mem_mib : job_mem_mib(&r->j);
+    t.j.alloc_gres = d ? d->gres : NULL;
+    t.j.run_partition = d ? d->partition : partition;
+    t.j.billing_plus1 = 0;
+    if (!d && gpus > 0)
+        t.j.alloc_gres = typed ? arena_printf(a, "gpu:%.*s=%lld", (int)strcspn(gres + 4, ":"),
+                                              gres + 4, (long long)gpus)
+                               : arena_printf(a, "gpu=%lld", (long long)gpus);
+    return t;
+}
+
+/* How long it may run, at least. */
+static int64_t asked_us(const struct core *c, const struct jobrec *r, const char *partition)
+{
+    const struct partrec *p = partition ? part_find(c, partition) : NULL;
+    int64_t us =
+        r->j.spec.req.time_min_us ? r->j.spec.req.time_min_us : r->j.spec.req.time_limit_us;
+    if (!us && p)
+        us = p->p.default_time_us ? p->p.default_time_us : p->p.max_time_us;
+    return !us || us > USE_LONG ? USE_LONG : us;
+}
+
+/* ---- sums ----------------------------------------------------------------------------------- */
+
+static bool is_safe(const struct core *c)
+{
+    return c->settings.word.enforce_safe || c->settings.word.enforce_all;
+}
+
+/* With `safe`, a use factor counts beforehand if the QOS says so. */
+static int64_t factor_before(const struct core *c, const struct jobrec *r)
+{
+    const struct qosrec *q[2];
+    size_t n = use_qos(c, r, r->j.run_partition, q);
+    for (size_t i = 0; i < n; i++)
+        if (q[i]->q.flags & QOS_USAGE_FACTOR_SAFE)
+            return use_factor_e6(c, r);
+    return 1000000;
+}
+
+static bool counts_against(const struct core *c, const struct jobrec *r,
+                           const struct limit_subject *who, const struct limit_hit *h)
+{
+    enum limit_scope scope = resource_limit_table[h->l->what].scope;
+    const struct qosrec *q[2];
+    if ((scope == SCOPE_USER && !text_is(r->j.user_name, who->user)) ||
+        (scope == SCOPE_ACCOUNT && !text_is(r->j.spec.req.account, who->account)))
+        return false;
+    if (h->assoc) {
+        const struct assocrec *leaf =
+            assoc_for(c, r->j.spec.req.account, r->j.user_name, r->j.run_partition);
+        return leaf && assoc_is_under(leaf, h->assoc);
+    }
+    size_t n = use_qos(c, r, r->j.run_partition, q);
+    return (n > 0 && q[0] == h->qos) || (n > 1 && q[1] == h->qos);
+}
+
+/* Time × use factor of what the run may still use: beyond what is charged, or from now on. */
+static int64_t left_e6(const struct core *c, const struct jobrec *r, bool used)
+{
+    int64_t us = use_left_us(r, c->turn.now_us);
+    if (used && us != USE_LONG) {
+        int64_t uncharged = r->j.limit_us - r->charged_us;
+        us = uncharged > us ? uncharged : us;
+    }
+    return use_product(us / USEC_PER_SEC, used ? factor_before(c, r) : use_factor_e6(c, r), 1);
+}
+
+static int64_t sum_make(const struct core *c, const struct limit_subject *who,
+                        const struct limit_hit *h)
+{
+    bool used = resource_limit_table[h->l->what].counts == COUNTS_USED;
+    struct map_walk w = {0};
+    int64_t sum = 0;
+    while (map_u64_next(c->jobs.by_id, &w)) {
+        const struct jobrec *r = w.value;
+        if ((r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) ||
+            !counts_against(c, r, who, h))
+            continue;
+        sum += use_product(rate_of(c, r, h->l->tres), left_e6(c, r, used), 1000000);
+        sum = sum > USE_MOST ? USE_MOST : sum;
+    }
+    return sum;
+}
+
+/* What running jobs may still use of it. */
+static int64_t promised(const struct core *c, const struct limit_subject *who,
+                        const struct limit_hit *h)
+{
+    struct minutes *m = minutes_of(c);
+    struct str key = STR_INIT;
+    if (!m)
+        return sum_make(c, who, h);
+    if (m->at_us != c->turn.now_us)
+        sums_drop(m);
+    m->at_us = c->turn.now_us;
+    enum limit_scope scope = resource_limit_table[h->l->what].scope;
+    str_addf(&key, "%s\n%s", h->l->id,
+             scope == SCOPE_USER      ? who->user
+             : scope == SCOPE_ACCOUNT ? who->account
+                                      : "");
+    int64_t *sum = map_str_get(m->sum, str_text(&key));
+    if (!sum) {
+        sum = xcalloc(1, sizeof *sum);
+        *sum = sum_make(c, who, h);
+        map_str_put(m->sum, str_text(&key), sum);
+    }
+    str_done(&key);
+    return *sum;
+}
+
+static int64_t used_of(const struct core *c, const struct limit_hit *h)
+{
+    const struct userec *u =
+        h->qos ? use_find(c, OWNER_QOS, h->qos->q.id) : use_find(c, OWNER_ASSOC, h->assoc->a.id);
+    if (!u)
+        return 0;
+    return h->l->tres ? use_amount(c, u, h->l->tres) : u->wall_ms;
+}
+
+/* ---- the question --------------------------------------------------------------------------- */
+
+struct ask {
+    const struct core *c;
+    const struct limit_hit *h;
+    const struct limit_subject *who;
+    int64_t unit; /* a resource × minute, in units of use.h */
+    int64_t most, used, promised;
+    bool counts_used, safe;
+};
+
+static struct ask ask_of(const struct core *c, const struct limit_subject *who,
+                         const struct limit_hit *h)
+{
+    struct ask q = {.c = c, .h = h, .who = who, .safe = is_safe(c)};
+    q.counts_used = resource_limit_table[h->l->what].counts == COUNTS_USED;
+    q.unit = (h->l->tres ? use_scale(h->l->tres) : 1000) * 60;
+    q.most = use_product(h->l->value, q.unit, 1);
+    q.used = q.counts_used ? used_of(c, h) : 0;
+    q.promised = !q.counts_used || q.safe ? promised(c, who, h) : 0;
+    return q;
+}
+
+static int64_t need_of(const struct ask *q, const struct jobrec *t, int64_t us)
+{
+    int64_t factor = q->counts_used ? factor_before(q->c, t) : use_factor_e6(q->c, t);
+    if (q->counts_used && !q->safe)
+        return 0;
+    int64_t seconds_e6 = use_product((us + USEC_PER_SEC - 1) / USEC_PER_SEC, factor, 1);
+    return use_product(rate_of(q->c, t, q->h->l->tres), seconds_e6, 1000000);
+}
+
+static bool fits(const struct ask *q, int64_t need)
+{
+    if (q->counts_used && !q->safe)
+        return q->used < q->most;
+    return need == 0 || (q->used <= q->most && q->promised <= q->most - q->used &&
+                         need <= q->most - q->used - q->promised);
+}
+
+static void say(const struct ask *q, int64_t need, struct str *out)
+{
+    str_clear(out);
+    limit_say(q->h, out);
+    if (q->counts_used)
+        str_addf(out, ": %lld of %lld minutes are used", (long long)(q->used / q->unit),
+                 (long long)q->h->l->value);
+    if (q->counts_used && q->safe)
+        str_addf(out, ", running jobs may use %lld, it asks for %lld",
+                 (long long)(q->promised / q->unit), (long long)((need + q->unit - 1) / q->unit));
+    else if (!q->counts_used)
+        str_addf(out, ": running jobs may still use %lld of %lld minutes, it asks for %lld",
+                 (long long)(q->promised / q->unit), (long long)q->h->l->value,
+                 (long long)((need + q->unit - 1) / q->unit));
+}
+
+static enum job_reason threshold_bar(const struct core *c, const struct jobrec *r,
+                                     const char *partition, struct str *detail)
+{
+    const struct qosrec *q[2];
+    size_t n = use_qos(c, r, partition, q);
+    const struct assocrec *leaf = assoc_for(c, r->j.spec.req.account, r->j.user_name, partition);
+    for (size_t i = 0; i < n && leaf; i++) {
+        int64_t least = q[i]->q.usage_threshold_e6_plus1 - 1;
+        if (!(q[i]->q.flags & QOS_ENFORCE_USAGE_THRESHOLD) || least < 0 ||
+            fairshare_of(leaf) / (SHARE_ONE / 1000000) >= least)
+            continue;
+        if (detail) {
+            str_clear(detail);
+            str_addf(detail,
+                     "UsageThreshold=%lld.%06lld of QOS %s: the fair share of %s in account %s is "
+                     "%lld.%06lld",
+                     (long long)(least / 1000000), (long long)(least % 1000000), q[i]->q.name,
+                     leaf->a.user, leaf->a.account, (long long)(fairshare_of(leaf) / SHARE_ONE),
+                     (long long)(fairshare_of(leaf) % SHARE_ONE / (SHARE_ONE / 1000000)));
+        }
+        return REASON_QOS_USAGE_THRESHOLD;
+    }
+    return REASON_NONE;
+}
+
+static void minutes_collect(const struct core *c, const struct limit_subject *who, limit_hits *out)
+{
+    limits_collect(c, who, COUNTS_USED, out);
+    limits_collect(c, who, COUNTS_PROMISED, out);
+}
+
+enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const char *partition,
+                            struct str *detail)
+{
+    const struct minutes *m = minutes_of(c);
+    struct limit_subject who = limits_subject(r, partition);
+    enum job_reason reason = REASON_NONE;
+    limit_hits hits = {0};
+    if (!m || !m->any)
+        return REASON_NONE;
+    struct arena *a = arena_new();
+    struct jobrec t = as_asked(c, r, partition, a);
+    int64_t us = asked_us(c, r, partition);
+    minutes_collect(c, &who, &hits);
+    for (size_t i = 0; i < hits.n && reason == REASON_NONE; i++) {
+        if (hits.v[i].above || !minutes_hold(hits.v[i].l))
+            continue;
+        struct ask q = ask_of(c, &who, &hits.v[i]);
+        int64_t need = need_of(&q, &t, us);
+        if (fits(&q, need))
+            continue;
+        reason = resource_limit_reason((enum limit_owner)hits.v[i].l->owner,
+                                       (enum resource_limit)hits.v[i].l->what, hits.v[i].l->tres);
+        if (detail)
+            say(&q, need, detail);
+    }
+    vec_done(&hits);
+    arena_free(a);
+    return reason == REASON_NONE ? threshold_bar(c, r, partition, detail) : reason;
+}
+
+enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
+                                      struct str *detail)
+{
+    enum job_reason bar = limits_bar(c, r, detail);
+    const struct minutes *m = minutes_of(c);
+    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
+    bool any = false;
+    if (bar != REASON_NONE || !m || !m->any || !enforces_limits(c))
+        return bar;
+    struct arena *a = arena_new();
+    while (!any && span_next(&rest, ',', &piece)) {
+        bar = minutes_bar(c, r, arena_strndup(a, piece.data, piece.len), detail);
+        any = bar == REASON_NONE;
+    }
+    arena_free(a);
+    return bar;
+}
+
+/* ---- starts --------------------------------------------------------------------------------- */
+
+/* As if it had what the plan gives it. */
+static struct jobrec as_planned(const struct minutes_start *start, struct str *gres)
+{
+    struct jobrec t = {.j = start->r->j};
+    const struct alloc *al = &start->s->alloc;
+    t.j.alloc_nodes = (int32_t)al->n;
+    t.j.alloc_cpus = 0;
+    t.j.alloc_mem_mib = 0;
+    for (size_t i = 0; i < al->n; i++) {
+        t.j.alloc_cpus += al->node[i].cpu_count;
+        t.j.alloc_mem_mib += al->node[i].mem_mib;
+    }
+    str_clear(gres);
+    alloc_gres_text(al, gres);
+    t.j.alloc_gres = str_text(gres);
+    t.j.run_partition = start->s->partition;
+    t.j.billing_plus1 = 0;
+    return t;
+}
+
+static void remember(struct core *c, const struct minutes_start *start)
+{
+    struct str gres = STR_INIT;
+    struct jobrec t = as_planned(start, &gres);
+    struct dear *d = xcalloc(1, sizeof *d);
+    *d = (struct dear){.cpus = t.j.alloc_cpus,
+                       .nodes = t.j.alloc_nodes,
+                       .mem_mib = t.j.alloc_mem_mib,
+                       .gres = gres.len ? xstrdup(str_text(&gres)) : NULL,
+                       .partition = xstrdup(start->s->partition)};
+    dear_free(map_u64_del(c->usage.minutes->dear, start->r->j.id));
+    map_u64_put(c->usage.minutes->dear, start->r->j.id, d);
+    str_done(&gres);
+}
+
+/* Of a limit that one of them counts against, all that do together. */
+static bool all_fit(const struct core *c, const struct minutes_start *start, size_t n,
+                    const struct limit_subject *who, const struct limit_hit *h)
+{
+    struct ask q = ask_of(c, who, h);
+    struct str gres = STR_INIT;
+    int64_t need = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct jobrec t = as_planned(&start[i], &gres);
+        if (!counts_against(c, &t, who, h))
+            continue;
+        need += need_of(&q, &t, start[i].s->limit_us > USE_LONG ? USE_LONG : start[i].s->limit_us);
+        need = need > USE_MOST ? USE_MOST : need;
+    }
+    str_done(&gres);
+    return fits(&q, need);
+}
+
+bool minutes_start(struct core *c, const struct minutes_start *start, size_t n)
+{
+    const struct minutes *m = minutes_of(c);
+    bool may = true;
+    if (!m || !m->any || !enforces_limits(c))
+        return true;
+    for (size_t i = 0; i < n && may; i++) {
+        struct limit_subject who = limits_subject(start[i].r, start[i].s->partition);
+        limit_hits hits = {0};
+        minutes_collect(c, &who, &hits);
+        for (size_t k = 0; k < hits.n && may; k++)
+            may = hits.v[k].above || !minutes_hold(hits.v[k].l) ||
+                  all_fit(c, start, n, &who, &hits.v[k]);
+        vec_done(&hits);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (may)
+            dear_free(map_u64_del(c->usage.minutes->dear, start[i].r->j.id));
+        else
+            remember(c, &start[i]);
+    return may;
+}
+
+bool minutes_exhausted(const struct core *c, const struct jobrec *r, struct str *detail)
+{
+    const struct minutes *m = minutes_of(c);
+    struct limit_subject who = limits_subject(r, r->j.run_partition);
+    limit_hits hits = {0};
+    bool over = false;
+    if (!m || !m->any || !enforces_limits(c) || is_safe(c))
+        return false;
+    limits_collect(c, &who, COUNTS_USED, &hits);
+    for (size_t i = 0; i < hits.n && !over; i++) {
+        if (hits.v[i].above || !minutes_hold(hits.v[i].l))
+            continue;
+        struct ask q = ask_of(c, &who, &hits.v[i]);
+        over = !fits(&q, 0);
+        if (over)
+            say(&q, 0, detail);
+    }
+    vec_done(&hits);
+    return over;
+}

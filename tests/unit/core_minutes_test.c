@@ -1,0 +1,217 @@
+/* Limits in minutes: each holds, says so with Slurm's word, lets go, and is the same after a
+ * restart; several that start at once stay within it; a run that has used one up ends. */
+#include "core_tree.h"
+
+#define MINUTES_OF(enforce, more)                                                                  \
+    CONF "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\nAccountingStorageEnforce=" enforce        \
+         "\n" more
+#define SAFE   MINUTES_OF("safe,qos", "")
+#define UNSAFE MINUTES_OF("limits,qos", "")
+
+static void minutes_open(const char *conf)
+{
+    world_open(conf, 4);
+    the_tree();
+    am_alice();
+}
+
+static struct job_spec job_for(int32_t cpus, int64_t minutes, const char *account, const char *qos)
+{
+    struct job_spec s = job_of(cpus, account, qos);
+    s.req.time_limit_us = minutes * MIN;
+    return s;
+}
+
+static const char *waits_for(uint64_t id)
+{
+    assert_int_equal(state(id), JOB_PENDING);
+    return enum_name(&job_reason_names, job(id)->reason);
+}
+
+/* ---- each of them --------------------------------------------------------------------------- */
+
+/* Two jobs of 4 CPUs and 10 minutes: the limit lets one of them run. With `safe` the first takes its
+ * whole time from what may be used; what it did not use is there again when it has ended. */
+static const struct {
+    const char *on, *limit, *lifted, *word;
+    const char *free_for; /* who is not concerned */
+} cases[] = {
+    {"physics", "GrpTRESMins=cpu=60", "GrpTRESMins=cpu=-1", "AssocGrpCPUMinutesLimit", "chem"},
+    {"physics/alice", "GrpTRESMins=node=15", "GrpTRESMins=node=-1", "AssocGrpNodeMinutes", "chem"},
+    {"root", "GrpTRESMins=billing=60", "GrpTRESMins=billing=-1", "AssocGrpBillingMinutes", NULL},
+    {"qos test", "GrpTRESMins=cpu=60", "GrpTRESMins=cpu=-1", "QOSGrpCPUMinutesLimit", NULL},
+    {"physics", "GrpWall=15", "GrpWall=-1", "AssocGrpWallLimit", "chem"},
+    {"qos test", "GrpWall=15", "GrpWall=-1", "QOSGrpWallLimit", NULL},
+    {"physics", "GrpTRESRunMins=cpu=60", "GrpTRESRunMins=cpu=-1", "AssocGrpCPURunMinutesLimit",
+     "chem"},
+    {"qos test", "GrpTRESRunMins=cpu=60", "GrpTRESRunMins=cpu=-1", "QOSGrpCPURunMinutesLimit",
+     NULL},
+    {"qos test", "MaxTRESRunMinsPerUser=cpu=60", "MaxTRESRunMinsPerUser=cpu=-1",
+     "QOSGrpCPURunMinutesLimit", NULL},
+    {"qos test", "MaxTRESRunMinsPerAccount=cpu=60", "MaxTRESRunMinsPerAccount=cpu=-1",
+     "QOSGrpCPURunMinutesLimit", "chem"},
+};
+
+static void each_of_them(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        minutes_open(SAFE);
+        assert_int_equal(limit_set(cases[i].on, cases[i].limit), REFUSE_NONE);
+        struct job_spec s = job_for(4, 10, "physics", "test");
+        s.array = "1-2";
+        uint64_t both = submit(s); /* both in one pass */
+        size_t run = 0;
+        uint64_t waits = 0, runs = 0;
+        struct rows r = ask((struct msg_query){.what = QUERY_JOBS});
+        for (size_t k = 0; k < r.row.n; k++) {
+            const struct job *j = r.row.v[k];
+            run += j->state == JOB_RUNNING;
+            *(j->state == JOB_RUNNING ? &runs : &waits) = j->id;
+        }
+        vec_done(&r.row);
+        assert_true(both > 0);
+        assert_int_equal(run, 1);
+        assert_string_equal(waits_for(waits), cases[i].word);
+        if (cases[i].free_for)
+            assert_int_equal(state(submit(job_for(4, 10, cases[i].free_for, "test"))), JOB_RUNNING);
+        assert_int_equal(state(submit(job_for(4, 10, "physics", "test"))), JOB_PENDING);
+        restart(SAFE);
+        hello(1);
+        hello(2);
+        hello(3);
+        hello(4);
+        assert_string_equal(waits_for(waits), cases[i].word);
+        assert_int_equal(limit_set(cases[i].on, cases[i].lifted), REFUSE_NONE);
+        assert_int_equal(state(waits), JOB_RUNNING);
+        (void)runs;
+        world_close();
+    }
+}
+
+/* What it did not use is there for the next; what it used is not. */
+static void by_an_end(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", NULL)),
+             second = submit(job_for(4, 10, "physics", NULL));
+    assert_int_equal(state(second), JOB_PENDING);
+    pass(3 * MIN);
+    script_ends(first, 0); /* 12 of 60 */
+    assert_int_equal(state(second), JOB_RUNNING);
+    pass(8 * MIN);
+    script_ends(second, 0); /* 44 of 60 */
+    uint64_t third = submit(job_for(4, 10, "physics", NULL));
+    assert_string_equal(waits_for(third), "AssocGrpCPUMinutesLimit");
+    assert_int_equal(state(submit(job_for(4, 4, "physics", NULL))), JOB_RUNNING);
+    world_close();
+}
+
+static void by_forgetting(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+    uint64_t first = submit(job_for(6, 10, "physics", NULL));
+    pass(9 * MIN);
+    script_ends(first, 0);
+    uint64_t next = submit(job_for(4, 10, "physics", NULL));
+    assert_int_equal(state(next), JOB_PENDING);
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->no_usage = true;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "physics"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_int_equal(state(next), JOB_RUNNING);
+    world_close();
+}
+
+static void by_decay(void **unused)
+{
+    minutes_open(MINUTES_OF("safe,qos", "PriorityDecayHalfLife=0:10:00\n"));
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+    uint64_t first = submit(job_for(6, 10, "physics", NULL));
+    pass(9 * MIN);
+    script_ends(first, 0);
+    uint64_t next = submit(job_for(5, 10, "physics", NULL));
+    assert_int_equal(state(next), JOB_PENDING);
+    for (int i = 0; i < 40 && state(next) == JOB_PENDING; i++)
+        pass(MIN);
+    assert_int_equal(state(next), JOB_RUNNING);
+    world_close();
+}
+
+/* Time that passes frees what running jobs may still use; a longer limit takes more. */
+static void by_time(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESRunMins=cpu=60"), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", NULL)),
+             second = submit(job_for(4, 10, "physics", NULL));
+    assert_int_equal(state(second), JOB_PENDING);
+    for (int i = 0; i < 6; i++)
+        pass(MIN);
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_RUNNING);
+    world_close();
+}
+
+/* A limit of 0 lets nobody run. */
+static void none_at_all(void **unused)
+{
+    minutes_open(UNSAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=0"), REFUSE_NONE);
+    assert_string_equal(waits_for(submit(job_for(1, 1, "physics", NULL))),
+                        "AssocGrpCPUMinutesLimit");
+    assert_int_equal(state(submit(job_for(1, 1, "chem", NULL))), JOB_RUNNING);
+    world_close();
+}
+
+/* Without `safe` a job starts while anything is left, and ends when it is used up. */
+static void used_up(void **unused)
+{
+    minutes_open(UNSAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=20"), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", NULL)),
+             other = submit(job_for(4, 10, "chem", NULL));
+    assert_int_equal(state(first), JOB_RUNNING);
+    for (int i = 0; i < 4; i++)
+        pass(MIN);
+    assert_int_equal(state(first), JOB_RUNNING);
+    pass(2 * MIN);
+    script_ends(first, 15);
+    assert_int_equal(state(first), JOB_TIMEOUT);
+    assert_non_null(strstr(job(first)->reason_detail, "GrpTRESMins=cpu=20 of account physics"));
+    assert_int_equal(state(other), JOB_RUNNING);
+    assert_string_equal(waits_for(submit(job_for(1, 1, "physics", NULL))),
+                        "AssocGrpCPUMinutesLimit");
+    world_close();
+}
+
+static void the_threshold(void **unused)
+{
+    minutes_open(MINUTES_OF("limits,qos", "PriorityWeightFairshare=1000\n"));
+    struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "usage_threshold_e6_plus1,flags";
+    ch->qos =
+        (struct record_list){KEEP(struct qos, .name = "test", .usage_threshold_e6_plus1 = 300001,
+                                  .flags = QOS_ENFORCE_USAGE_THRESHOLD),
+                             1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", "test"));
+    assert_int_equal(state(first), JOB_RUNNING);
+    pass(2 * MIN);
+    assert_string_equal(waits_for(submit(job_for(1, 1, "physics", "test"))), "QOSUsageThreshold");
+    assert_int_equal(state(submit(job_for(1, 1, "physics", "normal"))), JOB_RUNNING);
+    assert_int_equal(state(submit(job_for(1, 1, "chem", "test"))), JOB_RUNNING);
+    world_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_of_them),  cmocka_unit_test(by_an_end),
+        cmocka_unit_test(by_forgetting), cmocka_unit_test(by_decay),
+        cmocka_unit_test(by_time),       cmocka_unit_test(none_at_all),
+        cmocka_unit_test(used_up),       cmocka_unit_test(the_threshold),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
