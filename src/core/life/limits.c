@@ -1,7 +1,7 @@
 /* What is allowed changed: all jobs are looked at anew, those that wait and those that run. */
 #include "core/record/limits.h"
-#include "core/record/minutes.h"
 #include "core/life/life.h"
+#include "core/record/minutes.h"
 
 void limits_anew(struct core *c)
 {
