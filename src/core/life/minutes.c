@@ -1,5 +1,5 @@
-/* Limits in minutes: when use or what runs changed, who waits for one is looked at, and who has used
- * one up has to end. */
+/* Limits in minutes: when use or what runs changed, who waits for one is looked at, and who has
+ * used one up has to end. */
 #include "core/record/minutes.h"
 #include "core/life/life.h"
 
