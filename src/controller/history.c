@@ -211,6 +211,7 @@ static bool past_read(struct store *s, struct read *r, struct err *ret_err)
     case QUERY_RESERVATIONS:
     case QUERY_PRIORITY:
     case QUERY_SHARES:
+    case QUERY_FAIR_SHARES:
     case QUERY_DIAG:
     case QUERY_TOKENS:
     case QUERY_HOSTS:
