@@ -120,6 +120,9 @@ static bool row_is_his(enum query_what what, const void *row)
     case QUERY_STEPS: return ((const struct step *)row)->user_id == BOB;
     case QUERY_PRIORITY: return text_is(((const struct priority_row *)row)->user_name, "bob");
     case QUERY_RESERVATIONS: return true;
+    case QUERY_FAIR_SHARES:
+        return !((const struct fair_share *)row)->user ||
+               text_is(((const struct fair_share *)row)->user, "bob");
     case QUERY_SHARES: return text_is(((const struct usage *)row)->user_name, "bob");
     case QUERY_ACCOUNTS: return text_is(((const struct account *)row)->name, "chem");
     case QUERY_ACCOUNT_USERS: return text_is(((const struct account_user *)row)->name, "bob");
