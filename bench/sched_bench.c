@@ -33,6 +33,7 @@ struct bench {
     uint64_t next_id;
     VEC(uint64_t) running;
     VEC(uint32_t) shape_of; /* by job id */
+    bool limits;            /* jobs count against caps (caps_of) */
 };
 
 static void nodes_make(struct bench *b, size_t n)
@@ -61,9 +62,12 @@ static void nodes_make(struct bench *b, size_t n)
     cluster_put_partition(b->cl, &p, NULL);
 }
 
+static bool with_limits; /* of the next bench_open */
+
 static void bench_open(struct bench *b, size_t nodes)
 {
     *b = (struct bench){.cl = cluster_new(), .plan = plan_new(), .rng = {42}, .next_id = 1};
+    b->limits = with_limits;
     nodes_make(b, nodes);
 }
 
@@ -95,8 +99,63 @@ static void shapes_make(struct bench *b, size_t n, int32_t widest)
     }
 }
 
+/* ---- limits: 500 users in 100 accounts in 10 groups, 20 QOS ---- */
+
+#define USERS    500
+#define ACCOUNTS 100
+#define GROUPS   10
+#define QOS      20
+#define KINDS    5 /* jobs, nodes, CPUs, memory, GPUs */
+
+/* Numbers of caps, by whose they are. */
+enum {
+    CAPS_ROOT = 1,
+    CAPS_GROUP = 100,
+    CAPS_ACCOUNT = 1000,
+    CAPS_QOS = 2000,
+    CAPS_USER = 10000,
+    CAPS_QOS_ACCOUNT = 100000
+};
+
+static void cap_make(struct bench *b, uint32_t id, int kind, int64_t most)
+{
+    static const enum cap_counts counts[KINDS] = {CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES};
+    cluster_put_cap(b->cl, &(struct cap){.id = id,
+                                         .counts = counts[kind],
+                                         .gres = kind == 4 ? "gpu" : NULL,
+                                         .most = most,
+                                         .reason = REASON_QOS_MAX_JOBS_PER_USER,
+                                         .says = "a limit"});
+}
+
+/* All are set and wide, but that every third account may run two jobs; made when a job comes that
+ * counts against them. */
+static void caps_of(struct bench *b, uint64_t job, char *text, size_t size)
+{
+    const int64_t wide = INT64_C(1) << 40;
+    uint32_t user = (uint32_t)(job * 2654435761u >> 7) % USERS, account = user % ACCOUNTS,
+             qos = (uint32_t)(job * 40503u >> 5) % QOS;
+    const uint32_t first[] = {CAPS_ROOT,
+                              CAPS_GROUP + account % GROUPS * KINDS,
+                              CAPS_ACCOUNT + account * KINDS,
+                              CAPS_QOS + qos * KINDS,
+                              CAPS_USER + (qos * USERS + user) * KINDS,
+                              CAPS_QOS_ACCOUNT + (qos * ACCOUNTS + account) * KINDS};
+    size_t len = 0;
+    for (size_t i = 0; i < ARRAY_LEN(first); i++)
+        for (uint32_t kind = 0; kind < KINDS; kind++) {
+            bool held = kind == 0 && i == 2 && account % 3 == 0;
+            cap_make(b, first[i] + kind, (int)kind, held ? 2 : wide);
+            len +=
+                (size_t)snprintf(text + len, size - len, "%s%u", len ? "," : "", first[i] + kind);
+        }
+}
+
 static void submit(struct bench *b, uint32_t shape)
 {
+    char caps[512];
+    if (b->limits)
+        caps_of(b, b->next_id, caps, sizeof caps);
     struct waiting w = {.job_id = b->next_id++,
                         .req = &b->shape[shape],
                         .uid = 1000 + (uint32_t)rng_below(&b->rng, 500),
@@ -106,6 +165,7 @@ static void submit(struct bench *b, uint32_t shape)
     while (b->shape_of.n < b->next_id)
         vec_push(&b->shape_of, 0);
     b->shape_of.v[w.job_id] = shape;
+    w.caps = b->limits ? caps : NULL;
     cluster_wait(b->cl, &w);
 }
 
@@ -118,6 +178,11 @@ static void starts_apply(struct bench *b, int64_t now, bool ragged)
         cluster_start(b->cl, s->job_id, &b->shape[b->shape_of.v[s->job_id]], 1000, "main",
                       &s->alloc, now, now + limit);
         cluster_unwait(b->cl, s->job_id);
+        if (b->limits) {
+            char caps[512];
+            caps_of(b, s->job_id, caps, sizeof caps);
+            cluster_run_capped(b->cl, s->job_id, caps);
+        }
         vec_push(&b->running, s->job_id);
     }
 }
@@ -176,6 +241,22 @@ static int double_order(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
+}
+
+/* Beside the pass without limits, in turn: three of each, the least counts. */
+static void sched_limits(void)
+{
+    double least[2] = {0, 0};
+    for (int i = 0; i < 6; i++) {
+        struct bench b;
+        with_limits = i % 2;
+        double took = full_pass(1000, 5000, 5000, 64, &b, NULL);
+        bench_close(&b);
+        least[i % 2] = i < 2 || took < least[i % 2] ? took : least[i % 2];
+    }
+    with_limits = false;
+    row("sched-limits full pass", least[1], "ms", "");
+    row("sched-limits, of a pass without", least[1] / least[0], "times", "<= 1.3");
 }
 
 static void sched_100k(void)
@@ -289,6 +370,8 @@ int main(int argc, char **argv)
     const char *only = argc > 1 ? argv[1] : "";
     if (!*only || strcmp(only, "sched-5k") == 0)
         sched_5k();
+    if (!*only || strcmp(only, "sched-limits") == 0)
+        sched_limits();
     if (!*only || strcmp(only, "sched-100k") == 0)
         sched_100k();
     if (!*only || strcmp(only, "sched-event") == 0)

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "model/time_windows.h"
 
 #include <string.h>
 #include <strings.h>
@@ -123,7 +124,39 @@ static bool minutes_parse(const char *word, const char *text, int64_t *ret, stru
     return true;
 }
 
+bool resource_limit_takes_hours(enum resource_limit what)
+{
+    return resource_limit_table[what].counts == COUNTS_RUNNING;
+}
+
+/* "2@mon-fri:8-18": cuts the hours off. */
+static bool hours_take(struct limit *l, char *text, struct arena *a, struct err *ret_err)
+{
+    char *at = strchr(text, '@');
+    if (!at)
+        return true;
+    *at = '\0';
+    if (!resource_limit_takes_hours((enum resource_limit)l->what))
+        return err_set(ret_err, ERR_INVALID,
+                       "%s holds at all hours; limits on what runs at once (GrpJobs, GrpTRES, "
+                       "MaxJobs, MaxJobsPerUser, MaxTRESPerUser …) can have hours",
+                       resource_limit_table[l->what].word);
+    l->hours = time_hours_of(at + 1, a, ret_err);
+    return l->hours != NULL;
+}
+
 typedef VEC(struct limit) limit_vec;
+
+/* Of the same the last counts. */
+static void limit_push(limit_vec *out, const struct limit *l)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (text_is(out->v[i].tres, l->tres) && text_is(out->v[i].hours, l->hours)) {
+            out->v[i] = *l;
+            return;
+        }
+    vec_push(out, *l);
+}
 
 /* One "name=value" of a list of resources. */
 static bool piece_take(enum resource_limit what, struct span piece, tres_known known, void *ctx,
@@ -135,7 +168,7 @@ static bool piece_take(enum resource_limit what, struct span piece, tres_known k
         return err_set(ret_err, ERR_INVALID, "%s=%.*s: a resource and how much of it, as in cpu=4",
                        resource_limit_table[what].word, (int)piece.len, piece.data);
     char *tres = arena_strndup(a, piece.data, (size_t)(equals - piece.data));
-    const char *value = arena_strndup(a, equals + 1, piece.len - (size_t)(equals - piece.data) - 1);
+    char *value = arena_strndup(a, equals + 1, piece.len - (size_t)(equals - piece.data) - 1);
     for (char *p = tres; *p && *p != ':'; p++) /* types keep their letters */
         if (*p >= 'A' && *p <= 'Z')
             *p = (char)(*p - 'A' + 'a');
@@ -143,14 +176,21 @@ static bool piece_take(enum resource_limit what, struct span piece, tres_known k
     if (known && !known(ctx, tres))
         return err_set(ret_err, ERR_INVALID, "%s: there is no resource \"%s\"",
                        resource_limit_table[what].word, tres);
-    if (!value_parse(what, tres, value, &l.value, ret_err))
+    if (!hours_take(&l, value, a, ret_err) || !value_parse(what, tres, value, &l.value, ret_err))
         return false;
-    for (size_t i = 0; i < out->n; i++)
-        if (text_is(out->v[i].tres, tres)) { /* the last counts */
-            out->v[i] = l;
-            return true;
-        }
-    vec_push(out, l);
+    limit_push(out, &l);
+    return true;
+}
+
+/* One "number" or "number@hours" of a list of them. */
+static bool count_take(enum resource_limit what, struct span piece, struct arena *a, limit_vec *out,
+                       struct err *ret_err)
+{
+    struct limit l = {.what = what};
+    char *text = arena_strndup(a, piece.data, piece.len);
+    if (!hours_take(&l, text, a, ret_err) || !value_parse(what, NULL, text, &l.value, ret_err))
+        return false;
+    limit_push(out, &l);
     return true;
 }
 
@@ -165,6 +205,10 @@ bool limits_parse(enum resource_limit what, const char *text, tres_known known, 
         while (ok && span_next(&rest, ',', &piece))
             ok = !span_trim(piece).len ||
                  piece_take(what, span_trim(piece), known, ctx, a, &v, ret_err);
+    } else if (row->unit == UNIT_COUNT && strchr(text, '@')) {
+        struct span rest = span_of(text), piece;
+        while (ok && span_next(&rest, ',', &piece))
+            ok = count_take(what, span_trim(piece), a, &v, ret_err);
     } else {
         struct limit l = {.what = what};
         ok = row->unit == UNIT_MINUTES ? minutes_parse(row->word, text, &l.value, ret_err)

@@ -33,7 +33,7 @@ enum limit_counts {
     COUNTS_PROMISED, /* what running jobs may still use by their time limits */
     COUNTS_ASKED,    /* what the job asks for */
     COUNTS_LEAST,    /* the same, from below */
-    COUNTS_PRIORITY, /* the job's priority, from below */
+    COUNTS_PRIORITY, /* the job's priority, from below, for a promise */
 };
 
 #define ON_ASSOC 1
@@ -92,7 +92,7 @@ enum limit_counts {
     X(MIN_TRES, "MinTRESPerJob", "MinTRES", QOS, TRES, JOB, LEAST, "MinTRES", 13,                            \
       "resources that a job must have at least")                                                             \
     X(MIN_PRIO, "MinPrioThreshold", "MinPrioThresh", BOTH, COUNT, JOB, PRIORITY, "MinPrioThresh", 13,        \
-      "priority without which a job does not start")
+      "priority without which no start is kept for a job")
 // clang-format on
 
 enum resource_limit {
@@ -136,6 +136,9 @@ struct limit {
 };
 extern const struct fields limit_fields;
 
+/* Can it be bound to hours? Those on what runs can: a start within them is bound by it, and what
+ * began before goes on. */
+bool resource_limit_takes_hours(enum resource_limit what);
 /* Why a job waits that it keeps waiting; NONE: it keeps none waiting. */
 enum job_reason resource_limit_reason(enum limit_owner owner, enum resource_limit what,
                                       const char *tres);

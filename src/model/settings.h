@@ -57,7 +57,7 @@
     X(SPAN, priority_decay_half_life_us, PriorityDecayHalfLife, "7-0", "time", ANY, ACTS, "past use counts half after this time; 0 = for ever") \
     X(TEXT, priority_usage_reset, PriorityUsageResetPeriod, "NONE", "", ONE_WORD, ACTS, "when use is forgotten: NONE, NOW (when the controller starts), DAILY, WEEKLY, MONTHLY, QUARTERLY, YEARLY, by UTC") \
     X(BOOL, refund_node_fail, RefundNodeFail, "NO", "", ANY, ACTS, "what a run used that a failed node ended is given back to its account") \
-    X(TEXT, preempt_type, PreemptType, "preempt/none", "", ONE_WORD, ACTS, "which jobs give way to others: preempt/none, or preempt/partition_prio (those of partitions with a lower PriorityTier)") \
+    X(TEXT, preempt_type, PreemptType, "preempt/none", "", ONE_WORD, ACTS, "which jobs give way to others: preempt/none, preempt/partition_prio (those of partitions with a lower PriorityTier), or preempt/qos (those of the QOS that the job's QOS lists)") \
     X(TEXT, preempt_mode, PreemptMode, "OFF", "", WORDS, ACTS, "how jobs give way unless their partition says otherwise: OFF, CANCEL, REQUEUE or SUSPEND; GANG: jobs that share CPUs by OverSubscribe=FORCE run in turn") \
     X(TEXT, preempt_parameters, PreemptParameters, "", "", WORDS, ACTS, "youngest_first: who has run least goes, however large; send_user_signal: a victim with a grace gets the signal of its --signal instead of SIGTERM; reclaim_licenses: as always") \
     X(SPAN, preempt_exempt_us, PreemptExemptTime, "0", "time", SLURM_WRITES("-1", "0"), ACTS, "a job runs at least so long before it must give way") \

@@ -79,7 +79,7 @@
     X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \
     X(PreemptType, NAMED, , "preempt/none", "", "nobody") \
     X(PreemptType, NAMED, , "preempt/partition_prio", "", "work of partitions with a lower PriorityTier") \
-    X(PreemptType, IDLE, , "preempt/qos", "", "there are no QOS yet, so nothing is preempted; preempt/partition_prio is") \
+    X(PreemptType, NAMED, , "preempt/qos", "", "work of the QOS that the job's QOS lists (sacctmgr modify qos … set preempt=)") \
     X(PreemptMode, FLAG, preempt_off, "OFF", "", "none does") \
     X(PreemptMode, FLAG, preempt_cancel, "CANCEL", "", "they are ended") \
     X(PreemptMode, FLAG, preempt_requeue, "REQUEUE", "", "they are ended and wait again, if they may be requeued") \

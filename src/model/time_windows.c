@@ -121,6 +121,42 @@ static bool window_parse(struct span text, struct arena *a, struct time_window *
                    "days, a time and a limit are expected: weekdays 08:00-18:00 max_nodes=2");
 }
 
+/* ---- hours of a limit ---- */
+
+#define HOURS_TEXT_MAX 80
+
+bool time_hours_parse(const char *text, struct arena *a, struct time_windows *ret,
+                      struct err *ret_err)
+{
+    const char *blank = text ? strchr(text, ' ') : NULL;
+    *ret = (struct time_windows){.v = arena_alloc(a, sizeof ret->v[0])};
+    *ret->v = (struct time_window){0};
+    if (!blank || strlen(text) > HOURS_TEXT_MAX ||
+        !days_parse(arena_strndup(a, text, (size_t)(blank - text)), &ret->v->days) ||
+        !span_parse(arena_strdup(a, blank + 1), ret->v))
+        return err_set(ret_err, ERR_INVALID,
+                       "days and a time are expected, as in mon-fri:8-18 or daily:22:00-06:00, "
+                       "not \"%.60s\"",
+                       text ? text : "");
+    ret->n = 1;
+    return true;
+}
+
+const char *time_hours_of(const char *text, struct arena *a, struct err *ret_err)
+{
+    const char *colon = strchr(text, ':');
+    struct time_windows w;
+    char *days = arena_strndup(a, text, colon ? (size_t)(colon - text) : strlen(text));
+    for (char *p = days; *p; p++)
+        if (*p >= 'A' && *p <= 'Z')
+            *p = (char)(*p - 'A' + 'a');
+    if (!time_hours_parse(colon ? arena_printf(a, "%s %s", days, colon + 1) : text, a, &w, ret_err))
+        return NULL;
+    const struct time_window *o = w.v;
+    return arena_printf(a, "%s %02d:%02d-%02d:%02d", days, (int)(o->from_min / 60),
+                        (int)(o->from_min % 60), (int)(o->to_min / 60), (int)(o->to_min % 60));
+}
+
 bool time_windows_parse(const char *text, struct arena *a, struct time_windows *ret,
                         struct err *ret_err)
 {
@@ -179,6 +215,14 @@ static bool is_open(const struct time_window *w, int64_t at_us, const struct zon
 static int32_t lesser(int32_t a, int32_t b)
 {
     return a == 0 || (b > 0 && b < a) ? b : a;
+}
+
+bool time_windows_open(const struct time_windows *w, int64_t at_us, const struct zone *z)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (is_open(&w->v[i], at_us, z))
+            return true;
+    return false;
 }
 
 void time_windows_at(const struct time_windows *w, int64_t at_us, const struct zone *z,

@@ -23,6 +23,13 @@ struct time_windows {
     size_t n;
 };
 
+/* The hours of a limit, as a window without limits: "weekdays 08:00-18:00". */
+bool time_hours_parse(const char *text, struct arena *a, struct time_windows *ret,
+                      struct err *ret_err);
+/* "mon-fri:8-18" to the same in the form that is stored, "mon-fri 08:00-18:00", in the arena. */
+const char *time_hours_of(const char *text, struct arena *a, struct err *ret_err);
+/* Is one of them open then? */
+bool time_windows_open(const struct time_windows *w, int64_t at_us, const struct zone *z);
 /* ERR_INVALID says what is wrong and what is allowed. */
 bool time_windows_parse(const char *text, struct arena *a, struct time_windows *ret,
                         struct err *ret_err);

@@ -99,11 +99,14 @@ struct waiting {
     /* Of the priority of its QOS and of its association, in PRIORITY_ONE-ths of the highest */
     int64_t qos_factor, assoc_factor;
     uint64_t priority_asked; /* 0 = computed */
-    uint32_t order;          /* scontrol top: smaller first among equals; 0 normally */
+    /* A start is kept for it only when its priority is so high */
+    uint64_t promise_priority;
+    uint32_t order; /* scontrol top: smaller first among equals; 0 normally */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
     /* Numbers of the caps it counts against, comma-separated; one that it may exceed all the same
-     * has a + behind it. NULL = none */
+     * has a + behind it, one that it may exceed by so much :N (less than its amount where N < 0).
+     * NULL = none */
     const char *caps;
     const struct share *share; /* the planner's own: fair share of its user */
     /* The planner's own: the highest priority it had, where that must not fall */
@@ -134,14 +137,17 @@ enum refusal sched_may_use(const struct cluster *cl, const char *partition,
 
 /* ---- caps: what a group of jobs may have together ---- */
 
-enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES };
+enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES, CAP_LICENCES };
 struct cap {
     uint32_t id; /* from 1; the caller's, never used for another */
     enum cap_counts counts;
-    const char *gres;       /* CAP_GRES: "gpu", "gpu:v100"; copied */
+    const char *gres;       /* CAP_GRES: "gpu", "gpu:v100"; CAP_LICENCES: its name; copied */
     int64_t most;           /* INT64_MAX = as much as there is */
     enum job_reason reason; /* of those that wait for it */
     const char *says;       /* a noun for sentences: "GrpTRES=cpu=8 of account physics"; copied */
+    /* Starts in these hours are bound by it ("weekdays 08:00-18:00", time_windows.h), local time;
+     * what began before goes on. NULL = always */
+    const char *hours;
 };
 /* Adds it, or changes what it allows. What has more already keeps it. */
 void cluster_put_cap(struct cluster *cl, const struct cap *cap);
@@ -150,6 +156,28 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap);
 void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps);
 /* How much of it running work has; 0 where there is no such cap. */
 int64_t cluster_cap_used(const struct cluster *cl, uint32_t id);
+
+/* ---- QOS: whom they may stop, what their jobs may exceed ---- */
+
+enum qos_over {
+    QOS_OVER_MAX_NODES = 1, /* MaxNodes of the partition */
+    QOS_OVER_MIN_NODES = 2,
+    QOS_OVER_MAX_TIME = 4,
+    QOS_PROMISED_NOTHING = 8, /* no start is kept for its jobs */
+};
+struct sched_qos {
+    const char *name;
+    const char *preempt;            /* QOS whose work gives way, comma-separated; NULL = none */
+    enum preempt_mode preempt_mode; /* how its own work gives way; UNSET = as the cluster's */
+    int64_t exempt_us;              /* its own work runs so long before; 0 = the cluster's */
+    int64_t grace_us;               /* its own work is warned so long before */
+    uint32_t over;                  /* bits of enum qos_over */
+};
+/* Adds or replaces; texts are copied. */
+void cluster_put_qos(struct cluster *cl, const struct sched_qos *to);
+void cluster_remove_qos(struct cluster *cl, const char *name);
+/* The running job is of that QOS from now on (cluster_start takes it of the request). */
+void cluster_run_qos(struct cluster *cl, uint64_t job_id, const char *qos);
 
 /* ---- running work ---- */
 

@@ -2,6 +2,8 @@
  * those of QOS are of different kinds, so that none takes another's place. */
 #include "sim/world_inside.h"
 
+#include <stdio.h>
+
 static const char *const accounts[] = {"root", "a1", "a2"}, *const qos[] = {"q1", "q2"};
 
 /* ---- changes -------------------------------------------------------------------------------- */
@@ -49,9 +51,10 @@ static const struct kind kinds[] = {{OWNER_ASSOC, LIMIT_GRP_TRES, "cpu"},
                                     {OWNER_QOS, LIMIT_MAX_TRES_PER_ACCOUNT, "cpu"},
                                     {OWNER_QOS, LIMIT_MAX_TRES_PER_USER, "gres/gpu"}};
 
-static void limit_change(struct world *w, const struct kind *k, const char *owner, int64_t value)
+static void limit_change(struct world *w, const struct kind *k, const char *owner, int64_t value,
+                         const char *hours)
 {
-    struct limit l = {.what = k->what, .tres = k->tres, .value = value};
+    struct limit l = {.what = k->what, .tres = k->tres, .value = value, .hours = hours};
     struct assoc a = {.account = owner};
     struct qos q = {.name = owner};
     struct account_change ch = {.verb = VERB_MODIFY, .limits = {&l, 1}};
@@ -80,17 +83,58 @@ static void account_change(struct world *w, struct rng *rng)
     change_all(w, v, add ? 2 + rng_chance(rng, 300) : 1);
 }
 
+/* Some minutes from now on, or that are just over. */
+static const char *some_hours(const struct world *w, struct rng *rng, char *text, size_t size)
+{
+    int64_t minute = world_wall(w) / USEC_PER_MIN % (24 * 60),
+            from = (minute + 24 * 60 - 3 + (int64_t)rng_below(rng, 6)) % (24 * 60),
+            to = (from + 1 + (int64_t)rng_below(rng, 5)) % (24 * 60);
+    snprintf(text, size, "daily %02d:%02d-%02d:%02d", (int)(from / 60), (int)(from % 60),
+             (int)(to / 60), (int)(to % 60));
+    return text;
+}
+
+/* Whom it may stop, how its work gives way, what its jobs may exceed. */
+static void qos_change(struct world *w, struct rng *rng)
+{
+    static const char *const preempt[] = {NULL, "normal", "q1", "q2", "normal,q1"};
+    static const enum preempt_mode mode[] = {PREEMPT_UNSET, PREEMPT_OFF, PREEMPT_CANCEL,
+                                             PREEMPT_REQUEUE, PREEMPT_SUSPEND};
+    static const uint32_t flag[] = {0, QOS_NO_RESERVE, QOS_PART_TIME_LIMIT, QOS_PART_MAX_NODES};
+    static const char *const field[] = {"preempt",  "preempt_mode", "preempt_exempt_us",
+                                        "grace_us", "flags",        "limit_factor_e6_plus1"};
+    struct qos q = {.name = qos[rng_below(rng, ARRAY_LEN(qos))],
+                    .preempt = preempt[rng_below(rng, ARRAY_LEN(preempt))],
+                    .preempt_mode = mode[rng_below(rng, ARRAY_LEN(mode))],
+                    .preempt_exempt_us = (int64_t)rng_below(rng, 10) * USEC_PER_SEC,
+                    .grace_us = (int64_t)rng_below(rng, 10) * USEC_PER_SEC,
+                    .flags = flag[rng_below(rng, ARRAY_LEN(flag))],
+                    .limit_factor_e6_plus1 = (int64_t)rng_below(rng, 5) * 500000 + 1};
+    struct account_change ch = {.noun = NOUN_QOS,
+                                .verb = VERB_MODIFY,
+                                .fields = field[rng_below(rng, ARRAY_LEN(field))],
+                                .qos = {&q, 1}};
+    change_all(w, &ch, 1);
+}
+
 void world_accounts_change(struct world *w, struct rng *rng)
 {
+    char hours[40];
     const struct kind *k = &kinds[rng_below(rng, ARRAY_LEN(kinds))];
     if (rng_chance(rng, 150)) {
         account_change(w, rng);
         return;
     }
-    limit_change(w, k,
-                 k->owner == OWNER_ASSOC ? accounts[rng_below(rng, ARRAY_LEN(accounts))]
-                                         : qos[rng_below(rng, ARRAY_LEN(qos))],
-                 rng_chance(rng, 300) ? -1 : rng_range(rng, 0, 4));
+    if (rng_chance(rng, 300)) {
+        qos_change(w, rng);
+        return;
+    }
+    const char *owner = k->owner == OWNER_ASSOC ? accounts[rng_below(rng, ARRAY_LEN(accounts))]
+                                                : qos[rng_below(rng, ARRAY_LEN(qos))];
+    int64_t value = rng_chance(rng, 300) ? -1 : rng_range(rng, 0, 4);
+    limit_change(w, k, owner, value,
+                 value >= 0 && rng_chance(rng, 250) ? some_hours(w, rng, hours, sizeof hours)
+                                                    : NULL);
 }
 
 void world_accounts_open(struct world *w)
@@ -98,9 +142,9 @@ void world_accounts_open(struct world *w)
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         for (size_t k = 0; k < ARRAY_LEN(accounts); k++)
             if (kinds[i].owner == OWNER_ASSOC)
-                limit_change(w, &kinds[i], accounts[k], -1);
+                limit_change(w, &kinds[i], accounts[k], -1, NULL);
             else if (k < ARRAY_LEN(qos))
-                limit_change(w, &kinds[i], qos[k], -1);
+                limit_change(w, &kinds[i], qos[k], -1, NULL);
 }
 
 const char *world_account_of(struct rng *rng)

@@ -1,5 +1,7 @@
 /* The oracle about accounts: no job starts beyond a limit that holds for it, by the books as they
  * were committed, and what the controller has in memory of accounts is what the store has. */
+#include "base/list.h"
+#include "model/time_windows.h"
 #include "sim/world_inside.h"
 
 #include <string.h>
@@ -8,7 +10,8 @@
 
 struct books {
     struct arena *a;
-    VEC(const struct job *) job; /* that have resources */
+    VEC(const struct job *) job;  /* that have resources */
+    VEC(const struct job *) asks; /* that wait */
     VEC(const struct assoc *) assoc;
     VEC(const struct qos *) qos;
     VEC(const struct limit *) limit;
@@ -20,11 +23,14 @@ static void book_row(void *ctx, const void *record)
     struct books *b = ctx;
     const struct fields *t = store_table_rows[b->table].fields;
     const struct job *j = record;
-    if (b->table == TABLE_JOB && j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
+    bool waits = b->table == TABLE_JOB && j->state == JOB_PENDING;
+    if (b->table == TABLE_JOB && !waits && j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
         return;
     void *copy = arena_alloc(b->a, t->size);
     record_copy(t, copy, record, b->a);
-    if (b->table == TABLE_JOB)
+    if (waits)
+        vec_push(&b->asks, copy);
+    else if (b->table == TABLE_JOB)
         vec_push(&b->job, copy);
     else if (b->table == TABLE_ASSOC)
         vec_push(&b->assoc, copy);
@@ -47,6 +53,7 @@ static void books_read(struct world *w, struct books *b)
 static void books_done(struct books *b)
 {
     vec_done(&b->job);
+    vec_done(&b->asks);
     vec_done(&b->assoc);
     vec_done(&b->qos);
     vec_done(&b->limit);
@@ -103,36 +110,86 @@ static bool concerns(const struct books *b, const struct limit *l, const struct 
            (scope != SCOPE_ACCOUNT || text_is(j->spec.req.account, started->spec.req.account));
 }
 
+static const struct qos *qos_of(const struct books *b, const char *name)
+{
+    for (size_t i = 0; i < b->qos.n; i++)
+        if (text_is(b->qos.v[i]->name, name))
+            return b->qos.v[i];
+    return NULL;
+}
+
+/* So much of it the job may have: LimitFactor of its QOS counts for limits of accounts. */
+static int64_t worth(const struct books *b, const struct limit *l, const struct job *started)
+{
+    const struct qos *q = qos_of(b, started->spec.req.qos);
+    bool more = q && q->limit_factor_e6_plus1 > 1 && l->owner == OWNER_ASSOC && l->tres;
+    return more ? l->value * (q->limit_factor_e6_plus1 - 1) / 1000000 : l->value;
+}
+
+/* Hours are in UTC here: worlds set no zone. */
+static bool holds_then(const struct books *b, const struct limit *l, int64_t at_us)
+{
+    struct time_windows hours;
+    struct zone utc = {0};
+    return !l->hours || !time_hours_parse(l->hours, b->a, &hours, NULL) ||
+           time_windows_open(&hours, at_us, &utc);
+}
+
+/* Who gives way is of a QOS that the asker's lists, as the books say. */
+static void victim_check(struct world *w, const struct books *b, const struct job *victim)
+{
+    const struct qos *of = NULL;
+    for (size_t i = 0; i < b->asks.n; i++)
+        if (b->asks.v[i]->id == victim->preempt_for)
+            of = qos_of(b, b->asks.v[i]->spec.req.qos);
+    if (of && (!of->preempt || !list_has(of->preempt, victim->spec.req.qos)))
+        world_broke(w, "job %llu of QOS %s gives way to job %llu, whose QOS does not list that",
+                    (unsigned long long)victim->id,
+                    victim->spec.req.qos ? victim->spec.req.qos : "none",
+                    (unsigned long long)victim->preempt_for);
+}
+
 static void start_check(struct world *w, const struct books *b, const struct job *started)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
-        int64_t sum = 0;
-        if (!concerns(b, l, started, started) || !amount_of(started, l->tres))
+        int64_t sum = 0, most = worth(b, l, started);
+        if (!concerns(b, l, started, started) || !amount_of(started, l->tres) ||
+            !holds_then(b, l, started->start_us))
             continue;
         for (size_t k = 0; k < b->job.n; k++)
-            if (concerns(b, l, b->job.v[k], started))
+            if (concerns(b, l, b->job.v[k], started)) {
+                int64_t its = worth(b, l, b->job.v[k]);
                 sum += amount_of(b->job.v[k], l->tres);
-        if (sum > l->value)
-            world_broke(
-                w, "job %llu started, and with it there are %lld of %s, of which %lld may be",
-                (unsigned long long)started->id, (long long)sum, l->id, (long long)l->value);
+                if (b->job.v[k]->start_us == started->start_us && its > most)
+                    most = its; /* which of them was the last is not known */
+            }
+        if (sum > most)
+            world_broke(w,
+                        "job %llu started, and with it there are %lld of %s, of which %lld may be",
+                        (unsigned long long)started->id, (long long)sum, l->id, (long long)most);
     }
 }
 
 void world_limits_check(struct world *w, const struct batch *batch)
 {
     struct books b = {0};
-    bool read = false;
+    bool read = false,
+         by_qos = w->core && text_is(core_settings(w->core)->preempt_type, "preempt/qos");
     for (size_t i = 0; i < batch->n; i++) {
         const struct job *j = batch->row[i].record;
-        if (batch->row[i].table != TABLE_JOB || batch->row[i].op != ROW_PUT ||
-            j->state != JOB_RUNNING || j->start_us != world_wall(w) || !j->spec.req.account)
+        if (batch->row[i].table != TABLE_JOB || batch->row[i].op != ROW_PUT)
             continue;
-        if (!read)
+        bool starts =
+                 j->state == JOB_RUNNING && j->start_us == world_wall(w) && j->spec.req.account,
+             yields = by_qos && j->preempt_us == world_wall(w) && j->preempt_us;
+        if (!read && (starts || yields))
             books_read(w, &b);
-        read = true;
-        start_check(w, &b, j);
+        read |= starts || yields;
+        if (starts)
+            start_check(w, &b, j);
+        if (yields)
+            victim_check(w, &b, j);
     }
     if (read)
         books_done(&b);

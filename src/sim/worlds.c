@@ -403,17 +403,18 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
     p.commands = seed % 2 == 0;
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
-    char config[640];
+    char config[700];
     const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
              "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace="
              "20\nNodeName=n[1-"
              "%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
-             "PreemptType=preempt/partition_prio\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
+             "PreemptType=preempt/%s\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
              "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
              "PartitionName=high Nodes=ALL PriorityTier=9\n%s",
-             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6), mode,
+             (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6),
+             p.accounts && seed % 4 < 2 ? "qos" : "partition_prio", mode,
              (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "",
              p.accounts ? "AccountingStorageEnforce=limits,qos\n" : "");
     p.w = simworld_new(rng_next(&p.rng), config, &err);

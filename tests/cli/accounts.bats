@@ -196,3 +196,23 @@ waits_for() {
     scontrol update JobId="$id" TimeLimit=3:00:00
     wait_state "$id" COMPLETED
 }
+
+@test "hours of a limit, and whom a QOS may stop: shown, dumped, loaded" {
+    sacctmgr -i -Q add qos opp
+    sacctmgr -i -Q add qos regular preempt=opp MaxJobsPerUser=10,2@Mon-Fri:8-18 GrpTRES=cpu=4@daily:22-6,cpu=8
+    run -0 sacctmgr -nP show qos regular format=name,preempt,maxjobspu,grptres
+    [ "$output" = "regular|opp|10,2@mon-fri:08:00-18:00|cpu=8,cpu=4@daily:22:00-06:00" ]
+    run -1 sacctmgr -i modify qos regular set MaxSubmitJobsPerUser=2@mon-fri:8-18
+    [[ "$output" == *"holds at all hours"* ]]
+    run -1 sacctmgr -i modify qos regular set MaxJobsPerUser=2@8-18
+    [[ "$output" == *"mon-fri:8-18"* ]]
+    sacctmgr -i -Q add account nova MaxJobs=3,1@weekend:0-24
+    sacctmgr dump wilson file=w.cfg
+    sacctmgr -i -Q delete account nova
+    sacctmgr -i load w.cfg
+    run -0 sacctmgr -nP show assoc account=nova format=maxjobs
+    [ "$output" = "3,1@weekend:00:00-24:00" ]
+    sacctmgr -i -Q modify qos regular set MaxJobsPerUser=-1@mon-fri:8-18
+    run -0 sacctmgr -nP show qos regular format=maxjobspu
+    [ "$output" = "10" ]
+}

@@ -3,11 +3,6 @@
  * alice; QOS test beside normal. */
 #include "core_tree.h"
 
-static const char *reason(uint64_t id)
-{
-    return enum_name(&job_reason_names, job(id)->reason);
-}
-
 /* ---- what runs ------------------------------------------------------------------------------ */
 
 /* The first job takes all that is allowed, the second waits for `word`; the third is somebody else's
@@ -33,6 +28,8 @@ static const struct {
     {"qos test", "GrpJobs=1", "GrpJobs=-1", 1, "bob:physics", NULL, "QOSGrpJobsLimit"},
     {"qos test", "GrpTRES=cpu=4", "GrpTRES=cpu=-1", 4, "bob:physics", NULL, "QOSGrpCpuLimit"},
     {"qos test", "MaxJobsPerUser=1", "MaxJobsPerUser=-1", 1, "alice:chem", "bob:physics",
+     "QOSMaxJobsPerUserLimit"},
+    {"qos test", "MaxJobsPerUser=1@daily:20-8", "MaxJobsPerUser=-1", 1, "alice:chem", "bob:physics",
      "QOSMaxJobsPerUserLimit"},
     {"qos test", "MaxJobsPerAccount=1", "MaxJobsPerAccount=-1", 1, "bob:physics", "alice:chem",
      "MaxJobsPerAccount"},
@@ -209,7 +206,7 @@ static void what_does_not_hold_is_said(void **unused)
     } cases[] = {
         {"GrpTRES=cpu=4", true},     {"GrpTRES=gres/gpu=4", true},   {"GrpTRES=billing=4", false},
         {"GrpTRESMins=cpu=4", true}, {"GrpTRESRunMins=cpu=4", true}, {"GrpWall=4", true},
-        {"GrpJobsAccrue=4", false},  {"MinPrioThreshold=4", false},  {"MaxWall=4", true},
+        {"GrpJobsAccrue=4", false},  {"MinPrioThreshold=4", true},   {"MaxWall=4", true},
         {"GrpSubmitJobs=4", true}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *said = NULL;

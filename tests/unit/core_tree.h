@@ -104,4 +104,9 @@ static inline struct job_spec job_of(int32_t cpus, const char *account, const ch
     return s;
 }
 
+static inline const char *reason(uint64_t id)
+{
+    return enum_name(&job_reason_names, job(id)->reason);
+}
+
 #endif

@@ -465,9 +465,10 @@ static void test_old_keys_still_work(void **state)
 static void test_values_without_effect_are_said(void **state)
 {
     (void)state;
-    const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n");
+    const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n"
+                                  "PreemptParameters=strict_order\n");
     assert_int_equal(c->nwarnings, 1);
-    assert_non_null(strstr(c->warning[0], "PreemptType=preempt/qos has no effect in Remuda"));
+    assert_non_null(strstr(c->warning[0], "PreemptParameters=strict_order has no effect in Remuda"));
     assert_string_equal(read("SchedulerParameters=bf_window=60,defer\n")->warning[0],
                         "remuda.conf:1: SchedulerParameters=bf_window has no effect in Remuda: the "
                         "plan has no end");

@@ -288,27 +288,34 @@ const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, str
 const struct limit *owner_limit(const struct owner *o, enum resource_limit what, const char *tres)
 {
     for (size_t i = 0; i < o->limit.n; i++)
-        if ((enum resource_limit)o->limit.v[i]->what == what && text_is(o->limit.v[i]->tres, tres))
+        if ((enum resource_limit)o->limit.v[i]->what == what && !o->limit.v[i]->hours &&
+            text_is(o->limit.v[i]->tres, tres))
             return o->limit.v[i];
     return NULL;
 }
 
 static void value_say(const struct resource_limit_row *row, const struct limit *l, struct str *out)
 {
+    str_add(out, out->len ? "," : "");
     if (l->tres)
-        str_addf(out, "%s%s=", out->len ? "," : "", l->tres);
+        str_addf(out, "%s=", l->tres);
     if (row->unit == UNIT_MINUTES)
         duration_format(l->value * USEC_PER_MIN, out);
     else if (row->unit == UNIT_TRES && (text_is(l->tres, "mem") || text_is(l->tres, "vmem")))
         size_format_mib(l->value, 0, out);
     else
         str_add_i64(out, l->value);
+    if (l->hours) { /* "mon-fri 08:00-18:00" */
+        size_t days = strcspn(l->hours, " ");
+        str_addf(out, "@%.*s:%s", (int)days, l->hours, l->hours[days] ? l->hours + days + 1 : "");
+    }
 }
 
 static int limit_compare(const void *pa, const void *pb)
 {
     const struct limit *a = *(const struct limit *const *)pa, *b = *(const struct limit *const *)pb;
-    return a->tres && b->tres ? tres_compare(a->tres, b->tres) : 0;
+    int order = a->tres && b->tres ? tres_compare(a->tres, b->tres) : 0;
+    return order ? order : strcmp(a->hours ? a->hours : "", b->hours ? b->hours : "");
 }
 
 void owner_limit_say(const struct owner *o, enum resource_limit what, bool inherited,
@@ -321,7 +328,7 @@ void owner_limit_say(const struct owner *o, enum resource_limit what, bool inher
             const struct limit *l = o->limit.v[i];
             bool known = (enum resource_limit)l->what != what;
             for (size_t k = 0; k < found.n && !known; k++)
-                known = text_is(found.v[k]->tres, l->tres);
+                known = text_is(found.v[k]->tres, l->tres) && text_is(found.v[k]->hours, l->hours);
             if (!known)
                 vec_push(&found, l);
         }

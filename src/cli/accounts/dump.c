@@ -67,7 +67,9 @@ static void limit_dump(const struct assoc_view *v, size_t i, struct str *line)
         str_add_i64(&value, l->value);
     else
         owner_limit_say(&v->owner, dumped[i].limit, false, &value);
-    if (value.len)
+    if (strchr(str_text(&value), '@')) /* hours have colons */
+        quoted(line, dumped[i].word, str_text(&value));
+    else if (value.len)
         str_addf(line, ":%s=%s", dumped[i].word, str_text(&value));
     str_done(&value);
 }

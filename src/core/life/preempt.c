@@ -4,10 +4,14 @@
  * mode is REQUEUE and the job may be requeued. Its record says that and for whom, so that a
  * controller that starts again keeps to it. */
 #include "core/life/life.h"
+#include "core/record/limits.h"
 
 static int64_t grace_of(const struct core *c, const struct jobrec *r)
 {
     const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
+    const struct qosrec *q = qos_find(c, r->j.spec.req.qos);
+    if (text_is(c->settings.preempt_type, "preempt/qos") && q)
+        return q->q.grace_us;
     return p ? p->p.grace_time_us : 0;
 }
 

@@ -122,7 +122,7 @@ static size_t size_at(enum store_table table)
     return table == TABLE_QOS ? sizeof(struct qosrec) : table_of(table)->size;
 }
 
-static limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id)
+limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id)
 {
     struct assocrec *a = owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, id) : NULL;
     struct qosrec *q = owner == OWNER_QOS ? map_u64_get(c->accounts.qos, id) : NULL;

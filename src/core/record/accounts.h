@@ -55,6 +55,8 @@ bool assoc_has_qos(const struct core *c, const struct assocrec *r, const char *q
 /* NULL = none is set on it or above it. */
 const char *assoc_default_qos(const struct assocrec *r);
 /* The limit that is set on it itself; NULL = none. `tres` NULL for limits that count none. */
+/* Of the association or QOS of that number; NULL = there is none. */
+limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id);
 const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres);
 /* A limit that is passed down: the nearest that is set on it or above it. */
 const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit what,

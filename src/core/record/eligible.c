@@ -89,6 +89,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .order = r->order,
         .magnets = magnets_of(c, r),
         .caps = limits_waiting(c, r),
+        .promise_priority = limits_promise_priority(c, r),
     };
     w.assoc = share_of(c, r);
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);

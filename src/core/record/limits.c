@@ -67,12 +67,13 @@ static enum resource_limit same_as(enum resource_limit what)
     return what == LIMIT_MAX_SUBMIT ? LIMIT_MAX_SUBMIT_PER_USER : what;
 }
 
-/* Does somebody before the n-th set it? */
+/* Does somebody before the n-th set it? A limit of some hours holds beside the others. */
 static bool is_set(const limit_hits *hits, size_t n, const struct limit *l)
 {
     for (size_t i = 0; i < n; i++) {
         const struct limit *other = hits->v[i].l;
-        if (same_as((enum resource_limit)other->what) == same_as((enum resource_limit)l->what) &&
+        if (!other->hours &&
+            same_as((enum resource_limit)other->what) == same_as((enum resource_limit)l->what) &&
             (other->tres == l->tres || text_is(other->tres, l->tres)))
             return true;
     }
@@ -95,7 +96,7 @@ static void carrier_collect(const limit_list *list, const struct limit_hit *carr
 
 static bool same_limit(const struct limit *a, const struct limit *b)
 {
-    return a->what == b->what && (a->tres == b->tres || text_is(a->tres, b->tres));
+    return a->what == b->what && text_is(a->tres, b->tres) && text_is(a->hours, b->hours);
 }
 
 /* Limits that are passed down, nearest first. */
@@ -141,8 +142,9 @@ void limits_collect(const struct core *c, const struct limit_subject *who, enum 
 void limit_say(const struct limit_hit *h, struct str *out)
 {
     const struct resource_limit_row *row = &resource_limit_table[h->l->what];
-    str_addf(out, "%s=%s%s%lld of ", row->word, h->l->tres ? h->l->tres : "", h->l->tres ? "=" : "",
-             (long long)h->l->value);
+    str_addf(out, "%s=%s%s%lld%s%s of ", row->word, h->l->tres ? h->l->tres : "",
+             h->l->tres ? "=" : "", (long long)h->l->value, h->l->hours ? " at " : "",
+             h->l->hours ? h->l->hours : "");
     if (h->qos)
         str_addf(out, "QOS %s", h->qos->q.name);
     else
@@ -165,6 +167,8 @@ static bool cap_counts_of(const struct limit *l, enum cap_counts *ret, const cha
         *ret = CAP_NODES;
     else if (text_starts(l->tres, "gres/"))
         *ret = CAP_GRES, *ret_gres = l->tres + strlen("gres/");
+    else if (text_starts(l->tres, "license/"))
+        *ret = CAP_LICENCES, *ret_gres = l->tres + strlen("license/");
     else
         return false;
     return true;
@@ -179,10 +183,10 @@ bool limit_holds(const struct limit *l)
     case COUNTS_LIVE: return true;
     case COUNTS_ASKED:
     case COUNTS_LEAST: return cap_counts_of(l, &counts, &gres) || text_is(l->tres, "billing");
+    case COUNTS_PRIORITY: return true;
     case COUNTS_ACCRUING:
     case COUNTS_USED:
-    case COUNTS_PROMISED:
-    case COUNTS_PRIORITY: break;
+    case COUNTS_PROMISED: break;
     }
     return false;
 }
@@ -209,7 +213,7 @@ static void cap_key(const struct limit_subject *who, const struct limit_hit *h,
 static void cap_tell(struct core *c, struct caprec *cap, const struct limit_subject *who,
                      const struct limit_hit *h)
 {
-    struct cap row = {.id = cap->id, .most = h->l->value};
+    struct cap row = {.id = cap->id, .most = h->l->value, .hours = h->l->hours};
     struct str says = STR_INIT;
     if (cap->told && cap->most == h->l->value)
         return;
@@ -231,8 +235,29 @@ static void cap_tell(struct core *c, struct caprec *cap, const struct limit_subj
 struct cap_use {
     uint32_t id;
     bool above;
+    int64_t slack;
 };
 typedef VEC(struct cap_use) cap_uses;
+
+/* value × factor, which is in millionths; as much as fits. */
+static int64_t times_e6(int64_t value, int64_t factor_e6)
+{
+    int64_t whole = value / 1000000, rest = value % 1000000;
+    if (factor_e6 > 0 && whole > INT64_MAX / 4 / factor_e6)
+        return INT64_MAX / 4;
+    return whole * factor_e6 + rest * factor_e6 / 1000000;
+}
+
+/* LimitFactor of the job's QOS: an association's GrpTRES and MaxTRES are worth so much to it. */
+static int64_t limit_worth(const struct core *c, const struct limit_subject *who,
+                           const struct limit_hit *h)
+{
+    const struct qosrec *q = h->assoc ? qos_find(c, who->qos) : NULL;
+    bool of_it = h->l->what == LIMIT_GRP_TRES || h->l->what == LIMIT_MAX_TRES;
+    if (!q || !of_it || q->q.limit_factor_e6_plus1 <= 1)
+        return h->l->value;
+    return times_e6(h->l->value, q->q.limit_factor_e6_plus1 - 1);
+}
 
 static void caps_add(struct core *c, const struct limit_subject *who, cap_uses *out)
 {
@@ -254,7 +279,8 @@ static void caps_add(struct core *c, const struct limit_subject *who, cap_uses *
             map_str_put(c->accounts.cap_of, str_text(&key), cap);
         }
         cap_tell(c, cap, who, &hits.v[i]);
-        vec_push(out, ((struct cap_use){cap->id, hits.v[i].above}));
+        vec_push(out, ((struct cap_use){cap->id, hits.v[i].above,
+                                        limit_worth(c, who, &hits.v[i]) - hits.v[i].l->value}));
     }
     str_done(&key);
     vec_done(&hits);
@@ -280,8 +306,12 @@ static const char *caps_text(struct core *c, const struct jobrec *r, const char 
     if (ids.n > 1)
         qsort(ids.v, ids.n, sizeof ids.v[0], id_order);
     for (size_t i = 0; i < ids.n; i++)
-        if (i == 0 || ids.v[i].id != ids.v[i - 1].id)
-            str_addf(&text, "%s%u%s", text.len ? "," : "", ids.v[i].id, ids.v[i].above ? "+" : "");
+        if (i == 0 || ids.v[i].id != ids.v[i - 1].id) {
+            str_addf(&text, "%s%u", text.len ? "," : "", ids.v[i].id);
+            if (ids.v[i].slack)
+                str_addf(&text, ":%lld", (long long)ids.v[i].slack);
+            str_add(&text, ids.v[i].above ? "+" : "");
+        }
     const char *kept = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : NULL;
     str_done(&text);
     vec_done(&ids);
@@ -302,12 +332,37 @@ void limits_running(struct core *c, const struct jobrec *r)
 
 /* ---- priorities ----------------------------------------------------------------------------- */
 
+static void qos_tell(struct core *c, const struct qos *q)
+{
+    struct sched_qos to = {.name = q->name,
+                           .preempt = q->preempt,
+                           .preempt_mode = (enum preempt_mode)q->preempt_mode,
+                           .exempt_us = q->preempt_exempt_us,
+                           .grace_us = q->grace_us};
+    static const struct {
+        enum qos_flag flag;
+        enum qos_over over;
+    } over[] = {{QOS_PART_MAX_NODES, QOS_OVER_MAX_NODES},
+                {QOS_PART_MIN_NODES, QOS_OVER_MIN_NODES},
+                {QOS_PART_TIME_LIMIT, QOS_OVER_MAX_TIME},
+                {QOS_NO_RESERVE, QOS_PROMISED_NOTHING}};
+    if (q->deleted) {
+        cluster_remove_qos(c->cluster, q->name);
+        return;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(over); i++)
+        if (q->flags & (uint32_t)over[i].flag)
+            to.over |= (uint32_t)over[i].over;
+    cluster_put_qos(c->cluster, &to);
+}
+
 void limits_priorities(struct core *c)
 {
     struct map_walk w = {0};
     c->accounts.most_qos = c->accounts.most_assoc = 0;
     while (map_u64_next(c->accounts.qos, &w)) {
         const struct qos *q = &((const struct qosrec *)w.value)->q;
+        qos_tell(c, q);
         if (!q->deleted && q->priority > c->accounts.most_qos)
             c->accounts.most_qos = q->priority;
     }
@@ -338,6 +393,22 @@ void limits_factors(const struct core *c, const struct jobrec *r, int64_t *ret_q
                          c->settings.word.no_normal_qos || c->settings.word.no_normal_all);
     *ret_assoc = factor_of(a ? a->a.priority_plus1 - 1 : 0, c->accounts.most_assoc,
                            c->settings.word.no_normal_assoc || c->settings.word.no_normal_all);
+}
+
+uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r)
+{
+    const struct partrec *part = part_first(c, r->j.spec.req.partition);
+    struct limit_subject who = limits_subject(r, part ? part->p.name : NULL);
+    limit_hits hits = {0};
+    int64_t most = 0;
+    if (!enforces_limits(c))
+        return 0;
+    limits_collect(c, &who, COUNTS_PRIORITY, &hits);
+    for (size_t i = 0; i < hits.n; i++)
+        if (!hits.v[i].above && hits.v[i].l->value > most)
+            most = hits.v[i].l->value;
+    vec_done(&hits);
+    return (uint64_t)most;
 }
 
 /* ---- of one job ----------------------------------------------------------------------------- */
@@ -387,13 +458,15 @@ int64_t limits_wall_us(const struct core *c, const struct limit_subject *who)
     return least;
 }
 
-static bool within(const struct jobrec *r, const struct limit *l)
+static bool within(const struct core *c, const struct jobrec *r, const struct limit_subject *who,
+                   const struct limit_hit *h)
 {
+    const struct limit *l = h->l;
     int64_t wall = r->j.spec.req.time_limit_us, asks;
     switch ((enum resource_limit)l->what) {
     case LIMIT_MAX_WALL:
         return !wall || (wall != TIME_UNLIMITED && wall <= l->value * USEC_PER_MIN);
-    case LIMIT_MAX_TRES: return asked_of(r, l->tres) <= l->value;
+    case LIMIT_MAX_TRES: return asked_of(r, l->tres) <= limit_worth(c, who, h);
     case LIMIT_MAX_TRES_PER_NODE: return asked_of(r, l->tres) / job_nodes(&r->j) <= l->value;
     case LIMIT_MAX_TRES_MINS:
         asks = asked_of(r, l->tres);
@@ -427,7 +500,7 @@ static enum job_reason asked_bar(const struct core *c, const struct jobrec *r,
     for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
         limits_collect(c, &who, kinds[k], &hits);
     for (size_t i = 0; i < hits.n && reason == REASON_NONE; i++) {
-        if (hits.v[i].above || within(r, hits.v[i].l))
+        if (hits.v[i].above || within(c, r, &who, &hits.v[i]))
             continue;
         reason = resource_limit_reason((enum limit_owner)hits.v[i].l->owner,
                                        (enum resource_limit)hits.v[i].l->what, hits.v[i].l->tres);
@@ -449,8 +522,11 @@ static enum job_reason account_bar(const struct core *c, const struct jobrec *r,
 {
     const struct job_request *req = &r->j.spec.req;
     const struct assocrec *leaf = assoc_for(c, req->account, r->j.user_name, partition);
+    const struct qosrec *q = qos_find(c, req->qos);
     if (!leaf && enforces_associations(c))
         return REASON_INVALID_ACCOUNT;
+    if (q && (q->q.flags & QOS_REQUIRES_RESV) && text_empty(req->reservation))
+        return REASON_INVALID_QOS;
     return leaf && enforces_qos(c) && !assoc_has_qos(c, leaf, req->qos) ? REASON_INVALID_QOS
                                                                         : REASON_NONE;
 }

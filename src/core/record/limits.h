@@ -54,6 +54,8 @@ void limits_priorities(struct core *c);
 /* Why it cannot run at all, by what it asks for, its account or its QOS; NONE = it can.
  * `detail` may be NULL. */
 enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct str *detail);
+/* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
+uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
 /* The shortest MaxWall that holds; 0 = none. */
 int64_t limits_wall_us(const struct core *c, const struct limit_subject *who);
 

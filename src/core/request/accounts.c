@@ -222,31 +222,39 @@ static enum refusal changes_do(struct change *g, const struct msg_change_account
     return refusal ? refusal : jobs_check(g);
 }
 
-/* Fields that are kept and shown, and from which nothing follows yet. */
+/* Fields of a QOS from which nothing follows yet, or only with a setting that is not set. */
 static const struct {
     const char *field, *word;
-} qos_kept[] = {{"preempt", "Preempt"},
-                {"preempt_mode", "PreemptMode"},
-                {"preempt_exempt_us", "PreemptExemptTime"},
-                {"grace_us", "GraceTime"},
-                {"limit_factor_e6_plus1", "LimitFactor"}};
-#define QOS_FLAGS_HEEDED                                                                           \
-    (QOS_DENY_ON_LIMIT | QOS_OVER_PART_QOS | QOS_NO_DECAY | QOS_ENFORCE_USAGE_THRESHOLD |          \
-     QOS_USAGE_FACTOR_SAFE)
+    bool preempts;
+} qos_kept[] = {{"preempt", "Preempt", true},
+                {"preempt_mode", "PreemptMode", true},
+                {"preempt_exempt_us", "PreemptExemptTime", true},
+                {"grace_us", "GraceTime", true}};
+#define QOS_FLAGS_KEPT QOS_RELATIVE
 
-static const char *kept_only(const struct account_change *ch)
+static const char *kept_say(struct arena *a, const char *word)
+{
+    return arena_printf(a, "%s is kept and shown; nothing follows from it yet", word);
+}
+
+static const char *kept_only(const struct core *c, const struct account_change *ch, struct arena *a)
 {
     const struct limit *l = ch->limits.v;
     const struct qos *q = ch->qos.n ? ch->qos.v : NULL;
+    bool by_qos = text_is(c->settings.preempt_type, "preempt/qos");
     for (size_t i = 0; i < ch->limits.n; i++)
         if (l[i].value >= 0 && !limit_holds(&l[i]) && !minutes_hold(&l[i]))
-            return resource_limit_table[l[i].what].word;
+            return kept_say(a, resource_limit_table[l[i].what].word);
     for (size_t i = 0; q && ch->verb == VERB_MODIFY && i < ARRAY_LEN(qos_kept); i++)
-        if (list_has(ch->fields, qos_kept[i].field))
-            return qos_kept[i].word;
-    return q && ch->verb != VERB_REMOVE && (q->flags & ~(uint32_t)QOS_FLAGS_HEEDED)
-               ? "a flag of the QOS"
-               : NULL;
+        if (list_has(ch->fields, qos_kept[i].field) && !(qos_kept[i].preempts && by_qos))
+            return qos_kept[i].preempts
+                       ? arena_printf(a, "%s acts with PreemptType=preempt/qos; here it is %s",
+                                      qos_kept[i].word, c->settings.preempt_type)
+                       : kept_say(a, qos_kept[i].word);
+    for (int i = 0; q && ch->verb != VERB_REMOVE && i < QOS_FLAG_COUNT; i++)
+        if (q->flags & (uint32_t)QOS_FLAGS_KEPT & 1u << i)
+            return kept_say(a, qos_flag_words[i].word);
+    return NULL;
 }
 
 /* Limits and lists of QOS are kept, and hold for nobody until the site says so. */
@@ -262,12 +270,12 @@ static const char *unheeded(const struct core *c, const struct msg_change_accoun
             limits |= l[k].value >= 0;
         qos |= v[i].noun == NOUN_ASSOC && v[i].verb != VERB_REMOVE && v[i].assoc.n &&
                ((const struct assoc *)v[i].assoc.v)->qos;
-        kept = kept ? kept : kept_only(&v[i]);
+        kept = kept ? kept : kept_only(c, &v[i], a);
     }
     if (limits && !enforces_limits(c))
         return "the limits are kept but do not hold: AccountingStorageEnforce has no limits";
     if (kept)
-        return arena_printf(a, "%s is kept and shown; nothing follows from it yet", kept);
+        return kept;
     return qos && !enforces_qos(c)
                ? "every QOS may be used by everybody: AccountingStorageEnforce has no qos"
                : NULL;

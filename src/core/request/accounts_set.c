@@ -4,6 +4,7 @@
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
 #include "model/limits.h"
+#include "model/time_windows.h"
 
 #include <string.h>
 
@@ -195,9 +196,23 @@ static enum refusal limit_check(struct change *g, enum limit_owner owner, const 
             g, REFUSE_UPDATE,
             "%s: there is no resource \"%s\" here; sacctmgr show tres lists those there are",
             row->word, l->tres);
-    if (l->hours)
-        return change_refuse(g, REFUSE_UPDATE, "%s: hours of a limit are not there yet", row->word);
+    struct time_windows hours;
+    struct err e = {0};
+    if (l->hours && !resource_limit_takes_hours((enum resource_limit)l->what))
+        return change_refuse(g, REFUSE_UPDATE, "%s holds at all hours", row->word);
+    if (l->hours && !time_hours_parse(l->hours, g->a, &hours, &e))
+        return change_refuse(g, REFUSE_UPDATE, "%s: %s", row->word, e.text);
     return REFUSE_NONE;
+}
+
+/* "No limit" without hours means: at no hour. */
+static void limits_of_hours_drop(struct change *g, enum limit_owner owner, uint32_t id,
+                                 const struct limit *l)
+{
+    limit_list *of = limits_of(g->c, owner, id);
+    for (size_t i = of ? of->n : 0; i-- > 0;)
+        if (of->v[i]->what == l->what && of->v[i]->hours && text_is(of->v[i]->tres, l->tres))
+            limit_drop(g->c, arena_strdup(g->a, of->v[i]->id));
 }
 
 enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id, bool *ret_any)
@@ -210,13 +225,15 @@ enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id
             return refusal;
         l.owner = owner;
         l.owner_id = id;
-        l.id = arena_printf(g->a, "%s/%u/%s%s%s", enum_name(&limit_owner_names, owner), id,
+        l.id = arena_printf(g->a, "%s/%u/%s%s%s%s%s", enum_name(&limit_owner_names, owner), id,
                             enum_name(&resource_limit_names, l.what), l.tres ? "/" : "",
-                            l.tres ? l.tres : "");
-        if (l.value < 0)
-            limit_drop(g->c, l.id);
-        else
+                            l.tres ? l.tres : "", l.hours ? "@" : "", l.hours ? l.hours : "");
+        if (l.value >= 0)
             accounts_put(g->c, TABLE_LIMIT, &l);
+        else
+            limit_drop(g->c, l.id);
+        if (l.value < 0 && !l.hours)
+            limits_of_hours_drop(g, owner, id, &l);
         *ret_any = true;
     }
     return REFUSE_NONE;

@@ -108,6 +108,11 @@ enum refusal account_choose(struct core *c, struct job_request *req, const char 
     }
     if (r && enforces_qos(c) && !assoc_has_qos(c, r, req->qos))
         return qos_refuse(c, r, req->qos, detail);
+    const struct qosrec *q = qos_find(c, req->qos);
+    if (q && (q->q.flags & QOS_REQUIRES_RESV) && text_empty(req->reservation)) {
+        str_addf(detail, "jobs of QOS %s run in a reservation (--reservation)", q->q.name);
+        return REFUSE_QOS;
+    }
     return REFUSE_NONE;
 }
 

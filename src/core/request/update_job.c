@@ -333,8 +333,10 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
     else
         spec_take(c, r, u);
     limits_count(c, r, +1);
-    if (cluster_is_running(c->cluster, r->j.id))
+    if (cluster_is_running(c->cluster, r->j.id)) {
+        cluster_run_qos(c->cluster, r->j.id, r->j.spec.req.qos);
         limits_running(c, r);
+    }
     if (u->m->admin_comment)
         text_set(c, &r->j.admin_comment, u->m->admin_comment);
     if (u->m->array_limit_plus1)

@@ -369,11 +369,11 @@ static void licences_out(struct work *w, blocker_vec *out)
 {
     for (size_t i = 0; i < w->c->nlic; i++) {
         const struct licence *l = &w->cl->lic.v[w->c->lic[i].lic];
-        if (l->total - l->used >= w->c->lic[i].count || w->c->lic[i].above)
+        if (use_has_room(w->cl, &w->c->lic[i], w->now_us))
             continue;
         if (is_cap(l)) {
             struct str what = STR_INIT;
-            cap_say(l, w->c->lic[i].count, &what);
+            cap_say(l, &w->c->lic[i], &what);
             struct blocker b = {.kind = BLOCKER_LIMIT, .what = arena_strdup(w->a, str_text(&what))};
             vec_push(out, b);
             str_done(&what);

@@ -1,8 +1,10 @@
 #include "sched/books/caps.h"
 
 #include "model/job_counts.h"
+#include "sched/books/licences.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"
+#include "sched/books/tables.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +30,8 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
 {
     int64_t sum = 0;
     switch (cap->counts) {
-    case CAP_JOBS: return 0; /* not by node */
+    case CAP_JOBS:
+    case CAP_LICENCES: return 0; /* not by node */
     case CAP_NODES: return 1;
     case CAP_CPUS: return cpus;
     case CAP_MEM: return mem_mib;
@@ -40,6 +43,27 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
     return sum;
 }
 
+/* Of that licence in the list of a request. */
+static int64_t licences_in(const char *list, const char *name)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    int64_t sum = 0;
+    while (span_next(&rest, ',', &piece)) {
+        const char *colon = memchr(piece.data, ':', piece.len);
+        size_t len = colon ? (size_t)(colon - piece.data) : piece.len;
+        int64_t n = 1;
+        char number[16] = "1";
+        if (len != strlen(name) || strncmp(piece.data, name, len) != 0)
+            continue;
+        if (colon && piece.len - len - 1 < sizeof number) {
+            memcpy(number, colon + 1, piece.len - len - 1);
+            number[piece.len - len - 1] = '\0';
+        }
+        sum += text_to_i64(number, 1, INT32_MAX, &n) ? n : 1;
+    }
+    return sum;
+}
+
 int64_t cap_least(const struct licence *cap, const struct job_request *req)
 {
     struct job j = {.spec = {.req = *req}};
@@ -48,6 +72,7 @@ int64_t cap_least(const struct licence *cap, const struct job_request *req)
     case CAP_NODES: return job_nodes(&j);
     case CAP_CPUS: return req->overcommit ? 1 : job_cpus(&j);
     case CAP_MEM: return job_mem_mib(&j) > 0 ? job_mem_mib(&j) : 0;
+    case CAP_LICENCES: return licences_in(req->licenses, cap->gres);
     case CAP_GRES: break;
     }
     return text_is(cap->gres, "gpu") ? job_gpus_asked(&j) : 0;
@@ -61,18 +86,31 @@ struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
     *ret_n = 0;
     while (span_next(&rest, ',', &piece)) {
         uint64_t id = 0;
+        int64_t slack = 0;
         bool above = piece.len && piece.data[piece.len - 1] == '+';
-        ptrdiff_t at = text_to_u64(arena_strndup(a, piece.data, piece.len - above), UINT32_MAX, &id)
-                           ? cap_find(cl, (uint32_t)id)
-                           : -1;
+        char *number = arena_strndup(a, piece.data, piece.len - above), *more = strchr(number, ':');
+        if (more)
+            *more++ = '\0';
+        ptrdiff_t at = text_to_u64(number, UINT32_MAX, &id) ? cap_find(cl, (uint32_t)id) : -1;
+        CHECK(!more || text_to_i64(more, INT64_MIN, INT64_MAX, &slack));
         if (at >= 0)
-            v[(*ret_n)++] = (struct lic_use){
-                .lic = (uint32_t)at, .above = above, .count = cap_least(&cl->lic.v[at], req)};
+            v[(*ret_n)++] = (struct lic_use){.lic = (uint32_t)at,
+                                             .above = above,
+                                             .slack = slack,
+                                             .count = cap_least(&cl->lic.v[at], req)};
     }
     return v;
 }
 
 /* ---- the table ------------------------------------------------------------------------------ */
+
+static void timed_know(struct cluster *cl, uint32_t place)
+{
+    for (size_t i = 0; i < cl->lic.timed.n; i++)
+        if (cl->lic.timed.v[i] == place)
+            return;
+    vec_push(&cl->lic.timed, place);
+}
 
 void cluster_put_cap(struct cluster *cl, const struct cap *cap)
 {
@@ -90,6 +128,42 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
     l->reason = cap->reason;
     free(l->name);
     l->name = xstrdup(cap->says);
+    l->timed = false;
+    if (cap->hours) {
+        struct arena *a = arena_new();
+        struct time_windows w;
+        l->timed = time_hours_parse(cap->hours, a, &w, NULL);
+        if (l->timed)
+            l->hours = *w.v;
+        if (l->timed)
+            timed_know(cl, (uint32_t)at);
+        arena_free(a);
+    }
+}
+
+/* ---- hours ---------------------------------------------------------------------------------- */
+
+static struct time_windows hours_of(const struct licence *cap)
+{
+    return (struct time_windows){.v = (struct time_window *)&cap->hours, .n = 1};
+}
+
+bool cap_binds(const struct cluster *cl, const struct licence *cap, int64_t at_us)
+{
+    struct time_windows w = hours_of(cap);
+    return !cap->timed || time_windows_open(&w, at_us, &cl->local.zone);
+}
+
+int64_t cap_turn(const struct cluster *cl, const struct licence *cap, int64_t at_us)
+{
+    struct time_windows w = hours_of(cap);
+    return cap->timed ? time_windows_next(&w, at_us, &cl->local.zone) : INT64_MAX;
+}
+
+bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t now_us)
+{
+    const struct licence *l = &cl->lic.v[use->lic];
+    return use->above || l->total + use->slack - l->used >= use->count || !cap_binds(cl, l, now_us);
 }
 
 /* ---- running work --------------------------------------------------------------------------- */
@@ -97,6 +171,12 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
 static int64_t run_amount(const struct cluster *cl, const struct licence *cap, const struct run *r)
 {
     int64_t sum = cap->counts == CAP_JOBS ? 1 : 0;
+    if (cap->counts == CAP_LICENCES) {
+        ptrdiff_t of = cluster_licence(cl, cap->gres);
+        for (size_t i = 0; of >= 0 && i < r->nlic; i++)
+            sum += r->lic[i].lic == (uint32_t)of ? r->lic[i].count : 0;
+        return sum;
+    }
     int64_t *gres = xcalloc(cl->dim.n + 1, sizeof gres[0]);
     for (size_t i = 0; i < r->nholds && cap->counts != CAP_JOBS; i++) {
         const struct hold *h = &r->hold[i];
@@ -146,11 +226,11 @@ int64_t cluster_cap_used(const struct cluster *cl, uint32_t id)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-void cap_say(const struct licence *cap, int64_t count, struct str *out)
+void cap_say(const struct licence *cap, const struct lic_use *use, struct str *out)
 {
-    int64_t left = cap->total > cap->used ? cap->total - cap->used : 0;
-    str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)cap->used,
-             (long long)cap->total, cap->total == 1 ? "is" : "are");
-    if (left && left < count)
-        str_addf(out, ", it needs %lld", (long long)count);
+    int64_t most = cap->total + use->slack, left = most > cap->used ? most - cap->used : 0;
+    str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)cap->used, (long long)most,
+             most == 1 ? "is" : "are");
+    if (left && left < use->count)
+        str_addf(out, ", it needs %lld", (long long)use->count);
 }

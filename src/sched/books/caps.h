@@ -22,9 +22,15 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
 /* The job counts against all of these once. */
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
                               const struct job_request *req, struct arena *a, size_t *ret_n);
+/* Does it bind starts at that time? */
+bool cap_binds(const struct cluster *cl, const struct licence *cap, int64_t at_us);
+/* When that changes next after it; INT64_MAX = never. */
+int64_t cap_turn(const struct cluster *cl, const struct licence *cap, int64_t at_us);
+/* Is so much of it left now, as far as its books go? */
+bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t now_us);
 /* It has less than before. */
 void caps_recount(struct cluster *cl, struct run *r);
-/* "needs 4 CPUs of QOS test …: 2 of 8 are left" */
-void cap_say(const struct licence *cap, int64_t count, struct str *out);
+/* "GrpTRES=cpu=8 of QOS test: 6 of 8 are in use, it needs 4" */
+void cap_say(const struct licence *cap, const struct lic_use *use, struct str *out);
 
 #endif

@@ -123,7 +123,8 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
     for (struct lane *l = k->lanes; l; l = l->next)
         if (l->nice == w->nice && l->site == w->site && l->qos_factor == w->qos_factor &&
             l->assoc_factor == w->assoc_factor && l->priority_asked == w->priority_asked &&
-            l->order == w->order && l->uid_plus1 == owner && l->het == w->het_job_id)
+            l->promise_priority == w->promise_priority && l->order == w->order &&
+            l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
     *l = (struct lane){.klass = k,
@@ -132,6 +133,7 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
                        .qos_factor = w->qos_factor,
                        .assoc_factor = w->assoc_factor,
                        .priority_asked = w->priority_asked,
+                       .promise_priority = w->promise_priority,
                        .order = w->order,
                        .uid_plus1 = owner,
                        .het = w->het_job_id,

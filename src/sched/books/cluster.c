@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/books/classes.h"
+#include "sched/books/qos.h"
 #include "sched/books/resv.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
@@ -23,6 +24,7 @@ struct cluster *cluster_new(void)
     cl->group.by_key = map_str_new();
     cl->part.by_name = map_str_new();
     cl->share_of = map_str_new();
+    cl->qos_of = map_str_new();
     cl->run.by_job = map_u64_new();
     cl->queue.by_job = map_u64_new();
     cl->lic.by_cap = map_u64_new();
@@ -68,6 +70,7 @@ void cluster_free(struct cluster *cl)
     while (map_u64_next(cl->run.by_job, &w))
         run_free(cl, w.value);
     classes_free(cl);
+    qos_book_free(cl);
     resvs_free(cl);
     topo_free(cl);
     arena_free(cl->wiring.arena);
@@ -87,6 +90,8 @@ void cluster_free(struct cluster *cl)
         free(cl->lic.v[i].gres);
     }
     map_u64_free(cl->lic.by_cap);
+    vec_done(&cl->lic.named);
+    vec_done(&cl->lic.timed);
     vec_done(&cl->node);
     vec_done(&cl->group);
     vec_done(&cl->part);

@@ -29,7 +29,10 @@ bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
                    struct licence_list *ret, const char **ret_wrong)
 {
     struct span rest = span_of(text ? text : ""), piece;
-    *ret = (struct licence_list){.v = arena_alloc(a, (cl->lic.n + 1) * sizeof ret->v[0])};
+    size_t most = 1;
+    for (const char *at = text; at && (at = strchr(at, ',')); at++)
+        most++;
+    *ret = (struct licence_list){.v = arena_alloc(a, most * sizeof ret->v[0])};
     while (span_next(&rest, ',', &piece)) {
         int64_t count;
         piece = span_trim(piece);

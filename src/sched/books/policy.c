@@ -16,6 +16,7 @@ static void licence_set(struct cluster *cl, const char *name, int64_t total)
         struct licence l = {.name = xstrdup(name)};
         vec_push(&cl->lic, l);
         at = (ptrdiff_t)cl->lic.n - 1;
+        vec_push(&cl->lic.named, (uint32_t)at);
     }
     cl->lic.v[at].total = total;
 }
@@ -23,9 +24,8 @@ static void licence_set(struct cluster *cl, const char *name, int64_t total)
 static void licences_set(struct cluster *cl, const char *text)
 {
     struct span rest = span_of(text ? text : ""), piece;
-    for (size_t i = 0; i < cl->lic.n; i++)
-        if (!cl->lic.v[i].cap_id)
-            cl->lic.v[i].total = 0;
+    for (size_t i = 0; i < cl->lic.named.n; i++)
+        cl->lic.v[cl->lic.named.v[i]].total = 0;
     while (span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
         if (!piece.len)
@@ -136,6 +136,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .topo_optional = w->topo_optional,
         .promises = w->bf_max_job_test > 0 ? (uint32_t)w->bf_max_job_test : 0,
         .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
+        .preempt_qos = text_is(s->preempt_type, "preempt/qos"),
         .preempt_mode = preempt_mode_of(w),
         .preempt_exempt_us = s->preempt_exempt_us,
         .preempt_youngest = w->preempt_youngest || w->sched_preempt_youngest,

@@ -157,12 +157,15 @@ struct lic_use {
     uint32_t lic;
     bool above; /* a cap that it counts against, and may exceed */
     int64_t count;
+    int64_t slack; /* of a cap: so much more than its total it may have */
 };
 
 struct run {
     uint64_t job_id;
     uint32_t uid;
-    const char *partition; /* interned */
+    const char *partition;  /* interned */
+    const char *qos_name;   /* interned; NULL = none */
+    const struct sqos *qos; /* qos.h; NULL = none of that name was ever told */
     int64_t start_us, end_us;
     uint32_t resv; /* number of the reservation it runs in; 0 = none */
     bool suspended, whole, shares, user_only;
@@ -195,6 +198,8 @@ struct licence {
     enum cap_counts counts;
     enum job_reason reason;
     char *gres;
+    bool timed; /* a cap that binds starts in this window only */
+    struct time_window hours;
 };
 
 /* ---- waiting work ---- */
@@ -243,7 +248,7 @@ struct lane {
     struct sclass *klass;
     int32_t nice, site;
     int64_t qos_factor, assoc_factor;
-    uint64_t priority_asked;
+    uint64_t priority_asked, promise_priority;
     uint32_t order;
     uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
     uint64_t het;       /* a heterogeneous job's components have lanes of their own */
@@ -268,6 +273,7 @@ struct policy {
     bool topo_optional;             /* only for jobs with --switches */
     uint32_t promises;              /* bf_max_job_test: planned starts a pass; 0 = all */
     bool preempt_tier;              /* PreemptType=preempt/partition_prio */
+    bool preempt_qos;               /* PreemptType=preempt/qos */
     enum preempt_mode preempt_mode; /* of partitions that say nothing */
     bool preempt_youngest;          /* who has run least goes first, whatever its size */
     int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
@@ -330,6 +336,8 @@ struct local_time {   /* resv.c */
 struct licence_book {
     VEC(struct licence);    /* places stay */
     struct map_u64 *by_cap; /* number of a cap → its place, plus 1 */
+    u32_vec named;          /* places of licences */
+    u32_vec timed;          /* places of caps that bind at some hours, or once did */
 };
 
 /* Running work. use.c */
@@ -370,6 +378,7 @@ struct cluster {
     struct wiring wiring;
     VEC(struct sresv *) resv; /* resv.h; holes are NULL */
     struct map_str *share_of; /* "uid/account" → struct share */
+    struct map_str *qos_of;   /* name → struct sqos (qos.h); places stay */
     struct run_book run;
     struct class_book klass;
     struct queue queue;

@@ -41,9 +41,9 @@ struct spart *cluster_part(const struct cluster *cl, const char *name)
 
 ptrdiff_t cluster_licence(const struct cluster *cl, const char *name)
 {
-    for (size_t i = 0; i < cl->lic.n; i++)
-        if (!cl->lic.v[i].cap_id && strcmp(cl->lic.v[i].name, name) == 0)
-            return (ptrdiff_t)i;
+    for (size_t i = 0; i < cl->lic.named.n; i++)
+        if (strcmp(cl->lic.v[cl->lic.named.v[i]].name, name) == 0)
+            return (ptrdiff_t)cl->lic.named.v[i];
     return -1;
 }
 

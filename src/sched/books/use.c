@@ -57,6 +57,7 @@ void run_free(struct cluster *cl, struct run *r)
     for (size_t i = 0; i < r->nholds; i++)
         hold_free(&r->hold[i]);
     intern_drop(cl->text, r->partition);
+    intern_drop(cl->text, r->qos_name);
     run_pack_free(r);
     free(r->hold);
     free(r->lic);
@@ -117,6 +118,7 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
         node_recount(cl, h->node);
     }
     run_licences(cl, r, req);
+    cluster_run_qos(cl, job_id, req->qos);
 }
 
 static struct run *run_get(const struct cluster *cl, uint64_t job_id)

@@ -2,6 +2,7 @@
  * of room, and who it is kept for. */
 #include "sched/pass/bars.h"
 
+#include "sched/books/caps.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"
 
@@ -41,7 +42,9 @@ enum job_reason entry_capped_by(const struct pass *p, const struct entry *e)
     const struct compiled *c = e->c;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
         if (!c->lic[i].above &&
-            world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] < c->lic[i].count)
+            world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] + c->lic[i].slack <
+                c->lic[i].count &&
+            cap_binds(p->cl, &p->cl->lic.v[c->lic[i].lic], p->w->now_us))
             return p->cl->lic.v[c->lic[i].lic].reason;
     return REASON_NONE;
 }

@@ -17,6 +17,8 @@ static int entry_order(const struct entry *a, const struct entry *b)
 {
     if (a->tier != b->tier)
         return a->tier > b->tier ? -1 : 1;
+    if (a->owed != b->owed)
+        return a->owed ? -1 : 1;
     if (a->key != b->key)
         return a->key > b->key ? -1 : 1;
     if (a->priority != b->priority)
@@ -73,6 +75,7 @@ static void entry_fill(const struct pass *p, struct entry *e)
     e->pos = p->pos[e->lane->idx];
     if (!e->job)
         return;
+    e->owed = preempt_owed(p, e->job->w.het_job_id ? e->job->w.het_job_id : e->job->w.job_id);
     e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
     if (p->cl->policy.increase_only && e->priority > e->job->w.floor)
         e->job->w.floor = e->priority;
@@ -104,7 +107,7 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
     /* What counts cannot tell about is always tried: jobs that may start in several partitions or
      * with others, on nodes shared by users. */
     q.plain = e->c->n == 1 && !e->lane->het && e->o->nvariants > 0 && !e->o->mode.share &&
-              !e->o->mode.user_only && !preempt_possible(p->cl, e->o);
+              !e->o->mode.user_only && !preempt_possible(p->cl, e->c, e->o);
     if (!q.plain)
         return q;
     struct screen least = e->o->variant[0].screen;

@@ -16,6 +16,7 @@ struct entry {
     uint64_t priority;
     int64_t key; /* of a simulator's own order: larger first */
     bool held;   /* a simulator's order says: not now */
+    bool owed;   /* work was stopped for it */
     int32_t tier;
     uint32_t number; /* of the option in its class */
 };
@@ -76,6 +77,13 @@ struct het {
     uint32_t stamp;
 };
 
+/* A job for which work of another QOS was stopped: until then it comes first in its tier, or those
+ * who were stopped would be back before it. */
+struct owed {
+    uint64_t job_id;
+    int64_t until_us;
+};
+
 struct plan_private {
     struct arena *arena;
     const struct cluster *cl;
@@ -97,6 +105,7 @@ struct plan_private {
     VEC(struct plan_start) start;
     VEC(struct plan_preempt) preempt;
     VEC(uint64_t) resume;
+    VEC(struct owed) owed;
     int64_t exempt_until_us; /* some work may be stopped from then on; 0 = none */
     int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;  /* its cost in steps */

@@ -43,6 +43,9 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
     vec_clear(&v->start);
     vec_clear(&v->preempt);
     vec_clear(&v->resume);
+    for (size_t i = v->owed.n; i-- > 0;)
+        if (v->owed.v[i].until_us <= now_us)
+            vec_remove(&v->owed, i);
     v->exempt_until_us = 0;
     if (v->ranked) {
         map_u64_free(v->rank);
@@ -83,6 +86,7 @@ void plan_free(struct plan *p)
     vec_done(&p->priv->start);
     vec_done(&p->priv->preempt);
     vec_done(&p->priv->resume);
+    vec_done(&p->priv->owed);
     free(p->priv);
     free(p);
 }

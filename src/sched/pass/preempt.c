@@ -10,6 +10,7 @@
  * takes victims for all of its components together. */
 #include "sched/pass/preempt.h"
 #include "base/alloc.h"
+#include "sched/books/qos.h"
 #include "sched/books/unproven.h"
 #include "sched/pass/preempt_inside.h"
 #include "sched/pass/to_place.h"
@@ -35,8 +36,39 @@ static bool turn_is_near(struct asker *a)
 
 static int64_t grace_of(const struct cluster *cl, const struct run *r)
 {
-    const struct partition *p = run_partition(cl, r);
-    return time_add(p ? p->grace_time_us : 0, cl->policy.grace_us);
+    return time_add(run_grace_us(cl, r), cl->policy.grace_us);
+}
+
+#define OWED_US (120 * USEC_PER_SEC) /* for devices to be found clean, and then to start */
+
+static void owe(struct pass *p, uint64_t job_id, int64_t until_us)
+{
+    struct plan_private *v = p->v;
+    for (size_t i = 0; i < v->owed.n; i++)
+        if (v->owed.v[i].job_id == job_id) {
+            if (v->owed.v[i].until_us < until_us)
+                v->owed.v[i].until_us = until_us;
+            return;
+        }
+    vec_push(&v->owed, ((struct owed){job_id, until_us}));
+}
+
+bool preempt_owed(const struct pass *p, uint64_t job_id)
+{
+    for (size_t i = 0; i < p->v->owed.n; i++)
+        if (p->v->owed.v[i].job_id == job_id)
+            return true;
+    return false;
+}
+
+bool preempt_stopped_for_another(const struct pass *p, const struct run *r)
+{
+    for (size_t i = 0; i < p->v->owed.n; i++) {
+        const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->owed.v[i].job_id);
+        if (j && qos_beats(qos_get(p->cl, j->w.req->qos), r->qos))
+            return true;
+    }
+    return false;
 }
 
 static void victims_emit(struct pass *p, uint64_t for_job, const victims *chosen, bool suspend)
@@ -47,6 +79,8 @@ static void victims_emit(struct pass *p, uint64_t for_job, const victims *chosen
             continue;
         struct plan_preempt one = {.victim = v->run->job_id, .for_job = for_job, .mode = v->mode};
         vec_push(&p->v->preempt, one);
+        if (p->cl->policy.preempt_qos)
+            owe(p, for_job, time_add(p->w->now_us, time_add(grace_of(p->cl, v->run), OWED_US)));
         if (!suspend)
             world_end_by(p->w, v->run->job_id, time_add(p->w->now_us, grace_of(p->cl, v->run)));
     }

@@ -29,6 +29,8 @@ static inline uint64_t asker_id(const struct asker *a)
 /* ---- preempt_victims.c ---- */
 /* NULL = gone */
 const struct partition *run_partition(const struct cluster *cl, const struct run *r);
+/* How long it is warned before it is ended. */
+int64_t run_grace_us(const struct cluster *cl, const struct run *r);
 bool preempt_asks(const struct asker *a); /* could it ever stop others? */
 /* All that could go now, the least loss first. */
 void victims_collect(const struct asker *a, victims *v);

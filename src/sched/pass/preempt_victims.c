@@ -1,7 +1,9 @@
-/* Who may stop whom: work of partitions with a lower PriorityTier, where that work's PreemptMode
- * allows it, it is old enough, and what it frees can be used by the one who asks. */
+/* Who may stop whom: work of partitions with a lower PriorityTier, or of the QOS that the asker's
+ * QOS lists, where that work's PreemptMode allows it, it is old enough, and what it frees can be
+ * used by the one who asks. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
+#include "sched/books/qos.h"
 #include "sched/books/tables.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/preempt_inside.h"
@@ -20,18 +22,38 @@ const struct partition *run_partition(const struct cluster *cl, const struct run
 static enum preempt_mode run_mode(const struct cluster *cl, const struct run *r)
 {
     const struct partition *p = run_partition(cl, r);
+    enum preempt_mode own = PREEMPT_UNSET;
     if (!p)
         return PREEMPT_OFF;
-    enum preempt_mode mode = p->preempt_mode != PREEMPT_UNSET ? (enum preempt_mode)p->preempt_mode
-                                                              : cl->policy.preempt_mode;
+    if (!cl->policy.preempt_qos)
+        own = (enum preempt_mode)p->preempt_mode;
+    else if (r->qos && r->qos->known)
+        own = r->qos->preempt_mode == PREEMPT_OFF ? PREEMPT_UNSET : r->qos->preempt_mode;
+    enum preempt_mode mode = own != PREEMPT_UNSET ? own : cl->policy.preempt_mode;
     return mode == PREEMPT_GANG || mode == PREEMPT_UNSET ? PREEMPT_OFF : mode;
 }
 
-/* The rank that is compared: the tier of the partition. With preempt/qos it will be the QOS's list
- * of those it may stop. */
-static bool outranks(const struct cluster *cl, const struct option *o, const struct run *r)
+static int64_t run_exempt_us(const struct cluster *cl, const struct run *r)
+{
+    bool own = cl->policy.preempt_qos && r->qos && r->qos->known && r->qos->exempt_us > 0;
+    return own ? r->qos->exempt_us : cl->policy.preempt_exempt_us;
+}
+
+int64_t run_grace_us(const struct cluster *cl, const struct run *r)
 {
     const struct partition *p = run_partition(cl, r);
+    if (cl->policy.preempt_qos && r->qos && r->qos->known)
+        return r->qos->grace_us;
+    return p ? p->grace_time_us : 0;
+}
+
+/* The rank that is compared: the QOS's list of those it may stop, or the tier of the partition. */
+static bool outranks(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                     const struct run *r)
+{
+    const struct partition *p = run_partition(cl, r);
+    if (cl->policy.preempt_qos)
+        return p && r->qos && r->qos->known && qos_beats(c->qos, r->qos);
     return cl->policy.preempt_tier && p && p->priority_tier < o->tier;
 }
 
@@ -44,8 +66,10 @@ static int32_t lowest_tier(const struct cluster *cl)
     return least;
 }
 
-bool preempt_possible(const struct cluster *cl, const struct option *o)
+bool preempt_possible(const struct cluster *cl, const struct compiled *c, const struct option *o)
 {
+    if (cl->policy.preempt_qos)
+        return qos_stops(c->qos);
     return cl->policy.preempt_tier && o->tier > lowest_tier(cl);
 }
 
@@ -76,7 +100,7 @@ static bool run_may_go(struct pass *p, const struct run *r, enum preempt_mode mo
             return false;
         safe_until = r->yielded_us ? time_add(r->yielded_us, YIELD_PAUSE_US) : 0;
     } else {
-        safe_until = time_add(r->start_us, p->cl->policy.preempt_exempt_us);
+        safe_until = time_add(r->start_us, run_exempt_us(p->cl, r));
     }
     if (safe_until <= now)
         return true;
@@ -116,38 +140,41 @@ static bool reservation_bars(const struct pass *p, const struct option *o, const
     return !o->resv || !resv_overlays(o->resv);
 }
 
-static bool may_stop(const struct pass *p, const struct option *o, const struct run *r)
+static bool may_stop(const struct pass *p, const struct compiled *c, const struct option *o,
+                     const struct run *r)
 {
-    return o->never == REASON_NONE && outranks(p->cl, o, r) && run_in_part(r, o->part) &&
+    return o->never == REASON_NONE && outranks(p->cl, c, o, r) && run_in_part(r, o->part) &&
            !reservation_bars(p, o, r);
 }
 
 /* Calls for each option of the asker's job or components until one holds. */
 static bool any_option(const struct asker *a,
-                       bool (*holds)(const struct pass *p, const struct option *o,
-                                     const struct run *r),
+                       bool (*holds)(const struct pass *p, const struct compiled *c,
+                                     const struct option *o, const struct run *r),
                        const struct run *r)
 {
     if (!a->het)
-        return holds(a->p, a->e->o, r);
+        return holds(a->p, a->e->c, a->e->o, r);
     for (size_t i = 0; i < a->het->n; i++) {
         const struct compiled *c = demand_of(a->p->cl, a->het->job[i]->lane->klass);
         for (size_t k = 0; k < c->n; k++)
-            if (holds(a->p, &c->option[k], r))
+            if (holds(a->p, c, &c->option[k], r))
                 return true;
     }
     return false;
 }
 
-static bool above_lowest(const struct pass *p, const struct option *o, const struct run *r)
+static bool above_any(const struct pass *p, const struct compiled *c, const struct option *o,
+                      const struct run *r)
 {
     (void)r;
-    return preempt_possible(p->cl, o);
+    return preempt_possible(p->cl, c, o);
 }
 
 bool preempt_asks(const struct asker *a)
 {
-    return a->p->cl->policy.preempt_tier && any_option(a, above_lowest, NULL);
+    return (a->p->cl->policy.preempt_tier || a->p->cl->policy.preempt_qos) &&
+           any_option(a, above_any, NULL);
 }
 
 void victims_collect(const struct asker *a, victims *v)

@@ -2,9 +2,11 @@
  * one, and more where the policy says so. */
 #include "sched/pass/promise.h"
 
+#include "sched/books/qos.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
+#include "sched/pass/priority.h"
 #include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 
@@ -26,10 +28,19 @@ static bool lane_may_go_on(const struct pass *p, const struct entry *e)
     return e->c->n == 1 && p->left[e->lane->idx] == 1;
 }
 
+/* NoReserve and MinPrioThreshold: others need not leave it anything. */
+static bool promised_nothing(const struct pass *p, const struct entry *e)
+{
+    return qos_may_exceed(e->c->qos, QOS_PROMISED_NOTHING) ||
+           (!p->future && e->priority / PRIORITY_ONE < e->lane->promise_priority);
+}
+
 void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
     int64_t at, limit = entry_limit(e, e->o->limit_us, p->w->now_us);
     if (p->served[e->o->serve] && !awaited && !promise_due(p, e))
+        return;
+    if (promised_nothing(p, e) && !awaited)
         return;
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == e->job)

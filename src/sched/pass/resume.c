@@ -60,7 +60,7 @@ void pass_resume(struct pass *p, int32_t tier)
         return;
     for (size_t i = 0; i < p->cl->run.n; i++) {
         struct run *r = p->cl->run.v[i];
-        if (!r->yields)
+        if (!r->yields || preempt_stopped_for_another(p, r))
             continue;
         const struct partition *part = run_partition(p->cl, r);
         int32_t its = part ? part->priority_tier : 0;

@@ -8,6 +8,7 @@
 #include "model/gres.h"
 #include "sched/books/caps.h"
 #include "sched/books/licences.h"
+#include "sched/books/qos.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>
@@ -53,11 +54,24 @@ static void option_never(struct option *o, enum job_reason r, const char *text)
     }
 }
 
+/* How many nodes a job may have there; 0 = any. */
+struct part_bounds {
+    int32_t least, most;
+};
+static struct part_bounds bounds_of(const struct compiled *c, const struct partition *p)
+{
+    return (struct part_bounds){
+        .least = qos_may_exceed(c->qos, QOS_OVER_MIN_NODES) ? 0 : p->min_nodes,
+        .most = qos_may_exceed(c->qos, QOS_OVER_MAX_NODES) ? 0 : p->max_nodes};
+}
+
 static void option_limits(struct demand_work *w, struct option *o)
 {
     const struct partition *p = &o->part->p;
-    int64_t max = p->max_time_us > 0 ? p->max_time_us : TIME_UNLIMITED;
-    int64_t standard = p->default_time_us > 0 ? p->default_time_us : max;
+    struct part_bounds b = bounds_of(w->c, p);
+    int64_t most = p->max_time_us > 0 ? p->max_time_us : TIME_UNLIMITED;
+    int64_t standard = p->default_time_us > 0 ? p->default_time_us : most;
+    int64_t max = qos_may_exceed(w->c->qos, QOS_OVER_MAX_TIME) ? TIME_UNLIMITED : most;
     o->limit_us = w->req->time_limit_us > 0 ? w->req->time_limit_us : standard;
     o->limit_min_us = w->req->time_min_us > 0 && w->req->time_min_us < o->limit_us
                           ? w->req->time_min_us
@@ -79,36 +93,36 @@ static void option_limits(struct demand_work *w, struct option *o)
     if (o->limit_us > max)
         option_never(o, REASON_PARTITION_TIME_LIMIT,
                      "its time limit exceeds the longest its partition allows");
-    if (p->max_nodes > 0 && o->nodes_min > p->max_nodes)
+    if (b.most > 0 && o->nodes_min > b.most)
         option_never(o, REASON_PARTITION_NODE_LIMIT,
                      "it asks for more nodes than its partition allows a job");
-    if (p->min_nodes > 1 && nodes_max < p->min_nodes)
+    if (b.least > 1 && nodes_max < b.least)
         option_never(o, REASON_PARTITION_NODE_LIMIT,
                      "it asks for fewer nodes than its partition's smallest job");
 }
 
 /* Of several numbers of nodes those go that the partition does not allow; if it allows none, the
  * option is never. */
-static void variants_drop(const struct partition *p, struct option *o)
+static void variants_drop(struct part_bounds b, struct option *o)
 {
     size_t kept = 0;
     for (size_t i = 0; i < o->nvariants; i++) {
         const struct layout *l = &o->variant[i].lay;
-        if ((p->max_nodes == 0 || l->nmin <= p->max_nodes) && l->nmax >= p->min_nodes)
+        if ((b.most == 0 || l->nmin <= b.most) && l->nmax >= b.least)
             o->variant[kept++] = o->variant[i];
     }
     o->nvariants = kept;
 }
 
 /* A partition's MinNodes and MaxNodes narrow what the job leaves open. */
-static void layouts_narrow(const struct partition *p, struct option *o)
+static void layouts_narrow(struct part_bounds b, struct option *o)
 {
     for (size_t i = 0; i < o->nvariants; i++) {
         struct layout *l = &o->variant[i].lay;
-        if (p->max_nodes > 0 && l->nmax > p->max_nodes && l->nmin <= p->max_nodes)
-            l->nmax = p->max_nodes;
-        if (p->min_nodes > l->nmin && l->nmax >= p->min_nodes)
-            l->nmin = p->min_nodes;
+        if (b.most > 0 && l->nmax > b.most && l->nmin <= b.most)
+            l->nmax = b.most;
+        if (b.least > l->nmin && l->nmax >= b.least)
+            l->nmin = b.least;
     }
 }
 
@@ -150,8 +164,8 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
     for (size_t i = 0; i < w->arms.n; i++)
         demand_variants(w, o, &w->arms.arm[i], chosen, 0);
     if (w->sizes.n && o->never == REASON_NONE)
-        variants_drop(&part->p, o);
-    layouts_narrow(&part->p, o);
+        variants_drop(bounds_of(w->c, &part->p), o);
+    layouts_narrow(bounds_of(w->c, &part->p), o);
     if (o->nvariants > 0)
         o->wish = &o->variant[0];
     if (o->nvariants == 0)
@@ -380,6 +394,7 @@ static struct compiled *compile(const struct cluster *cl, const struct job_reque
     struct compiled *c = arena_alloc(a, sizeof *c);
     c->arena = a;
     c->req = req;
+    c->qos = qos_get(cl, req->qos);
     c->gpu_mem_mib = req->gpu_mem_mib;
     c->gpus_per_socket = gpus_of_socket(req, a);
     struct demand_work w = {

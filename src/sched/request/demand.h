@@ -90,6 +90,7 @@ struct option {
 struct compiled {
     struct arena *arena;
     const struct job_request *req;
+    const struct sqos *qos; /* books/qos.h; NULL = nothing is known of it */
     struct option *option;
     size_t n;
     /* Licences, and behind them caps (caps.h), of which at least so much is taken */

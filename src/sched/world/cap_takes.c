@@ -2,6 +2,7 @@
  * where. */
 #include "sched/world/cap_takes.h"
 #include "sched/books/caps.h"
+#include "sched/world/resv_view.h"
 
 #include <string.h>
 
@@ -31,9 +32,64 @@ int64_t licence_takes(struct world *w, const struct compiled *c, const struct pl
 {
     const struct licence *l = &w->cl->lic.v[c->lic[i].lic];
     int64_t sum = 0;
-    if (!is_cap(l) || l->counts == CAP_JOBS)
+    if (!is_cap(l) || l->counts == CAP_JOBS || l->counts == CAP_LICENCES)
         return c->lic[i].count;
     for (size_t k = 0; k < at->at.n; k++)
         sum += node_takes(w, c, at, &at->at.v[k], l);
     return sum;
+}
+
+/* ---- what is left --------------------------------------------------------------------------- */
+
+static int64_t left_of(struct world *w, const struct option *o, const struct lic_use *use,
+                       int64_t start_us, int64_t end_us)
+{
+    return view_row(w, o, (uint32_t)w->nnodes + use->lic, start_us, end_us)[DIM_CPU] + use->slack;
+}
+
+bool licence_free(struct world *w, const struct option *o, const struct lic_use *use, int64_t count,
+                  int64_t start_us, int64_t end_us)
+{
+    const struct licence *l = &w->cl->lic.v[use->lic];
+    if (use->above || left_of(w, o, use, start_us, end_us) >= count)
+        return true;
+    if (!l->timed)
+        return false;
+    if (cap_binds(w->cl, l, start_us)) {
+        int64_t turn = cap_turn(w->cl, l, start_us);
+        return turn < end_us && left_of(w, o, use, start_us, turn) >= count;
+    }
+    for (uint32_t t = w->agenda.kept[w->nnodes + use->lic]; t != NONE;
+         t = w->agenda.take.v[t].next) {
+        int64_t at = agenda_job(&w->agenda, t)->start_us;
+        if (at > start_us && at < end_us && cap_binds(w->cl, l, at) &&
+            left_of(w, o, use, at, at + 1) < count)
+            return false;
+    }
+    return true;
+}
+
+#define TURNS_AHEAD 16 /* openings and closings looked ahead */
+
+static void cap_times(const struct world *w, const struct licence *l, i64_vec *at)
+{
+    int64_t next = w->now_us;
+    for (int i = 0; i < TURNS_AHEAD && l->timed; i++) {
+        next = cap_turn(w->cl, l, next);
+        if (next == INT64_MAX)
+            return;
+        vec_push(at, next);
+    }
+}
+
+void caps_times(const struct world *w, const struct compiled *c, i64_vec *at)
+{
+    for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
+        cap_times(w, &w->cl->lic.v[c->lic[i].lic], at);
+}
+
+void caps_turns(const struct world *w, i64_vec *at)
+{
+    for (size_t i = 0; i < w->cl->lic.timed.n; i++)
+        cap_times(w, &w->cl->lic.v[w->cl->lic.timed.v[i]], at);
 }

@@ -7,5 +7,13 @@
 /* What the i-th of the job's licences and caps loses by it, exactly; scratch.row is overwritten. */
 int64_t licence_takes(struct world *w, const struct compiled *c, const struct placement *at,
                       size_t i);
+/* Is so much of it left from start_us to end_us? A cap of some hours binds who starts in them; who
+ * starts at another time must leave what was promised. */
+bool licence_free(struct world *w, const struct option *o, const struct lic_use *use, int64_t count,
+                  int64_t start_us, int64_t end_us);
+/* Appends when caps of the request begin and cease to bind, from the world's time on. */
+void caps_times(const struct world *w, const struct compiled *c, i64_vec *at);
+/* The same of all caps. */
+void caps_turns(const struct world *w, i64_vec *at);
 
 #endif

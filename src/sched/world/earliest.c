@@ -1,6 +1,7 @@
 /* When at the earliest. What each node could hold is a flight of stairs over time; put together and
  * sorted they tell at which times enough could be free, and there placing is tried. */
 #include "base/alloc.h"
+#include "sched/world/cap_takes.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
 #include "sched/world/resv_view.h"
@@ -113,6 +114,7 @@ static void stairs_windows(struct placing *p)
 {
     i64_vec at = {0};
     part_window_times(p->w, p->what->o->part, &at);
+    caps_times(p->w, p->what->c, &at);
     for (size_t i = 0; i < at.n; i++)
         stair_push(p->w, at.v[i], 0, 0);
     if (p->what->c->req->switches > 0 && p->what->insists_until_us > p->w->now_us)

@@ -200,13 +200,10 @@ void placing_fill(struct placing *p, struct placement *ret)
 
 bool placing_licences_free(struct placing *p)
 {
-    for (size_t i = 0; i < p->what->c->nlic; i++) {
-        const int64_t *row =
-            view_row(p->w, p->what->o, (uint32_t)p->w->nnodes + p->what->c->lic[i].lic, p->start_us,
-                     p->end_us);
-        if (row[DIM_CPU] < p->what->c->lic[i].count && !p->what->c->lic[i].above)
+    const struct compiled *c = p->what->c;
+    for (size_t i = 0; i < c->nlic; i++)
+        if (!licence_free(p->w, p->what->o, &c->lic[i], c->lic[i].count, p->start_us, p->end_us))
             return false;
-    }
     return true;
 }
 
@@ -215,9 +212,7 @@ bool placing_caps_hold(struct placing *p, const struct placement *at)
     const struct compiled *c = p->what->c;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
         int64_t takes = licence_takes(p->w, c, at, i);
-        const int64_t *row = view_row(p->w, p->what->o, (uint32_t)p->w->nnodes + c->lic[i].lic,
-                                      p->start_us, p->end_us);
-        if (row[DIM_CPU] < takes && !c->lic[i].above)
+        if (!licence_free(p->w, p->what->o, &c->lic[i], takes, p->start_us, p->end_us))
             return false;
     }
     return true;

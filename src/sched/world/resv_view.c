@@ -8,6 +8,7 @@
  * might find that those which make up its part are half taken by others. The same path holds
  * MaxCPUsPerNode, which counts all jobs of a partition on a node together. */
 #include "sched/world/resv_view.h"
+#include "sched/world/cap_takes.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/row.h"
 
@@ -52,6 +53,7 @@ void view_init(struct world *w)
     for (size_t i = 0; i < cl->part.n; i++)
         if (!cl->part.v[i]->gone)
             part_window_times(w, cl->part.v[i], &w->view.turn);
+    caps_turns(w, &w->view.turn);
     if (w->view.turn.n > 1)
         qsort(w->view.turn.v, w->view.turn.n, sizeof w->view.turn.v[0], time_order);
     if (cl->resv.n == 0)
