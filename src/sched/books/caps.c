@@ -11,8 +11,7 @@
 
 ptrdiff_t cap_find(const struct cluster *cl, uint32_t id)
 {
-    uintptr_t at = id ? (uintptr_t)map_u64_get(cl->lic.by_cap, id) : 0;
-    return (ptrdiff_t)at - 1;
+    return id < cl->lic.of_cap.n ? (ptrdiff_t)cl->lic.of_cap.v[id] - 1 : -1;
 }
 
 /* ---- amounts -------------------------------------------------------------------------------- */
@@ -78,26 +77,59 @@ int64_t cap_least(const struct licence *cap, const struct job_request *req)
     return text_is(cap->gres, "gpu") ? job_gpus_asked(&j) : 0;
 }
 
+/* "12", "12+", "12:-3", "12:5+"; false at the end. */
+static bool use_read(const char **text, uint32_t *id, int64_t *slack, bool *above)
+{
+    const char *at = *text;
+    bool less = false;
+    *id = 0;
+    *slack = 0;
+    if (*at < '0' || *at > '9')
+        return false;
+    for (; *at >= '0' && *at <= '9'; at++)
+        *id = *id * 10 + (uint32_t)(*at - '0');
+    if (*at == ':') {
+        less = at[1] == '-';
+        for (at += 1 + less; *at >= '0' && *at <= '9'; at++)
+            *slack = *slack * 10 + (*at - '0');
+    }
+    *slack = less ? -*slack : *slack;
+    *above = *at == '+';
+    at += *above;
+    *text = at + (*at == ',');
+    return true;
+}
+
+/* Caps of the same resource take as much. */
+static int64_t least_again(const struct cluster *cl, const struct lic_use *v, size_t n,
+                           const struct licence *cap, const struct job_request *req)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct licence *other = &cl->lic.v[v[i].lic];
+        if (other->counts == cap->counts && text_is(other->gres, cap->gres))
+            return v[i].count;
+    }
+    return cap_least(cap, req);
+}
+
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
                               const struct job_request *req, struct arena *a, size_t *ret_n)
 {
-    struct span rest = span_of(caps ? caps : ""), piece;
-    struct lic_use *v = arena_alloc(a, (strlen(caps ? caps : "") / 2 + 2) * sizeof v[0]);
+    const char *at = caps ? caps : "";
+    struct lic_use *v, use = {0};
+    size_t most = 1;
+    uint32_t id;
+    for (const char *p = at; (p = strchr(p, ',')); p++)
+        most++;
+    v = arena_alloc(a, most * sizeof v[0]);
     *ret_n = 0;
-    while (span_next(&rest, ',', &piece)) {
-        uint64_t id = 0;
-        int64_t slack = 0;
-        bool above = piece.len && piece.data[piece.len - 1] == '+';
-        char *number = arena_strndup(a, piece.data, piece.len - above), *more = strchr(number, ':');
-        if (more)
-            *more++ = '\0';
-        ptrdiff_t at = text_to_u64(number, UINT32_MAX, &id) ? cap_find(cl, (uint32_t)id) : -1;
-        CHECK(!more || text_to_i64(more, INT64_MIN, INT64_MAX, &slack));
-        if (at >= 0)
-            v[(*ret_n)++] = (struct lic_use){.lic = (uint32_t)at,
-                                             .above = above,
-                                             .slack = slack,
-                                             .count = cap_least(&cl->lic.v[at], req)};
+    while (use_read(&at, &id, &use.slack, &use.above)) {
+        ptrdiff_t place = cap_find(cl, id);
+        if (place < 0)
+            continue;
+        use.lic = (uint32_t)place;
+        use.count = least_again(cl, v, *ret_n, &cl->lic.v[place], req);
+        v[(*ret_n)++] = use;
     }
     return v;
 }
@@ -120,7 +152,9 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
         struct licence l = {.cap_id = cap->id, .counts = cap->counts};
         l.gres = cap->gres ? xstrdup(cap->gres) : NULL;
         vec_push(&cl->lic, l);
-        map_u64_put(cl->lic.by_cap, cap->id, (void *)(uintptr_t)cl->lic.n);
+        while (cl->lic.of_cap.n <= cap->id)
+            vec_push(&cl->lic.of_cap, 0);
+        cl->lic.of_cap.v[cap->id] = (uint32_t)cl->lic.n;
         at = (ptrdiff_t)cl->lic.n - 1;
     }
     struct licence *l = &cl->lic.v[at];

@@ -190,6 +190,7 @@ static void lane_insert(struct lane *l, struct wjob *j)
     memmove(&l->job[at + 1], &l->job[at], (l->first + l->n - at) * sizeof l->job[0]);
     l->job[at] = j;
     l->n++;
+    l->elements += j->w.elements;
     j->lane = l;
 }
 
@@ -197,6 +198,8 @@ static void lane_remove(struct lane *l, struct wjob *j)
 {
     size_t at = lane_find(l, j);
     CHECK(at < l->first + l->n && l->job[at] == j);
+    CHECK(l->elements >= j->w.elements);
+    l->elements -= j->w.elements;
     if (at == l->first)
         l->first++;
     else

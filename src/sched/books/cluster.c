@@ -27,7 +27,6 @@ struct cluster *cluster_new(void)
     cl->qos_of = map_str_new();
     cl->run.by_job = map_u64_new();
     cl->queue.by_job = map_u64_new();
-    cl->lic.by_cap = map_u64_new();
     static const char *const fixed[] = {"cpu", "mem", "jobs", "share"};
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++) {
         struct dim d = {.kind = xstrdup(fixed[i]), .label = xstrdup(fixed[i])};
@@ -89,7 +88,7 @@ void cluster_free(struct cluster *cl)
         free(cl->lic.v[i].name);
         free(cl->lic.v[i].gres);
     }
-    map_u64_free(cl->lic.by_cap);
+    vec_done(&cl->lic.of_cap);
     vec_done(&cl->lic.named);
     vec_done(&cl->lic.timed);
     vec_done(&cl->node);

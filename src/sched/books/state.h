@@ -158,6 +158,7 @@ struct lic_use {
     bool above; /* a cap that it counts against, and may exceed */
     int64_t count;
     int64_t slack; /* of a cap: so much more than its total it may have */
+    int64_t most;  /* of it a waiting job takes no more, wherever it is placed (cap_binds.c) */
 };
 
 struct run {
@@ -199,6 +200,7 @@ struct licence {
     enum job_reason reason;
     char *gres;
     bool timed; /* a cap that binds starts in this window only */
+    bool idle;  /* a cap that can hold nobody in this pass (cap_binds.c) */
     struct time_window hours;
 };
 
@@ -254,6 +256,7 @@ struct lane {
     uint64_t het;       /* a heterogeneous job's components have lanes of their own */
     struct wjob **job;
     size_t first, n, cap; /* jobs are job[first … first+n) */
+    uint64_t elements;    /* of all of them */
     uint32_t idx;         /* place in cluster.queue.lane */
     struct lane *next;    /* of the same class */
 };
@@ -334,10 +337,10 @@ struct local_time {   /* resv.c */
 
 /* Licences and caps: what is one number for the whole cluster. policy.c, caps.c */
 struct licence_book {
-    VEC(struct licence);    /* places stay */
-    struct map_u64 *by_cap; /* number of a cap → its place, plus 1 */
-    u32_vec named;          /* places of licences */
-    u32_vec timed;          /* places of caps that bind at some hours, or once did */
+    VEC(struct licence); /* places stay */
+    u32_vec of_cap;      /* by number of a cap: its place, plus 1; 0 = there is none */
+    u32_vec named;       /* places of licences */
+    u32_vec timed;       /* places of caps that bind at some hours, or once did */
 };
 
 /* Running work. use.c */

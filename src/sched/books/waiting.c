@@ -31,6 +31,7 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
     /* Only the number of elements changed, as it does with every start of an array: it keeps its
      * place. */
     if (same_but_elements(w, &j->w)) {
+        j->lane->elements += (uint64_t)w->elements - j->w.elements;
         j->w.elements = w->elements;
         return;
     }

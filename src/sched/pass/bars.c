@@ -37,15 +37,18 @@ enum job_reason entry_held_by(const struct pass *p, const struct entry *e)
     return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
 }
 
-enum job_reason entry_capped_by(const struct pass *p, const struct entry *e)
+enum job_reason entry_capped_by(struct pass *p, const struct entry *e)
 {
     const struct compiled *c = e->c;
+    p->capped = NULL;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
         if (!c->lic[i].above &&
             world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] + c->lic[i].slack <
                 c->lic[i].count &&
-            cap_binds(p->cl, &p->cl->lic.v[c->lic[i].lic], p->w->now_us))
+            cap_binds(p->cl, &p->cl->lic.v[c->lic[i].lic], p->w->now_us)) {
+            p->capped = &c->lic[i];
             return p->cl->lic.v[c->lic[i].lic].reason;
+        }
     return REASON_NONE;
 }
 
@@ -69,7 +72,7 @@ static bool reservation_has_room(const struct world *w, const struct option *o)
     return win && (o->cut || win->end_us - w->now_us >= o->limit_min_us);
 }
 
-enum job_reason entry_blocked_by(const struct pass *p, const struct entry *e)
+enum job_reason entry_blocked_by(struct pass *p, const struct entry *e)
 {
     enum job_reason capped = entry_capped_by(p, e);
     if (capped != REASON_NONE)

@@ -12,13 +12,13 @@
 enum job_reason entry_held_by(const struct pass *p, const struct entry *e);
 /* A cap (cluster.h) that leaves nothing for it, at the world's time; REASON_NONE = none does. It is
  * not promised a start: others of its account or QOS end first, which the forecast sees. */
-enum job_reason entry_capped_by(const struct pass *p, const struct entry *e);
+enum job_reason entry_capped_by(struct pass *p, const struct entry *e);
 /* It cannot end before its deadline any more. */
 bool entry_too_late(const struct pass *p, const struct entry *e);
 /* How long it may run if it starts at start_us: limit_us, or until its deadline where that is
  * sooner and leaves the shortest limit it takes. */
 int64_t entry_limit(const struct entry *e, int64_t limit_us, int64_t start_us);
 /* Why it did not start: never REASON_NONE. */
-enum job_reason entry_blocked_by(const struct pass *p, const struct entry *e);
+enum job_reason entry_blocked_by(struct pass *p, const struct entry *e);
 
 #endif

@@ -35,6 +35,10 @@ struct quick {
     /* And if a first look at the nodes finds too few, that is all there is to know */
     bool simple : 1;
     bool tried : 1; /* it was tried in this pass, and blocked */
+    /* A licence or cap of which there was too little, plus 1, and how much of it must be free: while
+     * that is so, nothing else needs to be asked. 0 = none */
+    uint32_t lacks;
+    int64_t lacks_count;
 };
 
 /* What the last pass found about a class in one of its partitions. */
@@ -135,7 +139,8 @@ struct pass {
     VEC(struct het) het;
     struct placement at;
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */
-    VEC(uint64_t) awaited; /* jobs for which work is ending (preempt.c) */
+    const struct lic_use *capped; /* the cap that held the entry tried last; NULL = none did */
+    VEC(uint64_t) awaited;        /* jobs for which work is ending (preempt.c) */
     bool awaited_known;
     int32_t resumed_tier; /* suspended work of this tier and above was looked at */
     /* Of a what-if: one job in a lane of its own, beside the cluster's lanes; NULL = none */

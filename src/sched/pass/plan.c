@@ -9,6 +9,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
+#include "sched/world/cap_binds.h"
 #include "sched/world/resv_view.h"
 
 #include <stdlib.h>
@@ -112,6 +113,7 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
                struct lane *instead)
 {
     private_reset(v, cl, now_us);
+    caps_choose(cl, instead);
     *p = (struct pass){.v = v,
                        .cl = cl,
                        .w = world_new(cl, now_us),

@@ -67,6 +67,9 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
  * step. */
 static bool blocked_at_sight(struct pass *p, const struct quick *q)
 {
+    if (p->future && q->lacks &&
+        world_free_row(p->w, p->w->nnodes + q->lacks - 1)[DIM_CPU] < q->lacks_count)
+        return true;
     if (live_may_fit(p, q))
         return false;
     if (p->future)
@@ -102,6 +105,16 @@ static bool too_few_nodes(struct pass *p, struct quick *q)
     return true;
 }
 
+/* A cap that always binds keeps the entry, and its equals, out until it has so much again. */
+static void lacks_keep(const struct pass *p, struct quick *q)
+{
+    q->lacks = 0;
+    if (!p->capped || p->cl->lic.v[p->capped->lic].timed)
+        return;
+    q->lacks = p->capped->lic + 1;
+    q->lacks_count = p->capped->count - p->capped->slack;
+}
+
 enum next { KEEP, DROP, AGAIN };
 
 /* What becomes of entry i of the order in this step: it stays blocked, is done with, or the entry
@@ -123,6 +136,7 @@ static enum next entry_step(struct pass *p, size_t i)
         if (!e->lane->het) /* a component waits for the others: its equals need not */
             e->o->stamp = p->step;
         p->live.v[i].tried = true;
+        lacks_keep(p, &p->live.v[i]);
         if (p->live.v[i].plain && e->o->limit_min_us == e->o->limit_us)
             p->live.v[i].wake = p->w->now.freed + p->at.missing;
         if (p->cl->hook.passing && !p->passing)

@@ -93,9 +93,11 @@ struct compiled {
     const struct sqos *qos; /* books/qos.h; NULL = nothing is known of it */
     struct option *option;
     size_t n;
-    /* Licences, and behind them caps (caps.h), of which at least so much is taken */
+    /* Licences, and behind them caps (caps.h), of which at least so much is taken. Caps that cannot
+     * bind in the pass at hand stand behind those, and are not counted in nlic (cap_binds.c). */
     struct lic_use *lic;
-    size_t nlic, ncap;
+    size_t nlic, ncap, ncap_idle;
+    bool caps_known; /* lic_use.most of its caps is filled */
     uint64_t *allowed; /* bitmap of nodes (--exclude); NULL = all */
     uint32_t *must;    /* nodes that must be in (--nodelist) */
     size_t nmust;

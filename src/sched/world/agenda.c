@@ -176,9 +176,10 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
         CHECK(demand_take(w->cl, c, p->option, p->variant, g, at->units, &t));
         take_push(w, at->node, number, &t);
     }
+    struct cap_sums sums = placement_sums(w, c, p);
     for (size_t i = 0; i < c->nlic; i++)
         take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number,
-                  &(struct take){.use = {{DIM_CPU, licence_takes(w, c, p, i)}}, .n = 1});
+                  &(struct take){.use = {{DIM_CPU, licence_takes(w, &c->lic[i], &sums)}}, .n = 1});
     j.n = (uint32_t)a->take.n - j.first;
     vec_push(&a->job, j);
     return number;

@@ -7,36 +7,49 @@
 #include <string.h>
 
 /* What a job that has the node to itself gets of its devices is all of them. */
-static int64_t node_takes(struct world *w, const struct compiled *c, const struct placement *at,
-                          const struct placed *pl, const struct licence *cap)
+static void node_add(struct world *w, const struct compiled *c, const struct placement *at,
+                     const struct placed *pl, struct cap_sums *sums)
 {
     const struct group *g = w->now.group[pl->node];
     struct take own;
     const struct take *t = &own;
+    int64_t *row = w->scratch.row;
     if (at->variant->lay.units == 0)
         t = take_least(w->cl, c, at->option, at->variant, g);
     else
         (void)demand_take(w->cl, c, at->option, at->variant, g, pl->units, &own);
-    memset(w->scratch.row, 0, w->dims * sizeof w->scratch.row[0]);
-    for (size_t d = DIM_GRES; d < w->dims; d++)
-        if (at->option->mode.whole && d < g->ntotal)
-            w->scratch.row[d] = g->total[d];
+    memset(row, 0, w->dims * sizeof row[0]);
+    for (size_t d = DIM_GRES; at->option->mode.whole && d < w->dims && d < g->ntotal; d++)
+        row[d] = g->total[d];
     for (uint32_t i = 0; i < t->n; i++)
-        if (t->use[i].dim >= DIM_GRES && t->use[i].amount > w->scratch.row[t->use[i].dim])
-            w->scratch.row[t->use[i].dim] = t->use[i].amount;
-    return cap_of_node(w->cl, cap, t->cpus, t->mem_mib, w->scratch.row);
+        if (t->use[i].dim >= DIM_GRES && t->use[i].amount > row[t->use[i].dim])
+            row[t->use[i].dim] = t->use[i].amount;
+    for (size_t d = DIM_GRES; d < w->dims; d++)
+        w->scratch.sum[d] += row[d];
+    sums->cpus += t->cpus;
+    sums->mem_mib += t->mem_mib;
+    sums->nodes++;
 }
 
-int64_t licence_takes(struct world *w, const struct compiled *c, const struct placement *at,
-                      size_t i)
+struct cap_sums placement_sums(struct world *w, const struct compiled *c,
+                               const struct placement *at)
 {
-    const struct licence *l = &w->cl->lic.v[c->lic[i].lic];
-    int64_t sum = 0;
-    if (!is_cap(l) || l->counts == CAP_JOBS || l->counts == CAP_LICENCES)
-        return c->lic[i].count;
+    struct cap_sums sums = {.gres = w->scratch.sum};
+    if (c->ncap == 0)
+        return sums;
+    memset(w->scratch.sum, 0, w->dims * sizeof w->scratch.sum[0]);
     for (size_t k = 0; k < at->at.n; k++)
-        sum += node_takes(w, c, at, &at->at.v[k], l);
-    return sum;
+        node_add(w, c, at, &at->at.v[k], &sums);
+    return sums;
+}
+
+int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct cap_sums *sums)
+{
+    const struct licence *l = &w->cl->lic.v[use->lic];
+    if (!is_cap(l) || l->counts == CAP_JOBS || l->counts == CAP_LICENCES)
+        return use->count;
+    return l->counts == CAP_NODES ? sums->nodes
+                                  : cap_of_node(w->cl, l, sums->cpus, sums->mem_mib, sums->gres);
 }
 
 /* ---- what is left --------------------------------------------------------------------------- */

@@ -4,9 +4,17 @@
 
 #include "sched/world/world.h"
 
-/* What the i-th of the job's licences and caps loses by it, exactly; scratch.row is overwritten. */
-int64_t licence_takes(struct world *w, const struct compiled *c, const struct placement *at,
-                      size_t i);
+/* What a placement takes together; `gres` by dimension, in scratch.sum. */
+struct cap_sums {
+    int64_t nodes, cpus, mem_mib;
+    const int64_t *gres;
+};
+/* scratch.row is overwritten. */
+struct cap_sums placement_sums(struct world *w, const struct compiled *c,
+                               const struct placement *at);
+/* What the licence or cap loses by it, exactly. */
+int64_t licence_takes(const struct world *w, const struct lic_use *use,
+                      const struct cap_sums *sums);
 /* Is so much of it left from start_us to end_us? A cap of some hours binds who starts in them; who
  * starts at another time must leave what was promised. */
 bool licence_free(struct world *w, const struct option *o, const struct lic_use *use, int64_t count,

@@ -210,9 +210,11 @@ bool placing_licences_free(struct placing *p)
 bool placing_caps_hold(struct placing *p, const struct placement *at)
 {
     const struct compiled *c = p->what->c;
+    struct cap_sums sums = placement_sums(p->w, c, at);
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
-        int64_t takes = licence_takes(p->w, c, at, i);
-        if (!licence_free(p->w, p->what->o, &c->lic[i], takes, p->start_us, p->end_us))
+        int64_t takes = licence_takes(p->w, &c->lic[i], &sums);
+        if (takes > c->lic[i].count &&
+            !licence_free(p->w, p->what->o, &c->lic[i], takes, p->start_us, p->end_us))
             return false;
     }
     return true;

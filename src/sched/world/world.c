@@ -41,7 +41,6 @@ static void run_copy(struct world *w, struct run *r)
     struct wjobs j = {.start_us = r->start_us,
                       .end_us = run_end(w->cl, r, w->now_us),
                       .first = (uint32_t)a->take.n,
-                      .n = (uint32_t)pack->take.n,
                       .name = r->job_id,
                       .resv = r->resv,
                       .part = pack->part};
@@ -50,8 +49,11 @@ static void run_copy(struct world *w, struct run *r)
         vec_push(&a->use, pack->use.v[i]);
     for (size_t i = 0; i < pack->take.n; i++) {
         const struct pack_take *p = &pack->take.v[i];
+        if (p->node >= w->nnodes && w->cl->lic.v[p->node - w->nnodes].idle)
+            continue;
         struct wtake t = {.node = p->node, .job = number, .first = uses + p->first, .n = p->n};
         vec_push(&a->take, t);
+        j.n++;
     }
     vec_push(&a->job, j);
     struct end e = {j.end_us, number};
@@ -161,6 +163,7 @@ static void scratch_init(struct world *w)
 {
     struct scratch *s = &w->scratch;
     s->row = xcalloc(w->dims, sizeof s->row[0]);
+    s->sum = xcalloc(w->dims, sizeof s->sum[0]);
     s->cap = xcalloc(w->nnodes + 1, sizeof s->cap[0]);
     s->screened = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->screened[0]);
 }
@@ -181,6 +184,7 @@ static void scratch_done(struct scratch *s)
     free(s->cap);
     free(s->screened);
     free(s->row);
+    free(s->sum);
 }
 
 struct world *world_new(const struct cluster *cl, int64_t now_us)

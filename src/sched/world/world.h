@@ -118,6 +118,7 @@ struct scratch {
     VEC(uint32_t) pick; /* nodes chosen */
     VEC(struct stair) stair;
     int64_t *row; /* what world_row and view_row answer with */
+    int64_t *sum; /* by dimension: cap_takes.h */
 };
 
 /* Each part is changed by the files it names, and read by all of the room. What else may stand in a

@@ -1,0 +1,161 @@
+#include "sched/world/cap_binds.h"
+
+#include "base/alloc.h"
+#include "base/amount.h"
+#include "sched/books/caps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what a job takes at most --------------------------------------------------------------- */
+
+/* Of one node with that many units. Two smaller shares take at least as much together as one that
+ * is as large as both: what they need is rounded up. So units × what one takes bounds all. */
+static int64_t node_most(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                         const struct variant *v, const struct group *g, const struct licence *cap,
+                         int64_t *row)
+{
+    struct take t;
+    memset(row, 0, cl->dim.n * sizeof row[0]);
+    (void)demand_take(cl, c, o, v, g, v->lay.umin > 0 ? v->lay.umin : 1, &t);
+    for (uint32_t i = 0; i < t.n; i++)
+        if (t.use[i].dim >= DIM_GRES)
+            row[t.use[i].dim] = t.use[i].amount;
+    for (size_t d = DIM_GRES; o->mode.whole && d < g->ntotal && d < cl->dim.n; d++)
+        row[d] = g->total[d] > row[d] ? g->total[d] : row[d];
+    return cap_of_node(cl, cap, t.cpus, t.mem_mib, row);
+}
+
+static int64_t variant_most(const struct cluster *cl, const struct compiled *c,
+                            const struct option *o, const struct variant *v,
+                            const struct licence *cap, int64_t *row)
+{
+    int64_t nodes = v->lay.nmax < (int64_t)cl->node.n ? v->lay.nmax : (int64_t)cl->node.n,
+            shares = v->lay.units > nodes ? v->lay.units : nodes, most = 0;
+    if (cap->counts == CAP_NODES)
+        return nodes;
+    for (size_t g = 0; g < cl->group.n; g++) {
+        int64_t one = v->groups && bit_get(v->groups, (uint32_t)g)
+                          ? node_most(cl, c, o, v, cl->group.v[g], cap, row)
+                          : 0;
+        most = one > most ? one : most;
+    }
+    return amount_times(most, o->mode.whole ? nodes : shares);
+}
+
+static int64_t job_most(const struct cluster *cl, const struct compiled *c,
+                        const struct lic_use *use, int64_t *row)
+{
+    const struct licence *cap = &cl->lic.v[use->lic];
+    int64_t most = use->count;
+    if (cap->counts == CAP_JOBS || cap->counts == CAP_LICENCES)
+        return most;
+    for (size_t i = 0; i < c->n; i++)
+        for (size_t k = 0; k < c->option[i].nvariants; k++) {
+            int64_t one = variant_most(cl, c, &c->option[i], &c->option[i].variant[k], cap, row);
+            most = one > most ? one : most;
+        }
+    return most;
+}
+
+static bool same_amount(const struct licence *a, const struct licence *b)
+{
+    return a->counts == b->counts && text_is(a->gres, b->gres);
+}
+
+/* Caps of the same resource have the same amount. */
+static void most_fill(const struct cluster *cl, struct compiled *c, struct lic_use *cap, size_t n,
+                      int64_t *row)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t same = 0;
+        while (same < i && !same_amount(&cl->lic.v[cap[same].lic], &cl->lic.v[cap[i].lic]))
+            same++;
+        cap[i].most = same < i ? cap[same].most : job_most(cl, c, &cap[i], row);
+    }
+    c->caps_known = true;
+}
+
+/* ---- which bind ----------------------------------------------------------------------------- */
+
+/* By place: what waits for it at most, and the least that anybody may exceed it by. */
+struct wanted {
+    int64_t amount, slack;
+    bool held; /* somebody may not exceed it */
+};
+
+static int64_t add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
+static int64_t elements_of(const struct sclass *k)
+{
+    uint64_t n = 0;
+    for (const struct lane *l = k->lanes; l; l = l->next)
+        n += l->elements;
+    return (int64_t)(n < INT32_MAX ? n : INT32_MAX);
+}
+
+static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elements,
+                        struct wanted *wanted, int64_t *row)
+{
+    struct compiled *c = demand_of(cl, k);
+    struct lic_use *cap = c->lic + (c->nlic - c->ncap);
+    size_t n = c->ncap + c->ncap_idle;
+    if (n == 0)
+        return;
+    if (!c->caps_known)
+        most_fill(cl, c, cap, n, row);
+    for (size_t i = 0; i < n; i++) {
+        struct wanted *w = &wanted[cap[i].lic];
+        w->amount = add(w->amount, amount_times(cap[i].most, elements));
+        w->slack = cap[i].slack < w->slack ? cap[i].slack : w->slack;
+        w->held |= !cap[i].above;
+    }
+}
+
+static bool binds(const struct cluster *cl, const struct wanted *wanted, uint32_t lic)
+{
+    const struct wanted *w = &wanted[lic];
+    const struct licence *l = &cl->lic.v[lic];
+    return w->held && add(l->used, w->amount) > add(l->total, w->slack);
+}
+
+static void class_part(const struct cluster *cl, struct sclass *k)
+{
+    struct compiled *c = demand_of(cl, k);
+    size_t first = c->nlic - c->ncap, n = c->ncap + c->ncap_idle, active = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!cl->lic.v[c->lic[first + i].lic].idle) {
+            struct lic_use use = c->lic[first + i];
+            c->lic[first + i] = c->lic[first + active];
+            c->lic[first + active++] = use;
+        }
+    c->nlic = first + active;
+    c->ncap = active;
+    c->ncap_idle = n - active;
+}
+
+void caps_choose(struct cluster *cl, const struct lane *instead)
+{
+    if (cl->lic.n == cl->lic.named.n)
+        return;
+    struct wanted *wanted = xcalloc(cl->lic.n + 1, sizeof wanted[0]);
+    int64_t *row = xcalloc(cl->dim.n + 1, sizeof row[0]);
+    for (size_t i = 0; i < cl->klass.n; i++)
+        if (cl->klass.v[i])
+            class_wants(cl, cl->klass.v[i], elements_of(cl->klass.v[i]), wanted, row);
+    if (instead)
+        class_wants(cl, instead->klass, instead->job[0]->w.elements, wanted, row);
+    for (size_t i = 0; i < cl->lic.n; i++)
+        cl->lic.v[i].idle = is_cap(&cl->lic.v[i]) && !binds(cl, wanted, (uint32_t)i);
+    for (size_t i = 0; i < cl->klass.n; i++)
+        if (cl->klass.v[i])
+            class_part(cl, cl->klass.v[i]);
+    if (instead)
+        class_part(cl, instead->klass);
+    free(row);
+    free(wanted);
+}
