@@ -136,12 +136,26 @@ struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void timed_know(struct cluster *cl, uint32_t place)
+/* Those of many caps are the same. */
+static struct cap_hours *hours_take(struct cluster *cl, const char *text)
 {
-    for (size_t i = 0; i < cl->lic.timed.n; i++)
-        if (cl->lic.timed.v[i] == place)
-            return;
-    vec_push(&cl->lic.timed, place);
+    struct arena *a = arena_new();
+    struct time_windows w = {0};
+    struct cap_hours *h = NULL;
+    if (text && time_hours_parse(text, a, &w, NULL)) {
+        for (size_t i = 0; i < cl->lic.hours.n && !h; i++) {
+            const struct time_window *o = &cl->lic.hours.v[i]->window;
+            if (o->days == w.v->days && o->from_min == w.v->from_min && o->to_min == w.v->to_min)
+                h = cl->lic.hours.v[i];
+        }
+        if (!h) {
+            h = xcalloc(1, sizeof *h);
+            h->window = *w.v;
+            vec_push(&cl->lic.hours, h);
+        }
+    }
+    arena_free(a);
+    return h;
 }
 
 void cluster_put_cap(struct cluster *cl, const struct cap *cap)
@@ -162,36 +176,61 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
     l->reason = cap->reason;
     free(l->name);
     l->name = xstrdup(cap->says);
-    l->timed = false;
-    if (cap->hours) {
-        struct arena *a = arena_new();
-        struct time_windows w;
-        l->timed = time_hours_parse(cap->hours, a, &w, NULL);
-        if (l->timed)
-            l->hours = *w.v;
-        if (l->timed)
-            timed_know(cl, (uint32_t)at);
-        arena_free(a);
-    }
+    l->hours = hours_take(cl, cap->hours);
 }
 
 /* ---- hours ---------------------------------------------------------------------------------- */
 
-static struct time_windows hours_of(const struct licence *cap)
+static struct time_windows windows_of(const struct cap_hours *h)
 {
-    return (struct time_windows){.v = (struct time_window *)&cap->hours, .n = 1};
+    return (struct time_windows){.v = (struct time_window *)&h->window, .n = 1};
+}
+
+void caps_look_ahead(struct cluster *cl, int64_t now_us)
+{
+    for (size_t i = 0; i < cl->lic.hours.n; i++) {
+        struct cap_hours *h = cl->lic.hours.v[i];
+        struct time_windows w = windows_of(h);
+        int64_t at = now_us;
+        h->from_us = now_us;
+        h->open[0] = time_windows_open(&w, now_us, &cl->local.zone);
+        for (h->n = 0; h->n < CAP_TURNS; h->n++) {
+            at = time_windows_next(&w, at, &cl->local.zone);
+            if (at == INT64_MAX)
+                break;
+            h->turn[h->n] = at;
+            h->open[h->n + 1] = time_windows_open(&w, at, &cl->local.zone);
+        }
+    }
+}
+
+/* How many turns there were by then; −1 = farther than was looked. */
+static int turns_by(const struct cap_hours *h, int64_t at_us)
+{
+    int n = 0;
+    if (h->n == 0 || at_us < h->from_us || at_us >= h->turn[h->n - 1])
+        return -1;
+    while (h->turn[n] <= at_us)
+        n++;
+    return n;
 }
 
 bool cap_binds(const struct cluster *cl, const struct licence *cap, int64_t at_us)
 {
-    struct time_windows w = hours_of(cap);
-    return !cap->timed || time_windows_open(&w, at_us, &cl->local.zone);
+    if (!cap->hours)
+        return true;
+    struct time_windows w = windows_of(cap->hours);
+    int n = turns_by(cap->hours, at_us);
+    return n >= 0 ? cap->hours->open[n] : time_windows_open(&w, at_us, &cl->local.zone);
 }
 
 int64_t cap_turn(const struct cluster *cl, const struct licence *cap, int64_t at_us)
 {
-    struct time_windows w = hours_of(cap);
-    return cap->timed ? time_windows_next(&w, at_us, &cl->local.zone) : INT64_MAX;
+    if (!cap->hours)
+        return INT64_MAX;
+    struct time_windows w = windows_of(cap->hours);
+    int n = turns_by(cap->hours, at_us);
+    return n >= 0 ? cap->hours->turn[n] : time_windows_next(&w, at_us, &cl->local.zone);
 }
 
 bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t now_us)

@@ -22,6 +22,8 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
 /* The job counts against all of these once. */
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
                               const struct job_request *req, struct arena *a, size_t *ret_n);
+/* Finds out when hours of caps begin and end from now on. */
+void caps_look_ahead(struct cluster *cl, int64_t now_us);
 /* Does it bind starts at that time? */
 bool cap_binds(const struct cluster *cl, const struct licence *cap, int64_t at_us);
 /* When that changes next after it; INT64_MAX = never. */

@@ -90,7 +90,9 @@ void cluster_free(struct cluster *cl)
     }
     vec_done(&cl->lic.of_cap);
     vec_done(&cl->lic.named);
-    vec_done(&cl->lic.timed);
+    for (size_t i = 0; i < cl->lic.hours.n; i++)
+        free(cl->lic.hours.v[i]);
+    vec_done(&cl->lic.hours);
     vec_done(&cl->node);
     vec_done(&cl->group);
     vec_done(&cl->part);

@@ -191,6 +191,16 @@ static inline int64_t run_places(const struct run *r)
     return r->whole || r->user_only ? JOBS_ALL : 1;
 }
 
+/* Hours in which caps bind, and when they begin and end next, looked up once a pass: at turn[i] it
+ * becomes open[i + 1]. */
+#define CAP_TURNS 16
+struct cap_hours {
+    struct time_window window;
+    int64_t from_us, turn[CAP_TURNS];
+    bool open[CAP_TURNS + 1];
+    size_t n;
+};
+
 /* A licence, or a cap (caps.h). */
 struct licence {
     char *name; /* of a cap: what is said of it */
@@ -199,9 +209,8 @@ struct licence {
     enum cap_counts counts;
     enum job_reason reason;
     char *gres;
-    bool timed; /* a cap that binds starts in this window only */
-    bool idle;  /* a cap that can hold nobody in this pass (cap_binds.c) */
-    struct time_window hours;
+    struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
+    bool idle;               /* a cap that can hold nobody in this pass (cap_binds.c) */
 };
 
 /* ---- waiting work ---- */
@@ -337,10 +346,10 @@ struct local_time {   /* resv.c */
 
 /* Licences and caps: what is one number for the whole cluster. policy.c, caps.c */
 struct licence_book {
-    VEC(struct licence); /* places stay */
-    u32_vec of_cap;      /* by number of a cap: its place, plus 1; 0 = there is none */
-    u32_vec named;       /* places of licences */
-    u32_vec timed;       /* places of caps that bind at some hours, or once did */
+    VEC(struct licence);           /* places stay */
+    u32_vec of_cap;                /* by number of a cap: its place, plus 1; 0 = there is none */
+    u32_vec named;                 /* places of licences */
+    VEC(struct cap_hours *) hours; /* that there are or once were */
 };
 
 /* Running work. use.c */

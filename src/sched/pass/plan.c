@@ -113,7 +113,7 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
                struct lane *instead)
 {
     private_reset(v, cl, now_us);
-    caps_choose(cl, instead);
+    caps_choose(cl, now_us, instead);
     *p = (struct pass){.v = v,
                        .cl = cl,
                        .w = world_new(cl, now_us),

@@ -109,7 +109,7 @@ static bool too_few_nodes(struct pass *p, struct quick *q)
 static void lacks_keep(const struct pass *p, struct quick *q)
 {
     q->lacks = 0;
-    if (!p->capped || p->cl->lic.v[p->capped->lic].timed)
+    if (!p->capped || p->cl->lic.v[p->capped->lic].hours)
         return;
     q->lacks = p->capped->lic + 1;
     q->lacks_count = p->capped->count - p->capped->slack;

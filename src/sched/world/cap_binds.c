@@ -138,10 +138,11 @@ static void class_part(const struct cluster *cl, struct sclass *k)
     c->ncap_idle = n - active;
 }
 
-void caps_choose(struct cluster *cl, const struct lane *instead)
+void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead)
 {
     if (cl->lic.n == cl->lic.named.n)
         return;
+    caps_look_ahead(cl, now_us);
     struct wanted *wanted = xcalloc(cl->lic.n + 1, sizeof wanted[0]);
     int64_t *row = xcalloc(cl->dim.n + 1, sizeof row[0]);
     for (size_t i = 0; i < cl->klass.n; i++)

@@ -8,6 +8,6 @@
 /* Puts the caps of each class that may bind in this pass before those that cannot, and counts the
  * first only (compiled.nlic, .ncap). `instead`: a job that waits beside those of the cluster; NULL
  * = none does. */
-void caps_choose(struct cluster *cl, const struct lane *instead);
+void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead);
 
 #endif

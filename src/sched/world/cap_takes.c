@@ -66,7 +66,7 @@ bool licence_free(struct world *w, const struct option *o, const struct lic_use 
     const struct licence *l = &w->cl->lic.v[use->lic];
     if (use->above || left_of(w, o, use, start_us, end_us) >= count)
         return true;
-    if (!l->timed)
+    if (!l->hours)
         return false;
     if (cap_binds(w->cl, l, start_us)) {
         int64_t turn = cap_turn(w->cl, l, start_us);
@@ -82,27 +82,22 @@ bool licence_free(struct world *w, const struct option *o, const struct lic_use 
     return true;
 }
 
-#define TURNS_AHEAD 16 /* openings and closings looked ahead */
-
-static void cap_times(const struct world *w, const struct licence *l, i64_vec *at)
+static void turns_push(const struct world *w, const struct cap_hours *h, i64_vec *at)
 {
-    int64_t next = w->now_us;
-    for (int i = 0; i < TURNS_AHEAD && l->timed; i++) {
-        next = cap_turn(w->cl, l, next);
-        if (next == INT64_MAX)
-            return;
-        vec_push(at, next);
-    }
+    for (size_t i = 0; i < h->n; i++)
+        if (h->turn[i] > w->now_us)
+            vec_push(at, h->turn[i]);
 }
 
 void caps_times(const struct world *w, const struct compiled *c, i64_vec *at)
 {
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
-        cap_times(w, &w->cl->lic.v[c->lic[i].lic], at);
+        if (w->cl->lic.v[c->lic[i].lic].hours)
+            turns_push(w, w->cl->lic.v[c->lic[i].lic].hours, at);
 }
 
 void caps_turns(const struct world *w, i64_vec *at)
 {
-    for (size_t i = 0; i < w->cl->lic.timed.n; i++)
-        cap_times(w, &w->cl->lic.v[w->cl->lic.timed.v[i]], at);
+    for (size_t i = 0; i < w->cl->lic.hours.n; i++)
+        turns_push(w, w->cl->lic.hours.v[i], at);
 }
