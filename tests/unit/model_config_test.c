@@ -468,7 +468,8 @@ static void test_values_without_effect_are_said(void **state)
     const struct config *c = read("PreemptType=preempt/qos\nPreemptMode=SUSPEND,GANG\n"
                                   "PreemptParameters=strict_order\n");
     assert_int_equal(c->nwarnings, 1);
-    assert_non_null(strstr(c->warning[0], "PreemptParameters=strict_order has no effect in Remuda"));
+    assert_non_null(
+        strstr(c->warning[0], "PreemptParameters=strict_order has no effect in Remuda"));
     assert_string_equal(read("SchedulerParameters=bf_window=60,defer\n")->warning[0],
                         "remuda.conf:1: SchedulerParameters=bf_window has no effect in Remuda: the "
                         "plan has no end");

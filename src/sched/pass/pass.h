@@ -35,8 +35,8 @@ struct quick {
     /* And if a first look at the nodes finds too few, that is all there is to know */
     bool simple : 1;
     bool tried : 1; /* it was tried in this pass, and blocked */
-    /* A licence or cap of which there was too little, plus 1, and how much of it must be free: while
-     * that is so, nothing else needs to be asked. 0 = none */
+    /* A cap of which there was too little, plus 1, and how much of it must be free: while that is
+     * so, nothing else needs to be asked. 0 = none */
     uint32_t lacks;
     int64_t lacks_count;
 };

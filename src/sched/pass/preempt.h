@@ -19,8 +19,8 @@ enum preempting pass_preempt(struct pass *p, const struct entry *e, const struct
 
 /* Was work stopped for it, so that it comes first? */
 bool preempt_owed(const struct pass *p, uint64_t job_id);
-/* Does a job still wait for which work like this was stopped? Not where tiers decide: there it comes
- * first anyway. */
+/* Does a job still wait for which work like this was stopped? Not where tiers decide: there it
+ * comes first anyway. */
 bool preempt_stopped_for_another(const struct pass *p, const struct run *r);
 /* Before entries of this tier and lower are looked at: suspended work of the tiers above and of it
  * goes on where its CPUs are idle. */

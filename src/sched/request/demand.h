@@ -97,7 +97,7 @@ struct compiled {
      * bind in the pass at hand stand behind those, and are not counted in nlic (cap_binds.c). */
     struct lic_use *lic;
     size_t nlic, ncap, ncap_idle;
-    bool caps_known; /* lic_use.most of its caps is filled */
+    bool caps_known;   /* lic_use.most of its caps is filled */
     uint64_t *allowed; /* bitmap of nodes (--exclude); NULL = all */
     uint32_t *must;    /* nodes that must be in (--nodelist) */
     size_t nmust;
