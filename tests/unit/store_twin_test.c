@@ -1,5 +1,6 @@
 /* The memory twin against SQLite: random batches, then random questions; both give the same rows in
  * the same order. */
+#include "store/store_ops.h"
 #include "store_help.h"
 #include "wire_random.h"
 
@@ -59,32 +60,11 @@ static void add_random(struct batch *batches[2], struct rng *r, struct arena *a)
                                                .ntasks = (int32_t)rng_below(r, 9)};
     if (table == TABLE_PAYLOAD)
         ((struct payload *)record)->job_id = rng_below(r, 40);
-    if (table == TABLE_META)
-        ((struct meta *)record)->key = names[rng_below(r, 4)];
-    if (table == TABLE_NODE)
-        ((struct node *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_RESERVATION)
-        ((struct reservation *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_TOKEN)
-        ((struct token *)record)->id = names[rng_below(r, 4)];
-    if (table == TABLE_HOST)
-        ((struct host *)record)->id = names[rng_below(r, 4)];
-    if (table == TABLE_USAGE)
-        ((struct usage *)record)->who = names[rng_below(r, 4)];
-    if (table == TABLE_PARTITION)
-        ((struct partition *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_LEFT_OUT)
-        ((struct left_out *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_ACCOUNT)
-        ((struct account *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_ACCOUNT_USER)
-        ((struct account_user *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_NODE_SPELL)
-        ((struct node_spell *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_PAST_RESERVATION)
-        ((struct reservation *)record)->name = names[rng_below(r, 4)];
-    if (table == TABLE_LIMIT)
-        ((struct limit *)record)->id = names[rng_below(r, 4)];
+    const struct field *key[KEY_FIELDS_MAX];
+    size_t nkey = table_key(table, key);
+    for (size_t i = 0; i < nkey; i++)
+        if (key[i]->type == FIELD_TEXT)
+            *(const char **)field_ptr(key[i], record) = names[rng_below(r, 4)];
     for (int i = 0; i < 2; i++)
         batch_add(batches[i], op, table, record);
 }
