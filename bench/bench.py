@@ -14,6 +14,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import accounts  # noqa: E402
 import cpu  # noqa: E402
 import floods  # noqa: E402
 import goals  # noqa: E402
@@ -205,6 +206,11 @@ def bench_steps():
     steps.measure(Cluster, LOAD, STAGE, run, row)
 
 
+def bench_accounts():
+    """Many accounts, and what limits cost: see accounts.py."""
+    accounts.measure(Cluster, run, row, STAGE, LOAD)
+
+
 def bench_hosts():
     """Many node daemons: see hosts.py."""
     hosts.measure(BUILD, LOAD, run, row)
@@ -237,7 +243,7 @@ def bench_history():
         shutil.rmtree(directory, ignore_errors=True)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "history": bench_history,
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "history": bench_history, "accounts": bench_accounts,
            **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 

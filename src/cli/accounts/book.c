@@ -3,6 +3,7 @@
 #include "cli/accounts/accounts.h"
 
 #include "base/duration.h"
+#include "base/map.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +174,43 @@ static int tres_id_compare(const void *pa, const void *pb)
     if ((list).n)                                                                                  \
     qsort((list).v, (list).n, sizeof(list).v[0], compare)
 
+static const char *assoc_key(struct str *out, const char *account, const char *user,
+                             const char *partition)
+{
+    str_clear(out);
+    str_addf(out, "%s\n%s\n%s", account ? account : "", user ? user : "",
+             partition ? partition : "");
+    return str_text(out);
+}
+
+/* Of two of a name the first counts. */
+static void named_put(struct map_str *m, const char *name, const void *record)
+{
+    if (!map_str_get(m, name))
+        map_str_put(m, name, (void *)record);
+}
+
+static void book_index(struct book *b)
+{
+    struct str key = STR_INIT;
+    b->account_of = map_str_new();
+    b->user_of = map_str_new();
+    b->assoc_of = map_str_new();
+    for (size_t i = 0; i < b->account.n; i++)
+        if (!b->account.v[i]->deleted)
+            named_put(b->account_of, b->account.v[i]->name, b->account.v[i]);
+    for (size_t i = 0; i < b->user.n; i++)
+        if (!b->user.v[i]->deleted)
+            named_put(b->user_of, b->user.v[i]->name, b->user.v[i]);
+    for (size_t i = 0; i < b->assoc.n; i++) {
+        const struct assoc *a = b->assoc.v[i]->a;
+        if (!a->deleted)
+            named_put(b->assoc_of, assoc_key(&key, a->account, a->user, a->partition),
+                      b->assoc.v[i]);
+    }
+    str_done(&key);
+}
+
 bool book_read(struct sacctmgr *s, struct book *b)
 {
     struct reading r = {.s = s, .b = b};
@@ -191,6 +229,7 @@ bool book_read(struct sacctmgr *s, struct book *b)
     SORT(r.unsorted, sibling_compare);
     if (ok)
         tree_make(&r);
+    book_index(b);
     vec_done(&r.unsorted);
     return ok;
 }
@@ -207,36 +246,30 @@ void book_done(struct book *b)
     vec_done(&b->qos);
     vec_done(&b->wckey);
     vec_done(&b->tres);
+    map_str_free(b->account_of);
+    map_str_free(b->user_of);
+    map_str_free(b->assoc_of);
 }
 
 /* ---- what it says --------------------------------------------------------------------------- */
 
 const struct account *book_account(const struct book *b, const char *name)
 {
-    for (size_t i = 0; i < b->account.n; i++)
-        if (!b->account.v[i]->deleted && text_is(b->account.v[i]->name, name))
-            return b->account.v[i];
-    return NULL;
+    return name ? map_str_get(b->account_of, name) : NULL;
 }
 
 const struct account_user *book_user(const struct book *b, const char *name)
 {
-    for (size_t i = 0; i < b->user.n; i++)
-        if (!b->user.v[i]->deleted && text_is(b->user.v[i]->name, name))
-            return b->user.v[i];
-    return NULL;
+    return name ? map_str_get(b->user_of, name) : NULL;
 }
 
 struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
                               const char *partition)
 {
-    for (size_t i = 0; i < b->assoc.n; i++) {
-        const struct assoc *a = b->assoc.v[i]->a;
-        if (!a->deleted && text_is(a->account, account) && text_is(a->user, user) &&
-            text_is(a->partition, partition))
-            return b->assoc.v[i];
-    }
-    return NULL;
+    struct str key = STR_INIT;
+    struct assoc_view *v = map_str_get(b->assoc_of, assoc_key(&key, account, user, partition));
+    str_done(&key);
+    return v;
 }
 
 struct qos_view *book_qos(const struct book *b, const char *name)

@@ -65,12 +65,12 @@ static bool refused(struct sacctmgr *s, const struct msg_done *done)
     return false;
 }
 
-static bool send(struct changes *c, bool test_only)
+static bool send_some(struct changes *c, size_t first, size_t n, bool test_only)
 {
     struct sacctmgr *s = c->s;
     struct client *client = sacctmgr_connect(s);
     struct message *answer = arena_alloc(s->a, sizeof *answer);
-    struct msg_change_accounts m = {.changes = {c->change.v, c->change.n}, .test_only = test_only};
+    struct msg_change_accounts m = {.changes = {c->change.v + first, n}, .test_only = test_only};
     struct err e = {0};
     if (!client)
         return false;
@@ -83,6 +83,35 @@ static bool send(struct changes *c, bool test_only)
     const struct msg_accounts_changed *changed = answer->body;
     if (changed->warning && !test_only && !s->quiet)
         fprintf(stderr, "sacctmgr: %s\n", changed->warning);
+    return true;
+}
+
+/* What a centre of a hundred thousand users loads is too much for one request. */
+#define CHANGES_AT_ONCE 50000
+#define CHANGES_A_PIECE 20000
+
+static bool send(struct changes *c, bool test_only)
+{
+    struct sacctmgr *s = c->s;
+    size_t n = c->change.n, done = 0;
+    if (n <= CHANGES_AT_ONCE)
+        return send_some(c, 0, n, test_only);
+    if (test_only) {
+        sacctmgr_fail(s,
+                      "%zu changes are too many to be tried as one (%d at most): with -i they are "
+                      "made in pieces of %d, each of which is done or not",
+                      n, CHANGES_AT_ONCE, CHANGES_A_PIECE);
+        return false;
+    }
+    while (done < n) {
+        size_t piece = n - done < CHANGES_A_PIECE ? n - done : CHANGES_A_PIECE;
+        if (!send_some(c, done, piece, false)) {
+            sacctmgr_fail(s, "%zu of %zu changes were made before it; the same command goes on",
+                          done, n);
+            return false;
+        }
+        done += piece;
+    }
     return true;
 }
 

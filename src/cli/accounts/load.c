@@ -1,5 +1,6 @@
 /* sacctmgr load: Slurm's flat file (dump.c), laid beside what is there; `clean` takes all accounts
  * and users away first. All of it is one request. */
+#include "base/map.h"
 #include "cli/accounts/accounts.h"
 
 #include <errno.h>
@@ -16,8 +17,8 @@ struct loading {
     const char *parent, *path;
     size_t line;
     bool clean, wrong;
-    VEC(const char *) user, account; /* named so far */
-    struct str coordinators;         /* "account user\n" */
+    struct map_str *user, *account; /* named so far */
+    struct str coordinators;        /* "account user\n" */
 };
 
 static void line_fail(struct loading *g, const char *what, const char *word)
@@ -46,12 +47,14 @@ static bool piece_next(struct loading *g, const char **at, const char **ret)
     return true;
 }
 
-static bool named(const char **list, size_t n, const char *name)
+static bool named(const struct map_str *names, const char *name)
 {
-    for (size_t i = 0; i < n; i++)
-        if (text_is(list[i], name))
-            return true;
-    return false;
+    return map_str_get(names, name) != NULL;
+}
+
+static void name_it(struct map_str *names, const char *name)
+{
+    map_str_put(names, name, names);
 }
 
 typedef VEC(char *) word_list;
@@ -134,7 +137,7 @@ static void account_load(struct loading *g, struct line *l)
                          : a.description                 ? "description"
                          : a.organization                ? "organization"
                                                          : NULL;
-    vec_push(&g->account, l->name);
+    name_it(g->account, l->name);
     if (!there) {
         change_account(&g->c, VERB_ADD, NULL, &a);
         settings_to_assoc(&g->c, &l->st, VERB_ADD, &key);
@@ -161,7 +164,7 @@ static void user_load(struct loading *g, struct line *l)
         line_fail(g, "there is no AdminLevel", level);
     /* Its default may come further down: the first account for now, the right one at the end. */
     u.default_account = g->parent;
-    if (!(kept && book_user(&g->b, l->name)) && !named(g->user.v, g->user.n, l->name)) {
+    if (!(kept && book_user(&g->b, l->name)) && !named(g->user, l->name)) {
         change_user(&g->c, VERB_ADD, NULL, &u);
         str_addf(&g->c.said, "  U = %s\n", l->name);
     }
@@ -174,9 +177,9 @@ static void user_load(struct loading *g, struct line *l)
     }
     if (level)
         change_user(&g->c, VERB_MODIFY, "admin_level", &u);
-    if (l->coordinator && !named(g->user.v, g->user.n, l->name))
+    if (l->coordinator && !named(g->user, l->name))
         str_addf(&g->coordinators, "%s %s\n", l->name, l->coordinator);
-    vec_push(&g->user, l->name);
+    name_it(g->user, l->name);
 }
 
 /* When all accounts are there. */
@@ -236,7 +239,7 @@ static void line_load(struct loading *g, char *text)
     const char *rest = dash + 1 + strspn(dash + 1, " \t");
     if (kinds[i].entity == ENTITY_COUNT) {
         piece_next(g, &rest, &g->parent);
-        if (!named(g->account.v, g->account.n, g->parent) && !text_is(g->parent, "root") &&
+        if (!named(g->account, g->parent) && !text_is(g->parent, "root") &&
             (g->clean || !book_account(&g->b, g->parent)))
             line_fail(g, "there is no account above this line called", g->parent);
         return;
@@ -302,7 +305,8 @@ static bool qos_load(struct loading *g)
 
 void accounts_load_file(struct sacctmgr *s, int n, char **word)
 {
-    struct loading g = {.s = s, .c = {.s = s}, .parent = "root"};
+    struct loading g = {
+        .s = s, .c = {.s = s}, .parent = "root", .user = map_str_new(), .account = map_str_new()};
     struct str text = STR_INIT;
     for (int i = 0; i < n; i++) {
         const char *file = spec_value(word[i], "file"), *cluster = spec_value(word[i], "clusters");
@@ -318,8 +322,8 @@ void accounts_load_file(struct sacctmgr *s, int n, char **word)
     else if ((!g.path || file_read(s, g.path, &text)) && book_read(s, &g.b) && qos_load(&g))
         file_load(&g, &text);
     changes_done(&g.c);
-    vec_done(&g.user);
-    vec_done(&g.account);
+    map_str_free(g.user);
+    map_str_free(g.account);
     str_done(&g.coordinators);
     str_done(&text);
     book_done(&g.b);

@@ -494,6 +494,12 @@ struct assocrec *assoc_find(const struct core *c, const char *account, const cha
     return r && !r->a.deleted ? r : NULL;
 }
 
+struct assocrec *assoc_ever(const struct core *c, const char *account, const char *user,
+                            const char *partition)
+{
+    return text_empty(account) ? NULL : assoc_at(c, account, user, partition);
+}
+
 struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,
                            const char *partition)
 {

@@ -40,6 +40,9 @@ struct account_user *account_user_find(const struct core *c, const char *name);
 /* Exactly this one; user and partition may be NULL. */
 struct assocrec *assoc_find(const struct core *c, const char *account, const char *user,
                             const char *partition);
+/* The same, also one that was removed. */
+struct assocrec *assoc_ever(const struct core *c, const char *account, const char *user,
+                            const char *partition);
 /* The one that a user's job in that partition runs under: the partition's own before the
  * general. */
 struct assocrec *assoc_for(const struct core *c, const char *account, const char *user,

@@ -261,16 +261,8 @@ enum refusal change_assoc_add(struct change *g, const struct assoc *asked)
     refusal = assoc_check(g, &a);
     if (refusal || assoc_find(g->c, a.account, a.user, a.partition))
         return refusal;
-    struct map_walk w = {0};
-    a.id = 0;
-    while (!a.id && map_u64_next(g->c->accounts.assoc, &w)) { /* it had a number once */
-        const struct assoc *r = &((struct assocrec *)w.value)->a;
-        if (r->deleted && text_is(r->account, a.account) &&
-            (r->user == a.user || text_is(r->user, a.user)) &&
-            (r->partition == a.partition || text_is(r->partition, a.partition)))
-            a.id = r->id;
-    }
-    a.id = a.id ? a.id : accounts_next_id(g->c, TABLE_ASSOC);
+    const struct assocrec *once = assoc_ever(g->c, a.account, a.user, a.partition);
+    a.id = once ? once->a.id : accounts_next_id(g->c, TABLE_ASSOC);
     a.deleted = false;
     a.made_us = a.changed_us = g->c->turn.now_us;
     accounts_put(g->c, TABLE_ASSOC, &a);
