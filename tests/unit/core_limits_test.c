@@ -162,6 +162,28 @@ static void qos_of_a_partition(void **unused)
     assert_int_equal(state(submit(job_of(1, NULL, "normal"))), JOB_PENDING);
 }
 
+/* A limit of one partition's QOS does not hold back who may start in another. */
+static void in_another_partition(void **unused)
+{
+    configure(ENFORCED "PartitionName=other Nodes=ALL\n");
+    am_root();
+    struct partition p = {.qos = "test"};
+    struct msg_update_partition m = {.name = "main", .fields = "qos", .values = {&p, 1}};
+    say(1, MSG_UPDATE_PARTITION, &m);
+    am_alice();
+    assert_int_equal(limit_set("qos test", "MaxJobsPerUser=1"), REFUSE_NONE);
+    struct job_spec s = job_of(1, NULL, "normal");
+    for (int turn = 0; turn < 2; turn++) {
+        s.req.partition = turn ? "other,main" : "main,other";
+        uint64_t first = submit(s), second = submit(s), third = submit(s);
+        assert_int_equal(state(first), JOB_RUNNING);
+        assert_string_equal(job(second)->run_partition, "other");
+        assert_int_equal(state(third), JOB_RUNNING);
+    }
+    s.req.partition = "main";
+    assert_string_equal(reason(submit(s)), "QOSMaxJobsPerUserLimit");
+}
+
 /* A QOS that sets a limit takes the place of the account's for its jobs; these count all the same
  * against it, for those who have to keep it. */
 static void a_limit_of_the_qos_instead(void **unused)
@@ -388,6 +410,7 @@ int main(void)
         TREE_STORY(a_whole_node),
         TREE_STORY(it_blocks_nobody),
         TREE_STORY(qos_of_a_partition),
+        TREE_STORY(in_another_partition),
         TREE_STORY(a_limit_of_the_qos_instead),
         TREE_STORY(priority_of_a_qos),
         TREE_STORY(what_does_not_hold_is_said),

@@ -236,6 +236,7 @@ struct cap_use {
     uint32_t id;
     bool above;
     int64_t slack;
+    uint32_t places; /* bits: in which of the job's partitions, by their places in its list */
 };
 typedef VEC(struct cap_use) cap_uses;
 
@@ -279,42 +280,73 @@ static void caps_add(struct core *c, const struct limit_subject *who, cap_uses *
             map_str_put(c->accounts.cap_of, str_text(&key), cap);
         }
         cap_tell(c, cap, who, &hits.v[i]);
-        vec_push(out, ((struct cap_use){cap->id, hits.v[i].above,
-                                        limit_worth(c, who, &hits.v[i]) - hits.v[i].l->value}));
+        vec_push(out,
+                 ((struct cap_use){.id = cap->id,
+                                   .above = hits.v[i].above,
+                                   .slack = limit_worth(c, who, &hits.v[i]) - hits.v[i].l->value}));
     }
     str_done(&key);
     vec_done(&hits);
 }
 
-static int id_order(const void *a, const void *b)
+static int use_order(const void *a, const void *b)
 {
     const struct cap_use *x = a, *y = b;
-    return x->id != y->id ? (x->id > y->id) - (x->id < y->id) : x->above - y->above;
+    if (x->id != y->id)
+        return x->id < y->id ? -1 : 1;
+    return x->above != y->above ? x->above - y->above
+                                : (x->slack > y->slack) - (x->slack < y->slack);
 }
 
-/* In each of these partitions, comma-separated: all of them together. */
+#define PLACES_MOST 32 /* partitions of a job that are told apart */
+
+/* Of those that say the same one is left, which holds where any of them did. */
+static void uses_join(cap_uses *v)
+{
+    size_t kept = 0;
+    if (v->n > 1)
+        qsort(v->v, v->n, sizeof v->v[0], use_order);
+    for (size_t i = 0; i < v->n; i++)
+        if (kept > 0 && use_order(&v->v[i], &v->v[kept - 1]) == 0)
+            v->v[kept - 1].places |= v->v[i].places;
+        else
+            v->v[kept++] = v->v[i];
+    v->n = kept;
+}
+
+/* In each of these partitions, comma-separated. What holds in some of them says in which, by their
+ * places in the list. */
 static const char *caps_text(struct core *c, const struct jobrec *r, const char *partitions)
 {
-    cap_uses ids = {0};
+    cap_uses uses = {0};
     struct str text = STR_INIT;
     struct span rest = span_of(partitions ? partitions : ""), piece;
-    while (span_next(&rest, ',', &piece)) {
+    uint32_t place = 0, all = 0;
+    for (; span_next(&rest, ',', &piece); place++) {
         struct limit_subject who =
             limits_subject(r, arena_strndup(c->turn.fx->arena, piece.data, piece.len));
-        caps_add(c, &who, &ids);
+        size_t first = uses.n;
+        uint32_t bit = place < PLACES_MOST ? UINT32_C(1) << place : 0;
+        caps_add(c, &who, &uses);
+        for (size_t i = first; i < uses.n; i++)
+            uses.v[i].places = bit;
+        all |= bit;
     }
-    if (ids.n > 1)
-        qsort(ids.v, ids.n, sizeof ids.v[0], id_order);
-    for (size_t i = 0; i < ids.n; i++)
-        if (i == 0 || ids.v[i].id != ids.v[i - 1].id) {
-            str_addf(&text, "%s%u", text.len ? "," : "", ids.v[i].id);
-            if (ids.v[i].slack)
-                str_addf(&text, ":%lld", (long long)ids.v[i].slack);
-            str_add(&text, ids.v[i].above ? "+" : "");
-        }
+    if (place > PLACES_MOST) /* too many to tell: all of them hold in each */
+        for (size_t i = 0; i < uses.n; i++)
+            uses.v[i].places = all;
+    uses_join(&uses);
+    for (size_t i = 0; i < uses.n; i++) {
+        str_addf(&text, "%s%u", text.len ? "," : "", uses.v[i].id);
+        if (uses.v[i].slack)
+            str_addf(&text, ":%lld", (long long)uses.v[i].slack);
+        if (uses.v[i].places != all)
+            str_addf(&text, "@%u", uses.v[i].places);
+        str_add(&text, uses.v[i].above ? "+" : "");
+    }
     const char *kept = text.len ? arena_strdup(c->turn.fx->arena, str_text(&text)) : NULL;
     str_done(&text);
-    vec_done(&ids);
+    vec_done(&uses);
     return kept;
 }
 

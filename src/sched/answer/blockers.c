@@ -375,6 +375,9 @@ static void licences_out(struct work *w, blocker_vec *out)
             struct str what = STR_INIT;
             cap_say(l, &w->c->lic[i], &what);
             struct blocker b = {.kind = BLOCKER_LIMIT, .what = arena_strdup(w->a, str_text(&what))};
+            for (size_t k = 0; w->c->lic[i].places && !b.partition && k < w->c->n; k++)
+                if (use_concerns(&w->c->lic[i], &w->c->option[k]))
+                    b.partition = arena_strdup(w->a, w->c->option[k].part->p.name);
             vec_push(out, b);
             str_done(&what);
             continue;

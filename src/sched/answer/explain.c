@@ -116,12 +116,12 @@ static void tally_text(const struct option *o, struct tally *t, struct str *s)
     clause(s, t->never, "could not hold it even empty");
 }
 
-static void licences_text(const struct cluster *cl, const struct compiled *c, int64_t now_us,
-                          struct str *s)
+static void licences_text(const struct cluster *cl, const struct compiled *c,
+                          const struct option *o, int64_t now_us, struct str *s)
 {
     for (size_t i = 0; i < c->nlic; i++) {
         const struct licence *l = &cl->lic.v[c->lic[i].lic];
-        if (use_has_room(cl, &c->lic[i], now_us))
+        if (!use_concerns(&c->lic[i], o) || use_has_room(cl, &c->lic[i], now_us))
             continue;
         str_add(s, s->len ? "; " : "");
         if (is_cap(l))
@@ -157,7 +157,7 @@ const char *explain_class(const struct cluster *cl, const struct compiled *c, st
     if (reason == o->never && o->never_text) {
         str_add(&s, o->never_text);
     } else if (o->wish) {
-        licences_text(cl, c, now_us, &s);
+        licences_text(cl, c, o, now_us, &s);
         str_add(&s, s.len ? "; needs " : "needs ");
         word_demand(cl, c, o, o->nvariants ? &o->variant[0] : o->wish, &s);
         tally_nodes(cl, c, o, now_us, &t);

@@ -77,13 +77,13 @@ int64_t cap_least(const struct licence *cap, const struct job_request *req)
     return text_is(cap->gres, "gpu") ? job_gpus_asked(&j) : 0;
 }
 
-/* "12", "12+", "12:-3", "12:5+"; false at the end. */
-static bool use_read(const char **text, uint32_t *id, int64_t *slack, bool *above)
+/* "12", "12+", "12:-3", "12:5@3+"; false at the end. */
+static bool use_read(const char **text, uint32_t *id, struct lic_use *use)
 {
     const char *at = *text;
     bool less = false;
     *id = 0;
-    *slack = 0;
+    *use = (struct lic_use){0};
     if (*at < '0' || *at > '9')
         return false;
     for (; *at >= '0' && *at <= '9'; at++)
@@ -91,11 +91,14 @@ static bool use_read(const char **text, uint32_t *id, int64_t *slack, bool *abov
     if (*at == ':') {
         less = at[1] == '-';
         for (at += 1 + less; *at >= '0' && *at <= '9'; at++)
-            *slack = *slack * 10 + (*at - '0');
+            use->slack = use->slack * 10 + (*at - '0');
     }
-    *slack = less ? -*slack : *slack;
-    *above = *at == '+';
-    at += *above;
+    if (*at == '@')
+        for (at++; *at >= '0' && *at <= '9'; at++)
+            use->places = use->places * 10 + (uint32_t)(*at - '0');
+    use->slack = less ? -use->slack : use->slack;
+    use->above = *at == '+';
+    at += use->above;
     *text = at + (*at == ',');
     return true;
 }
@@ -123,7 +126,7 @@ struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
         most++;
     v = arena_alloc(a, most * sizeof v[0]);
     *ret_n = 0;
-    while (use_read(&at, &id, &use.slack, &use.above)) {
+    while (use_read(&at, &id, &use)) {
         ptrdiff_t place = cap_find(cl, id);
         if (place < 0)
             continue;

@@ -157,8 +157,9 @@ struct lic_use {
     uint32_t lic;
     bool above; /* a cap that it counts against, and may exceed */
     int64_t count;
-    int64_t slack; /* of a cap: so much more than its total it may have */
-    int64_t most;  /* of it a waiting job takes no more, wherever it is placed (cap_binds.c) */
+    int64_t slack;   /* of a cap: so much more than its total it may have */
+    uint32_t places; /* of a cap: in which of the job's partitions; 0 = in all */
+    int64_t most;    /* of it a waiting job takes no more, wherever it is placed (cap_binds.c) */
 };
 
 struct run {

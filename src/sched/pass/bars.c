@@ -42,7 +42,7 @@ enum job_reason entry_capped_by(struct pass *p, const struct entry *e)
     const struct compiled *c = e->c;
     p->capped = NULL;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
-        if (!c->lic[i].above &&
+        if (!c->lic[i].above && use_concerns(&c->lic[i], e->o) &&
             world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] + c->lic[i].slack <
                 c->lic[i].count &&
             cap_binds(p->cl, &p->cl->lic.v[c->lic[i].lic], p->w->now_us)) {

@@ -146,6 +146,7 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
     struct option *o = &w->c->option[w->c->n++];
     uint32_t chosen[NEEDS_MAX];
     *o = (struct option){.part = part,
+                         .place = w->place,
                          .resv = resv,
                          .cut = resv && !drawn && w->req->time_limit_us <= 0,
                          .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
@@ -222,7 +223,7 @@ static void options_make(struct demand_work *w)
     w->c->option =
         arena_alloc(w->a, names * (names_of(w->req->reservation) + names_of(w->magnets)) *
                               sizeof w->c->option[0]);
-    while (span_next(&rest, ',', &piece)) {
+    for (w->place = 0; span_next(&rest, ',', &piece); w->place++) {
         piece = span_trim(piece);
         struct spart *part =
             piece.len ? cluster_part(w->cl, arena_strndup(w->a, piece.data, piece.len)) : NULL;

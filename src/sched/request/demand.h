@@ -63,6 +63,7 @@ enum mem_rule { MEM_NONE, MEM_NODE, MEM_CPU, MEM_GPU, MEM_WHOLE, MEM_SHARE };
 
 struct option {
     struct spart *part;
+    uint32_t place;           /* of its partition in the job's list */
     const struct sresv *resv; /* it runs inside this reservation; NULL = none */
     /* Its run may be cut to the reservation's end: the job gave no limit */
     bool cut;
@@ -104,6 +105,12 @@ struct compiled {
     int64_t gpus_per_socket; /* 0 = not asked */
     int64_t gpu_mem_mib;
 };
+
+/* Does the licence or cap concern a start there? */
+static inline bool use_concerns(const struct lic_use *use, const struct option *o)
+{
+    return !use->places || o->place >= 32 || (use->places >> o->place & 1);
+}
 
 /* Nodes 64 × word … 64 × word + 63 that the option may use as far as --exclude and its reservation
  * go. */

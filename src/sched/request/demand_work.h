@@ -22,6 +22,7 @@ struct demand_work {
     const struct cluster *cl;
     const struct job_request *req;
     const char *magnets; /* as in struct waiting */
+    uint32_t place;      /* of the partition at hand in the request's list */
     struct compiled *c;
     struct arena *a, *scratch; /* what stays; what is needed while working only */
     struct verdict *v;

@@ -177,9 +177,11 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
         take_push(w, at->node, number, &t);
     }
     struct cap_sums sums = placement_sums(w, c, p);
-    for (size_t i = 0; i < c->nlic; i++)
-        take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number,
-                  &(struct take){.use = {{DIM_CPU, licence_takes(w, &c->lic[i], &sums)}}, .n = 1});
+    for (size_t i = 0; i < c->nlic; i++) {
+        struct take of = {.use = {{DIM_CPU, licence_takes(w, &c->lic[i], &sums)}}, .n = 1};
+        if (use_concerns(&c->lic[i], p->option))
+            take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number, &of);
+    }
     j.n = (uint32_t)a->take.n - j.first;
     vec_push(&a->job, j);
     return number;

@@ -64,7 +64,7 @@ bool licence_free(struct world *w, const struct option *o, const struct lic_use 
                   int64_t start_us, int64_t end_us)
 {
     const struct licence *l = &w->cl->lic.v[use->lic];
-    if (use->above || left_of(w, o, use, start_us, end_us) >= count)
+    if (use->above || !use_concerns(use, o) || left_of(w, o, use, start_us, end_us) >= count)
         return true;
     if (!l->hours)
         return false;
