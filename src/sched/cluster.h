@@ -104,9 +104,9 @@ struct waiting {
     uint32_t order; /* scontrol top: smaller first among equals; 0 normally */
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
-    /* Numbers of the caps it counts against, comma-separated. Behind a number: :N it may exceed it by
-     * so much (or has less, N < 0); @B only in some of its partitions, a bit each by their places in
-     * its list; + it may exceed it all the same. NULL = none */
+    /* Numbers of the caps it counts against, comma-separated. Behind a number: :N it may exceed it
+     * by so much (or has less, N < 0); @B only in some of its partitions, a bit each by their
+     * places in its list; + it may exceed it all the same. NULL = none */
     const char *caps;
     const struct share *share; /* the planner's own: fair share of its user */
     /* The planner's own: the highest priority it had, where that must not fall */

@@ -85,6 +85,25 @@ static void who_gives_way(void **unused)
     }
 }
 
+/* What was stopped comes back behind the job it was stopped for, though its partition is of a higher
+ * tier. */
+static void not_back_before_the_asker(void **unused)
+{
+    open_with(PREEMPT "PreemptMode=REQUEUE\nPartitionName=high Nodes=ALL PriorityTier=9\n");
+    assert_int_equal(qos_set("preempt", (struct qos){.name = "test", .preempt = "normal"}),
+                     REFUSE_NONE);
+    struct job_spec s = job_of(8, NULL, "normal");
+    s.req.partition = "high";
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(state(submit(s)), JOB_RUNNING);
+    uint64_t waits = submit(s), asker = submit(job_of(8, NULL, "test")), victim = waits - 1;
+    assert_int_not_equal(state(victim), JOB_RUNNING);
+    script_ends(victim, 15);
+    assert_int_equal(state(asker), JOB_RUNNING);
+    assert_int_equal(state(victim), JOB_PENDING);
+    assert_int_equal(state(waits), JOB_PENDING);
+}
+
 /* Nobody gives way until the list says so, and then at once; after a restart it is the same. */
 static void a_list_that_changes(void **unused)
 {
@@ -308,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_gives_way),
+        cmocka_unit_test_teardown(not_back_before_the_asker, teardown),
         cmocka_unit_test_teardown(a_list_that_changes, teardown),
         cmocka_unit_test_teardown(exempt_and_grace, teardown),
         cmocka_unit_test(beyond_the_partition),

@@ -15,10 +15,10 @@
 
 static int entry_order(const struct entry *a, const struct entry *b)
 {
-    if (a->tier != b->tier)
-        return a->tier > b->tier ? -1 : 1;
     if (a->owed != b->owed)
         return a->owed ? -1 : 1;
+    if (a->tier != b->tier)
+        return a->tier > b->tier ? -1 : 1;
     if (a->key != b->key)
         return a->key > b->key ? -1 : 1;
     if (a->priority != b->priority)
