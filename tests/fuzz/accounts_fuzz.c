@@ -113,7 +113,13 @@ static void change_check(const struct account_change *ch)
 static void file_check(const char *data, size_t size, bool clean, struct arena *a)
 {
     struct sacctmgr s = {.a = a, .rc = 1}; /* after a failure nothing is sent */
-    struct loading g = {.s = &s, .c = {.s = &s}, .parent = "root", .path = "f", .clean = clean};
+    struct loading g = {.s = &s,
+                        .c = {.s = &s},
+                        .parent = "root",
+                        .path = "f",
+                        .clean = clean,
+                        .user = map_str_new(),
+                        .account = map_str_new()};
     struct str text = STR_INIT;
     str_addn(&text, data, size);
     sentences = 0;
@@ -122,8 +128,8 @@ static void file_check(const char *data, size_t size, bool clean, struct arena *
     for (size_t i = 0; i < g.c.change.n; i++)
         change_check(&g.c.change.v[i]);
     changes_done(&g.c);
-    vec_done(&g.user);
-    vec_done(&g.account);
+    map_str_free(g.user);
+    map_str_free(g.account);
     str_done(&g.coordinators);
     str_done(&text);
     book_done(&g.b);

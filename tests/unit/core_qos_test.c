@@ -94,8 +94,10 @@ static void not_back_before_the_asker(void **unused)
                      REFUSE_NONE);
     struct job_spec s = job_of(8, NULL, "normal");
     s.req.partition = "high";
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         assert_int_equal(state(submit(s)), JOB_RUNNING);
+        pass(SEC);
+    }
     uint64_t waits = submit(s), asker = submit(job_of(8, NULL, "test")), victim = waits - 1;
     assert_int_not_equal(state(victim), JOB_RUNNING);
     script_ends(victim, 15);

@@ -255,19 +255,20 @@ void book_done(struct book *b)
 
 const struct account *book_account(const struct book *b, const char *name)
 {
-    return name ? map_str_get(b->account_of, name) : NULL;
+    return name && b->account_of ? map_str_get(b->account_of, name) : NULL;
 }
 
 const struct account_user *book_user(const struct book *b, const char *name)
 {
-    return name ? map_str_get(b->user_of, name) : NULL;
+    return name && b->user_of ? map_str_get(b->user_of, name) : NULL;
 }
 
 struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
                               const char *partition)
 {
     struct str key = STR_INIT;
-    struct assoc_view *v = map_str_get(b->assoc_of, assoc_key(&key, account, user, partition));
+    struct assoc_view *v =
+        b->assoc_of ? map_str_get(b->assoc_of, assoc_key(&key, account, user, partition)) : NULL;
     str_done(&key);
     return v;
 }
