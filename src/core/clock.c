@@ -9,6 +9,7 @@
  * What is over stays as it was written. The difference is stored with the name of the machine's
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
  * is known of the time between: the wall clock is believed. */
+#include "core/record/minutes.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -40,8 +41,6 @@ static void run_move(struct core *c, struct jobrec *r, int64_t by_us)
         j->lonely_us += by_us;
         job_save(c, r);
     }
-    if (j->state == JOB_PENDING && c->store.loaded)
-        eligible_update(c, r); /* its begin time may have come, or be to come again */
     if (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED)
         return;
     int64_t *const instants[] = {&j->submit_us,  &j->eligible_us, &j->start_us,      &j->resize_us,
@@ -60,6 +59,19 @@ static void runs_move(struct core *c, int64_t by_us)
     struct map_walk w = {0};
     while (map_u64_next(c->jobs.by_id, &w))
         run_move(c, w.value, by_us);
+}
+
+/* When all else is told in the new time: a begin time may have come, or be to come again, and what
+ * running jobs may still use is as it was. */
+static void waiting_look(struct core *c)
+{
+    struct map_walk w = {0};
+    minutes_changed(c);
+    while (c->store.loaded && map_u64_next(c->jobs.by_id, &w)) {
+        struct jobrec *r = w.value;
+        if (r->j.state == JOB_PENDING)
+            eligible_update(c, r);
+    }
 }
 
 static void nodes_move(struct core *c, int64_t by_us)
@@ -99,14 +111,15 @@ void clock_look(struct core *c, const struct event *ev)
            "the clock was set %s by %lld s; limits and silences go on as if it had not been",
            by_us > 0 ? "forward" : "back",
            (long long)((by_us > 0 ? by_us : -by_us) / USEC_PER_SEC));
+    difference_save(c); /* first: rows after it are in the new time */
     nodes_move(c, by_us);
     runs_move(c, by_us);
     answered_move(c, by_us);
     moved(&c->store.back_us, by_us);
     moved(&c->gang_due_us, by_us);
-    moved(&c->usage.at_us, by_us);
+    usage_move(c, by_us);
+    waiting_look(c);
     timers_anew(c);
-    difference_save(c);
     plan_soon(c);
 }
 
@@ -127,10 +140,11 @@ void clock_load(struct core *c, const char *value)
 
 void clock_restore(struct core *c)
 {
+    difference_save(c);
     if (c->clock.missed_us >= STEP_US || c->clock.missed_us <= -STEP_US) {
         runs_move(c, c->clock.missed_us);
+        usage_move(c, c->clock.missed_us);
         answered_move(c, c->clock.missed_us);
     }
     c->clock.missed_us = 0;
-    difference_save(c);
 }

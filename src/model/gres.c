@@ -340,7 +340,8 @@ void gres_list_tres(const struct gres_list *list, struct str *out)
                      (long long)list->item[i].count);
 }
 
-/* The gres list of a text that may carry "(IDX:…)" after its counts. */
+/* The gres list of a text that may carry "(IDX:…)" after its counts, or "=" before them, as what a
+ * job has does: gpu:v100=2 */
 static bool gres_bare(const char *text, struct arena *a, struct gres_list *ret)
 {
     struct str bare = STR_INIT;
@@ -348,7 +349,7 @@ static bool gres_bare(const char *text, struct arena *a, struct gres_list *ret)
     for (const char *at = text; at && *at; at++) {
         depth += *at == '(';
         if (!depth)
-            str_addc(&bare, *at);
+            str_addc(&bare, *at == '=' ? ':' : *at);
         depth -= *at == ')';
     }
     bool ok = gres_parse(str_text(&bare), a, ret, NULL);

@@ -148,6 +148,7 @@ void simworld_free(struct world *w)
     map_u64_free(w->numbers);
     map_u64_free(w->doubtful);
     world_backup_free(w->backup);
+    world_use_free(w->use);
     map_u64_free(w->state);
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);

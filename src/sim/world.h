@@ -90,14 +90,17 @@ bool world_hostile_ends(struct world *w);
 
 /* ---- accounts (world_accounts.c) ---- */
 void world_accounts_make(struct world *w);
-/* A limit is set, changed or lifted, or an account comes or goes. */
-void world_accounts_change(struct world *w, struct rng *rng);
+/* A limit is set, changed or lifted, or an account comes or goes; `minutes`: limits in minutes,
+ * too, and use is forgotten. */
+void world_accounts_change(struct world *w, struct rng *rng, bool minutes);
 void world_accounts_open(struct world *w); /* lifts all limits */
 /* Of a job; NULL = it names none. */
 const char *world_account_of(struct rng *rng);
 const char *world_qos_of(struct rng *rng);
 /* What the controller has of accounts is what the store has. Sets world_broken if not. */
 void world_accounts_audit(struct world *w);
+/* What it shows as used is what the rows of jobs say. Sets world_broken if not. */
+void world_use_audit(struct world *w);
 
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */

@@ -22,7 +22,9 @@ void world_accounts_make(struct world *w)
                              {.account = "a1", .user = "root"},
                              {.account = "a2", .user = "root"},
                              {.account = "root", .qos = "normal,q1,q2"}};
-    struct qos q[2] = {{.name = "q1"}, {.name = "q2"}};
+    bool decays = core_settings(w->core)->priority_decay_half_life_us != 0;
+    struct qos q[2] = {{.name = "q1"},
+                       {.name = "q2", .usage_factor_e6_plus1 = decays ? 0 : 2000001}};
     struct account_change v[9] = {
         {.noun = NOUN_ACCOUNT, .account = {&account[0], 1}},
         {.noun = NOUN_ACCOUNT, .account = {&account[1], 1}},
@@ -49,7 +51,15 @@ static const struct kind kinds[] = {{OWNER_ASSOC, LIMIT_GRP_TRES, "cpu"},
                                     {OWNER_QOS, LIMIT_MAX_JOBS_PER_USER, NULL},
                                     {OWNER_QOS, LIMIT_MAX_JOBS_PER_ACCOUNT, NULL},
                                     {OWNER_QOS, LIMIT_MAX_TRES_PER_ACCOUNT, "cpu"},
-                                    {OWNER_QOS, LIMIT_MAX_TRES_PER_USER, "gres/gpu"}};
+                                    {OWNER_QOS, LIMIT_MAX_TRES_PER_USER, "gres/gpu"},
+                                    /* In minutes: */
+                                    {OWNER_ASSOC, LIMIT_GRP_TRES_MINS, "cpu"},
+                                    {OWNER_ASSOC, LIMIT_GRP_WALL, NULL},
+                                    {OWNER_ASSOC, LIMIT_GRP_TRES_RUN_MINS, "node"},
+                                    {OWNER_QOS, LIMIT_GRP_TRES_MINS, "node"},
+                                    {OWNER_QOS, LIMIT_GRP_TRES_RUN_MINS, "cpu"},
+                                    {OWNER_QOS, LIMIT_MAX_TRES_RUN_MINS_PER_USER, "cpu"}};
+#define KINDS_RUNNING (ARRAY_LEN(kinds) - 6) /* the others are in minutes */
 
 static void limit_change(struct world *w, const struct kind *k, const char *owner, int64_t value,
                          const char *hours)
@@ -117,10 +127,26 @@ static void qos_change(struct world *w, struct rng *rng)
     change_all(w, &ch, 1);
 }
 
-void world_accounts_change(struct world *w, struct rng *rng)
+static void minutes_change(struct world *w, struct rng *rng)
+{
+    const struct kind *k = &kinds[KINDS_RUNNING + rng_below(rng, ARRAY_LEN(kinds) - KINDS_RUNNING)];
+    bool of_qos = k->owner == OWNER_QOS;
+    const char *owner = of_qos ? qos[rng_below(rng, ARRAY_LEN(qos))]
+                               : accounts[rng_below(rng, ARRAY_LEN(accounts))];
+    if (rng_chance(rng, 150))
+        world_use_forget(w, of_qos, owner);
+    else
+        limit_change(w, k, owner, rng_chance(rng, 300) ? -1 : rng_range(rng, 0, 40), NULL);
+}
+
+void world_accounts_change(struct world *w, struct rng *rng, bool minutes)
 {
     char hours[40];
-    const struct kind *k = &kinds[rng_below(rng, ARRAY_LEN(kinds))];
+    if (minutes && rng_chance(rng, 500)) {
+        minutes_change(w, rng);
+        return;
+    }
+    const struct kind *k = &kinds[rng_below(rng, KINDS_RUNNING)];
     if (rng_chance(rng, 150)) {
         account_change(w, rng);
         return;

@@ -29,6 +29,7 @@ void controller_die(struct world *w)
     effects_reset(&w->fx);
     callers_lose(&w->callers);
     simscripts_lose(w);
+    world_use_lose(w);
     if (w->stuck)
         batch_free(w->stuck);
     w->stuck = NULL;
@@ -169,6 +170,7 @@ void controller_turn_end(struct world *w)
     for (size_t i = 0; i < b->n; i++)
         if (b->row[i].op == ROW_PUT)
             world_rows_check(w, (enum store_table)b->row[i].table, b->row[i].record);
+    world_use_learn(w, b);
     world_limits_check(w, b);
     batch_free(b);
     if (crash_here(w, CRASH_AFTER_COMMIT))

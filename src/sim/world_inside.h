@@ -101,6 +101,7 @@ struct happening {
 };
 
 struct backup; /* world_restore.c */
+struct simuse; /* world_use.c */
 
 struct world {
     struct rng rng;
@@ -132,6 +133,7 @@ struct world {
     /* Ids that a restored store had live, until somebody lets any job go */
     struct map_u64 *doubtful;
     struct backup *backup;          /* the last; NULL = none was made */
+    struct simuse *use;             /* what was used; NULL = nothing was counted yet */
     uint64_t given_seq, given_next; /* the file `given` */
     /* Ids of jobs whom someone asked to end: jobs, arrays, heterogeneous jobs */
     struct map_u64 *to_end;
@@ -182,6 +184,27 @@ void world_rows_check(struct world *w, enum store_table table, const void *recor
 /* ---- world_limits.c ---- */
 /* No job of the batch started beyond a limit. */
 void world_limits_check(struct world *w, const struct batch *batch);
+/* Is the account this one, or below it, as the books have it? */
+bool world_account_is_below(struct world *w, const char *account, const char *above);
+
+/* ---- world_use.c: what was used, counted from the rows of jobs; only where nothing decays ---- */
+/* In thousandths × seconds, of memory in MiB × seconds, as the rows of use. */
+struct simused {
+    int64_t now, before; /* after and before the last batch */
+};
+/* Before world_limits_check. */
+void world_use_learn(struct world *w, const struct batch *batch);
+/* Of "assoc" or "qos" and its number; tres NULL: wall clock time. False: nothing is counted. */
+bool world_use_get(const struct world *w, const char *owner, uint32_t id, const char *tres,
+                   struct simused *ret);
+int64_t world_use_rate(const struct job *j, const char *tres);     /* of a second */
+int64_t world_use_charged(const struct world *w, uint64_t job_id); /* seconds of its last run */
+bool world_use_began(const struct world *w, uint64_t job_id);      /* in the last batch */
+/* RawUsage=0 */
+void world_use_forget(struct world *w, bool of_qos, const char *name);
+void world_use_lose(struct world *w); /* the controller died */
+struct simuse *world_use_copy(const struct simuse *from);
+void world_use_free(struct simuse *u);
 
 /* ---- world_controller.c: the controller's shell ---- */
 void controller_start(struct world *w);

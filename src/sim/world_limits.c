@@ -75,6 +75,15 @@ static bool is_below(const struct books *b, const char *account, const char *abo
     return false;
 }
 
+bool world_account_is_below(struct world *w, const char *account, const char *above)
+{
+    struct books b = {0};
+    books_read(w, &b);
+    bool is = is_below(&b, account, above);
+    books_done(&b);
+    return is;
+}
+
 /* "gpu:v100=4": nodes of worlds have no other kind. */
 static int64_t gpus_of(const struct job *j)
 {
@@ -149,11 +158,76 @@ static void victim_check(struct world *w, const struct books *b, const struct jo
                     (unsigned long long)victim->preempt_for);
 }
 
+/* ---- limits in minutes ---------------------------------------------------------------------- */
+
+/* Of the owner and all below it. */
+static struct simused used_of(struct world *w, const struct books *b, const struct limit *l)
+{
+    struct simused sum = {0}, one;
+    const struct assoc *top = NULL;
+    if (l->owner == OWNER_QOS) {
+        world_use_get(w, "qos", l->owner_id, l->tres, &sum);
+        return sum;
+    }
+    for (size_t i = 0; i < b->assoc.n; i++)
+        if (b->assoc.v[i]->id == l->owner_id)
+            top = b->assoc.v[i];
+    for (size_t i = 0; top && i < b->assoc.n; i++) {
+        const struct assoc *a = b->assoc.v[i];
+        if (!a->user || !is_below(b, a->account, top->account) ||
+            !world_use_get(w, "assoc", a->id, l->tres, &one))
+            continue;
+        sum.now += one.now;
+        sum.before += one.before;
+    }
+    return sum;
+}
+
+/* Whole seconds that a run may still use: beyond what it was charged, or from now on. */
+static int64_t seconds_left(struct world *w, const struct job *j, bool beyond_charged)
+{
+    int64_t at_us = j->state == JOB_SUSPENDED ? j->suspend_us : world_wall(w),
+            ran_us = at_us - j->start_us - j->suspended_us,
+            left_us = beyond_charged ? j->limit_us - world_use_charged(w, j->id) * USEC_PER_SEC
+                                     : j->limit_us - ran_us;
+    return left_us > 0 ? left_us / USEC_PER_SEC : 0;
+}
+
+static void minutes_check(struct world *w, const struct books *b, const struct limit *l,
+                          const struct job *started)
+{
+    bool used = resource_limit_table[l->what].counts == COUNTS_USED,
+         safe = w->config.settings.word.enforce_safe;
+    int64_t unit = 60 * (l->tres && text_is(l->tres, "mem") ? 1 : 1000), most = l->value * unit,
+            promised = 0;
+    struct simused all = {0};
+    if (!world_use_began(w, started->id) || !concerns(b, l, started, started) ||
+        !world_use_rate(started, l->tres))
+        return;
+    if (used)
+        all = used_of(w, b, l);
+    for (size_t i = 0; i < b->job.n && (safe || !used); i++)
+        if (concerns(b, l, b->job.v[i], started))
+            promised += world_use_rate(b->job.v[i], l->tres) * seconds_left(w, b->job.v[i], used);
+    if (used && !safe ? all.now >= most && all.before >= most : all.now + promised > most)
+        world_broke(w,
+                    "job %llu started, and with it %lld is used or promised of %s, of which %lld "
+                    "may be",
+                    (unsigned long long)started->id, (long long)(all.now + promised), l->id,
+                    (long long)most);
+}
+
+/* ---- starts --------------------------------------------------------------------------------- */
+
 static void start_check(struct world *w, const struct books *b, const struct job *started)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
         int64_t sum = 0, most = worth(b, l, started);
+        if (resource_limit_table[l->what].counts != COUNTS_RUNNING) {
+            minutes_check(w, b, l, started);
+            continue;
+        }
         if (!concerns(b, l, started, started) || !amount_of(started, l->tres) ||
             !holds_then(b, l, started->start_us))
             continue;

@@ -9,6 +9,7 @@
 struct backup {
     struct store *store;
     struct map_u64 *acknowledged, *made;
+    struct simuse *use;
     uint64_t next_job_id;
 };
 
@@ -28,6 +29,7 @@ void world_backup_free(struct backup *b)
     store_close(b->store);
     map_u64_free(b->acknowledged);
     map_u64_free(b->made);
+    world_use_free(b->use);
     free(b);
 }
 
@@ -38,6 +40,7 @@ void world_backup(struct world *w)
     b->store = store_memory_copy(w->store);
     b->acknowledged = map_copy(w->acknowledged);
     b->made = map_copy(w->made);
+    b->use = world_use_copy(w->use);
     b->next_job_id = w->given_next;
     w->backup = b;
 }
@@ -82,6 +85,8 @@ static void step_remember(void *ctx, const void *record)
 static void oracle_forget(struct world *w)
 {
     struct map_walk walk = {0};
+    world_use_free(w->use);
+    w->use = world_use_copy(w->backup ? w->backup->use : NULL);
     while (map_u64_next(w->job, &walk))
         free(walk.value);
     map_empty(&w->job, NULL);

@@ -127,13 +127,19 @@ static bool another_is_due(const struct world *w, const struct job *j)
     return false;
 }
 
+/* Somebody used up a limit in minutes: its sentence says so. */
+static bool is_used_up(const struct job *j)
+{
+    return j->reason_detail && strstr(j->reason_detail, " minutes are used");
+}
+
 /* Nothing ends because somebody sets the clock. */
 static void limit_check(struct world *w, const struct simjob *known, const struct job *j)
 {
     bool timeout =
         j->state == JOB_TIMEOUT || (j->state == JOB_COMPLETING && j->end_state == JOB_TIMEOUT);
     if (timeout && known->state == JOB_RUNNING && known->began_us && !j->run_reservation &&
-        ran_us(w, known) + SLACK_US < j->limit_us && !another_is_due(w, j))
+        ran_us(w, known) + SLACK_US < j->limit_us && !is_used_up(j) && !another_is_due(w, j))
         world_broke(w, "job %llu is ended for its limit of %lld s after %lld s",
                     (unsigned long long)j->id, (long long)(j->limit_us / USEC_PER_SEC),
                     (long long)(ran_us(w, known) / USEC_PER_SEC));

@@ -15,6 +15,7 @@
 
 #define ACTIONS     120
 #define HEAL_ROUNDS 400
+#define MINUTES     "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\n"
 
 struct play {
     struct world *w;
@@ -22,6 +23,7 @@ struct play {
     bool commands;    /* salloc and srun too */
     bool hostile;     /* and a user who writes frames by hand */
     bool accounts;    /* and jobs are of accounts and QOS, whose limits hold and change */
+    bool minutes;     /* and some limits are in minutes; what was used does not decay */
     bool disasters;   /* and shepherds are killed, the power fails, backups are restored */
     VEC(uint64_t) id; /* acknowledged submissions */
     size_t keys;      /* given to steps */
@@ -329,7 +331,7 @@ static void act(struct play *p)
         world_hostile(p->w, &p->rng);
     uint64_t dice = rng_below(&p->rng, 100);
     if (p->accounts && rng_chance(&p->rng, 250))
-        world_accounts_change(p->w, &p->rng);
+        world_accounts_change(p->w, &p->rng, p->minutes);
     if (p->commands && dice < 50)
         command(p);
     else if (dice < 55)
@@ -392,6 +394,8 @@ static void heal(struct play *p)
     world_audit(p->w);
     if (p->accounts)
         world_accounts_audit(p->w);
+    if (p->minutes)
+        world_use_audit(p->w);
 }
 
 /* Returns the hash of all that happened; *ret_broken is the complaint, owned by the caller, or
@@ -401,6 +405,7 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
     struct play p = *kind;
     p.rng.state = seed;
     p.commands = seed % 2 == 0;
+    p.minutes = p.accounts && seed / 4 % 2 == 1;
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
     char config[700];
@@ -416,7 +421,10 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
              (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6),
              p.accounts && seed % 4 < 2 ? "qos" : "partition_prio", mode,
              (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "",
-             p.accounts ? "AccountingStorageEnforce=limits,qos\n" : "");
+             !p.accounts    ? ""
+             : !p.minutes   ? "AccountingStorageEnforce=limits,qos\n"
+             : seed / 8 % 2 ? "AccountingStorageEnforce=safe,limits,qos\n" MINUTES
+                            : "AccountingStorageEnforce=limits,qos\n" MINUTES);
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     if (p.accounts)

@@ -370,6 +370,94 @@ static void each_second_once(void **unused)
     assert_int_equal(raw("root", ""), 16 * 120 + 8 * 100);
 }
 
+/* Also of a controller that dies before it charged anything, the first in its life. */
+static void from_the_first_second(void **unused)
+{
+    uint64_t id = submit(job_of(4, "physics", NULL));
+    pass(30 * SEC);
+    restart(SHARES);
+    hello(1);
+    hello(2);
+    pass(10 * SEC);
+    script_ends(id, 0);
+    assert_int_equal(raw("physics", "alice"), 4 * 40);
+}
+
+static void clock_is_set(int64_t by_us)
+{
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_WAKE, .mono_us = 1000 * SEC});
+    w.now += by_us;
+    step((struct event){.kind = EV_WAKE, .mono_us = 1000 * SEC});
+    settle(0);
+}
+
+/* A restarted controller knows in which time it was told until when work is charged. */
+static void whatever_the_clock_says(void **unused)
+{
+    for (int forward = 0; forward < 2; forward++) {
+        world_open(SHARES, 4);
+        the_tree();
+        am_alice();
+        uint64_t id = submit(job_of(4, "physics", NULL));
+        pass(90 * SEC);
+        clock_is_set((forward ? 300 : -300) * MIN);
+        assert_int_equal(state(id), JOB_RUNNING);
+        pass(5 * SEC);
+        restart(SHARES);
+        for (int n = 1; n <= 4; n++)
+            hello(n);
+        pass(10 * SEC);
+        script_ends(id, 0);
+        assert_int_equal(raw("physics", "alice"), 4 * 105);
+        world_close();
+    }
+}
+
+/* What decays goes on to do so as if the clock had not been set. */
+static void decay_and_the_clock(void **unused)
+{
+    const char *conf = SHARES_OF("PriorityDecayHalfLife=1:00:00\n");
+    world_open(conf, 4);
+    the_tree();
+    am_alice();
+    uint64_t id = submit(job_of(4, "physics", NULL));
+    pass(100 * SEC);
+    script_ends(id, 0);
+    int64_t before = raw("physics", "alice");
+    clock_is_set(300 * MIN);
+    restart(conf);
+    assert_int_equal(raw("physics", "alice"), before);
+    world_close();
+}
+
+/* Devices are used, too, by their kind and by their type. */
+static void devices(void **unused)
+{
+    world_open("ClusterName=test\nGresTypes=gpu\nNodeName=n1 CPUs=8 RealMemory=8000 "
+               "Gres=gpu:v100:4\nPartitionName=main Nodes=n1 Default=YES\n"
+               "PriorityDecayHalfLife=0\nAccountingStorageEnforce=limits,qos\n",
+               1);
+    the_tree();
+    am_alice();
+    struct job_spec s = job_of(1, "physics", NULL);
+    s.req.gres = "gpu:3";
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_RUNNING);
+    pass(10 * MIN);
+    script_ends(id, 0);
+    const char *tres = NULL;
+    for (size_t i = 0; i < w.store.n; i++) {
+        const struct use_row *row = w.store.v[i].record;
+        if (w.store.v[i].table == TABLE_USE && text_starts(row->id, "assoc/"))
+            tres = row->tres;
+    }
+    assert_non_null(tres);
+    assert_non_null(strstr(tres, "gres/gpu=1800000"));
+    assert_non_null(strstr(tres, "gres/gpu:v100=1800000"));
+    world_close();
+}
+
 /* A QOS makes use dear or cheap, and what it counts itself may stay for ever. */
 static void factors_of_a_qos(void **unused)
 {
@@ -481,6 +569,10 @@ int main(void)
         cmocka_unit_test(the_numbers_of_slurm),
         USE_STORY(to_all_above),
         USE_STORY(each_second_once),
+        USE_STORY(from_the_first_second),
+        cmocka_unit_test(whatever_the_clock_says),
+        cmocka_unit_test(decay_and_the_clock),
+        cmocka_unit_test(devices),
         USE_STORY(factors_of_a_qos),
         USE_STORY(forgotten),
         cmocka_unit_test(given_back),

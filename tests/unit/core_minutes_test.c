@@ -154,6 +154,60 @@ static void by_time(void **unused)
     world_close();
 }
 
+/* Components that are too much together, each of which is not, wait; nobody looks at them without
+ * end, and they start when there is room. */
+static void components_together(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+    struct job_spec two[2] = {job_for(4, 10, "physics", NULL), job_for(4, 10, "physics", NULL)};
+    uint64_t id = submit_all(two, 2);
+    assert_string_equal(waits_for(id), "AssocGrpCPUMinutesLimit");
+    pass(10 * MIN);
+    assert_string_equal(waits_for(id), "AssocGrpCPUMinutesLimit");
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=80"), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    world_close();
+}
+
+/* Nor at one that would be content with less time than the planner gives it. */
+static void with_less_time(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=20"), REFUSE_NONE);
+    struct job_spec s = job_for(4, 10, "physics", NULL);
+    s.req.time_min_us = MIN;
+    uint64_t id = submit(s);
+    assert_string_equal(waits_for(id), "AssocGrpCPUMinutesLimit");
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=40"), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    world_close();
+}
+
+/* What running jobs may still use does not become less because somebody sets the clock. */
+static void the_clock_is_set(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESRunMins=cpu=60"), REFUSE_NONE);
+    uint64_t waiting[8]; /* some are looked at before the one that runs */
+    struct job_spec s = job_for(4, 10, "physics", NULL);
+    s.hold = true;
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+        waiting[i] = submit(s);
+    uint64_t first = submit(job_for(4, 10, "physics", NULL));
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+        control(ids_of(waiting[i]), ACTION_RELEASE);
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_WAKE, .mono_us = 1000 * SEC});
+    w.now += 300 * MIN;
+    step((struct event){.kind = EV_WAKE, .mono_us = 1000 * SEC});
+    settle(0);
+    assert_int_equal(state(first), JOB_RUNNING);
+    for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+        assert_string_equal(waits_for(waiting[i]), "AssocGrpCPURunMinutesLimit");
+    world_close();
+}
+
 /* A limit of 0 lets nobody run. */
 static void none_at_all(void **unused)
 {
@@ -208,10 +262,17 @@ static void the_threshold(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_of_them),  cmocka_unit_test(by_an_end),
-        cmocka_unit_test(by_forgetting), cmocka_unit_test(by_decay),
-        cmocka_unit_test(by_time),       cmocka_unit_test(none_at_all),
-        cmocka_unit_test(used_up),       cmocka_unit_test(the_threshold),
+        cmocka_unit_test(each_of_them),
+        cmocka_unit_test(by_an_end),
+        cmocka_unit_test(by_forgetting),
+        cmocka_unit_test(by_decay),
+        cmocka_unit_test(by_time),
+        cmocka_unit_test(none_at_all),
+        cmocka_unit_test(components_together),
+        cmocka_unit_test(with_less_time),
+        cmocka_unit_test(the_clock_is_set),
+        cmocka_unit_test(used_up),
+        cmocka_unit_test(the_threshold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,8 +91,8 @@ static void starts_take(struct core *c)
         else
             start_one(c, &c->plan->start[i]);
     }
-    for (size_t i = 0; i < kept.n; i++)
-        minutes_changed(c);
+    if (kept.n)
+        minutes_kept(c);
     vec_done(&kept);
 }
 

@@ -23,12 +23,12 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
     plan_soon(c);
 }
 
-/* At least a microsecond: a restarted controller knows by it that the job's CPUs may have been lent
- * to others. */
+/* At least a microsecond in all: a restarted controller knows by it that the job's CPUs may have
+ * been lent to others. */
 void suspension_count(const struct core *c, struct jobrec *r)
 {
     int64_t us = c->turn.now_us - r->j.suspend_us;
-    r->j.suspended_us += us > 0 ? us : 1;
+    r->j.suspended_us += us > 0 ? us : r->j.suspended_us ? 0 : 1;
 }
 
 void job_resume(struct core *c, struct jobrec *r)

@@ -9,8 +9,11 @@
 /* What a start would have got that was too much. */
 struct dear {
     int32_t cpus, nodes;
-    int64_t mem_mib;
+    int64_t mem_mib, limit_us;
     char *gres, *partition;
+    uint64_t change; /* the last before it was refused */
+    enum job_reason reason;
+    char *says;
 };
 
 /* Sums over running jobs, by limit and whom it is counted for; good until the next change or the
@@ -18,6 +21,7 @@ struct dear {
 struct minutes {
     bool any; /* there are such limits */
     bool due;
+    uint64_t change; /* number of the last that may let somebody start */
     int64_t at_us;
     struct map_str *sum;  /* → int64_t, owned */
     struct map_u64 *dear; /* job → struct dear, owned */
@@ -43,6 +47,7 @@ static void dear_free(struct dear *d)
         return;
     free(d->gres);
     free(d->partition);
+    free(d->says);
     free(d);
 }
 
@@ -56,6 +61,7 @@ void minutes_know(struct core *c)
     }
     struct minutes *m = c->usage.minutes;
     m->any = false;
+    m->change++;
     while (map_str_next(c->accounts.limit, &w))
         m->any |= minutes_hold(w.value);
     for (w = (struct map_walk){0}; map_u64_next(c->accounts.qos, &w);) {
@@ -95,7 +101,14 @@ void minutes_changed(struct core *c)
     if (!m || !m->any)
         return;
     m->due = true;
+    m->change++;
     sums_drop(m);
+}
+
+void minutes_kept(struct core *c)
+{
+    c->usage.minutes->due = true;
+    sums_drop(c->usage.minutes);
 }
 
 bool minutes_due(const struct core *c)
@@ -168,14 +181,25 @@ static struct jobrec as_asked(const struct core *c, const struct jobrec *r, cons
     return t;
 }
 
+static const struct dear *dear_of(const struct core *c, const struct jobrec *r)
+{
+    const struct minutes *m = minutes_of(c);
+    return m ? map_u64_get(m->dear, r->j.id) : NULL;
+}
+
 /* How long it may run, at least. */
 static int64_t asked_us(const struct core *c, const struct jobrec *r, const char *partition)
 {
     const struct partrec *p = partition ? part_find(c, partition) : NULL;
     int64_t us =
         r->j.spec.req.time_min_us ? r->j.spec.req.time_min_us : r->j.spec.req.time_limit_us;
+    const struct dear *d = dear_of(c, r);
     if (!us && p)
         us = p->p.default_time_us ? p->p.default_time_us : p->p.max_time_us;
+    if (d && r->j.spec.req.time_min_us) /* the planner gives it as much as it asks for */
+        us = d->limit_us < r->j.spec.req.time_limit_us || !r->j.spec.req.time_limit_us
+                 ? d->limit_us
+                 : r->j.spec.req.time_limit_us;
     return !us || us > USE_LONG ? USE_LONG : us;
 }
 
@@ -373,6 +397,14 @@ enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const 
     limit_hits hits = {0};
     if (!m || !m->any)
         return REASON_NONE;
+    const struct dear *d = dear_of(c, r);
+    if (d && d->change == m->change) {
+        if (detail) {
+            str_clear(detail);
+            str_add(detail, d->says);
+        }
+        return d->reason;
+    }
     struct arena *a = arena_new();
     struct jobrec t = as_asked(c, r, partition, a);
     int64_t us = asked_us(c, r, partition);
@@ -434,7 +466,8 @@ static struct jobrec as_planned(const struct minutes_start *start, struct str *g
     return t;
 }
 
-static void remember(struct core *c, const struct minutes_start *start)
+static void remember(struct core *c, const struct minutes_start *start, enum job_reason reason,
+                     const char *says)
 {
     struct str gres = STR_INIT;
     struct jobrec t = as_planned(start, &gres);
@@ -442,6 +475,10 @@ static void remember(struct core *c, const struct minutes_start *start)
     *d = (struct dear){.cpus = t.j.alloc_cpus,
                        .nodes = t.j.alloc_nodes,
                        .mem_mib = t.j.alloc_mem_mib,
+                       .limit_us = start->s->limit_us,
+                       .change = c->usage.minutes->change,
+                       .reason = reason,
+                       .says = xstrdup(says),
                        .gres = gres.len ? xstrdup(str_text(&gres)) : NULL,
                        .partition = xstrdup(start->s->partition)};
     dear_free(map_u64_del(c->usage.minutes->dear, start->r->j.id));
@@ -451,7 +488,7 @@ static void remember(struct core *c, const struct minutes_start *start)
 
 /* Of a limit that one of them counts against, all that do together. */
 static bool all_fit(const struct core *c, const struct minutes_start *start, size_t n,
-                    const struct limit_subject *who, const struct limit_hit *h)
+                    const struct limit_subject *who, const struct limit_hit *h, struct str *says)
 {
     struct ask q = ask_of(c, who, h);
     struct str gres = STR_INIT;
@@ -464,29 +501,40 @@ static bool all_fit(const struct core *c, const struct minutes_start *start, siz
         need = need > USE_MOST ? USE_MOST : need;
     }
     str_done(&gres);
-    return fits(&q, need);
+    bool fit = fits(&q, need);
+    if (!fit)
+        say(&q, need, says);
+    return fit;
 }
 
 bool minutes_start(struct core *c, const struct minutes_start *start, size_t n)
 {
     const struct minutes *m = minutes_of(c);
     bool may = true;
+    enum job_reason reason = REASON_NONE;
     if (!m || !m->any || !enforces_limits(c))
         return true;
+    struct str says = STR_INIT;
     for (size_t i = 0; i < n && may; i++) {
         struct limit_subject who = limits_subject(start[i].r, start[i].s->partition);
         limit_hits hits = {0};
         minutes_collect(c, &who, &hits);
-        for (size_t k = 0; k < hits.n && may; k++)
-            may = hits.v[k].above || !minutes_hold(hits.v[k].l) ||
-                  all_fit(c, start, n, &who, &hits.v[k]);
+        for (size_t k = 0; k < hits.n && may; k++) {
+            const struct limit *l = hits.v[k].l;
+            may = hits.v[k].above || !minutes_hold(l) ||
+                  all_fit(c, start, n, &who, &hits.v[k], &says);
+            if (!may)
+                reason = resource_limit_reason((enum limit_owner)l->owner,
+                                               (enum resource_limit)l->what, l->tres);
+        }
         vec_done(&hits);
     }
     for (size_t i = 0; i < n; i++)
         if (may)
             dear_free(map_u64_del(c->usage.minutes->dear, start[i].r->j.id));
         else
-            remember(c, &start[i]);
+            remember(c, &start[i], reason, str_text(&says));
+    str_done(&says);
     return may;
 }
 

@@ -15,7 +15,8 @@ enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const 
 enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
                                       struct str *detail);
 /* May these components of one job (or the one job) start so? Else each is remembered with what it
- * would get, and is asked by that from now on. */
+ * would get, and is asked by that from now on; until something changes it waits for that limit, as
+ * the planner would start it the same way again. */
 struct minutes_start {
     struct jobrec *r;
     const struct plan_start *s;
@@ -25,6 +26,8 @@ bool minutes_start(struct core *c, const struct minutes_start *start, size_t n);
 bool minutes_exhausted(const struct core *c, const struct jobrec *r, struct str *detail);
 /* Runs began, ended, or got other limits: sums are made anew, and who waits is looked at. */
 void minutes_changed(struct core *c);
+/* Starts were refused: those jobs are to be looked at. */
+void minutes_kept(struct core *c);
 /* Those who wait for a limit in minutes are to be looked at. */
 bool minutes_due(const struct core *c);
 void minutes_looked(struct core *c);

@@ -235,6 +235,8 @@ void job_part_keep(struct core *c, struct jobrec *r); /* what it had before it b
 /* ---- usage.c: what users used, for fair share ---- */
 void usage_load(struct core *c, const struct usage *row);
 void usage_restore(struct core *c); /* when all rows are loaded */
+/* The clock was set: until when use is charged and decayed is told, and stored, in the new time. */
+void usage_move(struct core *c, int64_t by_us);
 /* They submit: they have a share. */
 void usage_know(struct core *c, uint32_t uid, const char *account, const char *user);
 void usage_charge(struct core *c, struct jobrec *r); /* what it used since it was charged last */

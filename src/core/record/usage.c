@@ -106,7 +106,9 @@ static int64_t charged_by(const struct core *c, const struct jobrec *r)
     int64_t at = c->usage.at_us;
     at = r->j.suspend_us > at ? r->j.suspend_us : at;
     at = r->j.resize_us > at ? r->j.resize_us : at;
-    return run_time(r, at);
+    /* Stopped for no time, it counts as stopped for a microsecond (suspension_count). */
+    bool no_time = r->j.state == JOB_RUNNING && r->j.suspended_us == 1 && at == r->j.suspend_us;
+    return run_time(r, at) + no_time;
 }
 
 void usage_charge(struct core *c, struct jobrec *r)
@@ -269,10 +271,35 @@ int64_t usage_due(const struct core *c)
     return time_add(c->usage.at_us, period(c));
 }
 
+/* Stored from the first start on: else a controller that dies before its first tick would not know
+ * which running work it has charged. */
+static void at_save(struct core *c)
+{
+    struct str at = STR_INIT;
+    str_add_i64(&at, c->usage.at_us);
+    struct meta row = {.key = "usage_at", .value = str_text(&at)};
+    fx_store(c, TABLE_META, &row);
+    str_done(&at);
+}
+
+void usage_move(struct core *c, int64_t by_us)
+{
+    struct map_walk w = {0};
+    if (!c->usage.at_us)
+        return;
+    c->usage.at_us += by_us;
+    at_save(c);
+    while (map_str_next(c->usage.row, &w)) {
+        struct usagerec *u = w.value;
+        u->u.at_us += by_us;
+        unsave(c, u);
+    }
+    uses_move(c, by_us);
+}
+
 void usage_tick(struct core *c)
 {
     struct map_walk w = {0};
-    struct meta row = {.key = "usage_at"};
     while (map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED)
@@ -286,11 +313,7 @@ void usage_tick(struct core *c)
     c->usage.any = any;
     for (w = (struct map_walk){0}; map_str_next(c->usage.row, &w);)
         c->usage.any |= ((struct usagerec *)w.value)->u.usage > 0;
-    struct str at = STR_INIT;
-    str_add_i64(&at, c->turn.now_us);
-    row.value = str_text(&at);
-    fx_store(c, TABLE_META, &row);
-    str_done(&at);
+    at_save(c);
     usage_factors(c);
     if (c->settings.priority_weight_fairshare)
         plan_soon(c);
@@ -299,8 +322,10 @@ void usage_tick(struct core *c)
 void usage_restore(struct core *c)
 {
     struct map_walk w = {0};
-    if (!c->usage.at_us)
+    if (!c->usage.at_us) {
         c->usage.at_us = c->turn.now_us;
+        at_save(c);
+    }
     all_decay(c, c->usage.at_us);
     bool forget = text_is_nocase(c->settings.priority_usage_reset, "NOW");
     while (map_str_next(c->usage.row, &w)) {

@@ -386,6 +386,18 @@ bool uses_decay(struct core *c, int64_t from_us, int64_t until_us)
     return any;
 }
 
+void uses_move(struct core *c, int64_t by_us)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->usage.of, &w)) {
+        struct userec *u = w.value;
+        if (!u->own)
+            continue;
+        u->loaded_us += by_us;
+        unsave(c, u);
+    }
+}
+
 void uses_restore(struct core *c)
 {
     struct map_walk w = {0};

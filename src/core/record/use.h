@@ -29,8 +29,9 @@ void uses_init(struct core *c);
 void uses_free(struct core *c);
 void uses_know_tres(struct core *c); /* the resources that there are changed */
 void uses_load(struct core *c, const struct use_row *row);
-void uses_restore(struct core *c); /* when all rows are loaded and usage.at_us stands */
-void uses_save(struct core *c);    /* rows that changed in this step */
+void uses_restore(struct core *c);             /* when all rows are loaded and usage.at_us stands */
+void uses_save(struct core *c);                /* rows that changed in this step */
+void uses_move(struct core *c, int64_t by_us); /* the clock was set */
 uint64_t use_key(enum limit_owner owner, uint32_t id);
 /* NULL = nothing was used. */
 const struct userec *use_find(const struct core *c, enum limit_owner owner, uint32_t id);
