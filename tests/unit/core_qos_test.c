@@ -106,6 +106,24 @@ static void not_back_before_the_asker(void **unused)
     assert_int_equal(state(waits), JOB_PENDING);
 }
 
+/* What begins because the order says so, while one whom it must make room for was held, is stopped
+ * again at once, and not when something else happens. */
+static void begun_beside_who_may_stop_it(void **unused)
+{
+    open_with(PREEMPT "PreemptMode=CANCEL\n");
+    assert_int_equal(qos_set("preempt", (struct qos){.name = "test", .preempt = "normal"}),
+                     REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "MaxJobsPerUser=1"), REFUSE_NONE);
+    struct job_spec wide = job_of(32, NULL, "test"), low = job_of(32, NULL, "normal");
+    wide.req.min_nodes = wide.req.max_nodes = low.req.min_nodes = low.req.max_nodes = 4;
+    uint64_t first = submit(wide), older = submit(low), held = submit(wide);
+    assert_string_equal(reason(held), "QOSMaxJobsPerUserLimit");
+    script_ends(first, 0);
+    assert_int_equal(state(older), JOB_COMPLETING);
+    assert_int_equal(job(older)->reason, REASON_PREEMPTED);
+    assert_int_equal(state(held), JOB_PENDING);
+}
+
 /* Nobody gives way until the list says so, and then at once; after a restart it is the same. */
 static void a_list_that_changes(void **unused)
 {
@@ -330,6 +348,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_gives_way),
         cmocka_unit_test_teardown(not_back_before_the_asker, teardown),
+        cmocka_unit_test_teardown(begun_beside_who_may_stop_it, teardown),
         cmocka_unit_test_teardown(a_list_that_changes, teardown),
         cmocka_unit_test_teardown(exempt_and_grace, teardown),
         cmocka_unit_test(beyond_the_partition),

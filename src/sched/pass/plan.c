@@ -9,6 +9,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
+#include "sched/pass/preempt.h"
 #include "sched/world/cap_binds.h"
 #include "sched/world/resv_view.h"
 
@@ -195,6 +196,8 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
         ret_plan->next_us = v->insists_until_us;
     if (v->exempt_until_us && (!ret_plan->next_us || v->exempt_until_us < ret_plan->next_us))
         ret_plan->next_us = v->exempt_until_us;
+    if (preempt_just_begun(&p)) /* before anything else happens */
+        ret_plan->next_us = now_us;
     ret_plan->considered = cl->queue.n;
     pass_close(&p);
 }

@@ -61,6 +61,25 @@ bool preempt_owed(const struct pass *p, uint64_t job_id)
     return false;
 }
 
+/* Is there a QOS with jobs that wait which may stop jobs of this one? */
+static bool somebody_beats(const struct pass *p, const struct sqos *victim)
+{
+    for (size_t i = 0; victim && i < p->cl->klass.n; i++)
+        if (p->cl->klass.v[i] && qos_beats(qos_get(p->cl, p->cl->klass.v[i]->req.qos), victim))
+            return true;
+    return false;
+}
+
+bool preempt_just_begun(const struct pass *p)
+{
+    for (size_t i = 0; p->cl->policy.preempt_qos && i < p->v->start.n; i++) {
+        const struct wjob *j = map_u64_get(p->cl->queue.by_job, p->v->start.v[i].job_id);
+        if (j && somebody_beats(p, qos_get(p->cl, j->w.req->qos)))
+            return true;
+    }
+    return false;
+}
+
 bool preempt_stopped_for_another(const struct pass *p, const struct run *r)
 {
     for (size_t i = 0; i < p->v->owed.n; i++) {

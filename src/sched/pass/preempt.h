@@ -22,6 +22,9 @@ bool preempt_owed(const struct pass *p, uint64_t job_id);
 /* Does a job still wait for which work like this was stopped? Not where tiers decide: there it
  * comes first anyway. */
 bool preempt_stopped_for_another(const struct pass *p, const struct run *r);
+/* Did work begin in this pass that others of the queue, by their QOS, may stop? The order of the
+ * queue says nothing about that, so it may have begun before one of them was looked at. */
+bool preempt_just_begun(const struct pass *p);
 /* Before entries of this tier and lower are looked at: suspended work of the tiers above and of it
  * goes on where its CPUs are idle. */
 void pass_resume(struct pass *p, int32_t tier);
