@@ -140,11 +140,11 @@
     X(SchedulerParameters, FLAG, kill_invalid_depend, "kill_invalid_depend", "", "jobs whose dependency can never be satisfied are cancelled, as with --kill-on-invalid-dep=yes") \
     X(SchedulerParameters, FLAG, sched_preempt_youngest, "preempt_youngest_first", "", "as PreemptParameters=youngest_first") \
     X(SchedulerParameters, IDLE, , "allow_zero_lic", "", "a job that asks for more licences than there are is refused") \
-    X(SchedulerParameters, IDLE, , "assoc_limit_continue", "", "there are no limits of associations yet") \
-    X(SchedulerParameters, IDLE, , "assoc_limit_stop", "", "there are no limits of associations yet") \
+    X(SchedulerParameters, IDLE, , "assoc_limit_continue", "", "who is held by a limit never holds others back") \
+    X(SchedulerParameters, IDLE, , "assoc_limit_stop", "", "who is held by a limit never holds others back") \
     X(SchedulerParameters, IDLE, , "batch_sched_delay", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "bb_array_stage_cnt", "", "there are no burst buffers") \
-    X(SchedulerParameters, IDLE, , "bf_allow_magnetic_qos", "", "there are no QOS yet") \
+    X(SchedulerParameters, IDLE, , "bf_allow_magnetic_qos", "", "a magnetic reservation draws jobs of its users, groups and accounts") \
     X(SchedulerParameters, IDLE, , "bf_busy_nodes", "", "") \
     X(SchedulerParameters, IDLE, , "bf_continue", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "bf_hetjob_immediate", "", BY_THE_PLAN) \
