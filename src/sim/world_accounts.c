@@ -127,6 +127,24 @@ static void qos_change(struct world *w, struct rng *rng)
     change_all(w, &ch, 1);
 }
 
+/* RawUsage=0 */
+static void use_forget(struct world *w, bool of_qos, const char *name)
+{
+    struct assoc assoc = {.account = name};
+    struct qos of = {.name = name};
+    struct account_change ch = {.verb = VERB_MODIFY, .no_usage = true};
+    if (!w->core || w->away)
+        return;
+    ch.noun = of_qos ? NOUN_QOS : NOUN_ASSOC;
+    if (of_qos)
+        ch.qos = (struct record_list){&of, 1};
+    else
+        ch.assoc = (struct record_list){&assoc, 1};
+    world_use_forgets(w, of_qos, name);
+    change_all(w, &ch, 1);
+    world_use_forgot(w);
+}
+
 static void minutes_change(struct world *w, struct rng *rng)
 {
     const struct kind *k = &kinds[KINDS_RUNNING + rng_below(rng, ARRAY_LEN(kinds) - KINDS_RUNNING)];
@@ -134,7 +152,7 @@ static void minutes_change(struct world *w, struct rng *rng)
     const char *owner = of_qos ? qos[rng_below(rng, ARRAY_LEN(qos))]
                                : accounts[rng_below(rng, ARRAY_LEN(accounts))];
     if (rng_chance(rng, 150))
-        world_use_forget(w, of_qos, owner);
+        use_forget(w, of_qos, owner);
     else
         limit_change(w, k, owner, rng_chance(rng, 300) ? -1 : rng_range(rng, 0, 40), NULL);
 }

@@ -200,8 +200,9 @@ bool world_use_get(const struct world *w, const char *owner, uint32_t id, const 
 int64_t world_use_rate(const struct job *j, const char *tres);     /* of a second */
 int64_t world_use_charged(const struct world *w, uint64_t job_id); /* seconds of its last run */
 bool world_use_began(const struct world *w, uint64_t job_id);      /* in the last batch */
-/* RawUsage=0 */
-void world_use_forget(struct world *w, bool of_qos, const char *name);
+/* RawUsage=0 is asked for; it was answered. */
+void world_use_forgets(struct world *w, bool of_qos, const char *name);
+void world_use_forgot(struct world *w);
 void world_use_lose(struct world *w); /* the controller died */
 struct simuse *world_use_copy(const struct simuse *from);
 void world_use_free(struct simuse *u);

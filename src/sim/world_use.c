@@ -331,23 +331,15 @@ static void forget_qos(void *ctx, const void *record)
         forget_key(w->use, "qos", q->id);
 }
 
-void world_use_forget(struct world *w, bool of_qos, const char *name)
+void world_use_forgets(struct world *w, bool of_qos, const char *name)
 {
-    struct assoc assoc = {.account = name};
-    struct qos qos = {.name = name};
-    struct account_change ch = {.verb = VERB_MODIFY, .no_usage = true};
-    struct msg_change_accounts m = {.changes = {&ch, 1}};
-    if (!w->core || w->away)
-        return;
-    ch.noun = of_qos ? NOUN_QOS : NOUN_ASSOC;
-    if (of_qos)
-        ch.qos = (struct record_list){&qos, 1};
-    else
-        ch.assoc = (struct record_list){&assoc, 1};
     use_of(w)->forget = name;
     w->use->forget_qos = of_qos;
-    world_request(w, MSG_CHANGE_ACCOUNTS, &m, NULL);
-    if (!w->away) /* else the store has it later */
+}
+
+void world_use_forgot(struct world *w)
+{
+    if (w->use && !w->away) /* else the store has it later */
         w->use->forget = NULL;
 }
 
