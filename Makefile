@@ -3,7 +3,9 @@ BUILD ?= build
 PREFIX ?= /usr/local
 BENCH ?=
 
-.PHONY: all deps test-deps up test test-heavy bench install clean
+PACKAGES ?= .
+
+.PHONY: all deps test-deps up test test-heavy bench install deb tarball clean
 
 all: deps
 	@tools/build $(BUILD)
@@ -29,6 +31,9 @@ bench: all
 install: all
 	@meson configure $(BUILD) -Dprefix="$(PREFIX)"
 	@DESTDIR="$(DESTDIR)" meson install -C $(BUILD) --quiet
+
+deb tarball: all
+	@tools/package $@ $(BUILD) $(PACKAGES)
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim bin

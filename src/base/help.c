@@ -12,6 +12,10 @@ static const char *meta(const struct help_option *o)
 
 void help_spell(const struct help_option *o, struct str *out)
 {
+    if (o->name && o->one_dash) {
+        str_addf(out, "-%s%s%s", o->name, o->value ? " " : "", o->value ? meta(o) : "");
+        return;
+    }
     if (!o->name) {
         str_addf(out, "-%c%s%s", o->letter, o->value ? " " : "", o->value ? meta(o) : "");
         return;
@@ -29,7 +33,7 @@ void help_row(const struct help_option *o, struct str *out)
     if (o->letter && o->name)
         str_addf(out, "  -%c, ", o->letter);
     else
-        str_add(out, o->name ? "      " : "  ");
+        str_add(out, o->name && !o->one_dash ? "      " : "  ");
     help_spell(o, out);
     if (out->len - start >= DOC_COLUMN) {
         str_addc(out, '\n');

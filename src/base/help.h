@@ -16,6 +16,7 @@ struct help_option {
     enum help_value value;
     const char *metavar; /* NULL = "value" */
     const char *doc;
+    bool one_dash; /* "-name metavar": words behind one dash, as LSF has them */
 };
 
 /* "--name=metavar", "--name[=metavar]" or "--name"; "-x metavar" where there is no long name. */

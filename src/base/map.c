@@ -215,6 +215,8 @@ struct entry_str {
 struct map_str {
     struct entry_str *head;
     uint64_t last_seq;
+    size_t deleted;       /* so many, ever */
+    uint64_t deleted_seq; /* of the last of them */
 };
 
 struct map_str *map_str_new(void)
@@ -280,6 +282,8 @@ void *map_str_del(struct map_str *m, const char *key)
     if (!e)
         return NULL;
     void *value = e->value;
+    m->deleted++;
+    m->deleted_seq = e->seq;
     HASH_DEL(m->head, e);
     free(e);
     return value;
@@ -290,9 +294,24 @@ size_t map_str_count(const struct map_str *m)
     return HASH_COUNT(m->head);
 }
 
-bool map_str_next(const struct map_str *m, struct map_walk *w)
+/* A walk keeps the entry before the current one, which may be deleted. Where others were deleted
+ * since, as between two parts of a long answer, that may be gone: then the place is found by its
+ * number. */
+static struct entry_str *before_find(const struct map_str *m, const struct map_walk *w)
 {
     struct entry_str *before = w->at;
+    bool only_current = m->deleted == w->place + 1 && m->deleted_seq == w->seq;
+    if (!before || m->deleted == w->place || only_current)
+        return before;
+    before = NULL;
+    for (struct entry_str *e = m->head; e && e->seq < w->seq; e = e->hh.next)
+        before = e;
+    return before;
+}
+
+bool map_str_next(const struct map_str *m, struct map_walk *w)
+{
+    struct entry_str *before = before_find(m, w);
     struct entry_str *e = before ? before->hh.next : m->head;
     if (e && e->seq == w->seq) {
         before = e;
@@ -301,6 +320,7 @@ bool map_str_next(const struct map_str *m, struct map_walk *w)
     if (!e)
         return false;
     w->at = before;
+    w->place = m->deleted;
     w->seq = e->seq;
     w->text = e->key;
     w->value = e->value;

@@ -59,7 +59,12 @@ int64_t zone_us(const struct zone *z, const struct civil *local)
             best = sec;
     }
     if (best == INT64_MAX)
-        best = wanted - ahead_at(z, wanted - ahead_at(z, wanted));
+        best = wanted; /* UTC, or skipped: by the clock as it was before */
+    for (size_t i = 1; i < z->n; i++) {
+        int64_t before = z->rule[i - 1].ahead_sec, local_sec = z->rule[i].from_sec + before;
+        if (wanted >= local_sec && wanted < z->rule[i].from_sec + z->rule[i].ahead_sec)
+            best = wanted - before;
+    }
     return best * USEC_PER_SEC;
 }
 

@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "controller/local_zone.h"
 #include "io/files.h"
+#include "io/together.h"
 #include "model/limits.h"
 
 #include <string.h>
@@ -20,6 +21,12 @@ bool config_file_read(const char *path, struct config *ret, struct err *ret_err)
 {
     struct arena *a = arena_new();
     char *file = arena_strdup(a, path);
+    const char *slash = strrchr(file, '/');
+    const char *dir = slash ? arena_strndup(a, file, (size_t)(slash - file)) : ".";
+    if (!together_finish(dir, ret_err)) {
+        arena_free(a);
+        return false;
+    }
     const char *text = file_read_text(file, LIMIT_CONFIG_BYTES, a, ret_err);
     const char *joined = include_read(file, "joined.conf", a, NULL);
     if (text && joined) /* nodes of hosts that joined */

@@ -14,6 +14,7 @@
 #include "controller/given.h"
 #include "controller/hosts.h"
 #include "controller/let_out.h"
+#include "controller/past.h"
 #include "controller/payload.h"
 #include "controller/private_files.h"
 #include "controller/query.h"
@@ -22,6 +23,7 @@
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "controller/writer.h"
+#include "io/build.h"
 #include "io/client.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -183,13 +185,13 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
 {
     struct loading l = {.c = c};
     int64_t start_us = clock_monotonic_us();
-    bool ok = table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
-              table_load(&l, s, TABLE_PARTITION, ret_err) &&
-              table_load(&l, s, TABLE_NODE, ret_err) &&
-              table_load(&l, s, TABLE_NODE_SPELL, ret_err) &&
-              table_load(&l, s, TABLE_TOKEN, ret_err) && table_load(&l, s, TABLE_HOST, ret_err) &&
-              table_load(&l, s, TABLE_RESERVATION, ret_err) && accounts_load(&l, s, ret_err) &&
-              table_load(&l, s, TABLE_ANSWERED, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
+    bool ok =
+        table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&
+        table_load(&l, s, TABLE_PARTITION, ret_err) && table_load(&l, s, TABLE_NODE, ret_err) &&
+        table_load(&l, s, TABLE_NODE_SPELL, ret_err) && table_load(&l, s, TABLE_TOKEN, ret_err) &&
+        table_load(&l, s, TABLE_HOST, ret_err) && table_load(&l, s, TABLE_RESERVATION, ret_err) &&
+        accounts_load(&l, s, ret_err) && table_load(&l, s, TABLE_CRONTAB, ret_err) &&
+        table_load(&l, s, TABLE_ANSWERED, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;
     for (size_t i = 0; ok && i < l.n; i++)
         ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
@@ -250,6 +252,7 @@ static void on_hangup(void *ctx)
 static void controller_end(struct controller *c)
 {
     listener_free(c->listener);
+    past_free(c->past);
     history_free(c->history);
     payloads_free(c->payloads);
     questions_free(c->questions);
@@ -317,6 +320,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->core = core_new(seed_make(), c->host);
     c->payloads = payloads_new(c, path, writer);
     c->history = history_new(c, path, writer);
+    c->past = past_new(c, path, writer);
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
     c->foresight = foresight_new(c);
@@ -376,6 +380,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
         return false;
     hosts_start(c);
+    past_begin(c->past);
     return true;
 }
 
@@ -403,9 +408,8 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
     bool ok = controller_start(c, ret_err);
     if (ok) {
-        log_info(c->log,
-                 "controller of cluster %s, Remuda " REMUDA_VERSION ", process %d, state in %s",
-                 core_settings(c->core)->cluster_name, (int)getpid(), c->state_dir);
+        log_info(c->log, "controller of cluster %s, Remuda %s, process %d, state in %s",
+                 core_settings(c->core)->cluster_name, build_name(), (int)getpid(), c->state_dir);
         daemon_ready(ready);
         loop_run(c->loop);
         log_info(c->log, "stopped");

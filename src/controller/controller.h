@@ -41,6 +41,7 @@ struct controller {
     struct foresight *foresight;
     struct payloads *payloads;
     struct history *history;
+    struct past *past;
     bool stopping;
     struct timer *stop_timer;
 };

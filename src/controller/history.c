@@ -222,7 +222,8 @@ static bool past_read(struct store *s, struct read *r, struct err *ret_err)
     case QUERY_LIMITS:
     case QUERY_WCKEYS:
     case QUERY_TRES:
-    case QUERY_LIMIT_USE: break;
+    case QUERY_LIMIT_USE:
+    case QUERY_IN_USE: break;
     }
     return jobs_read(s, r, answer_row_callback, a, ret_err);
 }

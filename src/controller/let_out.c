@@ -2,6 +2,7 @@
 
 #include "controller/foresight.h"
 #include "controller/joined.h"
+#include "controller/past.h"
 #include "controller/session.h"
 
 static void effect_log(struct controller *c, const struct effect *e)
@@ -34,6 +35,7 @@ static void effect_release(struct controller *c, const struct effect *e)
         joined_remove(c, e->text);
         controller_reconfigure(c);
         return;
+    case FX_ARCHIVE: past_ask(c->past, e->conn, e->msg.seq, e->msg.body); return;
     }
 }
 

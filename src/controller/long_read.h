@@ -1,4 +1,4 @@
-/* A reading of very many jobs is made a part at a time; requests of others come in between. */
+/* A reading of very many records is made a part at a time; requests of others come in between. */
 #ifndef REMUDA_CONTROLLER_LONG_READ_H
 #define REMUDA_CONTROLLER_LONG_READ_H
 

@@ -3,6 +3,7 @@
 #include "controller/backup.h"
 #include "controller/controller.h"
 #include "controller/repair.h"
+#include "io/build.h"
 #include "node/node.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ int main(int argc, char **argv)
     if (text_is(role, "leave"))
         return leave_main(argc - 1, argv + 1);
     if (text_is(role, "--version") || text_is(role, "-V")) {
-        puts("remudad " REMUDA_VERSION);
+        printf("remudad %s\n", build_name());
         return 0;
     }
     if (text_is(role, "--help") || text_is(role, "-h")) {

@@ -3,9 +3,11 @@
 #include "base/alloc.h"
 #include "controller/answer.h"
 #include "controller/long_read.h"
+#include "controller/past.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
+#include "io/build.h"
 #include "io/clock.h"
 
 #include <assert.h>
@@ -45,6 +47,7 @@ const struct fields *query_record_fields(enum query_what what)
     case QUERY_PAST_RESERVATIONS: return &reservation_fields;
     case QUERY_LIMIT_USE: return &limit_use_fields;
     case QUERY_FAIR_SHARES: return &fair_share_fields;
+    case QUERY_IN_USE: return &in_use_fields;
     }
     return NULL;
 }
@@ -79,15 +82,29 @@ static int64_t rss_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
+/* What its lines ask for and is not there; what is not missed is in the log alone. */
+static const char *config_trouble(const struct config *c, struct arena *a)
+{
+    const char *first = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < c->nwarnings; i++) {
+        if (c->weighs[i] == WEIGHS_NOTHING)
+            continue;
+        first = first ? first : c->warning[i];
+        n++;
+    }
+    return n > 1 ? arena_printf(a, "%s (and %zu more: `remuda config check`)", first, n - 1)
+                 : first;
+}
+
 static const char *trouble(struct controller *c, struct arena *a)
 {
     const char *why;
     if (turns_store_away(c->turns, &why))
         return arena_printf(a, "the store is away: %s; changes wait, running jobs go on", why);
-    if (c->config.nwarnings > 1)
-        return arena_printf(a, "%s (and %zu more in the log)", c->config.warning[0],
-                            c->config.nwarnings - 1);
-    return c->config.nwarnings == 1 ? c->config.warning[0] : NULL;
+    if (past_trouble(c->past))
+        return past_trouble(c->past);
+    return config_trouble(&c->config, a);
 }
 
 struct status_view {
@@ -107,7 +124,7 @@ static void status_row(void *ctx, const void *record)
         s.name = s.name ? s.name : v->c->host;
         s.pid = getpid();
         s.start_us = v->c->start_us;
-        s.version = REMUDA_VERSION;
+        s.version = build_name();
         s.state_dir = v->c->state_dir;
         s.store = arena_printf(v->arena, "SQLite %s/remuda.db", v->c->state_dir);
         s.trouble = ours ? ours : s.trouble;
@@ -227,10 +244,11 @@ static void live_answer(struct controller *c, struct answer *a, const struct msg
     str_done(&detail);
 }
 
-static bool of_all_jobs(const struct msg_query *q)
+static bool is_long(const struct msg_query *q)
 {
-    return !q->ids &&
-           (q->what == QUERY_JOBS || q->what == QUERY_STEPS || q->what == QUERY_PRIORITY);
+    bool of_jobs = q->what == QUERY_JOBS || q->what == QUERY_STEPS || q->what == QUERY_PRIORITY;
+    return (of_jobs && !q->ids) || q->what == QUERY_ASSOCS || q->what == QUERY_LIMITS ||
+           q->what == QUERY_ACCOUNTS || q->what == QUERY_ACCOUNT_USERS || q->what == QUERY_WCKEYS;
 }
 
 static bool of_the_past(const struct msg_query *q)
@@ -252,7 +270,7 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);
-    } else if (of_all_jobs(q)) {
+    } else if (is_long(q)) {
         long_read_begin(c, id, a, q, peer);
         return;
     } else {

@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "controller/hosts.h"
 #include "controller/session_inside.h"
+#include "io/build.h"
 #include "io/cert.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -157,7 +158,7 @@ static const char *join_fault(struct session *s, const struct msg_join *m)
                             (unsigned)geteuid(), h->name, (unsigned)h->uid);
     const struct protocol_peer peer = {arena_printf(s->owner->arena, "host %s", h->name),
                                        m->version, m->protocol, m->protocol_oldest};
-    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
+    const char *fault = protocol_fault(&peer, "this controller", build_name(), s->owner->arena);
     if (fault)
         return fault;
     return text_empty(m->config) ? NULL : line_fault(m->config, h->nodes, s->owner->arena);
@@ -237,7 +238,7 @@ static void vouch_take(struct session *s, const struct msg_vouch *v, const struc
     const struct protocol_peer peer = {
         arena_printf(s->owner->arena, "the relay of host %s", h->name), v->version, v->protocol,
         v->protocol_oldest};
-    const char *fault = protocol_fault(&peer, "this controller", REMUDA_VERSION, s->owner->arena);
+    const char *fault = protocol_fault(&peer, "this controller", build_name(), s->owner->arena);
     if (fault) {
         session_refuse(s, 0, REFUSE_BAD_MESSAGE, fault);
         conn_close(s->conn);

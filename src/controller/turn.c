@@ -364,7 +364,11 @@ static void batch_fill(struct turns *t, struct turn *turn)
             continue;
         if (!turn->batch)
             turn->batch = batch_new();
-        batch_add(turn->batch, e->remove ? ROW_DELETE : ROW_PUT, e->table, e->record);
+        batch_add(turn->batch,
+                  e->remove ? ROW_DELETE
+                  : e->add  ? ROW_ADD
+                            : ROW_PUT,
+                  e->table, e->record);
         if (e->table == TABLE_PAYLOAD && !e->remove)
             payloads_put(t->c->payloads, e->record);
     }

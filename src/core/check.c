@@ -1,6 +1,7 @@
 /* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories.
  * Sums are counted again, and each index is compared with what it indexes in both directions. */
 #include "core/record/accounts.h"
+#include "core/record/accrue.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -130,6 +131,28 @@ static void array_check(const struct core *c, const struct jobrec *r)
     }
 }
 
+static void crontabs_check(const struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->crontab, &w)) {
+        const struct crontabrec *table = w.value;
+        CHECK(w.key == (uint64_t)table->t.user_id + 1 && (table->t.text || table->job.n));
+        for (size_t i = 0; i < table->job.n; i++) {
+            const struct jobrec *r = job_find(c, table->job.v[i]);
+            CHECK(r && r->j.cron && job_live(r) && r->j.user_id == table->t.user_id);
+        }
+    }
+}
+
+static void cron_check(const struct core *c, const struct jobrec *r)
+{
+    const struct crontabrec *table = crontab_find(c, r->j.user_id);
+    size_t times = 0;
+    for (size_t i = 0; table && i < table->job.n; i++)
+        times += table->job.v[i] == r->j.id;
+    CHECK(times == 1 && job_live(r) && !r->j.array_job_id && !r->j.het_job_id);
+}
+
 static void job_check(const struct core *c, const struct jobrec *r)
 {
     CHECK(r->j.id && r->j.id < c->jobs.next_id);
@@ -137,6 +160,8 @@ static void job_check(const struct core *c, const struct jobrec *r)
     holds_check(c, r);
     steps_check(c, r);
     indexes_check(c, r);
+    if (r->j.cron)
+        cron_check(c, r);
     if (r->j.array_job_id)
         array_check(c, r);
     else
@@ -351,11 +376,13 @@ static void fields_check(const struct core *c, uint32_t turn)
 void core_check_turn(const struct core *c, uint32_t turn)
 {
     jobs_check(c, turn);
+    crontabs_check(c);
     arrays_check(c);
     nodes_check(c);
     parts_check(c);
     resvs_check(c);
     timers_check(c);
+    accrue_check(c);
     cluster_check(c->cluster);
     fields_check(c, turn);
 }
@@ -383,5 +410,10 @@ uint64_t core_hash(const struct core *c)
     for (size_t i = 0; i < c->resv.n; i++)
         resvs += record_hash(&reservation_fields, &c->resv.v[i]->r, HASH_INIT);
     hash = hash_bytes(hash, &resvs, sizeof resvs);
+    uint64_t tables = 0;
+    w = (struct map_walk){0};
+    while (map_u64_next(c->crontab, &w))
+        tables += record_hash(&crontab_fields, &((const struct crontabrec *)w.value)->t, HASH_INIT);
+    hash = hash_bytes(hash, &tables, sizeof tables);
     return c->accounts.implied ? hash : accounts_hash(c, hash);
 }

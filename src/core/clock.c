@@ -67,6 +67,8 @@ static void waiting_look(struct core *c)
 {
     struct map_walk w = {0};
     minutes_changed(c);
+    if (c->store.loaded)
+        crons_look(c);
     while (c->store.loaded && map_u64_next(c->jobs.by_id, &w)) {
         struct jobrec *r = w.value;
         if (r->j.state == JOB_PENDING)

@@ -6,7 +6,7 @@
  * it. */
 #include "base/list.h"
 #include "core/record/accounts.h"
-#include "core/record/limits.h"
+#include "core/record/accrue.h"
 #include "core/record/minutes.h"
 #include "core/record/use.h"
 #include "core/turn.h"
@@ -36,6 +36,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->joined.token = map_str_new();
     c->joined.host = map_str_new();
     c->answered = map_u64_new();
+    c->crontab = map_u64_new();
     accounts_init(c);
     c->jobs.next_id = 1;
     c->jobs.top_order = UINT32_MAX - 1;
@@ -107,18 +108,21 @@ void core_free(struct core *c)
     vec_done(&c->marks.never);
     vec_done(&c->marks.steps);
     vec_done(&c->marks.unsaved);
+    vec_done(&c->marks.again);
     sweeps_free(c);
     vec_done(&c->left_out.row);
     arena_free(c->left_out.arena);
     steps_gathered_done(c);
     usage_free(c);
     minutes_free(c);
+    accrue_free(c);
     accounts_free(c);
     limits_free(c);
     map_str_free(c->node_index.by_name);
     map_u64_free(c->node_index.by_conn);
     host_records_free(c);
     answered_free(c);
+    crontabs_free(c);
     plan_free(c->plan);
     cluster_free(c->cluster);
     arena_free(c->settings_arena);
@@ -187,6 +191,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
     case MSG_UPDATE_RESERVATION: req_update_reservation(c, m->body); return;
     case MSG_CHANGE_ACCOUNTS: req_change_accounts(c, m->body); return;
+    case MSG_SET_CRONTAB: req_set_crontab(c, m->body); return;
+    case MSG_GET_CRONTAB: req_get_crontab(c, m->body); return;
     case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
     case MSG_ATTACH: req_attach(c, m->body); return;
     case MSG_CREATE_STEP: req_create_step(c, m->body); return;
@@ -200,6 +206,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_HEARTBEAT: req_heartbeat(c, m->body); return;
     case MSG_REPORT: req_report(c, m->body); return;
     case MSG_MAKE_TOKEN: req_make_token(c, m->body); return;
+    case MSG_ARCHIVE: req_archive(c, m->body); return;
+    case MSG_ADD_PAST: req_add_past(c, m->body); return;
     case MSG_JOIN: req_join(c, m->body); return;
     case MSG_EXPEL: req_expel(c, m->body); return;
     case MSG_RENEW: /* the shell's */
@@ -207,7 +215,9 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_TOKEN_MADE:
     case MSG_JOINED:
     case MSG_QUERY: /* the shell asks core_query */
+    case MSG_ARCHIVED:
     case MSG_ACCOUNTS_CHANGED:
+    case MSG_CRONTAB:
     case MSG_SUBMITTED:
     case MSG_SCRIPT:
     case MSG_EXPLAINED:
@@ -244,12 +254,15 @@ static void message_take(struct core *c, const struct message *m)
 static bool plan_held(const struct core *c)
 {
     int64_t since = c->turn.now_us - c->planning.made_us;
-    return c->planning.rests || (c->sweeps.list.n && since >= 0 && since < PLAN_HELD_US);
+    return c->planning.rests || c->anew.on ||
+           (c->sweeps.list.n && since >= 0 && since < PLAN_HELD_US);
 }
 
 static void wake(struct core *c)
 {
     steps_gathered(c);
+    if (c->anew.on)
+        limits_look_on(c);
     sweeps_go(c);
     timers_fire(c);
     if (usage_due(c) <= c->turn.now_us && !c->store.away)
@@ -310,6 +323,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         plan_soon(c);
         break;
     case EV_FORESEEN: foreseen_take(c, ev->foreseen); break;
+    case EV_PAST: past_remove(c, ev->past); break;
     }
     settle(c);
     if (ev->kind == EV_MESSAGE)
@@ -321,7 +335,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
 int64_t core_wake_due(const struct core *c)
 {
     bool held = plan_held(c);
-    if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n || minutes_due(c)) &&
+    if (((c->planning.needed && !held) || c->gather.step.n || c->gather.ack.n || minutes_due(c) ||
+         c->anew.on) &&
         !c->store.away)
         return 0;
     int64_t due = timers_due(c), turn = resvs_due(c);
@@ -343,6 +358,8 @@ static void job_load(struct core *c, const struct job *row)
     hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
         idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);
+    if (row->cron && job_live(r))
+        cron_join(c, r);
     if (row->array_job_id) {
         struct arrayrec *array = array_ensure(c, row->array_job_id);
         if (row->array_task_id != NO_TASK)
@@ -432,6 +449,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_USE: uses_load(c, record); break;
     case TABLE_TOKEN: token_load(c, record); break;
     case TABLE_HOST: host_load(c, record); break;
+    case TABLE_CRONTAB: crontab_load(c, record); break;
     case TABLE_ANSWERED: answered_load(c, record); break;
     case TABLE_ACCOUNT:
     case TABLE_ACCOUNT_USER:
@@ -549,6 +567,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     accounts_restore(c);
     limits_priorities(c);
     minutes_know(c);
+    accrue_know(c);
     while (map_u64_next(c->jobs.by_id, &w)) {
         job_restore(c, w.value, a);
         arena_reset(a);
@@ -566,6 +585,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
         allocation_restored(c, r);
     }
     arena_free(a);
+    crons_look(c);
     settle(c);
     rows_left_out(c);
     plan_soon(c);

@@ -11,6 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "model/message.h"
+#include "model/past.h"
 #include "model/settings.h"
 
 #include <stdbool.h>
@@ -43,6 +44,7 @@ enum event_kind {
     EV_STORE_AWAY,
     EV_STORE_BACK,
     EV_FORESEEN, /* a part of the forecast that core_foresee made elsewhere */
+    EV_PAST,     /* rows of what is over, read from the store, are to be removed */
 };
 
 struct event {
@@ -64,6 +66,8 @@ struct event {
     /* EV_WAKE: the shell has a long forecast made elsewhere, when core_foresee_due says so. */
     bool foresees;
     struct foreseen *foreseen; /* EV_FORESEEN: moved on; repeated while it has more */
+    /* EV_PAST: what memory still knows stays. A job's other rows come before its own. */
+    const struct past_rows *past;
     /* EV_CONFIG: why mail cannot be sent; NULL = as far as is known it can. */
     const char *mail_fault;
 };
@@ -81,6 +85,7 @@ enum effect_kind {
     /* Read the configuration and feed EV_CONFIG; text: without what a host that joined said of that
      * node. */
     FX_RECONFIGURE,
+    FX_ARCHIVE, /* conn, msg: write the past to files and remove it; the shell answers */
 };
 
 enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };
@@ -100,6 +105,7 @@ struct effect {
     uint64_t payload_job;
     enum store_table table;
     bool remove;        /* FX_STORE: delete the row */
+    bool add;           /* FX_STORE: put the row unless there is one of that key */
     const void *record; /* FX_STORE: copy in the arena */
     struct mail mail;
     enum log_level level;
@@ -152,8 +158,8 @@ struct query_at {
  * QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
-/* The same a part at a time: of queries of all jobs, their steps or priorities at most so many
- * jobs are looked at; others are answered whole. */
+/* The same a part at a time: of queries of all jobs, their steps or priorities, or of accounts and
+ * what belongs to them, at most so many records are looked at; others are answered whole. */
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most);

@@ -1,8 +1,9 @@
 /* The end of an event: what its deeds have marked is done here, in this order, until nothing is
  * marked (record/marks.c). Who waited for a job looks first, for that may end jobs, which others
- * wait for; then steps that wait in their jobs are tried; then each row that changed is written,
- * once. Planning is not among it: it waits for the event that the shell gives the machine when
- * nobody has anything to say. */
+ * wait for; then jobs of scrontab that ran wait for their next time; then steps that wait in
+ * their jobs are tried; then each row that changed is written, once. Planning is not among it: it
+ * waits for the event that the shell gives the machine when nobody has anything to say. */
+#include "core/record/limits.h"
 #include "core/turn.h"
 
 /* What they depend on can never be, and their owners want them to be cancelled then. */
@@ -30,10 +31,16 @@ static void steps_run(struct core *c)
 
 void settle(struct core *c)
 {
-    while (c->marks.woken.n || c->marks.never.n) {
+    while (c->marks.woken.n || c->marks.never.n || c->marks.again.n) {
         dependents_run(c);
         never_run(c);
+        if (!c->marks.woken.n && !c->marks.never.n)
+            crons_again(c);
     }
+    if (c->accounts.capacity_changed && relative_any(c))
+        limits_anew(c);
+    c->accounts.capacity_changed = false;
+    accruing_run(c);
     steps_run(c);
     saves_write(c);
 }

@@ -46,14 +46,18 @@ static int socket_open(const char *state_dir, struct err *ret_err)
     struct arena *a = arena_new();
     int fd = unix_socket_connect(state_socket_path(state_dir, a), false);
     int why = errno;
-    arena_free(a);
+    const char *owner = fd < 0 ? state_dir_owner(state_dir, a) : NULL;
     if (fd < 0 && why == EACCES)
         err_set(ret_err, ERR_DENIED, "may not connect to the controller in %s: %s", state_dir,
                 strerror(why));
+    else if (owner)
+        err_set(ret_err, ERR_UNAVAILABLE,
+                "controller not running in %s; %s, whose it is, starts it", state_dir, owner);
     else if (fd < 0)
         err_set(ret_err, ERR_UNAVAILABLE,
                 "controller not running in %s; start it with: remuda up --state %s", state_dir,
                 state_dir);
+    arena_free(a);
     return fd;
 }
 

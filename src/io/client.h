@@ -11,8 +11,18 @@
 
 /* The state directory of the cluster to talk to: explicit (--state), else REMUDA_STATE, else the
  * directory of the file SLURM_CONF names if that is a state directory, else one's own (below); a
- * user who has none of their own gets the machine's, if it runs. */
+ * user who has none of their own gets the machine's, whether it runs or not. */
 const char *state_dir_find(const char *explicit_dir, struct arena *a);
+/* The same where the machine's is in that directory; for tests. */
+const char *state_dir_find_beside(const char *explicit_dir, const char *machine_dir,
+                                  struct arena *a);
+/* The state directory of the machine's cluster, or of what it joined, if there is one and it is not
+ * `state_dir`; else NULL. */
+const char *state_dir_machine(const char *state_dir);
+/* Whose the cluster in that directory is, if it is somebody else's who alone may start and stop it:
+ * a name, or "user 1234", in the arena. NULL: it is ours, or there is none. Root may do what others
+ * may. */
+const char *state_dir_owner(const char *state_dir, struct arena *a);
 /* The state directory `remuda up` starts a cluster in: explicit, else REMUDA_STATE, else
  * /var/lib/remuda for root, else $XDG_STATE_HOME/remuda or ~/.local/state/remuda. */
 const char *state_dir_own(const char *explicit_dir, struct arena *a);
@@ -31,7 +41,8 @@ struct client; /* opaque */
  * all. */
 typedef int (*client_patience)(const char *state_dir);
 
-/* ERR_UNAVAILABLE: "controller not running in DIR; start it with: remuda up [--state DIR]". */
+/* ERR_UNAVAILABLE: "controller not running in DIR; start it with: remuda up --state DIR", or whose
+ * it is, who starts it. */
 struct client *client_open(const char *state_dir, struct err *ret_err);
 /* The same with patience: it is tried again, at growing, uneven intervals, before that is said.
  * Calls and queries on this connection outlive the controller: they are asked again, and what was

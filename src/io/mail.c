@@ -322,15 +322,36 @@ static void program_ended(void *ctx, const struct spawn_result *r)
     str_done(&why);
 }
 
+/* Does it take a whole message, as sendmail does? By its name: "msmtp", "/usr/sbin/sendmail",
+ * "sendmail.postfix", "fake-sendmail". */
+static bool is_sendmail(const char *program)
+{
+    static const char *const others[] = {
+        "msmtp", "exim", "ssmtp", "esmtp", "qmail-inject", "nullmailer-inject", "dma"};
+    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+    bool found = strstr(name, "sendmail") != NULL;
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && !found; i++)
+        found = text_starts(name, others[i]);
+    return found;
+}
+
 static void by_program(struct letter *l)
 {
     struct mailer *m = l->mailer;
-    const char *argv[] = {m->program, "-t", NULL};
+    bool whole = is_sendmail(m->program);
+    const char *argv[RECIPIENTS_MAX + 4] = {m->program, "-t", NULL};
     struct err err = {0};
+    if (!whole) {
+        argv[1] = "-s";
+        argv[2] = l->subject;
+        for (size_t i = 0; i < l->nto; i++)
+            argv[3 + i] = l->to[i];
+    }
+    const char *input = whole ? l->message : l->body;
     struct spawn_options o = {
         .argv = argv,
-        .input = l->message,
-        .input_len = strlen(l->message),
+        .input = input,
+        .input_len = strlen(input),
         .output_max = 1000,
         .timeout_us = PROGRAM_TIMEOUT_US,
     };

@@ -13,7 +13,9 @@
 struct mailer; /* opaque */
 
 struct mail_settings {
-    /* Run as PROGRAM -t with the message on stdin; used when server is empty. */
+    /* Used when server is empty. One that is a sendmail by its name is run as PROGRAM -t with the
+     * message on stdin, any other as mail(1) is, and as Slurm runs it: PROGRAM -s SUBJECT ADDRESS…
+     * with the text alone. */
     const char *program;
     const char *server; /* host[:port] or [v6]:port, port 25 unless given */
     const char *from;   /* empty = remuda@HOST */

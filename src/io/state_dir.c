@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -46,19 +47,50 @@ const char *state_dir_own(const char *explicit_dir, struct arena *a)
     return arena_printf(a, "%s/.local/state/remuda", env_given("HOME", &value) ? value : "");
 }
 
-const char *state_dir_find(const char *explicit_dir, struct arena *a)
+/* A cluster was configured there, or joined. */
+static bool has_cluster(const char *dir, struct arena *a)
 {
-    struct stat st;
+    return access(arena_printf(a, "%s/remuda.conf", dir), F_OK) == 0 ||
+           access(arena_printf(a, "%s/host.conf", dir), F_OK) == 0 ||
+           access(state_socket_path(dir, a), F_OK) == 0;
+}
+
+const char *state_dir_find_beside(const char *explicit_dir, const char *machine_dir,
+                                  struct arena *a)
+{
     const char *named = explicit_dir ? explicit_dir : getenv("REMUDA_STATE");
     const char *dir = named && *named ? NULL : slurm_conf_dir(a);
     if (dir)
         return dir;
     const char *own = state_dir_own(explicit_dir, a);
-    /* A user without a cluster of their own means the machine's. */
-    bool none = !(named && *named) && stat(arena_printf(a, "%s/remuda.conf", own), &st) != 0;
-    bool machine = none && (stat(state_socket_path(MACHINE_STATE_DIR, a), &st) == 0 ||
-                            state_dir_expected(MACHINE_STATE_DIR, a));
-    return machine ? MACHINE_STATE_DIR : own;
+    if (named && *named)
+        return own;
+    /* A user without a cluster of their own means the machine's, also while it does not run: a
+     * private one that they are told to start would hide the machine's from then on. */
+    return !has_cluster(own, a) && has_cluster(machine_dir, a) ? machine_dir : own;
+}
+
+const char *state_dir_find(const char *explicit_dir, struct arena *a)
+{
+    return state_dir_find_beside(explicit_dir, MACHINE_STATE_DIR, a);
+}
+
+const char *state_dir_machine(const char *state_dir)
+{
+    struct arena *a = arena_new();
+    bool there = !text_is(state_dir, MACHINE_STATE_DIR) && has_cluster(MACHINE_STATE_DIR, a);
+    arena_free(a);
+    return there ? MACHINE_STATE_DIR : NULL;
+}
+
+const char *state_dir_owner(const char *state_dir, struct arena *a)
+{
+    struct stat st;
+    if (geteuid() == 0 || !has_cluster(state_dir, a) || stat(state_dir, &st) != 0 ||
+        st.st_uid == geteuid())
+        return NULL;
+    const struct passwd *who = getpwuid(st.st_uid);
+    return who ? arena_strdup(a, who->pw_name) : arena_printf(a, "user %u", (unsigned)st.st_uid);
 }
 
 bool state_dir_expected(const char *state_dir, struct arena *a)

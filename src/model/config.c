@@ -21,9 +21,12 @@
 /* How the table of settings marks the keys that are there for Slurm's sake only. */
 typedef VEC(struct word) word_vec;
 
+/* Beside the configuration, which overrules it. */
+#define CGROUP_FILE "cgroup.conf"
+
 /* ---- what the reader is told ---- */
 
-void config_warn(struct parser *p, const char *format, ...)
+void config_warn(struct parser *p, enum config_weight weight, const char *format, ...)
 {
     struct str text = STR_INIT;
     va_list args;
@@ -32,6 +35,7 @@ void config_warn(struct parser *p, const char *format, ...)
     str_addv(&text, format, args);
     va_end(args);
     vec_push(&p->warning, arena_strdup(p->a, str_text(&text)));
+    vec_push(&p->weighs, (uint8_t)weight);
     str_done(&text);
 }
 
@@ -40,9 +44,10 @@ void config_warn_unknown(struct parser *p, const char *key, const char *where,
 {
     const char *near = text_nearest(key, names, n);
     if (near)
-        config_warn(p, "unknown key \"%.100s\"%s; did you mean %s?", key, where, near);
+        config_warn(p, WEIGHS_UNKNOWN, "unknown key \"%.100s\"%s; did you mean %s?", key, where,
+                    near);
     else
-        config_warn(p, "unknown key \"%.100s\"%s; it has no effect", key, where);
+        config_warn(p, WEIGHS_UNKNOWN, "unknown key \"%.100s\"%s; it has no effect", key, where);
 }
 
 bool config_error_at(const struct place *at, const char *what, struct err *ret_err)
@@ -121,11 +126,11 @@ static bool words_take(struct parser *p, const char *text, word_vec *words, stru
 
 /* ---- settings ---- */
 
-static const char *idle_key_find(const char *key)
+static const struct idle_key *idle_key_find(const char *key)
 {
     for (size_t i = 0; i < idle_key_count; i++)
-        if (text_is_nocase(idle_keys[i], key))
-            return idle_keys[i];
+        if (text_is_nocase(idle_keys[i].key, key))
+            return &idle_keys[i];
     return NULL;
 }
 
@@ -139,7 +144,7 @@ static void warn_unknown_setting(struct parser *p, const char *key)
     for (size_t i = 0; i < ARRAY_LEN(starts); i++)
         vec_push(&names, starts[i]);
     for (size_t i = 0; i < idle_key_count; i++)
-        vec_push(&names, idle_keys[i]);
+        vec_push(&names, idle_keys[i].key);
     config_warn_unknown(p, key, "", names.v, names.n);
     vec_done(&names);
 }
@@ -147,13 +152,14 @@ static void warn_unknown_setting(struct parser *p, const char *key)
 static void warn_kept(struct parser *p, const struct setting *k)
 {
     if (k->effect == EFFECT_KEPT)
-        config_warn(p, "%s has no effect in Remuda; it is kept for compatibility%s%s", k->key,
+        config_warn(p, WEIGHS_NOTHING,
+                    "%s has no effect in Remuda; it is kept for compatibility%s%s", k->key,
                     k->doc[0] ? ": " : "", k->doc);
 }
 
-static void idle_say(void *ctx, const char *line)
+static void idle_say(void *ctx, const char *line, bool missed)
 {
-    config_warn(ctx, "%s", line);
+    config_warn(ctx, missed ? WEIGHS_MEANING : WEIGHS_NOTHING, "%s", line);
 }
 
 void config_warn_value(struct parser *p, const char *key, const char *value)
@@ -161,17 +167,38 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
     setting_words_idle(key, value, idle_say, p);
 }
 
+/* Slurm takes the last of two lines, but for hosts of the controller, where the first is the one
+ * and the others stand in for it. True: the line is passed over. */
+static bool given_before(struct parser *p, const struct setting *k, const char *value)
+{
+    struct place *before = &p->given[k - setting_table];
+    bool again = before->file != NULL, host = text_is(k->key, "SlurmctldHost");
+    if (again && host)
+        config_warn(p, WEIGHS_MEANING,
+                    "a second SlurmctldHost, %.60s, has no effect in Remuda: there is one "
+                    "controller, which is started again where it fails",
+                    value);
+    else if (again && (text_is(before->file, p->at.file) || !text_is(before->file, CGROUP_FILE)))
+        config_warn(p, WEIGHS_MEANING, "%s was given before, at %s:%d; this line counts", k->key,
+                    before->file, before->line);
+    *before = p->at;
+    return again && host;
+}
+
 static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)
 {
     const struct setting *k = setting_find(w->key);
-    const char *idle = k ? NULL : idle_key_find(w->key);
+    const struct idle_key *idle = k ? NULL : idle_key_find(w->key);
     if (k) {
+        if (given_before(p, k, w->value))
+            return true;
         if (!setting_set(k, p->settings, w->value, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
         warn_kept(p, k);
         config_warn_value(p, k->key, w->value);
     } else if (idle) {
-        config_warn(p, "%s is known to Slurm but has no effect in Remuda", idle);
+        config_warn(p, idle->missed ? WEIGHS_MEANING : WEIGHS_NOTHING,
+                    "%s is known to Slurm but has no effect in Remuda: %s", idle->key, idle->why);
     } else {
         warn_unknown_setting(p, w->key);
     }
@@ -262,7 +289,7 @@ static bool line_join(struct str *line, struct span piece)
 /* What a host that joined says of itself cannot keep the whole cluster from starting. */
 static bool line_left_out(struct parser *p, struct err *err)
 {
-    config_warn(p, "the line is left out: %s", err->text);
+    config_warn(p, WEIGHS_MEANING, "the line is left out: %s", err->text);
     *err = (struct err){0};
     return true;
 }
@@ -301,11 +328,11 @@ bool config_file_take(struct parser *p, const char *text, const char *file, stru
 static bool cgroup_file_take(struct parser *p, const char *text, struct err *ret_err)
 {
     struct err err = {0};
-    const char *settings = p->reader && !strstr(text, "cgroup.conf")
-                               ? p->reader(p->reader_ctx, "cgroup.conf", p->a, &err)
+    const char *settings = p->reader && !strstr(text, CGROUP_FILE)
+                               ? p->reader(p->reader_ctx, CGROUP_FILE, p->a, &err)
                                : NULL;
     if (settings)
-        return file_parse(p, settings, "cgroup.conf", ret_err);
+        return file_parse(p, settings, CGROUP_FILE, ret_err);
     return !err.code || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
 }
 
@@ -316,6 +343,7 @@ static void result_fill(struct parser *p, struct config *ret)
     ret->part = arena_dup(p->a, p->part.v, p->part.n * sizeof p->part.v[0]);
     ret->nparts = p->part.n;
     ret->warning = arena_dup(p->a, p->warning.v, p->warning.n * sizeof p->warning.v[0]);
+    ret->weighs = arena_dup(p->a, p->weighs.v, p->weighs.n * sizeof p->weighs.v[0]);
     ret->nwarnings = p->warning.n;
 }
 
@@ -330,6 +358,7 @@ static void parser_done(struct parser *p)
     vec_done(&p->set);
     vec_done(&p->down);
     vec_done(&p->warning);
+    vec_done(&p->weighs);
 }
 
 bool config_parse(const char *text, const char *file, config_reader reader, void *ctx,
@@ -344,6 +373,7 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
         .default_part = {.priority_tier = 1, .priority_job_factor = 1},
         .node_index = map_str_new(),
         .part_seen = map_str_new(),
+        .given = arena_alloc(config.arena, setting_count * sizeof(struct place)),
     };
     settings_default(&config.settings);
     bool ok = cgroup_file_take(&p, text, ret_err) &&

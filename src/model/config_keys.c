@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "model/gres.h"
 #include "model/limits.h"
@@ -205,8 +206,55 @@ PART_AS(max_mem_node, setting_parse_mib(value, &p->max_mem_per_node_mib, ret_err
 PART_AS(max_mem_cpu, setting_parse_mib(value, &p->max_mem_per_cpu_mib, ret_err))
 PART_AS(def_mem_node, setting_parse_mib(value, &p->def_mem_per_node_mib, ret_err))
 PART_AS(def_mem_cpu, setting_parse_mib(value, &p->def_mem_per_cpu_mib, ret_err))
-PART_AS(def_mem_gpu, setting_parse_mib(value, &p->def_mem_per_gpu_mib, ret_err))
-PART_AS(def_cpu_gpu, number(value, 0, LIMIT_CPUS_PER_NODE, &p->def_cpu_per_gpu, ret_err))
+
+/* "4", "4,a100:16,v100:8": of every GPU, and of those of a type. *ret_types as the partition keeps
+ * it; what was said of it before is forgotten, and *ret_all stays where no number is for all. */
+static bool per_type(const char *value, bool memory, const char **types, int64_t *ret_all,
+                     struct arena *a, struct err *ret_err)
+{
+    struct span rest = span_of(value), piece;
+    struct str list = STR_INIT;
+    bool ok = true, all = false;
+    while (ok && span_next(&rest, ',', &piece)) {
+        const char *item = arena_strndup(a, piece.data, piece.len), *colon = strchr(item, ':');
+        const char *text = colon ? colon + 1 : item;
+        int64_t n = 0;
+        int32_t cpus = 0;
+        ok = memory ? setting_parse_mib(text, &n, ret_err)
+                    : number(text, 0, LIMIT_CPUS_PER_NODE, &cpus, ret_err);
+        n = memory ? n : cpus;
+        if (ok && colon == item)
+            ok = err_set(ret_err, ERR_INVALID, "a type of GPU is missing before \"%.60s\"", item);
+        if (ok && colon)
+            list_addf(&list, "%.*s=%lld", (int)(colon - item), item, (long long)n);
+        else
+            *ret_all = n, all = true;
+    }
+    if (ok && !all && (memory || !list.len))
+        ok = err_set(ret_err, ERR_INVALID,
+                     "a number for all other GPUs is expected beside those of types: "
+                     "8000,a100:64000, not \"%.60s\"",
+                     value);
+    *types = ok && list.len ? arena_strdup(a, str_text(&list)) : NULL;
+    str_done(&list);
+    return ok;
+}
+
+static bool part_def_mem_gpu(void *record, const char *value, struct arena *a, struct err *ret_err)
+{
+    struct partition *p = record;
+    return per_type(value, true, &p->def_mem_per_gpu_types, &p->def_mem_per_gpu_mib, a, ret_err);
+}
+
+static bool part_def_cpu_gpu(void *record, const char *value, struct arena *a, struct err *ret_err)
+{
+    struct partition *p = record;
+    int64_t all = 0;
+    bool ok = per_type(value, false, &p->def_cpu_per_gpu_types, &all, a, ret_err);
+    p->def_cpu_per_gpu = (int32_t)all;
+    return ok;
+}
+
 PART_AS(allow_groups, list_text(value, &p->allow_groups))
 PART_AS(allow_accounts, list_text(value, &p->allow_accounts))
 PART_AS(deny_accounts, list_text(value, &p->deny_accounts))
@@ -262,24 +310,32 @@ PART_KEY(priority)
     return true;
 }
 
-/* DefCpuPerGPU=4,DefMemPerGPU=8000 */
+/* DefCpuPerGPU=4,a100:16,DefMemPerGPU=8000: what has no key belongs to the one before. */
 PART_KEY(job_defaults)
 {
     struct span rest = span_of(value), piece;
+    struct str list[2] = {STR_INIT, STR_INIT}, *at = NULL;
     bool ok = true;
     while (ok && span_next(&rest, ',', &piece)) {
-        char *key = arena_strndup(a, piece.data, piece.len), *equals = strchr(key, '=');
+        const char *item = arena_strndup(a, piece.data, piece.len), *equals = strchr(item, '=');
+        const char *key = arena_strndup(a, item, equals ? (size_t)(equals - item) : 0);
         if (equals)
-            *equals++ = '\0';
-        if (equals && text_is_nocase(key, "DefCpuPerGPU"))
-            ok = part_def_cpu_gpu(record, equals, a, ret_err);
-        else if (equals && text_is_nocase(key, "DefMemPerGPU"))
-            ok = part_def_mem_gpu(record, equals, a, ret_err);
+            at = text_is_nocase(key, "DefCpuPerGPU")   ? &list[0]
+                 : text_is_nocase(key, "DefMemPerGPU") ? &list[1]
+                                                       : NULL;
+        if (at)
+            list_addf(at, "%s", equals ? equals + 1 : item);
         else
             ok = err_set(ret_err, ERR_INVALID,
                          "DefCpuPerGPU=count and DefMemPerGPU=size are expected, not \"%.60s\"",
                          value);
     }
+    if (ok && list[0].len)
+        ok = part_def_cpu_gpu(record, arena_strdup(a, str_text(&list[0])), a, ret_err);
+    if (ok && list[1].len)
+        ok = part_def_mem_gpu(record, arena_strdup(a, str_text(&list[1])), a, ret_err);
+    str_done(&list[0]);
+    str_done(&list[1]);
     return ok;
 }
 

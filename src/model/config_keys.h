@@ -34,8 +34,13 @@ extern const struct line_keys node_keys, partition_keys;
 /* State= of NodeName and DownNodes lines. */
 bool node_state_set(struct node *n, const char *value, struct err *ret_err);
 
-/* Slurm's cluster-wide keys, of any release, that have no effect in Remuda. */
-extern const char *const idle_keys[];
+/* Slurm's cluster-wide keys, of any release, that have no effect in Remuda, and why. */
+struct idle_key {
+    const char *key;
+    bool missed; /* what it asks for is not there */
+    const char *why;
+};
+extern const struct idle_key idle_keys[];
 extern const size_t idle_key_count;
 
 #endif

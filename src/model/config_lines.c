@@ -29,6 +29,17 @@ static void warn_unknown_key(struct parser *p, const struct line_keys *keys, con
     vec_done(&names);
 }
 
+/* Is what it asks for counted on? */
+static bool is_missed(const char *key)
+{
+    static const char *const keys[] = {"CpuSpecList", "RestrictedCoresPerGPU", "ExclusiveTopo",
+                                       "SelectTypeParameters"};
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+        if (text_is(keys[i], key))
+            return true;
+    return false;
+}
+
 /* Reads all words but the first into the record. */
 static bool keys_take(struct parser *p, const struct line *line, const struct line_keys *keys,
                       void *record, struct err *ret_err)
@@ -40,7 +51,8 @@ static bool keys_take(struct parser *p, const struct line *line, const struct li
         if (!k)
             warn_unknown_key(p, keys, w->key, start);
         else if (!k->set)
-            config_warn(p, "%s on a %s line is known to Slurm but has no effect in Remuda", k->key,
+            config_warn(p, is_missed(k->key) ? WEIGHS_MEANING : WEIGHS_NOTHING,
+                        "%s on a %s line is known to Slurm but has no effect in Remuda", k->key,
                         start);
         else if (!k->set(record, w->value, p->a, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
@@ -73,7 +85,8 @@ static bool node_complete(struct parser *p, struct node_draft *d, struct err *re
                        (long long)threads, LIMIT_CPUS_PER_NODE);
     n->sockets = (int32_t)sockets;
     if (n->cpus && n->cpus != sockets && n->cpus != cores && n->cpus != threads) {
-        config_warn(p, "CPUs=%d is none of %lld sockets, %lld cores and %lld threads; %lld is used",
+        config_warn(p, WEIGHS_MEANING,
+                    "CPUs=%d is none of %lld sockets, %lld cores and %lld threads; %lld is used",
                     n->cpus, (long long)sockets, (long long)cores, (long long)threads,
                     (long long)threads);
         n->cpus = 0;
@@ -163,8 +176,8 @@ static void default_take_over(struct parser *p, const struct partition *part)
     for (size_t i = 0; part->is_default && i < p->part.n; i++) {
         if (!p->part.v[i].is_default)
             continue;
-        config_warn(p, "Default=YES of partition %s takes the place of that of %s", part->name,
-                    p->part.v[i].name);
+        config_warn(p, WEIGHS_MEANING, "Default=YES of partition %s takes the place of that of %s",
+                    part->name, p->part.v[i].name);
         p->part.v[i].is_default = false;
     }
 }
@@ -256,7 +269,7 @@ static bool down_line(struct parser *p, const struct line *line, struct err *ret
 
 static bool frontend_line(struct parser *p, const struct line *line, struct err *ret_err)
 {
-    config_warn(p, "FrontendName is known to Slurm but has no effect in Remuda");
+    config_warn(p, WEIGHS_NOTHING, "FrontendName is known to Slurm but has no effect in Remuda");
     return true;
 }
 

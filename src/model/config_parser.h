@@ -60,10 +60,13 @@ struct parser {
     VEC(struct topo_row) topo;
     const char *block_sizes;
     VEC(const char *) warning;
+    VEC(uint8_t) weighs; /* of warning[i] */
+    struct place *given; /* by setting: where it was given last; file NULL = it was not */
 };
 
 /* Adds "file:line: …" to the warnings. */
-void config_warn(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void config_warn(struct parser *p, enum config_weight weight, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The same for a key that is not known at all; `names` are the known ones, one of which may have
  * been meant. */
 void config_warn_unknown(struct parser *p, const char *key, const char *where,

@@ -28,10 +28,11 @@ static bool row_take(struct parser *p, const struct line *line, bool block, stru
         else if (text_is_nocase(w->key, "BlockSizes"))
             p->block_sizes = w->value;
         else if (text_is_nocase(w->key, "LinkSpeed"))
-            config_warn(p, "LinkSpeed is known to Slurm but has no effect in Remuda");
+            config_warn(p, WEIGHS_NOTHING,
+                        "LinkSpeed is known to Slurm but has no effect in Remuda");
         else
-            config_warn(p, "unknown key \"%.60s\" of a %s line; it has no effect", w->key,
-                        block ? "BlockName" : "SwitchName");
+            config_warn(p, WEIGHS_UNKNOWN, "unknown key \"%.60s\" of a %s line; it has no effect",
+                        w->key, block ? "BlockName" : "SwitchName");
     }
     return range_add(p, row, line->word[0].value, ret_err);
 }

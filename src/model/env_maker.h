@@ -30,7 +30,10 @@ void env_put_times(struct env_maker *m);
 void env_put_memory(struct env_maker *m);
 void env_put_tasks(struct env_maker *m);
 /* Was it said how many tasks there are? */
-bool env_tasks_asked(const struct job_request *r);
+static inline bool env_tasks_asked(const struct job_request *r)
+{
+    return r->ntasks > 0 || r->ntasks_per_node > 0 || r->ntasks_per_gpu > 0;
+}
 void env_put_gpu_requests(struct env_maker *m);
 void env_put_distribution(struct env_maker *m);
 /* SLURM_MEM_BIND and what goes with it: of a job; of a step, with every part. NULL: nothing. */
@@ -44,6 +47,8 @@ void env_put_spread(struct env_maker *m, const char *distribution);
 /* "0,2" of the node's GPUs, appended; how many. */
 int64_t env_gpu_numbers(const struct env_maker *m, const struct alloc_node *node, struct str *out);
 void env_put_visible_devices(struct env_maker *m, const char *numbers, int64_t n);
+/* Of a job of LSF or PBS: LSB_* or PBS_*, beside Slurm's; NAME=VALUE, each ended by NUL. */
+void job_env_dialect(const struct job_env *e, struct str *out);
 /* "2(x3),1": CPUs or tasks on each node; equal neighbours are counted. */
 void env_put_per_node(struct env_maker *m, const char *name, const struct alloc *al, bool tasks);
 

@@ -11,6 +11,8 @@ static const char *const exclusives[] = {[EXCLUSIVE_UNSET] = "no",
                                          [EXCLUSIVE_USER] = "user",
                                          [EXCLUSIVE_MCS] = "mcs",
                                          [EXCLUSIVE_TOPO] = "topo"};
+static const char *const dialects[] = {
+    [DIALECT_SLURM] = "slurm", [DIALECT_LSF] = "lsf", [DIALECT_PBS] = "pbs"};
 static const char *const open_modes[] = {
     [OPEN_UNSET] = "unset", [OPEN_APPEND] = "append", [OPEN_TRUNCATE] = "truncate"};
 static const char *const hints[] = {[HINT_UNSET] = "none",
@@ -22,6 +24,7 @@ static const char *const suspenders[] = {[SUSPENDER_PERSON] = "PERSON",
                                          [SUSPENDER_PREEMPTION] = "PREEMPTION",
                                          [SUSPENDER_GANG] = "GANG"};
 const struct enum_names suspender_names = {suspenders, ARRAY_LEN(suspenders)};
+const struct enum_names dialect_names = {dialects, ARRAY_LEN(dialects)};
 const struct enum_names tristate_names = {tristates, ARRAY_LEN(tristates)};
 const struct enum_names exclusive_names = {exclusives, ARRAY_LEN(exclusives)};
 const struct enum_names open_mode_names = {open_modes, ARRAY_LEN(open_modes)};

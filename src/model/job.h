@@ -18,6 +18,8 @@
 enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
 enum open_mode { OPEN_UNSET, OPEN_APPEND, OPEN_TRUNCATE };
+/* In whose words a job was submitted: its environment and the end of its output are as there. */
+enum dialect { DIALECT_SLURM, DIALECT_LSF, DIALECT_PBS };
 enum hint {
     HINT_UNSET,
     HINT_COMPUTE_BOUND,
@@ -28,7 +30,7 @@ enum hint {
 /* Who suspended a job, and so who may let it go on: a person (or a program in their name); the
  * planner, for a job of higher precedence; or because others have their turn on its CPUs. */
 enum suspender { SUSPENDER_PERSON, SUSPENDER_PREEMPTION, SUSPENDER_GANG };
-extern const struct enum_names suspender_names;
+extern const struct enum_names suspender_names, dialect_names;
 extern const struct enum_names tristate_names, exclusive_names, open_mode_names, hint_names;
 
 /* --mail-type bits */
@@ -141,7 +143,10 @@ enum mail_type {
     X(TEXT, export_env, 0, "--export as asked: ALL, NONE, NIL or a list")                                                \
     X(TEXT, script_args, 0, "arguments of the script (model/script_args.h)")                                             \
     X(TEXT, no_effect, 0, "options accepted without effect, with the reasons; the controller puts it into system_comment") \
-    X(I32, sample_s_plus1, 0, "seconds between samples of its usage, plus 1 (1: none but at the end); 0 = JobAcctGatherFrequency")
+    X(I32, sample_s_plus1, 0, "seconds between samples of its usage, plus 1 (1: none but at the end); 0 = JobAcctGatherFrequency") \
+    X(ENUM, dialect, &dialect_names, "in whose words it was submitted: slurm, lsf or pbs")                                 \
+    X(TEXT, project, 0, "project it was submitted under, as asked (bsub -P)")                                            \
+    X(TEXT, dialect_site, 0, "of PBS: flavour and server, \"pro:head\"; NULL = none")
 
 /* What became of it. */
 #define JOB_STATE_FIELDS(X)                                                                                              \
@@ -209,8 +214,17 @@ enum mail_type {
     X(TIME, changed_us, 0, "this record changed last")                                                                   \
     X(I64, billing_plus1, 0, "billing units of what it has, by TRESBillingWeights, plus 1; 0 = its CPUs")                \
     X(I64, billing_asked_plus1, 0, "billing units of what it asks for, the same way")                                    \
-    X(TIME, lonely_us, 0, "the command that holds it is away since; 0 = it is there, or none is needed")
+    X(TIME, lonely_us, 0, "the command that holds it is away since; 0 = it is there, or none is needed")                 \
+    X(TEXT, cron, 0, "of scrontab: when it runs again and again (model/cron.h); NULL = it does not")                     \
+    X(U32, cron_first, 0, "of scrontab: the line of its owner's table where its entry begins, from 1")                   \
+    X(U32, cron_last, 0, "and where it ends")                                                                            \
+    X(TIME, cron_ran_us, 0, "of scrontab: the time for which it ran last")                                         \
+    X(TIME, accrue_us, 0, "gains priority by age from; 0 = from eligible_us; the last instant of 9999 = not yet, by a limit") \
+    X(TEXT, accruing, 0, "array record under such a limit: how many of those next to start gain, and from when (accrue.c)")
 // clang-format on
+
+/* accrue_us of a job that does not gain priority by age. */
+#define ACCRUES_NOT FIELD_TIME_MAX
 
 struct job_request {
     FIELD_MEMBERS(JOB_REQUEST_FIELDS)

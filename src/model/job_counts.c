@@ -80,6 +80,13 @@ int64_t job_billing(const struct job *j)
     return j->billing_asked_plus1 ? j->billing_asked_plus1 - 1 : job_cpus(j);
 }
 
+int64_t job_accrue_us(const struct job *j)
+{
+    if (!j->eligible_us || j->accrue_us == ACCRUES_NOT)
+        return 0;
+    return j->accrue_us ? j->accrue_us : j->eligible_us;
+}
+
 /* Of what it holds; kind, or kind:type. */
 static int64_t gres_held(const struct job *j, const char *name)
 {

@@ -15,6 +15,8 @@ int64_t job_mem_mib(const struct job *j);
 int64_t job_gpus_asked(const struct job *j);
 /* Billing units as its record has them; its CPUs where no weights apply. */
 int64_t job_billing(const struct job *j);
+/* From when on it gains priority by age; 0 = it does not. */
+int64_t job_accrue_us(const struct job *j);
 /* What such weights (TRESBillingWeights) make of what the job has, or asks for; in thousandths,
  * 0 or more. `largest`: the largest weighted resource counts, not their sum (MAX_TRES). */
 int64_t job_billing_milli(const struct job *j, const struct tres_weights *w, bool largest);

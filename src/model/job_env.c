@@ -327,11 +327,10 @@ static void put_task(struct env_maker *m)
     env_put_given(m, "REMUDA_STEP_DIR", m->e->step_dir);
 }
 
-static void copy_exported(struct env_maker *m)
+static void put_each(struct env_maker *m, const char *at, size_t bytes)
 {
-    const char *at = m->e->exported.data, *end = at ? at + m->e->exported.len : at;
     struct str name = STR_INIT;
-    for (; at < end; at += strlen(at) + 1) {
+    for (const char *end = at + bytes; at < end; at += strlen(at) + 1) {
         size_t len = strcspn(at, "=");
         str_clear(&name);
         str_addn(&name, at, len);
@@ -339,6 +338,19 @@ static void copy_exported(struct env_maker *m)
             env_put(m, str_text(&name), at + len + 1);
     }
     str_done(&name);
+}
+
+static void copy_exported(struct env_maker *m)
+{
+    put_each(m, m->e->exported.data, m->e->exported.len);
+}
+
+static void put_dialect(struct env_maker *m)
+{
+    struct str own = STR_INIT;
+    job_env_dialect(m->e, &own);
+    put_each(m, own.data, own.len);
+    str_done(&own);
 }
 
 struct env_maker env_maker_of(const struct job_env *e, struct str *out)
@@ -368,6 +380,7 @@ void job_env_batch(const struct job_env *e, struct str *out)
     env_put_times(&m);
     put_path(&m);
     put_task(&m);
+    put_dialect(&m);
     copy_exported(&m);
     map_str_free(m.set);
 }

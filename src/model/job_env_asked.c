@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-bool env_tasks_asked(const struct job_request *r)
-{
-    return r->ntasks > 0 || r->ntasks_per_node > 0 || r->ntasks_per_gpu > 0;
-}
-
 /* The type is not part of it: "v100:2" → as asked, like Slurm. */
 void env_put_gpu_requests(struct env_maker *m)
 {

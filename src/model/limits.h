@@ -19,6 +19,7 @@
 #define LIMIT_DEVICES_PER_NODE     1024u    /* devices of one gres kind on one node */
 #define LIMIT_DEPENDENCIES         4096u    /* per job */
 #define LIMIT_STEPS_PER_JOB        40000u
+#define LIMIT_CRONTAB_ENTRIES      200u        /* jobs of a user's table for scrontab */
 #define LIMIT_QUEUED_STEPS         1000u       /* of one job: srun --async steps that wait */
 #define LIMIT_QUEUED_BYTES         (16u << 20) /* of one job: what they and those that run came with */
 #define LIMIT_CONNECTIONS          4096u

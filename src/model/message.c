@@ -7,16 +7,17 @@
     static const char *const list##_text[] = {__VA_ARGS__};                                        \
     const struct enum_names list = {list##_text, ARRAY_LEN(list##_text)};
 
-NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
-      [QUERY_PARTITIONS] = "partitions", [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings",
-      [QUERY_STATUS] = "status", [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations",
-      [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag",
-      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts", [QUERY_ACCOUNTS] = "accounts",
-      [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
-      [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
-      [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
-      [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations",
-      [QUERY_LIMIT_USE] = "limit_use", [QUERY_FAIR_SHARES] = "fair_shares")
+NAMES(
+    query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
+    [QUERY_PARTITIONS] = "partitions", [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings",
+    [QUERY_STATUS] = "status", [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations",
+    [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag",
+    [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts", [QUERY_ACCOUNTS] = "accounts",
+    [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
+    [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
+    [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
+    [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations",
+    [QUERY_LIMIT_USE] = "limit_use", [QUERY_FAIR_SHARES] = "fair_shares", [QUERY_IN_USE] = "in_use")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
@@ -57,6 +58,12 @@ TABLE(host, struct host, HOST_FIELDS)
 #define STRUCTURE struct answered
 TABLE(answered, struct answered, ANSWERED_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct cron_entry
+TABLE(cron_entry, struct cron_entry, CRON_ENTRY_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct crontab
+TABLE(crontab, struct crontab, CRONTAB_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct meta
 TABLE(meta, struct meta, META_FIELDS)
 #undef STRUCTURE
@@ -65,6 +72,9 @@ TABLE(left_out, struct left_out, LEFT_OUT_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct limit_use
 TABLE(limit_use, struct limit_use, LIMIT_USE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct in_use
+TABLE(in_use, struct in_use, IN_USE_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct queued_step
 #define QUEUED_REQ_ROW(type, name, aux, doc)                                                       \
@@ -88,6 +98,15 @@ MESSAGE_ROWS(submit, MSG_SUBMIT_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_query
 MESSAGE_ROWS(query, MSG_QUERY_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_archive
+MESSAGE_ROWS(archive, MSG_ARCHIVE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_archived
+MESSAGE_ROWS(archived, MSG_ARCHIVED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_add_past
+MESSAGE_ROWS(add_past, MSG_ADD_PAST_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_why
 MESSAGE_ROWS(why, MSG_WHY_FIELDS)
@@ -124,6 +143,15 @@ MESSAGE_ROWS(change_accounts, MSG_CHANGE_ACCOUNTS_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_accounts_changed
 MESSAGE_ROWS(accounts_changed, MSG_ACCOUNTS_CHANGED_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_set_crontab
+MESSAGE_ROWS(set_crontab, MSG_SET_CRONTAB_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_get_crontab
+MESSAGE_ROWS(get_crontab, MSG_GET_CRONTAB_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_crontab
+MESSAGE_ROWS(crontab, MSG_CRONTAB_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_wait_job
 MESSAGE_ROWS(wait_job, MSG_WAIT_JOB_FIELDS)
@@ -269,7 +297,7 @@ bool message_changes(enum message_kind kind)
     return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL ||
            kind == MSG_UPDATE_JOB || kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION ||
            kind == MSG_UPDATE_RESERVATION || kind == MSG_FINISH_JOB || kind == MSG_EXPEL ||
-           kind == MSG_CHANGE_ACCOUNTS;
+           kind == MSG_CHANGE_ACCOUNTS || kind == MSG_SET_CRONTAB;
 }
 
 bool message_kind_parse(const char *name, enum message_kind *ret)

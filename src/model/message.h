@@ -62,9 +62,10 @@ enum query_what {
     QUERY_NODE_SPELLS,
     QUERY_PAST_RESERVATIONS,
     QUERY_LIMIT_USE,
-    QUERY_FAIR_SHARES
+    QUERY_FAIR_SHARES,
+    QUERY_IN_USE
 };
-#define QUERY_COUNT (QUERY_FAIR_SHARES + 1)
+#define QUERY_COUNT (QUERY_IN_USE + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
  * DONE. */
@@ -122,7 +123,27 @@ extern const struct enum_names query_what_names;
     X(TEXT, user, 0, "of which for this user; NULL = for all together")                                    \
     X(TEXT, account, 0, "of which for this account")                                                       \
     X(I64, used, &range_any64, "in use")
+
+/* What an association or a QOS has, used and promises, limits or not (rows of QUERY_IN_USE); those
+ * that have and used nothing have no row. */
+#define IN_USE_FIELDS(X)                                                                                   \
+    X(ENUM, owner, &limit_owner_names, "kind of its owner")                                                \
+    X(U32, id, 0, "number of the association or QOS")                                                      \
+    X(TEXT, user, 0, "of a QOS: of which this user's; NULL = all together")                                \
+    X(TEXT, account, 0, "of a QOS: of which this account's")                                               \
+    X(I64, jobs, 0, "jobs that have resources")                                                            \
+    X(I64, submitted, 0, "and those that wait, each element of an array")                                  \
+    X(I64, accruing, 0, "of which gain priority by age")                                                   \
+    X(TEXT, has, 0, "what running jobs have: cpu=4,mem=100,gres/gpu=1")                                    \
+    X(I64, usage, 0, "decayed use, in thousandths of billing units × seconds")                             \
+    X(I64, wall_ms, 0, "decayed wall clock time")                                                          \
+    X(TEXT, used, 0, "decayed use: cpu=5,mem=100, in resource × minutes")                                  \
+    X(TEXT, promised, 0, "what running jobs may still use by their limits, the same way")
 // clang-format on
+struct in_use {
+    IN_USE_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields in_use_fields;
 struct limit_use {
     LIMIT_USE_FIELDS(FIELD_MEMBER)
 };
@@ -163,7 +184,8 @@ extern const struct enum_names job_action_names;
     X(TEXT, nodes, 0, "filters: nodes")                                                                    \
     X(TEXT, reservations, 0, "filters: reservations")                                                      \
     X(TEXT, wckeys, 0, "filters: wckeys")                                                                  \
-    X(U32, attempt, 0, "steps: of this start of the job only, so that a command of a former run does not end another's; 0 = of any")
+    X(U32, attempt, 0, "steps: of this start of the job only, so that a command of a former run does not end another's; 0 = of any") \
+    X(BOOL, cron, 0, "jobs of scrontab are meant, too, where that has to be said")
 
 #define MSG_UPDATE_JOB_FIELDS(X)                                                                           \
     X(TEXT, ids, 0, "job references, comma-separated; or name=NAME")                                       \
@@ -209,6 +231,55 @@ extern const struct enum_names job_action_names;
 #define MSG_ACCOUNTS_CHANGED_FIELDS(X)                                                                     \
     X(LIST, changed, &account_changed_fields, "what was changed, in order; empty = nothing had to be")     \
     X(TEXT, warning, 0, "accepted, but")
+// clang-format on
+
+/* What is over goes: kinds and ages as model/past.h has them. Answered with ARCHIVED when all of it
+ * is gone, or DONE with why not. */
+// clang-format off
+#define MSG_ARCHIVE_FIELDS(X)                                                                              \
+    X(TEXT, purge, 0, "what goes, and from which age on: jobs=12months,steps=30days; kinds that are not named as the settings say") \
+    X(TEXT, archive, 0, "kinds that are written to files before, comma-separated; those of the settings, too") \
+    X(TEXT, directory, 0, "where the files are made; NULL = ArchiveDir")                                    \
+    X(TEXT, script, 0, "program that keeps it instead; NULL = ArchiveScript")
+#define MSG_ARCHIVED_FIELDS(X) X(TEXT, text, 0, "what was written and removed, a line each")
+
+/* Rows of the past, of an archive or of another cluster. One that is there already stays as it is.
+ * What they used is added to the sums unless it is in them. Numbers above are given from now on.
+ * All of it, or DONE with why not. */
+#define MSG_ADD_PAST_FIELDS(X)                                                                             \
+    X(LIST, jobs, &job_fields, "jobs that are over")                                                        \
+    X(LIST, runs, &job_fields, "former runs of requeued jobs")                                              \
+    X(LIST, parts, &job_fields, "parts of runs before they gave nodes back")                                \
+    X(LIST, steps, &step_fields, "steps")                                                                   \
+    X(LIST, payloads, &payload_fields, "scripts")                                                           \
+    X(LIST, events, &node_spell_fields, "how nodes were")                                                   \
+    X(LIST, reservations, &reservation_fields, "reservations that are over")                                \
+    X(LIST, transactions, &transaction_fields, "who changed what")
+// clang-format on
+
+/* An entry of a user's table for scrontab: the job that comes of it. */
+// clang-format off
+#define CRON_ENTRY_FIELDS(X)                                                                               \
+    X(TEXT, cron, 0, "when: five fields, or a word (model/cron.h)")                                        \
+    X(U32, first, 0, "line of the table where the entry begins, with its options; from 1")                 \
+    X(U32, last, 0, "and where it ends")                                                                   \
+    X(LIST, spec, &job_spec_fields, "one job_spec")                                                        \
+    X(BLOB, script, 0, "what runs")                                                                        \
+    X(BLOB, env, 0, "its environment, as of submit")
+struct cron_entry {
+    CRON_ENTRY_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields cron_entry_fields;
+/* The table of who asks, whole: it takes the place of the one that there was, with its jobs, or
+ * nothing changes. Answered with DONE; `results` names lines. */
+#define MSG_SET_CRONTAB_FIELDS(X)                                                                          \
+    X(TEXT, text, 0, "the table, as it was written; NULL = there is to be none")                           \
+    X(LIST, entries, &cron_entry_fields, "what it says, in order")
+/* Answered with CRONTAB. */
+#define MSG_GET_CRONTAB_FIELDS(X)                                                                          \
+    X(U32, user_plus1, 0, "whose, plus 1; 0 = of who asks")
+#define MSG_CRONTAB_FIELDS(X)                                                                              \
+    X(TEXT, text, 0, "the table, with its lines that were taken out marked; NULL = there is none")
 // clang-format on
 
 #define MSG_WAIT_JOB_FIELDS(X)                                                                     \
@@ -627,6 +698,9 @@ enum who {
     X(UPDATE_PARTITION, "update_partition", update_partition, ADMIN, "change partitions")                  \
     X(UPDATE_RESERVATION, "update_reservation", update_reservation, OPERATOR, "change reservations")       \
     X(CHANGE_ACCOUNTS, "change_accounts", change_accounts, ANYONE, "change accounts, users, QOS, limits: who may is decided by change") \
+    X(SET_CRONTAB, "set_crontab", set_crontab, ANYONE, "change one's table for scrontab")                  \
+    X(GET_CRONTAB, "get_crontab", get_crontab, ANYONE, "read a table for scrontab: one's own; operators: anybody's") \
+    X(CRONTAB, "crontab", crontab, CONTROLLER, "answer to get_crontab")                                    \
     X(WAIT_JOB, "wait_job", wait_job, ANYONE, "wait for the end of a job")                                 \
     X(ATTACH, "attach", attach, OWNER, "wait for an allocation and hold it")                               \
     X(FINISH_JOB, "finish_job", finish_job, OWNER, "give an allocation back")                              \
@@ -636,12 +710,15 @@ enum who {
     X(DAEMON, "daemon", daemon, ANYONE, "ping; administrators: reconfigure, shut down")                    \
     X(MAKE_TOKEN, "make_token", make_token, ADMIN, "make a token with which hosts join")                   \
     X(EXPEL, "expel", expel, ADMIN, "withdraw tokens, shut hosts out")                                     \
+    X(ARCHIVE, "archive", archive, ADMIN, "write the past to files and remove it")                         \
+    X(ADD_PAST, "add_past", add_past, ADMIN, "add jobs and other things of the past to the history")       \
     X(JOIN, "join", join, ANYONE, "join the cluster as a host")                                            \
     X(RENEW, "renew", renew, ANYONE, "have a host's certificate renewed")                                  \
     X(VOUCH, "vouch", vouch, ANYONE, "say who is at a host's end of a connection")                         \
     X(TOKEN_MADE, "token_made", token_made, CONTROLLER, "answer to make_token")                            \
     X(JOINED, "joined", joined, CONTROLLER, "answer to join and renew")                                    \
     X(SUBMITTED, "submitted", submitted, CONTROLLER, "answer to submit")                                   \
+    X(ARCHIVED, "archived", archived, CONTROLLER, "answer to archive")                                     \
     X(ACCOUNTS_CHANGED, "accounts_changed", accounts_changed, CONTROLLER, "answer to change_accounts")      \
     X(EXPLAINED, "explained", explained, CONTROLLER, "answer to why")                                      \
     X(ALLOWED, "allowed", allowed, CONTROLLER, "answer to may")                                            \
@@ -687,8 +764,26 @@ struct msg_submit {
 struct msg_submitted {
     MSG_SUBMITTED_FIELDS(FIELD_MEMBER)
 };
+struct msg_set_crontab {
+    MSG_SET_CRONTAB_FIELDS(FIELD_MEMBER)
+};
+struct msg_get_crontab {
+    MSG_GET_CRONTAB_FIELDS(FIELD_MEMBER)
+};
+struct msg_crontab {
+    MSG_CRONTAB_FIELDS(FIELD_MEMBER)
+};
 struct msg_query {
     MSG_QUERY_FIELDS(FIELD_MEMBER)
+};
+struct msg_archive {
+    MSG_ARCHIVE_FIELDS(FIELD_MEMBER)
+};
+struct msg_archived {
+    MSG_ARCHIVED_FIELDS(FIELD_MEMBER)
+};
+struct msg_add_past {
+    MSG_ADD_PAST_FIELDS(FIELD_MEMBER)
 };
 struct msg_why {
     MSG_WHY_FIELDS(FIELD_MEMBER)
@@ -908,6 +1003,16 @@ struct queued_step {
 };
 extern const struct fields queued_step_fields; /* all rows of job_spec_fields, then these */
 
+/* A user's table for scrontab. Lines whose job was ended for good begin with CRON_DISABLED. */
+#define CRON_DISABLED "#DISABLED: "
+#define CRONTAB_FIELDS(X)                                                                          \
+    X(U32, user_id, 0, "whose")                                                                    \
+    X(TEXT, text, 0, "as it was written")
+struct crontab {
+    CRONTAB_FIELDS(FIELD_MEMBER)
+};
+extern const struct fields crontab_fields;
+
 /* A request that changed something, and what was answered: who asks again, because the answer was
  * lost, gets it again. Kept for some minutes. */
 // clang-format off
@@ -974,6 +1079,7 @@ extern const struct fields meta_fields;
     X(TRANSACTION, "account_transaction", transaction_fields, "id", "who changed what of accounts, QOS and limits") \
     X(NODE_SPELL, "node_spell", node_spell_fields, "name,start_us", "how nodes were, and from when to when")    \
     X(PAST_RESERVATION, "past_reservation", reservation_fields, "name,start_us", "reservations that are over")  \
+    X(CRONTAB, "crontab", crontab_fields, "user_id", "users' tables for scrontab")                          \
     X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \
     X(LEFT_OUT, "left_out", left_out_fields, "name", "rows that a start could not take, in words")
 // clang-format on

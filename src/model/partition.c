@@ -1,6 +1,10 @@
 #include "model/partition.h"
 
 #include "base/alloc.h"
+#include "base/str.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const states[] = {
     [PART_UP] = "UP", [PART_DOWN] = "DOWN", [PART_DRAIN] = "DRAIN", [PART_INACTIVE] = "INACTIVE"};
@@ -24,3 +28,15 @@ const struct enum_names limit_policy_names = {policies, ARRAY_LEN(policies)};
 static const struct field rows[] = {PARTITION_FIELDS(ROW)};
 const struct fields partition_fields = {"partition", sizeof(struct partition), rows,
                                         ARRAY_LEN(rows)};
+
+int64_t partition_per_type(const char *types, const char *type, int64_t otherwise)
+{
+    struct span rest = span_of(types), piece;
+    while (type && span_next(&rest, ',', &piece)) {
+        const char *equals = piece.len ? memchr(piece.data, '=', piece.len) : NULL;
+        struct span name = {piece.data, equals ? (size_t)(equals - piece.data) : 0};
+        if (equals && span_is_nocase(name, type))
+            return strtoll(equals + 1, NULL, 10);
+    }
+    return otherwise;
+}

@@ -65,12 +65,17 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(I32, total_nodes, 0, "nodes in it (computed)")                                               \
     X(I32, total_cpus, 0, "CPUs in it (computed)")                                                 \
     X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)") \
-    X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound, where their nodes do not say it (CpuBind)")
+    X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound, where their nodes do not say it (CpuBind)") \
+    X(TEXT, def_cpu_per_gpu_types, 0, "CPUs a GPU by its type, where that is not as def_cpu_per_gpu says: a100=16,v100=8") \
+    X(TEXT, def_mem_per_gpu_types, 0, "memory a GPU by its type, the same: a100=64000")
 // clang-format on
 
 struct partition {
     PARTITION_FIELDS(FIELD_MEMBER)
 };
 extern const struct fields partition_fields;
+
+/* Of a GPU of that type (NULL = untyped), as "a100=16,v100=8" has it; else `otherwise`. */
+int64_t partition_per_type(const char *types, const char *type, int64_t otherwise);
 
 #endif

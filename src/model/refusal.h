@@ -73,7 +73,9 @@
     X(NODE_SOCKETS, "Requested node configuration is not available") \
     X(ACCOUNTING_FREQUENCY, "Invalid accounting frequency requested") \
     X(RESERVATION_OVERLAP, "Requested reservation overlaps with another reservation") \
-    X(RATE_LIMITED, "RPC rate limited")
+    X(RATE_LIMITED, "RPC rate limited") \
+    X(CRON_CHANGE, "Cannot modify scrontab jobs through scontrol") \
+    X(CRON_CANCEL, "Cannot cancel scrontab jobs without --cron flag.")
 // clang-format on
 
 enum refusal {

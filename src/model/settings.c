@@ -40,6 +40,10 @@
     {                                                                                              \
         .form = FORM_FREQUENCIES                                                                   \
     }
+#define AGE                                                                                        \
+    {                                                                                              \
+        .form = FORM_AGE                                                                           \
+    }
 #define SLURM_WRITES(theirs, own)                                                                  \
     {                                                                                              \
         .slurm = (theirs), .ours = (own)                                                           \
@@ -217,6 +221,7 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
                      struct err *ret_err)
 {
     struct tres_weights w;
+    struct age age;
     int32_t first, last;
     bool may_be_empty = text_empty(k->standard) || k->allowed.form != FORM_WORD;
     switch (text_empty(text) && may_be_empty ? FORM_ANY : k->allowed.form) {
@@ -238,6 +243,10 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
         break;
     case FORM_LICENCES:
         if (!licences_check(text, ret_err))
+            return false;
+        break;
+    case FORM_AGE:
+        if (!age_parse(text, &age, ret_err))
             return false;
         break;
     }

@@ -4,6 +4,7 @@
 #ifndef REMUDA_MODEL_SETTINGS_H
 #define REMUDA_MODEL_SETTINGS_H
 
+#include "base/age.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/fields.h"
@@ -15,9 +16,9 @@
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed,
  * effect, doc) allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS:
  * one, or a list, of its words in model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES;
- * FREQUENCIES; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS, or KEPT: kept for
- * compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN (seconds in
- * the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
+ * FREQUENCIES; AGE; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS, or KEPT: kept
+ * for compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN
+ * (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 // clang-format off
 #define SETTINGS(X) \
     X(TEXT, cluster_name, ClusterName, "remuda", "", ANY, ACTS, "name of the cluster") \
@@ -72,17 +73,17 @@
     X(MIB, def_mem_per_node_mib, DefMemPerNode, "0", "", ANY, ACTS, "memory a node for jobs that ask none") \
     X(MIB, max_mem_per_cpu_mib, MaxMemPerCPU, "0", "", ANY, ACTS, "memory a CPU at most, unless the partition says otherwise: who wants more gets more CPUs; 0 = no limit") \
     X(MIB, max_mem_per_node_mib, MaxMemPerNode, "0", "", ANY, ACTS, "memory a job may have on a node, unless the partition says otherwise; 0 = no limit") \
-    X(TEXT, slurmctld_host, SlurmctldHost, "", "", ANY, ACTS, "host of the controller; default this host") \
+    X(TEXT, slurmctld_host, SlurmctldHost, "", "", ANY, KEPT, "the controller is where `remuda up` is run") \
     X(TEXT, slurmctld_addr, SlurmctldAddr, "", "", ANY, ACTS, "address at which the controller takes connections of other hosts; default all of this host") \
     X(I32, slurmctld_port, SlurmctldPort, "6817", "", RANGE(1, 65535), ACTS, "port for them; it is opened with the first `remuda token`") \
     X(SPAN, host_cert_life_us, HostCertificateLife, "2592000", "sec", ANY, ACTS, "how long certificates of hosts hold; they are renewed when a third is left") \
     X(TEXT, slurm_user, SlurmUser, "", "", ANY, ACTS, "user the controller runs as; default whoever started it") \
     X(TEXT, operators, Operators, "", "", ANY, ACTS, "users who may operate on everybody's jobs and on nodes") \
-    X(TEXT, state_save_location, StateSaveLocation, "", "", ANY, ACTS, "state directory; default as `remuda up` chose it") \
+    X(TEXT, state_save_location, StateSaveLocation, "", "", ANY, KEPT, "the state lies where `remuda up --state DIR` starts the cluster") \
     X(TEXT, prolog, Prolog, "", "", ANY, ACTS, "program run on each node before a job") \
     X(TEXT, epilog, Epilog, "", "", ANY, ACTS, "program run on each node after a job") \
     X(SPAN, prolog_timeout_us, PrologEpilogTimeout, "300", "sec", ANY, ACTS, "how long they may take") \
-    X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", ANY, ACTS, "program that sends mail (as sendmail -t, message on stdin)") \
+    X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", ANY, ACTS, "program that sends mail: one called sendmail, msmtp, exim or the like as sendmail -t with the message on stdin, any other as Slurm calls it, -s SUBJECT ADDRESS with the text on stdin") \
     X(TEXT, smtp_server, SmtpServer, "", "", ANY, ACTS, "host[:port] mail is handed to instead of MailProg") \
     X(TEXT, mail_from, MailFrom, "", "", ANY, ACTS, "sender of mail; default remuda@host") \
     X(TEXT, mail_domain, MailDomain, "", "", ANY, ACTS, "put after user names without one") \
@@ -91,6 +92,7 @@
     X(TEXT, job_acct_gather_type, JobAcctGatherType, "jobacct_gather/remuda", "", ANY, KEPT, "usage is always measured") \
     X(TEXT, accounting_enforce, AccountingStorageEnforce, "none", "", WORDS, ACTS, "what of accounts is insisted on: associations, limits, qos, safe, wckeys, nojobs, nosteps, all") \
     X(TEXT, private_data, PrivateData, "none", "", WORDS, ACTS, "what users do not see of others: accounts, events, jobs, nodes, partitions, reservations, usage, users") \
+    X(TEXT, scron_parameters, ScronParameters, "enable", "", WORDS, ACTS, "scrontab: enable, disable; explicit_scancel: its jobs are ended only by scancel --cron") \
     X(TEXT, controller_parameters, SlurmctldParameters, "", "", WORDS, ACTS, "rl_enable and its words: how many requests a user may make") \
     X(TEXT, accounting_storage_type, AccountingStorageType, "accounting_storage/remuda", "", ANY, KEPT, "accounting is always on") \
     X(SPAN, acct_gather_node_freq_us, AcctGatherNodeFreq, "0", "sec", ANY, KEPT, "") \
@@ -106,6 +108,12 @@
     X(TEXT, task_epilog, TaskEpilog, "", "", ANY, ACTS, "program run as the user after each task") \
     X(TEXT, launch_parameters, LaunchParameters, "", "", WORDS, ACTS, "use_interactive_step: salloc without a command opens its shell on the first node; other words have no effect") \
     X(TEXT, interactive_step_options, InteractiveStepOptions, "--interactive --preserve-env --pty $SHELL", "", ANY, ACTS, "what srun is given then") \
+    X(TEXT, lsf_unit_for_limits, LsfUnitForLimits, "KB", "", ONE_WORD, ACTS, "of bsub -M without a unit; where it is not KB, also of rusage[mem=…], which else is in MB") \
+    X(TEXT, lsf_reserve_per, LsfReservePer, "host", "", ONE_WORD, ACTS, "of what bsub -R rusage[mem=…] is the memory, where it does not say") \
+    X(TEXT, lsf_mem_limit, LsfMemLimit, "process", "", ONE_WORD, ACTS, "of what bsub -M is the limit") \
+    X(TEXT, lsf_stdin, LsfStdin, "only", "", ONE_WORD, ACTS, "which scripts #BSUB lines are read of") \
+    X(TEXT, pbs_flavour, PbsFlavour, "pro", "", ONE_WORD, ACTS, "where PBS Pro and Torque differ, whose options and listings hold") \
+    X(TEXT, pbs_server, PbsServer, "", "", ANY, ACTS, "what follows the number in job ids of PBS; empty = the name of the cluster") \
     X(TEXT, mpi_default, MpiDefault, "none", "", ANY, KEPT, "--mpi of srun is none, the others are refused by name") \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", ANY, ACTS, "keep jobs on their CPUs") \
     X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", ANY, ACTS, "hold jobs to their memory: AllowedRAMSpace") \
@@ -119,7 +127,23 @@
     X(I32, memory_swappiness, MemorySwappiness, "-1", "", RANGE(-1, 100), ACTS, "0 to 100: how readily the kernel swaps jobs' memory out (version 1 groups); -1 = as it likes") \
     X(I32, pids_max, PidsMax, "0", "", ANY, ACTS, "processes and threads a job may have on a node; 0 = half of what the machine can have") \
     X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", WORDS, ACTS, "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
-    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", ANY, ACTS, "processes that outlive SIGKILL this long are reported (the node is not drained)")
+    X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", ANY, ACTS, "processes that outlive SIGKILL this long are reported (the node is not drained)") \
+    X(TEXT, purge_job_after, PurgeJobAfter, "", "", AGE, ACTS, "jobs that ended so long ago are removed with their steps and scripts: 12months (or 12), 30days, 48hours; empty or NONE = never") \
+    X(TEXT, purge_step_after, PurgeStepAfter, "", "", AGE, ACTS, "the same of the steps of jobs that ended so long ago") \
+    X(TEXT, purge_event_after, PurgeEventAfter, "", "", AGE, ACTS, "the same of how nodes were (sacctmgr show event, sreport cluster)") \
+    X(TEXT, purge_resv_after, PurgeResvAfter, "", "", AGE, ACTS, "the same of reservations that are over") \
+    X(TEXT, purge_suspend_after, PurgeSuspendAfter, "", "", AGE, KEPT, "how long a job was stopped stands in the job itself, see PurgeJobAfter") \
+    X(TEXT, purge_txn_after, PurgeTXNAfter, "", "", AGE, ACTS, "the same of who changed what of accounts (sacctmgr show transaction)") \
+    X(TEXT, purge_usage_after, PurgeUsageAfter, "", "", AGE, ACTS, "the same of the sums that sreport reads; they stay when jobs are removed") \
+    X(BOOL, archive_jobs, ArchiveJobs, "NO", "", ANY, ACTS, "jobs are written to a file in ArchiveDir, with their steps and scripts, before PurgeJobAfter removes them") \
+    X(BOOL, archive_steps, ArchiveSteps, "NO", "", ANY, ACTS, "the same of PurgeStepAfter") \
+    X(BOOL, archive_events, ArchiveEvents, "NO", "", ANY, ACTS, "the same of PurgeEventAfter") \
+    X(BOOL, archive_resvs, ArchiveResvs, "NO", "", ANY, ACTS, "the same of PurgeResvAfter") \
+    X(BOOL, archive_suspend, ArchiveSuspend, "NO", "", ANY, KEPT, "see PurgeSuspendAfter") \
+    X(BOOL, archive_txn, ArchiveTXN, "NO", "", ANY, ACTS, "the same of PurgeTXNAfter") \
+    X(BOOL, archive_usage, ArchiveUsage, "NO", "", ANY, ACTS, "the same of PurgeUsageAfter") \
+    X(TEXT, archive_dir, ArchiveDir, "", "", ANY, ACTS, "where these files are made; default archive in the state directory") \
+    X(TEXT, archive_script, ArchiveScript, "", "", ANY, ACTS, "program that keeps what is to be removed, instead of these files; only if it exits with 0 is anything removed")
 // clang-format on
 
 enum setting_type {
@@ -155,7 +179,8 @@ enum setting_form {
     FORM_PORTS,
     FORM_WEIGHTS,
     FORM_LICENCES,
-    FORM_FREQUENCIES
+    FORM_FREQUENCIES,
+    FORM_AGE
 };
 enum setting_effect { EFFECT_ACTS, EFFECT_KEPT };
 
@@ -209,9 +234,23 @@ struct config {
     /* Local time as base/zone.h writes it; NULL = UTC. Not parsed: whoever reads the file fills it
      * in. */
     const char *zone;
-    const char **warning; /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
+    const char **warning;  /* "remuda.conf:12: unknown key \"NodeNam\"; did you mean NodeName?" */
+    const uint8_t *weighs; /* enum config_weight of each */
     size_t nwarnings;
 };
+
+/* What a warning means to whoever wrote the line. */
+enum config_weight {
+    WEIGHS_MEANING, /* what it asks for is not there, or is something else: who may do what, limits,
+                       privacy, health, what becomes of jobs */
+    WEIGHS_UNKNOWN, /* nobody knows the key */
+    WEIGHS_NOTHING  /* nothing needs to be said here: no effect, and none is missed */
+};
+
+/* Says the warnings, what changes the meaning first. Unless all are wanted, the others are counted
+ * on one line where they are more than two, which names `details`, what tells of each. */
+void config_warnings_say(const struct config *c, bool all, const char *details,
+                         void (*say)(void *ctx, const char *line), void *ctx);
 
 /* Reads a file for Include; returns its text (in the arena) or NULL with ret_err set. */
 typedef const char *(*config_reader)(void *ctx, const char *path, struct arena *a,

@@ -9,7 +9,9 @@
 
 #define OFFSET_NAMED(member)  0
 #define OFFSET_IDLE(member)   0
+#define OFFSET_LOST(member)   0
 #define OFFSET_FLAG(member)   offsetof(struct setting_words, member)
+#define OFFSET_PARTLY(member) offsetof(struct setting_words, member)
 #define OFFSET_NUMBER(member) offsetof(struct setting_words, member)
 #define OFFSET_CHOICE(member) offsetof(struct setting_words, member)
 
@@ -29,7 +31,9 @@ static void forget(const struct setting_word *row, struct setting_words *w)
     void *at = (char *)w + row->offset;
     switch (row->kind) {
     case WORD_NAMED:
+    case WORD_LOST:
     case WORD_IDLE: break;
+    case WORD_PARTLY:
     case WORD_FLAG: *(bool *)at = false; break;
     case WORD_NUMBER: *(int64_t *)at = -1; break;
     case WORD_CHOICE: *(int32_t *)at = -1; break;
@@ -69,7 +73,7 @@ static bool unknown(const char *key, struct span word, bool several, struct err 
     for (size_t i = 0; i < setting_word_count; i++)
         if (text_is_nocase(setting_word_table[i].key, key)) {
             vec_push(&names, setting_word_table[i].word);
-            if (setting_word_table[i].kind != WORD_IDLE)
+            if (setting_word_table[i].kind != WORD_IDLE && setting_word_table[i].kind != WORD_LOST)
                 list_addf(&all, "%s", setting_word_table[i].word);
         }
     str_addn(&given, word.data, word.len < 60 ? word.len : 60);
@@ -106,7 +110,9 @@ static bool value_take(const struct setting_word *row, struct span value, struct
     memcpy(text, value.data, value.len < sizeof text ? value.len : sizeof text - 1);
     switch (row->kind) {
     case WORD_NAMED:
+    case WORD_LOST:
     case WORD_IDLE: return true;
+    case WORD_PARTLY:
     case WORD_FLAG:
         if (value.len)
             return err_set(ret_err, ERR_INVALID, "%s takes no value, but has \"%s\"", row->word,
@@ -165,6 +171,11 @@ bool setting_words_parse(const char *key, const char *text, bool several, bool l
     return true;
 }
 
+static bool is_told_of(const struct setting_word *row)
+{
+    return row->kind == WORD_IDLE || row->kind == WORD_LOST || row->kind == WORD_PARTLY;
+}
+
 /* The words of `text` that are idle for the reason of `row`, which is the first of them; false: it
  * is not. */
 static bool idle_words(const char *key, const char *text, const struct setting_word *row,
@@ -173,7 +184,7 @@ static bool idle_words(const char *key, const char *text, const struct setting_w
     struct span rest = span_of(text), item, value;
     while (span_next(&rest, ',', &item)) {
         const struct setting_word *other = row_find(key, name_take(span_trim(item), &value));
-        if (!other || other->kind != WORD_IDLE || !text_is(other->doc, row->doc))
+        if (!other || other->kind != row->kind || !text_is(other->doc, row->doc))
             continue;
         if (!out->len && other != row)
             return false;
@@ -182,22 +193,24 @@ static bool idle_words(const char *key, const char *text, const struct setting_w
     return out->len != 0;
 }
 
-void setting_words_idle(const char *key, const char *text, void (*say)(void *ctx, const char *line),
-                        void *ctx)
+void setting_words_idle(const char *key, const char *text,
+                        void (*say)(void *ctx, const char *line, bool missed), void *ctx)
 {
     struct span rest = span_of(text), item, value;
     const struct setting_word *before = NULL;
     while (span_next(&rest, ',', &item)) {
         const struct setting_word *row = row_find(key, name_take(span_trim(item), &value));
         struct str words = STR_INIT, line = STR_INIT;
-        if (row && row != before && row->kind == WORD_IDLE && idle_words(key, text, row, &words)) {
-            if (row->doc[0])
+        if (row && row != before && is_told_of(row) && idle_words(key, text, row, &words)) {
+            if (row->kind == WORD_PARTLY)
+                str_addf(&line, "%s=%s: %s", key, str_text(&words), row->doc);
+            else if (row->doc[0])
                 str_addf(&line, "%s=%s has no effect in Remuda: %s", key, str_text(&words),
                          row->doc);
             else
                 str_addf(&line, "%s=%s is known to Slurm but has no effect in Remuda", key,
                          str_text(&words));
-            say(ctx, str_text(&line));
+            say(ctx, str_text(&line), row->kind != WORD_IDLE);
         }
         before = row;
         str_done(&words);

@@ -13,8 +13,9 @@
 /* X(Key, kind, member, word, choices, doc) Kinds: NAMED: whoever needs it reads the setting's text.
  * FLAG: bool, it is given. NUMBER: int64_t after '=', 0 to 2147483647; -1 = not
  * given. CHOICE: int32_t, the place of the word after '=' among choices ("a|b"); -1 = not
- * given. IDLE: a word of Slurm's, of any release, without effect here; doc says why, and giving it
- * is a warning. */
+ * given. IDLE: a word of Slurm's, of any release, without effect here, and not missed; doc says
+ * why, and giving it is a warning. LOST: the same of one that is missed. PARTLY: a FLAG that is not
+ * all that Slurm makes of it, which is a warning, too. */
 // clang-format off
 #define BY_THE_PLAN "every waiting job is considered in each pass, and a pass is made when something changed"
 #define SETTING_WORDS(X) \
@@ -38,6 +39,9 @@
     X(PrivateData, FLAG, private_users, "users", "", "users and what they may, but oneself and those of accounts one coordinates") \
     X(PrivateData, NAMED, , "none", "", "everybody sees everything") \
     X(PrivateData, IDLE, , "cloud", "", "no nodes are powered down") \
+    X(ScronParameters, NAMED, , "enable", "", "users have tables for scrontab") \
+    X(ScronParameters, FLAG, scron_disable, "disable", "", "they can only read theirs and remove it, whose jobs go on until then") \
+    X(ScronParameters, FLAG, explicit_scancel, "explicit_scancel", "", "scancel ends a job of scrontab only with --cron") \
     X(SlurmctldParameters, FLAG, rl_enable, "rl_enable", "", "each user has a number of requests, which fills up again") \
     X(SlurmctldParameters, NUMBER, rl_bucket_size, "rl_bucket_size", "", "requests that may be made at once; default 30") \
     X(SlurmctldParameters, NUMBER, rl_refill_rate, "rl_refill_rate", "", "requests added each period; default 2") \
@@ -62,7 +66,7 @@
     X(SlurmctldParameters, IDLE, , "enable_rpc_queue", "", "each user has a fair share of the controller") \
     X(SlurmctldParameters, IDLE, , "enable_stepmgr", "", "") \
     X(SlurmctldParameters, IDLE, , "idle_on_node_suspend", "", "no nodes are powered down") \
-    X(SlurmctldParameters, IDLE, , "ignore_constraint_validation", "", "") \
+    X(SlurmctldParameters, LOST, , "ignore_constraint_validation", "", "") \
     X(SlurmctldParameters, IDLE, , "keep_topology_order", "", "") \
     X(SlurmctldParameters, IDLE, , "max_dbd_msg_action", "", "there is no slurmdbd") \
     X(SlurmctldParameters, IDLE, , "max_powered_nodes", "", "no nodes are powered down") \
@@ -72,7 +76,7 @@
     X(SlurmctldParameters, IDLE, , "power_save_min_interval", "", "no nodes are powered down") \
     X(SlurmctldParameters, IDLE, , "preempt_send_user_signal", "", "PreemptParameters=send_user_signal says it") \
     X(SlurmctldParameters, IDLE, , "reboot_from_controller", "", "nodes are not booted") \
-    X(SlurmctldParameters, IDLE, , "user_resv_delete", "", "operators make and delete reservations") \
+    X(SlurmctldParameters, LOST, , "user_resv_delete", "", "operators make and delete reservations") \
     X(SlurmctldParameters, IDLE, , "validate_nodeaddr_threads", "", "") \
     X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
     X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
@@ -90,16 +94,16 @@
     X(PreemptParameters, NAMED, , "reclaim_licenses", "", "as always: what a victim gives back counts") \
     X(PreemptParameters, IDLE, , "reorder_count", "", "the cheapest victims are chosen at once") \
     X(PreemptParameters, IDLE, , "strict_order", "", "the cheapest victims are chosen at once") \
-    X(PreemptParameters, IDLE, , "min_exempt_priority", "", "PreemptExemptTime and the tiers say who is exempt") \
-    X(PreemptParameters, IDLE, , "suspend_grace_time", "", "GraceTime of the partition is for all modes") \
+    X(PreemptParameters, LOST, , "min_exempt_priority", "", "PreemptExemptTime and the tiers say who is exempt") \
+    X(PreemptParameters, LOST, , "suspend_grace_time", "", "GraceTime of the partition is for all modes") \
     X(PriorityFlags, FLAG, accrue_always, "ACCRUE_ALWAYS", "", "age counts also while a job is held or depends on others") \
-    X(PriorityFlags, IDLE, , "CALCULATE_RUNNING", "", "a running job keeps the priority it started with") \
+    X(PriorityFlags, LOST, , "CALCULATE_RUNNING", "", "a running job keeps the priority it started with") \
     X(PriorityFlags, FLAG, depth_oblivious, "DEPTH_OBLIVIOUS", "", "fair share by Slurm's older formula") \
     X(PriorityFlags, NAMED, , "FAIR_TREE", "", "as always, unless NO_FAIR_TREE or DEPTH_OBLIVIOUS is given") \
     X(PriorityFlags, FLAG, no_fair_tree, "NO_FAIR_TREE", "", "fair share by Slurm's older formula") \
     X(PriorityFlags, FLAG, increase_only, "INCR_ONLY", "", "a waiting job's priority never falls") \
     X(PriorityFlags, FLAG, max_tres, "MAX_TRES", "", "billing by the largest weighted resource of a job, not by their sum") \
-    X(PriorityFlags, IDLE, , "MAX_TRES_GRES", "", "MAX_TRES, or the sum of all, are known") \
+    X(PriorityFlags, LOST, , "MAX_TRES_GRES", "", "MAX_TRES, or the sum of all, are known") \
     X(PriorityFlags, FLAG, no_normal_all, "NO_NORMAL_ALL", "", "no factor is scaled to 0 to 1") \
     X(PriorityFlags, FLAG, no_normal_assoc, "NO_NORMAL_ASSOC", "", "the priority of accounts and users counts as it is") \
     X(PriorityFlags, FLAG, no_normal_part, "NO_NORMAL_PART", "", "PriorityJobFactor counts as it is") \
@@ -113,6 +117,18 @@
     X(PriorityUsageResetPeriod, NAMED, , "MONTHLY", "", "every first of a month") \
     X(PriorityUsageResetPeriod, NAMED, , "QUARTERLY", "", "every first of January, April, July and October") \
     X(PriorityUsageResetPeriod, NAMED, , "YEARLY", "", "every first of January") \
+    X(LsfUnitForLimits, NAMED, , "KB", "", "1024 bytes") \
+    X(LsfUnitForLimits, NAMED, , "MB", "", "1024 KB, as all below are 1024 of the one above") \
+    X(LsfUnitForLimits, NAMED, , "GB", "", "") \
+    X(LsfUnitForLimits, NAMED, , "TB", "", "") \
+    X(LsfReservePer, NAMED, , "host", "", "each host of the job") \
+    X(LsfReservePer, NAMED, , "slot", "", "each slot (RESOURCE_RESERVE_PER_TASK=Y)") \
+    X(LsfMemLimit, NAMED, , "process", "", "each process, of which a slot has one") \
+    X(LsfMemLimit, NAMED, , "job", "", "the whole job (LSB_JOB_MEMLIMIT=y)") \
+    X(LsfStdin, NAMED, , "only", "", "those on standard input: bsub < FILE") \
+    X(LsfStdin, NAMED, , "script", "", "also of bsub FILE (LSB_BSUB_PARSE_SCRIPT=Y)") \
+    X(PbsFlavour, NAMED, , "pro", "", "PBS Pro and OpenPBS") \
+    X(PbsFlavour, NAMED, , "torque", "", "Torque") \
     X(TopologyPlugin, NAMED, , "topology/tree", "", "switches, as topology.conf has them") \
     X(TopologyPlugin, NAMED, , "topology/block", "", "blocks, as topology.conf has them") \
     X(TopologyPlugin, NAMED, , "topology/flat", "", "topology.conf is not read") \
@@ -139,7 +155,7 @@
     X(SchedulerParameters, FLAG, no_hold_on_prolog, "nohold_on_prolog_fail", "", "a job whose Prolog failed is requeued without a hold") \
     X(SchedulerParameters, FLAG, kill_invalid_depend, "kill_invalid_depend", "", "jobs whose dependency can never be satisfied are cancelled, as with --kill-on-invalid-dep=yes") \
     X(SchedulerParameters, FLAG, sched_preempt_youngest, "preempt_youngest_first", "", "as PreemptParameters=youngest_first") \
-    X(SchedulerParameters, IDLE, , "allow_zero_lic", "", "a job that asks for more licences than there are is refused") \
+    X(SchedulerParameters, LOST, , "allow_zero_lic", "", "a job that asks for more licences than there are is refused") \
     X(SchedulerParameters, IDLE, , "assoc_limit_continue", "", "who is held by a limit never holds others back") \
     X(SchedulerParameters, IDLE, , "assoc_limit_stop", "", "who is held by a limit never holds others back") \
     X(SchedulerParameters, IDLE, , "batch_sched_delay", "", BY_THE_PLAN) \
@@ -175,44 +191,44 @@
     X(SchedulerParameters, IDLE, , "bf_yield_sleep", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "build_queue_timeout", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "correspond_after_task_cnt", "", "aftercorr is followed element by element") \
-    X(SchedulerParameters, IDLE, , "default_gbytes", "", "memory without a unit is in megabytes") \
+    X(SchedulerParameters, LOST, , "default_gbytes", "", "memory without a unit is in megabytes") \
     X(SchedulerParameters, IDLE, , "default_queue_depth", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "defer", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "defer_batch", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "delay_boot", "", "nodes are not booted") \
     X(SchedulerParameters, IDLE, , "disable_hetjob_steps", "", "steps over components work in every job") \
-    X(SchedulerParameters, IDLE, , "disable_job_shrink", "", "jobs may give nodes back") \
+    X(SchedulerParameters, LOST, , "disable_job_shrink", "", "jobs may give nodes back") \
     X(SchedulerParameters, IDLE, , "enable_hetjob_steps", "", "steps over components work in every job") \
     X(SchedulerParameters, IDLE, , "enable_job_state_cache", "", "questions do not wait for the planner") \
     X(SchedulerParameters, IDLE, , "enable_user_top", "", "users may always order their own jobs with scontrol top") \
-    X(SchedulerParameters, IDLE, , "extra_constraints", "", "there are no constraints by a node's Extra") \
+    X(SchedulerParameters, LOST, , "extra_constraints", "", "there are no constraints by a node's Extra") \
     X(SchedulerParameters, IDLE, , "Ignore_NUMA", "", "a node's layout is as hwloc finds it, or as its line says") \
-    X(SchedulerParameters, IDLE, , "ignore_constraint_validation", "", "") \
-    X(SchedulerParameters, IDLE, , "ignore_prefer_validation", "", "") \
+    X(SchedulerParameters, LOST, , "ignore_constraint_validation", "", "") \
+    X(SchedulerParameters, LOST, , "ignore_prefer_validation", "", "") \
     X(SchedulerParameters, IDLE, , "inventory_interval", "", BY_THE_PLAN) \
-    X(SchedulerParameters, IDLE, , "max_array_tasks", "", "MaxArraySize bounds arrays, which cost nothing until they run") \
+    X(SchedulerParameters, LOST, , "max_array_tasks", "", "MaxArraySize bounds arrays, which cost nothing until they run") \
     X(SchedulerParameters, IDLE, , "max_depend_depth", "", "circles of dependencies are found whatever their depth") \
     X(SchedulerParameters, IDLE, , "max_rpc_cnt", "", "each user has a fair share of the controller") \
     X(SchedulerParameters, IDLE, , "max_sched_time", "", BY_THE_PLAN) \
-    X(SchedulerParameters, IDLE, , "max_script_size", "", "scripts may have 4 MiB") \
+    X(SchedulerParameters, LOST, , "max_script_size", "", "scripts may have 4 MiB") \
     X(SchedulerParameters, IDLE, , "max_submit_line_size", "", "") \
     X(SchedulerParameters, IDLE, , "no_backup_scheduling", "", "there is no backup controller") \
     X(SchedulerParameters, IDLE, , "no_env_cache", "", "environments of users are not kept") \
-    X(SchedulerParameters, IDLE, , "pack_serial_at_end", "", "") \
+    X(SchedulerParameters, LOST, , "pack_serial_at_end", "", "") \
     X(SchedulerParameters, IDLE, , "partition_job_depth", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "preempt_reorder_count", "", "the cheapest victims are chosen at once") \
     X(SchedulerParameters, IDLE, , "preempt_strict_order", "", "the cheapest victims are chosen at once") \
     X(SchedulerParameters, IDLE, , "reduce_completing_frag", "", "") \
     X(SchedulerParameters, IDLE, , "requeue_setup_env_fail", "", "environments of users are not kept") \
-    X(SchedulerParameters, IDLE, , "salloc_wait_nodes", "", "--wait-all-nodes says it for a job") \
-    X(SchedulerParameters, IDLE, , "sbatch_wait_nodes", "", "--wait-all-nodes says it for a job") \
+    X(SchedulerParameters, LOST, , "salloc_wait_nodes", "", "--wait-all-nodes says it for a job") \
+    X(SchedulerParameters, LOST, , "sbatch_wait_nodes", "", "--wait-all-nodes says it for a job") \
     X(SchedulerParameters, IDLE, , "sched_interval", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "sched_max_job_start", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "sched_min_interval", "", BY_THE_PLAN) \
     X(SchedulerParameters, IDLE, , "spec_cores_first", "", "") \
     X(SchedulerParameters, IDLE, , "step_retry_count", "", "steps that wait are tried when something ends") \
     X(SchedulerParameters, IDLE, , "step_retry_time", "", "steps that wait are tried when something ends") \
-    X(SchedulerParameters, IDLE, , "time_min_as_soft_limit", "", "--time-min is the least time a job may get") \
+    X(SchedulerParameters, LOST, , "time_min_as_soft_limit", "", "--time-min is the least time a job may get") \
     X(SchedulerParameters, IDLE, , "unavail_topology_recalc", "", "jobs are kept together as topology.conf says") \
     X(SchedulerParameters, IDLE, , "whole_hetjob", "", "scancel and scontrol of the leader mean the whole job") \
     X(SchedulerParameters, IDLE, , "whole_pack", "", "scancel and scontrol of the leader mean the whole job") \
@@ -221,21 +237,21 @@
     X(SelectTypeParameters, FLAG, cr_cpu, "CR_CPU", "", "threads are given out; memory is not counted") \
     X(SelectTypeParameters, FLAG, cr_cpu_memory, "CR_CPU_Memory", "", "threads and memory are given out") \
     X(SelectTypeParameters, FLAG, cr_memory, "CR_Memory", "", "memory is counted") \
-    X(SelectTypeParameters, FLAG, cr_socket, "CR_Socket", "", "as CR_Core: sockets are not given out whole") \
-    X(SelectTypeParameters, FLAG, cr_socket_memory, "CR_Socket_Memory", "", "as CR_Core_Memory: sockets are not given out whole") \
-    X(SelectTypeParameters, IDLE, , "CR_ONE_TASK_PER_CORE", "", "--ntasks-per-core says it for a job") \
-    X(SelectTypeParameters, IDLE, , "CR_CORE_DEFAULT_DIST_BLOCK", "", "--distribution says it for a job") \
-    X(SelectTypeParameters, IDLE, , "CR_LLN", "", "") \
-    X(SelectTypeParameters, IDLE, , "CR_Pack_Nodes", "", "--distribution=pack says it for a job") \
+    X(SelectTypeParameters, PARTLY, cr_socket, "CR_Socket", "", "as CR_Core: sockets are not given out whole") \
+    X(SelectTypeParameters, PARTLY, cr_socket_memory, "CR_Socket_Memory", "", "as CR_Core_Memory: sockets are not given out whole") \
+    X(SelectTypeParameters, LOST, , "CR_ONE_TASK_PER_CORE", "", "--ntasks-per-core says it for a job") \
+    X(SelectTypeParameters, LOST, , "CR_CORE_DEFAULT_DIST_BLOCK", "", "--distribution says it for a job") \
+    X(SelectTypeParameters, LOST, , "CR_LLN", "", "") \
+    X(SelectTypeParameters, LOST, , "CR_Pack_Nodes", "", "--distribution=pack says it for a job") \
     X(SelectTypeParameters, IDLE, , "OTHER_CONS_RES", "", "resources are always cores, memory and devices") \
     X(SelectTypeParameters, IDLE, , "OTHER_CONS_TRES", "", "resources are always cores, memory and devices") \
     X(SelectTypeParameters, IDLE, , "NHC_ABSOLUTELY_NO", "", "") \
-    X(SelectTypeParameters, IDLE, , "LL_SHARED_GRES", "", "there are no shared generic resources") \
-    X(SelectTypeParameters, IDLE, , "MULTIPLE_SHARING_GRES_PJ", "", "there are no shared generic resources") \
-    X(SelectTypeParameters, IDLE, , "ONE_TASK_PER_SHARING_GRES", "", "there are no shared generic resources") \
-    X(SelectTypeParameters, IDLE, , "ENFORCE_BINDING_GRES", "", "--gres-flags=enforce-binding says it for a job") \
+    X(SelectTypeParameters, LOST, , "LL_SHARED_GRES", "", "there are no shared generic resources") \
+    X(SelectTypeParameters, LOST, , "MULTIPLE_SHARING_GRES_PJ", "", "there are no shared generic resources") \
+    X(SelectTypeParameters, LOST, , "ONE_TASK_PER_SHARING_GRES", "", "there are no shared generic resources") \
+    X(SelectTypeParameters, LOST, , "ENFORCE_BINDING_GRES", "", "--gres-flags=enforce-binding says it for a job") \
     X(LaunchParameters, FLAG, use_interactive_step, "use_interactive_step", "", "salloc without a command opens its shell on the first node") \
-    X(LaunchParameters, IDLE, , "batch_step_set_cpu_freq", "", "") \
+    X(LaunchParameters, LOST, , "batch_step_set_cpu_freq", "", "") \
     X(LaunchParameters, IDLE, , "cray_net_exclusive", "", "") \
     X(LaunchParameters, IDLE, , "disable_send_gids", "", "groups are looked up where a job runs unless the host is not trusted") \
     X(LaunchParameters, IDLE, , "enable_nss_slurm", "", "users are looked up by the nodes") \
@@ -246,7 +262,7 @@
     X(LaunchParameters, IDLE, , "slurmstepd_memlock", "", "") \
     X(LaunchParameters, IDLE, , "slurmstepd_memlock_all", "", "") \
     X(LaunchParameters, IDLE, , "test_exec", "", "a program that is not there fails its step") \
-    X(LaunchParameters, IDLE, , "ulimit_pam_adopt", "", "") \
+    X(LaunchParameters, LOST, , "ulimit_pam_adopt", "", "") \
     X(JobAcctGatherParams, FLAG, over_memory_kill, "OverMemoryKill", "", "jobs over their memory are ended at the samples also where the kernel holds them to it") \
     X(JobAcctGatherParams, IDLE, , "NoShared", "", "what processes share counts once, in parts") \
     X(JobAcctGatherParams, IDLE, , "UsePss", "", "what processes share always counts in parts before a job is ended for it") \
@@ -265,7 +281,9 @@
 
 #define WORD_MEMBER_NAMED(member)
 #define WORD_MEMBER_IDLE(member)
+#define WORD_MEMBER_LOST(member)
 #define WORD_MEMBER_FLAG(member)   bool member;
+#define WORD_MEMBER_PARTLY(member) bool member;
 #define WORD_MEMBER_NUMBER(member) int64_t member;
 #define WORD_MEMBER_CHOICE(member) int32_t member;
 
@@ -276,7 +294,15 @@ struct setting_words {
 #undef X
 };
 
-enum setting_word_kind { WORD_NAMED, WORD_FLAG, WORD_NUMBER, WORD_CHOICE, WORD_IDLE };
+enum setting_word_kind {
+    WORD_NAMED,
+    WORD_FLAG,
+    WORD_PARTLY,
+    WORD_NUMBER,
+    WORD_CHOICE,
+    WORD_IDLE,
+    WORD_LOST
+};
 
 struct setting_word {
     const char *key; /* of the setting */
@@ -299,8 +325,9 @@ bool setting_words_parse(const char *key, const char *text, bool several, bool l
                          struct setting_words *w, const char **ret_canonical, struct err *ret_err);
 
 /* Says of the words without effect in `text` that they have none: one line a reason, "Key=word,word
- * has no effect in Remuda: why". */
-void setting_words_idle(const char *key, const char *text, void (*say)(void *ctx, const char *line),
-                        void *ctx);
+ * has no effect in Remuda: why"; of those that have another than in Slurm, which. Missed: what was
+ * asked for is not there. */
+void setting_words_idle(const char *key, const char *text,
+                        void (*say)(void *ctx, const char *line, bool missed), void *ctx);
 
 #endif

@@ -30,11 +30,12 @@ extern const struct enum_names blocker_kind_names;
     X(TEXT, names, 0, "those nodes, folded, the first of them")                                              \
     X(TIME, first_us, 0,                                                                                     \
       "busy: when the first of them is expected to be free enough; kept: when it is to be used; out: since " \
-      "when; 0 = not known")                                                                                               \
+      "when; limit: when enough of it is expected to be free; 0 = not known")                                                                                               \
     X(TIME, last_us, 0, "busy: the last of them")                                                            \
     X(I32, endless, 0, "busy: nodes whose jobs have no time limit")                                          \
-    X(TEXT, jobs, 0, "busy: jobs there; kept: for these; the first of them")                                 \
-    X(I32, jobs_more, 0, "further jobs")
+    X(TEXT, jobs, 0, "busy: jobs there; kept: for these; limit: who has of it; the first of them")                                 \
+    X(I32, jobs_more, 0, "further jobs")                                                                     \
+    X(TEXT, users, 0, "limit: whose jobs those are")
 // clang-format on
 struct blocker {
     BLOCKER_FIELDS(FIELD_MEMBER)

@@ -81,6 +81,8 @@ void cluster_node_free_gres(struct cluster *cl, const char *name, struct str *ou
 
 /* ---- waiting work ---- */
 
+#define NOT_AGEING (INT64_MAX / 4)
+
 struct waiting {
     uint64_t job_id;               /* an array is one entry */
     const struct job_request *req; /* copied into the class */
@@ -93,6 +95,7 @@ struct waiting {
     /* How many may start now: 1, or the pending elements an array's limit allows */
     uint32_t elements;
     int64_t submit_us, eligible_us;
+    int64_t ages_us; /* it gains by waiting from then on; 0 = eligible_us, NOT_AGEING = not yet */
     int64_t deadline_us; /* 0 = none */
     int32_t nice;
     int32_t site; /* added to the priority */
@@ -137,7 +140,8 @@ enum refusal sched_may_use(const struct cluster *cl, const char *partition,
 
 /* ---- caps: what a group of jobs may have together ---- */
 
-enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_GRES, CAP_LICENCES };
+/* CAP_BILLING: units, by the weights of the partition it is placed in. */
+enum cap_counts { CAP_JOBS, CAP_NODES, CAP_CPUS, CAP_MEM, CAP_BILLING, CAP_GRES, CAP_LICENCES };
 struct cap {
     uint32_t id; /* from 1; the caller's, never used for another */
     enum cap_counts counts;

@@ -42,10 +42,12 @@ enum option_source {
 
 #define OPTION_MAX 256 /* rows in a table, at most */
 
+struct dialect_site;
 /* What setters may need to know; given by the caller, so that this library stays pure. */
 struct option_env {
     int64_t now_us;
     const struct civil_zone *zone;
+    const struct dialect_site *site; /* scripts of LSF and PBS: NULL = the defaults */
 };
 
 struct option_row;
@@ -106,6 +108,10 @@ struct option_table {
     size_t variables;  /* which of env[] are this command's */
     enum option_words words;
     bool (*word)(void *to, const char *word, struct arena *a, struct err *ret_err);
+    /* Options are letters or words behind one dash, and their value is the next word, as LSF's
+     * commands have them: -J name -oo file -gpu num=1. */
+    bool one_dash;
+    bool letters_attach; /* and any value may be attached to a letter: -joe -lnodes=1 */
     bool refused_shown;  /* --help has what is refused, too */
     bool letters_named;  /* an error about a letter names the long option, too */
     bool letters_equals; /* -j=42 is -j42, where the value is optional */

@@ -19,8 +19,8 @@ static enum help_value value_kind(enum option_arg arg)
 
 struct help_option option_help_of(const struct option_row *row)
 {
-    return (struct help_option){row->name, row->letter, value_kind(row->arg), row->metavar,
-                                row->doc};
+    return (struct help_option){row->name,    row->letter, value_kind(row->arg),
+                                row->metavar, row->doc,    false};
 }
 
 static bool is_shown(const struct option_table *t, const struct option_row *row)
@@ -40,6 +40,7 @@ static void rows_add(const struct option_table *t, bool of_help, bool both, stru
         if (!is_shown(t, row) || (!both && is_of_help(row) != of_help))
             continue;
         struct help_option h = option_help_of(row);
+        h.one_dash = t->one_dash;
         help_row(&h, out);
     }
 }
@@ -72,8 +73,10 @@ void option_table_write_usage(const struct option_table *t, struct str *out)
         return;
     }
     for (size_t i = 0; (row = option_row_at(t, i)); i++)
-        if (is_shown(t, row))
-            o[n++] = option_help_of(row);
+        if (is_shown(t, row)) {
+            o[n] = option_help_of(row);
+            o[n++].one_dash = t->one_dash;
+        }
     struct arena *a = arena_new();
     help_usage(arena_strndup(a, t->usage, name), o, n, words ? words + 1 + (words[1] == ' ') : "",
                out);

@@ -112,7 +112,8 @@ static void unknown_refuse(const struct option_table *t, struct span name, const
     }
     const char *near = text_nearest(arena_strndup(a, name.data, name.len), names, n);
     if (near)
-        err_set(e, ERR_USAGE, "unrecognized option '%s' (did you mean '--%s'?)", word, near);
+        err_set(e, ERR_USAGE, "unrecognized option '%s' (did you mean '%s%s'?)", word,
+                t->one_dash ? "-" : "--", near);
     else
         err_set(e, ERR_USAGE, "unrecognized option '%s'", word);
     arena_free(a);
@@ -242,6 +243,44 @@ static bool letters_take(struct reader *r, const char *letters, struct err *e)
     return true;
 }
 
+/* "-n4" is "-n 4", as people write it; of other values only the next word is one. */
+static const struct option_row *attached_find(const struct option_table *t, const char *word,
+                                              const char **ret_value)
+{
+    char letter[2] = {word[1], 0};
+    bool may = t->letters_attach || (word[2] >= '0' && word[2] <= '9');
+    const struct option_row *row = may && word[2] ? option_row_named(t, letter) : NULL;
+    *ret_value = word + 2;
+    return row && row->arg == ARG_REQUIRED ? row : NULL;
+}
+
+/* "-xf" is "-x -f" where letters are put together. */
+static const struct option_row *bundled_find(const struct option_table *t, const char *word)
+{
+    char letter[2] = {word[1], 0};
+    const struct option_row *row =
+        t->letters_attach && word[2] ? option_row_named(t, letter) : NULL;
+    return row && row->arg == ARG_NONE ? row : NULL;
+}
+
+/* "-J name", "-oo file", "-H"; two dashes are as good, for --help. */
+static bool one_dash_take(struct reader *r, const char *word, struct err *e)
+{
+    const char *name = word[1] == '-' ? word + 2 : word + 1, *value = NULL;
+    const struct option_row *row = option_row_named(r->table, name);
+    if (!row && word[1] != '-' && (row = attached_find(r->table, word, &value)))
+        return r->take(r->ctx, row, value, e);
+    if (!row && word[1] != '-' && (row = bundled_find(r->table, word)))
+        return r->take(r->ctx, row, NULL, e) && one_dash_take(r, word + 1, e);
+    if (!row) {
+        unknown_refuse(r->table, span_of(name), word, e);
+        return false;
+    }
+    if (row->arg != ARG_NONE && !value_behind(r, row, &value))
+        return err_set(e, ERR_USAGE, "option requires an argument -- '%s'", row->name);
+    return r->take(r->ctx, row, value, e);
+}
+
 bool options_walk(const struct option_table *t, int argc, char *const argv[], option_taker take,
                   bool (*word_take)(void *ctx, const char *word, struct err *ret_err), void *ctx,
                   int *ret_rest, struct err *ret_err)
@@ -260,6 +299,8 @@ bool options_walk(const struct option_table *t, int argc, char *const argv[], op
                      : err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", word);
         else if (text_is(word, "--"))
             only_words = true;
+        else if (t->one_dash)
+            ok = one_dash_take(&r, word, ret_err);
         else
             ok =
                 word[1] == '-' ? long_take(&r, word, ret_err) : letters_take(&r, word + 1, ret_err);

@@ -98,6 +98,8 @@ bool options_carry_over(struct submit_options *o, const struct submit_options *b
 bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
                     struct str *warnings, struct err *ret_err);
 
+/* " --ntasks=4 --time=90": the options that are set, as the command would be given them. */
+void options_write_words(const struct submit_options *o, unsigned command, struct str *out);
 /* `sbatch --help` and `--usage`. */
 void options_write_help(unsigned command, struct str *out);
 void options_write_usage(unsigned command, struct str *out);

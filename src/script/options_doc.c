@@ -20,12 +20,6 @@ static const char *command_words(unsigned command)
                                    : "executable(0) [args(0)...]";
 }
 
-static void option_spell(const struct option_row *row, struct str *out)
-{
-    struct help_option o = option_help_of(row);
-    help_spell(&o, out);
-}
-
 static int by_name(const void *a, const void *b)
 {
     const struct option_row *const *x = a, *const *y = b;
@@ -108,6 +102,33 @@ void options_write_help(unsigned command, struct str *out)
                  "them all.\n");
 }
 
+/* In quotes where a shell would read it otherwise. */
+static void shell_word_add(struct str *out, const char *word)
+{
+    bool quoted = strpbrk(word, " \t\n&|;<>()$`\\'\"*?[]#~") != NULL;
+    if (quoted)
+        str_addc(out, '\'');
+    for (; *word; word++)
+        if (*word == '\'')
+            str_add(out, "'\\''");
+        else
+            str_addc(out, *word);
+    if (quoted)
+        str_addc(out, '\'');
+}
+
+void options_write_words(const struct submit_options *o, unsigned command, struct str *out)
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_at(i)); i++) {
+        if (o->source[i] == FROM_DEFAULT || !(row->commands & command))
+            continue;
+        const char *given = o->given[i];
+        str_addf(out, " --%s%s", row->name, *given ? "=" : "");
+        shell_word_add(out, given);
+    }
+}
+
 /* ---- the support matrix
  * ------------------------------------------------------------------- */
 
@@ -131,10 +152,12 @@ static void cell_add(struct str *out, const char *text)
     }
 }
 
-static void spelling_cell(const struct option_row *row, struct str *out)
+static void spelling_cell(const struct option_row *row, bool one_dash, struct str *out)
 {
     struct str spelt = STR_INIT;
-    option_spell(row, &spelt);
+    struct help_option o = option_help_of(row);
+    o.one_dash = one_dash;
+    help_spell(&o, &spelt);
     str_addc(out, '`');
     cell_add(out, str_text(&spelt));
     str_addc(out, '`');
@@ -142,7 +165,7 @@ static void spelling_cell(const struct option_row *row, struct str *out)
         str_addf(out, ", `-%c`", row->letter);
     struct span rest = span_of(row->alias), alias;
     while (span_next(&rest, ' ', &alias))
-        str_addf(out, ", `--%.*s`", (int)alias.len, alias.data);
+        str_addf(out, ", `%s%.*s`", one_dash ? "-" : "--", (int)alias.len, alias.data);
     str_done(&spelt);
 }
 
@@ -165,7 +188,7 @@ static void variables_cell(const struct option_row *row, struct str *out)
 static void matrix_row(const struct option_row *row, struct str *out)
 {
     str_add(out, "| ");
-    spelling_cell(row, out);
+    spelling_cell(row, false, out);
     static const unsigned commands[] = {CMD_SBATCH, CMD_SALLOC, CMD_SRUN};
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         str_addf(out, " | %s", row->commands & commands[i] ? support_word(row->support) : "");
@@ -219,7 +242,7 @@ void option_table_write_markdown(const struct option_table *t, const char *comma
              command);
     for (size_t i = 0; (row = option_row_at(t, i)); i++) {
         str_add(out, "| ");
-        spelling_cell(row, out);
+        spelling_cell(row, t->one_dash, out);
         str_addf(out, " | %s | ", support_of(row));
         variables_cell(row, out);
         str_add(out, " | ");

@@ -12,7 +12,9 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "model/limits.h"
+#include "script/lsf.h"
 #include "script/option_values.h"
+#include "script/pbs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -171,6 +173,13 @@ static bool directive_read(struct script_reader *r, struct span rest, struct err
     return ok;
 }
 
+bool script_directive(struct span words, unsigned line, struct submit_options *o,
+                      const struct option_env *env, struct arena *a, struct err *ret_err)
+{
+    struct script_reader r = {.comp = o, .max = 1, .ncomp = 1, .env = env, .a = a, .line = line};
+    return directive_read(&r, words, ret_err);
+}
+
 /* ---- the other lines
  * ---------------------------------------------------------------------- */
 
@@ -258,15 +267,50 @@ static bool line_read(struct script_reader *r, struct span line, struct err *e)
     return true;
 }
 
-static bool foreign_check(const struct script_reader *r, bool ignore_pbs, struct err *e)
+static bool lsf_apply(struct script_reader *r, const char *text, size_t len,
+                      const struct dialect_site *site, struct dialect_out *out, struct err *e)
 {
-    if (!r->foreign || r->directives || ignore_pbs)
-        return true;
-    return err_set(
-        e, ERR_UNSUPPORTED,
-        "line %u: %s directives are not supported yet; write them as #SBATCH, or submit the "
-        "script without them: sbatch --ignore-pbs",
-        r->foreign_line, r->foreign);
+    struct lsf_request lsf = {.site = site, .keep_output = true};
+    unsigned lines;
+    if (!lsf_read_script(&lsf, text, len, r->env, r->a, r->warnings, &lines, e))
+        return false;
+    if (lsf.depend.n || lsf.candidates || lsf.interactive != LSF_BATCH || lsf.wait)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "-w, -m, -I and -K of #BSUB lines are read by bsub: bsub < FILE");
+    return lsf_finish(&lsf, out, e);
+}
+
+/* Its directory, files and environment are those of sbatch. */
+static bool pbs_apply(struct script_reader *r, const char *text, size_t len,
+                      const struct dialect_site *site, struct dialect_out *out, struct err *e)
+{
+    struct pbs_request pbs = {.site = site, .keep_environment = true};
+    unsigned lines;
+    if (!pbs_read_script(&pbs, text, len, r->env, r->a, r->warnings, &lines, e))
+        return false;
+    if (pbs.interactive || pbs.wait || pbs.shell || pbs.args)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "-I, -S, -F and -W block of #PBS lines are read by qsub: qsub FILE");
+    return pbs_finish(&pbs, out, e) && dialect_give(out, "-N", "job-name", pbs.name, e) &&
+           dialect_give(out, "-o", "output", pbs.join == 'e' ? pbs.err_file : pbs.out, e) &&
+           dialect_give(out, "-e", "error", pbs.join ? NULL : pbs.err_file, e) &&
+           dialect_give(out, "-d", "chdir", pbs.dir, e);
+}
+
+/* A script of another system: its lines are read as that system would. */
+static bool foreign_read(struct script_reader *r, const char *text, size_t len, struct err *e)
+{
+    struct dialect_site standard = dialect_site_standard();
+    const struct dialect_site *site = r->env->site ? r->env->site : &standard;
+    struct dialect_out out = {r->comp, FROM_DIRECTIVE, r->env, r->a, r->warnings};
+    bool lsf = text_is(r->foreign, "#BSUB");
+    if (!(lsf ? lsf_apply : pbs_apply)(r, text, len, site, &out, e))
+        return false;
+    str_addf(r->warnings, "read as %s's, for it has %s lines and no #SBATCH:", lsf ? "LSF" : "PBS",
+             r->foreign);
+    options_write_words(r->comp, CMD_SBATCH, r->warnings);
+    str_addc(r->warnings, '\n');
+    return true;
 }
 
 bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max,
@@ -286,7 +330,7 @@ bool script_parse(const char *text, size_t len, struct submit_options *comp, siz
     if (r.foreign && r.directives)
         note_no_effect(&comp[0], a, r.foreign, "the script has #SBATCH lines, which count");
     *ret_ncomp = r.ncomp;
-    return foreign_check(&r, ignore_pbs, ret_err);
+    return !r.foreign || r.directives || ignore_pbs || foreign_read(&r, text, len, ret_err);
 }
 
 /* ---- is it a script

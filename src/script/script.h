@@ -9,11 +9,16 @@
  * until the first command; "hetjob" separates components. Sets options with FROM_DIRECTIVE in
  * comp[0], comp[1] … (all `max` of them zeroed by the caller, but for comp[0]). Errors name the
  * line. Directives that are dropped because they stand after the first command are named in
- * `warnings`, one a line. A script that has #PBS or #BSUB lines and no #SBATCH is refused unless
- * `ignore_pbs`. */
+ * `warnings`, one a line. A script that has #BSUB lines and no #SBATCH is read as LSF's, by what
+ * env->site says, and what it became is a warning; one with #PBS lines is refused. Neither is so
+ * with `ignore_pbs`. */
 bool script_parse(const char *text, size_t len, struct submit_options *comp, size_t max,
                   size_t *ret_ncomp, bool ignore_pbs, const struct option_env *env, struct arena *a,
                   struct str *warnings, struct err *ret_err);
+/* The words of one line behind its "#SBATCH" (of scrontab "#SCRON"), as options of one job; an
+ * error names the line by that number. */
+bool script_directive(struct span words, unsigned line, struct submit_options *o,
+                      const struct option_env *env, struct arena *a, struct err *ret_err);
 /* Would Slurm take it as a script: not empty, starts with "#!", no NUL byte, no DOS line ends, at
  * most LIMIT_SCRIPT_BYTES. The sentence tells how to mend it; `name` is what people call the
  * script. text[len] must be NUL. */

@@ -101,9 +101,11 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->doubtful = map_u64_new();
     w->state = map_u64_new();
     w->starts = map_u64_new();
+    w->gaining = map_u64_new();
     w->step_ended = map_u64_new();
     w->job = map_u64_new();
     w->to_end = map_u64_new();
+    w->cron = map_u64_new();
     w->outs = map_str_new();
     effects_init(&w->fx);
     for (size_t i = 0; i < w->config.nnodes; i++) {
@@ -144,6 +146,7 @@ void simworld_free(struct world *w)
     vec_done(&w->node);
     vec_done(&w->heap);
     map_u64_free(w->acknowledged);
+    map_u64_free(w->gaining);
     map_u64_free(w->made);
     map_u64_free(w->numbers);
     map_u64_free(w->doubtful);
@@ -153,6 +156,7 @@ void simworld_free(struct world *w)
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);
     map_u64_free(w->to_end);
+    world_cron_free(w);
     struct map_walk jobs = {0};
     while (map_u64_next(w->job, &jobs))
         free(jobs.value);

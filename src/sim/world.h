@@ -102,6 +102,12 @@ void world_accounts_audit(struct world *w);
 /* What it shows as used is what the rows of jobs say. Sets world_broken if not. */
 void world_use_audit(struct world *w);
 
+/* ---- scrontab (world_crontab.c) ---- */
+/* The table of a user is set or removed, or one of its jobs is cancelled, sent back, stopped. */
+void world_cron_change(struct world *w, struct rng *rng);
+/* The table is removed, and what is stopped goes on; asked again until nothing can be lost. */
+void world_cron_end(struct world *w);
+
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
 const char *world_broken(const struct world *w);

@@ -52,6 +52,12 @@ static const struct kind kinds[] = {{OWNER_ASSOC, LIMIT_GRP_TRES, "cpu"},
                                     {OWNER_QOS, LIMIT_MAX_JOBS_PER_ACCOUNT, NULL},
                                     {OWNER_QOS, LIMIT_MAX_TRES_PER_ACCOUNT, "cpu"},
                                     {OWNER_QOS, LIMIT_MAX_TRES_PER_USER, "gres/gpu"},
+                                    {OWNER_ASSOC, LIMIT_GRP_TRES, "billing"},
+                                    {OWNER_QOS, LIMIT_MAX_TRES_PER_USER, "billing"},
+                                    /* Those have no hours: */
+                                    {OWNER_ASSOC, LIMIT_GRP_JOBS_ACCRUE, NULL},
+                                    {OWNER_QOS, LIMIT_MAX_JOBS_ACCRUE_PER_USER, NULL},
+                                    {OWNER_QOS, LIMIT_MAX_JOBS_ACCRUE_PER_ACCOUNT, NULL},
                                     /* In minutes: */
                                     {OWNER_ASSOC, LIMIT_GRP_TRES_MINS, "cpu"},
                                     {OWNER_ASSOC, LIMIT_GRP_WALL, NULL},
@@ -177,8 +183,9 @@ void world_accounts_change(struct world *w, struct rng *rng, bool minutes)
                                                 : qos[rng_below(rng, ARRAY_LEN(qos))];
     int64_t value = rng_chance(rng, 300) ? -1 : rng_range(rng, 0, 4);
     limit_change(w, k, owner, value,
-                 value >= 0 && rng_chance(rng, 250) ? some_hours(w, rng, hours, sizeof hours)
-                                                    : NULL);
+                 value >= 0 && resource_limit_takes_hours(k->what) && rng_chance(rng, 250)
+                     ? some_hours(w, rng, hours, sizeof hours)
+                     : NULL);
 }
 
 void world_accounts_open(struct world *w)

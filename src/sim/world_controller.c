@@ -100,8 +100,11 @@ static struct batch *batch_of(struct world *w)
     b->seq = w->batch_seq + 1;
     for (size_t i = 0; i < w->fx.n; i++)
         if (w->fx.v[i].kind == FX_STORE)
-            batch_add(b, w->fx.v[i].remove ? ROW_DELETE : ROW_PUT, w->fx.v[i].table,
-                      w->fx.v[i].record);
+            batch_add(b,
+                      w->fx.v[i].remove ? ROW_DELETE
+                      : w->fx.v[i].add  ? ROW_ADD
+                                        : ROW_PUT,
+                      w->fx.v[i].table, w->fx.v[i].record);
     return b;
 }
 
@@ -159,6 +162,8 @@ void controller_turn_end(struct world *w)
         if (b->row[i].op == ROW_PUT)
             world_rows_learn(w, (enum store_table)b->row[i].table, b->row[i].record);
         if (b->row[i].table == TABLE_JOB)
+            world_cron_check(w, b->row[i].record);
+        if (b->row[i].table == TABLE_JOB)
             world_trace_job(w, b->row[i].record);
         else if (b->row[i].table == TABLE_STEP)
             world_trace_step(w, b->row[i].record);
@@ -208,10 +213,10 @@ static void row_load(void *ctx, const void *record)
 void controller_start(struct world *w)
 {
     static const enum store_table tables[] = {
-        TABLE_META,        TABLE_USAGE,       TABLE_PARTITION,    TABLE_NODE,  TABLE_NODE_SPELL,
-        TABLE_RESERVATION, TABLE_ACCOUNT,     TABLE_ACCOUNT_USER, TABLE_ASSOC, TABLE_QOS,
-        TABLE_LIMIT,       TABLE_WCKEY,       TABLE_TRES,         TABLE_USE,   TABLE_JOB,
-        TABLE_STEP,        TABLE_QUEUED_STEP, TABLE_ANSWERED};
+        TABLE_META,        TABLE_USAGE,   TABLE_PARTITION,    TABLE_NODE,    TABLE_NODE_SPELL,
+        TABLE_RESERVATION, TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,   TABLE_QOS,
+        TABLE_LIMIT,       TABLE_WCKEY,   TABLE_TRES,         TABLE_USE,     TABLE_CRONTAB,
+        TABLE_JOB,         TABLE_STEP,    TABLE_QUEUED_STEP,  TABLE_ANSWERED};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
     controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config, .text = "boot"});

@@ -92,6 +92,7 @@ void world_fail_store(struct world *w, unsigned commits)
 void world_set_clock(struct world *w, int64_t by_us)
 {
     w->set_us += by_us;
+    world_cron_clock(w);
     for (size_t i = 0; i < w->node.n; i++) {
         w->node.v[i].wake_us = 0; /* planned by the former time */
         if (w->node.v[i].agent)

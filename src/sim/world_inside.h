@@ -119,12 +119,14 @@ struct world {
     bool crash_set;
     int64_t crash_back_us;
     VEC(struct simnode) node;
+    struct map_u64 *cron; /* jobs of scrontab → struct simcron, owned */
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
     struct map_u64 *made;         /* number of a submission → id of the job that was made of it */
     struct map_u64 *state;        /* id → committed state and life (world_state_seen) */
     /* Hash of what may start once: a batch script, a step on a node */
     struct map_u64 *starts;
+    struct map_u64 *gaining;    /* id → elements that gain priority by age, as committed */
     struct map_str *outs;       /* node → its devices_out, as it was stored */
     struct map_u64 *step_ended; /* hash of job, attempt and step → its end was stored */
     struct map_u64 *job;        /* id → struct simjob, owned */
@@ -163,6 +165,11 @@ int64_t world_delay(struct world *w);           /* of a message on its way */
 int64_t world_delay_in_order(struct world *w, int64_t *last_us);
 /* The frame that arrives, read back into the world's arena; false: broken. */
 bool world_message_read(struct world *w, struct happening *h, struct message *ret);
+
+/* ---- world_cron.c ---- */
+void world_cron_check(struct world *w, const struct job *j); /* a row that was committed */
+void world_cron_clock(struct world *w);                      /* it was set */
+void world_cron_free(struct world *w);
 
 /* ---- world_trace.c: what was committed, as text ---- */
 /* As the next row of the job is compared with */

@@ -1,5 +1,6 @@
 /* The oracle about accounts: no job starts beyond a limit that holds for it, by the books as they
  * were committed, and what the controller has in memory of accounts is what the store has. */
+#include "base/idset.h"
 #include "base/list.h"
 #include "model/time_windows.h"
 #include "sim/world_inside.h"
@@ -96,9 +97,10 @@ static int64_t amount_of(const struct job *j, const char *tres)
 {
     if (!tres)
         return 1;
-    return text_is(tres, "cpu")    ? j->alloc_cpus
-           : text_is(tres, "node") ? j->alloc_nodes
-                                   : gpus_of(j);
+    return text_is(tres, "cpu")       ? j->alloc_cpus
+           : text_is(tres, "node")    ? j->alloc_nodes
+           : text_is(tres, "billing") ? j->alloc_cpus /* no partition has weights */
+                                      : gpus_of(j);
 }
 
 /* Does the limit concern the job, as it does the one that started? */
@@ -217,6 +219,61 @@ static void minutes_check(struct world *w, const struct books *b, const struct l
                     (long long)most);
 }
 
+/* ---- ageing --------------------------------------------------------------------------------- */
+
+/* So many of its elements gain priority by age. */
+static int64_t gains(const struct job *j)
+{
+    struct idset pending = {0};
+    struct span rest = span_of(j->accruing ? j->accruing : ""), piece;
+    int64_t n = 0;
+    if (j->state != JOB_PENDING || !j->eligible_us || j->spec.hold || j->accrue_us == ACCRUES_NOT)
+        return 0;
+    if (!j->array_pending)
+        return 1;
+    int64_t most =
+        idset_parse(&pending, j->array_pending, UINT32_MAX - 1, NULL) ? (int64_t)pending.count : 0;
+    idset_done(&pending);
+    while (j->accrue_us && span_next(&rest, ',', &piece))
+        for (int64_t of = 0, i = 0; i < (int64_t)piece.len; i++) {
+            if (piece.data[i] == '@') {
+                n += of;
+                break;
+            }
+            of = of * 10 + (piece.data[i] - '0');
+        }
+    return !j->accrue_us || n > most ? most : n; /* some may have been cancelled */
+}
+
+/* More of it gain than before: no limit on that is exceeded now. */
+static void gains_check(struct world *w, const struct books *b, const struct job *j)
+{
+    for (size_t i = 0; i < b->limit.n; i++) {
+        const struct limit *l = b->limit.v[i];
+        int64_t sum = 0;
+        if (resource_limit_table[l->what].counts != COUNTS_ACCRUING || !concerns(b, l, j, j))
+            continue;
+        for (size_t k = 0; k < b->asks.n; k++)
+            sum += concerns(b, l, b->asks.v[k], j) ? gains(b->asks.v[k]) : 0;
+        if (sum > l->value)
+            world_broke(w,
+                        "job %llu gains priority by age, and with it %lld do of %s, of which %lld "
+                        "may",
+                        (unsigned long long)j->id, (long long)sum, l->id, (long long)l->value);
+    }
+}
+
+/* Remembers it. */
+static bool gains_more(struct world *w, const struct job *j)
+{
+    int64_t now = gains(j), before = (int64_t)(uintptr_t)map_u64_get(w->gaining, j->id);
+    if (now)
+        map_u64_put(w->gaining, j->id, (void *)(uintptr_t)now);
+    else
+        map_u64_del(w->gaining, j->id);
+    return now > before && j->accrue_us; /* 0: there was no limit when it began */
+}
+
 /* ---- starts --------------------------------------------------------------------------------- */
 
 static void start_check(struct world *w, const struct books *b, const struct job *started)
@@ -224,6 +281,8 @@ static void start_check(struct world *w, const struct books *b, const struct job
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
         int64_t sum = 0, most = worth(b, l, started);
+        if (resource_limit_table[l->what].counts == COUNTS_ACCRUING)
+            continue; /* of those that wait */
         if (resource_limit_table[l->what].counts != COUNTS_RUNNING) {
             minutes_check(w, b, l, started);
             continue;
@@ -256,10 +315,13 @@ void world_limits_check(struct world *w, const struct batch *batch)
             continue;
         bool starts =
                  j->state == JOB_RUNNING && j->start_us == world_wall(w) && j->spec.req.account,
-             yields = by_qos && j->preempt_us == world_wall(w) && j->preempt_us;
-        if (!read && (starts || yields))
+             yields = by_qos && j->preempt_us == world_wall(w) && j->preempt_us,
+             ages = gains_more(w, j);
+        if (!read && (starts || yields || ages))
             books_read(w, &b);
-        read |= starts || yields;
+        read |= starts || yields || ages;
+        if (ages)
+            gains_check(w, &b, j);
         if (starts)
             start_check(w, &b, j);
         if (yields)

@@ -24,6 +24,7 @@ struct play {
     bool hostile;     /* and a user who writes frames by hand */
     bool accounts;    /* and jobs are of accounts and QOS, whose limits hold and change */
     bool minutes;     /* and some limits are in minutes; what was used does not decay */
+    bool cron;        /* and there is a table for scrontab */
     bool disasters;   /* and shepherds are killed, the power fails, backups are restored */
     VEC(uint64_t) id; /* acknowledged submissions */
     size_t keys;      /* given to steps */
@@ -332,6 +333,8 @@ static void act(struct play *p)
     uint64_t dice = rng_below(&p->rng, 100);
     if (p->accounts && rng_chance(&p->rng, 250))
         world_accounts_change(p->w, &p->rng, p->minutes);
+    if (p->cron && rng_chance(&p->rng, 250))
+        world_cron_change(p->w, &p->rng);
     if (p->commands && dice < 50)
         command(p);
     else if (dice < 55)
@@ -378,6 +381,8 @@ static void heal(struct play *p)
     if (p->accounts)
         world_accounts_open(p->w);
     bool ended = p->hostile && world_hostile_ends(p->w);
+    if (p->cron)
+        world_cron_end(p->w);
     for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++) {
         world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
         if (!resumed) /* a crash that was to come at the next commit came at this one */
@@ -389,6 +394,8 @@ static void heal(struct play *p)
             release_all(p);   /* those that waited for one are held when it goes */
             if (p->accounts)
                 world_accounts_open(p->w); /* a crash may have come between */
+            if (p->cron)
+                world_cron_end(p->w);
         }
     }
     world_audit(p->w);
@@ -431,7 +438,7 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
         world_accounts_make(p.w);
     for (int i = 0; i < ACTIONS && !world_broken(p.w); i++) {
         act(&p);
-        world_run(p.w, world_now(p.w) + some_time(&p, 4 * USEC_PER_SEC));
+        world_run(p.w, world_now(p.w) + some_time(&p, (p.cron ? 15 : 4) * USEC_PER_SEC));
     }
     if (!world_broken(p.w))
         heal(&p);
@@ -461,6 +468,8 @@ int sim_worlds(int argc, char **argv)
             kind.disasters = true;
         else if (text_is(argv[i], "--accounts"))
             kind.accounts = true;
+        else if (text_is(argv[i], "--cron"))
+            kind.cron = true;
         else if (text_is(argv[i], "--once"))
             once = true;
         else if (text_is(argv[i], "--trace"))
@@ -469,7 +478,7 @@ int sim_worlds(int argc, char **argv)
             fprintf(
                 stderr,
                 "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --disasters, "
-                "--accounts, --once, --trace\n",
+                "--accounts, --cron, --once, --trace\n",
                 argv[i]);
             return 2;
         }

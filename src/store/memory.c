@@ -154,10 +154,14 @@ static bool memory_commit(struct store *s, const struct batch *b, struct err *re
         return false;
     for (size_t i = 0; i < b->n; i++) {
         const struct row *row = &b->row[i];
-        if (row->op == ROW_PUT)
-            table_put(&m->table[row->table], row->record);
-        else
-            table_delete(&m->table[row->table], row->record);
+        struct table *t = &m->table[row->table];
+        bool there = false;
+        if (row->op == ROW_ADD)
+            table_find(t, row->record, &there);
+        if (row->op == ROW_DELETE)
+            table_delete(t, row->record);
+        else if (!there)
+            table_put(t, row->record);
     }
     m->seq = b->seq;
     put_fact(m, META_SEQ, m->seq);

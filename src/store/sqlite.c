@@ -10,6 +10,7 @@
  * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "store/sqlite_past.h"
 #include "store/sqlite_query.h"
 #include "store/sqlite_schema.h"
 #include "store/sqlite_used.h"
@@ -185,15 +186,39 @@ static bool set_fact(struct sqlite *s, const char *key, uint64_t value, struct e
     return run(s, s->set_fact, "storing a number", ret_err);
 }
 
+static bool row_is_there(struct sqlite *s, struct sql_table *t, const void *record, bool *ret,
+                         struct err *ret_err)
+{
+    struct str sql = STR_INIT;
+    sql_find_text(t, &sql);
+    bool ok = t->find || prepare(s, str_text(&sql), &t->find, ret_err);
+    str_done(&sql);
+    if (!ok)
+        return false;
+    int rc = sql_bind_key(t, t->find, record);
+    if (rc == SQLITE_OK)
+        rc = sqlite3_step(t->find);
+    *ret = rc == SQLITE_ROW;
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        sql_failed(s->db, rc, "looking for a row", ret_err);
+    sqlite3_reset(t->find);
+    return rc == SQLITE_ROW || rc == SQLITE_DONE;
+}
+
 static bool apply_row(struct sqlite *s, const struct row *row, struct err *ret_err)
 {
     struct sql_table *t = &s->table[row->table];
-    sqlite3_stmt *st = row->op == ROW_PUT ? t->put : t->del;
-    if (row->op == ROW_PUT && !sql_used_put(s->used, row->table, row->record, ret_err))
+    sqlite3_stmt *st = row->op == ROW_DELETE ? t->del : t->put;
+    bool there = false;
+    if (row->op == ROW_ADD && !row_is_there(s, t, row->record, &there, ret_err))
+        return false;
+    if (there)
+        return true;
+    if (!sql_used_row(s->used, row, ret_err))
         return false;
     sqlite3_clear_bindings(st);
-    int rc =
-        row->op == ROW_PUT ? sql_bind_record(t, st, row->record) : sql_bind_key(t, st, row->record);
+    int rc = row->op == ROW_DELETE ? sql_bind_key(t, st, row->record)
+                                   : sql_bind_record(t, st, row->record);
     if (rc != SQLITE_OK)
         return sql_failed(s->db, rc, "binding a row", ret_err);
     return run(s, st, "writing a row", ret_err);
@@ -301,6 +326,19 @@ static bool sqlite_hold(struct store *store, bool on, struct err *ret_err)
     return sql_exec(sqlite_of(store)->db, on ? "BEGIN" : "COMMIT", ret_err);
 }
 
+static bool sqlite_past(struct store *store, struct past_query *q, store_past_fn fn, void *ctx,
+                        struct err *ret_err)
+{
+    struct sqlite *s = sqlite_of(store);
+    return sql_past_read(s->db, s->table, q, fn, ctx, ret_err);
+}
+
+static bool sqlite_space(struct store *store, int64_t *ret_bytes, int64_t *ret_free,
+                         struct err *ret_err)
+{
+    return sql_space(sqlite_of(store)->db, ret_bytes, ret_free, ret_err);
+}
+
 static const void *sqlite_next(struct cursor *cursor, bool *ret_failed, struct err *ret_err)
 {
     struct sqlite_cursor *c = (struct sqlite_cursor *)cursor;
@@ -323,6 +361,8 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
     static const struct store_ops ops = {
         .close = sqlite_close,
         .used = sqlite_used,
+        .past = sqlite_past,
+        .space = sqlite_space,
         .hold = sqlite_hold,
         .commit = sqlite_commit,
         .take_epoch = sqlite_take_epoch,

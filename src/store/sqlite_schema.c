@@ -116,15 +116,26 @@ void sql_put_text(const struct sql_table *t, struct str *out)
     str_addc(out, ')');
 }
 
-void sql_delete_text(const struct sql_table *t, struct str *out)
+static void add_where_key(const struct sql_table *t, struct str *out)
 {
-    str_add(out, "DELETE FROM ");
     add_name(out, t->row->name);
     for (size_t i = 0; i < t->nkey; i++) {
         str_add(out, i ? " AND " : " WHERE ");
         add_name(out, t->key[i]->name);
         str_add(out, "=?");
     }
+}
+
+void sql_delete_text(const struct sql_table *t, struct str *out)
+{
+    str_add(out, "DELETE FROM ");
+    add_where_key(t, out);
+}
+
+void sql_find_text(const struct sql_table *t, struct str *out)
+{
+    str_add(out, "SELECT 1 FROM ");
+    add_where_key(t, out);
 }
 
 void sql_select_text(const struct sql_table *t, struct str *out)
@@ -182,6 +193,7 @@ void sql_table_done(struct sql_table *t)
 {
     sqlite3_finalize(t->put);
     sqlite3_finalize(t->del);
+    sqlite3_finalize(t->find);
     free(t->column);
 }
 

@@ -25,8 +25,8 @@ struct sql_table {
     const struct store_table_row *row;
     const struct field *key[KEY_FIELDS_MAX];
     size_t nkey;
-    struct column *column; /* as many as row->fields->n; owned */
-    sqlite3_stmt *put, *del;
+    struct column *column;          /* as many as row->fields->n; owned */
+    sqlite3_stmt *put, *del, *find; /* find: NULL until needed */
 };
 
 /* SQL of the states of jobs that are not over, and of those that are. */
@@ -49,6 +49,7 @@ bool sql_tables_note(sqlite3 *db, struct err *ret_err);
 
 void sql_put_text(const struct sql_table *t, struct str *out);
 void sql_delete_text(const struct sql_table *t, struct str *out);
+void sql_find_text(const struct sql_table *t, struct str *out);
 /* SELECT of all columns in the order of the fields, without WHERE. */
 void sql_select_text(const struct sql_table *t, struct str *out);
 void sql_order_text(const struct sql_table *t, struct str *out);

@@ -5,12 +5,14 @@
  * the store, and a change of clocks moves a month by an hour, which is one row of hours.
  *
  * A transaction gathers what it adds and writes each row once. A row of a job that replaces one
- * that was over takes that one's part back first. Rows that go (purged jobs) take nothing back.
+ * that was over takes that one's part back first. Rows that go (purged jobs) take nothing back, and
+ * it is noted whose they were, so that they add nothing when they are added back.
  *
  * "counted_to" is the last job id that is counted. It is all ids, but in a store of an older
  * release: then each transaction counts some more, and until they are all counted reports are
  * counted from the jobs. */
 #include "store/sqlite_used.h"
+#include "store/sqlite_purged.h"
 #include "store/used_slots.h"
 
 #include "base/alloc.h"
@@ -45,6 +47,7 @@ struct sql_used {
     struct map_str *who;
     struct str key;
     void *record;
+    struct sql_purged *purged;
     sqlite3_stmt *add, *add_gres, *find_who, *new_who, *set_counted, *ids, *old[HISTORY],
         *some[HISTORY];
 };
@@ -61,7 +64,8 @@ static const char schema[] =
     "planned_cpu_s INTEGER, PRIMARY KEY (level, slot, who)) WITHOUT ROWID;"
     "CREATE TABLE IF NOT EXISTS used_gres (level INTEGER, slot INTEGER, who INTEGER, name TEXT, "
     "amount INTEGER, PRIMARY KEY (level, slot, who, name)) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS used_fact (key TEXT PRIMARY KEY, value INTEGER) WITHOUT ROWID;";
+    "CREATE TABLE IF NOT EXISTS used_fact (key TEXT PRIMARY KEY, value INTEGER) WITHOUT "
+    "ROWID;" SQL_PURGED_SCHEMA;
 
 /* Local time without what summer adds. */
 static int64_t zone_ahead_s(void)
@@ -161,6 +165,7 @@ struct sql_used *sql_used_open(sqlite3 *db, const struct sql_table table[STORE_T
     u->change = map_str_new();
     u->who = map_str_new();
     u->record = xcalloc(1, sizeof(struct job));
+    u->purged = sql_purged_new(db);
     if (read_only || (make(u, ret_err) && prepare_writer(u, ret_err))) {
         used_facts_read(db, &u->fact);
         return u;
@@ -185,6 +190,7 @@ void sql_used_free(struct sql_used *u)
     map_str_free(u->who);
     arena_free(u->arena);
     str_done(&u->key);
+    sql_purged_free(u->purged);
     free(u->record);
     free(u);
 }
@@ -385,17 +391,35 @@ static bool old_take_back(struct sql_used *u, int i, const void *record, struct 
     return ok;
 }
 
-bool sql_used_put(struct sql_used *u, enum store_table table, const void *record,
-                  struct err *ret_err)
+static int history_of(enum store_table table)
 {
-    const struct job *j = record;
-    int i = table == TABLE_JOB ? 0 : table == TABLE_JOB_RUN ? 1 : table == TABLE_JOB_PART ? 2 : -1;
-    if (i < 0 || !u->fact.known || (int64_t)j->id > u->fact.counted_to)
+    return table == TABLE_JOB ? 0 : table == TABLE_JOB_RUN ? 1 : table == TABLE_JOB_PART ? 2 : -1;
+}
+
+static bool job_put(struct sql_used *u, enum store_table table, const struct job *j,
+                    struct err *ret_err)
+{
+    if (!u->fact.known || (int64_t)j->id > u->fact.counted_to)
         return true;
-    if (!old_take_back(u, i, j, ret_err))
+    if (!old_take_back(u, history_of(table), j, ret_err))
         return false;
     return (table == TABLE_JOB && !job_state_over((enum job_state)j->state)) ||
            job_change(u, j, table == TABLE_JOB_PART, 1, ret_err);
+}
+
+bool sql_used_row(struct sql_used *u, const struct row *row, struct err *ret_err)
+{
+    const struct job *j = row->record;
+    bool is_in_sums = false;
+    if (row->table == TABLE_META && row->op == ROW_PUT)
+        return !u->fact.known || sql_used_forget_slots(u->db, &u->fact, row->record, ret_err);
+    if (history_of(row->table) < 0)
+        return true;
+    if (row->op == ROW_DELETE)
+        return sql_purged_mark(u->purged, (int64_t)j->id, ret_err);
+    if (row->op == ROW_ADD && !sql_purged_has(u->purged, (int64_t)j->id, &is_in_sums, ret_err))
+        return false;
+    return is_in_sums || job_put(u, row->table, j, ret_err);
 }
 
 static bool gres_write(struct sql_used *u, const struct change *c, struct err *ret_err)

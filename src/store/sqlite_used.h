@@ -14,11 +14,10 @@ struct sql_used *sql_used_open(sqlite3 *db, const struct sql_table table[STORE_T
                                bool read_only, struct err *ret_err);
 void sql_used_free(struct sql_used *u); /* NULL is fine */
 
-/* In a transaction: at its beginning, before each row that is put, and at its end. The rows of
+/* In a transaction: at its beginning, before each row, and at its end. The rows of
  * jobs that were there before the sums are counted some at each beginning. */
 bool sql_used_begin(struct sql_used *u, struct err *ret_err);
-bool sql_used_put(struct sql_used *u, enum store_table table, const void *record,
-                  struct err *ret_err);
+bool sql_used_row(struct sql_used *u, const struct row *row, struct err *ret_err);
 bool sql_used_end(struct sql_used *u, struct err *ret_err);
 /* The transaction is rolled back. */
 void sql_used_forget(struct sql_used *u);
@@ -30,6 +29,10 @@ struct used_facts {
 };
 #define USED_ALL INT64_MAX
 void used_facts_read(sqlite3 *db, struct used_facts *ret);
+
+/* The row may be META_USED_SINCE: the oldest slots of each level go, so many at once. */
+bool sql_used_forget_slots(sqlite3 *db, const struct used_facts *fact, const struct meta *row,
+                           struct err *ret_err);
 
 /* As store_ops.used. *ret_tally is the caller's if it returns true. */
 bool sql_used_read(sqlite3 *db, struct used_query *q, struct tally **ret_tally, bool *ret_kept,

@@ -68,6 +68,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_TRES:
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
+    case TABLE_CRONTAB:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;
@@ -279,6 +280,19 @@ bool store_query_used(struct store *s, const struct used_query *q, store_row_fn 
         ok = kept ? used_scan(s, TABLE_JOB, &c, ret_err) : used_recount(s, &c, ret_err);
     s->ops->hold(s, false, NULL);
     return c.tally ? used_give(c.tally, ok, fn, ctx) : ok;
+}
+
+bool store_query_past(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
+                      struct err *ret_err)
+{
+    q->more = false;
+    return !s->ops->past || s->ops->past(s, q, fn, ctx, ret_err);
+}
+
+bool store_space(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err)
+{
+    *ret_bytes = *ret_free = 0;
+    return !s->ops->space || s->ops->space(s, ret_bytes, ret_free, ret_err);
 }
 
 struct steps_of {

@@ -10,17 +10,20 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "model/message.h"
+#include "model/past.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum row_op { ROW_PUT, ROW_DELETE };
+/* ADD: put unless there is a row of that key. A job's row that is deleted leaves what it used in
+ * the sums; added again, it adds nothing to them. */
+enum row_op { ROW_PUT, ROW_DELETE, ROW_ADD };
 
 struct row {
     enum row_op op;
     enum store_table table;
-    const void *record; /* whole record for ROW_PUT; for ROW_DELETE only the key fields matter */
+    const void *record; /* whole record; for ROW_DELETE only the key fields matter */
 };
 
 /* Rows of one transaction; owns copies of its records. May be handed to another thread as a
@@ -109,6 +112,25 @@ bool store_query_steps(struct store *s, uint64_t job_id, uint32_t attempt, store
 /* One payload; false with ERR_NOT_FOUND if there is none. Blobs live in the arena. */
 bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct payload *ret,
                    struct err *ret_err);
+/* What is over since before `before_us`, the oldest first; of jobs, and of steps by their jobs, at
+ * most so many beyond `at`, which moves on. With each job its steps, scripts, parts and former
+ * runs, and its own row last. Of sums the hours that ended by then, as struct used with table
+ * STORE_TABLE_COUNT. Jobs that are not in the sums yet are left out. */
+struct past_query {
+    enum past_kind kind;
+    int64_t before_us;
+    size_t most;
+    struct {
+        int64_t end_us;
+        uint64_t id;
+    } at;
+    bool more; /* there is: ask again */
+};
+typedef void (*store_past_fn)(void *ctx, enum store_table table, const void *record);
+bool store_query_past(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
+                      struct err *ret_err);
+/* Bytes of its file, and how many of them are free for new rows. */
+bool store_space(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err);
 const char *store_describe(const struct store *s); /* "SQLite /path/remuda.db" */
 
 /* Memory twin only: the next `count` commits fail with ERR_UNAVAILABLE (fault worlds). */

@@ -36,6 +36,10 @@ struct store_ops {
      * does. */
     bool (*used)(struct store *s, struct used_query *q, struct tally **ret_tally, bool *ret_kept,
                  struct err *ret_err);
+    /* NULL = it has no past that goes. */
+    bool (*past)(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
+                 struct err *ret_err);
+    bool (*space)(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err);
     /* Reads in between see one state of the store. NULL = they do anyway. */
     bool (*hold)(struct store *s, bool on, struct err *ret_err);
     bool (*commit)(struct store *s, const struct batch *b, struct err *ret_err);

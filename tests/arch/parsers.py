@@ -20,15 +20,16 @@ CHECKED = "digits that a parser of the model has let pass"
 
 # file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
 FILES = {
-    "src/cli/accounts/import_conf.c": "import", "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
-    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/logs.c": BYTES, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
+    "src/cli/accounts/archive.c": "past", "src/cli/accounts/assoc_mgr.c": WORDS, "src/cli/accounts/import_conf.c": "import", "src/cli/accounts/import_jobs.c": "past", "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
+    "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/logs.c": BYTES, "src/cli/cluster/manual.c": OURS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
+    "src/cli/lsf/bsub.c": WORDS, "src/cli/lsf/jobs.c": WORDS, "src/cli/lsf/site_commands.c": BYTES, "src/cli/pbs/qsub.c": WORDS,
     "src/cli/listing/scancel.c": WORDS, "src/cli/program/cluster_dir.c": "config", "src/cli/program/command_signals.c": KERNEL, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS, "src/cli/reports/sreport.c": WORDS,
     "src/cli/scontrol/hosts.c": "hostlist", "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,
-    "src/cli/step/run.c": OURS, "src/cli/step/run_peers.c": OURS, "src/cli/step/stream_hub.c": "streams", "src/cli/submit/command.c": WORDS, "src/cli/submit/host.c": WORDS, "src/cli/submit/script.c": "script",
+    "src/cli/step/run.c": OURS, "src/cli/step/run_peers.c": OURS, "src/cli/step/stream_hub.c": "streams", "src/cli/submit/command.c": WORDS, "src/cli/submit/host.c": WORDS, "src/cli/submit/script.c": "script", "src/cli/submit/scrontab.c": "cron",
     "src/controller/answer.c": OURS, "src/controller/config_file.c": "config", "src/controller/controller.c": KERNEL, "src/controller/given.c": OURS, "src/controller/hosts.c": OURS,
     "src/controller/query.c": KERNEL,
     "src/io/aside.c": BYTES, "src/io/client.c": "frame", "src/io/conn.c": "frame", "src/io/daemon.c": OURS, "src/io/files.c": BYTES, "src/io/name_lookup.c": OURS, "src/io/smtp.c": "answers", "src/io/spawn.c": BYTES, "src/io/timer.c": KERNEL,
-    "src/model/alloc.c": "model", "src/model/gres.c": "model", "src/model/job_env.c": CHECKED, "src/model/time_windows.c": "site",
+    "src/model/alloc.c": "model", "src/model/gres.c": "model", "src/model/job_env.c": CHECKED, "src/model/lsf_report.c": OURS, "src/model/partition.c": CHECKED, "src/model/time_windows.c": "site",
     "src/node/cgroup/base.c": KERNEL, "src/node/cgroup/device_filter.c": "site", "src/node/cgroup/fs.c": KERNEL, "src/node/cgroup/group.c": "site",
     "src/node/daemon/clear.c": KERNEL, "src/node/daemon/find.c": OURS, "src/node/daemon/gpu_release.c": OURS, "src/node/daemon/launch.c": CHECKED, "src/node/daemon/main.c": KERNEL,
     "src/node/daemon/notes_in.c": "cuts lines, which agent/note.c reads (fuzz_shepherd); unit notes_in", "src/node/daemon/site.c": OURS,

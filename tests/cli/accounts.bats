@@ -216,3 +216,36 @@ waits_for() {
     run -0 sacctmgr -nP show qos regular format=maxjobspu
     [ "$output" = "10" ]
 }
+
+@test "who gains by age, whose use a limit is, and all of it at once" {
+    sacctmgr -i -Q add account lab
+    sacctmgr -i -Q add user "$(id -un)" account=lab MaxJobsAccrue=1 GrpTRES=cpu=3 DefaultAccount=lab
+    sacctmgr -i modify user where name="$(id -un)" set DefaultAccount=lab
+    echo 'AccountingStorageEnforce=limits' >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    first=$(sbatch --parsable -n3 -t 60 -o /dev/null --wrap 'sleep 600')
+    eventually eval '[ "$(squeue -h -j $first -o %T)" = RUNNING ]'
+    second=$(sbatch --parsable -n2 -t 60 -o /dev/null --wrap 'true')
+    third=$(sbatch --parsable -n1 -t 60 -o /dev/null --wrap 'true')
+    run -0 scontrol show job "$second"
+    [[ "$output" =~ AccrueTime=20 ]]
+    run -0 scontrol show job "$third"
+    [[ "$output" == *"AccrueTime=Unknown"* ]]
+    run -0 remuda why "$second"
+    [[ "$output" == *"GrpTRES=cpu=3 of $(id -un) in account lab: 3 of 3 are in use; it is used by job $first of $(id -un); enough is expected to be free at "* ]]
+    run -0 scontrol show assoc_mgr flags=assoc accounts=lab users="$(id -un)"
+    [ "$(grep -c "Association Records" <<<"$output")" -eq 1 ]
+    [[ "$output" == *"GrpTRES=cpu=3(3),mem="* ]]
+    [[ "$output" == *"GrpJobs=N(1) GrpJobsAccrue=N(1)"* ]]
+    [[ "$output" == *"MaxJobsAccrue=1(1)"* ]]
+    scancel "$second"
+    eventually eval 'scontrol show job $third | grep -q AccrueTime=20'
+    # Of a whole QOS in percents: 50 of 4 CPUs.
+    sacctmgr -i -Q add qos half flags=Relative GrpTRES=cpu=50
+    sacctmgr -i -Q modify user "$(id -un)" where account=lab set qos+=half GrpTRES=cpu=-1
+    eventually eval '[ -z "$(squeue -h -t PD -j $third -o %i)" ]'
+    fourth=$(sbatch --parsable -q half -n3 -t 60 -o /dev/null --wrap true 2>said)
+    grep -q "it will wait: GrpTRES=cpu=2 of QOS half (50 % of what there is), the job asks for 3" said
+    scancel "$first"
+    eventually eval '[ "$(squeue -h -j $fourth -o %r)" = QOSGrpCpuLimit ]'
+}

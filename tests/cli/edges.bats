@@ -271,3 +271,13 @@ END
         [[ "$output" =~ "error: don't specify both --verbose (-v) and --quiet (-Q)" ]]
     done
 }
+
+@test "nodes of other machines: up says that they have not reported, and how a machine joins" {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/far"
+    mkdir -p "$REMUDA_STATE"
+    printf '%s\n' 'ClusterName=far' 'NodeName=far[1-6] CPUs=16 RealMemory=64000' 'PartitionName=main Nodes=ALL Default=YES' > "$REMUDA_STATE/remuda.conf"
+    run -0 remuda up 3>&-
+    remuda down
+    [[ "${lines[0]}" == 'Cluster "far" is up: 0 of 6 nodes ready.'* ]]
+    [[ "${lines[1]}" == "6 nodes of other machines have not reported (far[1-6])."*"remuda token --host trusted"*"remuda join $(hostname)"* ]]
+}

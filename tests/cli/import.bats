@@ -137,3 +137,89 @@ EOF
     run -1 remuda import slurm --qos bad.txt
     has "names of the columns are expected"
 }
+
+# columns FILE-OR-"-" NAME…: these columns of what sacct -P printed.
+columns() {
+    python3 -c '
+import csv, sys
+rows = list(csv.reader(open(sys.argv[1]) if sys.argv[1] != "-" else sys.stdin, delimiter="|", quoting=csv.QUOTE_NONE))
+at = [rows[0].index(name) for name in sys.argv[2:]]
+for row in sorted(rows[1:], key=lambda row: (row[at[0]].split(".")[0], row[at[1]], row[at[0]])):
+    print("|".join(row[i] for i in at))' "$@"
+}
+
+@test "past jobs as a Slurm 22.05 printed them: sacct says of each what that said, once, and their numbers are not given again" {
+    export TZ=UTC
+    real="$SITES/past/sacct.txt"
+    remuda up -q --nodes 1 --cpus 2 --mem 2000 --name past 3>&-
+    run -0 remuda import slurm --jobs "$real" --dry-run
+    has "sacct.txt: 8 jobs (numbers 70001 to 70012), 10 steps"
+    has "Not taken over:"
+    has "1 jobs that were not over"
+    has "columns AssocID,AveCPU,"
+    has "Nothing was changed: --dry-run"
+    [ "$(sacct -a -n -X -S 2020-01-01)" = "" ]
+    for twice in "8 added, 0 were there" "0 added, 8 were there"; do
+        run -0 remuda import slurm --jobs "$real"
+        has "jobs: $twice"
+        names="JobIDRaw Start JobID JobName User UID Account Partition QOS Submit End Elapsed State ExitCode AllocTRES NodeList NTasks Timelimit"
+        columns "$real" $names | grep -v ^70010 >said
+        sacct -a -P -D -S 2020-01-01 -o "${names// /,}" | columns - $names >ours
+        diff said ours
+    done
+    [ "$(sreport -n -P cluster AccountUtilizationByUser start=2026-11-01 end=2026-12-01 -t seconds | tail -1 | cut -d'|' -f2,3,5)" = "root|root|3" ]
+    run -0 seff 70008
+    has "State: COMPLETED (exit code 0)"
+    [ "$(sbatch --parsable -n1 -o /dev/null --wrap true)" = 70013 ]
+}
+
+@test "past jobs that make no sense: the line is named, and none is taken over" {
+    remuda up -q --nodes 1 --cpus 2 --mem 2000 --name past 3>&-
+    {
+        echo "JobID|JobIDRaw|State|Start|End|AllocTRES|User"
+        for n in $(seq 1 300); do echo "$n|$n|COMPLETED|2026-01-01T00:00:00|2026-01-01T01:00:00|cpu=2|root"; done
+    } >good
+    sed '200s/cpu=2/cpu=lots/; 250s/COMPLETED/DONE/' good >bad
+    run -1 remuda import slurm --jobs bad
+    has 'bad:200: AllocTRES is "cpu=lots"'
+    has 'bad:250: State is "DONE"'
+    has "no job was taken over"
+    [ "$(sacct -a -n -X -S 2020-01-01)" = "" ]
+    run -1 remuda import slurm --jobs /nonexistent
+    has "/nonexistent: No such file"
+    run -1 remuda import slurm --jobs "$SITES/university/slurm.conf"
+    has "the first line must name the columns"
+    # killed on its way, it goes on where it was
+    remuda import slurm --jobs good >/dev/null &
+    sleep 0.02
+    kill -9 $! || true
+    run -0 remuda import slurm --jobs good
+    [ "$(sacct -a -n -X -P -S 2020-01-01 -o JobID | wc -l)" -eq 300 ]
+    [ "$(sreport -n -P cluster AccountUtilizationByUser start=2026-01-01 end=2026-02-01 -t hours | tail -1 | cut -d'|' -f5)" -eq 600 ]
+    # another job of a number that is here is left out
+    sed 's/^7|7|\(.*\)T00:00:00/7|7|\1T00:30:00/' good >other
+    run -0 remuda import slurm --jobs other
+    has "1 jobs were left out: their numbers are here those of other jobs (7 is the first)"
+}
+
+@test "a configuration of several files is taken over whole, or as it was, whenever the command is killed" {
+    cp -r "$SITES/university" site
+    remuda import slurm --conf site
+    before=$(cat "$REMUDA_STATE"/*.conf | cksum)
+    sed -i 's/^KillWait=.*/KillWait=31/' site/slurm.conf
+    echo "# another" >>site/topology.conf
+    for after in 0 0.002 0.004 0.006 0.008 0.01 0.015; do
+        remuda import slurm --conf site >/dev/null 2>&1 &
+        sleep "$after"
+        kill -9 $! 2>/dev/null || true
+        wait || true
+        # whoever reads next finds all of it or nothing
+        remuda import slurm --conf "$SITES/university" --dry-run >/dev/null
+        [ -e "$REMUDA_STATE/.together" ] || {
+            new=$(grep -c "^KillWait=31" "$REMUDA_STATE/remuda.conf" || true)
+            topo=$(grep -c "^# another" "$REMUDA_STATE/topology.conf" || true)
+            [ "$new" = "$topo" ]
+        }
+    done
+    [ -n "$before" ]
+}

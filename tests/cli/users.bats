@@ -71,6 +71,23 @@ wait_over() {
     as_nobody remuda down
 }
 
+@test "a cluster of somebody else that does not run: who starts it is said, at once, and nobody is told to start it" {
+    export STATE="$SHARED/stopped"
+    REMUDA_STATE=$STATE remuda up -q --nodes 1 --cpus 1 --mem 500 3>&-
+    run -1 as_nobody remuda down
+    [ "$output" = "remuda down: error: the cluster in $STATE is root's, who alone may stop it" ]
+    kill "$(REMUDA_STATE=$STATE remuda status --pid controller)"
+    # Its node's daemon runs on: nobody waits for it in vain.
+    run -1 as_nobody remuda down
+    [ "$output" = "remuda down: error: the cluster in $STATE is root's, who alone may stop it" ]
+    run -1 as_nobody remuda up
+    [[ "$output" == "remuda up: error: the cluster in $STATE is root's, who alone may start it; choose another directory"* ]]
+    REMUDA_STATE=$STATE remuda down
+    run -1 as_nobody squeue
+    [[ "$output" == *"controller not running in $STATE; root, whose it is, starts it"* ]]
+    [[ "$output" != *"remuda up"* ]]
+}
+
 @test "srun as an ordinary user: the tasks are theirs, so is their terminal; another's job is closed to them" {
     [ "$(as_nobody srun -n2 sh -c 'id -un; touch "task_$SLURM_PROCID"' | sort -u)" = nobody ]
     [ "$(stat -c %U task_0 task_1 | sort -u)" = nobody ]

@@ -71,7 +71,7 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     [[ "$(remuda why "$after")" == *"afterok:$one"*"job $one is "* ]]
     run -0 remuda why
     [[ "$output" == *"JobHeldUser"* && "$output" == *"Dependency"* ]]
-    remuda why --json "$held" | python3 -c 'import json, sys; j = json.load(sys.stdin)["jobs"][0]; assert j["reason"] == "JobHeldUser", j'
+    remuda why --json "$held" | python3 -c 'import json, sys; d = json.load(sys.stdin); j = d["jobs"][0]; assert d["schema"] == "remuda.why/1" and j["reason"] == "JobHeldUser", d'
     run -1 remuda why 999999
     [[ "$output" == *"Invalid job id"* ]]
     run -2 remuda why --frob

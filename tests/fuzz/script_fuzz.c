@@ -1,9 +1,12 @@
-/* Any text as a job script, and any words as a command line of the three commands: taken or refused
- * with a sentence. What is taken can stand as a job: no negative counts, no range upside down, and
- * only one kind of memory. Text that begins with '#' is a script; else each line is a word. */
+/* Any text as a job script, and any words as a command line of the three
+ * commands: taken or refused with a sentence. What is taken can stand as a job:
+ * no negative counts, no range upside down, and only one kind of memory. Text
+ * that begins with '#' is a script; else each line is a word. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
+#include "script/lsf.h"
+#include "script/pbs.h"
 #include "script/script.h"
 
 #include <stdlib.h>
@@ -37,6 +40,28 @@ const char *const fuzz_words[] = {"#!/bin/sh\n",
                                   "cat <<EOF\n",
                                   "EOF\n",
                                   "#PBS -l x\n",
+                                  "-l select=2:ncpus=4:mem=8gb,place=scatter",
+                                  "-lnodes=2:ppn=4:gpus=1",
+                                  "walltime=1:30:00",
+                                  "-W depend=afterok:12.a:3[4],umask=77",
+                                  "-a 202612312359.30",
+                                  "-joe",
+                                  "\n#PBS ",
+                                  "#BSUB ",
+                                  "\n#BSUB ",
+                                  "-R \"rusage[mem=4GB] span[ptile=2]\"",
+                                  "select[(a||b)&&mem>3]",
+                                  "-R ",
+                                  "-gpu ",
+                                  "num=2/task:gmodel=V100-32G",
+                                  "-W 1:30",
+                                  "-b 2026:1:2:3:4",
+                                  "-w ",
+                                  "done(12[3])&&ended(\"n*\")",
+                                  "-J \"n[1-3]%2\"",
+                                  "-oo",
+                                  "[",
+                                  "]",
                                   "--gpus=8",
                                   "--gpus-per-node=4",
                                   "--gpus-per-task=2",
@@ -85,6 +110,46 @@ static void script_check_all(struct submit_options *comp, const char *text, size
     str_done(&warnings);
 }
 
+/* The same words as bsub's. */
+static void lsf_check(struct submit_options *o, int argc, char *const argv[], const char *text,
+                      const struct option_env *env, struct arena *a)
+{
+    struct dialect_site site = dialect_site_standard();
+    struct lsf_request r = {.site = &site};
+    struct str warnings = STR_INIT;
+    struct dialect_out out = {o, FROM_DIRECTIVE, env, a, &warnings};
+    struct err e = {0};
+    unsigned lines;
+    int rest;
+    if (lsf_read_script(&r, text, strlen(text), env, a, &warnings, &lines, &e) &&
+        lsf_read_words(&r, argc, argv, env, a, &rest, &e) && lsf_finish(&r, &out, &e))
+        job_checked(o, CMD_SBATCH, a, &warnings);
+    else
+        CHECK(e.code != ERR_NONE && e.text[0]);
+    str_done(&warnings);
+}
+
+/* And qsub's, of either flavour. */
+static void pbs_check(struct submit_options *o, int argc, char *const argv[], const char *text,
+                      const struct option_env *env, struct arena *a)
+{
+    struct dialect_site site = dialect_site_standard();
+    struct pbs_request r = {.site = &site};
+    struct str warnings = STR_INIT;
+    struct dialect_out out = {o, FROM_DIRECTIVE, env, a, &warnings};
+    struct err e = {0};
+    unsigned lines;
+    int rest;
+    site.torque = argc % 2;
+    if (pbs_read_words(&r, argc, argv, env, a, &rest, &e) &&
+        pbs_read_script(&r, text, strlen(text), env, a, &warnings, &lines, &e) &&
+        pbs_finish(&r, &out, &e))
+        job_checked(o, CMD_SBATCH, a, &warnings);
+    else
+        CHECK(e.code != ERR_NONE && e.text[0]);
+    str_done(&warnings);
+}
+
 static void words_check(struct submit_options *o, char *text, unsigned command,
                         const struct option_env *env, struct arena *a)
 {
@@ -93,9 +158,12 @@ static void words_check(struct submit_options *o, char *text, unsigned command,
     int argc = 1, rest;
     struct err e = {0};
     struct str warnings = STR_INIT;
+    const char *whole = arena_strdup(a, text);
     for (char *word = strtok_r(text, "\n", &save); word && argc < WORDS_MAX;
          word = strtok_r(NULL, "\n", &save))
         argv[argc++] = word;
+    lsf_check(&o[1], argc, argv, whole, env, a);
+    pbs_check(&o[2], argc, argv, whole, env, a);
     if (options_parse_argv(o, command, argc, argv, FROM_COMMAND_LINE, env, a, &rest, &e)) {
         CHECK(rest >= 1 && rest <= argc);
         job_checked(o, command, a, &warnings);
@@ -107,7 +175,7 @@ static void words_check(struct submit_options *o, char *text, unsigned command,
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct option_env env = {INT64_C(1772445600000000), &civil_utc};
+    struct option_env env = {.now_us = INT64_C(1772445600000000), .zone = &civil_utc};
     struct arena *a = arena_new();
     struct submit_options *comp = xcalloc(COMPONENTS, sizeof *comp);
     char *text = xcalloc(1, size + 1);

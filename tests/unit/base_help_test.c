@@ -4,14 +4,15 @@
 
 #include <string.h>
 
-static const struct help_option nodes = {"nodes", 'N', HELP_REQUIRED, "min[-max]",
-                                         "how many nodes"};
-static const struct help_option quiet = {"quiet", 'Q', HELP_NONE, NULL, "say little"};
-static const struct help_option verbose = {"verbose", 'v', HELP_NONE, NULL, "say more"};
-static const struct help_option pty = {"pty", 0, HELP_OPTIONAL, NULL, "a terminal"};
-static const struct help_option letter = {NULL, 'x', HELP_REQUIRED, "file", "a letter alone"};
-static const struct help_option wide = {"a-name-of-thirty-letters-or-so", 0, HELP_NONE, NULL,
-                                        "below"};
+static const struct help_option nodes = {"nodes",          'N',  HELP_REQUIRED, "min[-max]",
+                                         "how many nodes", false};
+static const struct help_option quiet = {"quiet", 'Q', HELP_NONE, NULL, "say little", false};
+static const struct help_option verbose = {"verbose", 'v', HELP_NONE, NULL, "say more", false};
+static const struct help_option pty = {"pty", 0, HELP_OPTIONAL, NULL, "a terminal", false};
+static const struct help_option letter = {NULL, 'x', HELP_REQUIRED, "file", "a letter alone",
+                                          false};
+static const struct help_option wide = {
+    "a-name-of-thirty-letters-or-so", 0, HELP_NONE, NULL, "below", false};
 
 static void row_is(const struct help_option *o, const char *row)
 {
@@ -27,6 +28,9 @@ static void rows(void **state)
     row_is(&quiet, "  -Q, --quiet                 say little\n");
     row_is(&pty, "      --pty[=value]           a terminal\n");
     row_is(&letter, "  -x file                     a letter alone\n");
+    const struct help_option word = {"oo", 0, HELP_REQUIRED, "file", "a word behind one dash",
+                                     true};
+    row_is(&word, "  -oo file                    a word behind one dash\n");
     row_is(&wide, "      --a-name-of-thirty-letters-or-so\n                              below\n");
 }
 

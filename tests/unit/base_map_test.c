@@ -257,6 +257,32 @@ static void test_a_walk_finds_its_place_again_when_entries_move(void **state)
     map_u64_free(m);
 }
 
+/* Between two steps of a walk any may be deleted, and others added. */
+static void test_a_walk_of_texts_survives_deletions(void **state)
+{
+    struct map_str *m = map_str_new();
+    struct map_walk w = {0};
+    char key[16];
+    unsigned seen = 0;
+    for (uintptr_t i = 1; i <= 20; i++) {
+        snprintf(key, sizeof key, "k%u", (unsigned)i);
+        map_str_put(m, key, (void *)i);
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        assert_true(map_str_next(m, &w));
+        assert_int_equal((uintptr_t)w.value, ++seen);
+    }
+    map_str_del(m, "k10"); /* the current one */
+    map_str_del(m, "k9");  /* those before it */
+    map_str_del(m, "k1");
+    map_str_del(m, "k11"); /* the next one */
+    map_str_put(m, "k21", (void *)(uintptr_t)21);
+    for (seen = 12; map_str_next(m, &w); seen++)
+        assert_int_equal((uintptr_t)w.value, seen);
+    assert_int_equal(seen, 22);
+    map_str_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -271,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_a_map_equals_an_array_whatever_happens),
         cmocka_unit_test(test_many_changes_leave_what_a_plain_list_has),
         cmocka_unit_test(test_a_walk_finds_its_place_again_when_entries_move),
+        cmocka_unit_test(test_a_walk_of_texts_survives_deletions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

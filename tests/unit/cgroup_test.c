@@ -184,6 +184,20 @@ static void test_a_delegated_group_is_used(void **state)
     assert_int_not_equal(access(in_tree("user/me/remuda.n1.1"), F_OK), 0);
 }
 
+/* A virtual node keeps jobs to no cores: nobody is told that cores are enforced. */
+static void test_of_a_virtual_node_neither_cores_nor_devices_are_told(void **state)
+{
+    (void)state;
+    struct cgroup_system sys = {.mounts = mounts, .own = own, .is_virtual = true};
+    struct cgroup_bases b;
+    cgroup_bases_make(&b, &sys, "n1.1", NULL);
+    assert_string_equal(str_text(&b.said),
+                        "enforced by cgroup v2: memory, swap, number of processes, the end of all "
+                        "processes");
+    assert_true(b.complete);
+    cgroup_bases_done(&b);
+}
+
 static void test_processes_of_the_own_group_are_moved_out_of_the_way(void **state)
 {
     (void)state;
@@ -475,6 +489,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_delegated_group_is_used),
+        TEST(of_a_virtual_node_neither_cores_nor_devices_are_told),
         TEST(processes_of_the_own_group_are_moved_out_of_the_way),
         TEST(root_of_a_machine_uses_the_top),
         TEST(what_is_not_delegated_is_said),

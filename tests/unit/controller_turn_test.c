@@ -6,6 +6,7 @@
 #include "controller/foresight.h"
 #include "controller/joined.h"
 #include "controller/let_out.h"
+#include "controller/past.h"
 #include "controller/payload.h"
 #include "controller/session.h"
 
@@ -117,6 +118,14 @@ void session_close(struct sessions *s, uint64_t id)
 void foresight_look(struct foresight *f)
 {
     (void)f;
+}
+
+void past_ask(struct past *p, uint64_t session, uint64_t seq, const struct msg_archive *m)
+{
+    (void)p;
+    (void)session;
+    (void)seq;
+    (void)m;
 }
 
 void sessions_released(struct sessions *s)

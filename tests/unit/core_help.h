@@ -245,6 +245,25 @@ static inline const char *ids_of(uint64_t id)
     return arena_printf(w.a, "%llu", (unsigned long long)id);
 }
 
+/* The answer to "why". */
+static inline const struct msg_explained *why(const char *ids)
+{
+    struct msg_why m = {.ids = ids};
+    say(50, MSG_WHY, &m);
+    for (size_t i = 0; i < w.fx.n; i++)
+        if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_EXPLAINED)
+            return w.fx.v[i].msg.body;
+    fail_msg("no answer for %s", ids ? ids : "all");
+    return NULL;
+}
+
+static inline const struct why *why_one(uint64_t id)
+{
+    const struct msg_explained *e = why(ids_of(id));
+    assert_int_equal(e->jobs.n, 1);
+    return e->jobs.v;
+}
+
 static inline enum refusal cancel(const char *ids)
 {
     struct msg_cancel m = {.ids = ids};
@@ -289,6 +308,7 @@ static const struct fields *const row_fields[] = {
     [QUERY_TRES] = &tres_fields,
     [QUERY_LIMIT_USE] = &limit_use_fields,
     [QUERY_FAIR_SHARES] = &fair_share_fields,
+    [QUERY_IN_USE] = &in_use_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -435,6 +455,7 @@ static inline void start_controller(const char *conf)
     load(TABLE_USE);
     load(TABLE_TOKEN);
     load(TABLE_HOST);
+    load(TABLE_CRONTAB);
     load(TABLE_ANSWERED);
     load(TABLE_JOB);
     load(TABLE_STEP);

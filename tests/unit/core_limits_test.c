@@ -21,6 +21,8 @@ static const struct {
      "AssocGrpMemLimit"},
     {"physics", "GrpTRES=node=1", "GrpTRES=node=-1", 1, "bob:physics", "alice:chem",
      "AssocGrpNodeLimit"},
+    {"physics", "GrpTRES=billing=4", "GrpTRES=billing=-1", 4, "bob:physics", "alice:chem",
+     "AssocGrpBilling"},
     {"root", "GrpTRES=cpu=4", "GrpTRES=cpu=-1", 4, "bob:physics", NULL, "AssocGrpCpuLimit"},
     {"physics", "MaxJobs=1", "MaxJobs=-1", 1, "alice:physics", "bob:physics", "AssocMaxJobsLimit"},
     {"physics/alice", "MaxJobs=1", "MaxJobs=-1", 1, "alice:physics", "alice:chem",
@@ -35,6 +37,8 @@ static const struct {
      "MaxJobsPerAccount"},
     {"qos test", "MaxTRESPerUser=cpu=4", "MaxTRESPerUser=cpu=-1", 4, "alice:chem", "bob:physics",
      "QOSMaxCpuPerUserLimit"},
+    {"qos test", "MaxTRESPerUser=billing=4", "MaxTRESPerUser=billing=-1", 4, "alice:chem",
+     "bob:physics", "QOSMaxBillingPerUser"},
     {"qos test", "MaxTRESPerAccount=cpu=4", "MaxTRESPerAccount=cpu=-1", 4, "bob:physics",
      "alice:chem", "MaxCpuPerAccount"},
 };
@@ -125,6 +129,106 @@ static void a_whole_node(void **unused)
     assert_int_equal(state(second), JOB_PENDING);
     assert_int_equal(state(third), JOB_RUNNING);
     assert_int_equal(state(submit(job_of(1, NULL, "test"))), JOB_PENDING);
+}
+
+/* What a job costs depends on the partition in which it is placed, and on what it gets there. */
+static void what_it_costs(void **unused)
+{
+    configure(ENFORCED "PartitionName=dear Nodes=ALL TRESBillingWeights=CPU=2.5,Node=1\n");
+    assert_int_equal(limit_set("qos test", "GrpTRES=billing=12"), REFUSE_NONE);
+    struct job_spec s = job_of(4, NULL, "test"); /* 11 units there, 4 in main */
+    s.req.partition = "dear";
+    uint64_t first = submit(s), second = submit(s);
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_string_equal(reason(second), "QOSGrpBilling");
+    s.req.ntasks = 1; /* 3.5 units, of which 3 count */
+    uint64_t third = submit(s);
+    assert_int_equal(state(third), JOB_PENDING);
+    cancel(ids_of(third));
+    s.req.partition = "dear,main";
+    uint64_t either = submit(s);
+    assert_int_equal(state(either), JOB_RUNNING);
+    assert_string_equal(job(either)->run_partition, "main");
+    script_ends(first, 0);
+    assert_int_equal(state(second), JOB_RUNNING);
+    s = job_of(1, NULL, "test"); /* a whole node costs as one */
+    s.req.exclusive = EXCLUSIVE_NODE;
+    assert_int_equal(state(submit(s)), JOB_PENDING);
+}
+
+/* Percents of what there is: of the partition whose QOS it is, else of the cluster. */
+static void relative(void **unused)
+{
+    struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+    ch->fields = "flags";
+    ch->qos = (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_RELATIVE), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "GrpTRES=cpu=25"), REFUSE_NONE); /* of 32 CPUs: 8 */
+    uint64_t first = submit(job_of(4, NULL, "test")), second = submit(job_of(4, NULL, "test")),
+             third = submit(job_of(4, NULL, "test"));
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_RUNNING);
+    assert_string_equal(reason(third), "QOSGrpCpuLimit");
+    const struct blocker *b = why_one(third)->blockers.v;
+    assert_non_null(strstr(b->what, "GrpTRES=cpu=8 of QOS test (25 % of what there is)"));
+    assert_int_equal(limit_set("qos test", "GrpTRES=cpu=38"), REFUSE_NONE); /* 12 */
+    assert_int_equal(state(third), JOB_RUNNING);
+    uint64_t fourth = submit(job_of(1, NULL, "test"));
+    assert_int_equal(state(fourth), JOB_PENDING);
+    configure(ENFORCED "NodeName=n5 CPUs=8 RealMemory=1000\n"); /* 15 of 40 */
+    hello(5);
+    assert_int_equal(state(fourth), JOB_RUNNING);
+    assert_string_equal(reason(submit(job_of(3, NULL, "test"))), "QOSGrpCpuLimit");
+    /* Of a partition of two nodes. */
+    configure(ENFORCED
+              "NodeName=n5 CPUs=8 RealMemory=1000\nPartitionName=two Nodes=n[1-2] QOS=test\n");
+    struct job_spec s = job_of(1, NULL, "normal");
+    s.req.partition = "two";
+    assert_string_equal(reason(submit(s)), "QOSGrpCpuLimit"); /* 6 of 16, 13 are had */
+}
+
+/* Who is held is told by what, who has of it, and when enough comes free. */
+static void whose_it_is(void **unused)
+{
+    struct job_spec s = job_of(4, NULL, "test");
+    assert_int_equal(limit_set("qos test", "GrpTRES=cpu=8"), REFUSE_NONE);
+    uint64_t first = submit(s);
+    am_bob();
+    s.req.time_limit_us = 5 * MIN;
+    uint64_t second = submit(s), third = submit(job_of(6, NULL, "test"));
+    const struct blocker *b = why_one(third)->blockers.v;
+    assert_int_equal(b->kind, BLOCKER_LIMIT);
+    assert_string_equal(b->what, "GrpTRES=cpu=8 of QOS test: 8 of 8 are in use");
+    assert_string_equal(b->jobs, arena_printf(w.a, "%llu,%llu", (unsigned long long)first,
+                                              (unsigned long long)second));
+    assert_string_equal(b->users, "alice,bob");
+    assert_true(b->first_us >= job(first)->start_us + 10 * MIN); /* not the second's end */
+    script_ends(second, 0);
+    b = why_one(third)->blockers.v;
+    assert_string_equal(b->what, "GrpTRES=cpu=8 of QOS test: 4 of 8 are in use, it needs 6");
+    assert_string_equal(b->users, "alice");
+}
+
+/* A job that asks for little and would get much is held by what it would get, not promised a start
+ * that would keep nodes from others. */
+static void by_what_it_would_get(void **unused)
+{
+    struct job_spec s = job_of(1, NULL, "test");
+    s.req.exclusive = EXCLUSIVE_NODE;
+    assert_int_equal(limit_set("qos test", "GrpTRES=cpu=10"), REFUSE_NONE);
+    uint64_t first = submit(s), second = submit(s);
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_string_equal(reason(second), "QOSGrpCpuLimit");
+    assert_string_equal(((const struct blocker *)why_one(second)->blockers.v)->what,
+                        "GrpTRES=cpu=10 of QOS test: 8 of 10 are in use, it needs 8");
+    struct job_spec wide =
+        job_of(8, NULL, "normal"); /* longer than the first: it would be passed */
+    wide.req.time_limit_us = 120 * MIN;
+    am_bob();
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(state(submit(wide)), JOB_RUNNING);
+    script_ends(first, 0);
+    assert_int_equal(state(second), JOB_RUNNING);
 }
 
 /* Who is held by a limit keeps nothing free: others pass, and the one that may start does. */
@@ -226,10 +330,10 @@ static void what_does_not_hold_is_said(void **unused)
         const char *limit;
         bool holds;
     } cases[] = {
-        {"GrpTRES=cpu=4", true},     {"GrpTRES=gres/gpu=4", true},   {"GrpTRES=billing=4", false},
+        {"GrpTRES=cpu=4", true},     {"GrpTRES=gres/gpu=4", true},   {"GrpTRES=billing=4", true},
         {"GrpTRESMins=cpu=4", true}, {"GrpTRESRunMins=cpu=4", true}, {"GrpWall=4", true},
-        {"GrpJobsAccrue=4", false},  {"MinPrioThreshold=4", true},   {"MaxWall=4", true},
-        {"GrpSubmitJobs=4", true}};
+        {"GrpJobsAccrue=4", true},   {"MinPrioThreshold=4", true},   {"MaxWall=4", true},
+        {"GrpSubmitJobs=4", true},   {"GrpTRES=energy=4", false}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *said = NULL;
         if (limit_set("physics", cases[i].limit) != REFUSE_NONE)
@@ -280,6 +384,48 @@ static void limits_of_a_job(void **unused)
         assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
         world_close();
     }
+}
+
+/* What a job exceeds by itself it is told when it comes; with DenyOnLimit it is not taken, also for
+ * what counts for all together. Others that run there are no reason to refuse it. */
+static const struct {
+    const char *on, *limit;
+    bool refused;
+} alone[] = {
+    {"qos test", "GrpTRES=cpu=3", true},
+    {"qos test", "GrpTRES=cpu=4", false},
+    {"qos test", "GrpTRES=billing=3", true},
+    {"qos test", "MaxTRESPerUser=node=0", true},
+    {"physics", "GrpTRES=mem=50", true},
+    {"physics", "GrpJobs=0", true},
+    {"qos test", "GrpTRESMins=cpu=39", true},
+    {"qos test", "GrpTRESMins=cpu=40", false},
+    {"physics", "GrpTRESRunMins=cpu=39", true},
+    {"physics", "GrpWall=9", true},
+    {"qos test", "GrpTRES=cpu=3@daily:20-8", false},
+};
+
+static void beyond_by_itself(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(alone); i++)
+        for (int deny = 0; deny < 2; deny++) {
+            world_open(ENFORCED, 4);
+            the_tree();
+            if (deny) {
+                struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+                ch->fields = "flags";
+                ch->qos = (struct record_list){
+                    KEEP(struct qos, .name = "test", .flags = QOS_DENY_ON_LIMIT), 1};
+                assert_int_equal(changed(false), REFUSE_NONE);
+            }
+            uint64_t other = submit(job_of(4, NULL, "test"));
+            assert_int_equal(limit_set(alone[i].on, alone[i].limit), REFUSE_NONE);
+            bool taken = submit(job_of(4, NULL, "test")) > other;
+            assert_int_equal(taken, !(deny && alone[i].refused));
+            if (!taken)
+                assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+            world_close();
+        }
 }
 
 /* A job that gives no time gets what is allowed. */
@@ -408,6 +554,10 @@ int main(void)
         cmocka_unit_test(limits_of_what_runs),
         TREE_STORY(an_array),
         TREE_STORY(a_whole_node),
+        TREE_STORY(what_it_costs),
+        TREE_STORY(relative),
+        TREE_STORY(whose_it_is),
+        TREE_STORY(by_what_it_would_get),
         TREE_STORY(it_blocks_nobody),
         TREE_STORY(qos_of_a_partition),
         TREE_STORY(in_another_partition),
@@ -415,6 +565,7 @@ int main(void)
         TREE_STORY(priority_of_a_qos),
         TREE_STORY(what_does_not_hold_is_said),
         cmocka_unit_test(limits_of_a_job),
+        cmocka_unit_test(beyond_by_itself),
         TREE_STORY(the_wall_of_who_gives_no_time),
         cmocka_unit_test(limits_of_submissions),
         TREE_STORY(defaults),

@@ -259,6 +259,59 @@ static void the_threshold(void **unused)
     world_close();
 }
 
+/* ---- told why ------------------------------------------------------------------------------- */
+
+static const struct blocker *limit_of(uint64_t id)
+{
+    const struct why *y = why_one(id);
+    assert_int_equal(y->blockers.n, 1);
+    const struct blocker *b = y->blockers.v;
+    assert_int_equal(b->kind, BLOCKER_LIMIT);
+    return b;
+}
+
+/* What running jobs may still use shrinks with the time: after half of it there is room. */
+static void when_running_jobs_leave_room(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESRunMins=cpu=60"), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", "test"));
+    am_bob();
+    uint64_t second = submit(job_for(4, 10, "physics", "test"));
+    const struct blocker *b = limit_of(second);
+    assert_string_equal(b->jobs, ids_of(first));
+    assert_string_equal(b->users, "alice");
+    assert_non_null(strstr(b->what, "GrpTRESRunMins=cpu=60 of account physics"));
+    assert_int_equal((b->first_us - job(first)->start_us + MIN - 1) / MIN, 5);
+    pass(5 * MIN);
+    assert_int_equal(state(second), JOB_RUNNING);
+    am_alice();
+    uint64_t third = submit(job_for(8, 10, "physics", "test")); /* more than ever may be */
+    assert_int_equal(limit_of(third)->first_us, 0);
+    world_close();
+}
+
+/* What was used decays: after a half-life there is room, and it is told who used it. */
+static void when_use_has_decayed(void **unused)
+{
+    minutes_open(MINUTES_OF("limits,qos", "PriorityDecayHalfLife=1:00:00\n"));
+    uint64_t first = submit(job_for(4, 20, "physics", "test"));
+    pass(20 * MIN);
+    assert_true(job(first)->state != JOB_RUNNING);
+    assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=31"), REFUSE_NONE);
+    am_bob();
+    uint64_t id = submit(job_for(1, 10, "physics", "test"));
+    const struct blocker *b = limit_of(id);
+    assert_non_null(strstr(b->what, "; used by alice in physics (6"));
+    int64_t at_us = b->first_us;
+    assert_true(at_us > w.now + 50 * MIN && at_us < w.now + 70 * MIN);
+    pass(at_us - w.now - 5 * MIN);
+    assert_int_equal(state(id), JOB_PENDING);
+    pass(10 * MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    world_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -273,6 +326,8 @@ int main(void)
         cmocka_unit_test(the_clock_is_set),
         cmocka_unit_test(used_up),
         cmocka_unit_test(the_threshold),
+        cmocka_unit_test(when_running_jobs_leave_room),
+        cmocka_unit_test(when_use_has_decayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

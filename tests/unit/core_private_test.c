@@ -135,6 +135,10 @@ static bool row_is_his(enum query_what what, const void *row)
         return l->owner_id == assoc_find(w.c, "chem", "bob", NULL)->a.id;
     }
     case QUERY_WCKEYS: return text_is(((const struct wckey *)row)->user, "bob");
+    case QUERY_IN_USE: {
+        const struct in_use *use = row;
+        return use->owner == OWNER_ASSOC && use->id == assoc_find(w.c, "chem", "bob", NULL)->a.id;
+    }
     case QUERY_LIMIT_USE: return text_is(((const struct limit_use *)row)->user, "bob");
     case QUERY_STATUS: return text_is(((const struct daemon_status *)row)->role, "node");
     case QUERY_NODES:
@@ -255,6 +259,10 @@ static bool by_limit_use(void)
 {
     return query_shows(QUERY_LIMIT_USE, NULL);
 }
+static bool by_in_use(void)
+{
+    return query_shows(QUERY_IN_USE, NULL);
+}
 static bool by_accounts(void)
 {
     return query_shows(QUERY_ACCOUNTS, NULL);
@@ -317,6 +325,7 @@ static const struct {
     {"scontrol show reservation", by_reservations, {[RESERVATIONS] = OPERATES | BIT(SELF)}},
     {"sshare", by_shares, {[USAGE] = HIS}},
     {"remuda accounts, use", by_limit_use, {[USAGE] = HIS}},
+    {"scontrol show assoc_mgr", by_in_use, {[USAGE] = HIS}},
     {"sacctmgr show account", by_accounts, {[ACCOUNTS] = HIS, [USERS] = HIS}},
     {"sacctmgr show user", by_users, {[USERS] = HIS}},
     {"sacctmgr show assoc", by_assocs, {[ACCOUNTS] = HIS, [USERS] = HIS}},

@@ -2,24 +2,6 @@
  * controller's machine. */
 #include "core_help.h"
 
-static const struct msg_explained *why(const char *ids)
-{
-    struct msg_why m = {.ids = ids};
-    say(50, MSG_WHY, &m);
-    for (size_t i = 0; i < w.fx.n; i++)
-        if (w.fx.v[i].kind == FX_REPLY && w.fx.v[i].msg.kind == MSG_EXPLAINED)
-            return w.fx.v[i].msg.body;
-    fail_msg("no answer for %s", ids);
-    return NULL;
-}
-
-static const struct why *why_one(uint64_t id)
-{
-    const struct msg_explained *e = why(ids_of(id));
-    assert_int_equal(e->jobs.n, 1);
-    return e->jobs.v;
-}
-
 static struct job_spec wide(const char *name, int32_t nodes)
 {
     struct job_spec s = a_job(name);

@@ -287,6 +287,27 @@ static const char *program_write(struct world *w, const char *script)
     return path;
 }
 
+/* What slurm.conf calls MailProg is a mail(1), and is called as one. */
+static void a_mail_program_is_called_as_slurm_calls_it(void **state)
+{
+    struct mailing m;
+    struct world *w = *state;
+    const char *script = arena_printf(
+        w->arena, "#!/bin/sh\nprintf '%%s\\n' \"$@\" > %s/args; cat > %s/mail\n", w->dir, w->dir);
+    const char *path = arena_printf(w->arena, "%s/mailx", w->dir);
+    assert_true(file_write_atomic(path, script, strlen(script), 0700, NULL));
+    mailing_make(&m, state, (struct mail_settings){.program = path, .domain = "site.org"});
+    mailer_send(m.mailer, 1000, "ann,bob@elsewhere", "Job 42\nEnded", "all is well\n");
+    mailing_run(&m);
+    assert_string_equal(
+        file_read_text(arena_printf(w->arena, "%s/args", w->dir), 1000, w->arena, NULL),
+        "-s\nJob 42 Ended\nann@site.org\nbob@elsewhere\n");
+    assert_string_equal(
+        file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 1000, w->arena, NULL),
+        "all is well\n");
+    mailing_end(&m);
+}
+
 static void a_program_gets_the_message(void **state)
 {
     struct mailing m;
@@ -489,6 +510,7 @@ int main(void)
         TEST(nobody_listening_is_for_now),
         TEST(servers_are_split),
         TEST(long_lines_are_cut),
+        TEST(a_mail_program_is_called_as_slurm_calls_it),
         TEST(a_program_gets_the_message),
         TEST(long_names_make_no_headers),
         TEST(a_recipient_is_no_program_file_or_option),

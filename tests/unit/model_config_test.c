@@ -168,8 +168,8 @@ static void test_a_key_of_slurms_without_effect_says_so(void **state)
     const struct config *c = read("slurmdport=6817\nNodeName=n1 Port=7\nPartitionName=p "
                                   "SuspendTime=3\nSelectType=select/linear\n");
     assert_int_equal(c->nwarnings, 4);
-    assert_string_equal(c->warning[0],
-                        "remuda.conf:1: SlurmdPort is known to Slurm but has no effect in Remuda");
+    assert_string_equal(c->warning[0], "remuda.conf:1: SlurmdPort is known to Slurm but has no "
+                                       "effect in Remuda: node daemons do not listen");
     assert_string_equal(
         c->warning[1],
         "remuda.conf:2: Port on a NodeName line is known to Slurm but has no effect in Remuda");
@@ -178,6 +178,68 @@ static void test_a_key_of_slurms_without_effect_says_so(void **state)
     assert_true(text_starts(
         c->warning[3],
         "remuda.conf:4: SelectType has no effect in Remuda; it is kept for compatibility"));
+}
+
+static void said_keep(void *ctx, const char *line)
+{
+    str_addf(ctx, "%s\n", line);
+}
+
+/* What somebody counts on is told of by itself; the rest is counted. */
+static void test_warnings_are_sorted(void **state)
+{
+    (void)state;
+    struct str said = STR_INIT;
+    const struct config *c =
+        read("SlurmctldHost=a\nSlurmctldHost=b\nAuthType=auth/munge\nKillWait=3\nKillWait=4\n"
+             "SelectTypeParameters=CR_Socket_Memory\nHealthCheckProgram=/x\nTreeWidth=5\n"
+             "PreemptTyp=x\nSlurmdPort=1\nDisableRootJobs=YES\n");
+    config_warnings_say(c, false, "-v", said_keep, &said);
+    assert_string_equal(
+        str_text(&said),
+        "remuda.conf:2: a second SlurmctldHost, b, has no effect in Remuda: there is one "
+        "controller, which is started again where it fails\n"
+        "remuda.conf:5: KillWait was given before, at remuda.conf:4; this line counts\n"
+        "remuda.conf:6: SelectTypeParameters=CR_Socket_Memory: as CR_Core_Memory: sockets are not "
+        "given out whole\n"
+        "remuda.conf:7: HealthCheckProgram is known to Slurm but has no effect in Remuda: nodes "
+        "are not checked by a program\n"
+        "remuda.conf:11: DisableRootJobs is known to Slurm but has no effect in Remuda: jobs of "
+        "root are taken; DisableRootJobs=YES of a partition refuses them\n"
+        "1 key is not known (PreemptTyp (did you mean PreemptType?)); 4 settings of Slurm's have "
+        "no "
+        "effect here and none is missed (SlurmctldHost, AuthType, TreeWidth, SlurmdPort); -v tells "
+        "of each\n");
+    assert_string_equal(c->settings.slurmctld_host, "a");
+    assert_int_equal(c->settings.kill_wait_us, 4 * USEC_PER_SEC);
+    str_clear(&said);
+    config_warnings_say(c, true, "-v", said_keep, &said);
+    assert_non_null(strstr(str_text(&said), "remuda.conf:8: TreeWidth is known"));
+    str_done(&said);
+}
+
+static void test_numbers_by_type_of_gpu(void **state)
+{
+    (void)state;
+    const struct config *c =
+        read("NodeName=n1 CPUs=4\nPartitionName=a Nodes=n1 DefCpuPerGPU=2,A100:16,v100:8 "
+             "DefMemPerGPU=1000,a100:64G\n"
+             "PartitionName=b Nodes=n1 "
+             "JobDefaults=DefCpuPerGPU=4,a100:16,DefMemPerGPU=2000,v100:3000\n");
+    const struct partition *p = c->part;
+    assert_int_equal(p->def_cpu_per_gpu, 2);
+    assert_string_equal(p->def_cpu_per_gpu_types, "A100=16,v100=8");
+    assert_int_equal(partition_per_type(p->def_cpu_per_gpu_types, "a100", 2), 16);
+    assert_int_equal(partition_per_type(p->def_cpu_per_gpu_types, "t4", 2), 2);
+    assert_int_equal(partition_per_type(p->def_cpu_per_gpu_types, NULL, 2), 2);
+    assert_int_equal(partition_per_type(p->def_mem_per_gpu_types, "a100", 1000), 65536);
+    assert_int_equal(p[1].def_mem_per_gpu_mib, 2000);
+    assert_int_equal(partition_per_type(p[1].def_cpu_per_gpu_types, "a100", 4), 16);
+    assert_int_equal(partition_per_type(p[1].def_mem_per_gpu_types, "v100", 0), 3000);
+    assert_error("PartitionName=p DefMemPerGPU=a100:5\n",
+                 "remuda.conf:1: DefMemPerGPU: ", "a number for all other GPUs is expected");
+    assert_error("PartitionName=p DefCpuPerGPU=:5\n",
+                 "remuda.conf:1: DefCpuPerGPU: ", "a type of GPU is missing");
 }
 
 /* ---- Include ---- */
@@ -191,9 +253,11 @@ static void test_include_reads_another_file_in_place(void **state)
     assert_int_equal(c->nnodes, 1);
     assert_true(c->settings.kill_wait_us == 7 * USEC_PER_SEC &&
                 c->settings.min_job_age_us == 9 * USEC_PER_SEC);
-    assert_int_equal(c->nwarnings, 2);
+    assert_int_equal(c->nwarnings, 3);
     assert_true(text_starts(c->warning[0], "nodes.conf:1: "));
-    assert_true(text_starts(c->warning[1], "remuda.conf:4: "));
+    assert_string_equal(c->warning[1], "nodes.conf:2: KillWait was given before, at "
+                                       "remuda.conf:1; this line counts");
+    assert_true(text_starts(c->warning[2], "remuda.conf:4: "));
 }
 
 static void test_errors_say_in_which_file_they_are(void **state)
@@ -504,6 +568,8 @@ int main(void)
         cmocka_unit_test(test_a_bad_value_names_place_key_and_what_is_allowed),
         cmocka_unit_test(test_an_unknown_key_names_its_place_and_the_nearest),
         cmocka_unit_test(test_a_key_of_slurms_without_effect_says_so),
+        cmocka_unit_test(test_warnings_are_sorted),
+        cmocka_unit_test(test_numbers_by_type_of_gpu),
         cmocka_unit_test(test_values_without_effect_are_said),
         cmocka_unit_test(test_preemption_that_is_not_there_is_refused),
         cmocka_unit_test(test_include_reads_another_file_in_place),

@@ -226,9 +226,9 @@ static void test_what_a_newer_controller_says_is_read_as_far_as_it_is_known(void
     arena_free(a);
 }
 
-static void line_keep(void *ctx, const char *line)
+static void line_keep(void *ctx, const char *line, bool missed)
 {
-    str_addf(ctx, "%s\n", line);
+    str_addf(ctx, "%s%s\n", line, missed ? " (missed)" : "");
 }
 
 static void test_words_without_effect_are_said_a_line_each_reason(void **state)
@@ -245,6 +245,13 @@ static void test_words_without_effect_are_said_a_line_each_reason(void **state)
         "each pass, and a pass is made when something changed\n"
         "SchedulerParameters=bf_window has no effect in Remuda: the plan has no end\n"
         "SchedulerParameters=spec_cores_first is known to Slurm but has no effect in Remuda\n");
+    str_clear(&said);
+    setting_words_idle("SelectTypeParameters", "CR_Socket_Memory,CR_LLN", line_keep, &said);
+    assert_string_equal(str_text(&said),
+                        "SelectTypeParameters=CR_Socket_Memory: as CR_Core_Memory: sockets are not "
+                        "given out whole (missed)\n"
+                        "SelectTypeParameters=CR_LLN is known to Slurm but has no effect in Remuda "
+                        "(missed)\n");
     str_done(&said);
 }
 

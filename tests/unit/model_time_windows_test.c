@@ -1,6 +1,7 @@
 /* Limits by time of day, and local time. */
 #include "unit.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 #include "model/time_windows.h"
 
@@ -111,10 +112,39 @@ static void what_makes_no_sense(void **state)
     refuses("weekdays 08:00-18:00 max_nodes=0", "above 0");
 }
 
+/* A time that clocks skip is what it would have been without the skip, east and west of UTC. */
+static void skipped_times(void **state)
+{
+    static const struct {
+        const char *zone;
+        int year, month, day, hour, minute;
+        int64_t sec;
+    } cases[] = {
+        {ZONE, 2027, 3, 28, 2, 30, 1806197400},
+        {ZONE, 2027, 3, 28, 2, 0, 1806195600},
+        {ZONE, 2027, 3, 28, 3, 0, 1806195600},
+        {"0:-18000 1772953200:-14400 1793512800:-18000", 2026, 3, 8, 2, 30, 1772955000},
+        {"0:-18000 1772953200:-14400 1793512800:-18000", 2026, 3, 8, 1, 59, 1772953140},
+        {"0:-18000 1772953200:-14400 1793512800:-18000", 2026, 3, 8, 3, 0, 1772953200},
+        {"0:-18000 1772953200:-14400 1793512800:-18000", 2026, 11, 1, 1, 30, 1793511000},
+        {"0:-36000 1325239200:50400", 2011, 12, 30, 12, 0, 1325282400}, /* Samoa left out a day */
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct zone of;
+        assert_true(zone_parse(cases[i].zone, a, &of, NULL));
+        int64_t us = zone_us(&of, &(struct civil){.year = cases[i].year,
+                                                  .month = cases[i].month,
+                                                  .day = cases[i].day,
+                                                  .hour = cases[i].hour,
+                                                  .minute = cases[i].minute});
+        assert_int_equal(us / USEC_PER_SEC, cases[i].sec);
+    }
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {T(local_time), T(days_and_hours), T(the_next_change),
-                                       T(what_makes_no_sense)};
+                                       T(what_makes_no_sense), T(skipped_times)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

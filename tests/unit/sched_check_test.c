@@ -105,6 +105,51 @@ static void the_nearest_is_named(void **state)
             "the nearest are v[1-3] with the features intel,ib");
 }
 
+/* What is said is what was asked for, and what there is of it. */
+static void what_was_asked_is_named(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:a100:2";
+    n.cpus = 16;
+    n.cores_per_socket = 8;
+    n.memory_mib = 64000;
+    put_nodes(cl, "a[1-4]", n);
+    n.gres = "gpu:v100:2";
+    put_nodes(cl, "w[1-4]", n);
+    struct partition p = a_part("mixed", "a[1-4],w[1-4]");
+    p.is_default = false;
+    put_part(cl, &p);
+    /* Two of the four asked for are nearer than none, wherever they stand in the list. */
+    refuses((struct job_request){.partition = "mixed", .gres = "gpu:v100:4"}, REFUSE_NODE_CONFIG,
+            "no such node: the nearest are w[1-4] with 2 gpu:v100 (4 asked)");
+    refuses((struct job_request){.partition = "mixed", .gres = "gpu:4"}, REFUSE_NODE_CONFIG,
+            "it needs 1 node with 1 CPU and 4 gpu; partition mixed has no such node: the nearest "
+            "are a[1-4] with 2 gpu:a100 (4 asked)");
+    refuses((struct job_request){.partition = "mixed", .ntasks = 16, .gpus_per_task = "1"},
+            REFUSE_NODE_CONFIG,
+            "it needs 16 tasks on 1 to 16 nodes, each with 1 CPU and 1 gpu; partition mixed has "
+            "room for 8 of them: 4 such nodes with 64 CPUs and 8 gpu:a100 in all (all gpu of a job "
+            "are of one type)");
+    refuses((struct job_request){.partition = "mixed", .gpus = "v100:10"}, REFUSE_NODE_CONFIG,
+            "it needs 10 gpu:v100 on 1 to 10 nodes, each with 1 CPU and 1 gpu:v100; partition "
+            "mixed has room for 8 of them: 4 such nodes with 64 CPUs and 8 gpu:v100 in all");
+    refuses((struct job_request){.partition = "mixed", .ntasks = 200}, REFUSE_NODE_CONFIG,
+            "it needs 200 tasks on 1 to 200 nodes, each with 1 CPU; partition mixed has room for "
+            "128 of them: 8 such nodes with 128 CPUs in all");
+    refuses(
+        (struct job_request){.partition = "mixed", .ntasks = 100, .min_nodes = 2, .max_nodes = 2},
+        REFUSE_NODE_CONFIG,
+        "it needs 100 tasks on 2 nodes, each with 1 CPU; partition mixed has room for 32 of "
+        "them on 2 nodes");
+    refuses(
+        (struct job_request){.partition = "mixed", .ntasks = 100, .min_nodes = 1, .max_nodes = 1},
+        REFUSE_NODE_CPUS,
+        "it needs 1 node with 100 CPUs; partition mixed has no such node: the nearest are "
+        "a[1-4],w[1-4] with 16 CPUs (100 asked)");
+    refuses((struct job_request){.partition = "mixed", .ntasks = 6, .gpus = "v100:9"},
+            REFUSE_NODE_CONFIG, "it needs 3 times 2 tasks with 3 gpu:v100 on 1 to 3 nodes");
+}
+
 /* What no node has enough of, for itself. */
 static void the_refusal_says_what_is_lacking(void **state)
 {
@@ -288,6 +333,7 @@ int main(void)
         T(names_are_suggested),
         T(the_default_partition_is_filled_in),
         T(the_nearest_is_named),
+        T(what_was_asked_is_named),
         T(the_refusal_says_what_is_lacking),
         T(limits_of_the_partition),
         T(limits_may_pend_or_clamp),

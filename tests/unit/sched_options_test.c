@@ -68,6 +68,28 @@ static void amounts_for_each_gpu(void **state)
     world_end(&w);
 }
 
+/* A centre has a table: so many cores and so much memory come with each kind of GPU. */
+static void amounts_for_each_type_of_gpu(void **state)
+{
+    struct node n = a_node(NULL);
+    n.gres = "gpu:a100:2,gpu:t4:2";
+    struct partition p = a_part("main", "ALL");
+    p.def_cpu_per_gpu = 1;
+    p.def_cpu_per_gpu_types = "a100=3";
+    p.def_mem_per_gpu_mib = 200;
+    p.def_mem_per_gpu_types = "A100=1500";
+    struct world w = world_make(n, "n1", p);
+    assert_string_equal(runs(&w, 1, (struct job_request){.gpus = "a100:1"}),
+                        "n1 cpus=0-2 mem=1500 tasks=1 gpu:a100=0");
+    assert_string_equal(runs(&w, 2, (struct job_request){.gpus = "t4:2"}),
+                        "n1 cpus=4-5 mem=400 tasks=1 gpu:t4=2-3");
+    assert_string_equal(
+        runs(&w, 3,
+             (struct job_request){.gpus = "a100:1", .cpus_per_gpu = 1, .mem_per_gpu_mib = 50}),
+        "n1 cpus=3 mem=50 tasks=1 gpu:a100=1");
+    world_end(&w);
+}
+
 /* GPUs for each task beside those of the node are the same GPUs. */
 static void gpus_of_tasks_are_those_of_the_node(void **state)
 {
@@ -170,6 +192,7 @@ int main(void)
         cmocka_unit_test(what_nodes_must_have),
         cmocka_unit_test(threads_and_hints),
         cmocka_unit_test(amounts_for_each_gpu),
+        cmocka_unit_test(amounts_for_each_type_of_gpu),
         cmocka_unit_test(gpus_of_tasks_are_those_of_the_node),
         cmocka_unit_test(several_kinds_of_resources),
         cmocka_unit_test(who_may_share_a_node),

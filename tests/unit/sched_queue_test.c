@@ -1,6 +1,8 @@
 /* Who starts when, who is promised what, and what the others are told. */
 #include "sched_help.h"
 
+#include "sched/answer/blockers.h"
+
 static struct cluster *cl;
 static struct plan *plan;
 
@@ -51,6 +53,47 @@ static struct plan_wait wait_of(uint64_t id)
     struct plan_wait w;
     assert_true(plan_wait_of(plan, cl, id, &w));
     return w;
+}
+
+/* NOW is a Monday, 13:46:40. */
+static void hours_of_a_partition_are_foreseen_and_named(void **state)
+{
+    struct arena *a = arena_new();
+    struct partition p = a_part("day", "n[1-2]");
+    struct job_request one = nodes_for(1, HOUR), two = nodes_for(2, HOUR),
+                       long_ = nodes_for(1, 8 * HOUR);
+    p.is_default = false;
+    p.time_windows = "weekdays 08:00-18:00 max_jobs_per_user=1 max_nodes=1 max_time=4:00:00";
+    put_part(cl, &p);
+    one.partition = two.partition = long_.partition = "day";
+    running(1, one);
+    waits(2, one);
+    waits(3, one);
+    waits(4, two);
+    waits(5, long_);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 0);
+    /* The second begins when the first has ended, the third when the second has: never two. */
+    assert_int_equal(wait_of(2).reason, REASON_QOS_MAX_JOBS_PER_USER);
+    assert_int_equal(wait_of(2).planned_us, NOW + HOUR);
+    assert_int_equal(wait_of(3).planned_us, NOW + 2 * HOUR);
+    assert_true(wait_of(4).planned_us > NOW + 4 * HOUR);
+    assert_string_equal(sched_hours_bar(cl, 2, NOW, a),
+                        "TimeWindows of partition day allow a user 1 running job until Mon 18:00; "
+                        "so many of its user run there (1)");
+    assert_string_equal(sched_hours_bar(cl, 4, NOW, a),
+                        "TimeWindows of partition day allow a job 1 node until Mon 18:00; it "
+                        "needs 2");
+    assert_string_equal(sched_hours_bar(cl, 5, NOW, a),
+                        "TimeWindows of partition day allow a job 04:00:00 until Mon 18:00; its "
+                        "time limit is 08:00:00");
+    assert_null(sched_hours_bar(cl, 2, NOW + 12 * HOUR, a));
+    blocker_vec found = {0};
+    sched_blockers(cl, plan, 2, NOW, a, &found);
+    assert_int_equal(found.v[0].kind, BLOCKER_LIMIT);
+    assert_string_equal(found.v[0].what, sched_hours_bar(cl, 2, NOW, a));
+    vec_done(&found);
+    arena_free(a);
 }
 
 static void a_short_job_passes_a_wide_one(void **state)
@@ -301,10 +344,9 @@ static void what_blocks_is_counted(void **state)
         .partition = "gpu", .gpus_per_node = "2", .min_nodes = 3, .time_limit_us = HOUR};
     waits(2, two);
     sched_plan(cl, NOW, NULL, plan);
-    assert_string_equal(wait_of(2).detail,
-                        "needs 3 nodes with 1 CPU, 2 gpu:v100 and 1000 MiB of memory "
-                        "each: of 3 nodes of partition gpu, 2 have that "
-                        "free now, 1 has too few free devices");
+    assert_string_equal(wait_of(2).detail, "needs 3 nodes with 1 CPU, 2 gpu and 1000 MiB of memory "
+                                           "each: of 3 nodes of partition gpu, 2 have that "
+                                           "free now, 1 has too few free devices");
 }
 
 static void a_deadline_that_cannot_be_met(void **state)
@@ -346,6 +388,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        T(hours_of_a_partition_are_foreseen_and_named),
         T(a_short_job_passes_a_wide_one),
         T(spare_nodes_may_be_held_past_the_promise),
         T(a_limit_is_cut_to_its_minimum),

@@ -1,5 +1,5 @@
-/* Directives in scripts: the grammar and its traps (spec/guides.md 0.6, spec/clients.md edges
- * 15–18). */
+/* Directives in scripts: the grammar and its traps (spec/guides.md 0.6,
+ * spec/clients.md edges 15–18). */
 #include "script_help.h"
 
 #include "model/limits.h"
@@ -84,11 +84,13 @@ static void only_before_the_first_command(void **state)
     struct world *w = *state;
     assert_int_equal(
         spec_of(w, "#!/bin/sh\n#SBATCH -n2\necho\n#SBATCH -n3\n#SBATCH -N3\n")->req.ntasks, 2);
-    assert_string_equal(
-        str_text(&w->warnings),
-        "line 4: ignored, because it stands after the first command: #SBATCH -n3\n"
-        "line 5: ignored, because it stands after the first command: #SBATCH -N3\n");
-    spec_of(w, "#!/bin/sh\ntrue\n#SBATCH 1\n#SBATCH 2\n#SBATCH 3\n#SBATCH 4\n#SBATCH 5\n");
+    assert_string_equal(str_text(&w->warnings),
+                        "line 4: ignored, because it stands after the first "
+                        "command: #SBATCH -n3\n"
+                        "line 5: ignored, because it stands after the first "
+                        "command: #SBATCH -N3\n");
+    spec_of(w, "#!/bin/sh\ntrue\n#SBATCH 1\n#SBATCH 2\n#SBATCH 3\n#SBATCH "
+               "4\n#SBATCH 5\n");
     assert_non_null(strstr(str_text(&w->warnings), "and 2 more such lines"));
 }
 
@@ -96,12 +98,14 @@ static void only_before_the_first_command(void **state)
 static void here_documents_are_left_alone(void **state)
 {
     struct world *w = *state;
-    spec_of(w, "#!/bin/sh\ncat > job.sh <<EOF\n#!/bin/sh\n#SBATCH -n3\nEOF\nsbatch job.sh\n");
+    spec_of(w, "#!/bin/sh\ncat > job.sh <<EOF\n#!/bin/sh\n#SBATCH "
+               "-n3\nEOF\nsbatch job.sh\n");
     assert_int_equal(w->warnings.len, 0);
-    spec_of(w, "#!/bin/sh\ncat <<-'END' > x\n#SBATCH -n3\n\tEND\nwc <<< \"$x\"\n#SBATCH -n4\n");
-    assert_string_equal(
-        str_text(&w->warnings),
-        "line 6: ignored, because it stands after the first command: #SBATCH -n4\n");
+    spec_of(w, "#!/bin/sh\ncat <<-'END' > x\n#SBATCH -n3\n\tEND\nwc <<< "
+               "\"$x\"\n#SBATCH -n4\n");
+    assert_string_equal(str_text(&w->warnings),
+                        "line 6: ignored, because it stands after the first "
+                        "command: #SBATCH -n4\n");
     spec_of(w, "#!/bin/sh\nx=$((1 << 2))\n#SBATCH -n4\n2)\n");
     assert_int_equal(w->ncomp, 1);
 }
@@ -109,7 +113,8 @@ static void here_documents_are_left_alone(void **state)
 static void components(void **state)
 {
     struct world *w = *state;
-    spec_of(w, "#!/bin/sh\n#SBATCH -n1 hetjob -n2\n#SBATCH hetjob\n#SBATCH -n3\n#SBATCH packjob\n");
+    spec_of(w, "#!/bin/sh\n#SBATCH -n1 hetjob -n2\n#SBATCH hetjob\n#SBATCH "
+               "-n3\n#SBATCH packjob\n");
     assert_int_equal(w->ncomp, 4);
     assert_int_equal(w->comp[0].spec.req.ntasks, 1);
     assert_int_equal(w->comp[1].spec.req.ntasks, 2);
@@ -125,11 +130,21 @@ static void components(void **state)
 static void other_systems_directives(void **state)
 {
     struct world *w = *state;
-    script_refused(w, "#!/bin/sh\n#PBS -l nodes=1\ntrue\n",
-                   "line 2: #PBS directives are not supported yet");
-    assert_int_equal(w->err.code, ERR_UNSUPPORTED);
-    script_refused(w, "#!/bin/sh\ntrue\n#BSUB -q normal\n",
-                   "line 3: #BSUB directives are not supported yet");
+    assert_int_equal(spec_of(w, "#!/bin/sh\n#PBS -l nodes=2:ppn=4\n#PBS -N x\ntrue\n")->req.ntasks,
+                     8);
+    assert_null(w->comp[0].spec.export_env);
+    assert_string_equal(w->comp[0].spec.name, "x");
+    assert_null(w->comp[0].spec.work_dir);
+    script_refused(w, "#!/bin/sh\n#PBS -l nodes=1:frob=2\ntrue\n", "line 2: -l nodes=1:frob=2");
+    assert_int_equal(spec_of(w, "#!/bin/sh\ntrue\n#BSUB -q normal -n 4 -W 24:00\n")->req.ntasks, 4);
+    assert_string_equal(w->comp[0].spec.req.partition, "normal");
+    assert_int_equal(w->comp[0].spec.req.time_limit_us, 24 * 3600 * USEC_PER_SEC);
+    assert_null(w->comp[0].spec.std_out);
+    assert_string_equal(str_text(&w->warnings),
+                        "read as LSF's, for it has #BSUB lines and no #SBATCH: "
+                        "--partition=normal --time=1440 --ntasks=4\n");
+    script_refused(w, "#!/bin/sh\n\n#BSUB -W long\n", "line 3: -W long");
+    script_refused(w, "#!/bin/sh\n#BSUB -w done(1)\n", "bsub < FILE");
     assert_true(script_of(w, "#!/bin/sh\n#PBS -l nodes=1\ntrue\n", true));
     spec_of(w, "#!/bin/sh\n#PBS -l nodes=1\n#SBATCH -n2\ntrue\n");
     assert_non_null(strstr(w->comp[0].no_effect, "#PBS"));

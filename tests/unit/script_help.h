@@ -32,7 +32,7 @@ static inline int world_setup(void **state)
 {
     struct world *w = xcalloc(1, sizeof *w);
     w->a = arena_new();
-    w->env = (struct option_env){TEST_NOW, &civil_utc};
+    w->env = (struct option_env){.now_us = TEST_NOW, .zone = &civil_utc};
     w->comp = xcalloc(COMPONENTS_MAX, sizeof *w->comp);
     *state = w;
     return 0;

@@ -4,6 +4,7 @@
 #include "wire_random.h"
 
 #include <sqlite3.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -278,6 +279,143 @@ static void test_jobs_that_were_purged_stay_in_the_sums(void **state)
     both_close(&b);
 }
 
+/* ---- what goes, and comes back -------------------------------------------------------------- */
+
+struct gone {
+    struct world *world;
+    struct {
+        enum store_table table;
+        void *record;
+    } row[4000];
+    size_t n;
+};
+
+static void gone_add(void *ctx, enum store_table table, const void *record)
+{
+    struct gone *g = ctx;
+    const struct fields *t = store_table_rows[table].fields;
+    assert_true(g->n < ARRAY_LEN(g->row));
+    g->row[g->n].table = table;
+    g->row[g->n].record = arena_alloc(g->world->arena, t->size);
+    record_copy(t, g->row[g->n].record, record, g->world->arena);
+    g->n++;
+}
+
+/* Page after page, as the controller reads them, each removed in pieces before the next. */
+static void past_remove(struct both *b, struct gone *g, int64_t before_us)
+{
+    struct past_query q = {.kind = PAST_JOBS, .before_us = before_us, .most = 3};
+    struct err e;
+    do {
+        size_t from = g->n;
+        if (!store_query_past(b->sql.store, &q, gone_add, g, &e))
+            fail_msg("%s", e.text);
+        for (size_t i = from; i < g->n; i += 2) {
+            struct batch *batch = world_batch(&b->sql);
+            for (size_t k = i; k < g->n && k < i + 2; k++)
+                batch_add(batch, ROW_DELETE, g->row[k].table, g->row[k].record);
+            if (!world_commit(&b->sql, batch, &e))
+                fail_msg("%s", e.text);
+        }
+    } while (q.more);
+}
+
+static void past_add(struct world *w, const struct gone *g)
+{
+    struct err e;
+    struct batch *batch = world_batch(w);
+    for (size_t i = 0; i < g->n; i++)
+        batch_add(batch, ROW_ADD, g->row[i].table, g->row[i].record);
+    if (!world_commit(w, batch, &e))
+        fail_msg("%s", e.text);
+}
+
+static size_t jobs_there(struct world *w)
+{
+    struct rows rows = {.world = w, .t = &job_fields};
+    struct err e;
+    assert_true(store_load(w->store, TABLE_JOB, false, 0, rows_add, &rows, &e));
+    size_t n = rows.v.n;
+    vec_done(&rows.v);
+    return n;
+}
+
+static void test_what_comes_back_is_counted_once(void **state)
+{
+    struct both b;
+    struct world other;
+    static struct gone gone;
+    zone_set("America/New_York");
+    both_open(&b, 15200400);
+    gone = (struct gone){.world = &b.sql};
+    history_make(&b, 1);
+    both_commit(&b);
+    size_t before = jobs_there(&b.sql);
+    past_remove(&b, &gone, INT64_MAX);
+    assert_true(gone.n > JOBS / 2 && jobs_there(&b.sql) < before);
+    assert_true(ask(&b, true) > 10);
+    for (int twice = 0; twice < 2; twice++) {
+        past_add(&b.sql, &gone);
+        assert_int_equal(jobs_there(&b.sql), before);
+        assert_true(ask(&b, false) > 10); /* sums, a recount, and the twin's count */
+    }
+    past_remove(&b, &gone, NOW_US - 200 * 24 * HOUR);
+    assert_true(ask(&b, true) > 10);
+    world_open_sqlite(&other); /* which never had them */
+    past_add(&other, &gone);
+    past_add(&other, &gone);
+    struct used_query q = {.from_us = 0, .to_us = NOW_US + 1000 * HOUR, .now_us = NOW_US};
+    struct rows kept = rows_read(&other, &q, store_query_used),
+                counted = rows_read(&other, &q, store_recount_used);
+    assert_int_equal(kept.v.n, 1);
+    rows_same(&kept, &counted, "another store");
+    vec_done(&kept.v);
+    vec_done(&counted.v);
+    world_close(&other);
+    both_close(&b);
+}
+
+/* Of sums the oldest go, some at a time; what ended later stays. */
+static void test_sums_that_are_old_go(void **state)
+{
+    struct both b;
+    struct err e;
+    char text[32];
+    int64_t cut = NOW_US - 30 * 24 * HOUR;
+    zone_set("UTC");
+    both_open(&b, 15200500);
+    history_make(&b, 1);
+    for (size_t i = 0; i < b.job.n; i++) { /* what runs is counted as of now */
+        struct job *j = &b.job.v[i];
+        if (j->state == JOB_PENDING)
+            job_begin(b.r, j, j->eligible_us);
+        if (j->state == JOB_RUNNING)
+            job_end(b.r, j);
+        both_put(&b, TABLE_JOB, j);
+    }
+    both_commit(&b);
+    cut -= cut % (24 * HOUR);
+    snprintf(text, sizeof text, "%lld", (long long)cut);
+    struct used_query old = {.from_us = 0, .to_us = cut - 31 * 24 * HOUR, .now_us = NOW_US},
+                      young = {.from_us = cut, .to_us = NOW_US, .now_us = NOW_US};
+    struct rows before = rows_read(&b.sql, &young, store_query_used);
+    for (int i = 0; i < 200; i++) {
+        struct batch *batch = world_batch(&b.sql);
+        batch_add(batch, ROW_PUT, TABLE_META,
+                  &(struct meta){.key = META_USED_SINCE, .value = text});
+        assert_true(world_commit(&b.sql, batch, &e));
+    }
+    struct rows none = rows_read(&b.sql, &old, store_query_used),
+                after = rows_read(&b.sql, &young, store_query_used);
+    const struct used *u = none.v.n ? none.v.v[0] : NULL;
+    assert_true(!u || (u->cpu_s == 0 && u->jobs == 0));
+    rows_same(&before, &after, "what is younger");
+    vec_done(&none.v);
+    vec_done(&before.v);
+    vec_done(&after.v);
+    both_close(&b);
+}
+
 static void sql_run(const char *path, const char *sql)
 {
     sqlite3 *db = NULL;
@@ -348,6 +486,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums_are_what_a_count_gives),
         cmocka_unit_test(test_jobs_that_were_purged_stay_in_the_sums),
+        cmocka_unit_test(test_what_comes_back_is_counted_once),
+        cmocka_unit_test(test_sums_that_are_old_go),
         cmocka_unit_test(test_a_store_of_an_older_release_is_counted_in_pieces),
         cmocka_unit_test(test_a_commit_that_fails_adds_nothing),
     };

@@ -76,6 +76,8 @@ void sacctmgr_prompt(struct sacctmgr *s, void (*run)(struct sacctmgr *s, int n, 
 /* Slurm's question, answered by -i; nobody answers for 30 s: no. `what`: "Would you like to commit
  * changes?". */
 bool sacctmgr_ask(struct sacctmgr *s, const char *what);
+/* `archive dump` and `archive load`. */
+void sacctmgr_archive(struct sacctmgr *s, int n, char **word);
 /* Rows of a query, each given to `row`. False after an error was printed. */
 bool sacctmgr_query(struct sacctmgr *s, const struct msg_query *q, const struct fields *t,
                     void (*row)(void *ctx, const void *record), void *ctx);

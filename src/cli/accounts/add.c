@@ -209,6 +209,16 @@ static const char *first_of(struct adding *g, const char *list)
     return arena_strndup(g->s->a, list, strcspn(list, ","));
 }
 
+/* Who was there before gets the default that is named with his new accounts. */
+static void default_follow(struct adding *g, const struct account_user *u, bool any_new)
+{
+    const struct account_user *was = book_user(&g->b, u->name);
+    struct account_user to = {.name = u->name, .default_account = u->default_account};
+    if (was && any_new && set_value(g, KEY_DEFAULT_ACCOUNT) &&
+        !text_is_nocase(was->default_account, to.default_account))
+        change_user(&g->c, VERB_MODIFY, "default_account", &to);
+}
+
 /* Of a new user the user's record, then everything that hangs on it. */
 static void users_each(struct adding *g, const char *names, const char *accounts,
                        struct account_user *u, struct str *added, struct str *keys)
@@ -228,7 +238,9 @@ static void users_each(struct adding *g, const char *names, const char *accounts
             change_user(&g->c, VERB_ADD, NULL, u);
             str_addf(added, "  %s\n", u->name);
         }
+        size_t before = g->lines.len;
         user_assocs(g, u->name, accounts);
+        default_follow(g, u, g->lines.len > before);
         user_wckeys(g, u->name, wckeys, keys);
     }
 }

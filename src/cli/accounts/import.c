@@ -40,6 +40,9 @@ static const struct option_row rows[] = {
               offsetof(struct import_line, m.conf)),
     OPT_FLAG("dry-run", 'n', "say what would become of it, and change nothing",
              offsetof(struct import_line, m.dry_run)),
+    OPT_VALUE("jobs", 0, "file",
+              "past jobs, as `sacct -a -P -o JobID,JobIDRaw,…` printed them; the cluster must run",
+              set_any_text, offsetof(struct import_line, m.jobs)),
     OPT_FLAG("leave-out", 0, "leave out lines of the configuration that are not understood",
              offsetof(struct import_line, m.leave_out)),
     OPT_VALUE("qos", 0, "file", "what `sacctmgr -P show qos` printed; the cluster must run",
@@ -54,7 +57,8 @@ OPTION_TABLE(import_options, rows, .usage = "remuda import [OPTIONS] slurm",
              .about = "  Takes a site over from Slurm: says what it understood, what has no effect "
                       "here and what has no equivalent, by\n"
                       "  file and line, then writes the configuration and loads the accounts: all "
-                      "of it, or nothing. docs/migration.md.\n",
+                      "of it, or nothing;\n  past jobs come a piece at a time. "
+                      "docs/migration.md.\n",
              .words = WORDS_MIXED, .word = from_take);
 
 static void remarks_print(const struct import *m)
@@ -116,13 +120,15 @@ static bool conf_is_good(struct import *m)
 static int import(struct import *m)
 {
     bool accounts = m->accounts || m->qos;
-    if ((m->conf && !conf_is_good(m)) || (accounts && !accounts_take(m, true)))
+    if ((m->conf && !conf_is_good(m)) || (accounts && !accounts_take(m, true)) ||
+        (m->jobs && !import_jobs_take(m, true)))
         return 1;
     if (m->dry_run) {
         puts("Nothing was changed: --dry-run");
         return 0;
     }
-    if ((m->conf && !import_conf_write(m)) || (accounts && !accounts_take(m, false)))
+    if ((m->conf && !import_conf_write(m)) || (accounts && !accounts_take(m, false)) ||
+        (m->jobs && !import_jobs_take(m, false)))
         return 1;
     if (m->conf)
         puts("`remuda up` starts the cluster; of one that runs, `scontrol reconfigure` takes it");
@@ -137,10 +143,10 @@ int cmd_import(int argc, char **argv)
     struct err e = {0};
     int rc;
     if (own_line_read("remuda import", &line, argc, argv, &rc)) {
-        if (!l.from || (!l.m.conf && !l.m.accounts && !l.m.qos)) {
+        if (!l.from || (!l.m.conf && !l.m.accounts && !l.m.qos && !l.m.jobs)) {
             err_set(&e, ERR_USAGE,
                     "what is to be imported is missing: remuda import slurm with --conf DIR, "
-                    "--qos FILE, --accounts FILE, or all of them");
+                    "--qos FILE, --accounts FILE, --jobs FILE, or all of them");
             rc = own_line_failed("import", &e);
         } else {
             rc = import(&l.m);

@@ -38,7 +38,7 @@ struct remark_line {
 
 struct import {
     struct arena *a;
-    const char *state_dir, *conf, *accounts, *qos;
+    const char *state_dir, *conf, *accounts, *qos, *jobs;
     bool dry_run, leave_out;
     VEC(struct taken *) file; /* slurm.conf first */
     VEC(struct remark_line) remark;
@@ -52,5 +52,7 @@ bool import_conf_read(struct import *m);
 /* Writes it where `remuda up` looks. False after an error was printed. */
 bool import_conf_write(struct import *m);
 void import_conf_done(struct import *m);
+/* Past jobs: looked at as a whole and told, or sent. False after an error was printed. */
+bool import_jobs_take(struct import *m, bool trial);
 
 #endif

@@ -8,6 +8,7 @@
 #include "cli/program/program.h"
 #include "io/client.h"
 #include "io/files.h"
+#include "io/together.h"
 #include "model/gres_conf.h"
 #include "model/limits.h"
 #include "model/settings.h"
@@ -33,7 +34,6 @@ static const struct {
     {"ControlMachine", "the controller is where `remuda up` is run"},
     {"SlurmUser", "the controller runs as who starts it; set it when the state directory is that "
                   "user's"},
-    {"MailProg", "Slurm's is called as mail(1), here it is called as sendmail(8)"},
     {"AccountingStoragePass", "a secret; there is no slurmdbd"},
     {"JobCompPass", "a secret"},
     {"DefaultStoragePass", "a secret"},
@@ -326,7 +326,7 @@ static void warnings_sort(struct import *m, const struct config *c)
     const char *rest;
     for (size_t i = 0; i < c->nwarnings; i++) {
         const char *text = c->warning[i];
-        bool unknown = strstr(text, "unknown key") != NULL;
+        bool unknown = c->weighs[i] == WEIGHS_UNKNOWN;
         if (!placed(m, text, &t, &line, &rest)) {
             remark_add(m, unknown ? NO_EQUIVALENT : NO_EFFECT, arena_strdup(m->a, text));
             continue;
@@ -429,58 +429,63 @@ void import_conf_done(struct import *m)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-static const char *target_of(const struct import *m, const struct taken *t, const char *dir)
+static const char *target_of(const struct taken *t)
 {
-    return arena_printf(m->a, "%s/%s", dir, text_is(t->name, MAIN_FILE) ? "remuda.conf" : t->name);
+    return text_is(t->name, MAIN_FILE) ? "remuda.conf" : t->name;
+}
+
+struct writing {
+    struct import *m;
+    const char *dir;
+    VEC(struct together_file) file;
+    struct str said;
+};
+
+static void file_add(struct writing *w, const char *name, const struct str *text)
+{
+    struct together_file f = {.name = name,
+                              .data = arena_dup(w->m->a, text->data, text->len),
+                              .len = text->len,
+                              .mode = 0644};
+    vec_push(&w->file, f);
 }
 
 /* What is there and says something else is kept beside. */
-static bool former_keep(struct import *m, const char *path, const struct str *text, bool *ret_same,
-                        struct err *ret_err)
+static bool taken_write(struct writing *w, const struct taken *t, struct err *ret_err)
 {
-    struct str former = STR_INIT;
+    const char *name = target_of(t), *path = arena_printf(w->m->a, "%s/%s", w->dir, name);
+    struct str text = STR_INIT, former = STR_INIT;
     struct err err = {0};
+    str_addf(&text, "# remuda import slurm: %s/%s\n%s", w->m->conf, t->name, str_text(&t->text));
     bool there = file_read(path, LIMIT_CONFIG_BYTES, &former, &err);
     bool ok = there || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
-    *ret_same = there && text_is(str_text(&former), str_text(text));
-    if (there && !*ret_same) {
-        const char *kept = arena_printf(m->a, "%s.before-import", path);
-        ok = file_write_atomic(kept, str_text(&former), former.len, 0644, ret_err);
-        if (ok)
-            printf("%s was there: it is %s now\n", path, kept);
+    bool same = there && text_is(str_text(&former), str_text(&text));
+    if (ok && there && !same) {
+        file_add(w, arena_printf(w->m->a, "%s.before-import", name), &former);
+        str_addf(&w->said, "%s was there: it is %s.before-import now\n", path, path);
     }
+    if (ok && !same)
+        file_add(w, name, &text);
+    str_addf(&w->said, "%s: %s\n", same ? "as it was" : "written", path);
     str_done(&former);
-    return ok;
-}
-
-static bool taken_write(struct import *m, const struct taken *t, const char *dir,
-                        struct err *ret_err)
-{
-    const char *path = target_of(m, t, dir);
-    struct str text = STR_INIT;
-    bool same = false;
-    str_addf(&text, "# remuda import slurm: %s/%s\n%s", m->conf, t->name, str_text(&t->text));
-    bool ok = former_keep(m, path, &text, &same, ret_err);
-    if (ok && !same) {
-        ok = file_write_atomic(path, str_text(&text), text.len, 0644, ret_err);
-        if (ok)
-            printf("written: %s\n", path);
-    } else if (ok) {
-        printf("as it was: %s\n", path);
-    }
     str_done(&text);
     return ok;
 }
 
-/* remuda.conf last: until it is there, nothing looks at the others. */
+/* All of them, or none: whatever happens in between. */
 bool import_conf_write(struct import *m)
 {
-    const char *dir = state_dir_own(m->state_dir, m->a);
+    struct writing w = {.m = m, .dir = state_dir_own(m->state_dir, m->a)};
     struct err err = {0};
-    bool ok = dir_make(dir, 0755, &err);
+    bool ok = dir_make(w.dir, 0755, &err) && together_finish(w.dir, &err);
     for (size_t i = m->file.n; ok && i-- > 0;)
-        ok = taken_write(m, m->file.v[i], dir, &err);
-    if (!ok)
+        ok = taken_write(&w, m->file.v[i], &err);
+    ok = ok && (!w.file.n || together_write(w.dir, w.file.v, w.file.n, &err));
+    if (ok)
+        fputs(str_text(&w.said), stdout);
+    else
         program_error(NAME, "%s", err.text);
+    vec_done(&w.file);
+    str_done(&w.said);
     return ok;
 }

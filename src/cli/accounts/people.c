@@ -63,7 +63,7 @@ static void amount_say(const struct limit *l, int64_t n, struct str *out)
 static bool is_counted(const struct limit *l)
 {
     enum limit_counts counts = resource_limit_table[l->what].counts;
-    return counts == COUNTS_RUNNING || counts == COUNTS_LIVE;
+    return counts != COUNTS_ASKED && counts != COUNTS_LEAST && counts != COUNTS_PRIORITY;
 }
 
 /* By whom it is used; NULL = by nobody. A group's is asked for nobody in particular. */

@@ -129,14 +129,6 @@ static void version_run(struct sacctmgr *s, int n, char **word)
     puts(SLURM_VERSION_TEXT);
 }
 
-static void archive_run(struct sacctmgr *s, int n, char **word)
-{
-    (void)n;
-    (void)word;
-    sacctmgr_fail(s, "archive: not supported yet; `remuda backup FILE` writes the whole cluster to "
-                     "one file, while it runs");
-}
-
 static void reconfigure_run(struct sacctmgr *s, int n, char **word)
 {
     (void)n;
@@ -204,7 +196,10 @@ static const struct command {
 } commands[] = {
     {"add", 2, add_run, TOGGLE_NONE,
      "account NAME… | user NAME… account=… | qos NAME… | coordinator NAME… account=… [KEY=VALUE…]"},
-    {"archive", 2, archive_run, TOGGLE_NONE, NULL},
+    {"archive", 2, sacctmgr_archive, TOGGLE_NONE,
+     "dump [Jobs] [PurgeJobAfter=12months…] [Directory=DIR] | load file=FILE: the past to files, "
+     "and "
+     "back"},
     {"associations", 3, NULL, TOGGLE_ASSOCIATIONS, "from now on, list associations too"},
     {"clear", 2, clear_run, TOGGLE_NONE, NULL},
     {"create", 2, add_run, TOGGLE_NONE, NULL},

@@ -2,6 +2,7 @@
  * with the program. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/cluster/manual.h"
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
@@ -9,6 +10,7 @@
 #include "model/settings.h"
 #include "model/state.h"
 #include "model/trouble.h"
+#include "model/why.h"
 #include "script/options.h"
 
 #include <errno.h>
@@ -147,7 +149,10 @@ static void words_write(struct str *out)
         str_addf(out, "| %s | `%s%s", w->key, w->word, w->choices[0] ? "=" : "");
         cell_add(out, w->choices);
         str_addf(out, "%s` | %s | ", w->kind == WORD_NUMBER ? "=N" : "",
-                 w->kind == WORD_IDLE ? "none" : "");
+                 w->kind == WORD_IDLE     ? "none"
+                 : w->kind == WORD_LOST   ? "none, though it is missed"
+                 : w->kind == WORD_PARTLY ? "another"
+                                          : "");
         cell_add(out, w->doc);
         str_add(out, " |\n");
     }
@@ -208,6 +213,23 @@ static void states_write(struct str *out)
         str_addf(out, "| `%s` | %s |\n", enum_name(&refusal_names, r), refusal_text(r));
 }
 
+static void why_write(struct str *out)
+{
+    str_add(out,
+            "# remuda why --json\n\nMade from the tables in `src/model/why.h` by `remuda docs`. "
+            "The document is `{\"schema\": \"remuda.why/1\", \"jobs\": [...]}`. Fields are only "
+            "added while\nthe schema has that name; a number, a text or a list that is nothing is "
+            "left out. Moments are microseconds since 1970, UTC.\n\n## A job\n\n");
+    fields_write(out, &why_fields);
+    str_add(out, "## blockers\n\n");
+    fields_write(out, &blocker_fields);
+    str_add(out, "The kinds:");
+    for (size_t i = 0; i < blocker_kind_names.n; i++)
+        str_addf(out, " `%s`", enum_name(&blocker_kind_names, (int32_t)i));
+    str_add(out, "\n\n## advice\n\n");
+    fields_write(out, &why_advice_fields);
+}
+
 static void options_write(struct str *out)
 {
     options_write_markdown(out);
@@ -225,8 +247,13 @@ struct page {
 };
 
 static const struct page pages[] = {
-    {"options.md", options_write},   {"settings.md", settings_write}, {"states.md", states_write},
-    {"protocol.md", protocol_write}, {"store.md", store_write},
+    {"compatibility.md", compatibility_write},
+    {"options.md", options_write},
+    {"protocol.md", protocol_write},
+    {"settings.md", settings_write},
+    {"states.md", states_write},
+    {"store.md", store_write},
+    {"why.md", why_write},
 };
 
 static bool page_save(const char *dir, const struct page *page)
@@ -249,7 +276,8 @@ static bool page_save(const char *dir, const struct page *page)
 /* ---- the command line ---- */
 
 struct docs_line {
-    const char *dir;
+    const char *dir, *prose;
+    bool manual;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -261,11 +289,26 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
     return true;
 }
 
-static const struct option_row rows[] = {OWN_HELP};
+static const struct option_row rows[] = {
+    OPT_FLAG("manual", 0, "manual pages of all commands instead",
+             offsetof(struct docs_line, manual)),
+    OPT_VALUE("prose", 0, "file", "what manual pages say beside the tables: docs/manual.txt",
+              set_any_text, offsetof(struct docs_line, prose)),
+    OWN_HELP,
+};
 OPTION_TABLE(docs_options, rows, .usage = "remuda docs [OPTIONS] DIR",
-             .about = "  Writes options.md, settings.md, states.md, protocol.md and store.md into "
-                      "DIR.\n",
+             .about = "  Writes compatibility.md, options.md, protocol.md, settings.md, states.md, "
+                      "store.md and why.md into DIR.\n",
              .words = WORDS_MIXED, .word = word_take);
+
+static int manual(const struct docs_line *o)
+{
+    struct err err = {0};
+    if (manual_write(o->dir, o->prose, &err))
+        return 0;
+    program_error("remuda docs", "%s", err.text);
+    return 1;
+}
 
 static int docs(const char *dir)
 {
@@ -286,7 +329,7 @@ int cmd_docs(int argc, char **argv)
     struct option_line line = {.table = &docs_options, .to = &o, .a = a};
     int status;
     if (own_line_read("remuda docs", &line, argc, argv, &status)) {
-        status = o.dir ? docs(o.dir) : 2;
+        status = !o.dir ? 2 : o.manual ? manual(&o) : docs(o.dir);
         if (!o.dir)
             program_error("remuda docs",
                           "which directory? `remuda docs DIR` writes the pages there");

@@ -76,7 +76,7 @@ static void down_mark(const char *state_dir, struct arena *a)
         close(fd);
 }
 
-static int host_down(const char *state_dir, const struct host_dir *h, struct arena *a)
+static int host_down(const char *state_dir, const struct host_dir *h, bool quiet, struct arena *a)
 {
     int count = 0;
     down_mark(state_dir, a);
@@ -84,9 +84,10 @@ static int host_down(const char *state_dir, const struct host_dir *h, struct are
         program_error("remuda down", "some daemons of this host do not end; see %s/log", state_dir);
         return 1;
     }
-    printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n"
-                 : "Host %s was not running.\n",
-           h->id);
+    if (!quiet)
+        printf(count ? "Host %s is down; its jobs go on. `remuda up` continues.\n"
+                     : "Host %s was not running.\n",
+               h->id);
     return 0;
 }
 
@@ -124,24 +125,24 @@ static void summary_print(const char *name, size_t stopped, uint64_t running)
         printf("Cluster \"%s\" is down. `remuda up` continues.\n", name);
 }
 
-static int down(const char *state_dir, struct arena *a)
+int cluster_down(const char *state_dir, bool quiet, struct arena *a)
 {
     int budget = STOP_TIMEOUT_MS;
     struct host_dir host;
     struct config config;
     struct err err = {0};
     struct hostlist nodes = HOSTLIST_INIT;
+    const char *owner = state_dir_owner(state_dir, a);
+    if (owner) {
+        program_error("remuda down", "the cluster in %s is %s's, who alone may stop it", state_dir,
+                      owner);
+        return 1;
+    }
     if (host_dir_read(state_dir, a, &host))
-        return host_down(state_dir, &host, a);
+        return host_down(state_dir, &host, quiet, a);
     if (access(cluster_conf_path(state_dir, a), F_OK) != 0 &&
         !program_daemon_pid(controller_pid_path(state_dir, a))) {
         program_error("remuda down", "no cluster in %s: there is no remuda.conf", state_dir);
-        return 1;
-    }
-    long pid = program_daemon_pid(controller_pid_path(state_dir, a));
-    if (pid && kill((pid_t)pid, 0) != 0 && errno == EPERM) {
-        program_error("remuda down", "the cluster in %s is another user's, who alone may stop it",
-                      state_dir);
         return 1;
     }
     /* What is wrong with the configuration stops nothing. */
@@ -166,7 +167,7 @@ static int down(const char *state_dir, struct arena *a)
         program_error("remuda down",
                       "some daemons did not stop within %d s; `remuda status` shows which",
                       STOP_TIMEOUT_MS / 1000);
-    else
+    else if (!quiet)
         summary_print(name, stopped, running);
     return late ? 1 : 0;
 }
@@ -178,7 +179,7 @@ int cmd_down(int argc, char **argv)
     struct option_line line = {.table = &down_options, .to = &o, .a = a};
     int status;
     if (own_line_read("remuda down", &line, argc, argv, &status))
-        status = down(state_dir_find(o.state_dir, a), a);
+        status = cluster_down(state_dir_find(o.state_dir, a), false, a);
     arena_free(a);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "io/build.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -126,14 +127,38 @@ static void isolation_print(const struct rows *rows)
     }
 }
 
+/* Builds other than that of this program, each with the daemons that run it. */
+static void builds_print(const struct rows *rows)
+{
+    bool others = false;
+    for (size_t i = 0; i < rows->daemon.n; i++) {
+        const char *build = rows->daemon.v[i].version;
+        struct hostlist names = HOSTLIST_INIT;
+        struct str folded = STR_INIT;
+        bool done = text_empty(build) || text_is(build, build_name());
+        for (size_t k = 0; k < i && !done; k++)
+            done = text_is(rows->daemon.v[k].version, build);
+        for (size_t k = i; k < rows->daemon.n && !done; k++)
+            if (text_is(rows->daemon.v[k].version, build))
+                hostlist_add(&names, text_is(rows->daemon.v[k].role, "controller")
+                                         ? "controller"
+                                         : rows->daemon.v[k].name);
+        hostlist_fold(&names, &folded);
+        if (!done)
+            printf("%-12s %s: %s\n", "build", str_text(&folded), build);
+        others |= !done;
+        hostlist_done(&names);
+        str_done(&folded);
+    }
+    if (others)
+        printf("%-12s `remuda up --restart` puts these programs in their place; jobs run on\n", "");
+}
+
 static void status_print(const char *state_dir, const struct rows *rows)
 {
     int64_t now = time_now_us();
-    const char *version = REMUDA_VERSION;
-    for (size_t i = 0; i < rows->daemon.n; i++)
-        if (text_is(rows->daemon.v[i].role, "controller") && rows->daemon.v[i].version)
-            version = rows->daemon.v[i].version;
-    printf("Remuda %s, state in %s\n", version, state_dir);
+    printf("Remuda %s, state in %s\n", build_name(), state_dir);
+    builds_print(rows);
     for (size_t i = 0; i < rows->daemon.n; i++) {
         daemon_print(&rows->daemon.v[i], now);
         if (text_is(rows->daemon.v[i].role, "controller"))
@@ -174,7 +199,7 @@ static int down_print(const char *state_dir, const struct err *err, struct arena
 {
     struct config config;
     char hostname[256] = "";
-    printf("Remuda %s, state in %s\n", REMUDA_VERSION, state_dir);
+    printf("Remuda %s, state in %s\n", build_name(), state_dir);
     printf("controller   %s\n", err->text);
     gethostname(hostname, sizeof hostname - 1);
     if (!cluster_conf_read(state_dir, &config, NULL))

@@ -7,6 +7,7 @@
  * by side. */
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/hostlist.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/program/cluster_dir.h"
@@ -14,6 +15,7 @@
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "io/build.h"
 #include "io/program_list.h"
 #include "model/gres.h"
 #include "model/limits.h"
@@ -42,7 +44,7 @@ struct up_line {
     int64_t mem_mib; /* of each virtual node; 0 = the machine's share */
     const char *gres;
     bool shape_given; /* any of --nodes --cpus --mem --gres */
-    bool quiet;
+    bool quiet, verbose, restart;
 };
 
 static SETTER(set_up_gres)
@@ -63,7 +65,12 @@ static const struct option_row rows[] = {
     OPT_VALUE("nodes", 0, "n", "virtual nodes on this machine, each with its own node daemon",
               set_own_number, offsetof(struct up_line, nodes), .min = 1, .max = 4096),
     OPT_FLAG("quiet", 'q', "say only what is wrong", offsetof(struct up_line, quiet)),
+    OPT_FLAG("restart", 0,
+             "stop the daemons that run before, so that all are of this build; jobs run on",
+             offsetof(struct up_line, restart)),
     OWN_STATE(struct up_line),
+    OPT_FLAG("verbose", 'v', "tell of each setting that has no effect",
+             offsetof(struct up_line, verbose)),
     OWN_HELP,
 };
 OPTION_TABLE(up_options, rows, .usage = "remuda up [OPTIONS]",
@@ -273,6 +280,7 @@ static bool node_start(const char *state_dir, const struct node *n, struct arena
 struct node_count {
     struct arena *a; /* of the texts */
     size_t all, ready;
+    struct hostlist silent;          /* have not reported */
     const char *complaint, *trouble; /* of one of them */
 };
 
@@ -282,6 +290,8 @@ static void node_count_row(void *ctx, const void *record)
     const struct node *n = record;
     count->all++;
     count->ready += n->responding && n->state == NODE_UP;
+    if (!n->responding)
+        hostlist_add(&count->silent, n->name);
     if (!text_empty(n->complaint))
         count->complaint = n->complaint;
     if (!text_empty(n->device_trouble))
@@ -290,7 +300,7 @@ static void node_count_row(void *ctx, const void *record)
 
 static struct node_count nodes_count(const char *state_dir, struct arena *a)
 {
-    struct node_count count = {.a = a};
+    struct node_count count = {.a = a, .silent = HOSTLIST_INIT};
     struct client *c = client_open(state_dir, NULL);
     struct msg_query q = {.what = QUERY_NODES,
                           .fields = "name,state,responding,complaint,device_trouble"};
@@ -322,10 +332,11 @@ static bool nodes_start(const struct up_line *o, const struct config *config, st
 static struct node_count nodes_wait(const struct up_line *o, const struct config *config,
                                     size_t here, struct arena *a)
 {
-    struct node_count count = {0};
+    struct node_count count = {.silent = HOSTLIST_INIT};
     bool started;
     for (int waited = 0; waited < START_TIMEOUT_MS; waited += 20) {
         size_t again = 0;
+        hostlist_done(&count.silent);
         count = nodes_count(o->state_dir, a);
         if (count.ready >= here)
             break;
@@ -342,12 +353,35 @@ static void program_warn(void *ctx, const char *sentence)
     fprintf(stderr, "remuda: warning: %s\n", sentence);
 }
 
+#define NAMES_SAID 200 /* bytes */
+
+/* Nodes of other machines come when these have joined. */
+static void others_print(const struct config *config, const struct node_count *count)
+{
+    char hostname[256] = "";
+    struct hostlist names = HOSTLIST_INIT;
+    struct str folded = STR_INIT;
+    gethostname(hostname, sizeof hostname - 1);
+    for (size_t i = 0; i < config->nnodes; i++)
+        if (!node_is_here(&config->node[i], hostname) &&
+            hostlist_has(&count->silent, config->node[i].name))
+            hostlist_add(&names, config->node[i].name);
+    hostlist_fold(&names, &folded);
+    if (names.n > 0)
+        printf("%zu node%s of other machines %s not reported (%.*s). A machine joins with `remuda "
+               "token --host trusted` here and `remuda join %s` there; `remuda hosts` lists those "
+               "that have.\n",
+               names.n, names.n == 1 ? "" : "s", names.n == 1 ? "has" : "have", NAMES_SAID,
+               str_text(&folded), hostname);
+    str_done(&folded);
+    hostlist_done(&names);
+}
+
 static void summary_print(const struct up_line *o, const struct config *config,
                           const struct node_count *count, bool started, bool chosen,
                           struct arena *a)
 {
-    for (size_t i = 0; i < config->nwarnings; i++)
-        fprintf(stderr, "remuda: warning: %s\n", config->warning[i]);
+    config_warnings_say(config, o->verbose, "`remuda config check -v`", program_warn, NULL);
     program_settings_check(&config->settings, program_warn, NULL);
     if (count->complaint)
         fprintf(stderr, "remuda: warning: %s\n", count->complaint);
@@ -358,6 +392,7 @@ static void summary_print(const struct up_line *o, const struct config *config,
     printf("Cluster \"%s\" %s: %zu of %zu node%s ready. State in %s\n",
            config->settings.cluster_name, started ? "is up" : "was up already", count->ready,
            count->all, count->all == 1 ? "" : "s", o->state_dir);
+    others_print(config, count);
     printf("To use it here:  eval \"$(%s/remuda env%s%s)\"\n", program_dir(a),
            chosen ? " --state " : "", chosen ? o->state_dir : "");
 }
@@ -387,6 +422,39 @@ static bool host_up(const struct up_line *o, const struct host_dir *h, struct ar
     return true;
 }
 
+static bool may_start(const struct up_line *o, struct arena *a, struct err *ret_err)
+{
+    const char *owner = state_dir_owner(o->state_dir, a);
+    return !owner || err_set(ret_err, ERR_DENIED,
+                             "the cluster in %s is %s's, who alone may start it; choose another "
+                             "directory with --state for one of your own",
+                             o->state_dir, owner);
+}
+
+/* What runs of another build than this program goes on as it is; who has put new programs in place
+ * is told. */
+static void builds_hint(const struct up_line *o, bool chosen, struct arena *a)
+{
+    const char *build;
+    size_t n = cluster_other_builds(o->state_dir, &build, a);
+    if (n > 0)
+        fprintf(stderr,
+                "remuda: warning: %zu daemon%s of another build, %s, where this is %s; `remuda up "
+                "--restart%s%s` puts this one in %s place, and jobs run on\n",
+                n, n == 1 ? " is" : "s are", build, build_name(), chosen ? " --state " : "",
+                chosen ? o->state_dir : "", n == 1 ? "its" : "their");
+}
+
+/* A cluster of one's own is what commands speak to from then on. */
+static void machine_hint(const char *state_dir)
+{
+    const char *machine = getenv("REMUDA_STATE") ? NULL : state_dir_machine(state_dir);
+    if (machine)
+        printf("This machine has a cluster of its own in %s. From now on your commands speak to "
+               "yours; REMUDA_STATE=%s in the environment chooses the machine's.\n",
+               machine, machine);
+}
+
 static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
 {
     struct config config;
@@ -395,6 +463,10 @@ static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
     bool chosen = o->state_dir != NULL;
     struct host_dir host;
     o->state_dir = state_dir_own(o->state_dir, a);
+    if (!may_start(o, a, ret_err))
+        return false;
+    if (o->restart && cluster_down(o->state_dir, true, a) != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "nothing was started");
     if (host_dir_read(o->state_dir, a, &host))
         return host_up(o, &host, a, ret_err);
     mode_t mode = geteuid() == 0 ? 0755 : 0700;
@@ -413,6 +485,10 @@ static bool up(struct up_line *o, struct arena *a, struct err *ret_err)
     if (ok) {
         struct node_count count = nodes_wait(o, &config, here, a);
         summary_print(o, &config, &count, started, chosen, a);
+        builds_hint(o, chosen, a);
+        if (!o->quiet && !chosen)
+            machine_hint(o->state_dir);
+        hostlist_done(&count.silent);
         if (count.ready < here)
             ok = err_set(ret_err, ERR_UNAVAILABLE,
                          "%zu of this machine's %zu nodes have not reported; see %s/log",

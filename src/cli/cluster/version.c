@@ -2,6 +2,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "io/build.h"
 
 #include <stdio.h>
 
@@ -17,7 +18,7 @@ int cmd_version(int argc, char **argv)
     struct option_line line = {.table = &version_options, .a = a};
     int status;
     if (own_line_read("remuda version", &line, argc, argv, &status))
-        printf("remuda %s (commands as %s)\n", REMUDA_VERSION, SLURM_VERSION_TEXT);
+        printf("remuda %s; commands as %s\n", build_name(), SLURM_VERSION_TEXT);
     arena_free(a);
     return status;
 }

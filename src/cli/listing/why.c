@@ -129,6 +129,7 @@ static void answer_all(struct asking *k)
     if (k->json) {
         json_begin(&k->json_out, &k->out, true);
         json_object(&k->json_out);
+        json_key_text(&k->json_out, "schema", "remuda.why/1");
         json_key(&k->json_out, "jobs");
         json_array(&k->json_out);
     }
@@ -155,7 +156,8 @@ static bool job_take(void *to, const char *word, struct arena *a, struct err *re
 
 static const struct option_row rows[] = {
     OPT_FLAG("all", 'a', "waiting jobs of all users", offsetof(struct asking, all)),
-    OPT_FLAG("json", 0, "as JSON", offsetof(struct asking, json)),
+    OPT_FLAG("json", 0, "as JSON, with all of it: a promise to programs (why.md of `remuda docs`)",
+             offsetof(struct asking, json)),
     OPT_FLAG("no-advice", 0, "without what would let a job start sooner, which takes longest",
              offsetof(struct asking, no_advice)),
     OWN_STATE(struct asking),

@@ -1,6 +1,7 @@
 #include "cli/program/cluster_dir.h"
 
 #include "base/str.h"
+#include "io/build.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,15 +56,31 @@ static const char *file_read(void *ctx, const char *path, struct arena *a, struc
     return result;
 }
 
+static bool conf_read(const char *dir, const char *path, struct arena *a, struct config *ret,
+                      struct err *ret_err)
+{
+    const char *text = file_read((void *)(uintptr_t)dir, path, a, ret_err);
+    if (text && file_read((void *)(uintptr_t)dir, "joined.conf", a, NULL))
+        text = arena_printf(a, "%s\nInclude joined.conf\n", text);
+    return text && config_parse(text, path, file_read, (void *)(uintptr_t)dir, ret, ret_err);
+}
+
 bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err)
 {
     struct arena *a = arena_new();
-    const char *path = cluster_conf_path(state_dir, a);
-    const char *text = file_read((void *)(uintptr_t)state_dir, path, a, ret_err);
-    if (text && file_read((void *)(uintptr_t)state_dir, "joined.conf", a, NULL))
-        text = arena_printf(a, "%s\nInclude joined.conf\n", text);
-    bool ok =
-        text && config_parse(text, path, file_read, (void *)(uintptr_t)state_dir, ret, ret_err);
+    bool ok = conf_read(state_dir, cluster_conf_path(state_dir, a), a, ret, ret_err);
+    arena_free(a);
+    return ok;
+}
+
+bool cluster_conf_read_file(const char *path, struct config *ret, struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    const char *slash = strrchr(path, '/');
+    const char *dir = slash ? arena_strndup(a, path, (size_t)(slash - path) + 1) : ".";
+    /* As file_read takes it: what is not absolute is looked for in the directory. */
+    const char *at = path[0] == '/' ? path : slash ? slash + 1 : path;
+    bool ok = conf_read(dir, at, a, ret, ret_err);
     arena_free(a);
     return ok;
 }
@@ -90,6 +107,36 @@ static int patience_ms(const char *state_dir)
 struct client *cluster_reach(const char *state_dir, struct err *ret_err)
 {
     return client_reach(state_dir, patience_ms, ret_err);
+}
+
+struct builds {
+    const char *other;
+    size_t n;
+    struct arena *a;
+};
+
+static void build_count(void *ctx, const void *record)
+{
+    struct builds *b = ctx;
+    const struct daemon_status *d = record;
+    bool runs = d->pid > 0 && !text_empty(d->version);
+    if (!runs || text_is(d->version, build_name()))
+        return;
+    b->other = arena_strdup(b->a, d->version);
+    b->n++;
+}
+
+size_t cluster_other_builds(const char *state_dir, const char **ret_build, struct arena *a)
+{
+    struct builds b = {.a = a};
+    struct client *c = client_open(state_dir, NULL);
+    struct msg_query q = {.what = QUERY_STATUS, .fields = "role,name,pid,version"};
+    struct msg_done done = {0};
+    if (c)
+        client_query(c, &q, &status_fields, a, build_count, &b, &done, NULL);
+    client_close(c);
+    *ret_build = b.other;
+    return b.n;
 }
 
 static void setting_keep(void *ctx, const void *record)

@@ -19,9 +19,20 @@ const char *node_log_path(const char *state_dir, const char *node, struct arena 
  * cluster was taken down. */
 struct client *cluster_reach(const char *state_dir, struct err *ret_err);
 
+/* Stops the cluster's daemons on this machine, as `remuda down` does, and says what it did unless
+ * quiet. Returns an exit status; why it failed was said. cluster/down.c */
+int cluster_down(const char *state_dir, bool quiet, struct arena *a);
+
+/* Daemons of the cluster that run and are of another build than this program: how many, and the
+ * build of one of them in *ret_build (arena). 0 if the controller cannot be asked. */
+size_t cluster_other_builds(const char *state_dir, const char **ret_build, struct arena *a);
+
 /* Reads DIR/remuda.conf with its includes. ERR_NOT_FOUND if there is none. The caller calls
  * config_done. */
 bool cluster_conf_read(const char *state_dir, struct config *ret, struct err *ret_err);
+/* The same of a file of any name, whose includes and neighbours (cgroup.conf, topology.conf,
+ * joined.conf) lie in its directory. */
+bool cluster_conf_read_file(const char *path, struct config *ret, struct err *ret_err);
 /* The settings that hold in the cluster, the rest of *ret empty: DIR/remuda.conf on the
  * controller's host; on a host that joined, where there is none, as the controller has them, asked
  * over `c` (on which nothing else is awaited), or over a connection of its own if that is NULL. */

@@ -18,6 +18,7 @@
     X("report", cmd_report, false, "how well jobs used what they had, and what to ask for next time")        \
     X("may", cmd_may, false, "what you may use: partitions, accounts, QOS, what is left of their limits, free GPUs") \
     X("accounts", cmd_accounts, false, "who is in which account, with which limits, and how much of them is used") \
+    X("config", cmd_config, false, "check a configuration before it is taken: what it means here, what it does not") \
     X("import", cmd_import, false, "take a site over from Slurm: its configuration, its accounts") \
     X("gpus", cmd_gpus, false, "what GPUs there are, how each is and why, who has it; let go of them")       \
     X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
@@ -49,7 +50,31 @@
     X("sshare", cmd_sshare, true, "who used how much, and the fair share that follows")                      \
     X("sdiag", cmd_sdiag, true, "what the controller has done, and how fast")                                \
     X("scontrol", cmd_scontrol, true, "look at everything in detail; change jobs and nodes")                 \
-    X("strigger", cmd_strigger, true, "refused: there are no triggers")
+    X("scrontab", cmd_scrontab, true, "a table of jobs that run again and again")                            \
+    X("strigger", cmd_strigger, true, "refused: there are no triggers") \
+    X("bsub", cmd_bsub, true, "submit a job in the words of LSF: bsub < FILE") \
+    X("bjobs", cmd_bjobs, true, "LSF: list jobs")                                                            \
+    X("bkill", cmd_bkill, true, "LSF: end or signal jobs")                                                   \
+    X("bstop", cmd_bstop, true, "LSF: hold what waits, suspend what runs")                                   \
+    X("bresume", cmd_bresume, true, "LSF: let it go on")                                                     \
+    X("brequeue", cmd_brequeue, true, "LSF: put jobs back into the queue")                                   \
+    X("bswitch", cmd_bswitch, true, "LSF: move waiting jobs to another queue")                               \
+    X("btop", cmd_btop, true, "LSF: a job before one's others")                                              \
+    X("bqueues", cmd_bqueues, true, "LSF: list queues")                                                      \
+    X("bhosts", cmd_bhosts, true, "LSF: list hosts")                                                         \
+    X("lsid", cmd_lsid, true, "LSF: name of the cluster")                                               \
+    X("bpeek", cmd_bpeek, true, "LSF: what a running job has written")                                       \
+    X("bstat", cmd_bstat, true, "DTU: one line a job")                                                       \
+    X("classstat", cmd_classstat, true, "DTU: slots of each queue")                                          \
+    X("qsub", cmd_qsub, true, "submit a job in the words of PBS")                                            \
+    X("qstat", cmd_qstat, true, "PBS: list jobs")                                                            \
+    X("qdel", cmd_qdel, true, "PBS: end jobs")                                                               \
+    X("qhold", cmd_qhold, true, "PBS: hold waiting jobs")                                                    \
+    X("qrls", cmd_qrls, true, "PBS: let them go")                                                            \
+    X("qsig", cmd_qsig, true, "PBS: send jobs a signal")                                                     \
+    X("qrerun", cmd_qrerun, true, "PBS: put jobs back into the queue")                                       \
+    X("qmove", cmd_qmove, true, "PBS: move waiting jobs to another queue")                                   \
+    X("qmsg", cmd_qmsg, true, "PBS: a line for the error output of jobs")
 // clang-format on
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);
@@ -61,10 +86,12 @@ COMMANDS(X)
 // clang-format off
 #define OPTION_TABLES(X)                                                                                     \
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
-    X(scontrol) X(strigger) X(sacctmgr) X(sreport) X(seff)
+    X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
+    X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
+    X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
-    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(import) X(gpus) X(token) X(join) X(leave)  \
+    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(config) X(import) X(gpus) X(token) X(join) X(leave)  \
     X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;

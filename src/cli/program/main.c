@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
+#include "cli/program/complete.h"
 #include "cli/program/program.h"
 
 #include <fcntl.h>
@@ -92,6 +93,8 @@ int main(int argc, char **argv)
     }
     if (text_is(word, "commands"))
         return links_print();
+    if (text_is(word, "complete"))
+        return cmd_complete(argc - 1, argv + 1);
     if (text_is(word, "--version") || text_is(word, "-V"))
         word = "version";
     called = command_find(word);

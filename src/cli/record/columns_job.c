@@ -69,6 +69,7 @@ NUMBER_CELL(cpus, job_cpus(j))
 NUMBER_CELL(cpus_per_task, j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1)
 TIME_CELL(deadline, j->spec.deadline_us, "N/A")
 TIME_CELL(eligible, j->eligible_us, "N/A")
+TIME_CELL(accrue, job_accrue_us(j), "N/A")
 TIME_CELL(evaluated,
           j->evaluated_us ? j->evaluated_us
           : j->start_us   ? j->start_us
@@ -368,7 +369,7 @@ CONSTANT_CELL(empty, "")
 // clang-format off
 #define JOB_COLUMNS(X)                                                                                       \
     X("Account", 'a', "ACCOUNT", account, "account")                                                         \
-    X("AccrueTime", 0, "ACCRUE_TIME", eligible, "eligible_us")                                               \
+    X("AccrueTime", 0, "ACCRUE_TIME", accrue, "eligible_us,accrue_us")                                         \
     X("admin_comment", 0, "ADMIN_COMMENT", admin_comment, "admin_comment")                                   \
     X("AllocNodes", 0, "ALLOC_NODES", alloc_host, "alloc_host")                                              \
     X("AllocSID", 0, "ALLOC_SID", nothing, "id")                                                             \

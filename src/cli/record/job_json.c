@@ -57,7 +57,7 @@ static void ids(struct json_out *o, const struct job *j)
 
 static void times(struct json_out *o, const struct job *j)
 {
-    json_key_time(o, "accrue_time", j->eligible_us);
+    json_key_time(o, "accrue_time", job_accrue_us(j));
     json_key_time(o, "deadline", j->spec.deadline_us);
     json_key_limit(o, "delay_boot", j->spec.delay_boot_us, USEC_PER_MIN);
     json_key_time(o, "eligible_time", j->eligible_us);
@@ -244,7 +244,8 @@ static void rest(struct json_out *o, const struct job *j)
     text(o, "allocating_node", j->spec.alloc_host);
     json_key_bool(o, "batch_flag", j->spec.batch);
     text(o, "batch_host", j->batch_host);
-    json_key_words(o, "flags", NULL, NULL);
+    json_key_words(o, "flags", j->cron ? "CRON_JOB" : NULL, NULL);
+    text(o, "cron", j->cron);
     text(o, "command", j->spec.command);
     text(o, "comment", j->spec.comment);
     text(o, "container", j->spec.container);

@@ -110,6 +110,13 @@ static void add_blocker(struct str *out, const struct blocker *b, int64_t now_us
     case BLOCKER_LIMIT:
         str_addf(out, "  %s%s%s%s", b->partition ? "in partition " : "",
                  b->partition ? b->partition : "", b->partition ? ": " : "", b->what);
+        add_jobs(out, b, "; it is used by ");
+        if (b->jobs && b->users)
+            str_addf(out, " of %s", b->users);
+        if (b->first_us) {
+            str_add(out, "; enough is expected to be free at ");
+            add_when(out, b->first_us, now_us);
+        }
         break;
     }
     add_names(out, b);

@@ -61,7 +61,7 @@ static const struct meta constant[] = {
     {"PlugStackConfig", NULL}, {"PrEpParameters", NULL}, {"PrEpPlugins", NULL}, {"PriorityParameters", NULL}, {"PrioritySiteFactorParameters", NULL}, {"PrioritySiteFactorPlugin", NULL},
     {"PrologFlags", NULL}, {"PrologSlurmctld", NULL}, {"PropagatePrioProcess", "0"}, {"RebootProgram", NULL}, {"ReconfigFlags", NULL},
     {"RequeueExit", NULL}, {"RequeueExitHold", NULL}, {"ResumeFailProgram", NULL}, {"ResumeProgram", NULL}, {"ResumeRate", "300 nodes/min"}, {"ResumeTimeout", "60 sec"}, {"ResvEpilog", NULL},
-    {"ResvProlog", NULL}, {"ScronParameters", NULL}, {"SlurmctldDebug", "info"}, {"SlurmctldLogFile", NULL}, {"SlurmctldPidFile", NULL},
+    {"ResvProlog", NULL}, {"SlurmctldDebug", "info"}, {"SlurmctldLogFile", NULL}, {"SlurmctldPidFile", NULL},
     {"SlurmctldPrimaryOffProg", NULL}, {"SlurmctldPrimaryOnProg", NULL}, {"SlurmctldSyslogDebug", NULL}, {"SlurmctldTimeout", "120 sec"}, {"SlurmdDebug", "info"}, {"SlurmdLogFile", NULL},
     {"SlurmdParameters", NULL}, {"SlurmdPidFile", NULL}, {"SlurmdPort", "0"}, {"SlurmdSpoolDir", NULL}, {"SlurmdSyslogDebug", NULL}, {"SlurmSchedLogFile", NULL},
     {"SlurmSchedLogLevel", "0"}, {"SuspendExcNodes", NULL}, {"SuspendExcParts", NULL}, {"SuspendExcStates", NULL}, {"SuspendProgram", NULL}, {"SuspendRate", "60 nodes/min"}, {"SuspendTime", "INFINITE"},

@@ -53,6 +53,12 @@ void scontrol_ping(struct scontrol *s, int n, char **word)
     s->rc |= !up;
 }
 
+static void config_warn(void *ctx, const char *line)
+{
+    (void)ctx;
+    fprintf(stderr, "scontrol: warning: %s\n", line);
+}
+
 static void program_warn(void *ctx, const char *sentence)
 {
     (void)ctx;
@@ -69,8 +75,7 @@ void scontrol_reconfigure(struct scontrol *s, int n, char **word)
     (void)n;
     (void)word;
     if (cluster_conf_read(state_dir_find(NULL, s->a), &config, &err)) {
-        for (size_t i = 0; i < config.nwarnings; i++)
-            fprintf(stderr, "scontrol: warning: %s\n", config.warning[i]);
+        config_warnings_say(&config, false, "`remuda config check -v`", config_warn, NULL);
         program_settings_check(&config.settings, program_warn, NULL);
         config_done(&config);
         /* a host that joined has none: the controller reads its own. */

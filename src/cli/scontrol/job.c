@@ -129,7 +129,7 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
         r, "EligibleTime",
         cell_time_text(env, j->eligible_us ? j->eligible_us : j->spec.begin_us, "Unknown", a));
     record_break(r);
-    record_add(r, "AccrueTime", cell_time_text(env, j->eligible_us, "Unknown", a));
+    record_add(r, "AccrueTime", cell_time_text(env, job_accrue_us(j), "Unknown", a));
     record_break(r);
     record_add(r, "StartTime",
                cell_time_text(env, j->start_us ? j->start_us : j->planned_us, "Unknown", a));
@@ -142,6 +142,11 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     if (j->preempt_us) {
         record_break(r);
         record_add(r, "PreemptTime", cell_time_text(env, j->preempt_us, "None", a));
+    }
+    if (j->cron) {
+        record_break(r);
+        record_add(r, "CronJob", "Yes");
+        record_addf(r, "CrontabSpec", "\"%s\"", j->cron);
     }
     record_break(r);
     record_add(r, "SuspendTime",

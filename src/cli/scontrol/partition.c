@@ -34,6 +34,15 @@ static const char *span_or(int64_t us, const char *if_zero, struct arena *a)
     return text;
 }
 
+/* "a100=16,v100=8" as a line of the configuration has it: ",a100:16,v100:8" */
+static const char *types_text(const char *types, struct arena *a)
+{
+    char *text = types ? arena_printf(a, ",%s", types) : arena_strdup(a, "");
+    for (char *c = text; *c; c++)
+        *c = *c == '=' ? ':' : *c;
+    return text;
+}
+
 static const char *number_or(int64_t n, const char *if_zero, struct arena *a)
 {
     return n ? arena_printf(a, "%lld", (long long)n) : if_zero;
@@ -109,9 +118,10 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_addf(&r, "TotalNodes", "%d", p->total_nodes);
     record_add(&r, "SelectTypeParameters", "NONE");
     record_break(&r);
-    if (p->def_cpu_per_gpu || p->def_mem_per_gpu_mib)
-        record_addf(&r, "JobDefaults", "DefCpuPerGPU=%d,DefMemPerGPU=%lld", p->def_cpu_per_gpu,
-                    (long long)p->def_mem_per_gpu_mib);
+    if (p->def_cpu_per_gpu || p->def_mem_per_gpu_mib || p->def_cpu_per_gpu_types)
+        record_addf(&r, "JobDefaults", "DefCpuPerGPU=%d%s,DefMemPerGPU=%lld%s", p->def_cpu_per_gpu,
+                    types_text(p->def_cpu_per_gpu_types, s->a), (long long)p->def_mem_per_gpu_mib,
+                    types_text(p->def_mem_per_gpu_types, s->a));
     else
         record_add(&r, "JobDefaults", "(null)");
     record_break(&r);

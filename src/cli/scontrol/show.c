@@ -1,5 +1,7 @@
 /* scontrol show ENTITY [NAME]: which entity a word means, however short it was cut. */
 #include "base/alloc.h"
+#include "cli/accounts/assoc_mgr.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/scontrol/reservation.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/listing.h"
@@ -54,6 +56,7 @@ static const struct entity_word entities[] = {
     {"dwstat", 3, SHOW_BURSTBUFFER},
     {"aliases", 3, SHOW_ALIASES},
     {"assoc_mgr", 3, SHOW_ASSOC},
+    {"cache", 3, SHOW_ASSOC},
     {"federation", 3, SHOW_FEDERATION},
     {"slurmd", 6, SHOW_SLURMD},
 };
@@ -66,34 +69,58 @@ static const struct entity_word *entity_find(const char *word)
     return NULL;
 }
 
-/* There are no accounts with limits: the cache of them is empty, as Slurm says it. */
-static void assoc_show(struct scontrol *s, const char *list)
+/* "flags=assoc,qos users=alice accounts=a,b qos=q" */
+static bool assoc_word(struct scontrol *s, const char *word, struct assoc_mgr_ask *ask)
 {
-    static const struct {
-        const char *flag, *text;
-    } kinds[] = {{"users", "No users currently cached in Slurm.\n"},
-                 {"assoc", "No associations currently cached in Slurm.\n"},
-                 {"qos", "No QOS currently cached in Slurm.\n"}};
-    const char *flags = list ? strstr(list, "flags=") : NULL;
-    struct span rest = span_of(flags ? flags + strlen("flags=") : "users,assoc,qos"), one;
-    bool wanted[ARRAY_LEN(kinds)] = {false};
+    const char *equals = strchr(word, '=');
+    const struct {
+        const char *key;
+        const char **to;
+    } lists[] = {{"users", &ask->of_users}, {"accounts", &ask->of_accounts}, {"qos", &ask->of_qos}};
+    size_t len = equals ? (size_t)(equals - word) : 0;
+    struct span rest = span_of(equals ? equals + 1 : ""), one;
+    if (!equals) {
+        scontrol_refuse(s, "No value given for option %s", word);
+        return false;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+        if (len >= 1 && len <= strlen(lists[i].key) && strncasecmp(word, lists[i].key, len) == 0) {
+            *lists[i].to = equals + 1;
+            return true;
+        }
+    if (len < 1 || len > strlen("flags") || strncasecmp(word, "flags", len) != 0) {
+        scontrol_refuse(s, "invalid entity: %s for keyword:show assoc_mgr", word);
+        scontrol_fail(s, "it is one of users=, accounts=, qos=, flags=");
+        return false;
+    }
+    ask->users = ask->assocs = ask->qos = false;
     while (span_next(&rest, ',', &one)) {
-        size_t k = 0;
-        while (k < ARRAY_LEN(kinds) && !span_is_nocase(one, kinds[k].flag))
-            k++;
-        if (k == ARRAY_LEN(kinds)) {
+        bool *to = span_is_nocase(one, "users")   ? &ask->users
+                   : span_is_nocase(one, "assoc") ? &ask->assocs
+                   : span_is_nocase(one, "qos")   ? &ask->qos
+                                                  : NULL;
+        if (!to) {
             scontrol_refuse(s, "invalid flag '%.*s', valid options are 'Assoc, QOS, and/or Users'",
                             (int)one.len, one.data);
-            return;
+            return false;
         }
-        wanted[k] = true;
+        *to = true;
     }
-    if (!scontrol_connect(s, "slurm_load_assoc_mgr_info error"))
-        return;
-    puts("Current Association Manager state\n");
-    for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
-        if (wanted[k])
-            puts(kinds[k].text);
+    return true;
+}
+
+static void assoc_show(struct scontrol *s, const char *list)
+{
+    struct assoc_mgr_ask ask = {
+        .users = true, .assocs = true, .qos = true, .oneliner = s->oneliner};
+    ask.cluster = cluster_name(state_dir_find(NULL, s->a), s->a);
+    struct span rest = span_of(list ? list : ""), word;
+    while (span_next(&rest, ' ', &word))
+        if (word.len && !assoc_word(s, arena_strndup(s->a, word.data, word.len), &ask))
+            return;
+    struct client *client = scontrol_connect(s, "slurm_load_assoc_mgr_info error");
+    if (client && !assoc_mgr_show(client, &ask, s->a))
+        s->rc = 1;
 }
 
 static void entity_show(struct scontrol *s, const struct entity_word *e, const char *list)
@@ -141,7 +168,9 @@ void scontrol_show(struct scontrol *s, int n, char **word)
     if (equals)
         list = equals + 1;
     for (int i = 1; i < n; i++)
-        list = listing_join(list, word[i], s->a);
+        list = e && e->entity == SHOW_ASSOC && list
+                   ? arena_printf(s->a, "%s %s", list, word[i]) /* each has commas of its own */
+                   : listing_join(list, word[i], s->a);
     if (!e)
         scontrol_refuse(s, "invalid entity:%s for keyword:show ", word[0]);
     else

@@ -50,8 +50,8 @@ static const struct part_key {
     {"MaxCPUsPerSocket", "max_cpus_per_socket", PART_VALUE},
     {"DefMemPerCPU", "def_mem_per_cpu_mib", PART_VALUE},
     {"DefMemPerNode", "def_mem_per_node_mib", PART_VALUE},
-    {"DefMemPerGPU", "def_mem_per_gpu_mib", PART_VALUE},
-    {"DefCpuPerGPU", "def_cpu_per_gpu", PART_VALUE},
+    {"DefMemPerGPU", "def_mem_per_gpu_mib,def_mem_per_gpu_types", PART_VALUE},
+    {"DefCpuPerGPU", "def_cpu_per_gpu,def_cpu_per_gpu_types", PART_VALUE},
     {"MaxMemPerCPU", "max_mem_per_cpu_mib", PART_VALUE},
     {"MaxMemPerNode", "max_mem_per_node_mib", PART_VALUE},
     {"ExclusiveUser", "exclusive_user", PART_INPUT},
@@ -63,7 +63,8 @@ static const struct part_key {
     {"TimeWindows", "time_windows", PART_VALUE},
     {"TRESBillingWeights", "billing_weights", PART_SPEC},
     {"CpuBind", "cpu_bind", PART_TIME},
-    {"JobDefaults", "def_cpu_per_gpu,def_mem_per_gpu_mib", PART_SPEC},
+    {"JobDefaults",
+     "def_cpu_per_gpu,def_cpu_per_gpu_types,def_mem_per_gpu_mib,def_mem_per_gpu_types", PART_SPEC},
 };
 
 static const struct part_key *part_key_find(struct span name)

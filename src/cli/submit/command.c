@@ -48,7 +48,7 @@ void submit_command_init(struct submit_command *c, const char *name, unsigned co
     c->name = name;
     c->command = command;
     c->a = a;
-    c->env = (struct option_env){time_now_us(), &civil_local};
+    c->env = (struct option_env){.now_us = time_now_us(), .zone = &civil_local};
     c->argc = argc;
     c->argv = argv;
     c->comp = xcalloc(COMPONENTS_MAX, sizeof *c->comp); /* pages never used cost nothing */

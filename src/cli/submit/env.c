@@ -75,6 +75,26 @@ static const char *const of_the_job[] = {
     "SLURM_NETWORK",
     "SLURM_RLIMIT_*",
     "SLURMD_*",
+    "LSB_JOBID",
+    "LSB_JOBINDEX*",
+    "LSB_JOBNAME",
+    "LSB_BATCH_JID",
+    "LSB_QUEUE",
+    "LSB_HOSTS",
+    "LSB_MCPU_HOSTS",
+    "LSB_DJOB_*",
+    "LSB_INTERACTIVE",
+    "LSB_OUTPUTFILE",
+    "LSB_ERRORFILE",
+    "LSB_RESTART",
+    "LSB_PROJECT_NAME",
+    "PBS_JOBID",
+    "PBS_JOBNAME",
+    "PBS_QUEUE",
+    "PBS_ENVIRONMENT",
+    "PBS_NODEFILE",
+    "PBS_ARRAY*",
+    "PBS_O_*",
 };
 
 static bool name_is_one_of(struct span name, const char *const *patterns, size_t n)
@@ -104,8 +124,10 @@ static bool is_slurm(struct span name)
 
 static bool stays_behind(const struct capture *c, struct span name)
 {
-    return c->in_job && name.len > 5 && memcmp(name.data, "SLURM", 5) == 0 &&
-           name_is_one_of(name, of_the_job, ARRAY_LEN(of_the_job));
+    bool may =
+        name.len > 5 && (memcmp(name.data, "SLURM", 5) == 0 || memcmp(name.data, "LSB_", 4) == 0 ||
+                         memcmp(name.data, "PBS_", 4) == 0);
+    return c->in_job && may && name_is_one_of(name, of_the_job, ARRAY_LEN(of_the_job));
 }
 
 /* A later value of a name takes the place of the earlier. */

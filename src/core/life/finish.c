@@ -16,6 +16,7 @@ static void over(struct core *c, struct jobrec *r)
     job_save(c, r);
     diag_count_end(c, r);
     mails(c, r);
+    cron_over(c, r);
     dependents_wake(c, r);
     r->j.lonely_us = 0;
     waiters_answer(c, r->j.array_job_id ? r->j.array_job_id : leader_of(r));
@@ -297,7 +298,8 @@ void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *re
         r->j.requeue_pending = again;
         bool hold = report->prolog && !c->settings.word.no_hold_on_prolog;
         bool often = r->j.restarts >= (uint32_t)c->settings.max_batch_requeue;
-        r->j.hold_after_requeue = (again && (hold || often)) || r->j.admin_hold;
+        /* One of scrontab tries again at its next time, however often it has run. */
+        r->j.hold_after_requeue = (again && !r->j.cron && (hold || often)) || r->j.admin_hold;
         job_end(c, r, report->prolog && !again ? JOB_CANCELLED : JOB_FAILED, REASON_LAUNCH_FAILED,
                 0, NULL);
     }

@@ -5,6 +5,9 @@
 
 #include "core/step/step.h"
 
+/* ---- cron.c ---- */
+void crons_again(struct core *c); /* those that are marked wait for their next time */
+
 /* ---- forget.c ---- */
 void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
 
@@ -138,6 +141,10 @@ void resv_mark_node(const struct core *c, struct node *n, int64_t now_us);
 /* ---- limits.c ---- */
 /* Limits, accounts, QOS or what is insisted on changed: for all jobs anew. */
 void limits_anew(struct core *c);
+/* The next of them: while c->anew.on. */
+void limits_look_on(struct core *c);
+/* Who may gain priority by age now does (record/accrue.h). */
+void accruing_run(struct core *c);
 /* Use, or what runs, changed (record/minutes.h). */
 void minutes_look(struct core *c);
 

@@ -46,6 +46,8 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     waited_begins(c, r);
     r->j.requeue_pending = false;
     r->j.eligible_us = 0;
+    if (r->j.cron)
+        cron_wait(c, r);
     bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
     r->j.reason = REASON_NONE;
     bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
@@ -58,7 +60,8 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     else if (!special)
         job_move(c, r, JOB_PENDING);
     job_save(c, r);
-    mail_job(c, r, MAIL_REQUEUE);
+    if (!r->j.cron)
+        mail_job(c, r, MAIL_REQUEUE);
     eligible_update(c, r);
     plan_soon(c);
 }

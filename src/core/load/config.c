@@ -258,6 +258,7 @@ void config_apply(struct core *c, const struct config *config)
         accounts_tres_note(c);
         uses_know_tres(c);
         limits_anew(c);
+        crons_look(c);
     }
     plan_soon(c);
 }

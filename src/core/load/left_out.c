@@ -4,6 +4,7 @@
  * instead. It stays where it is, for whoever wants to mend it; table left_out says what is wrong
  * and what it holds, the log and `remuda status` say that there are some. */
 #include "core/load/load.h"
+#include "model/cron.h"
 
 static bool holds_nodes(const struct job *j)
 {
@@ -54,6 +55,8 @@ static bool job_sound(const struct job *j, struct err *ret_err)
         return wrong(ret_err, "a job without a number");
     if (!array_sound(j, ret_err))
         return false;
+    if (j->cron && !cron_parse(j->cron, &(struct cron){0}, NULL, ret_err))
+        return err_prefix(ret_err, "cron");
     if (job_state_over((enum job_state)j->state))
         return j->end_us || wrong(ret_err, "it is over, but not since when");
     if (ending != (j->end_state != JOB_PENDING))

@@ -111,13 +111,15 @@ static bool row_seen(const struct sight *s, enum query_what what, const void *ro
     case QUERY_USED:
     case QUERY_NODE_SPELLS:
     case QUERY_PAST_RESERVATIONS:
-    case QUERY_LIMIT_USE: break;
+    case QUERY_LIMIT_USE:
+    case QUERY_IN_USE: break;
     }
     return true;
 }
 
 enum refusal query_accounts(const struct core *c, const struct msg_query *q,
-                            const struct peer *peer, const struct view *v)
+                            const struct peer *peer, const struct view *v, struct query_at *at,
+                            size_t most)
 {
     const struct account_book *b = &c->accounts;
     const struct map_str *by_name = q->what == QUERY_ACCOUNTS        ? b->account
@@ -128,13 +130,16 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
                                   : q->what == QUERY_QOS    ? b->qos
                                   : q->what == QUERY_WCKEYS ? b->wckey
                                                             : b->tres;
-    struct map_walk w = {0};
     struct sight s;
     sight_open(&s, c, peer);
+    if (s.accounts)
+        most = SIZE_MAX; /* what is seen is worked out for all rows at once */
     /* Of associations and QOS the record stands first. */
-    while (by_name ? map_str_next(by_name, &w) : map_u64_next(by_id, &w))
-        if (row_seen(&s, (enum query_what)q->what, w.value))
-            v->row(v->ctx, w.value);
+    for (at->more = true; at->more && most; most--) {
+        at->more = by_name ? map_str_next(by_name, &at->walk) : map_u64_next(by_id, &at->walk);
+        if (at->more && row_seen(&s, (enum query_what)q->what, at->walk.value))
+            v->row(v->ctx, at->walk.value);
+    }
     sight_close(&s);
     return REFUSE_NONE;
 }

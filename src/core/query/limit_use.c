@@ -1,7 +1,7 @@
 /* How much of each limit is in use: for everybody whose jobs there are, by the limits that count
  * them. A limit that nobody counts against has no row. */
 #include "core/query/query.h"
-#include "core/record/limits.h"
+#include "core/record/limit_view.h"
 #include "core/record/private.h"
 
 struct use_walk {
@@ -9,6 +9,7 @@ struct use_walk {
     const struct peer *peer;
     const struct view *v;
     struct map_str *told; /* "limit, for whom" */
+    const struct live_sums *sums;
 };
 
 static void use_show(const struct use_walk *k, const struct limit_subject *who,
@@ -26,7 +27,7 @@ static void use_show(const struct use_walk *k, const struct limit_subject *who,
     if (!told)
         map_str_put(k->told, str_text(&key), (void *)(uintptr_t)1);
     str_done(&key);
-    use.used = told ? -1 : limit_used(k->c, who, h);
+    use.used = told ? -1 : limit_used(k->c, k->sums, who, h);
     const char *account = h->assoc ? h->assoc->a.account : use.account;
     if (use.used >= 0 && may_see_usage(k->c, k->peer, use.user, account))
         k->v->row(k->v->ctx, &use);
@@ -54,11 +55,13 @@ static void subject_show(const struct use_walk *k, const struct limit_subject *a
 
 enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v)
 {
-    struct use_walk k = {c, peer, v, map_str_new()};
+    struct live_sums *sums = live_sums_new(c);
+    struct use_walk k = {c, peer, v, map_str_new(), sums};
     struct map_walk w = {0};
     struct limit_subject who;
     while (limits_next_subject(c, &w, &who))
         subject_show(&k, &who);
     map_str_free(k.told);
+    live_sums_free(sums);
     return REFUSE_NONE;
 }

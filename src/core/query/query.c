@@ -532,9 +532,10 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_QOS:
     case QUERY_LIMITS:
     case QUERY_WCKEYS:
-    case QUERY_TRES: return query_accounts(c, q, peer, v);
+    case QUERY_TRES: return query_accounts(c, q, peer, v, at, most);
     case QUERY_LIMIT_USE: return query_limit_use(c, peer, v);
     case QUERY_FAIR_SHARES: return query_fair_shares(c, peer, now_us, v);
+    case QUERY_IN_USE: return query_in_use(c, peer, now_us, v);
     case QUERY_TRANSACTIONS:
     case QUERY_USED:
     case QUERY_NODE_SPELLS:

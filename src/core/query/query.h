@@ -21,10 +21,13 @@ void query_status(const struct core *c, const struct peer *peer, const struct vi
 
 /* ---- limit_use.c ---- */
 enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v);
+enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
+                          const struct view *v);
 
 /* ---- accounts.c ---- */
 enum refusal query_accounts(const struct core *c, const struct msg_query *q,
-                            const struct peer *peer, const struct view *v);
+                            const struct peer *peer, const struct view *v, struct query_at *at,
+                            size_t most);
 
 /* ---- sched.c ---- */
 /* Of a waiting job, in each of its partitions. */

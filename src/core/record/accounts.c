@@ -367,8 +367,10 @@ void accounts_free(struct core *c)
     struct map_walk w = {0};
     while (map_u64_next(b->assoc, &w))
         vec_done(&((struct assocrec *)w.value)->limit);
-    for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);)
+    for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);) {
         vec_done(&((struct qosrec *)w.value)->limit);
+        vec_done(&((struct qosrec *)w.value)->worth);
+    }
     values_free_str(b->account);
     values_free_str(b->user);
     map_str_free(b->assoc_of);

@@ -19,6 +19,8 @@ struct assocrec {
 struct qosrec {
     struct qos q; /* texts interned */
     limit_list limit;
+    /* With the flag Relative what its limits are worth, in their order (relative.c); else none */
+    VEC(int64_t) worth;
 };
 
 #define ROOT_ACCOUNT "root"

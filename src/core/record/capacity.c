@@ -95,9 +95,14 @@ static void gres_take(struct core *c, struct noderec *n, struct str *text)
 void node_capacity(struct core *c, struct noderec *n)
 {
     struct str text = STR_INIT;
+    int32_t cpus = n->n.cpus;
+    int64_t memory_mib = n->n.memory_mib;
+    const char *gres = n->n.gres; /* interned */
     cpus_take(n, &text);
     memory_take(n, &text);
     gres_take(c, n, &text);
+    c->accounts.capacity_changed |=
+        cpus != n->n.cpus || memory_mib != n->n.memory_mib || gres != n->n.gres;
     if (text.len)
         str_add(&text, ": it works with what it has");
     if (text.len && !text_is(n->n.complaint, str_text(&text)))

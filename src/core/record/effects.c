@@ -53,6 +53,12 @@ void fx_remove(struct core *c, enum store_table table, const void *record)
     c->turn.fx->v[c->turn.fx->n - 1].remove = true;
 }
 
+void fx_add(struct core *c, enum store_table table, const void *record)
+{
+    fx_store(c, table, record);
+    c->turn.fx->v[c->turn.fx->n - 1].add = true;
+}
+
 static void message_add(struct core *c, enum effect_kind effect, uint64_t conn, uint64_t seq,
                         enum message_kind kind, const void *body, uint64_t payload_job)
 {
@@ -66,6 +72,11 @@ static void message_add(struct core *c, enum effect_kind effect, uint64_t conn, 
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind, const void *body)
 {
     message_add(c, FX_REPLY, conn, seq, kind, body, 0);
+}
+
+void fx_archive(struct core *c, const struct msg_archive *m)
+{
+    message_add(c, FX_ARCHIVE, c->turn.conn, c->turn.seq, MSG_ARCHIVE, m, 0);
 }
 
 void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body,

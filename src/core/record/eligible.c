@@ -3,7 +3,7 @@
  * room. What its partition's limits or state say about it is the planner's: they may change.
  * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
 #include "base/list.h"
-#include "core/record/limits.h"
+#include "core/record/accrue.h"
 #include "core/record/minutes.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
@@ -82,6 +82,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .elements = elements,
         .submit_us = r->j.submit_us,
         .eligible_us = accrue_always(c) ? r->j.submit_us : r->j.eligible_us,
+        .ages_us = r->j.accrue_us == ACCRUES_NOT ? NOT_AGEING : r->j.accrue_us,
         .deadline_us = r->j.spec.deadline_us,
         .nice = r->j.spec.nice,
         .site = r->j.spec.site_factor,
@@ -164,8 +165,10 @@ void eligible_update(struct core *c, struct jobrec *r)
     uint32_t elements = ready ? elements_now(c, r) : 0;
     if (ready && !r->j.eligible_us) {
         r->j.eligible_us = c->turn.now_us;
+        accrue_begin(c, r);
         job_save(c, r);
     }
+    accrue_update(c, r);
     waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->turn.now_us));
     if (elements) {
         planner_take(c, r, elements);

@@ -1,7 +1,7 @@
 /* The only place that writes job.state. Every move goes through the table of allowed moves; what
  * must follow from a move wherever it comes from (counts, indexes, the planner's list, history of
  * former runs) follows here. */
-#include "core/record/limits.h"
+#include "core/record/accrue.h"
 #include "core/record/minutes.h"
 #include "core/record/record.h"
 
@@ -47,6 +47,8 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
         live_index(c, r, job_live(r));
     if (of_array)
         limit_look(c, r, active);
+    if (to != JOB_PENDING)
+        accrue_update(c, r);
     timer_arm(c, r);
 }
 

@@ -1,4 +1,5 @@
 #include "core/record/minutes.h"
+#include "core/record/minutes_ask.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
 #include "model/job_counts.h"
@@ -39,6 +40,18 @@ static void sums_drop(struct minutes *m)
         free(w.value);
     map_str_free(m->sum);
     m->sum = map_str_new();
+}
+
+/* Those of this instant. */
+static struct map_str *sums_now(const struct core *c)
+{
+    struct minutes *m = minutes_of(c);
+    if (!m)
+        return NULL;
+    if (m->at_us != c->turn.now_us)
+        sums_drop(m);
+    m->at_us = c->turn.now_us;
+    return m->sum;
 }
 
 static void dear_free(struct dear *d)
@@ -134,28 +147,6 @@ void minutes_looked(struct core *c)
 
 /* ---- what a job needs ----------------------------------------------------------------------- */
 
-struct rate {
-    const char *tres;
-    int64_t sum;
-};
-
-static void rate_find(void *ctx, const char *tres, int64_t rate)
-{
-    struct rate *of = ctx;
-    if (text_is_nocase(of->tres, tres))
-        of->sum += rate;
-}
-
-/* In units of use.h, in a second; wall clock time as if it were one of something. */
-static int64_t rate_of(const struct core *c, const struct jobrec *r, const char *tres)
-{
-    struct rate of = {.tres = tres};
-    if (!tres)
-        return 1000;
-    use_rates(c, r, rate_find, &of);
-    return of.sum;
-}
-
 /* A job that waits, as if it had what it asks for at least. */
 static struct jobrec as_asked(const struct core *c, const struct jobrec *r, const char *partition,
                               struct arena *a)
@@ -203,158 +194,13 @@ static int64_t asked_us(const struct core *c, const struct jobrec *r, const char
     return !us || us > USE_LONG ? USE_LONG : us;
 }
 
-/* ---- sums ----------------------------------------------------------------------------------- */
-
-static bool is_safe(const struct core *c)
-{
-    return c->settings.word.enforce_safe || c->settings.word.enforce_all;
-}
-
-/* With `safe`, a use factor counts beforehand if the QOS says so. */
-static int64_t factor_before(const struct core *c, const struct jobrec *r)
-{
-    const struct qosrec *q[2];
-    size_t n = use_qos(c, r, r->j.run_partition, q);
-    for (size_t i = 0; i < n; i++)
-        if (q[i]->q.flags & QOS_USAGE_FACTOR_SAFE)
-            return use_factor_e6(c, r);
-    return 1000000;
-}
-
-static bool counts_against(const struct core *c, const struct jobrec *r,
-                           const struct limit_subject *who, const struct limit_hit *h)
-{
-    enum limit_scope scope = resource_limit_table[h->l->what].scope;
-    const struct qosrec *q[2];
-    if ((scope == SCOPE_USER && !text_is(r->j.user_name, who->user)) ||
-        (scope == SCOPE_ACCOUNT && !text_is(r->j.spec.req.account, who->account)))
-        return false;
-    if (h->assoc) {
-        const struct assocrec *leaf =
-            assoc_for(c, r->j.spec.req.account, r->j.user_name, r->j.run_partition);
-        return leaf && assoc_is_under(leaf, h->assoc);
-    }
-    size_t n = use_qos(c, r, r->j.run_partition, q);
-    return (n > 0 && q[0] == h->qos) || (n > 1 && q[1] == h->qos);
-}
-
-/* Time × use factor of what the run may still use: beyond what is charged, or from now on. */
-static int64_t left_e6(const struct core *c, const struct jobrec *r, bool used)
-{
-    int64_t us = use_left_us(r, c->turn.now_us);
-    if (used && us != USE_LONG) {
-        int64_t uncharged = r->j.limit_us - r->charged_us;
-        us = uncharged > us ? uncharged : us;
-    }
-    return use_product(us / USEC_PER_SEC, used ? factor_before(c, r) : use_factor_e6(c, r), 1);
-}
-
-static int64_t sum_make(const struct core *c, const struct limit_subject *who,
-                        const struct limit_hit *h)
-{
-    bool used = resource_limit_table[h->l->what].counts == COUNTS_USED;
-    struct map_walk w = {0};
-    int64_t sum = 0;
-    while (map_u64_next(c->jobs.by_id, &w)) {
-        const struct jobrec *r = w.value;
-        if ((r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) ||
-            !counts_against(c, r, who, h))
-            continue;
-        sum += use_product(rate_of(c, r, h->l->tres), left_e6(c, r, used), 1000000);
-        sum = sum > USE_MOST ? USE_MOST : sum;
-    }
-    return sum;
-}
-
-/* What running jobs may still use of it. */
-static int64_t promised(const struct core *c, const struct limit_subject *who,
-                        const struct limit_hit *h)
-{
-    struct minutes *m = minutes_of(c);
-    struct str key = STR_INIT;
-    if (!m)
-        return sum_make(c, who, h);
-    if (m->at_us != c->turn.now_us)
-        sums_drop(m);
-    m->at_us = c->turn.now_us;
-    enum limit_scope scope = resource_limit_table[h->l->what].scope;
-    str_addf(&key, "%s\n%s", h->l->id,
-             scope == SCOPE_USER      ? who->user
-             : scope == SCOPE_ACCOUNT ? who->account
-                                      : "");
-    int64_t *sum = map_str_get(m->sum, str_text(&key));
-    if (!sum) {
-        sum = xcalloc(1, sizeof *sum);
-        *sum = sum_make(c, who, h);
-        map_str_put(m->sum, str_text(&key), sum);
-    }
-    str_done(&key);
-    return *sum;
-}
-
-static int64_t used_of(const struct core *c, const struct limit_hit *h)
-{
-    const struct userec *u =
-        h->qos ? use_find(c, OWNER_QOS, h->qos->q.id) : use_find(c, OWNER_ASSOC, h->assoc->a.id);
-    if (!u)
-        return 0;
-    return h->l->tres ? use_amount(c, u, h->l->tres) : u->wall_ms;
-}
-
 /* ---- the question --------------------------------------------------------------------------- */
 
-struct ask {
-    const struct core *c;
-    const struct limit_hit *h;
-    const struct limit_subject *who;
-    int64_t unit; /* a resource × minute, in units of use.h */
-    int64_t most, used, promised;
-    bool counts_used, safe;
-};
-
-static struct ask ask_of(const struct core *c, const struct limit_subject *who,
-                         const struct limit_hit *h)
+int64_t minutes_in_use(const struct core *c, const struct limit_subject *who,
+                       const struct limit_hit *h)
 {
-    struct ask q = {.c = c, .h = h, .who = who, .safe = is_safe(c)};
-    q.counts_used = resource_limit_table[h->l->what].counts == COUNTS_USED;
-    q.unit = (h->l->tres ? use_scale(h->l->tres) : 1000) * 60;
-    q.most = use_product(h->l->value, q.unit, 1);
-    q.used = q.counts_used ? used_of(c, h) : 0;
-    q.promised = !q.counts_used || q.safe ? promised(c, who, h) : 0;
-    return q;
-}
-
-static int64_t need_of(const struct ask *q, const struct jobrec *t, int64_t us)
-{
-    int64_t factor = q->counts_used ? factor_before(q->c, t) : use_factor_e6(q->c, t);
-    if (q->counts_used && !q->safe)
-        return 0;
-    int64_t seconds_e6 = use_product((us + USEC_PER_SEC - 1) / USEC_PER_SEC, factor, 1);
-    return use_product(rate_of(q->c, t, q->h->l->tres), seconds_e6, 1000000);
-}
-
-static bool fits(const struct ask *q, int64_t need)
-{
-    if (q->counts_used && !q->safe)
-        return q->used < q->most;
-    return need == 0 || (q->used <= q->most && q->promised <= q->most - q->used &&
-                         need <= q->most - q->used - q->promised);
-}
-
-static void say(const struct ask *q, int64_t need, struct str *out)
-{
-    str_clear(out);
-    limit_say(q->h, out);
-    if (q->counts_used)
-        str_addf(out, ": %lld of %lld minutes are used", (long long)(q->used / q->unit),
-                 (long long)q->h->l->value);
-    if (q->counts_used && q->safe)
-        str_addf(out, ", running jobs may use %lld, it asks for %lld",
-                 (long long)(q->promised / q->unit), (long long)((need + q->unit - 1) / q->unit));
-    else if (!q->counts_used)
-        str_addf(out, ": running jobs may still use %lld of %lld minutes, it asks for %lld",
-                 (long long)(q->promised / q->unit), (long long)q->h->l->value,
-                 (long long)((need + q->unit - 1) / q->unit));
+    struct minutes_ask q = minutes_ask_of(c, who, h, sums_now(c));
+    return (q.counts_used ? q.used : q.promised) / q.unit;
 }
 
 static enum job_reason threshold_bar(const struct core *c, const struct jobrec *r,
@@ -388,13 +234,39 @@ static void minutes_collect(const struct core *c, const struct limit_subject *wh
     limits_collect(c, who, COUNTS_PROMISED, out);
 }
 
+bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *partition,
+                     struct limit_hit *ret, int64_t *ret_need)
+{
+    const struct minutes *m = minutes_of(c);
+    struct limit_subject who = limits_subject(r, partition);
+    limit_hits hits = {0};
+    bool held = false;
+    if (!m || !m->any)
+        return false;
+    struct arena *a = arena_new();
+    struct jobrec t = as_asked(c, r, partition, a);
+    int64_t us = asked_us(c, r, partition);
+    minutes_collect(c, &who, &hits);
+    for (size_t i = 0; i < hits.n && !held; i++) {
+        if (hits.v[i].above || !minutes_hold(hits.v[i].l))
+            continue;
+        struct minutes_ask q = minutes_ask_of(c, &who, &hits.v[i], sums_now(c));
+        *ret = hits.v[i];
+        *ret_need = minutes_need(&q, &t, us);
+        held = !minutes_fit(&q, *ret_need);
+    }
+    vec_done(&hits);
+    arena_free(a);
+    return held;
+}
+
 enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const char *partition,
                             struct str *detail)
 {
     const struct minutes *m = minutes_of(c);
     struct limit_subject who = limits_subject(r, partition);
-    enum job_reason reason = REASON_NONE;
-    limit_hits hits = {0};
+    struct limit_hit hit;
+    int64_t need;
     if (!m || !m->any)
         return REASON_NONE;
     const struct dear *d = dear_of(c, r);
@@ -405,25 +277,48 @@ enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const 
         }
         return d->reason;
     }
+    if (!minutes_held_by(c, r, partition, &hit, &need))
+        return threshold_bar(c, r, partition, detail);
+    if (detail) {
+        struct minutes_ask q = minutes_ask_of(c, &who, &hit, sums_now(c));
+        minutes_say(&q, need, detail);
+    }
+    return resource_limit_reason((enum limit_owner)hit.l->owner, (enum resource_limit)hit.l->what,
+                                 hit.l->tres);
+}
+
+enum job_reason minutes_alone(const struct core *c, const struct jobrec *r, const char *partition,
+                              struct str *detail)
+{
+    const struct minutes *m = minutes_of(c);
+    struct limit_subject who = limits_subject(r, partition);
+    enum job_reason reason = REASON_NONE;
+    limit_hits hits = {0};
+    if (!m || !m->any)
+        return REASON_NONE;
     struct arena *a = arena_new();
     struct jobrec t = as_asked(c, r, partition, a);
     int64_t us = asked_us(c, r, partition);
     minutes_collect(c, &who, &hits);
-    for (size_t i = 0; i < hits.n && reason == REASON_NONE; i++) {
-        if (hits.v[i].above || !minutes_hold(hits.v[i].l))
+    for (size_t i = 0; i < hits.n && us < USE_LONG && reason == REASON_NONE; i++) {
+        const struct limit *l = hits.v[i].l;
+        if (hits.v[i].above || !minutes_hold(l))
             continue;
-        struct ask q = ask_of(c, &who, &hits.v[i]);
-        int64_t need = need_of(&q, &t, us);
-        if (fits(&q, need))
+        struct minutes_ask q = minutes_ask_of(c, &who, &hits.v[i], sums_now(c));
+        q.safe = true; /* by its whole time */
+        int64_t need = minutes_need(&q, &t, us);
+        if (need <= q.most)
             continue;
-        reason = resource_limit_reason((enum limit_owner)hits.v[i].l->owner,
-                                       (enum resource_limit)hits.v[i].l->what, hits.v[i].l->tres);
-        if (detail)
-            say(&q, need, detail);
+        reason = resource_limit_reason((enum limit_owner)l->owner, (enum resource_limit)l->what,
+                                       l->tres);
+        str_clear(detail);
+        limit_say(&hits.v[i], detail);
+        str_addf(detail, ", the job asks for %lld minutes",
+                 (long long)((need + q.unit - 1) / q.unit));
     }
     vec_done(&hits);
     arena_free(a);
-    return reason == REASON_NONE ? threshold_bar(c, r, partition, detail) : reason;
+    return reason;
 }
 
 enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
@@ -490,20 +385,21 @@ static void remember(struct core *c, const struct minutes_start *start, enum job
 static bool all_fit(const struct core *c, const struct minutes_start *start, size_t n,
                     const struct limit_subject *who, const struct limit_hit *h, struct str *says)
 {
-    struct ask q = ask_of(c, who, h);
+    struct minutes_ask q = minutes_ask_of(c, who, h, sums_now(c));
     struct str gres = STR_INIT;
     int64_t need = 0;
     for (size_t i = 0; i < n; i++) {
         struct jobrec t = as_planned(&start[i], &gres);
-        if (!counts_against(c, &t, who, h))
+        if (!minutes_count_against(c, &t, who, h))
             continue;
-        need += need_of(&q, &t, start[i].s->limit_us > USE_LONG ? USE_LONG : start[i].s->limit_us);
+        need +=
+            minutes_need(&q, &t, start[i].s->limit_us > USE_LONG ? USE_LONG : start[i].s->limit_us);
         need = need > USE_MOST ? USE_MOST : need;
     }
     str_done(&gres);
-    bool fit = fits(&q, need);
+    bool fit = minutes_fit(&q, need);
     if (!fit)
-        say(&q, need, says);
+        minutes_say(&q, need, says);
     return fit;
 }
 
@@ -544,16 +440,16 @@ bool minutes_exhausted(const struct core *c, const struct jobrec *r, struct str 
     struct limit_subject who = limits_subject(r, r->j.run_partition);
     limit_hits hits = {0};
     bool over = false;
-    if (!m || !m->any || !enforces_limits(c) || is_safe(c))
+    if (!m || !m->any || !enforces_limits(c) || minutes_safe(c))
         return false;
     limits_collect(c, &who, COUNTS_USED, &hits);
     for (size_t i = 0; i < hits.n && !over; i++) {
         if (hits.v[i].above || !minutes_hold(hits.v[i].l))
             continue;
-        struct ask q = ask_of(c, &who, &hits.v[i]);
-        over = !fits(&q, 0);
+        struct minutes_ask q = minutes_ask_of(c, &who, &hits.v[i], sums_now(c));
+        over = !minutes_fit(&q, 0);
         if (over)
-            say(&q, 0, detail);
+            minutes_say(&q, 0, detail);
     }
     vec_done(&hits);
     return over;

@@ -7,13 +7,24 @@
 #define REMUDA_CORE_RECORD_MINUTES_H
 
 #include "core/record/limits.h"
+#include "model/why.h"
 
 /* Why it may not start there now, with a sentence in `detail` (may be NULL); NONE = it may. */
 enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const char *partition,
                             struct str *detail);
+/* Which limit it is, and how much of it the job needs (in units of use.h); false = none in minutes
+ * holds it there. */
+bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *partition,
+                     struct limit_hit *ret, int64_t *ret_need);
+/* The same in words: whose use it is, and when there is room again. */
+bool minutes_blocker(const struct core *c, const struct jobrec *r, struct arena *a,
+                     struct blocker *ret);
 /* The same, of all its partitions, and of limits on one job: NONE = in one of them it may. */
 enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
                                       struct str *detail);
+/* One that it exceeds by itself, whatever was used: its whole time is more than the limit. */
+enum job_reason minutes_alone(const struct core *c, const struct jobrec *r, const char *partition,
+                              struct str *detail);
 /* May these components of one job (or the one job) start so? Else each is remembered with what it
  * would get, and is asked by that from now on; until something changes it waits for that limit, as
  * the planner would start it the same way again. */
@@ -34,6 +45,9 @@ void minutes_looked(struct core *c);
 /* Limits changed: are there any of these? */
 void minutes_know(struct core *c);
 bool minutes_hold(const struct limit *l);
+/* So many of its minutes are used, or promised to running jobs. */
+int64_t minutes_in_use(const struct core *c, const struct limit_subject *who,
+                       const struct limit_hit *h);
 void minutes_free(struct core *c);
 
 #endif

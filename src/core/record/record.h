@@ -10,6 +10,9 @@
 struct effect *effect_add(struct effects *fx, enum effect_kind kind);
 void fx_store(struct core *c, enum store_table table, const void *record);
 void fx_remove(struct core *c, enum store_table table, const void *record);
+void fx_archive(struct core *c, const struct msg_archive *m);
+/* Unless there is one of that key. */
+void fx_add(struct core *c, enum store_table table, const void *record);
 void fx_reply(struct core *c, uint64_t conn, uint64_t seq, enum message_kind kind,
               const void *body);
 void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body,
@@ -160,6 +163,24 @@ void eligible_update(struct core *c, struct jobrec *r);
 /* Ret_wait->detail … may stay NULL. */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait);
+
+/* ---- crontab.c: users' tables for scrontab, and their jobs ---- */
+void crontab_load(struct core *c, const struct crontab *row);
+void crontabs_free(struct core *c);
+struct crontabrec *crontab_find(const struct core *c, uint32_t uid); /* NULL = there is none */
+/* In place of the one that there is; NULL = none any more. */
+void crontab_put(struct core *c, uint32_t uid, const char *text);
+/* The job is of its user's table, and is due by it. */
+void cron_join(struct core *c, struct jobrec *r);
+/* It is no more, and goes on, or ends, as any job. */
+void cron_leave(struct core *c, struct jobrec *r);
+/* A job of a table is over: it waits for its next time when the event ends; who ended it for good
+ * has its lines in the table marked. */
+void cron_over(struct core *c, struct jobrec *r);
+/* Has run, and is to wait: its begin time is the next. */
+void cron_wait(struct core *c, struct jobrec *r);
+/* The clock was set, or the time zone: those that wait, wait for the time that is next now. */
+void crons_look(struct core *c);
 
 /* ---- waited.c: what jobs waited for ---- */
 void waited_begins(struct core *c, struct jobrec *r); /* a requeued job waits anew */

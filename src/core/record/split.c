@@ -1,17 +1,18 @@
 /* Arrays are one record until an element differs. Splitting makes an index a record of its own with
  * a number of its own; the last index takes the array's record, so that the last element keeps the
  * array's number. */
-#include "core/record/limits.h"
+#include "core/record/accrue.h"
 #include "core/record/record.h"
 
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
 {
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
-    limits_count(c, master, -1); /* as many elements as wait are counted with it */
-    CHECK(idset_del(&master->pending, task));
-    limits_count(c, master, +1);
     /* Else it was requeued and held with SPECIAL_EXIT, and so is the element. */
     bool waits = master->j.state == JOB_PENDING;
+    limits_count(c, master, -1); /* as many elements as wait are counted with it */
+    int64_t accrues_us = waits ? accrue_element(c, master) : 0;
+    CHECK(idset_del(&master->pending, task));
+    limits_count(c, master, +1);
     c->jobs.pending -= waits; /* the element is counted again as a record of its own */
     if (master->pending.count == 0)
         planner_leave(c, master);
@@ -19,6 +20,8 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
         waited_count(c, master); /* the element has waited as long */
     if (master->pending.count == 0) {
         text_set(c, &master->j.array_pending, NULL);
+        text_set(c, &master->j.accruing, NULL);
+        master->j.accrue_us = accrues_us;
         master->j.array_task_id = task;
         c->jobs.pending += waits;
         limits_count(c, master, +1);
@@ -32,6 +35,8 @@ struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
     r->j.id = id;
     r->j.array_task_id = task;
     text_set(c, &r->j.array_pending, NULL);
+    text_set(c, &r->j.accruing, NULL);
+    r->j.accrue_us = accrues_us;
     dependencies_inherit(c, r, master);
     job_start_state(c, r);
     if (!waits)

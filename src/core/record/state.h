@@ -69,7 +69,12 @@ struct jobrec {
     struct job j;
     /* Array record: indexes not split off; j.array_pending is its text. */
     struct idset pending;
-    struct dependency_list deps;       /* v is owned */
+    struct {
+        struct accruer *of;      /* NULL = it neither gains by age under a limit nor wishes to */
+        int64_t n;               /* elements that do */
+        bool wishes;             /* it stands in the queue of those that wish to */
+    } accrue;                    /* accrue.c */
+    struct dependency_list deps; /* v is owned */
     VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
     VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
     VEC_SMALL(struct hold) hold;
@@ -153,6 +158,12 @@ struct resvrec {
     struct reservation r; /* texts interned */
     int64_t look_us;      /* not looked at before */
     bool magnetic;        /* the jobs that wait were told that it draws them */
+};
+
+/* A user's table for scrontab. */
+struct crontabrec {
+    struct crontab t;  /* texts interned; no text: there is none, but jobs of one */
+    VEC(uint64_t) job; /* that it has: live ones with j.cron */
 };
 
 struct waiter {
@@ -249,10 +260,12 @@ struct account_book {
     bool implied;                    /* root and normal are not stored yet */
     size_t accounts;                 /* that were made, and are there */
     struct account_journal *journal; /* of the change at hand; NULL = none */
-    struct map_str *cap_of; /* limit and whom it is counted for → struct caprec (limits.c) */
-    struct map_str *live;   /* account, user, QOS, partition → struct live_count */
+    struct map_str *cap_of;    /* limit and whom it is counted for → struct caprec (limits.c) */
+    struct map_str *live;      /* account, user, QOS, partition → struct live_count */
+    struct accruing *accruing; /* accrue.c */
     uint32_t last_cap;
     uint32_t most_qos, most_assoc; /* the highest priorities */
+    bool capacity_changed;         /* of nodes: what is relative to it is to be looked at */
 };
 
 /* What the next wake does (step/gather.c). */
@@ -267,6 +280,7 @@ struct marks {
     VEC(uint64_t) never;   /* jobs to be cancelled: what they depend on can never be */
     VEC(uint64_t) steps;   /* jobs whose waiting steps are tried */
     VEC(uint64_t) unsaved; /* jobs to be stored */
+    VEC(uint64_t) again;   /* jobs of scrontab that ran, and wait for their next time */
 };
 
 /* See request/sweep.c. */
@@ -275,6 +289,12 @@ struct sweeps {
     int64_t due_us;    /* when the next slice is due */
     uint32_t last_uid; /* whose the last one was */
     int64_t asked_us;  /* when somebody else asked for something, while there are some */
+};
+
+/* See life/limits.c. */
+struct limits_look {
+    bool on;
+    struct map_walk walk; /* of the jobs */
 };
 
 /* See clock.c. */
@@ -317,6 +337,7 @@ struct core {
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
+    struct map_u64 *crontab; /* user, plus 1 → struct crontabrec */
     /* Number of a request → struct answered, owned; in the order of time. */
     struct map_u64 *answered;
     struct joined joined;
@@ -330,6 +351,7 @@ struct core {
     struct gather gather;
     struct marks marks;
     struct sweeps sweeps;
+    struct limits_look anew;
     struct wall_clock clock;
     struct left_out_rows left_out;
     struct core_turn turn;

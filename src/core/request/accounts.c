@@ -3,7 +3,7 @@
  * runs would lose its ground. Then the rows are stored in the turn, with a transaction for each
  * change, and what follows for jobs is marked. */
 #include "base/list.h"
-#include "core/record/limits.h"
+#include "core/record/limit_view.h"
 #include "core/record/minutes.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
@@ -230,7 +230,6 @@ static const struct {
                 {"preempt_mode", "PreemptMode", true},
                 {"preempt_exempt_us", "PreemptExemptTime", true},
                 {"grace_us", "GraceTime", true}};
-#define QOS_FLAGS_KEPT QOS_RELATIVE
 
 static const char *kept_say(struct arena *a, const char *word)
 {
@@ -243,7 +242,7 @@ static const char *kept_only(const struct core *c, const struct account_change *
     const struct qos *q = ch->qos.n ? ch->qos.v : NULL;
     bool by_qos = text_is(c->settings.preempt_type, "preempt/qos");
     for (size_t i = 0; i < ch->limits.n; i++)
-        if (l[i].value >= 0 && !limit_holds(&l[i]) && !minutes_hold(&l[i]))
+        if (l[i].value >= 0 && !limit_does(&l[i]))
             return kept_say(a, resource_limit_table[l[i].what].word);
     for (size_t i = 0; q && ch->verb == VERB_MODIFY && i < ARRAY_LEN(qos_kept); i++)
         if (list_has(ch->fields, qos_kept[i].field) && !(qos_kept[i].preempts && by_qos))
@@ -251,9 +250,6 @@ static const char *kept_only(const struct core *c, const struct account_change *
                        ? arena_printf(a, "%s acts with PreemptType=preempt/qos; here it is %s",
                                       qos_kept[i].word, c->settings.preempt_type)
                        : kept_say(a, qos_kept[i].word);
-    for (int i = 0; q && ch->verb != VERB_REMOVE && i < QOS_FLAG_COUNT; i++)
-        if (q->flags & (uint32_t)QOS_FLAGS_KEPT & 1u << i)
-            return kept_say(a, qos_flag_words[i].word);
     return NULL;
 }
 

@@ -148,6 +148,13 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
         *detail = "the job does not run, so that no step of it does";
         return REFUSE_ALREADY_DONE;
     }
+    bool ends = !x->m->batch && (!x->m->signal || x->m->signal == SIGNAL_KILL);
+    if (r->j.cron && ends && c->settings.word.explicit_scancel && !x->m->cron) {
+        *detail =
+            "its lines in its owner's table would be taken out as well; `scancel --cron` does "
+            "so, `scontrol requeue` ends this run alone";
+        return REFUSE_CRON_CANCEL;
+    }
     switch ((enum job_state)r->j.state) {
     case JOB_PENDING:
     case JOB_SPECIAL_EXIT:
@@ -160,6 +167,12 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     case JOB_SUSPENDED: return cancel_running(c, r, x);
     case JOB_COMPLETING:
     case JOB_REQUEUED:
+        if (r->j.cron && ends) /* it is not to come again */
+            r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
+        if (r->j.cron && ends && !r->j.requeue_pending) {
+            job_save(c, r);
+            return REFUSE_NONE;
+        }
         if (r->j.requeue_pending && !x->m->signal) {
             r->j.requeue_pending = false;
             r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;

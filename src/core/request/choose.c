@@ -1,6 +1,7 @@
 /* Which account and QOS a job is of, and whether it may: at submission, and when they are
  * changed. A refusal names what was asked, what this user may use, and what would do. */
 #include "core/record/limits.h"
+#include "core/record/minutes.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
 
@@ -129,6 +130,22 @@ static void wall_settle(struct core *c, struct job_request *req, const char *use
         req->time_limit_us = most;
 }
 
+/* What it exceeds by itself in each of its partitions. */
+static enum job_reason alone_bar(struct core *c, const struct jobrec *r, struct str *detail)
+{
+    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
+    enum job_reason bar = REASON_NONE;
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(c->turn.fx->arena, piece.data, piece.len);
+        bar = limits_alone(c, r, name, detail);
+        if (bar == REASON_NONE)
+            bar = minutes_alone(c, r, name, detail);
+        if (bar == REASON_NONE)
+            return REASON_NONE;
+    }
+    return bar;
+}
+
 enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elements,
                           struct str *detail, struct str *warning)
 {
@@ -143,6 +160,8 @@ enum refusal limits_check(struct core *c, struct job_spec *spec, uint64_t elemen
     struct jobrec trial = {.j = {.spec = *spec, .user_name = user}};
     struct str why = STR_INIT;
     enum job_reason bar = limits_bar(c, &trial, &why);
+    if (bar == REASON_NONE)
+        bar = alone_bar(c, &trial, &why);
     const struct qosrec *q = qos_find(c, spec->req.qos);
     bool deny = bar != REASON_NONE && q && (q->q.flags & QOS_DENY_ON_LIMIT);
     if (bar != REASON_NONE)

@@ -124,11 +124,33 @@ static enum refusal notify(struct core *c, struct jobrec *r, const char *text, c
     return REFUSE_NONE;
 }
 
+/* Of a job of scrontab: is it a change of what its table says? One that is held, as it is after a
+ * store was restored or with --hold, can be let go. */
+static bool table_change(const struct msg_job_control *m, const struct jobrec *r)
+{
+    switch ((enum job_action)m->action) {
+    case ACTION_HOLD:
+    case ACTION_UHOLD:
+    case ACTION_REQUEUE_HOLD:
+    case ACTION_TOP: return true;
+    case ACTION_RELEASE: return !r->j.spec.hold && !r->j.hold_after_requeue;
+    case ACTION_REQUEUE:
+    case ACTION_SUSPEND:
+    case ACTION_RESUME:
+    case ACTION_NOTIFY: break;
+    }
+    return false;
+}
+
 static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
                         const char **detail)
 {
     (void)ref;
     const struct control *x = ctx;
+    if (r->j.cron && table_change(x->m, r)) {
+        *detail = CRON_CHANGE_TEXT;
+        return REFUSE_CRON_CHANGE;
+    }
     switch ((enum job_action)x->m->action) {
     case ACTION_HOLD: return hold_set(c, r, false);
     case ACTION_UHOLD: return hold_set(c, r, true);

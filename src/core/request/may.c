@@ -3,7 +3,7 @@
  * is asked here is what submission asks (choose.c, sched_check) and what the planner is told
  * (limits_collect): nothing is worked out a second time. Nothing changes. */
 #include "base/list.h"
-#include "core/record/limits.h"
+#include "core/record/limit_view.h"
 #include "core/record/private.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
@@ -134,17 +134,17 @@ static const char *owner_of(const struct limit_hit *h, struct arena *a)
 static struct may_limit limit_tell(const struct asked *k, const struct limit_subject *who,
                                    const struct limit_hit *h)
 {
-    int64_t used = limit_used(k->c, who, h);
+    int64_t used = limit_used(k->c, NULL, who, h);
     return (struct may_limit){.what = h->l->what,
                               .tres = h->l->tres,
                               .owner = h->l->owner,
                               .of = owner_of(h, k->a),
                               .hours = h->l->hours,
-                              .value = h->l->value,
+                              .value = h->value,
                               .counted = used >= 0,
                               .used = used > 0 ? used : 0,
-                              .left = used < 0 || used > h->l->value ? 0 : h->l->value - used,
-                              .holds = enforces_limits(k->c) && limit_holds(h->l)};
+                              .left = used < 0 || used > h->value ? 0 : h->value - used,
+                              .holds = enforces_limits(k->c) && limit_does(h->l)};
 }
 
 static void limits_tell(const struct asked *k, const struct limit_subject *who,
@@ -161,7 +161,7 @@ static void limits_tell(const struct asked *k, const struct limit_subject *who,
             if (hits.v[n].above)
                 continue;
             vec_push(&said, limit_tell(k, who, &hits.v[n]));
-            int64_t wall = hits.v[n].l->value * USEC_PER_MIN;
+            int64_t wall = hits.v[n].value * USEC_PER_MIN;
             if (hits.v[n].l->what == LIMIT_MAX_WALL && enforces_limits(k->c) &&
                 (out->time_limit_us == TIME_UNLIMITED || wall < out->time_limit_us)) {
                 out->time_limit_us = wall;

@@ -40,6 +40,27 @@ enum refusal exclude_check(const struct core *c, const struct job_request *r, st
 /* The job's command, if it stays, is told of it from now on. */
 void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
 
+/* A submission in parts, for who makes several jobs in one event: all are checked before one is
+ * kept. The message outlives it. */
+struct submission;
+struct submission *submission_open(const struct msg_submit *m);
+enum refusal submission_check(struct core *c, struct submission *s);
+/* The first of its jobs, with what is settled by the check: partition, account, QOS. */
+const struct job_spec *submission_spec(const struct submission *s);
+/* What was checked in the same event. Refused only for a dependency. */
+enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id);
+const char *submission_detail(const struct submission *s);  /* why not */
+const char *submission_warning(const struct submission *s); /* NULL = none */
+void submission_close(struct submission *s);
+
+/* ---- crontab.c ---- */
+void req_set_crontab(struct core *c, const struct msg_set_crontab *m);
+void req_get_crontab(struct core *c, const struct msg_get_crontab *m);
+/* Why scontrol does not change a job of scrontab. */
+#define CRON_CHANGE_TEXT                                                                           \
+    "it comes of a line of its owner's table: `scrontab -e` changes it, and a # before the line "  \
+    "takes it out"
+
 /* ---- choose.c ---- */
 /* Account and QOS of a user's job: the defaults where none is given; those that he may use, where
  * that is insisted on. `detail`: why not, and what he may. */
@@ -101,6 +122,13 @@ void host_load(struct core *c, const struct host *row);
 void tokens_show(const struct core *c, const struct view *v);
 void hosts_show(const struct core *c, const struct view *v);
 void host_records_free(struct core *c);
+
+/* ---- past.c ---- */
+void req_archive(struct core *c, const struct msg_archive *m);
+void req_add_past(struct core *c, const struct msg_add_past *m);
+/* Removes rows of what is over; of a job that is still in memory, or is of an array or a
+ * heterogeneous job that is, nothing. */
+void past_remove(struct core *c, const struct past_rows *rows);
 
 /* ---- step.c: making steps ---- */
 void req_create_step(struct core *c, const struct msg_create_step *m);

@@ -234,7 +234,41 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     return refusal;
 }
 
-static enum refusal submission_check(struct core *c, struct submission *s)
+struct submission *submission_open(const struct msg_submit *m)
+{
+    struct submission *s = xcalloc(1, sizeof *s);
+    s->m = m;
+    s->n = m->specs.n;
+    s->draft = xcalloc(s->n ? s->n : 1, sizeof *s->draft);
+    return s;
+}
+
+void submission_close(struct submission *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        idset_done(&s->draft[i].ids);
+    free(s->draft);
+    str_done(&s->warning);
+    str_done(&s->detail);
+    free(s);
+}
+
+const struct job_spec *submission_spec(const struct submission *s)
+{
+    return &s->draft[0].spec;
+}
+
+const char *submission_detail(const struct submission *s)
+{
+    return str_text(&s->detail);
+}
+
+const char *submission_warning(const struct submission *s)
+{
+    return s->warning.len ? str_text(&s->warning) : NULL;
+}
+
+enum refusal submission_check(struct core *c, struct submission *s)
 {
     const struct job_spec *specs = s->m->specs.v;
     if (!s->n || s->n > 128)
@@ -337,7 +371,7 @@ static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id
     fx_store(c, TABLE_PAYLOAD, &row);
 }
 
-static enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id)
+enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id)
 {
     uint64_t first = c->jobs.next_id;
     for (size_t i = 0; i < s->n; i++)
@@ -432,31 +466,26 @@ void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
 
 void req_submit(struct core *c, const struct msg_submit *m)
 {
-    struct submission s = {.m = m, .n = m->specs.n};
+    struct submission *s = submission_open(m);
     struct msg_submitted answer = {0};
-    s.draft = xcalloc(s.n ? s.n : 1, sizeof *s.draft);
-    enum refusal refusal = submission_check(c, &s);
+    enum refusal refusal = submission_check(c, s);
     if (!refusal && (m->test_only || m->immediate))
-        try_out(c, &s, &answer, c->turn.fx->arena);
+        try_out(c, s, &answer, c->turn.fx->arena);
     if (!refusal && m->immediate && answer.planned_us != c->turn.now_us)
-        refusal = refuse(&s, REFUSE_UNAVAILABLE,
+        refusal = refuse(s, REFUSE_UNAVAILABLE,
                          "it cannot start at once; without --immediate it would wait");
     if (!refusal && m->test_only && !answer.planned_us)
-        refusal = refuse(&s, REFUSE_UNAVAILABLE, "no start can be planned now: %s",
+        refusal = refuse(s, REFUSE_UNAVAILABLE, "no start can be planned now: %s",
                          answer.warning ? answer.warning : "its place in the queue is not known");
     if (!refusal && !m->test_only)
-        refusal = submission_keep(c, &s, &answer.job_id);
+        refusal = submission_keep(c, s, &answer.job_id);
     if (refusal) {
-        reply_done(c, refusal, str_text(&s.detail));
+        reply_done(c, refusal, submission_detail(s));
     } else {
-        answer.warning = s.warning.len ? str_text(&s.warning) : NULL;
+        answer.warning = submission_warning(s);
         fx_reply(c, c->turn.conn, c->turn.seq, MSG_SUBMITTED, &answer);
         if (!m->test_only)
             submission_attach(c, m, answer.job_id);
     }
-    for (size_t i = 0; i < s.n; i++)
-        idset_done(&s.draft[i].ids);
-    free(s.draft);
-    str_done(&s.warning);
-    str_done(&s.detail);
+    submission_close(s);
 }

@@ -368,6 +368,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     struct err err = {0};
     if (!job_live(r))
         return REFUSE_ALREADY_DONE;
+    if (r->j.cron)
+        return refuse(REFUSE_CRON_CHANGE, CRON_CHANGE_TEXT, detail);
     if (r->j.state != JOB_PENDING && (u->m->reset_accrue || !only_any_time(u)))
         return refuse(
             REFUSE_NOT_PENDING,

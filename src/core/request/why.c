@@ -35,7 +35,7 @@ static void others_hide(const struct core *c, struct why *w)
         return;
     w->ahead = NULL;
     for (size_t i = 0; i < w->blockers.n; i++)
-        b[i].jobs = NULL;
+        b[i].jobs = b[i].users = NULL;
     for (size_t i = 0; i < w->advice.n; i++)
         if (v[i].stops)
             v[i].stops = "jobs of others";
@@ -91,6 +91,16 @@ static const char *limit_text(const struct core *c, const struct jobrec *r, stru
         array ? array->active : 0, r->j.array_limit, (unsigned long long)r->j.array_job_id);
 }
 
+/* Limits that hours of a partition set, too, for which Slurm has no words of their own. */
+static const char *hours_text(const struct core *c, const struct jobrec *r, enum job_reason reason,
+                              struct arena *a)
+{
+    if (reason != REASON_QOS_MAX_JOBS_PER_USER && reason != REASON_PARTITION_NODE_LIMIT &&
+        reason != REASON_PARTITION_TIME_LIMIT)
+        return NULL;
+    return sched_hours_bar(c->cluster, r->j.id, c->turn.now_us, a);
+}
+
 static const char *because(const struct core *c, const struct jobrec *r, enum job_reason reason,
                            struct arena *a)
 {
@@ -98,6 +108,11 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
         return held_text(r, reason, a);
     if (reason == REASON_DEPENDENCY || reason == REASON_DEPENDENCY_NEVER)
         return dependency_text(c, r, a);
+    if (reason == REASON_BEGIN_TIME && r->j.cron)
+        return arena_printf(a,
+                            "it comes of line %u of its owner's scrontab, which says when it runs: "
+                            "%s; `scrontab -e` changes it",
+                            r->j.cron_first, r->j.cron);
     if (reason == REASON_BEGIN_TIME)
         return arena_printf(a,
                             "its begin time has not come; `scontrol update JobId=%llu "
@@ -109,9 +124,10 @@ static const char *because(const struct core *c, const struct jobrec *r, enum jo
         return "it came just now and is about to be planned";
     struct str detail = STR_INIT;
     bool limited = minutes_or_limits_bar(c, r, &detail) == reason && detail.len;
-    const char *text = limited ? arena_strdup(a, str_text(&detail)) : job_reason_sentence(reason);
+    const char *text = limited ? arena_strdup(a, str_text(&detail)) : hours_text(c, r, reason, a);
     str_done(&detail);
-    return text; /* the rest is said by the planner's blockers */
+    return text ? text
+                : job_reason_sentence(reason); /* the rest is said by the planner's blockers */
 }
 
 /* ---- one job ---- */
@@ -163,13 +179,47 @@ static void fill_ahead(struct core *c, const struct jobrec *r, struct why *w, st
     w->ahead = text_of(a, &s);
 }
 
+/* Whose jobs those are, each once. */
+static const char *users_of(const struct core *c, const char *jobs, struct arena *a)
+{
+    struct span rest = span_of(jobs), piece;
+    struct str users = STR_INIT;
+    while (span_next(&rest, ',', &piece)) {
+        uint64_t id = 0;
+        (void)text_to_u64(arena_strndup(a, piece.data, piece.len), UINT64_MAX, &id);
+        const struct jobrec *r = job_find(c, id);
+        if (r && r->j.user_name && !list_has(str_text(&users), r->j.user_name))
+            list_addf(&users, "%s", r->j.user_name);
+    }
+    return text_of(a, &users);
+}
+
 static void fill_blockers(struct core *c, const struct jobrec *r, struct why *w, struct arena *a)
 {
     blocker_vec found = {0};
     sched_blockers(c->cluster, c->plan, r->j.id, c->turn.now_us, a, &found);
+    for (size_t i = 0; i < found.n; i++)
+        if (found.v[i].kind == BLOCKER_LIMIT && found.v[i].jobs)
+            found.v[i].users = users_of(c, found.v[i].jobs, a);
     w->blockers.n = found.n;
     w->blockers.v = arena_dup(a, found.v, found.n * sizeof found.v[0]);
     vec_done(&found);
+}
+
+/* A limit in minutes keeps it from the planner: there is no plan, but an idea of when there is
+ * room. */
+static void fill_minutes(struct core *c, const struct jobrec *r, struct why *w, struct arena *a)
+{
+    struct blocker b;
+    struct str detail = STR_INIT;
+    if ((int32_t)minutes_or_limits_bar(c, r, &detail) == w->reason &&
+        minutes_blocker(c, r, a, &b)) {
+        if (b.jobs)
+            b.users = users_of(c, b.jobs, a);
+        w->because = job_reason_sentence((enum job_reason)w->reason);
+        w->blockers = (struct record_list){arena_dup(a, &b, sizeof b), 1};
+    }
+    str_done(&detail);
 }
 
 static void fill_advice(struct core *c, const struct jobrec *r, uint64_t cost_max, uint64_t *cost,
@@ -229,6 +279,8 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     if (w->reason == REASON_BEGIN_TIME)
         w->planned_us = r->j.spec.begin_us;
     fill_plan(c, r, &wait, w, a);
+    if (full && !r->waiting)
+        fill_minutes(c, r, w, a);
     if (!full || !r->waiting)
         return;
     fill_ahead(c, r, w, a);

@@ -381,6 +381,17 @@ static const char *why_of(struct place *v1, const struct place *v2, const char *
     return *v1->point && *v1->why ? v1->why : *v2->point && *v2->why ? v2->why : v1->why;
 }
 
+static void cores_tell(struct telling *t, const char *why)
+{
+    char dir[PATH_MAX];
+    bool v2;
+    if (base_of(t->b, "cpuset", dir, sizeof dir, &v2))
+        has_add(t, v2, "cores");
+    else
+        lacks_add(t, "jobs are kept on their cores by affinity only", why,
+                  "programs can change it");
+}
+
 static void memory_tell(struct telling *t, const char *why)
 {
     char dir[PATH_MAX];
@@ -443,13 +454,11 @@ static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct
     struct telling t = {.b = b, .v1 = STR_INIT, .v2 = STR_INIT, .lacks = STR_INIT};
     char dir[PATH_MAX];
     bool is_v2;
-    if (base_of(b, "cpuset", dir, sizeof dir, &is_v2))
-        has_add(&t, is_v2, "cores");
-    else
-        lacks_add(&t, "jobs are kept on their cores by affinity only", why_of(cpuset, v2, "cpuset"),
-                  "programs can change it");
+    if (!sys->is_virtual)
+        cores_tell(&t, why_of(cpuset, v2, "cpuset"));
     memory_tell(&t, why_of(memory, v2, "memory"));
-    devices_tell(&t, sys, why_of(devices, v2, "devices"));
+    if (!sys->is_virtual)
+        devices_tell(&t, sys, why_of(devices, v2, "devices"));
     if (base_of(b, "pids", dir, sizeof dir, &is_v2))
         has_add(&t, is_v2, "number of processes");
     else

@@ -15,6 +15,9 @@ struct cgroup_system {
     const char *own;    /* /proc/self/cgroup */
     bool is_root;
     bool has_systemd; /* which is asked for a scope, as root of a machine with version 2 alone */
+    /* Of a node that keeps jobs to no cores and hides no devices, whatever could be had: nothing is
+     * said of either */
+    bool is_virtual;
     /* Processes and threads that all jobs of the node may have together; 0 = no limit. */
     int64_t pids;
 };

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "model/alloc.h"
 #include "model/job_env.h"
+#include "model/lsf_report.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
 #include "model/step_env.h"
@@ -267,6 +268,24 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
 
 /* ---- the batch script ---- */
 
+/* What jobs of LSF and PBS have beside their environment. */
+static void dialect_plan(const struct launch_site *site, const struct job *j,
+                         const struct alloc *al, const struct owner *o, struct arena *a,
+                         struct step_plan *ret)
+{
+    struct job_env e = env_of(site, j, al);
+    struct str hosts = STR_INIT, report = STR_INIT;
+    e.home = o->home;
+    e.user = o->name ? o->name : j->user_name;
+    job_env_hosts(&e, &hosts);
+    ret->hosts = bytes_keep(a, &hosts);
+    if (j->spec.dialect == DIALECT_LSF)
+        lsf_report_begin(&e, &report);
+    if (report.len)
+        ret->report = text_keep(a, &report);
+    str_done(&report);
+}
+
 static bool batch_plan(const struct launch_site *site, const struct msg_launch *l,
                        const struct owner *owner, const struct alloc *al, struct arena *a,
                        struct step_plan *ret, struct err *ret_err)
@@ -281,6 +300,7 @@ static bool batch_plan(const struct launch_site *site, const struct msg_launch *
     script_args_unpack(j->spec.script_args, &args);
     ret->args = bytes_keep(a, &args);
     ret->env = env_plan(site, l, al, owner, ret->dir_name, a);
+    dialect_plan(site, j, al, owner, a, ret);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* What the node says of itself, and what its launches find here: programs, control groups, limits
  * of the kernel. */
 #include "base/list.h"
+#include "io/build.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "model/gres.h"
@@ -23,7 +24,7 @@ struct node node_self(const struct node_daemon *d)
         .is_virtual = d->options.is_virtual,
         .arch = m->arch,
         .os = m->os,
-        .version = REMUDA_VERSION,
+        .version = build_name(),
         .isolation = d->isolation,
         .boot_us = m->boot_us,
         .daemon_start_us = clock_now_us(),
@@ -101,6 +102,7 @@ static const char *cgroups_make(struct node_daemon *d, const char *node_dir)
     const char *path = arena_printf(d->arena, "%s/cgroups", node_dir);
     /* There may be thousands of these. */
     here.has_systemd = here.has_systemd && !d->options.is_virtual;
+    here.is_virtual = d->options.is_virtual;
     const char *former = file_read_text(path, 1 << 20, d->arena, NULL);
     for (const char *c = node_dir; *c; c++)
         hash = (hash ^ (uint8_t)*c) * UINT64_C(0x100000001b3);

@@ -5,6 +5,7 @@
 #include "node/host/host_file.h"
 
 #include "base/alloc.h"
+#include "io/build.h"
 #include "io/cert.h"
 #include "io/daemon.h"
 #include "io/files.h"
@@ -115,7 +116,7 @@ static bool join(const struct join_options *o, struct arena *a, struct err *ret_
                            .host = {.v = &self, .n = 1},
                            .protocol = PROTOCOL_NOW,
                            .protocol_oldest = PROTOCOL_OLDEST,
-                           .version = REMUDA_VERSION};
+                           .version = build_name()};
     ask.config = own_line(o, a, &self.nodes);
     bool ok =
         host_call(o->controller, tls, &(struct message){.kind = MSG_JOIN, .seq = 1, .body = &ask},

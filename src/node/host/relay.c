@@ -10,6 +10,7 @@
 #include "base/duration.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "io/build.h"
 #include "io/cert.h"
 #include "io/client.h"
 #include "io/clock.h"
@@ -202,7 +203,7 @@ static void pair_dial(struct pair *p)
                             .gid = p->who.gid,
                             .protocol = PROTOCOL_NOW,
                             .protocol_oldest = PROTOCOL_OLDEST,
-                            .version = REMUDA_VERSION};
+                            .version = build_name()};
     conn_send_message(far, &(struct message){.kind = MSG_VOUCH, .body = &who});
     conn_resume(near_of(p));
 }

@@ -195,9 +195,8 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
     script_exec(&s, env);
 }
 
-static _Noreturn void error_line_write(const struct step_plan *p, const char *line)
+static _Noreturn void text_write(const struct step_plan *p, const char *path, const char *line)
 {
-    const char *path = p->std_err ? p->std_err : p->std_out;
     if (!identity_take(p, NULL, 0) ||
         (chdir(p->work_dir ? p->work_dir : "/") != 0 && path[0] != '/'))
         _exit(1);
@@ -206,12 +205,22 @@ static _Noreturn void error_line_write(const struct step_plan *p, const char *li
     _exit(n < 0);
 }
 
-void step_error_line(const struct step_plan *p, const char *line)
+static void file_append(const struct step_plan *p, const char *path, const char *text)
 {
     pid_t pid = fork();
     if (pid == 0)
-        error_line_write(p, line);
+        text_write(p, path, text);
     for (int waited_ms = 0; pid > 0 && waitpid(pid, NULL, WNOHANG) == 0 && waited_ms < 2000;
          waited_ms++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+void step_error_line(const struct step_plan *p, const char *line)
+{
+    file_append(p, p->std_err ? p->std_err : p->std_out, line);
+}
+
+void step_output_text(const struct step_plan *p, const char *text)
+{
+    file_append(p, p->std_out, text);
 }

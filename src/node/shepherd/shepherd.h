@@ -54,5 +54,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
 /* Appends a line to the step's error file, as its owner, from a process of its own; waits 2 s for
  * it at most. */
 void step_error_line(const struct step_plan *p, const char *line);
+/* The same to its output file. */
+void step_output_text(const struct step_plan *p, const char *text);
 
 #endif

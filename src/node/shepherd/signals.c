@@ -37,8 +37,11 @@ static void terminate(struct shepherd *s, const struct command *c)
     int64_t kill_at = shepherd_now_us() + c->kill_wait_ms * 1000;
     if (s->tasks)
         s->tasks->ends = true;
-    if (!s->terminating && !s->main_ended)
+    if (!s->terminating && !s->main_ended) {
+        s->why = c->why;
+        s->ended_from_outside = true;
         shepherd_cancel_say(s, c->why);
+    }
     if (!s->terminating || kill_at < s->kill_at_us)
         s->kill_at_us = kill_at;
     if (!s->terminating && c->kill_wait_ms > 0) {

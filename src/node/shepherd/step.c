@@ -20,6 +20,7 @@
 #include "node/shepherd/step.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/signals.h"
@@ -163,6 +164,8 @@ static bool exit_tell(struct shepherd *s, bool clean)
         setup_word_find(s, SETUP_ODD, s->note.detail);
     if (clean && kills == 0)
         groups_hand_back(s);
+    if (s->plan->report)
+        shepherd_report_write(s);
     step_dir_note(s->state_fd, &s->note);
     s->exit_told = true;
     if (herd_tell(s->herd, &s->note, 0))

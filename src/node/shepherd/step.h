@@ -39,6 +39,8 @@ struct shepherd {
     struct oom_victim largest; /* of the processes of the last sample that used most */
     bool exit_told;            /* EXITED was written, not clean */
     bool terminating;
+    bool ended_from_outside;   /* terminated while its own process still ran */
+    enum command_why why;      /* then: why, as the first command said */
     bool follow_due, tell_due; /* commands that may take a while: after all others */
     int64_t kill_at_us;        /* monotonic: SIGKILL to everything from then on */
     int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */

@@ -163,7 +163,8 @@ static bool files_write(int dir, const struct step_plan *p, const struct note *f
     *ret_state = openat(dir, "state", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     return *ret_state >= 0 && fcntl(*ret_state, F_SETLK, &lock) == 0 &&
            state_begin(*ret_state, first) && (p->address || script_write(dir, p)) &&
-           (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600));
+           (p->keep.len == 0 || small_file_write(dir, "job", p->keep.data, p->keep.len, 0600)) &&
+           (p->hosts.len == 0 || small_file_write(dir, "hosts", p->hosts.data, p->hosts.len, 0644));
 }
 
 /* In the directory `making`, which nobody else uses; it is gone if this fails. */
@@ -279,8 +280,8 @@ bool step_dir_notes(int steps_fd, const char *name, void (*fn)(void *ctx, const 
 
 /* ---- the end ---- */
 
-static const char *const files[] = {"state", "slurm_script", "job",   "why",
-                                    "tell",  "follow",       "memory"};
+static const char *const files[] = {"state", "slurm_script", "job",    "why",
+                                    "tell",  "follow",       "memory", "hosts"};
 #define FILES_KEPT 2 /* of them, in a spare directory */
 
 void step_dir_remove(int steps_fd, const char *name)

@@ -6,6 +6,7 @@
  *   job           what the epilog needs, if there is one
  *   why           reason of a termination, when it is none of the usual ones (step/command.h)
  *   follow, tell  another command that wants its streams; a message for the job's user
+ *   hosts         its hosts, a line a task, for programs of LSF and PBS (PBS_NODEFILE)
  *   memory        what it uses, for the job's other steps (memory_watch.c)
  *
  * It comes into being whole, by a rename that fails if the name is taken: that is what keeps a step

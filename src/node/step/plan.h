@@ -75,6 +75,8 @@ struct plan_bytes {
     X(I64, kill_wait_us, "between SIGTERM and SIGKILL when the command is gone")                             \
     X(I64, unkillable_us, "processes that outlive SIGKILL so long are reported; 0 = never")                  \
     X(TEXT, bind_report, "--cpu-bind=verbose: say to what each task is bound")                               \
+    X(TEXT, report, "what stands in LSF's report of the job and is known when it starts (model/lsf_report.h); NULL = none is written") \
+    X(BYTES, hosts, "hosts of the job, a line for each task, for the step's file \"hosts\"; empty = none")     \
     X(BYTES, script, "batch script; steps with tasks and no command: the frame that says what they run")     \
     X(BYTES, args, "its arguments, each ended by NUL")                                                       \
     X(BYTES, env, "environment: NAME=VALUE, each ended by NUL")                                              \

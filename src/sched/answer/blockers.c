@@ -4,6 +4,8 @@
  * busy node it is worked out what is short and when it is expected to be free enough: as its jobs
  * end, in the order of their ends. */
 #include "sched/answer/blockers.h"
+#include "sched/answer/capped.h"
+#include "sched/answer/hours.h"
 #include "sched/books/caps.h"
 
 #include "base/alloc.h"
@@ -33,8 +35,10 @@ struct lot { /* nodes about which the same is said */
 
 struct work {
     const struct cluster *cl;
+    const struct wjob *j;
     const struct compiled *c;
     const struct option *o;
+    const struct class_note *note; /* of the last pass; NULL = none */
     struct arena *a;
     int64_t now_us;
     const struct planned **kept; /* by node: the promise it is kept for, the earliest */
@@ -155,7 +159,7 @@ static const char *short_of(const struct work *w, const struct take *t, const in
 {
     for (uint32_t i = 0; i < t->n; i++)
         if (t->use[i].dim >= DIM_GRES && row[t->use[i].dim] < t->use[i].amount)
-            return arena_printf(w->a, "too few free %s", w->cl->dim.v[t->use[i].dim].label);
+            return arena_printf(w->a, "too few free %s", word_label(w->cl, w->c, t->use[i].dim));
     for (uint32_t i = 0; i < t->n; i++)
         if (t->use[i].dim == DIM_JOBS && row[DIM_JOBS] < t->use[i].amount)
             return t->use[i].amount > 1 ? "other jobs there, while whole nodes are needed"
@@ -338,7 +342,8 @@ static void lots_out(struct work *w, blocker_vec *out)
 static void needs_out(struct work *w, blocker_vec *out)
 {
     struct str s = STR_INIT;
-    word_demand(w->cl, w->c, w->o, w->o->nvariants ? &w->o->variant[0] : w->o->wish, &s);
+    word_demand(w->cl, w->c, w->o, w->o->nvariants ? &w->o->variant[0] : w->o->wish, MEMORY_ALL,
+                &s);
     struct blocker b = {.kind = BLOCKER_NEEDS,
                         .partition = arena_strdup(w->a, w->o->part->p.name),
                         .what = arena_strdup(w->a, str_text(&s)),
@@ -356,6 +361,13 @@ static void option_out(struct work *w, blocker_vec *out)
                             .what = arena_strdup(w->a, w->o->never_text)};
         vec_push(out, b);
     }
+    const char *hours = hours_bar(w->cl, w->j, w->o, w->now_us, w->a);
+    if (hours) {
+        struct blocker b = {.kind = BLOCKER_LIMIT,
+                            .partition = arena_strdup(w->a, w->o->part->p.name),
+                            .what = hours};
+        vec_push(out, b);
+    }
     if (!w->o->wish)
         return;
     w->fit = 0;
@@ -369,12 +381,14 @@ static void licences_out(struct work *w, blocker_vec *out)
 {
     for (size_t i = 0; i < w->c->nlic; i++) {
         const struct licence *l = &w->cl->lic.v[w->c->lic[i].lic];
-        if (use_has_room(w->cl, &w->c->lic[i], w->now_us))
+        int64_t takes;
+        if (!capped_by(w->cl, w->note, &w->c->lic[i], w->now_us, &takes))
             continue;
         if (is_cap(l)) {
             struct str what = STR_INIT;
-            cap_say(l, &w->c->lic[i], &what);
+            cap_say(l, &w->c->lic[i], takes, &what);
             struct blocker b = {.kind = BLOCKER_LIMIT, .what = arena_strdup(w->a, str_text(&what))};
+            capped_users(w->cl, &w->c->lic[i], takes, w->now_us, w->a, &b);
             for (size_t k = 0; w->c->lic[i].places && !b.partition && k < w->c->n; k++)
                 if (use_concerns(&w->c->lic[i], &w->c->option[k]))
                     b.partition = arena_strdup(w->a, w->c->option[k].part->p.name);
@@ -398,10 +412,11 @@ void sched_blockers(struct cluster *cl, const struct plan *p, uint64_t job_id, i
 {
     cluster_settle(cl);
     const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
-    struct work w = {.cl = cl, .a = a, .now_us = now_us};
+    struct work w = {.cl = cl, .j = j, .a = a, .now_us = now_us};
     if (!j)
         return;
     w.c = demand_of(cl, j->lane->klass);
+    w.note = plan_note(p->priv, j->lane->klass);
     kept_find(&w, p, job_id);
     licences_out(&w, out);
     for (size_t i = 0; i < w.c->n && i < PARTITIONS_SAID; i++) {

@@ -14,6 +14,10 @@ typedef VEC(struct blocker) blocker_vec;
 void sched_blockers(struct cluster *cl, const struct plan *p, uint64_t job_id, int64_t now_us,
                     struct arena *a, blocker_vec *out);
 
+/* What TimeWindows of a partition the waiting job may run in keep it from now, in a sentence
+ * (arena); NULL = nothing. */
+const char *sched_hours_bar(struct cluster *cl, uint64_t job_id, int64_t now_us, struct arena *a);
+
 /* The first `max` jobs of the order that come before the job; fewer if fewer do. */
 size_t sched_ahead(struct cluster *cl, const struct plan *p, uint64_t job_id, uint64_t *ret,
                    size_t max);

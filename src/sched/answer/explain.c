@@ -2,6 +2,8 @@
  * is then. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
+#include "sched/answer/capped.h"
+#include "sched/answer/hours.h"
 #include "sched/answer/rank.h"
 #include "sched/books/caps.h"
 #include "sched/books/classes.h"
@@ -117,15 +119,17 @@ static void tally_text(const struct option *o, struct tally *t, struct str *s)
 }
 
 static void licences_text(const struct cluster *cl, const struct compiled *c,
-                          const struct option *o, int64_t now_us, struct str *s)
+                          const struct option *o, const struct class_note *note, int64_t now_us,
+                          struct str *s)
 {
     for (size_t i = 0; i < c->nlic; i++) {
         const struct licence *l = &cl->lic.v[c->lic[i].lic];
-        if (!use_concerns(&c->lic[i], o) || use_has_room(cl, &c->lic[i], now_us))
+        int64_t takes;
+        if (!use_concerns(&c->lic[i], o) || !capped_by(cl, note, &c->lic[i], now_us, &takes))
             continue;
         str_add(s, s->len ? "; " : "");
         if (is_cap(l))
-            cap_say(l, &c->lic[i], s);
+            cap_say(l, &c->lic[i], takes, s);
         else
             str_addf(s, "needs %lld of the licence %s: %lld of %lld are free",
                      (long long)c->lic[i].count, l->name, (long long)(l->total - l->used),
@@ -147,19 +151,22 @@ static void must_text(const struct cluster *cl, const struct compiled *c, struct
     hostlist_done(&down);
 }
 
-const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
-                          enum job_reason reason, int64_t now_us, struct arena *a,
-                          const char **ret_away)
+const char *explain_class(const struct cluster *cl, const struct wjob *j, const struct compiled *c,
+                          struct option *o, const struct class_note *note, int64_t now_us,
+                          struct arena *a, const char **ret_away)
 {
     struct str away = STR_INIT;
     struct str s = STR_INIT;
     struct tally t = {0};
-    if (reason == o->never && o->never_text) {
+    if (note->reason == o->never && o->never_text) {
         str_add(&s, o->never_text);
     } else if (o->wish) {
-        licences_text(cl, c, o, now_us, &s);
+        licences_text(cl, c, o, note, now_us, &s);
+        const char *hours = hours_bar(cl, j, o, now_us, a);
+        str_add(&s, hours && s.len ? "; " : "");
+        str_add(&s, hours ? hours : "");
         str_add(&s, s.len ? "; needs " : "needs ");
-        word_demand(cl, c, o, o->nvariants ? &o->variant[0] : o->wish, &s);
+        word_demand(cl, c, o, o->nvariants ? &o->variant[0] : o->wish, MEMORY_ALL, &s);
         tally_nodes(cl, c, o, now_us, &t);
         tally_text(o, &t, &s);
         must_text(cl, c, &s);
@@ -202,9 +209,7 @@ static void reason_of(struct plan_private *v, const struct cluster *cl, const st
                       struct plan_wait *ret)
 {
     struct compiled *c = demand_of(cl, j->lane->klass);
-    uint32_t idx = j->lane->klass->idx;
-    struct class_note *n =
-        idx < v->note.n && v->note.v[idx].serial == j->lane->klass->serial ? &v->note.v[idx] : NULL;
+    struct class_note *n = plan_note(v, j->lane->klass);
     ret->reason = n ? n->reason : REASON_PRIORITY;
     if (listed(v->late.v, v->late.n, j->w.job_id)) {
         ret->reason = REASON_DEADLINE;
@@ -215,7 +220,7 @@ static void reason_of(struct plan_private *v, const struct cluster *cl, const st
     if (ret->reason == REASON_RESOURCES && !head)
         ret->reason = REASON_PRIORITY;
     if (n && !n->detailed && c->n > 0) {
-        n->detail = explain_class(cl, c, &c->option[0], n->reason, v->now_us, v->arena, &n->away);
+        n->detail = explain_class(cl, j, c, &c->option[0], n, v->now_us, v->arena, &n->away);
         n->detailed = true;
     }
     ret->detail = n ? n->detail : NULL;

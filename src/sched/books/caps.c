@@ -1,5 +1,6 @@
 #include "sched/books/caps.h"
 
+#include "base/amount.h"
 #include "model/job_counts.h"
 #include "sched/books/licences.h"
 #include "sched/books/run_pack.h"
@@ -30,7 +31,8 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
     int64_t sum = 0;
     switch (cap->counts) {
     case CAP_JOBS:
-    case CAP_LICENCES: return 0; /* not by node */
+    case CAP_LICENCES:
+    case CAP_BILLING: return 0; /* not by node */
     case CAP_NODES: return 1;
     case CAP_CPUS: return cpus;
     case CAP_MEM: return mem_mib;
@@ -40,6 +42,40 @@ int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t
         if (gres[d] && dim_counts(&cl->dim.v[d], cap->gres))
             sum += gres[d];
     return sum;
+}
+
+static int64_t weighed(const struct cluster *cl, const struct tres_weight *t,
+                       const struct cap_sums *sums)
+{
+    int64_t sum = 0;
+    switch (t->kind) {
+    case TRES_CPU: return sums->cpus;
+    case TRES_MEM: return sums->mem_mib;
+    case TRES_NODE: return sums->nodes;
+    case TRES_GRES: break;
+    }
+    for (size_t d = DIM_GRES; d < cl->dim.n; d++)
+        if (sums->gres[d] && dim_counts(&cl->dim.v[d], t->name))
+            sum += sums->gres[d];
+    return sum;
+}
+
+/* The same as job_billing_milli makes of what a job has. */
+int64_t cap_billing(const struct cluster *cl, const struct spart *part, const struct cap_sums *sums)
+{
+    int64_t sum = 0, most = 0;
+    if (!part || !part->is_billed)
+        return sums->cpus;
+    for (size_t i = 0; i < part->billing.n; i++) {
+        const struct tres_weight *t = &part->billing.v[i];
+        int64_t one =
+            amount_times(t->milli < 0 ? -t->milli : t->milli, weighed(cl, t, sums)) / t->per;
+        one = t->milli < 0 ? -one : one;
+        sum += one;
+        most = one > most ? one : most;
+    }
+    int64_t milli = cl->policy.max_tres ? most : sum;
+    return milli > 0 ? milli / 1000 : 0;
 }
 
 /* Of that licence in the list of a request. */
@@ -72,6 +108,7 @@ int64_t cap_least(const struct licence *cap, const struct job_request *req)
     case CAP_CPUS: return req->overcommit ? 1 : job_cpus(&j);
     case CAP_MEM: return job_mem_mib(&j) > 0 ? job_mem_mib(&j) : 0;
     case CAP_LICENCES: return licences_in(req->licenses, cap->gres);
+    case CAP_BILLING: return 0; /* it depends on where */
     case CAP_GRES: break;
     }
     return text_is(cap->gres, "gpu") ? job_gpus_asked(&j) : 0;
@@ -254,13 +291,23 @@ static int64_t run_amount(const struct cluster *cl, const struct licence *cap, c
         return sum;
     }
     int64_t *gres = xcalloc(cl->dim.n + 1, sizeof gres[0]);
+    struct cap_sums all = {.gres = gres};
     for (size_t i = 0; i < r->nholds && cap->counts != CAP_JOBS; i++) {
         const struct hold *h = &r->hold[i];
-        memset(gres, 0, cl->dim.n * sizeof gres[0]);
+        if (h->released)
+            continue;
         for (size_t k = 0; k < h->ngres; k++)
             gres[h->gres[k].dim] += h->gres[k].count;
-        sum += h->released ? 0 : cap_of_node(cl, cap, (int64_t)h->ncpu, h->mem_mib, gres);
+        all.nodes++;
+        all.cpus += (int64_t)h->ncpu;
+        all.mem_mib += h->mem_mib;
     }
+    if (cap->counts == CAP_NODES)
+        sum = all.nodes;
+    else if (cap->counts == CAP_BILLING)
+        sum = cap_billing(cl, cluster_part(cl, r->partition), &all);
+    else if (cap->counts != CAP_JOBS)
+        sum = cap_of_node(cl, cap, all.cpus, all.mem_mib, gres);
     free(gres);
     return sum;
 }
@@ -302,11 +349,11 @@ int64_t cluster_cap_used(const struct cluster *cl, uint32_t id)
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-void cap_say(const struct licence *cap, const struct lic_use *use, struct str *out)
+void cap_say(const struct licence *cap, const struct lic_use *use, int64_t takes, struct str *out)
 {
     int64_t most = cap->total + use->slack, left = most > cap->used ? most - cap->used : 0;
     str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)cap->used, (long long)most,
              most == 1 ? "is" : "are");
-    if (left && left < use->count)
-        str_addf(out, ", it needs %lld", (long long)use->count);
+    if (left && left < takes)
+        str_addf(out, ", it needs %lld", (long long)takes);
 }

@@ -19,6 +19,13 @@ int64_t cap_least(const struct licence *cap, const struct job_request *req);
 /* What so much on one node is of it: CPUs, MiB, and `gres` of each dimension (cl->dim.n). */
 int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
                     int64_t mem_mib, const int64_t *gres);
+/* What so much costs in the partition, in whole units. NULL = one that is not known: 1 a CPU. */
+struct cap_sums {
+    int64_t nodes, cpus, mem_mib;
+    const int64_t *gres; /* by dimension */
+};
+int64_t cap_billing(const struct cluster *cl, const struct spart *part,
+                    const struct cap_sums *sums);
 /* The job counts against all of these once. */
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
                               const struct job_request *req, struct arena *a, size_t *ret_n);
@@ -33,6 +40,6 @@ bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t n
 /* It has less than before. */
 void caps_recount(struct cluster *cl, struct run *r);
 /* "GrpTRES=cpu=8 of QOS test: 6 of 8 are in use, it needs 4" */
-void cap_say(const struct licence *cap, const struct lic_use *use, struct str *out);
+void cap_say(const struct licence *cap, const struct lic_use *use, int64_t takes, struct str *out);
 
 #endif

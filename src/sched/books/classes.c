@@ -110,8 +110,10 @@ static void class_drop(struct cluster *cl, struct sclass *k)
 
 int wjob_order(const struct wjob *a, const struct wjob *b)
 {
-    if (a->w.eligible_us != b->w.eligible_us)
-        return a->w.eligible_us < b->w.eligible_us ? -1 : 1;
+    int64_t x = a->w.ages_us ? a->w.ages_us : a->w.eligible_us,
+            y = b->w.ages_us ? b->w.ages_us : b->w.eligible_us;
+    if (x != y)
+        return x < y ? -1 : 1;
     if (a->w.submit_us != b->w.submit_us)
         return a->w.submit_us < b->w.submit_us ? -1 : 1;
     return (a->w.job_id > b->w.job_id) - (a->w.job_id < b->w.job_id);

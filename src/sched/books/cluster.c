@@ -241,6 +241,7 @@ bool cluster_put_partition(struct cluster *cl, const struct partition *p, struct
         part_free(s);
         return false;
     }
+    s->is_billed = p->billing_weights && tres_weights_parse(p->billing_weights, &s->billing, NULL);
     struct spart *old = cluster_part(cl, p->name);
     if (old) {
         s->idx = old->idx;

@@ -62,6 +62,7 @@ static void priority_flags_set(struct policy *p, const struct settings *s)
     p->part_as_is = w->no_normal_all || w->no_normal_part;
     p->tres_as_is = w->no_normal_all || w->no_normal_tres;
     p->increase_only = w->increase_only;
+    p->max_tres = w->max_tres;
 }
 
 enum preempt_mode cluster_preempt_mode(const struct cluster *cl)

@@ -125,6 +125,8 @@ struct spart {
     uint32_t idx;
     struct partition p; /* texts in `arena` */
     struct time_windows windows;
+    struct tres_weights billing;
+    bool is_billed; /* else a CPU costs 1 */
     struct arena *arena;
     VEC(struct snode *) node;
     bool gone;
@@ -221,6 +223,13 @@ struct share {
     int64_t factor; /* in PRIORITY_ONE-ths */
 };
 
+/* From when on it gains by waiting. */
+static inline int64_t ages_from(const struct waiting *w)
+{
+    int64_t at = w->ages_us ? w->ages_us : w->eligible_us;
+    return at > w->submit_us ? at : w->submit_us;
+}
+
 struct wjob {
     struct waiting w; /* req and magnets point into the class */
     /* It was next in its partition but blocked: for so long, and since then (waited.c) */
@@ -275,6 +284,7 @@ struct policy {
     int64_t weight_age, weight_size, weight_part, weight_fair, weight_qos, weight_assoc, max_age_us;
     struct tres_weights tres;
     bool favor_small, size_by_time, part_as_is, tres_as_is, increase_only; /* PriorityFlags */
+    bool max_tres; /* PriorityFlags: the dearest resource counts */
     /* PriorityType=priority/basic */
     bool fifo;
     bool by_thread;    /* CR_CPU */

@@ -9,10 +9,11 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 {
     return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
            a->assoc == b->assoc && a->submit_us == b->submit_us &&
-           a->eligible_us == b->eligible_us && a->deadline_us == b->deadline_us &&
-           a->nice == b->nice && a->site == b->site && a->qos_factor == b->qos_factor &&
-           a->assoc_factor == b->assoc_factor && a->priority_asked == b->priority_asked &&
-           a->order == b->order && text_is(a->magnets, b->magnets) && text_is(a->caps, b->caps) &&
+           a->eligible_us == b->eligible_us && a->ages_us == b->ages_us &&
+           a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
+           a->qos_factor == b->qos_factor && a->assoc_factor == b->assoc_factor &&
+           a->priority_asked == b->priority_asked && a->order == b->order &&
+           text_is(a->magnets, b->magnets) && text_is(a->caps, b->caps) &&
            record_equal(&job_request_fields, a->req, b->req);
 }
 

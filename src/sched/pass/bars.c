@@ -21,18 +21,41 @@ static int32_t running_of(const struct pass *p, const struct spart *part, uint32
     return n;
 }
 
-/* Has its user as many jobs running there as the window that is open now allows? */
-static bool part_window_full(const struct pass *p, const struct entry *e)
+static bool is_of(const struct cluster *cl, uint64_t job_id, uint32_t uid)
 {
-    struct time_window limits;
-    if (e->o->part->windows.n == 0 || p->future)
-        return false;
-    time_windows_at(&e->o->part->windows, p->w->now_us, &p->cl->local.zone, &limits);
-    return limits.max_jobs_per_user > 0 &&
-           running_of(p, e->o->part, e->job->w.uid) >= limits.max_jobs_per_user;
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
+    const struct run *r = j ? NULL : map_u64_get(cl->run.by_job, job_id);
+    return j ? j->w.uid == uid : r && r->uid == uid;
 }
 
-enum job_reason entry_held_by(const struct pass *p, const struct entry *e)
+/* The same at the world's time: what runs on, and what was foreseen to start and not to end. */
+static int32_t running_then(struct pass *p, const struct spart *part, uint32_t uid)
+{
+    const struct agenda *a = &p->w->agenda;
+    int32_t n = 0;
+    p->cost += (a->ends.n - a->ends_first) / 8;
+    for (size_t i = a->ends_first; i < a->ends.n; i++) {
+        const struct wjobs *j = &a->job.v[a->ends.v[i].job];
+        n += j->part == part->idx + 1 && is_of(p->cl, j->name, uid);
+    }
+    return n;
+}
+
+/* Has its user as many jobs running there as the window that is open allows? */
+static bool part_window_full(struct pass *p, const struct entry *e)
+{
+    struct time_window limits;
+    const struct spart *part = e->o->part;
+    uint32_t uid = e->job->w.uid;
+    if (part->windows.n == 0)
+        return false;
+    time_windows_at(&part->windows, p->w->now_us, &p->cl->local.zone, &limits);
+    return limits.max_jobs_per_user > 0 &&
+           (p->future ? running_then(p, part, uid) : running_of(p, part, uid)) >=
+               limits.max_jobs_per_user;
+}
+
+enum job_reason entry_held_by(struct pass *p, const struct entry *e)
 {
     return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
 }

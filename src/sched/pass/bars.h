@@ -7,9 +7,9 @@
 
 #include "sched/pass/pass.h"
 
-/* The limit that holds it now, whatever is free; REASON_NONE = none does. In the future nobody is
- * held: who will have what then is not known. */
-enum job_reason entry_held_by(const struct pass *p, const struct entry *e);
+/* The limit that holds it at the world's time, whatever is free; REASON_NONE = none does. In the
+ * future those count of whom it is foreseen that they run then. */
+enum job_reason entry_held_by(struct pass *p, const struct entry *e);
 /* A cap (cluster.h) that leaves nothing for it, at the world's time; REASON_NONE = none does. It is
  * not promised a start: others of its account or QOS end first, which the forecast sees. */
 enum job_reason entry_capped_by(struct pass *p, const struct entry *e);

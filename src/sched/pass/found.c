@@ -20,6 +20,23 @@ void pass_note(struct pass *p, const struct entry *e, enum job_reason reason)
     *n = (struct class_note){.serial = e->lane->klass->serial, .reason = reason};
 }
 
+struct class_note *plan_note(struct plan_private *v, const struct sclass *k)
+{
+    return k->idx < v->note.n && v->note.v[k->idx].serial == k->serial ? &v->note.v[k->idx] : NULL;
+}
+
+void pass_note_capped(struct pass *p, const struct entry *e, const struct lic_use *use,
+                      int64_t takes)
+{
+    uint32_t idx = e->lane->klass->idx;
+    enum job_reason reason = p->cl->lic.v[use->lic].reason;
+    pass_note(p, e, reason);
+    if (p->future || p->v->note.v[idx].reason != reason)
+        return;
+    p->v->note.v[idx].capped = use->lic + 1;
+    p->v->note.v[idx].takes = takes;
+}
+
 static void planned_free(struct planned *f)
 {
     free(f->node);

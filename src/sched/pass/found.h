@@ -8,6 +8,9 @@
 /* Why the entry's class waits. The entry that came first in the order speaks; what is found in a
  * foreseen future does not count. */
 void pass_note(struct pass *p, const struct entry *e, enum job_reason reason);
+/* The same, of a cap that lacks room for what it would take where it would start. */
+void pass_note_capped(struct pass *p, const struct entry *e, const struct lic_use *use,
+                      int64_t takes);
 /* Could it start if every node that is up were empty? Kept in the option until nodes come or go. */
 bool pass_reachable(struct pass *p, const struct compiled *c, struct option *o);
 /* The job starts now where it was placed: adds it to the plan, down to CPUs and devices, with a

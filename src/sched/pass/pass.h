@@ -45,6 +45,8 @@ struct quick {
 struct class_note {
     uint64_t serial; /* of the class; 0 = nothing */
     enum job_reason reason;
+    uint32_t capped; /* the cap it lacks room in where it would start, plus 1; 0 = none */
+    int64_t takes;   /* so much of it it would take */
     const char *detail, *away;
     bool detailed;
 };
@@ -166,9 +168,12 @@ enum outcome pass_het(struct pass *p, struct entry *e);
 void waited_pass_begins(struct plan_private *v, const struct cluster *cl, int64_t now_us);
 void waited_pass_found(struct plan_private *v, const struct cluster *cl);
 
-/* explain.c: the sentence for a blocked class, and its nodes that are down or drained. */
-const char *explain_class(const struct cluster *cl, const struct compiled *c, struct option *o,
-                          enum job_reason reason, int64_t now_us, struct arena *a,
-                          const char **ret_away);
+/* explain.c: the sentence for a blocked class, of which j is one, and its nodes that are down or
+ * drained. */
+const char *explain_class(const struct cluster *cl, const struct wjob *j, const struct compiled *c,
+                          struct option *o, const struct class_note *note, int64_t now_us,
+                          struct arena *a, const char **ret_away);
+/* What the last pass found of the class; NULL = nothing. */
+struct class_note *plan_note(struct plan_private *v, const struct sclass *k);
 
 #endif

@@ -26,8 +26,7 @@ static int64_t within(int64_t factor)
 
 static int64_t age_factor(const struct policy *p, const struct waiting *w, int64_t now_us)
 {
-    int64_t since = w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us;
-    int64_t age = now_us - since;
+    int64_t age = now_us - ages_from(w);
     if (age <= 0)
         return 0;
     if (age >= p->max_age_us)
@@ -98,7 +97,7 @@ static int64_t asked_mem(const struct option *o, int64_t gpus)
     switch (o->mem) {
     case MEM_NODE: return amount_times(o->mem_mib, o->nodes_min);
     case MEM_CPU: return amount_times(o->mem_mib, asked_cpus(o));
-    case MEM_GPU: return amount_times(o->mem_mib, gpus);
+    case MEM_GPU: return amount_times(o->nvariants ? o->variant[0].gpu_mem_mib : o->mem_mib, gpus);
     case MEM_WHOLE:
     case MEM_SHARE:
         return o->part->node.n > 0 ? o->part->node.v[0]->group->mem_mib * asked_cpus(o) /
@@ -206,8 +205,7 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               const struct waiting *w, int64_t now_us)
 {
     return (struct order_job){.job_id = w->job_id,
-                              .submit_us =
-                                  w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us,
+                              .submit_us = ages_from(w),
                               .now_us = now_us,
                               .limit_us = o->limit_us,
                               .width = width_of(cl, o),

@@ -17,9 +17,7 @@ bool promise_due(const struct pass *p, const struct entry *e)
     if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het ||
         p->promise.n >= policy->promise_most)
         return false;
-    return policy->promise_to == PROMISES_ALL ||
-           p->w->now_us - (w->eligible_us > w->submit_us ? w->eligible_us : w->submit_us) >
-               policy->age_bound_us;
+    return policy->promise_to == PROMISES_ALL || p->w->now_us - ages_from(w) > policy->age_bound_us;
 }
 
 /* A lane whose job has its promise goes on to the next, where all of that job is promised. */

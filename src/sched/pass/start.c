@@ -101,13 +101,20 @@ bool entry_start(struct pass *p, const struct entry *e)
     struct world *w = p->w;
     int64_t limit = entry_limit(e, view_limit(w, e->o, e->o->limit_us, w->now_us), w->now_us);
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);
-    if (!world_place(w, &what, w->now_us, time_add(w->now_us, limit), &p->at) &&
-        !(e->o->limit_min_us < limit && place_shorter(p, e, &what, &limit)))
+    bool placed = world_place(w, &what, w->now_us, time_add(w->now_us, limit), &p->at);
+    const struct lic_use *capped = placed ? NULL : p->at.capped;
+    int64_t takes = p->at.takes;
+    if (!placed && !(e->o->limit_min_us < limit && place_shorter(p, e, &what, &limit))) {
+        p->at.capped = capped;
+        p->at.takes = takes;
         return false;
+    }
     if (p->future)
         pass_foresee(p, e->job->w.job_id, w->now_us, &p->at, false);
-    else if (!emit_somewhere(p, e, &what, limit))
+    else if (!emit_somewhere(p, e, &what, limit)) {
+        p->at.capped = NULL;
         return false;
+    }
     if (!p->future)
         started_tell(p, e);
     world_begin(w, e->c, &p->at, e->job->w.job_id, time_add(w->now_us, limit));

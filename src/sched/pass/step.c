@@ -36,11 +36,13 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
         return SKIPPED;
     }
     enum job_reason held_by = entry_held_by(p, e);
+    p->at.missing = 0;
+    p->capped = NULL;
     if (held_by != REASON_NONE) {
         pass_note(p, e, held_by);
-        return NEVER;
+        return BLOCKED;
     }
-    p->at.missing = 0;
+    p->at.capped = NULL;
     enum job_reason capped = entry_capped_by(p, e);
     if (capped != REASON_NONE) {
         pass_note(p, e, capped);
@@ -51,6 +53,10 @@ static enum outcome entry_try(struct pass *p, struct entry *e)
         return BLOCKED;
     if (entry_start(p, e))
         return STARTED;
+    if (p->at.capped) {
+        pass_note_capped(p, e, p->at.capped, p->at.takes);
+        return BLOCKED;
+    }
     pass_note(p, e, entry_blocked_by(p, e));
     if (!p->served[e->o->serve] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);

@@ -302,9 +302,21 @@ static enum refusal lacking(const struct cluster *cl, const struct compiled *c,
 static enum refusal never_fits(struct checking *k, const struct compiled *c, const struct option *o)
 {
     int64_t nodes = nodes_that_hold(c, o);
+    struct demand_room room = {0};
+    const struct variant *pieces = demand_roomiest(k->cl, c, o, &room);
     str_add(k->detail, "it needs ");
     if (o->wish)
-        word_demand(k->cl, c, o, o->nvariants ? &o->variant[0] : o->wish, k->detail);
+        word_demand(k->cl, c, o,
+                    pieces         ? pieces
+                    : o->nvariants ? &o->variant[0]
+                                   : o->wish,
+                    MEMORY_ASKED, k->detail);
+    if (pieces && room.units > 0 && room.units < pieces->lay.units && c->nmust == 0) {
+        str_addf(k->detail, "; partition %s", o->part->p.name);
+        word_room(k->cl, c, o, pieces, &room, k->detail);
+        word_elsewhere(k, o);
+        return REFUSE_NODE_CONFIG;
+    }
     if (nodes > 0) {
         str_addf(k->detail, "; partition %s has %lld such node%s", o->part->p.name,
                  (long long)nodes, nodes == 1 ? "" : "s");

@@ -36,7 +36,7 @@ static void option_memory(const struct demand_work *w, struct option *o)
         o->mem = MEM_CPU, o->mem_mib = r->mem_per_cpu_mib;
     else if (r->mem_per_gpu_mib > 0)
         o->mem = MEM_GPU, o->mem_mib = r->mem_per_gpu_mib;
-    else if (gpus && p->def_mem_per_gpu_mib > 0)
+    else if (gpus && (p->def_mem_per_gpu_mib > 0 || p->def_mem_per_gpu_types))
         o->mem = MEM_GPU, o->mem_mib = p->def_mem_per_gpu_mib;
     else if (cpu > 0)
         o->mem = MEM_CPU, o->mem_mib = cpu;

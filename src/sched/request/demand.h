@@ -50,6 +50,7 @@ struct variant {
     struct screen screen;
     struct layout lay;
     int32_t base_cpus, unit_cpus;
+    int64_t gpu_mem_mib; /* MEM_GPU: memory that comes with a GPU of its type */
     struct need_gres gres[NEEDS_MAX];
     size_t ngres;
     uint64_t *groups; /* bitmap: groups whose empty node holds the least that goes on one node */
@@ -156,6 +157,17 @@ int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const str
 /* Could the option start if all nodes of the cluster (or all that are up) were empty? */
 bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,
                      bool up_only);
+
+/* How many units of a variant there is room for on as many nodes as it may have, if those the
+ * option allows were empty; node lists and neighbours are not looked at. */
+struct demand_room {
+    int64_t units;
+    int64_t nodes; /* that hold at least one */
+    bool types;    /* another type of resource has room, too, which does not add to it */
+};
+/* The variant in pieces of which there is room for most; NULL = none is placed in pieces. */
+struct variant *demand_roomiest(const struct cluster *cl, const struct compiled *c,
+                                const struct option *o, struct demand_room *ret);
 
 #define LAYOUTS_MAX 2
 /* The layouts of a request in order of preference, LAYOUTS_MAX at most; 0 = contradictory, and *v

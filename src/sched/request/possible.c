@@ -156,3 +156,40 @@ bool demand_possible(const struct cluster *cl, const struct compiled *c, const s
     }
     return false;
 }
+
+static struct demand_room room_of(const struct cluster *cl, const struct compiled *c,
+                                  const struct option *o, struct variant *v)
+{
+    struct caps *caps = xcalloc(o->part->node.n + 1, sizeof caps[0]);
+    struct demand_room room = {0};
+    for (size_t i = 0; i < o->part->node.n; i++) {
+        int32_t cap = node_cap(cl, c, o, v, o->part->node.v[i]->idx, false);
+        if (cap > 0)
+            caps[room.nodes++] = (struct caps){cap, 1};
+    }
+    if (room.nodes > 1)
+        qsort(caps, (size_t)room.nodes, sizeof caps[0], cap_order);
+    for (int64_t i = 0; i < room.nodes && i < v->lay.nmax; i++)
+        room.units += caps[i].cap;
+    free(caps);
+    return room;
+}
+
+struct variant *demand_roomiest(const struct cluster *cl, const struct compiled *c,
+                                const struct option *o, struct demand_room *ret)
+{
+    struct variant *best = NULL;
+    bool types = false;
+    for (size_t i = 0; i < o->nvariants; i++) {
+        struct variant *v = &o->variant[i];
+        if (v->lay.units == 0)
+            continue;
+        struct demand_room room = room_of(cl, c, o, v);
+        types |= best && room.units > 0 && v->ngres > 0 && v->gres[0].dim != best->gres[0].dim;
+        if (!best || room.units > ret->units)
+            best = v, *ret = room;
+    }
+    if (best)
+        ret->types = types;
+    return best;
+}

@@ -24,7 +24,7 @@ static int64_t cpus_for_memory(const struct option *o, const struct variant *v,
     else if (o->mem == MEM_CPU)
         mem = amount_times(o->mem_mib, cpus);
     else if (o->mem == MEM_GPU)
-        mem = amount_times(o->mem_mib, v->lay.base_gpus + (int64_t)v->lay.unit_gpus * units);
+        mem = amount_times(v->gpu_mem_mib, v->lay.base_gpus + (int64_t)v->lay.unit_gpus * units);
     int64_t needed = (mem + o->max_mem_per_cpu_mib - 1) / o->max_mem_per_cpu_mib;
     return needed > cpus ? needed : cpus;
 }
@@ -49,8 +49,8 @@ static int64_t cpus_asked(const struct compiled *c, const struct option *o, cons
     return (slots > 0 ? slots : 1) * g->slot_cpus;
 }
 
-static int64_t take_memory(const struct option *o, const struct group *g, int64_t cpus,
-                           int64_t gpus)
+static int64_t take_memory(const struct option *o, const struct variant *v, const struct group *g,
+                           int64_t cpus, int64_t gpus)
 {
     switch (o->mem) {
     case MEM_NONE: return 0;
@@ -59,7 +59,7 @@ static int64_t take_memory(const struct option *o, const struct group *g, int64_
         return o->max_mem_per_cpu_mib > 0 && o->mem_mib > o->max_mem_per_cpu_mib
                    ? amount_times(o->max_mem_per_cpu_mib, cpus)
                    : amount_times(o->mem_mib, cpus);
-    case MEM_GPU: return amount_times(o->mem_mib, gpus);
+    case MEM_GPU: return amount_times(v->gpu_mem_mib, gpus);
     case MEM_WHOLE: /* all that a job may have */
         return o->max_mem_per_node_mib > 0 && o->max_mem_per_node_mib < g->mem_mib
                    ? o->max_mem_per_node_mib
@@ -110,7 +110,7 @@ bool demand_take(const struct cluster *cl, const struct compiled *c, const struc
     }
     for (uint32_t d = DIM_GRES; o->mode.whole && d < g->ntotal && ret->n < NEEDS_MAX - 1; d++)
         take_add(ret, d, cl->dim.v[d].is_gpu ? need_of(v, d, units) : g->total[d]);
-    ret->mem_mib = take_memory(o, g, cpus, gpus);
+    ret->mem_mib = take_memory(o, v, g, cpus, gpus);
     take_add(ret, DIM_MEM, ret->mem_mib);
     return fits && ret->mem_mib <= g->mem_mib &&
            (o->max_mem_per_node_mib <= 0 || (o->mode.whole && o->mem == MEM_SHARE) ||

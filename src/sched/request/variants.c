@@ -42,13 +42,36 @@ static uint64_t *arm_groups(const struct demand_work *w, const struct feature_ex
     return bits;
 }
 
+/* What comes with a GPU of the types chosen, where the partition has numbers by type: of several,
+ * the most. */
+static int64_t of_types(const struct demand_work *w, const struct variant *v, const char *types,
+                        int64_t otherwise)
+{
+    int64_t most = -1;
+    for (size_t i = 0; types && i < v->ngres; i++) {
+        const struct dim *d = &w->cl->dim.v[v->gres[i].dim];
+        int64_t n = d->is_gpu ? partition_per_type(types, d->type, otherwise) : -1;
+        most = n > most ? n : most;
+    }
+    return most >= 0 ? most : otherwise;
+}
+
+static void variant_memory(const struct demand_work *w, const struct option *o, struct variant *v)
+{
+    v->gpu_mem_mib = w->req->mem_per_gpu_mib > 0
+                         ? o->mem_mib
+                         : of_types(w, v, o->part->p.def_mem_per_gpu_types, o->mem_mib);
+}
+
 static void variant_cpus(const struct demand_work *w, const struct option *o, struct variant *v)
 {
     const struct job_request *r = w->req;
+    const struct partition *p = &o->part->p;
     int32_t each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
-    int64_t per_gpu = r->cpus_per_gpu > 0    ? r->cpus_per_gpu
-                      : r->cpus_per_task > 0 ? 0
-                                             : o->part->p.def_cpu_per_gpu;
+    int64_t per_gpu = r->cpus_per_gpu > 0 ? r->cpus_per_gpu
+                      : r->cpus_per_task > 0
+                          ? 0
+                          : of_types(w, v, p->def_cpu_per_gpu_types, p->def_cpu_per_gpu);
     int64_t base = (int64_t)v->lay.base_tasks * each, unit = (int64_t)v->lay.unit_tasks * each;
     if (r->overcommit) {
         base = v->lay.base_tasks > 0 || v->lay.unit_tasks > 0 ? 1 : 0;
@@ -132,8 +155,9 @@ static void variant_add(struct demand_work *w, struct option *o, const struct la
     if (o->nvariants == VARIANTS_MAX * (w->sizes.n ? w->sizes.n : 1))
         return;
     struct variant v = {.lay = *lay};
-    variant_cpus(w, o, &v);
     variant_gres(w, chosen, &v);
+    variant_cpus(w, o, &v);
+    variant_memory(w, o, &v);
     bool any = groups_find(w, o, &v, arm);
     variant_screen(w, o, &v);
     if (!o->wish && !any)

@@ -1,6 +1,10 @@
+/* Of generic resources, what is said is what was asked: "4 gpu" where no type was named, although
+ * the planner tries one type after the other, and what a node has of any type. Memory that comes
+ * with the CPUs was not asked for; who reads a refusal would look for it in his script in vain. */
 #include "sched/request/wording.h"
 
 #include "base/hostlist.h"
+#include "model/gres.h"
 
 #include <string.h>
 
@@ -16,6 +20,56 @@ void word_amount(const struct cluster *cl, uint32_t dim, int64_t amount, struct 
         str_add(out, "the node to itself");
 }
 
+/* ---- types ---- */
+
+static bool list_names(const char *text, bool gpus, const struct dim *d, struct arena *a)
+{
+    struct gres_list list = {0};
+    if (text_empty(text) ||
+        !(gpus ? gres_parse_gpus(text, a, &list, NULL) : gres_parse(text, a, &list, NULL)))
+        return false;
+    for (size_t i = 0; i < list.n; i++)
+        if (list.item[i].type && text_is(list.item[i].kind, d->kind) &&
+            gres_type_matches(list.item[i].type, d->type))
+            return true;
+    return false;
+}
+
+/* Does the request name the type, or a choice of types with it? */
+static bool type_asked(const struct compiled *c, const struct dim *d)
+{
+    const struct job_request *r = c->req;
+    const char *gpus[] = {r->gpus, r->gpus_per_node, r->gpus_per_task, r->gpus_per_socket};
+    struct arena *a = arena_new();
+    bool named = list_names(r->gres, false, d, a);
+    for (size_t i = 0; i < ARRAY_LEN(gpus) && !named; i++)
+        named = list_names(gpus[i], true, d, a);
+    arena_free(a);
+    return named;
+}
+
+const char *word_label(const struct cluster *cl, const struct compiled *c, uint32_t dim)
+{
+    const struct dim *d = &cl->dim.v[dim];
+    return text_empty(d->type) || type_asked(c, d) ? d->label : d->kind;
+}
+
+/* Where any type does: the one of which the group has most. */
+static uint32_t dim_in(const struct cluster *cl, const struct compiled *c, const struct group *g,
+                       uint32_t dim)
+{
+    uint32_t best = dim;
+    if (dim < DIM_GRES || dim >= cl->dim.n || type_asked(c, &cl->dim.v[dim]))
+        return dim;
+    for (uint32_t d = DIM_GRES; d < g->ntotal && d < cl->dim.n; d++)
+        if (text_is(cl->dim.v[d].kind, cl->dim.v[dim].kind) &&
+            (best >= g->ntotal || g->total[d] > g->total[best]))
+            best = d;
+    return best;
+}
+
+/* ---- what is needed ---- */
+
 static bool worth_saying(const struct take *t, uint32_t i)
 {
     if (t->use[i].dim == DIM_JOBS)
@@ -23,7 +77,8 @@ static bool worth_saying(const struct take *t, uint32_t i)
     return t->use[i].dim != DIM_SHARE || t->n < 2 || t->use[1].dim != DIM_CPU;
 }
 
-static void word_take(const struct cluster *cl, const struct take *t, struct str *out)
+static void word_take(const struct cluster *cl, const struct compiled *c, const struct take *t,
+                      struct str *out)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < t->n; i++)
@@ -34,8 +89,11 @@ static void word_take(const struct cluster *cl, const struct take *t, struct str
             continue;
         left--;
         str_add(out, first ? "" : left ? ", " : " and ");
-        word_amount(cl, t->use[i].dim, t->use[i].dim == DIM_SHARE ? t->cpus : t->use[i].amount,
-                    out);
+        if (t->use[i].dim >= DIM_GRES)
+            str_addf(out, "%lld %s", (long long)t->use[i].amount, word_label(cl, c, t->use[i].dim));
+        else
+            word_amount(cl, t->use[i].dim, t->use[i].dim == DIM_SHARE ? t->cpus : t->use[i].amount,
+                        out);
         first = false;
     }
 }
@@ -50,36 +108,70 @@ static const struct group *group_for(const struct cluster *cl, const struct opti
     return o->part->node.n > 0 ? o->part->node.v[0]->group : NULL;
 }
 
+static void memory_leave_out(struct take *t)
+{
+    for (uint32_t i = 0; i < t->n; i++)
+        if (t->use[i].dim == DIM_MEM)
+            t->use[i] = t->use[--t->n];
+}
+
 /* What the request itself says that a node must have: who takes whole nodes takes all that is
  * there, which nobody asked for. */
 static void take_asked(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                       const struct variant *v, const struct group *g, struct take *ret)
+                       const struct variant *v, const struct group *g, enum word_memory memory,
+                       struct take *ret)
 {
     struct option part = *o;
     part.mode.whole = false;
     demand_take(cl, c, &part, v, g, v->lay.umin, ret);
-    for (uint32_t i = 0; o->mode.whole && o->mem == MEM_SHARE && i < ret->n; i++)
-        if (ret->use[i].dim == DIM_MEM)
-            ret->use[i] = ret->use[--ret->n];
+    if (o->mem == MEM_SHARE && (o->mode.whole || memory == MEMORY_ASKED))
+        memory_leave_out(ret);
+}
+
+/* "16 tasks", "40 gpu:v100", "4 × (2 tasks and 3 gpu)": what is placed piece by piece. */
+static void word_units(const struct cluster *cl, const struct compiled *c, const struct variant *v,
+                       struct str *out)
+{
+    const struct layout *l = &v->lay;
+    const char *gpu = NULL;
+    for (size_t i = 0; i < v->ngres && !gpu; i++)
+        if (cl->dim.v[v->gres[i].dim].is_gpu)
+            gpu = word_label(cl, c, v->gres[i].dim);
+    bool bundle = l->unit_tasks > 0 && l->gpu_share > 0 && gpu;
+    if (l->unit_tasks == 0 && gpu)
+        str_addf(out, "%d %s", l->units, gpu);
+    else if (bundle)
+        str_addf(out, "%d times %d task%s with %lld %s", l->units, l->unit_tasks,
+                 l->unit_tasks == 1 ? "" : "s", (long long)l->unit_gpus, gpu);
+    else
+        str_addf(out, "%d task%s", l->units, l->units == 1 ? "" : "s");
+}
+
+static void word_nodes(const struct layout *l, const char *whole, struct str *out)
+{
+    if (l->nmax > l->nmin)
+        str_addf(out, "%d to %d %snodes", l->nmin, l->nmax, whole);
+    else
+        str_addf(out, "%d %snode%s", l->nmin, whole, l->nmin == 1 ? "" : "s");
 }
 
 void word_demand(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                 const struct variant *v, struct str *out)
+                 const struct variant *v, enum word_memory memory, struct str *out)
 {
     const struct layout *l = &v->lay;
     const struct group *g = group_for(cl, o, v);
     const char *whole = o->mode.whole ? "whole " : "";
     struct take t = {0};
-    if (l->units > 0)
-        str_addf(out, "%d pieces on %d to %d %snodes, each piece with ", l->units, l->nmin, l->nmax,
-                 whole);
-    else if (l->nmax > l->nmin)
-        str_addf(out, "%d to %d %snodes with ", l->nmin, l->nmax, whole);
-    else
-        str_addf(out, "%d %snode%s with ", l->nmin, whole, l->nmin == 1 ? "" : "s");
-    if (g) {
-        take_asked(cl, c, o, v, g, &t);
-        word_take(cl, &t, out);
+    if (g)
+        take_asked(cl, c, o, v, g, memory, &t);
+    if (l->units > 0) {
+        word_units(cl, c, v, out);
+        str_add(out, " on ");
+    }
+    word_nodes(l, whole, out);
+    if (g && t.n > 0) {
+        str_add(out, l->units > 0 ? ", each with " : " with ");
+        word_take(cl, c, &t, out);
     }
     if (l->nmin > 1 && l->units == 0)
         str_add(out, " each");
@@ -87,67 +179,133 @@ void word_demand(const struct cluster *cl, const struct compiled *c, const struc
         str_addf(out, ", with the features %.80s", c->req->constraint);
 }
 
-/* How many of the demands the group fails, and those in words. */
+/* ---- what there is ---- */
+
+/* In how many of what is asked the group fails, and those in words; *ret_short is the sum of what
+ * it is short of each, in thousandths of what is asked. */
 static int group_fails(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                       const struct variant *v, const struct group *g, struct str *words)
+                       const struct variant *v, const struct group *g, int64_t *ret_short,
+                       struct str *words)
 {
     struct take t;
     int fails = 0;
+    int64_t lacking = 0;
     demand_take(cl, c, o, v, g, v->lay.umin, &t);
+    if (o->mem == MEM_SHARE)
+        memory_leave_out(&t);
     for (uint32_t i = 0; i < t.n; i++) {
-        int64_t has = t.use[i].dim < g->ntotal ? g->total[t.use[i].dim] : 0;
-        if (has >= t.use[i].amount || t.use[i].dim == DIM_SHARE)
+        uint32_t dim = dim_in(cl, c, g, t.use[i].dim);
+        int64_t has = dim < g->ntotal ? g->total[dim] : 0;
+        if (has >= t.use[i].amount || dim == DIM_SHARE)
             continue;
+        lacking += 1000 - has * 1000 / t.use[i].amount;
         if (words) {
             str_add(words, fails ? ", " : " with ");
-            if (has == 0 && t.use[i].dim >= DIM_GRES)
-                str_addf(words, "no %s", cl->dim.v[t.use[i].dim].label);
+            if (has == 0 && dim >= DIM_GRES)
+                str_addf(words, "no %s", word_label(cl, c, dim));
             else
-                word_amount(cl, t.use[i].dim, has, words);
+                word_amount(cl, dim, has, words);
             str_addf(words, " (%lld asked)", (long long)t.use[i].amount);
         }
         fails++;
     }
+    *ret_short = lacking;
     return fails;
+}
+
+/* Of the nodes that hold a piece: so much of a dimension in all. */
+static int64_t there_is(const struct compiled *c, const struct option *o, const struct variant *v,
+                        uint32_t dim)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < o->part->node.n; i++) {
+        const struct snode *n = o->part->node.v[i];
+        if (bit_get(v->groups, n->group->idx) &&
+            (option_allows(c, o, n->idx / 64) >> (n->idx % 64) & 1))
+            sum += n->group->total[dim];
+    }
+    return sum;
+}
+
+void word_room(const struct cluster *cl, const struct compiled *c, const struct option *o,
+               const struct variant *v, const struct demand_room *room, struct str *out)
+{
+    str_addf(out, " has room for %lld of them", (long long)room->units);
+    if (room->nodes > v->lay.nmax) {
+        str_addf(out, " on %d node%s", v->lay.nmax, v->lay.nmax == 1 ? "" : "s");
+        return;
+    }
+    str_addf(out, ": %lld such node%s with ", (long long)room->nodes, room->nodes == 1 ? "" : "s");
+    word_amount(cl, DIM_CPU, there_is(c, o, v, DIM_CPU), out);
+    for (size_t i = 0; i < v->ngres; i++) {
+        str_add(out, i + 1 < v->ngres ? ", " : " and ");
+        word_amount(cl, v->gres[i].dim, there_is(c, o, v, v->gres[i].dim), out);
+    }
+    str_add(out, room->nodes == 1 ? "" : " in all");
+    if (room->types)
+        str_addf(out, " (all %s of a job are of one type)", cl->dim.v[v->gres[0].dim].kind);
 }
 
 void word_lacks(const struct cluster *cl, const struct compiled *c, const struct option *o,
                 const struct group *g, struct str *out)
 {
+    int64_t lacking;
     if (!o->wish)
         return;
-    if (group_fails(cl, c, o, o->wish, g, NULL) > 0)
-        group_fails(cl, c, o, o->wish, g, out);
+    if (group_fails(cl, c, o, o->wish, g, &lacking, NULL) > 0)
+        group_fails(cl, c, o, o->wish, g, &lacking, out);
     else if (!text_empty(c->req->constraint))
         str_addf(out, " with the features %.200s",
                  text_empty(g->features) ? "(none)" : g->features);
 }
 
+/* What is told of a group when it is named as the nearest. */
+static void nearest_tell(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                         const struct group *g, int64_t lacking, struct str *out)
+{
+    if (lacking > 0 || !text_empty(c->req->constraint))
+        word_lacks(cl, c, o, g, out);
+    else if (!text_empty(g->features))
+        str_addf(out, " with the features %.200s", g->features);
+}
+
+#define NEAREST_NAMED 64
+
 void word_nearest(const struct cluster *cl, const struct compiled *c, const struct option *o,
                   struct str *out)
 {
     const struct group *best = NULL;
-    int least = 0;
+    int64_t least = 0, lacking = 0;
     for (size_t i = 0; o->wish && i < cl->group.n; i++) {
         const struct group *g = cl->group.v[i];
         if (!bit_get(g->parts, o->part->idx))
             continue;
-        int fails = group_fails(cl, c, o, o->wish, g, NULL);
-        if (!best || fails < least)
-            best = g, least = fails;
+        group_fails(cl, c, o, o->wish, g, &lacking, NULL);
+        if (!best || lacking < least)
+            best = g, least = lacking;
     }
     if (!best)
         return;
     struct hostlist names = HOSTLIST_INIT;
-    for (size_t i = 0; i < o->part->node.n && names.n < 64; i++)
-        if (o->part->node.v[i]->group == best)
+    struct str said = STR_INIT, same = STR_INIT;
+    const struct group *before = NULL;
+    nearest_tell(cl, c, o, best, least, &said);
+    for (size_t i = 0; i < o->part->node.n && names.n < NEAREST_NAMED; i++) {
+        const struct group *g = o->part->node.v[i]->group;
+        if (g != before) {
+            str_clear(&same);
+            group_fails(cl, c, o, o->wish, g, &lacking, NULL);
+            nearest_tell(cl, c, o, g, lacking, &same);
+            before = g;
+        }
+        if (lacking == least && text_is(str_text(&same), str_text(&said)))
             hostlist_add(&names, o->part->node.v[i]->name);
+    }
     hostlist_sort(&names);
     str_add(out, names.n == 1 ? "the nearest is " : "the nearest are ");
     hostlist_fold(&names, out);
-    if (least > 0 || !text_empty(c->req->constraint))
-        word_lacks(cl, c, o, best, out);
-    else if (!text_empty(best->features))
-        str_addf(out, " with the features %.200s", best->features);
+    str_add(out, str_text(&said));
     hostlist_done(&names);
+    str_done(&said);
+    str_done(&same);
 }

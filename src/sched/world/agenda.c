@@ -178,7 +178,8 @@ static uint32_t job_push(struct world *w, const struct compiled *c, const struct
     }
     struct cap_sums sums = placement_sums(w, c, p);
     for (size_t i = 0; i < c->nlic; i++) {
-        struct take of = {.use = {{DIM_CPU, licence_takes(w, &c->lic[i], &sums)}}, .n = 1};
+        struct take of = {.use = {{DIM_CPU, licence_takes(w, &c->lic[i], p->option->part, &sums)}},
+                          .n = 1};
         if (use_concerns(&c->lic[i], p->option))
             take_push(w, (uint32_t)w->nnodes + c->lic[i].lic, number, &of);
     }

@@ -10,10 +10,11 @@
 /* ---- what a job takes at most --------------------------------------------------------------- */
 
 /* Of one node with that many units. Two smaller shares take at least as much together as one that
- * is as large as both: what they need is rounded up. So units × what one takes bounds all. */
-static int64_t node_most(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                         const struct variant *v, const struct group *g, const struct licence *cap,
-                         int64_t *row)
+ * is as large as both: what they need is rounded up. So units × what one takes bounds all. `row`
+ * gets its devices. */
+static struct cap_sums node_most(const struct cluster *cl, const struct compiled *c,
+                                 const struct option *o, const struct variant *v,
+                                 const struct group *g, int64_t *row)
 {
     struct take t;
     memset(row, 0, cl->dim.n * sizeof row[0]);
@@ -23,7 +24,31 @@ static int64_t node_most(const struct cluster *cl, const struct compiled *c, con
             row[t.use[i].dim] = t.use[i].amount;
     for (size_t d = DIM_GRES; o->mode.whole && d < g->ntotal && d < cl->dim.n; d++)
         row[d] = g->total[d] > row[d] ? g->total[d] : row[d];
-    return cap_of_node(cl, cap, t.cpus, t.mem_mib, row);
+    return (struct cap_sums){.nodes = 1, .cpus = t.cpus, .mem_mib = t.mem_mib, .gres = row};
+}
+
+static bool is_refunded(const struct spart *part)
+{
+    for (size_t i = 0; part->is_billed && i < part->billing.n; i++)
+        if (part->billing.v[i].milli < 0)
+            return true;
+    return false;
+}
+
+/* Of so many such nodes. */
+static int64_t nodes_most(const struct cluster *cl, const struct option *o, struct cap_sums *one,
+                          int64_t nodes, const struct licence *cap, int64_t *row)
+{
+    if (cap->counts != CAP_BILLING)
+        return amount_times(cap_of_node(cl, cap, one->cpus, one->mem_mib, row), nodes);
+    if (is_refunded(o->part)) /* more may cost less */
+        return INT64_MAX;
+    one->nodes = nodes;
+    one->cpus = amount_times(one->cpus, nodes);
+    one->mem_mib = amount_times(one->mem_mib, nodes);
+    for (size_t d = DIM_GRES; d < cl->dim.n; d++)
+        row[d] = amount_times(row[d], nodes);
+    return cap_billing(cl, o->part, one);
 }
 
 static int64_t variant_most(const struct cluster *cl, const struct compiled *c,
@@ -35,12 +60,13 @@ static int64_t variant_most(const struct cluster *cl, const struct compiled *c,
     if (cap->counts == CAP_NODES)
         return nodes;
     for (size_t g = 0; g < cl->group.n; g++) {
-        int64_t one = v->groups && bit_get(v->groups, (uint32_t)g)
-                          ? node_most(cl, c, o, v, cl->group.v[g], cap, row)
-                          : 0;
-        most = one > most ? one : most;
+        if (!v->groups || !bit_get(v->groups, (uint32_t)g))
+            continue;
+        struct cap_sums one = node_most(cl, c, o, v, cl->group.v[g], row);
+        int64_t all = nodes_most(cl, o, &one, o->mode.whole ? nodes : shares, cap, row);
+        most = all > most ? all : most;
     }
-    return amount_times(most, o->mode.whole ? nodes : shares);
+    return most;
 }
 
 static int64_t job_most(const struct cluster *cl, const struct compiled *c,

@@ -43,11 +43,14 @@ struct cap_sums placement_sums(struct world *w, const struct compiled *c,
     return sums;
 }
 
-int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct cap_sums *sums)
+int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct spart *part,
+                      const struct cap_sums *sums)
 {
     const struct licence *l = &w->cl->lic.v[use->lic];
     if (!is_cap(l) || l->counts == CAP_JOBS || l->counts == CAP_LICENCES)
         return use->count;
+    if (l->counts == CAP_BILLING)
+        return cap_billing(w->cl, part, sums);
     return l->counts == CAP_NODES ? sums->nodes
                                   : cap_of_node(w->cl, l, sums->cpus, sums->mem_mib, sums->gres);
 }

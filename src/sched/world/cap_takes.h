@@ -2,18 +2,14 @@
 #ifndef REMUDA_SCHED_WORLD_CAP_TAKES_H
 #define REMUDA_SCHED_WORLD_CAP_TAKES_H
 
+#include "sched/books/caps.h"
 #include "sched/world/world.h"
 
-/* What a placement takes together; `gres` by dimension, in scratch.sum. */
-struct cap_sums {
-    int64_t nodes, cpus, mem_mib;
-    const int64_t *gres;
-};
-/* scratch.row is overwritten. */
+/* What a placement takes together; `gres` in scratch.sum. scratch.row is overwritten. */
 struct cap_sums placement_sums(struct world *w, const struct compiled *c,
                                const struct placement *at);
 /* What the licence or cap loses by it, exactly. */
-int64_t licence_takes(const struct world *w, const struct lic_use *use,
+int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct spart *part,
                       const struct cap_sums *sums);
 /* Is so much of it left from start_us to end_us? A cap of some hours binds who starts in them; who
  * starts at another time must leave what was promised. */

@@ -212,10 +212,13 @@ bool placing_caps_hold(struct placing *p, const struct placement *at)
     const struct compiled *c = p->what->c;
     struct cap_sums sums = placement_sums(p->w, c, at);
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
-        int64_t takes = licence_takes(p->w, &c->lic[i], &sums);
+        int64_t takes = licence_takes(p->w, &c->lic[i], p->what->o->part, &sums);
         if (takes > c->lic[i].count &&
-            !licence_free(p->w, p->what->o, &c->lic[i], takes, p->start_us, p->end_us))
+            !licence_free(p->w, p->what->o, &c->lic[i], takes, p->start_us, p->end_us)) {
+            p->capped = &c->lic[i];
+            p->takes = takes;
             return false;
+        }
     }
     return true;
 }
@@ -226,6 +229,7 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
     struct option *o = what->o;
     struct placing p = {.w = w, .what = what, .start_us = start_us, .end_us = end_us};
     ret->missing = 0;
+    ret->capped = NULL;
     if (!placing_licences_free(&p) || part_window_bars(w, o, start_us) != REASON_NONE)
         return false;
     uint64_t least = UINT64_MAX;
@@ -243,5 +247,7 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
         least = 0;
     }
     ret->missing = o->nvariants > 0 ? least : 0;
+    ret->capped = p.capped;
+    ret->takes = p.takes;
     return false;
 }

@@ -15,6 +15,8 @@ struct placing {
     int64_t start_us, end_us;
     /* Nodes that must come free before the variant can start, at least; 0 = not known */
     uint64_t lacks;
+    const struct lic_use *capped; /* the cap that did not allow it; NULL = none */
+    int64_t takes;                /* that much of it */
 };
 
 /* Fills world.scratch.key and .cap with the nodes that could take something from start_us to

@@ -170,13 +170,16 @@ struct placement {
     VEC(struct placed) at; /* ascending by node */
     /* Of the last world_place that failed: nodes that must come free at least; 0 = not known */
     uint64_t missing;
+    /* The same: nodes would do, and this cap does not allow what it takes there; NULL = none */
+    const struct lic_use *capped;
+    int64_t takes;
 };
 
 struct world *world_new(const struct cluster *cl, int64_t now_us);
 void world_free(struct world *w);
 
 /* Can it start at start_us (now or later) and keep its resources until end_us? Fills *ret; if not,
- * only ret->missing. */
+ * only ret->missing, ret->capped and ret->takes. */
 bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
                  struct placement *ret);
 

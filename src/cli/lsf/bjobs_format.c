@@ -1,0 +1,166 @@
+/* bjobs -o: fields by name. A bare name is as wide as what stands in it; "name:" has the field's
+ * own width, "name:W" cuts at W, and "-" before the number aligns to the right. */
+#include "cli/lsf/bjobs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parsing ---- */
+
+static bool column_parse(struct span text, struct arena *a, struct lsf_column *ret, struct err *e)
+{
+    struct span rest = text, name, width;
+    span_next(&rest, ':', &name);
+    bool sized = name.len < text.len;
+    *ret = (struct lsf_column){.field = lsf_field_find(name)};
+    if (!ret->field)
+        return err_set(e, ERR_VALUE, "<%.*s> in the format string is not a valid field name.",
+                       (int)name.len, name.data);
+    if (!sized)
+        return true;
+    int64_t n;
+    ret->width = ret->field->width;
+    if (!span_next(&rest, ':', &width) || !width.len)
+        return true;
+    ret->right = width.data[0] == '-';
+    const char *digits = arena_strndup(a, width.data + ret->right, width.len - ret->right);
+    if (*digits && !text_to_i64(digits, 1, 4096, &n))
+        return err_set(e, ERR_VALUE, "<%.*s> in the format string is not a valid width.",
+                       (int)text.len, text.data);
+    ret->width = *digits ? (int)n : ret->field->width;
+    return true;
+}
+
+/* Off the end: delimiter='c' or delimiter="c". */
+static struct span delimiter_take(struct span text, struct arena *a, struct lsf_format *ret)
+{
+    const char *at = memmem(text.data, text.len, "delimiter=", 10);
+    if (!at)
+        return text;
+    struct span value = {at + 10, text.len - (size_t)(at + 10 - text.data)};
+    size_t quote = value.len && strchr("'\"", value.data[0]) ? 1 : 0;
+    size_t end = quote;
+    while (end < value.len && (quote ? value.data[end] != value.data[0] : value.data[end] != ' '))
+        end++;
+    ret->delimiter = arena_strndup(a, value.data + quote, end - quote);
+    return (struct span){text.data, (size_t)(at - text.data)};
+}
+
+bool lsf_format_parse(const char *text, struct arena *a, struct lsf_format *ret,
+                      struct err *ret_err)
+{
+    struct span rest = delimiter_take(span_of(text), a, ret), one;
+    while (span_next(&rest, ' ', &one)) {
+        struct lsf_column column;
+        one = span_trim(one);
+        if (!one.len)
+            continue;
+        if (!column_parse(one, a, &column, ret_err))
+            return false;
+        vec_push(&ret->column, column);
+    }
+    return ret->column.n || err_set(ret_err, ERR_VALUE, "No field is given in the format string.");
+}
+
+void lsf_format_done(struct lsf_format *f)
+{
+    vec_done(&f->column);
+}
+
+/* ---- printing ---- */
+
+static void cell_add(const struct lsf_format *f, size_t i, const char *text, bool last,
+                     struct str *out)
+{
+    const struct lsf_column *c = &f->column.v[i];
+    size_t len = strlen(text), width = (size_t)c->width;
+    if (i)
+        str_add(out, f->delimiter ? f->delimiter : " ");
+    if (f->delimiter || !width) {
+        str_add(out, text);
+        return;
+    }
+    if (len > width && c->field->keeps_end)
+        str_addf(out, "*%s", text + len - width + 1);
+    else if (c->right)
+        str_addf(out, "%*.*s", (int)width, (int)width, text);
+    else
+        str_addf(out, "%-*.*s", last ? 0 : (int)width, (int)width, text);
+}
+
+static const char *upper(const char *text, struct arena *a)
+{
+    char *copy = arena_strdup(a, text);
+    for (char *c = copy; *c; c++)
+        if (*c >= 'a' && *c <= 'z')
+            *c = (char)(*c - 32);
+    return copy;
+}
+
+void lsf_format_header(const struct lsf_format *f, struct str *out)
+{
+    struct arena *a = arena_new();
+    for (size_t i = 0; i < f->column.n; i++)
+        cell_add(f, i, upper(f->column.v[i].field->name, a), i + 1 == f->column.n, out);
+    str_addc(out, '\n');
+    arena_free(a);
+}
+
+void lsf_format_row(const struct lsf_format *f, const struct job *j, struct arena *a,
+                    struct str *out)
+{
+    for (size_t i = 0; i < f->column.n; i++) {
+        const char *value = f->column.v[i].field->value(j, a);
+        cell_add(f, i, text_empty(value) ? "-" : value, i + 1 == f->column.n, out);
+    }
+    str_addc(out, '\n');
+}
+
+static void json_text(const char *text, struct str *out)
+{
+    str_addc(out, '"');
+    for (; text && *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            str_addf(out, "\\%c", c);
+        else if (c < 32)
+            str_addf(out, "\\u%04x", c);
+        else
+            str_addc(out, *text);
+    }
+    str_addc(out, '"');
+}
+
+static void json_job(const struct lsf_format *f, const struct job *j, struct arena *a,
+                     struct str *out)
+{
+    str_add(out, "    {\n");
+    for (size_t i = 0; i < f->column.n; i++) {
+        const char *value = f->column.v[i].field->value(j, a);
+        str_add(out, "      ");
+        json_text(upper(f->column.v[i].field->name, a), out);
+        str_addc(out, ':');
+        json_text(text_is(value, "-") ? "" : value, out);
+        str_add(out, i + 1 < f->column.n ? ",\n" : "\n");
+    }
+    str_add(out, "    }");
+}
+
+void lsf_format_json(const struct lsf_format *f, const struct lsf_job_list *l, struct arena *a,
+                     struct str *out)
+{
+    size_t n = l->job.n + l->missing.n;
+    str_addf(out, "{\n  \"COMMAND\":\"bjobs\",\n  \"JOBS\":%zu,\n  \"RECORDS\":[\n", n);
+    for (size_t i = 0; i < l->job.n; i++) {
+        json_job(f, l->job.v[i], a, out);
+        str_add(out, i + 1 < n ? ",\n" : "\n");
+    }
+    for (size_t i = 0; i < l->missing.n; i++) {
+        str_add(out, "    {\n      \"JOBID\":");
+        json_text(l->missing.v[i], out);
+        str_add(out, ",\n      \"ERROR\":");
+        json_text(arena_printf(a, "Job <%s> is not found", l->missing.v[i]), out);
+        str_addf(out, "\n    }%s\n", l->job.n + i + 1 < n ? "," : "");
+    }
+    str_add(out, "  ]\n}\n");
+}

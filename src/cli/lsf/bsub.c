@@ -1,0 +1,362 @@
+/* bsub: a job as LSF's users submit it.
+ *
+ * Its options are read by the table in script/lsf_options.c, from the #BSUB lines of the script
+ * first and then from the command line, and become options of sbatch; from there on it is a job
+ * like any other, but for its environment, its output and the report in it. */
+#include "base/alloc.h"
+#include "cli/lsf/interactive.h"
+#include "cli/lsf/lsf.h"
+#include "cli/lsf/names.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+#include "cli/submit/batch.h"
+#include "cli/submit/host.h"
+#include "cli/submit/site.h"
+#include "script/lsf.h"
+#include "script/script.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME "bsub"
+
+struct bsub {
+    struct batch b;
+    struct dialect_site site;
+    struct lsf_request request;
+    struct client *client;
+    struct str warnings;
+    bool queue_given;
+};
+
+/* ---- messages ---- */
+
+static int not_submitted(const char *text)
+{
+    size_t len = strlen(text);
+    fprintf(stderr, "%s%s Job not submitted.\n", text, len && text[len - 1] == '.' ? "" : ".");
+    return LSF_EXIT;
+}
+
+static int failed(const struct err *e)
+{
+    return not_submitted(e->text);
+}
+
+static void warnings_print(struct bsub *s)
+{
+    struct span rest = {str_text(&s->warnings), s->warnings.len}, line;
+    while (span_next(&rest, '\n', &line))
+        if (line.len)
+            fprintf(stderr, NAME ": %.*s\n", (int)line.len, line.data);
+    str_clear(&s->warnings);
+}
+
+/* What the controller refuses, in the words that LSF has for it; ours follow. */
+static const struct {
+    enum refusal refusal;
+    const char *words;
+    bool of_queue; /* "QUEUE: WORDS" */
+} refusal_words[] = {
+    {REFUSE_INVALID_PARTITION, "No such queue", true},
+    {REFUSE_PARTITION_ACCESS, "User cannot use the queue", true},
+    {REFUSE_PARTITION_DOWN, "Queue has been closed", true},
+    {REFUSE_TIME_LIMIT, "RUNLIMIT: Cannot exceed queue's hard limit(s)", false},
+    {REFUSE_INVALID_ARRAY, "Job array index too large", false},
+    {REFUSE_TOO_MANY_CPUS, "Too many processors requested", false},
+    {REFUSE_NODE_CPUS, "Too many processors requested", false},
+    {REFUSE_ACCESS_DENIED, "User permission denied", false},
+    {REFUSE_ACCOUNT, "User permission denied", false},
+};
+
+static int refused(const struct bsub *s, const struct msg_done *m)
+{
+    const char *queue = s->b.line.comp[0].spec.req.partition;
+    const char *words = refusal_text((enum refusal)m->refusal);
+    for (size_t i = 0; i < ARRAY_LEN(refusal_words); i++)
+        if (refusal_words[i].refusal == (enum refusal)m->refusal)
+            words = refusal_words[i].of_queue && queue
+                        ? arena_printf(s->b.line.a, "%s: %s", queue, refusal_words[i].words)
+                        : refusal_words[i].words;
+    not_submitted(words);
+    if (!text_empty(m->detail))
+        fprintf(stderr, NAME ": %s\n", m->detail);
+    return LSF_EXIT;
+}
+
+/* ---- the script ---- */
+
+/* Directives of a file that is run as a command count only where the site says so. */
+static bool file_is_parsed(const struct bsub *s)
+{
+    const char *given = getenv("LSB_BSUB_PARSE_SCRIPT");
+    return given ? given[0] == 'y' || given[0] == 'Y' : s->site.lsf_parse_script;
+}
+
+static bool has_directives(const struct submit_script *script)
+{
+    return strncmp(script->text, "#BSUB ", 6) == 0 ||
+           memmem(script->text, script->len, "\n#BSUB ", 7);
+}
+
+/* The script that words are: `bsub FILE …` may be one itself. */
+static bool words_load(struct bsub *s, struct err *e)
+{
+    struct submit_command *line = &s->b.line;
+    char *const *words = line->argv + line->rest_at;
+    struct submit_script file;
+    bool readable = submit_script_file(words[0], NULL, line->cwd, line->a, &file, NULL) &&
+                    file.len > 2 && memcmp(file.text, "#!", 2) == 0 && has_directives(&file);
+    if (readable && file_is_parsed(s)) {
+        s->b.script = file;
+        s->b.args = words + 1;
+        return script_check(file.text, file.len, file.name, e);
+    }
+    if (readable)
+        str_addf(&s->warnings,
+                 "the #BSUB lines of %s are not read, as it is run as a command; bsub < %s reads "
+                 "them\n",
+                 words[0], words[0]);
+    const char *command = submit_joined(line->a, words[0], words + 1);
+    s->b.script = (struct submit_script){.name = "the command", .job_name = command};
+    s->b.script.text = arena_printf(line->a, "#!/bin/sh\n%s\n", command);
+    s->b.script.len = strlen(s->b.script.text);
+    return true;
+}
+
+/* The first line that is a command: the name of a job that is given none. */
+static const char *first_command(const struct submit_script *script, struct arena *a)
+{
+    struct span rest = {script->text, script->len}, line;
+    while (span_next(&rest, '\n', &line)) {
+        line = span_trim(line);
+        if (line.len && line.data[0] != '#')
+            return arena_strndup(a, line.data, line.len < 256 ? line.len : 256);
+    }
+    return NULL;
+}
+
+static void prompt(void)
+{
+    fputs("bsub> ", stdout);
+    fflush(stdout);
+}
+
+/* A terminal is asked line by line. */
+static bool terminal_read(struct submit_script *ret, struct arena *a)
+{
+    struct str text = STR_INIT;
+    char *line = NULL;
+    size_t cap = 0;
+    ssize_t n;
+    for (prompt(); (n = getline(&line, &cap, stdin)) > 0; prompt())
+        str_addn(&text, line, (size_t)n);
+    free(line);
+    putchar('\n');
+    *ret = (struct submit_script){.text = arena_strndup(a, str_text(&text), text.len),
+                                  .len = text.len};
+    str_done(&text);
+    return ret->len > 0;
+}
+
+static bool stdin_load(struct bsub *s, struct err *e)
+{
+    struct submit_script *script = &s->b.script;
+    struct arena *a = s->b.line.a;
+    if (isatty(STDIN_FILENO)) {
+        if (!terminal_read(script, a))
+            return err_set(e, ERR_INVALID, "No command is specified");
+    } else if (!submit_script_stdin(a, script, e)) {
+        return false;
+    }
+    script->name = "the script";
+    script->job_name = first_command(script, a);
+    if (!script->job_name)
+        return err_set(e, ERR_INVALID, "No command is specified");
+    if (script->len < 2 || memcmp(script->text, "#!", 2) != 0) {
+        script->text = arena_printf(a, "#!/bin/sh\n%s", script->text);
+        script->len = strlen(script->text);
+    }
+    return script_check(script->text, script->len, script->name, e);
+}
+
+/* ---- options ---- */
+
+static bool options_read(struct bsub *s, struct err *e)
+{
+    struct submit_command *line = &s->b.line;
+    struct lsf_request *r = &s->request;
+    unsigned directives;
+    int rest;
+    bool is_script = s->b.script.path || line->rest_at >= line->argc;
+    *r = (struct lsf_request){.site = &s->site, .queues = getenv("LSB_DEFAULTQUEUE")};
+    const char *from_environment = r->queues;
+    r->project = getenv("LSB_DEFAULTPROJECT");
+    if (is_script && !lsf_read_script(r, s->b.script.text, s->b.script.len, &line->env, line->a,
+                                      &s->warnings, &directives, e))
+        return false;
+    if (!lsf_read_words(r, line->argc, line->argv, &line->env, line->a, &rest, e))
+        return false;
+    s->queue_given = r->queues && r->queues != from_environment;
+    return true;
+}
+
+static bool options_become(struct bsub *s, struct err *e)
+{
+    struct submit_command *line = &s->b.line;
+    struct dialect_out d = {line->comp, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
+    line->ncomp = 1;
+    if (!lsf_finish(&s->request, &d, e) || !lsf_names_resolve(&s->request, s->client, &d, e) ||
+        !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
+        return false;
+    line->comp[0].spec.dialect = DIALECT_LSF;
+    return true;
+}
+
+static bool work_dir_make(const struct bsub *s, struct err *e)
+{
+    const char *dir = s->request.work_dir;
+    if (!dir || mkdir(dir, 0777) == 0 || errno == EEXIST)
+        return true;
+    return err_set(e, ERR_INVALID, "-cwd %s: cannot be made: %s", dir, strerror(errno));
+}
+
+/* ---- submitting ---- */
+
+static void environment_add(struct bsub *s)
+{
+    struct batch *b = &s->b;
+    b->env[b->nenv++] = arena_printf(b->line.a, "LS_SUBCWD=%s", b->line.cwd);
+    b->env[b->nenv++] = arena_printf(b->line.a, "LSF_VERSION=%d", 34);
+    b->env[b->nenv++] = arena_printf(b->line.a, "LSF_BINDIR=%s", program_bin_dir(b->line.a));
+}
+
+/* The queue a job is in that named none. */
+static const char *queue_of(struct bsub *s, uint64_t job_id)
+{
+    const char *queue = s->b.line.comp[0].spec.req.partition;
+    return queue && s->queue_given ? queue : lsf_queue_of_job(s->client, job_id, s->b.line.a);
+}
+
+static void submitted_print(struct bsub *s, const struct msg_submitted *m)
+{
+    FILE *to = getenv("BSUB_STDERR") ? stderr : stdout;
+    if (!text_empty(m->warning))
+        fprintf(stderr, NAME ": %s\n", m->warning);
+    if (getenv("BSUB_QUIET"))
+        return;
+    const char *queue = queue_of(s, m->job_id);
+    fprintf(to, "Job <%llu> is submitted to %squeue <%s>.\n", (unsigned long long)m->job_id,
+            s->queue_given ? "" : "default ", queue);
+    fflush(to);
+}
+
+/* -K */
+static int job_wait(struct bsub *s, uint64_t job_id)
+{
+    struct client *c = s->client;
+    s->client = NULL;
+    fputs("<<Waiting for dispatch ...>>\n", stderr);
+    const struct msg_job_ended *end = batch_wait(&s->b, c, job_id);
+    fputs("<<Job is finished>>\n", stderr);
+    if (!end)
+        return LSF_EXIT;
+    int signo = status_signal(end->exit_status);
+    return signo ? 128 + signo : status_code(end->exit_status);
+}
+
+static int submit(struct bsub *s, struct job_spec *specs, const struct str *env)
+{
+    struct msg_submit m = {.specs = {specs, 1},
+                           .script = {s->b.script.text, s->b.script.len},
+                           .env = {env->data, env->len}};
+    struct message answer;
+    struct err e = {0};
+    if (!batch_send(&s->b, s->client, &m, &answer, &e))
+        return failed(&e);
+    if (answer.kind != MSG_SUBMITTED)
+        return refused(s, answer.body);
+    const struct msg_submitted *done = answer.body;
+    submitted_print(s, done);
+    return s->request.wait ? job_wait(s, done->job_id) : 0;
+}
+
+static int batch_run(struct bsub *s)
+{
+    struct err e = {0};
+    struct str env = STR_INIT;
+    if (s->request.wait && s->request.array)
+        return not_submitted("-K is not taken with a job array");
+    environment_add(s);
+    struct job_spec *specs = work_dir_make(s, &e) ? batch_specs(&s->b, &e) : NULL;
+    warnings_print(s);
+    int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
+    str_done(&env);
+    return status;
+}
+
+static int interactive_run(struct bsub *s)
+{
+    struct submit_command *line = &s->b.line;
+    if (line->rest_at >= line->argc)
+        return not_submitted("No command is specified");
+    if (s->request.array)
+        return not_submitted("-I is not taken with a job array");
+    warnings_print(s);
+    return lsf_interactive(line->comp, s->request.interactive == LSF_TERMINAL, s->queue_given,
+                           line->argv + line->rest_at, line->a);
+}
+
+static int bsub_run(struct bsub *s)
+{
+    struct submit_command *line = &s->b.line;
+    struct err e = {0};
+    line->cwd = submit_cwd(line->a, &e);
+    line->state_dir = state_dir_find(NULL, line->a);
+    s->site = submit_site(line->state_dir, line->a);
+    bool words = line->rest_at < line->argc;
+    s->b.args = line->argv + line->argc;
+    if (!line->cwd || !(words ? words_load(s, &e) : stdin_load(s, &e)) || !options_read(s, &e))
+        return failed(&e);
+    if (!words && s->request.interactive != LSF_BATCH)
+        return not_submitted("No command is specified");
+    s->client = lsf_connect(NAME, line->state_dir);
+    if (!s->client)
+        return LSF_EXIT;
+    if (!options_become(s, &e))
+        return failed(&e);
+    return s->request.interactive != LSF_BATCH ? interactive_run(s) : batch_run(s);
+}
+
+int cmd_bsub(int argc, char **argv)
+{
+    struct bsub s = {.warnings = STR_INIT};
+    struct arena *a = arena_new();
+    struct lsf_request look = {.site = &s.site};
+    struct str help = STR_INIT;
+    struct err e = {0};
+    int status = 0;
+    s.site = dialect_site_standard();
+    submit_command_init(&s.b.line, NAME, CMD_SBATCH, argc, argv, a);
+    if (!lsf_read_words(&look, argc, argv, &s.b.line.env, a, &s.b.line.rest_at, &e))
+        status = failed(&e);
+    else if (look.help)
+        option_table_write_help(&bsub_options, &help);
+    else if (look.version)
+        str_add(&help, LSF_VERSION_TEXT "\n");
+    else
+        status = bsub_run(&s);
+    fputs(str_text(&help), stdout);
+    str_done(&help);
+    str_done(&s.warnings);
+    if (s.client)
+        client_close(s.client);
+    submit_command_done(&s.b.line);
+    arena_free(a);
+    return status;
+}

@@ -1,0 +1,314 @@
+/* bkill, bstop, bresume, brequeue, bswitch, btop: what is done to jobs, one after the other, with a
+ * line about each as LSF says it. */
+#include "cli/lsf/jobs.h"
+
+#include "base/alloc.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+#include "model/signals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct control {
+    struct lsf_filter filter; /* first: lsf_id_take fills it */
+    const char *name;
+    struct client *client;
+    struct arena *a;
+    bool every; /* "0": all that the filters leave */
+    int signal;
+    const char *queue; /* bswitch: where to */
+};
+
+/* "0" is every job that the filters mean. */
+static bool id_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct control *k = to;
+    if (text_is(word, "0")) {
+        k->every = true;
+        return true;
+    }
+    return lsf_id_take(to, word, a, ret_err);
+}
+
+/* bswitch QUEUE JOB … */
+static bool queue_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct control *k = to;
+    if (k->queue)
+        return id_take(to, word, a, ret_err);
+    k->queue = arena_strdup(a, word);
+    return true;
+}
+
+static SETTER(set_signal)
+{
+    struct control *k = to;
+    return (signal_parse(value, &k->signal) && k->signal > 0) ||
+           err_set(ret_err, ERR_VALUE, "%s: Unknown signal", value);
+}
+
+#define AT(member) offsetof(struct control, member)
+#define FILTERS                                                                                    \
+    {.name = "J",                                                                                  \
+     .arg = ARG_REQUIRED,                                                                          \
+     .metavar = "name",                                                                            \
+     .doc = "jobs of this name",                                                                   \
+     .set = set_text,                                                                              \
+     .at = AT(filter.name)},                                                                       \
+        {.name = "P",                                                                              \
+         .arg = ARG_REQUIRED,                                                                      \
+         .metavar = "project",                                                                     \
+         .doc = "jobs of this project",                                                            \
+         .set = set_text,                                                                          \
+         .at = AT(filter.project)},                                                                \
+        OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),                                        \
+        OPT_REFUSED("g", 0, ARG_REQUIRED, "jobs of a group", "there are no job groups"),           \
+        {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},               \
+        {.name = "m",                                                                              \
+         .arg = ARG_REQUIRED,                                                                      \
+         .metavar = "host",                                                                        \
+         .doc = "jobs on this host",                                                               \
+         .set = set_text,                                                                          \
+         .at = AT(filter.host)},                                                                   \
+        {.name = "q",                                                                              \
+         .arg = ARG_REQUIRED,                                                                      \
+         .metavar = "queue",                                                                       \
+         .doc = "jobs of this queue",                                                              \
+         .set = set_text,                                                                          \
+         .at = AT(filter.queue)},                                                                  \
+    {                                                                                              \
+        .name = "u", .arg = ARG_REQUIRED, .metavar = "user", .doc = "jobs of this user; all",      \
+        .set = set_text, .at = AT(filter.users)                                                    \
+    }
+
+static const struct option_row kill_rows[] = {
+    FILTERS,
+    OPT_ACCEPTED("b", 0, ARG_NONE, "many at once (always so)"),
+    OPT_NO_EFFECT("d", 0, ARG_NONE, "count them as done: they are cancelled jobs all the same"),
+    OPT_ACCEPTED("r", 0, ARG_NONE, "without waiting for its host (always so)"),
+    {.name = "s",
+     .arg = ARG_REQUIRED,
+     .metavar = "signal",
+     .doc = "send this signal instead of ending them",
+     .set = set_signal},
+};
+static const struct option_row rows[] = {FILTERS};
+#define JOBS "[OPTIONS] job_ID | \"job_ID[index]\" | 0 …"
+OPTION_TABLE(bkill_options, kill_rows, .usage = "bkill " JOBS, .words = WORDS_MIXED,
+             .word = id_take, .one_dash = true);
+OPTION_TABLE(bstop_options, rows, .usage = "bstop " JOBS, .words = WORDS_MIXED, .word = id_take,
+             .one_dash = true);
+OPTION_TABLE(bresume_options, rows, .usage = "bresume " JOBS, .words = WORDS_MIXED, .word = id_take,
+             .one_dash = true);
+OPTION_TABLE(brequeue_options, rows, .usage = "brequeue " JOBS, .words = WORDS_MIXED,
+             .word = id_take, .one_dash = true);
+OPTION_TABLE(bswitch_options, rows, .usage = "bswitch [OPTIONS] queue job_ID …",
+             .words = WORDS_MIXED, .word = queue_take, .one_dash = true);
+OPTION_TABLE(btop_options, rows, .usage = "btop [OPTIONS] job_ID …", .words = WORDS_MIXED,
+             .word = id_take, .one_dash = true);
+
+/* ---- answers ---- */
+
+/* Each says its words, and returns whether it did it. */
+static bool problem(const char *id, const char *words)
+{
+    fprintf(stderr, "Job <%s>: %s\n", id, words);
+    return false;
+}
+
+static bool refused(const struct control *k, const char *id, enum refusal refusal,
+                    const char *detail)
+{
+    struct lsf_job_list l = {0};
+    struct lsf_filter one = {0};
+    struct err e = {0};
+    bool ended = refusal == REFUSE_ALREADY_DONE || refusal == REFUSE_JOB_FINISHED;
+    if (refusal == REFUSE_INVALID_JOB_ID) { /* it may have ended so long ago that it is history */
+        vec_push(&one.ids, id);
+        ended = lsf_jobs_read(k->client, &one, k->a, &l, &e) && l.job.n;
+        lsf_filter_done(&one);
+        lsf_job_list_done(&l);
+    }
+    if (ended)
+        return problem(id, "Job has already finished");
+    if (refusal == REFUSE_INVALID_JOB_ID)
+        return problem(id, "No matching job found");
+    problem(id, refusal == REFUSE_ACCESS_DENIED ? "User permission denied" : refusal_text(refusal));
+    if (!text_empty(detail))
+        fprintf(stderr, "%s: %s\n", k->name, detail);
+    return false;
+}
+
+static bool ask(const struct control *k, const char *id, enum message_kind kind, const void *body)
+{
+    struct message answer;
+    struct err e = {0};
+    if (!client_call(k->client, kind, body, 0, k->a, &answer, &e))
+        return problem(id, e.text);
+    const struct msg_done *done = answer.body;
+    const struct result *result = done->results.v;
+    if (done->results.n)
+        return refused(k, id, (enum refusal)result[0].refusal, result[0].detail);
+    return done->refusal == REFUSE_NONE ||
+           refused(k, id, (enum refusal)done->refusal, done->detail);
+}
+
+static bool control(const struct control *k, const char *id, enum job_action action)
+{
+    struct msg_job_control m = {.action = action, .ids = lsf_job_ref(id, k->a)};
+    return ask(k, id, MSG_JOB_CONTROL, &m);
+}
+
+/* The job as it is now; NULL: it is none, which is said. */
+static const struct job *job_of(const struct control *k, const char *id)
+{
+    struct lsf_filter one = {0};
+    struct lsf_job_list l = {0};
+    struct err e = {0};
+    vec_push(&one.ids, id);
+    bool ok = lsf_jobs_read(k->client, &one, k->a, &l, &e);
+    const struct job *j = ok && l.job.n ? l.job.v[0] : NULL;
+    lsf_filter_done(&one);
+    lsf_job_list_done(&l);
+    if (!j)
+        problem(id, ok ? "No matching job found" : e.text);
+    return j;
+}
+
+/* ---- what is done to one job ---- */
+
+static bool kill_one(const struct control *k, const char *id)
+{
+    struct msg_cancel m = {.ids = lsf_job_ref(id, k->a), .signal = k->signal};
+    const struct job *j = job_of(k, id);
+    if (!j)
+        return false;
+    if (lsf_job_is_over(j) && !strchr(id, '[') && !j->array_job_id)
+        return problem(id, "Job has already finished");
+    if (!ask(k, id, MSG_CANCEL, &m))
+        return false;
+    printf("Job <%s> is being %s\n", id, k->signal ? "signaled" : "terminated");
+    return true;
+}
+
+static bool stop_one(const struct control *k, const char *id)
+{
+    const struct job *j = job_of(k, id);
+    if (!j || !control(k, id, lsf_job_is_pending(j) ? ACTION_UHOLD : ACTION_SUSPEND))
+        return false;
+    printf("Job <%s> is being stopped\n", id);
+    return true;
+}
+
+static bool resume_one(const struct control *k, const char *id)
+{
+    const struct job *j = job_of(k, id);
+    if (!j || !control(k, id, lsf_job_is_pending(j) ? ACTION_RELEASE : ACTION_RESUME))
+        return false;
+    printf("Job <%s> is being resumed\n", id);
+    return true;
+}
+
+static bool requeue_one(const struct control *k, const char *id)
+{
+    if (!control(k, id, ACTION_REQUEUE))
+        return false;
+    printf("Job <%s> is being requeued \n", id);
+    return true;
+}
+
+static bool top_one(const struct control *k, const char *id)
+{
+    if (!control(k, id, ACTION_TOP))
+        return false;
+    printf("Job <%s> has been moved to position 1 from top.\n", id);
+    return true;
+}
+
+static bool switch_one(const struct control *k, const char *id)
+{
+    struct job_spec values = {.req.partition = k->queue};
+    struct msg_update_job m = {
+        .ids = lsf_job_ref(id, k->a), .fields = "partition", .values = {&values, 1}};
+    if (!ask(k, id, MSG_UPDATE_JOB, &m))
+        return false;
+    printf("Job <%s> is switched to queue <%s>\n", id, k->queue);
+    return true;
+}
+
+/* ---- which jobs ---- */
+
+/* Those that the filters leave, an array once. */
+static bool targets_find(struct control *k, struct err *e)
+{
+    struct lsf_job_list l = {0};
+    uint64_t last = 0;
+    bool ok = lsf_jobs_read(k->client, &k->filter, k->a, &l, e);
+    for (size_t i = 0; ok && i < l.job.n; i++) {
+        uint64_t number = lsf_job_number(l.job.v[i]);
+        if (number != last)
+            vec_push(&k->filter.ids, arena_printf(k->a, "%llu", (unsigned long long)number));
+        last = number;
+    }
+    lsf_job_list_done(&l);
+    return ok;
+}
+
+static bool is_filtered(const struct control *k)
+{
+    const struct lsf_filter *f = &k->filter;
+    return f->name || f->queue || f->host || f->users || f->project;
+}
+
+static int control_run(struct control *k, bool (*one)(const struct control *k, const char *id))
+{
+    struct err e = {0};
+    int status = 0;
+    if (!k->filter.ids.n && !k->every && !is_filtered(k)) {
+        fprintf(stderr, "Job ID or one of the options -J, -q, -m, -u must be specified.\n");
+        return LSF_EXIT;
+    }
+    k->client = lsf_connect(k->name, state_dir_find(NULL, k->a));
+    if (!k->client)
+        return LSF_EXIT;
+    program_finish_first();
+    if (!k->filter.ids.n && !targets_find(k, &e)) {
+        client_close(k->client);
+        return lsf_line_failed(k->name, &e);
+    }
+    if (!k->filter.ids.n) {
+        fprintf(stderr, "No matching job found\n");
+        status = LSF_EXIT;
+    }
+    for (size_t i = 0; i < k->filter.ids.n; i++)
+        if (!one(k, k->filter.ids.v[i]))
+            status = LSF_EXIT;
+    fflush(stdout);
+    client_close(k->client);
+    return status;
+}
+
+static int command_run(const char *name, const struct option_table *t,
+                       bool (*one)(const struct control *k, const char *id), int argc, char **argv)
+{
+    struct control k = {.name = name, .a = arena_new()};
+    int status;
+    if (lsf_line_read(name, t, &k, k.a, argc, argv, &status))
+        status = control_run(&k, one);
+    lsf_filter_done(&k.filter);
+    arena_free(k.a);
+    return status;
+}
+
+#define COMMAND(name, one)                                                                         \
+    int cmd_##name(int argc, char **argv)                                                          \
+    {                                                                                              \
+        return command_run(#name, &name##_options, one, argc, argv);                               \
+    }
+COMMAND(bkill, kill_one)
+COMMAND(bstop, stop_one)
+COMMAND(bresume, resume_one)
+COMMAND(brequeue, requeue_one)
+COMMAND(bswitch, switch_one)
+COMMAND(btop, top_one)

@@ -1,0 +1,72 @@
+/* It is salloc with the options that the request became, and in the allocation srun's interactive
+ * step, which takes nothing of it and runs on its first host once, however many slots there are. */
+#include "cli/lsf/interactive.h"
+
+#include "base/vec.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+#include "cli/submit/command.h"
+#include "script/dialect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What a shell in the allocation says and sets before the command. LSB_QUEUE is "default " where no
+ * queue was named, else empty. */
+static const char announce[] =
+    "echo \"Job <$SLURM_JOB_ID> is submitted to ${LSB_QUEUE}queue <$SLURM_JOB_PARTITION>.\"; "
+    "echo \"<<Starting on ${SLURM_JOB_NODELIST%%,*}>>\" >&2; "
+    "export LSB_JOBID=$SLURM_JOB_ID LSB_BATCH_JID=$SLURM_JOB_ID LSB_JOBINDEX=0 LSB_INTERACTIVE=Y "
+    "LSB_JOBNAME=\"$SLURM_JOB_NAME\" LSB_QUEUE=\"$SLURM_JOB_PARTITION\" LS_SUBCWD=\"$PWD\" "
+    "LSB_DJOB_NUMPROC=\"${SLURM_NTASKS:-1}\"; "
+    "exec \"$@\"";
+
+static void options_add(const struct submit_options *o, dialect_words *argv, struct arena *a)
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_at(i)); i++) {
+        if (o->source[i] == FROM_DEFAULT || !(row->commands & CMD_SALLOC))
+            continue;
+        vec_push(argv, *o->given[i] ? arena_printf(a, "--%s=%s", row->name, o->given[i])
+                                    : arena_printf(a, "--%s", row->name));
+    }
+}
+
+int interactive_job(const struct submit_options *o, bool terminal, const char *announce_lines,
+                    char *const *command, struct arena *a)
+{
+    dialect_words argv = {0};
+    vec_push(&argv, arena_strdup(a, "salloc"));
+    vec_push(&argv, arena_strdup(a, "--quiet"));
+    options_add(o, &argv, a);
+    if (!o->spec.name)
+        vec_push(&argv, arena_printf(a, "--job-name=%s", submit_joined(a, *command, command + 1)));
+    const char *words[] = {"sh", "-c", announce_lines, "sh"};
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        vec_push(&argv, arena_strdup(a, words[i]));
+    vec_push(&argv, arena_printf(a, "%s/srun", program_bin_dir(a)));
+    const char *step[] = {"--interactive", "--preserve-env", "--quiet", "--ntasks=1", "--nodes=1"};
+    for (size_t i = 0; i < ARRAY_LEN(step); i++)
+        vec_push(&argv, arena_strdup(a, step[i]));
+    if (terminal)
+        vec_push(&argv, arena_strdup(a, "--pty"));
+    if (!command[1]) { /* one word is a line of a shell, as for jobs that are not interactive */
+        vec_push(&argv, arena_strdup(a, "/bin/sh"));
+        vec_push(&argv, arena_strdup(a, "-c"));
+    }
+    for (; *command; command++)
+        vec_push(&argv, *command);
+    int argc = (int)argv.n;
+    vec_push(&argv, NULL);
+    int status = cmd_salloc(argc, argv.v);
+    vec_done(&argv);
+    return status;
+}
+
+int lsf_interactive(const struct submit_options *o, bool terminal, bool queue_given,
+                    char *const *command, struct arena *a)
+{
+    setenv("LSB_QUEUE", queue_given ? "" : "default ", 1);
+    fputs("<<Waiting for dispatch ...>>\n", stderr);
+    return interactive_job(o, terminal, announce, command, a);
+}

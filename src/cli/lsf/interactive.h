@@ -1,0 +1,19 @@
+/* Interactive jobs of LSF and PBS (bsub -I, -Is; qsub -I): an allocation, and in it a command on
+ * the first host, here at the terminal. */
+#ifndef REMUDA_CLI_LSF_INTERACTIVE_H
+#define REMUDA_CLI_LSF_INTERACTIVE_H
+
+#include "base/arena.h"
+#include "script/options.h"
+
+#include <stdbool.h>
+
+/* `announce`: lines of a shell in the allocation that say what the users expect, set variables, and
+ * run "$@", the command. Returns what to exit with: as the command did. */
+int interactive_job(const struct submit_options *o, bool terminal, const char *announce,
+                    char *const *command, struct arena *a);
+/* bsub -I: the words of LSF. */
+int lsf_interactive(const struct submit_options *o, bool terminal, bool queue_given,
+                    char *const *command, struct arena *a);
+
+#endif

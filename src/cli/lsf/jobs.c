@@ -1,0 +1,313 @@
+/* Jobs as LSF shows them: the elements of an array that wait are one record, and a line each; what
+ * ended lately is in the history. */
+#include "cli/lsf/jobs.h"
+
+#include "base/hostlist.h"
+#include "base/idset.h"
+#include "base/list.h"
+#include "cli/program/localtime.h"
+#include "cli/record/columns_job.h"
+#include "cli/table/listing.h"
+#include "model/alloc.h"
+#include "model/array.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CLEAN_PERIOD    (3600 * USEC_PER_SEC) /* ended jobs stay in bjobs -a so long */
+#define ELEMENTS_LISTED 100000
+
+/* ---- reading ---- */
+
+struct reading {
+    const struct lsf_filter *f;
+    struct arena *a;
+    struct lsf_job_list *to;
+    const struct job_ref *ref; /* of the id that is asked for; NULL = none */
+    const char *name;          /* -J without its index */
+    bool name_indexed;
+    uint32_t name_index;
+};
+
+bool lsf_id_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct lsf_filter *f = to;
+    if (!lsf_job_ref(word, a))
+        return err_set(ret_err, ERR_VALUE, "%s: Illegal job ID.", word);
+    vec_push(&f->ids, arena_strdup(a, word));
+    return true;
+}
+
+void lsf_filter_done(struct lsf_filter *f)
+{
+    vec_done(&f->ids);
+}
+
+void lsf_job_list_done(struct lsf_job_list *l)
+{
+    vec_done(&l->job);
+    vec_done(&l->missing);
+}
+
+static bool index_is_meant(const struct reading *r, uint32_t index)
+{
+    const struct job_ref *ref = r->ref;
+    if (r->name_indexed && index != r->name_index)
+        return false;
+    if (!ref || (ref->task_id == NO_TASK && ref->tasks.count == 0))
+        return true;
+    return ref->task_id == index || idset_has(&ref->tasks, index);
+}
+
+static bool is_meant(const struct reading *r, const struct job *j)
+{
+    const struct lsf_filter *f = r->f;
+    return (!f->queue || list_has(f->queue, job_partition(j)) ||
+            list_has(j->spec.req.partition, f->queue)) &&
+           (!r->name || text_glob(r->name, j->spec.name ? j->spec.name : "")) &&
+           (!f->project || text_is(f->project, j->spec.project ? j->spec.project : "default"));
+}
+
+static void job_keep(void *ctx, const void *record)
+{
+    struct reading *r = ctx;
+    const struct job *j = record;
+    struct idset waiting = IDSET_INIT;
+    uint32_t index;
+    size_t listed = 0;
+    if (!is_meant(r, j))
+        return;
+    bool elements = j->array_pending && idset_parse(&waiting, j->array_pending, UINT32_MAX, NULL);
+    if (!elements && index_is_meant(r, j->array_task_id))
+        vec_push(&r->to->job, (const struct job *)arena_dup(r->a, j, sizeof *j));
+    bool more = elements && idset_first(&waiting, &index);
+    for (; more && listed < ELEMENTS_LISTED; more = idset_next(&waiting, index, &index)) {
+        if (!index_is_meant(r, index))
+            continue;
+        struct job *one = arena_dup(r->a, j, sizeof *j);
+        one->array_task_id = index;
+        one->array_pending = NULL;
+        if (!one->array_job_id)
+            one->array_job_id = one->id;
+        vec_push(&r->to->job, (const struct job *)one);
+        listed++;
+    }
+    idset_done(&waiting);
+}
+
+static bool query(struct client *c, struct reading *r, struct msg_query *q, struct err *e)
+{
+    struct msg_done done = {0};
+    return client_query(c, q, &job_fields, r->a, job_keep, r, &done, e);
+}
+
+/* Of one id: the job as it is, or as it was. */
+static bool id_read(struct client *c, struct reading *r, const char *id, struct err *e)
+{
+    struct job_ref ref;
+    struct msg_query q = {.what = QUERY_JOBS, .ids = lsf_job_ref(id, r->a), .states = "all"};
+    size_t before = r->to->job.n;
+    job_ref_parse(q.ids, &ref, NULL);
+    r->ref = &ref;
+    bool ok = query(c, r, &q, e);
+    if (ok && r->to->job.n == before) {
+        q.what = QUERY_HISTORY;
+        ok = query(c, r, &q, e);
+    }
+    job_ref_done(&ref);
+    r->ref = NULL;
+    if (ok && r->to->job.n == before)
+        vec_push(&r->to->missing, id);
+    return ok;
+}
+
+static int by_number(const void *va, const void *vb)
+{
+    const struct job *a = *(const struct job *const *)va, *b = *(const struct job *const *)vb;
+    uint64_t x = lsf_job_number(a), y = lsf_job_number(b);
+    if (x != y)
+        return x < y ? -1 : 1;
+    return (a->array_task_id > b->array_task_id) - (a->array_task_id < b->array_task_id);
+}
+
+static bool users_read(const struct lsf_filter *f, struct arena *a, const char **ret, struct err *e)
+{
+    *ret = NULL;
+    if (!f->users)
+        *ret = arena_printf(a, "%u", (unsigned)getuid());
+    return !f->users || text_is(f->users, "all") || listing_uids(f->users, a, ret, e);
+}
+
+/* "NAME[3]" */
+static void name_take(struct reading *r)
+{
+    const char *open = r->f->name ? strrchr(r->f->name, '[') : NULL;
+    char *end;
+    r->name = r->f->name;
+    unsigned long index = open ? strtoul(open + 1, &end, 10) : 0;
+    if (!open || end == open + 1 || !text_is(end, "]"))
+        return;
+    r->name_indexed = true;
+    r->name_index = (uint32_t)index;
+    r->name = arena_strndup(r->a, r->f->name, (size_t)(open - r->f->name));
+}
+
+bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a,
+                   struct lsf_job_list *ret, struct err *ret_err)
+{
+    struct reading r = {.f = f, .a = a, .to = ret};
+    struct msg_query q = {.what = f->all ? QUERY_HISTORY : QUERY_JOBS, .nodes = f->host};
+    bool ok = users_read(f, a, &q.uids, ret_err);
+    name_take(&r);
+    for (size_t i = 0; ok && i < f->ids.n; i++)
+        ok = id_read(c, &r, f->ids.v[i], ret_err);
+    if (f->all) {
+        q.states = "all";
+        q.from_us = time_now_us() - CLEAN_PERIOD;
+    }
+    if (ok && !f->ids.n)
+        ok = query(c, &r, &q, ret_err);
+    if (ret->job.n > 1)
+        qsort(ret->job.v, ret->job.n, sizeof ret->job.v[0], by_number);
+    return ok;
+}
+
+/* ---- showing ---- */
+
+bool lsf_job_is_pending(const struct job *j)
+{
+    return j->state == JOB_PENDING || j->state == JOB_REQUEUED || j->state == JOB_SPECIAL_EXIT;
+}
+
+bool lsf_job_is_over(const struct job *j)
+{
+    return job_state_over((enum job_state)j->state);
+}
+
+const char *lsf_job_state(const struct job *j)
+{
+    if (lsf_job_is_pending(j))
+        return j->priority == 0 || j->state == JOB_SPECIAL_EXIT ? "PSUSP" : "PEND";
+    if (j->state == JOB_SUSPENDED)
+        return j->suspended_by == SUSPENDER_PERSON ? "USUSP" : "SSUSP";
+    if (j->state == JOB_COMPLETED)
+        return "DONE";
+    return lsf_job_is_over(j) ? "EXIT" : "RUN";
+}
+
+static const struct {
+    enum job_state state;
+    int code;
+    const char *term;
+} ends[] = {
+    {JOB_CANCELLED, 130, "TERM_OWNER: job killed by owner."},
+    {JOB_TIMEOUT, 140, "TERM_RUNLIMIT: job killed after reaching LSF run time limit."},
+    {JOB_OUT_OF_MEMORY, 137, "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit."},
+    {JOB_PREEMPTED, 130, "TERM_PREEMPT: job killed after preemption."},
+    {JOB_DEADLINE, 130, "TERM_DEADLINE: job killed after deadline."},
+    {JOB_NODE_FAIL, 130, "TERM_UNKNOWN: LSF cannot determine a termination reason."},
+};
+
+const char *lsf_job_term(const struct job *j)
+{
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (ends[i].state == (enum job_state)j->state)
+            return j->killed_by_uid_plus1 && j->killed_by_uid_plus1 != j->user_id + 1 &&
+                           j->state == JOB_CANCELLED
+                       ? "TERM_ADMIN: job killed by root or LSF administrator."
+                       : ends[i].term;
+    return NULL;
+}
+
+int lsf_job_exit_code(const struct job *j)
+{
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+        if (ends[i].state == (enum job_state)j->state)
+            return ends[i].code;
+    int signo = status_signal(j->exit_status);
+    return signo ? 128 + signo : status_code(j->exit_status);
+}
+
+const char *lsf_job_name(const struct job *j, struct arena *a)
+{
+    const char *name = j->spec.name ? j->spec.name : "";
+    return j->array_job_id && j->array_task_id != NO_TASK
+               ? arena_printf(a, "%s[%u]", name, j->array_task_id)
+               : name;
+}
+
+const char *lsf_time(int64_t us, struct arena *a)
+{
+    struct str text = STR_INIT;
+    if (us <= 0)
+        return "-";
+    civil_format(us, us, "%b %e %H:%M", &civil_local, &text);
+    const char *kept = arena_strdup(a, str_text(&text));
+    str_done(&text);
+    return kept;
+}
+
+const char *lsf_pending_reason(const struct job *j, struct arena *a)
+{
+    const char *words = NULL;
+    switch (j->reason) {
+    case REASON_NONE: words = "New job is waiting for scheduling"; break;
+    case REASON_DEPENDENCY: words = "Job dependency condition not satisfied"; break;
+    case REASON_DEPENDENCY_NEVER: words = "Dependency condition invalid or never satisfied"; break;
+    case REASON_BEGIN_TIME: words = "The specified begin time has not been reached"; break;
+    case REASON_RESOURCES: words = "Not enough job slot(s)"; break;
+    default: break;
+    }
+    const char *name = enum_name(&job_reason_names, j->reason);
+    if (text_empty(j->reason_detail))
+        return words ? words : name;
+    return words ? arena_printf(a, "%s: %s", words, j->reason_detail) : j->reason_detail;
+}
+
+/* ---- hosts ---- */
+
+size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret)
+{
+    struct alloc al = {0};
+    struct hostlist names = HOSTLIST_INIT;
+    size_t n = 0;
+    if (lsf_job_is_pending(j))
+        return 0;
+    if (j->alloc && alloc_parse(j->alloc, a, &al, NULL)) {
+        *ret = arena_alloc(a, (al.n + 1) * sizeof **ret);
+        for (; n < al.n; n++)
+            (*ret)[n] = (struct lsf_host){
+                al.node[n].node, al.node[n].tasks > 0 ? al.node[n].tasks : al.node[n].cpu_count};
+        return n;
+    }
+    if (j->nodes && hostlist_parse(&names, j->nodes, NULL)) {
+        *ret = arena_alloc(a, (names.n + 1) * sizeof **ret);
+        for (; n < names.n; n++)
+            (*ret)[n] = (struct lsf_host){arena_strdup(a, names.name[n]), 1};
+    }
+    hostlist_done(&names);
+    return n;
+}
+
+const char *lsf_exec_host(const struct job *j, struct arena *a)
+{
+    struct lsf_host *host;
+    struct str text = STR_INIT;
+    size_t n = lsf_job_hosts(j, a, &host);
+    for (size_t i = 0; i < n; i++)
+        if (host[i].slots > 1)
+            str_addf(&text, "%s%d*%s", i ? ":" : "", host[i].slots, host[i].name);
+        else
+            str_addf(&text, "%s%s", i ? ":" : "", host[i].name);
+    const char *kept = n ? arena_strdup(a, str_text(&text)) : "-";
+    str_done(&text);
+    return kept;
+}
+
+int32_t lsf_job_slots(const struct job *j)
+{
+    if (j->alloc_tasks > 0)
+        return j->alloc_tasks;
+    return j->spec.req.ntasks > 0 ? j->spec.req.ntasks : 1;
+}

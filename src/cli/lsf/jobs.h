@@ -1,0 +1,63 @@
+/* Jobs as LSF's commands name, choose and show them. */
+#ifndef REMUDA_CLI_LSF_JOBS_H
+#define REMUDA_CLI_LSF_JOBS_H
+
+#include "base/vec.h"
+#include "cli/lsf/lsf.h"
+#include "io/client.h"
+#include "model/job.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Which jobs are meant. */
+struct lsf_filter {
+    const char *users;     /* -u; NULL = one's own; "all" */
+    const char *queue;     /* -q */
+    const char *host;      /* -m */
+    const char *name;      /* -J: '*' stands for any letters; "NAME[3]" for an element */
+    const char *project;   /* -P */
+    VEC(const char *) ids; /* "12", "12[1-3]": whoever they are of */
+    bool all;              /* -a: ended ones of the last hour, too */
+};
+
+struct lsf_job_list {
+    VEC(const struct job *) job; /* elements of arrays each; by number and index */
+    VEC(const char *) missing;   /* ids that no job has */
+};
+
+/* An operand, checked. For option_table.word, where the filter stands first in what is filled. */
+bool lsf_id_take(void *to, const char *word, struct arena *a, struct err *ret_err);
+/* The caller calls lsf_job_list_done. Texts live in the arena. */
+bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a,
+                   struct lsf_job_list *ret, struct err *ret_err);
+void lsf_job_list_done(struct lsf_job_list *l);
+void lsf_filter_done(struct lsf_filter *f);
+
+/* "PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "DONE", "EXIT". */
+const char *lsf_job_state(const struct job *j);
+bool lsf_job_is_pending(const struct job *j);
+bool lsf_job_is_over(const struct job *j);
+/* What LSF's exit code of it is: 130 of one that was cancelled, 140 at its limit, 137 out of
+ * memory. */
+int lsf_job_exit_code(const struct job *j);
+/* "TERM_OWNER: job killed by owner."; NULL = it ended by itself, or did not end. */
+const char *lsf_job_term(const struct job *j);
+/* "name[3]" of an element. */
+const char *lsf_job_name(const struct job *j, struct arena *a);
+/* As ctime has it without the day: "Mar  5 14:19"; "-" for none. */
+const char *lsf_time(int64_t us, struct arena *a);
+/* A sentence of why it waits, in LSF's words where it has some. */
+const char *lsf_pending_reason(const struct job *j, struct arena *a);
+
+/* Hosts it runs (ran) on, with its slots on each. */
+struct lsf_host {
+    const char *name;
+    int32_t slots;
+};
+size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);
+/* "4*h1:2*h2"; "-" for none. */
+const char *lsf_exec_host(const struct job *j, struct arena *a);
+int32_t lsf_job_slots(const struct job *j);
+
+#endif

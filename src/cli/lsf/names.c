@@ -1,0 +1,135 @@
+#include "cli/lsf/names.h"
+
+#include "base/hostlist.h"
+#include "cli/lsf/lsf.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---- jobs ---- */
+
+struct search {
+    const char *pattern; /* NULL = any name */
+    struct str ids;
+    uint64_t last;
+    struct arena *a;
+};
+
+static void job_take(void *ctx, const void *record)
+{
+    struct search *s = ctx;
+    const struct job *j = record;
+    uint64_t id = lsf_job_number(j);
+    if (id == s->last || (s->pattern && !text_glob(s->pattern, j->spec.name ? j->spec.name : "")))
+        return;
+    s->last = id;
+    str_addf(&s->ids, "%s%llu", s->ids.len ? ":" : "", (unsigned long long)id);
+}
+
+#define JOB_FIELDS "id,array_job_id,array_task_id,name"
+
+/* Numbers joined by ':' of the jobs that the condition means, in the arena; NULL = none. */
+static const char *jobs_find(const struct lsf_condition *want, struct client *c, struct arena *a,
+                             struct err *e)
+{
+    struct search s = {.a = a, .pattern = want->named ? want->job : NULL};
+    struct msg_query q = {.what = QUERY_JOBS, .fields = JOB_FIELDS, .states = "all"};
+    struct msg_done done;
+    q.ids = want->named ? NULL : want->job;
+    q.uids = want->named ? arena_printf(a, "%u", (unsigned)getuid()) : NULL;
+    bool ok = client_query(c, &q, &job_fields, a, job_take, &s, &done, e);
+    if (ok && !s.ids.len) {
+        q.what = QUERY_HISTORY;
+        ok = client_query(c, &q, &job_fields, a, job_take, &s, &done, e);
+    }
+    const char *ids = ok && s.ids.len ? arena_strdup(a, str_text(&s.ids)) : NULL;
+    str_done(&s.ids);
+    if (ok && !ids)
+        err_set(e, ERR_NOT_FOUND, "%s: No matching job found", want->job);
+    return ids;
+}
+
+static bool depend_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
+                           struct err *e)
+{
+    if (!r->depend.n)
+        return true;
+    const char **ids = arena_alloc(d->a, r->depend.n * sizeof *ids);
+    for (size_t i = 0; i < r->depend.n; i++)
+        if (!(ids[i] = jobs_find(&r->depend.v[i], c, d->a, e)))
+            return false;
+    return dialect_give(d, "-w", "dependency", lsf_depend_text(&r->depend, ids, d->a), e);
+}
+
+static void queue_take(void *ctx, const void *record)
+{
+    const char **queue = ctx;
+    const struct job *j = record;
+    *queue = j->run_partition ? j->run_partition : j->spec.req.partition;
+}
+
+const char *lsf_queue_of_job(struct client *c, uint64_t job_id, struct arena *a)
+{
+    const char *queue = NULL;
+    struct msg_query q = {.what = QUERY_JOBS,
+                          .fields = "id,partition,run_partition",
+                          .ids = arena_printf(a, "%llu", (unsigned long long)job_id),
+                          .states = "all"};
+    struct msg_done done;
+    struct err e = {0};
+    client_query(c, &q, &job_fields, a, queue_take, &queue, &done, &e);
+    return queue ? queue : "";
+}
+
+/* ---- hosts ---- */
+
+struct hosts {
+    const char *candidates;
+    struct str others;
+    unsigned found;
+};
+
+static bool is_candidate(const char *candidates, const char *name)
+{
+    struct span rest = span_of(candidates), one;
+    while (span_next(&rest, ',', &one))
+        if (span_is(one, name))
+            return true;
+    return false;
+}
+
+static void node_take(void *ctx, const void *record)
+{
+    struct hosts *h = ctx;
+    const struct node *n = record;
+    if (is_candidate(h->candidates, n->name))
+        h->found++;
+    else
+        str_addf(&h->others, "%s%s", h->others.len ? "," : "", n->name);
+}
+
+static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
+                          struct err *e)
+{
+    struct hosts h = {.candidates = r->candidates};
+    struct msg_query q = {.what = QUERY_NODES, .fields = "name"};
+    struct msg_done done;
+    if (!r->candidates)
+        return true;
+    bool ok = client_query(c, &q, &node_fields, d->a, node_take, &h, &done, e);
+    if (ok && !h.found)
+        ok = err_set(e, ERR_NOT_FOUND, "%s: Bad host name, host group name or cluster name",
+                     r->candidates);
+    if (ok && r->excluded)
+        str_addf(&h.others, "%s%s", h.others.len ? "," : "", r->excluded);
+    if (ok && h.others.len)
+        ok = dialect_give(d, "-m", "exclude", str_text(&h.others), e);
+    str_done(&h.others);
+    return ok;
+}
+
+bool lsf_names_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
+                       struct err *ret_err)
+{
+    return depend_resolve(r, c, d, ret_err) && hosts_resolve(r, c, d, ret_err);
+}

@@ -1,0 +1,241 @@
+/* qdel, qhold, qrls, qsig, qrerun, qmove, qmsg: what is done to jobs; silent where it works. */
+#include "base/alloc.h"
+#include "cli/pbs/pbs.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+#include "model/signals.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct qcontrol {
+    const char *name;
+    const struct dialect_site *site;
+    struct client *client;
+    struct arena *a;
+    VEC(const char *) id; /* operands, as they were given */
+    const char *first;    /* qmove: where to; qmsg: the text */
+    bool takes_first;
+    const char *signal;
+};
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct qcontrol *q = to;
+    if (q->takes_first && !q->first)
+        q->first = arena_strdup(a, word);
+    else if (!pbs_operand(word, a))
+        return err_set(ret_err, ERR_VALUE, "illegally formed job identifier: %s", word);
+    else
+        vec_push(&q->id, arena_strdup(a, word));
+    return true;
+}
+
+#define COMMON                                                                                     \
+    OPT_ACCEPTED("help", 0, ARG_NONE, "show this help"),                                           \
+        OPT_ACCEPTED("version", 0, ARG_NONE, "show the version")
+static const struct option_row rows[] = {COMMON};
+static const struct option_row del_rows[] = {
+    COMMON,
+    OPT_ACCEPTED("W", 0, ARG_REQUIRED,
+                 "force: at once (a job goes KillWait after SIGTERM at most)"),
+    OPT_REFUSED("m", 0, ARG_REQUIRED, "a text with the mail", "scontrol notify tells the job"),
+    OPT_ACCEPTED("p", 0, ARG_NONE, "purge (the same as without)"),
+    OPT_ACCEPTED("x", 0, ARG_NONE, "jobs that are over, too: nothing is done to them"),
+};
+static const struct option_row hold_rows[] = {
+    COMMON,
+    OPT_ACCEPTED("h", 0, ARG_REQUIRED, "u, o, s: which hold (each is the user's)"),
+};
+static const struct option_row signal_rows[] = {
+    COMMON,
+    {.name = "s",
+     .arg = ARG_REQUIRED,
+     .metavar = "signal",
+     .doc = "signal; suspend, resume",
+     .set = set_text,
+     .at = offsetof(struct qcontrol, signal)},
+};
+static const struct option_row rerun_rows[] = {
+    COMMON,
+    OPT_ACCEPTED("W", 0, ARG_REQUIRED, "force (always so)"),
+};
+static const struct option_row message_rows[] = {
+    COMMON,
+    OPT_ACCEPTED("E", 0, ARG_NONE, "to its error file (always so)"),
+    OPT_REFUSED("O", 0, ARG_NONE, "to its output file", "-E writes to the error file"),
+};
+#define TABLE(name, rows_, words_)                                                                 \
+    OPTION_TABLE(name##_options, rows_, .usage = #name " [OPTIONS] " words_, .words = WORDS_MIXED, \
+                 .word = word_take, .one_dash = true, .letters_attach = true)
+TABLE(qdel, del_rows, "job_id …");
+TABLE(qhold, hold_rows, "job_id …");
+TABLE(qrls, hold_rows, "job_id …");
+TABLE(qsig, signal_rows, "job_id …");
+TABLE(qrerun, rerun_rows, "job_id …");
+TABLE(qmove, rows, "queue job_id …");
+TABLE(qmsg, message_rows, "text job_id …");
+
+/* ---- one job ---- */
+
+/* As PBS prints it, whatever form it was given in. */
+static const char *full_id(const struct qcontrol *q, const char *id)
+{
+    return strpbrk(id, ".@") ? id : arena_printf(q->a, "%s.%s", id, pbs_server(q->site));
+}
+
+static int problem(const struct qcontrol *q, const char *words, const char *id, int status)
+{
+    fprintf(stderr, "%s: %s %s\n", q->name, words, full_id(q, id));
+    return status;
+}
+
+static int refused(const struct qcontrol *q, const char *id, enum refusal refusal,
+                   const char *detail)
+{
+    if (refusal == REFUSE_ACCESS_DENIED)
+        return problem(q, "Unauthorized Request ", id, PBS_DENIED);
+    if (refusal == REFUSE_INVALID_PARTITION)
+        return problem(q, "Unknown queue", id, PBS_UNKNOWN_QUEUE);
+    problem(q, "Request invalid for state of job", id, 0);
+    fprintf(stderr, "%s: %s\n", q->name, text_empty(detail) ? refusal_text(refusal) : detail);
+    return PBS_BAD_STATE;
+}
+
+static int ask(const struct qcontrol *q, const char *id, enum message_kind kind, const void *body)
+{
+    struct message answer;
+    struct err e = {0};
+    if (!client_call(q->client, kind, body, 0, q->a, &answer, &e)) {
+        fprintf(stderr, "%s: %s\n", q->name, e.text);
+        return PBS_NO_CONTROLLER;
+    }
+    const struct msg_done *done = answer.body;
+    const struct result *result = done->results.v;
+    if (done->results.n)
+        return refused(q, id, (enum refusal)result[0].refusal, result[0].detail);
+    return done->refusal ? refused(q, id, (enum refusal)done->refusal, done->detail) : 0;
+}
+
+static int control(const struct qcontrol *q, const char *id, enum job_action action,
+                   const char *text)
+{
+    const char *ref = lsf_job_ref(pbs_operand(id, q->a), q->a);
+    struct msg_job_control m = {.action = action, .ids = ref, .text = text};
+    return ask(q, id, MSG_JOB_CONTROL, &m);
+}
+
+static int cancel(const struct qcontrol *q, const char *id, int signo)
+{
+    struct msg_cancel m = {.ids = lsf_job_ref(pbs_operand(id, q->a), q->a), .signal = signo};
+    return ask(q, id, MSG_CANCEL, &m);
+}
+
+static int del_one(const struct qcontrol *q, const char *id)
+{
+    return cancel(q, id, 0);
+}
+
+static int hold_one(const struct qcontrol *q, const char *id)
+{
+    return control(q, id, ACTION_UHOLD, NULL);
+}
+
+static int rls_one(const struct qcontrol *q, const char *id)
+{
+    return control(q, id, ACTION_RELEASE, NULL);
+}
+
+static int sig_one(const struct qcontrol *q, const char *id)
+{
+    int signo = 15;
+    if (text_is(q->signal, "suspend"))
+        return control(q, id, ACTION_SUSPEND, NULL);
+    if (text_is(q->signal, "resume"))
+        return control(q, id, ACTION_RESUME, NULL);
+    if (q->signal && (!signal_parse(q->signal, &signo) || signo <= 0))
+        return problem(q, "unknown signal name", q->signal, PBS_USAGE);
+    return cancel(q, id, signo);
+}
+
+static int rerun_one(const struct qcontrol *q, const char *id)
+{
+    return control(q, id, ACTION_REQUEUE, NULL);
+}
+
+static int move_one(const struct qcontrol *q, const char *id)
+{
+    struct job_spec values = {.req.partition =
+                                  arena_strndup(q->a, q->first, strcspn(q->first, "@"))};
+    struct msg_update_job m = {.ids = lsf_job_ref(pbs_operand(id, q->a), q->a),
+                               .fields = "partition",
+                               .values = {&values, 1}};
+    return ask(q, id, MSG_UPDATE_JOB, &m);
+}
+
+static int msg_one(const struct qcontrol *q, const char *id)
+{
+    return control(q, id, ACTION_NOTIFY, q->first);
+}
+
+/* Is there such a job, and is it not over? Else what to end with, which is said. */
+static int look(const struct qcontrol *q, const char *id)
+{
+    struct lsf_filter one = {0};
+    struct lsf_job_list l = {0};
+    struct err e = {0};
+    bool over = true;
+    vec_push(&one.ids, pbs_operand(id, q->a));
+    bool ok = lsf_jobs_read(q->client, &one, q->a, &l, &e);
+    for (size_t i = 0; i < l.job.n; i++)
+        over = over && lsf_job_is_over(l.job.v[i]);
+    size_t n = l.job.n;
+    lsf_filter_done(&one);
+    lsf_job_list_done(&l);
+    if (!ok || !n)
+        return problem(q, q->site->torque ? "Unknown Job Id Error" : "Unknown Job Id", id,
+                       PBS_UNKNOWN_JOB);
+    return over ? problem(q, "Job has finished", id, PBS_FINISHED) : 0;
+}
+
+static int command_run(const char *name, const struct option_table *t, bool takes_first,
+                       int (*one)(const struct qcontrol *q, const char *id), int argc, char **argv)
+{
+    struct arena *a = arena_new();
+    struct qcontrol q = {.name = name, .a = a, .takes_first = takes_first};
+    int status;
+    if (pbs_line_read(name, t, &q, a, argc, argv, &status)) {
+        const char *dir = state_dir_find(NULL, a);
+        struct dialect_site site = pbs_site(dir, a);
+        q.site = &site;
+        if (!q.id.n) {
+            fprintf(stderr, "usage: %s\n", t->usage);
+            status = PBS_USAGE;
+        } else if (!(q.client = pbs_connect(name, dir))) {
+            status = PBS_NO_CONTROLLER;
+        }
+        for (size_t i = 0; q.client && i < q.id.n; i++) {
+            int problem_found = look(&q, q.id.v[i]);
+            int ended = problem_found ? problem_found : one(&q, q.id.v[i]);
+            status = ended ? ended : status;
+        }
+    }
+    if (q.client)
+        client_close(q.client);
+    vec_done(&q.id);
+    arena_free(a);
+    return status;
+}
+
+#define COMMAND(name, takes_first, one)                                                            \
+    int cmd_##name(int argc, char **argv)                                                          \
+    {                                                                                              \
+        return command_run(#name, &name##_options, takes_first, one, argc, argv);                  \
+    }
+COMMAND(qdel, false, del_one)
+COMMAND(qhold, false, hold_one)
+COMMAND(qrls, false, rls_one)
+COMMAND(qsig, false, sig_one)
+COMMAND(qrerun, false, rerun_one)
+COMMAND(qmove, true, move_one)
+COMMAND(qmsg, true, msg_one)

@@ -1,0 +1,389 @@
+/* qsub: a job as users of PBS submit it.
+ *
+ * The command line is read first, and what it gives no line of the script does; of -l each
+ * resource. Then the request becomes options of sbatch. The job starts in the home directory, with
+ * a login environment and PBS_O_*; its output goes to files in the directory of the submission. */
+#include "base/alloc.h"
+#include "cli/lsf/interactive.h"
+#include "cli/pbs/pbs.h"
+#include "cli/program/commands.h"
+#include "cli/program/program.h"
+#include "cli/submit/batch.h"
+#include "cli/submit/host.h"
+#include "script/pbs.h"
+#include "script/script.h"
+
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#define NAME "qsub"
+
+struct qsub {
+    struct batch b;
+    struct dialect_site site;
+    struct pbs_request request;
+    struct client *client;
+    struct str warnings;
+    const char *home, *login_shell;
+};
+
+static int failed(const struct err *e)
+{
+    fprintf(stderr, NAME ": %s\n", e->text);
+    if (e->code == ERR_USAGE)
+        fprintf(stderr, "usage: qsub [OPTIONS] [script]; qsub --help lists the options\n");
+    return e->code == ERR_USAGE ? PBS_USAGE : e->code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
+}
+
+static void warnings_print(struct qsub *s)
+{
+    struct span rest = {str_text(&s->warnings), s->warnings.len}, line;
+    while (span_next(&rest, '\n', &line))
+        if (line.len)
+            fprintf(stderr, NAME ": %.*s\n", (int)line.len, line.data);
+    str_clear(&s->warnings);
+}
+
+static const struct {
+    enum refusal refusal;
+    const char *words;
+    int status;
+} refusals[] = {
+    {REFUSE_INVALID_PARTITION, "Unknown queue", PBS_UNKNOWN_QUEUE},
+    {REFUSE_PARTITION_ACCESS, "Unauthorized Request", PBS_DENIED},
+    {REFUSE_ACCESS_DENIED, "Unauthorized Request", PBS_DENIED},
+    {REFUSE_ACCOUNT, "Invalid account", PBS_REFUSED},
+    {REFUSE_PARTITION_DOWN, "Queue is not enabled", PBS_REFUSED},
+};
+
+static int refused(const struct qsub *s, const struct msg_done *m)
+{
+    const char *words = s->site.torque ? "Job exceeds queue resource limits"
+                                       : "Job violates queue and/or server resource limits";
+    int status = PBS_REFUSED;
+    for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
+        if (refusals[i].refusal == (enum refusal)m->refusal) {
+            words = refusals[i].words;
+            status = refusals[i].status;
+        }
+    fprintf(stderr, NAME ": %s\n" NAME ": %s\n", words,
+            text_empty(m->detail) ? refusal_text((enum refusal)m->refusal) : m->detail);
+    return status;
+}
+
+/* ---- the script ---- */
+
+/* qsub -- COMMAND ARGUMENT …: no shell comes between. */
+static void command_load(struct qsub *s)
+{
+    struct submit_command *line = &s->b.line;
+    const char *command = line->argv[line->rest_at];
+    s->b.script = (struct submit_script){.name = "the command", .job_name = "STDIN"};
+    s->b.script.text = "#!/bin/sh\nexec \"$@\"\n";
+    s->b.script.len = strlen(s->b.script.text);
+    s->b.args = line->argv + line->rest_at;
+    if (*command)
+        s->b.script.job_name = strrchr(command, '/') ? strrchr(command, '/') + 1 : command;
+}
+
+static bool script_load(struct qsub *s, struct err *e)
+{
+    struct submit_command *line = &s->b.line;
+    struct submit_script *script = &s->b.script;
+    const char *word = line->rest_at < line->argc ? line->argv[line->rest_at] : "-";
+    s->b.args = line->argv + line->rest_at + (line->rest_at < line->argc);
+    if (!text_is(word, "-")) {
+        if (!submit_script_file(word, NULL, line->cwd, line->a, script, e))
+            return false;
+    } else {
+        if (isatty(STDIN_FILENO) && !s->site.torque)
+            puts("Job script will be read from standard input. Submit with CTRL+D.");
+        if (!submit_script_stdin(line->a, script, e))
+            return false;
+        script->job_name = "STDIN";
+    }
+    if (memmem(script->text, script->len, "\r\n", 2))
+        return err_set(e, ERR_INVALID, "%s",
+                       s->site.torque ? " script is written in DOS/Windows text format"
+                                      : "script contains cr, lf");
+    return true;
+}
+
+/* The shell of -S, else the one its first line names, else the login shell. */
+static bool interpreter_add(struct qsub *s, struct err *e)
+{
+    struct submit_script *script = &s->b.script;
+    const char *shell = s->request.shell ? s->request.shell : s->login_shell;
+    bool own = script->len > 2 && memcmp(script->text, "#!", 2) == 0;
+    if (s->request.shell || !own) {
+        size_t host = strcspn(shell, "@,");
+        script->text = arena_printf(s->b.line.a, "#!%.*s\n%s", (int)host, shell, script->text);
+        script->len = strlen(script->text);
+    }
+    return script_check(script->text, script->len, script->name, e);
+}
+
+/* ---- files ---- */
+
+/* What stands for itself in the name of a file. */
+static void plain_add(struct str *out, const char *text)
+{
+    for (; *text; text++)
+        if (*text == '%')
+            str_add(out, "%%");
+        else
+            str_addc(out, *text);
+}
+
+/* "[HOST:]PATH"; a path of a host is from the home directory. */
+static const char *path_of(const struct qsub *s, const char *given)
+{
+    const char *colon = strchr(given, ':'), *slash = strchr(given, '/');
+    bool host = colon && (!slash || colon < slash);
+    const char *path = host ? colon + 1 : given;
+    if (*path == '/')
+        return path;
+    return arena_printf(s->b.line.a, "%s/%s", host ? s->home : s->b.line.cwd, path);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat st;
+    size_t len = strlen(path);
+    return (len && path[len - 1] == '/') || (stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* Where a stream goes: `letter` 'o' or 'e'. */
+static const char *stream_file(const struct qsub *s, const char *given, char letter)
+{
+    bool array = s->request.array != NULL, torque = s->site.torque;
+    const char *path = given ? path_of(s, given) : s->b.line.cwd;
+    struct str out = STR_INIT;
+    if (text_is(path, "/dev/null"))
+        return path;
+    const char *mark = strstr(path, "^array_index^");
+    if (mark) {
+        plain_add(&out, arena_strndup(s->b.line.a, path, (size_t)(mark - path)));
+        str_add(&out, "%a");
+        plain_add(&out, mark + strlen("^array_index^"));
+    } else {
+        plain_add(&out, path);
+    }
+    if (!given || is_directory(path)) {
+        size_t len = out.len;
+        str_add(&out, len && out.data[len - 1] == '/' ? "" : "/");
+        if (given && !torque) {
+            str_addf(&out, "%%A%s.%s.%s", array ? "[%a]" : "", pbs_server(&s->site),
+                     letter == 'o' ? "OU" : "ER");
+        } else {
+            plain_add(&out, s->b.line.comp[0].spec.name);
+            str_addf(&out, ".%c%%A%s", letter, !array ? "" : torque ? "-%a" : ".%a");
+        }
+    } else if (array && torque) {
+        str_add(&out, "-%a");
+    }
+    const char *kept = arena_strdup(s->b.line.a, str_text(&out));
+    str_done(&out);
+    return kept;
+}
+
+static void files_set(struct qsub *s)
+{
+    const struct pbs_request *r = &s->request;
+    struct job_spec *j = &s->b.line.comp[0].spec;
+    const char *out = r->drop_out ? "/dev/null" : stream_file(s, r->out, 'o');
+    const char *err = r->drop_err ? "/dev/null" : stream_file(s, r->err_file, 'e');
+    j->std_out = r->join == 'e' ? err : out;
+    j->std_err = r->join ? NULL : err;
+    j->open_mode = OPEN_TRUNCATE;
+}
+
+/* ---- the job ---- */
+
+static void name_set(struct qsub *s)
+{
+    const char *name = s->request.name ? s->request.name : s->b.script.job_name;
+    if (!s->request.name && s->site.torque)
+        name = arena_strndup(s->b.line.a, name, strnlen(name, 15));
+    s->b.line.comp[0].spec.name = name;
+}
+
+static void variable_add(struct qsub *s, const char *name, const char *value)
+{
+    CHECK(s->b.nenv < BATCH_ENV_MAX);
+    if (value)
+        s->b.env[s->b.nenv++] = arena_printf(s->b.line.a, "PBS_O_%s=%s", name, value);
+}
+
+static void environment_add(struct qsub *s)
+{
+    static const char *const copied[] = {"LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"};
+    struct utsname system;
+    for (size_t i = 0; i < ARRAY_LEN(copied); i++)
+        variable_add(s, copied[i], getenv(copied[i]));
+    variable_add(s, "HOME", s->home);
+    variable_add(s, "HOST", submit_hostname(s->b.line.a));
+    variable_add(s, "WORKDIR", s->b.line.cwd);
+    variable_add(s, "QUEUE", s->request.queue ? s->request.queue : "default");
+    if (uname(&system) == 0)
+        variable_add(s, "SYSTEM", system.sysname);
+    if (s->site.torque)
+        variable_add(s, "INITDIR", s->request.dir ? s->request.dir : s->home);
+}
+
+static bool options_become(struct qsub *s, struct err *e)
+{
+    struct submit_command *line = &s->b.line;
+    struct job_spec *j = &line->comp[0].spec;
+    struct dialect_out d = {line->comp, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
+    line->ncomp = 1;
+    if (!pbs_finish(&s->request, &d, e) ||
+        !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
+        return false;
+    j->dialect = DIALECT_PBS;
+    j->dialect_site =
+        arena_printf(line->a, "%s:%s", s->site.torque ? "torque" : "pro", pbs_server(&s->site));
+    j->work_dir = s->request.dir ? s->request.dir : s->home;
+    name_set(s);
+    files_set(s);
+    return true;
+}
+
+/* ---- submitting ---- */
+
+static int job_wait(struct qsub *s, uint64_t job_id)
+{
+    struct client *c = s->client;
+    s->client = NULL;
+    const struct msg_job_ended *end = batch_wait(&s->b, c, job_id);
+    if (!end || (end->state == JOB_CANCELLED && end->exit_status == 0))
+        return 3;
+    int signo = status_signal(end->exit_status);
+    return signo ? 128 + signo : status_code(end->exit_status);
+}
+
+static int submit(struct qsub *s, struct job_spec *specs, const struct str *env)
+{
+    struct msg_submit m = {.specs = {specs, 1},
+                           .script = {s->b.script.text, s->b.script.len},
+                           .env = {env->data, env->len}};
+    struct message answer;
+    struct err e = {0};
+    if (!batch_send(&s->b, s->client, &m, &answer, &e))
+        return failed(&e);
+    if (answer.kind != MSG_SUBMITTED)
+        return refused(s, answer.body);
+    const struct msg_submitted *done = answer.body;
+    if (!text_empty(done->warning))
+        fprintf(stderr, NAME ": %s\n", done->warning);
+    if (!s->request.quiet)
+        printf("%llu%s.%s\n", (unsigned long long)done->job_id, s->request.array ? "[]" : "",
+               pbs_server(&s->site));
+    fflush(stdout);
+    return s->request.wait ? job_wait(s, done->job_id) : 0;
+}
+
+static int batch_run(struct qsub *s)
+{
+    struct err e = {0};
+    struct str env = STR_INIT;
+    if (s->request.umask)
+        umask((mode_t)strtol(s->request.umask, NULL, 8));
+    environment_add(s);
+    struct job_spec *specs = interpreter_add(s, &e) ? batch_specs(&s->b, &e) : NULL;
+    warnings_print(s);
+    int status =
+        specs && batch_env(&s->b, &env, &e) && submit_become(NULL, s->b.line.comp[0].gid, &e)
+            ? submit(s, specs, &env)
+            : failed(&e);
+    str_done(&env);
+    return status;
+}
+
+static int interactive_run(struct qsub *s)
+{
+    char *shell[] = {arena_strdup(s->b.line.a, s->login_shell), arena_strdup(s->b.line.a, "-l"),
+                     NULL};
+    const char *server = pbs_server(&s->site);
+    const char *announce =
+        arena_printf(s->b.line.a,
+                     "id=$SLURM_JOB_ID.%s; echo \"qsub: waiting for job $id to start\"; "
+                     "echo \"qsub: job $id ready\"; echo; cd; "
+                     "export PBS_JOBID=$id PBS_ENVIRONMENT=PBS_INTERACTIVE PBS_O_WORKDIR='%s' "
+                     "PBS_JOBNAME=\"$SLURM_JOB_NAME\" PBS_QUEUE=\"$SLURM_JOB_PARTITION\"; "
+                     "\"$@\"; status=$?; echo; echo \"qsub: job $id completed\"; exit $status",
+                     server, s->b.line.cwd);
+    if (s->request.array) {
+        fputs(NAME ": -I is not taken with an array\n", stderr);
+        return PBS_USAGE;
+    }
+    warnings_print(s);
+    return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, s->b.line.a);
+}
+
+static int qsub_run(struct qsub *s)
+{
+    struct submit_command *line = &s->b.line;
+    struct pbs_request *r = &s->request;
+    struct err e = {0};
+    const struct passwd *p = getpwuid(getuid());
+    unsigned lines;
+    s->home = p && p->pw_dir ? p->pw_dir : "/";
+    s->login_shell = p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
+    line->cwd = submit_cwd(line->a, &e);
+    if (!line->cwd)
+        return failed(&e);
+    bool command = line->rest_at < line->argc && text_is(line->argv[line->rest_at - 1], "--");
+    bool none = r->interactive && line->rest_at >= line->argc;
+    if (command)
+        command_load(s);
+    else if (none)
+        s->b.script = (struct submit_script){.text = "", .job_name = "STDIN", .name = "nothing"};
+    else if (!script_load(s, &e))
+        return failed(&e);
+    if (!r->prefix)
+        r->prefix = getenv("PBS_DPREFIX");
+    if (!command && !pbs_read_script(r, s->b.script.text, s->b.script.len, &line->env, line->a,
+                                     &s->warnings, &lines, &e))
+        return failed(&e);
+    if (!options_become(s, &e))
+        return failed(&e);
+    if (r->interactive)
+        return interactive_run(s);
+    s->client = pbs_connect(NAME, line->state_dir);
+    return s->client ? batch_run(s) : PBS_NO_CONTROLLER;
+}
+
+int cmd_qsub(int argc, char **argv)
+{
+    struct qsub s = {.warnings = STR_INIT};
+    struct arena *a = arena_new();
+    struct str help = STR_INIT;
+    struct err e = {0};
+    int status = 0;
+    submit_command_init(&s.b.line, NAME, CMD_SBATCH, argc, argv, a);
+    s.b.line.state_dir = state_dir_find(NULL, a);
+    s.site = pbs_site(s.b.line.state_dir, a);
+    s.request.site = &s.site;
+    if (!pbs_read_words(&s.request, argc, argv, &s.b.line.env, a, &s.b.line.rest_at, &e))
+        status = failed(&e);
+    else if (s.request.help)
+        option_table_write_help(&qsub_options, &help);
+    else if (s.request.version)
+        str_add(&help, "pbs_version = 20.0.0 (commands of Remuda)\n");
+    else
+        status = qsub_run(&s);
+    fputs(str_text(&help), stdout);
+    str_done(&help);
+    str_done(&s.warnings);
+    if (s.client)
+        client_close(s.client);
+    submit_command_done(&s.b.line);
+    arena_free(a);
+    return status;
+}

@@ -1,0 +1,539 @@
+/* A run goes through the kinds. Of each it reads a page on a thread of its own, writes it to a file
+ * that is on the disk, and only then has the core remove those rows, PIECE_ROWS a turn; the next
+ * piece waits until the one before is stored. Killed at any moment, all that is not in a file is in
+ * the store. What is in both is written once more by the next run: who loads both files gets it
+ * once.
+ *
+ * What stops a run (a full disk, a program that fails) is told and tried again at the next look. */
+#include "controller/past.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "controller/archive.h"
+#include "controller/reader.h"
+#include "controller/session.h"
+#include "controller/turn.h"
+#include "io/clock.h"
+#include "io/files.h"
+#include "io/spawn.h"
+#include "io/work.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_LOOK_US USEC_PER_MIN
+#define LOOK_US       USEC_PER_HOUR
+#define PAGE_JOBS     20000 /* of a file */
+#define PIECE_ROWS    40    /* removed in a turn: a few milliseconds of the writer */
+#define PIECE_US      5000  /* between two looks whether it is stored */
+#define AWAY_US       USEC_PER_SEC
+#define SCRIPT_MAX_US (24 * USEC_PER_HOUR)
+
+struct run {
+    struct arena *arena;
+    struct past_rule rule[PAST_COUNT];
+    int64_t before_us[PAST_COUNT];
+    const char *dir, *script; /* script NULL = files */
+    const char *cluster;
+    uint64_t session, seq; /* session 0 = nobody asked */
+    struct str told;       /* a line each */
+    /* The page at hand. */
+    enum past_kind kind;
+    struct past_query query;
+    struct archive *file; /* NULL = none is made */
+    char *path;           /* where it is */
+    struct arena *names;
+    VEC(struct past_key) key;
+    size_t gone; /* of key */
+    uint64_t records, slots;
+    struct err err;
+    uint64_t turn; /* as the last piece was given to the core */
+};
+
+struct past {
+    struct controller *c;
+    struct timer *look, *piece;
+    struct worker *worker; /* NULL until needed */
+    struct reader reader;  /* the worker's */
+    struct spawn *program;
+    struct run *run; /* NULL = none */
+    /* Steps of jobs that ended before are gone, as far as is known. */
+    int64_t steps_until_us;
+    char *trouble;
+};
+
+static void look_due(void *ctx);
+static void piece_due(void *ctx);
+static void page_begin(struct past *p);
+
+struct past *past_new(struct controller *c, const char *store_path, const struct writer *writer)
+{
+    struct past *p = xcalloc(1, sizeof *p);
+    p->c = c;
+    p->reader = (struct reader){.path = store_path, .writer = writer};
+    p->look = timer_new(c->loop, look_due, p);
+    p->piece = timer_new(c->loop, piece_due, p);
+    return p;
+}
+
+void past_begin(struct past *p)
+{
+    timer_set(p->look, FIRST_LOOK_US);
+}
+
+static void run_free(struct run *r)
+{
+    if (!r)
+        return;
+    archive_drop(r->file);
+    arena_free(r->arena);
+    arena_free(r->names);
+    str_done(&r->told);
+    vec_done(&r->key);
+    free(r->path);
+    free(r);
+}
+
+void past_free(struct past *p)
+{
+    if (!p)
+        return;
+    if (p->worker)
+        worker_free(p->worker);
+    if (p->program)
+        spawn_free(p->program);
+    run_free(p->run);
+    reader_done(&p->reader);
+    timer_free(p->look);
+    timer_free(p->piece);
+    free(p->trouble);
+    free(p);
+}
+
+const char *past_trouble(const struct past *p)
+{
+    return p->trouble;
+}
+
+/* ---- the end of a run ----------------------------------------------------------------------- */
+
+static void run_end(struct past *p)
+{
+    struct run *r = p->run;
+    struct msg_archived archived = {.text = str_text(&r->told)};
+    struct msg_done refused = {.refusal = REFUSE_STORE, .detail = r->err.text};
+    bool failed = r->err.code != ERR_NONE;
+    struct message m = {.kind = failed ? MSG_DONE : MSG_ARCHIVED,
+                        .seq = r->seq,
+                        .body = failed ? (const void *)&refused : &archived};
+    free(p->trouble);
+    p->trouble = NULL;
+    if (failed) {
+        p->trouble = xasprintf("the past is kept though it should go: %s", r->err.text);
+        log_error(p->c->log, "%s", p->trouble);
+    }
+    if (r->session)
+        session_send(p->c->sessions, r->session, &m, 0);
+    p->run = NULL;
+    run_free(r);
+}
+
+/* ---- a page, on the thread ------------------------------------------------------------------ */
+
+static struct past_key key_of(struct run *r, enum store_table table, const void *record,
+                              int64_t *ret_at_us)
+{
+    struct past_key k = {.table = table};
+    const struct job *j = record;
+    const struct step *s = record;
+    const struct node_spell *n = record;
+    const struct reservation *v = record;
+    *ret_at_us = 0;
+    if (table == TABLE_STEP) {
+        k.id = s->job_id;
+        k.attempt = s->attempt;
+        k.second = s->step_id;
+        *ret_at_us = s->end_us;
+    } else if (table == TABLE_PAYLOAD) {
+        k.id = ((const struct payload *)record)->job_id;
+    } else if (table == TABLE_NODE_SPELL) {
+        k.name = arena_strdup(r->names, n->name);
+        k.second = n->start_us;
+        *ret_at_us = n->end_us;
+    } else if (table == TABLE_PAST_RESERVATION) {
+        k.name = arena_strdup(r->names, v->name);
+        k.second = v->start_us;
+        *ret_at_us = v->end_us;
+    } else if (table == TABLE_TRANSACTION) {
+        k.id = ((const struct transaction *)record)->id;
+        *ret_at_us = ((const struct transaction *)record)->at_us;
+    } else {
+        k.id = j->id;
+        k.attempt = j->attempt;
+        k.second = j->start_us;
+        k.array_job_id = j->array_job_id;
+        k.het_job_id = j->het_job_id;
+        *ret_at_us = j->end_us;
+    }
+    return k;
+}
+
+static void row_take(void *ctx, enum store_table table, const void *record)
+{
+    struct run *r = ctx;
+    int64_t at_us = 0;
+    if (table == STORE_TABLE_COUNT) {
+        r->slots++;
+        at_us = ((const struct used *)record)->from_us;
+    } else {
+        struct past_key k = key_of(r, table, record, &at_us);
+        vec_push(&r->key, k);
+        r->records += table != TABLE_PAYLOAD && table != TABLE_JOB_PART &&
+                      (table != TABLE_STEP || r->kind == PAST_STEPS) && table != TABLE_JOB_RUN;
+    }
+    if (!r->file)
+        return;
+    if (table == TABLE_PAYLOAD) { /* what users exported may be secrets */
+        struct payload script = *(const struct payload *)record;
+        script.env = (struct blob){0};
+        archive_row(r->file, table, &script, at_us);
+        return;
+    }
+    archive_row(r->file, table, record, at_us);
+}
+
+/* Rows of a job name its array and its company, which only its own row says: that is the last. */
+static void company_tell(struct run *r)
+{
+    uint64_t array = 0, het = 0, id = 0;
+    for (size_t i = r->key.n; i-- > 0;) {
+        struct past_key *k = &r->key.v[i];
+        if (k->table == TABLE_JOB) {
+            id = k->id;
+            array = k->array_job_id;
+            het = k->het_job_id;
+        } else if (k->id == id) {
+            k->array_job_id = array;
+            k->het_job_id = het;
+        }
+    }
+}
+
+static bool page_read(struct past *p, struct store *s)
+{
+    struct run *r = p->run;
+    bool archive = r->rule[r->kind].archive && !r->script;
+    if (archive &&
+        !(r->file = archive_new(r->dir, r->cluster, r->kind, r->query.before_us, &r->err)))
+        return false;
+    if (!store_query_past(s, &r->query, row_take, r, &r->err))
+        return false;
+    company_tell(r);
+    struct archive *file = r->file;
+    r->file = NULL;
+    if (!file)
+        return true;
+    if (r->key.n || r->slots)
+        return archive_keep(file, &r->path, &r->err);
+    archive_drop(file);
+    return true;
+}
+
+static void page_run(void *ctx)
+{
+    struct past *p = ctx;
+    struct store *s = reader_begin(&p->reader, &p->run->err);
+    if (s)
+        page_read(p, s);
+    reader_end(&p->reader);
+}
+
+/* ---- removing it, on the loop --------------------------------------------------------------- */
+
+static void page_tell(struct past *p)
+{
+    struct run *r = p->run;
+    struct str line = STR_INIT;
+    uint64_t n = r->kind == PAST_USAGE ? r->slots : r->records;
+    str_addf(&line, "%s: %llu removed", enum_name(&past_names, (int32_t)r->kind),
+             (unsigned long long)n);
+    if (r->path)
+        str_addf(&line, ", written to %s before", r->path);
+    log_info(p->c->log, "%s", str_text(&line));
+    str_addf(&r->told, "%s\n", str_text(&line));
+    str_done(&line);
+}
+
+static void page_clear(struct run *r)
+{
+    vec_clear(&r->key);
+    arena_reset(r->names);
+    free(r->path);
+    r->path = NULL;
+    r->gone = 0;
+    r->records = r->slots = 0;
+}
+
+/* Is the last piece stored? */
+static bool piece_is_stored(const struct past *p)
+{
+    return turns_idle(p->c->turns) || turns_count(p->c->turns) > p->run->turn + 1;
+}
+
+static void piece_remove(struct past *p)
+{
+    struct run *r = p->run;
+    size_t n = r->key.n - r->gone < PIECE_ROWS ? r->key.n - r->gone : PIECE_ROWS;
+    struct past_rows rows = {.v = r->key.v + r->gone, .n = n};
+    if (r->kind == PAST_USAGE)
+        rows.used_before_us = r->query.before_us;
+    r->gone += n;
+    r->slots -= r->slots < PAST_SLOTS_AT_ONCE ? r->slots : PAST_SLOTS_AT_ONCE;
+    r->turn = turns_count(p->c->turns);
+    turns_step(p->c->turns,
+               &(struct event){.kind = EV_PAST, .now_us = clock_now_us(), .past = &rows});
+}
+
+static void piece_due(void *ctx)
+{
+    struct past *p = ctx;
+    struct run *r = p->run;
+    if (turns_store_away(p->c->turns, NULL)) {
+        timer_set(p->piece, AWAY_US);
+        return;
+    }
+    if (!piece_is_stored(p)) {
+        timer_set(p->piece, PIECE_US);
+        return;
+    }
+    if (r->gone < r->key.n || r->slots) {
+        piece_remove(p);
+        timer_set(p->piece, PIECE_US);
+        return;
+    }
+    if (r->kind == PAST_STEPS)
+        p->steps_until_us = r->query.at.end_us;
+    page_clear(r);
+    if (!r->query.more) {
+        r->kind++;
+        r->query = (struct past_query){0};
+    }
+    page_begin(p);
+}
+
+static void page_done(void *ctx)
+{
+    struct past *p = ctx;
+    struct run *r = p->run;
+    if (r->err.code != ERR_NONE) {
+        run_end(p);
+        return;
+    }
+    if (r->key.n || r->slots)
+        page_tell(p);
+    r->turn = turns_count(p->c->turns);
+    piece_due(p);
+}
+
+static void room_tell(struct past *p)
+{
+    struct err err = {0};
+    int64_t bytes = 0, unused = 0;
+    struct store *s = reader_begin(&p->reader, &err);
+    if (s && store_space(s, &bytes, &unused, &err))
+        str_addf(&p->run->told,
+                 "The store has %lld MiB, of which %lld MiB are free for new rows.\n",
+                 (long long)(bytes >> 20), (long long)(unused >> 20));
+    reader_end(&p->reader);
+}
+
+static void room_run(void *ctx)
+{
+    room_tell(ctx);
+}
+
+static void room_done(void *ctx)
+{
+    run_end(ctx);
+}
+
+static void page_begin(struct past *p)
+{
+    struct run *r = p->run;
+    while (r->kind < PAST_COUNT && !r->rule[r->kind].age.n)
+        r->kind++;
+    if (r->kind == PAST_COUNT) {
+        worker_add(p->worker, room_run, room_done, p);
+        return;
+    }
+    if (!r->query.most)
+        r->query = (struct past_query){
+            .kind = r->kind, .before_us = r->before_us[r->kind], .most = PAGE_JOBS};
+    if (r->kind == PAST_STEPS && !r->query.at.end_us)
+        r->query.at.end_us = p->steps_until_us;
+    worker_add(p->worker, page_run, page_done, p);
+}
+
+/* ---- beginning ------------------------------------------------------------------------------ */
+
+/* Whole hours, days or months before now, as Slurm counts them, by local time. */
+static int64_t age_before_us(const struct age *age, int64_t now_us)
+{
+    time_t t = (time_t)(now_us / USEC_PER_SEC);
+    struct tm tm = {0};
+    if (!localtime_r(&t, &tm))
+        return 0;
+    tm.tm_sec = tm.tm_min = 0;
+    tm.tm_isdst = -1;
+    switch (age->unit) {
+    case AGE_HOURS: tm.tm_hour -= age->n; break;
+    case AGE_DAYS:
+        tm.tm_hour = 0;
+        tm.tm_mday -= age->n;
+        break;
+    case AGE_MONTHS:
+        tm.tm_hour = 0;
+        tm.tm_mday = 1;
+        tm.tm_mon -= age->n;
+        break;
+    }
+    time_t cut = mktime(&tm);
+    return cut > 0 ? (int64_t)cut * USEC_PER_SEC : 0;
+}
+
+static bool run_is_due(const struct run *r)
+{
+    for (int i = 0; i < PAST_COUNT; i++)
+        if (r->rule[i].age.n)
+            return true;
+    return false;
+}
+
+static struct run *run_new(struct past *p, const struct msg_archive *m, struct err *ret_err)
+{
+    const struct settings *s = core_settings(p->c->core);
+    struct run *r = xcalloc(1, sizeof *r);
+    int64_t now = clock_now_us(), recent = now - s->min_job_age_us - USEC_PER_MIN;
+    r->arena = arena_new();
+    r->names = arena_new();
+    past_rules(s, r->rule);
+    if (m && !past_rules_change(r->rule, m->purge, m->archive, ret_err)) {
+        run_free(r);
+        return NULL;
+    }
+    for (int i = 0; i < PAST_COUNT; i++) {
+        r->before_us[i] = age_before_us(&r->rule[i].age, now);
+        r->before_us[i] = r->before_us[i] < recent ? r->before_us[i] : recent;
+    }
+    const char *dir = m && m->directory ? m->directory : s->archive_dir,
+               *script = m && m->script ? m->script : s->archive_script;
+    r->dir = text_empty(dir) ? arena_printf(r->arena, "%s/archive", p->c->state_dir)
+                             : arena_strdup(r->arena, dir);
+    r->script = text_empty(script) ? NULL : arena_strdup(r->arena, script);
+    r->cluster = arena_strdup(r->arena, s->cluster_name);
+    if (text_empty(dir))
+        dir_make(r->dir, 0700, &r->err);
+    return r;
+}
+
+static void pages_begin(struct past *p)
+{
+    if (!p->worker)
+        p->worker = worker_new(p->c->loop, "past");
+    page_begin(p);
+}
+
+static void program_done(void *ctx, const struct spawn_result *result)
+{
+    struct past *p = ctx;
+    struct run *r = p->run;
+    p->program = NULL;
+    if (result->status == 0) {
+        str_addf(&r->told, "%s has kept it\n", r->script);
+        pages_begin(p);
+        return;
+    }
+    struct str how = STR_INIT;
+    spawn_status_text(result->status, &how);
+    err_set(&r->err, ERR_UNAVAILABLE, "%s %s", r->script,
+            result->timed_out ? "took too long" : str_text(&how));
+    str_done(&how);
+    run_end(p);
+}
+
+/* In the words of slurmdbd.conf(5). */
+static bool program_start(struct past *p)
+{
+    static const struct {
+        enum past_kind kind;
+        const char *is, *last;
+    } words[] = {{PAST_EVENTS, "EVENTS", "EVENT"}, {PAST_JOBS, "JOBS", "JOB"},
+                 {PAST_RESVS, "RESVS", "RESV"},    {PAST_STEPS, "STEPS", "STEP"},
+                 {PAST_TXN, "TXN", "TXN"},         {PAST_USAGE, "USAGE", "USAGE"}};
+    struct run *r = p->run;
+    const char *env[2 * ARRAY_LEN(words) + 3], *argv[] = {r->script, NULL};
+    size_t n = 0;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        const struct past_rule *rule = &r->rule[words[i].kind];
+        env[n++] = arena_printf(r->arena, "SLURM_ARCHIVE_%s=%d", words[i].is,
+                                rule->age.n && rule->archive);
+        env[n++] = arena_printf(r->arena, "SLURM_ARCHIVE_LAST_%s=%lld", words[i].last,
+                                (long long)(r->before_us[words[i].kind] / USEC_PER_SEC));
+    }
+    env[n++] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    env[n++] = arena_printf(r->arena, "REMUDA_STATE=%s", p->c->state_dir);
+    env[n] = NULL;
+    const struct spawn_options o = {
+        .argv = argv, .env = env, .dir = "/", .timeout_us = SCRIPT_MAX_US};
+    p->program = spawn_start(p->c->loop, &o, program_done, p, &r->err);
+    return p->program != NULL;
+}
+
+static void run_begin(struct past *p, struct run *r)
+{
+    p->run = r;
+    if (r->err.code != ERR_NONE)
+        run_end(p);
+    else if (!run_is_due(r)) {
+        str_add(&r->told, "Nothing goes: no Purge…After is set.\n");
+        run_end(p);
+    } else if (!r->script)
+        pages_begin(p);
+    else if (!program_start(p))
+        run_end(p);
+}
+
+static void look_due(void *ctx)
+{
+    struct past *p = ctx;
+    struct err err = {0};
+    timer_set(p->look, LOOK_US);
+    if (p->run || p->c->stopping || turns_store_away(p->c->turns, NULL))
+        return;
+    struct run *r = run_new(p, NULL, &err);
+    if (r && run_is_due(r))
+        run_begin(p, r);
+    else
+        run_free(r);
+}
+
+void past_ask(struct past *p, uint64_t session, uint64_t seq, const struct msg_archive *m)
+{
+    struct err err = {0};
+    struct msg_done refused = {.refusal = REFUSE_BUSY,
+                               .detail = "the past is being removed already; try again later"};
+    struct message answer = {.kind = MSG_DONE, .seq = seq, .body = &refused};
+    struct run *r = p->run ? NULL : run_new(p, m, &err);
+    if (!r) {
+        if (err.code != ERR_NONE)
+            refused = (struct msg_done){.refusal = REFUSE_UPDATE, .detail = err.text};
+        session_send(p->c->sessions, session, &answer, 0);
+        return;
+    }
+    r->session = session;
+    r->seq = seq;
+    run_begin(p, r);
+}

@@ -1,0 +1,168 @@
+/* What associations and QOS have now, used, and promise: one walk over the jobs. A QOS has rows of
+ * its users and accounts beside. */
+#include "base/alloc.h"
+#include "core/query/query.h"
+#include "core/record/private.h"
+#include "core/record/record.h"
+#include "core/record/use.h"
+
+#include <stdlib.h>
+
+struct sum {
+    enum limit_owner owner;
+    uint32_t id;
+    const char *user, *account; /* of a QOS: of which theirs; NULL = all together */
+    int64_t jobs, submitted, accruing;
+    VEC(int64_t) has; /* by number of the resource, in thousandths, of memory MiB */
+};
+
+struct walk {
+    const struct core *c;
+    struct map_str *sum; /* owned */
+    VEC(struct sum *) order;
+};
+
+static struct sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id, const char *user,
+                            const char *account)
+{
+    struct str key = STR_INIT;
+    str_addf(&key, "%d/%u\n%s\n%s", (int)owner, id, user ? user : "", account ? account : "");
+    struct sum *s = map_str_get(k->sum, str_text(&key));
+    if (!s) {
+        s = xcalloc(1, sizeof *s);
+        *s = (struct sum){.owner = owner, .id = id, .user = user, .account = account};
+        map_str_put(k->sum, str_text(&key), s);
+        vec_push(&k->order, s);
+    }
+    str_done(&key);
+    return s;
+}
+
+struct rates {
+    const struct core *c;
+    VEC(int64_t) of;
+};
+
+static void rate_take(void *ctx, const char *tres, int64_t rate)
+{
+    struct rates *v = ctx;
+    ptrdiff_t n = use_tres_find(v->c, tres);
+    while (n >= 0 && v->of.n <= (size_t)n)
+        vec_push(&v->of, 0);
+    if (n >= 0)
+        v->of.v[n] = rate;
+}
+
+static int64_t gains(const struct jobrec *r, int64_t elements)
+{
+    if (r->accrue.of)
+        return r->accrue.n;
+    return r->j.eligible_us && !r->j.spec.hold && !r->j.accrue_us ? elements : 0;
+}
+
+static void job_add(struct sum *s, const struct jobrec *r, const struct rates *rates)
+{
+    int64_t elements = job_is_array(r) ? (int64_t)r->pending.count : 1;
+    bool waits = r->j.state == JOB_PENDING;
+    s->submitted += elements;
+    s->accruing += waits ? gains(r, elements) : 0;
+    s->jobs += !waits;
+    for (size_t i = 0; i < rates->of.n; i++) {
+        while (s->has.n <= i)
+            vec_push(&s->has, 0);
+        s->has.v[i] += rates->of.v[i];
+    }
+}
+
+static void job_look(struct walk *k, const struct jobrec *r)
+{
+    bool waits = r->j.state == JOB_PENDING;
+    const struct partrec *part = part_first(k->c, r->j.spec.req.partition);
+    const char *in = !waits ? r->j.run_partition : part ? part->p.name : NULL;
+    const struct qosrec *q[2];
+    struct rates rates = {.c = k->c};
+    if (!waits && r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
+        return;
+    if (!waits)
+        use_rates(k->c, r, rate_take, &rates);
+    for (const struct assocrec *a = assoc_for(k->c, r->j.spec.req.account, r->j.user_name, in); a;
+         a = a->up)
+        job_add(sum_take(k, OWNER_ASSOC, a->a.id, NULL, NULL), r, &rates);
+    for (size_t i = 0, n = use_qos(k->c, r, in, q); i < n; i++) {
+        job_add(sum_take(k, OWNER_QOS, q[i]->q.id, NULL, NULL), r, &rates);
+        if (r->j.user_name)
+            job_add(sum_take(k, OWNER_QOS, q[i]->q.id, r->j.user_name, NULL), r, &rates);
+        if (r->j.spec.req.account)
+            job_add(sum_take(k, OWNER_QOS, q[i]->q.id, NULL, r->j.spec.req.account), r, &rates);
+    }
+    vec_done(&rates.of);
+}
+
+static const char *has_say(const struct core *c, const struct sum *s, struct arena *a)
+{
+    struct str out = STR_INIT;
+    for (size_t i = 0; i < s->has.n; i++)
+        if (s->has.v[i])
+            str_addf(&out, "%s%s=%lld", out.len ? "," : "", c->usage.tres.v[i],
+                     (long long)(s->has.v[i] / use_scale(c->usage.tres.v[i])));
+    const char *text = out.len ? arena_strdup(a, str_text(&out)) : NULL;
+    str_done(&out);
+    return text;
+}
+
+static bool is_shown(const struct core *c, const struct peer *peer, const struct sum *s)
+{
+    const struct assocrec *of =
+        s->owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, s->id) : NULL;
+    return of ? may_see_usage(c, peer, of->a.user, of->a.account)
+              : may_see_usage(c, peer, s->user, s->account);
+}
+
+static void sum_row(const struct walk *k, const struct sum *s, struct map_u64 *promised,
+                    struct arena *a, const struct view *v)
+{
+    const struct userec *used = use_find(k->c, s->owner, s->id);
+    bool whole = !s->user && !s->account;
+    struct in_use row = {.owner = (int32_t)s->owner,
+                         .id = s->id,
+                         .user = s->user,
+                         .account = s->account,
+                         .jobs = s->jobs,
+                         .submitted = s->submitted,
+                         .accruing = s->accruing,
+                         .has = has_say(k->c, s, a)};
+    if (whole) {
+        row.usage = use_amount(k->c, used, "billing");
+        row.wall_ms = used ? used->wall_ms : 0;
+        row.used = use_minutes(k->c, used, a);
+        row.promised = use_minutes(k->c, map_u64_get(promised, use_key(s->owner, s->id)), a);
+    }
+    v->row(v->ctx, &row);
+}
+
+enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
+                          const struct view *v)
+{
+    struct walk k = {.c = c, .sum = map_str_new()};
+    struct map_walk w = {0};
+    struct map_u64 *promised = use_promised(c, now_us);
+    struct arena *a = arena_new();
+    while (map_u64_next(c->jobs.by_id, &w))
+        job_look(&k, w.value);
+    for (w = (struct map_walk){0}; map_u64_next(c->usage.of, &w);) { /* who has nothing now */
+        const struct userec *u = w.value;
+        (void)sum_take(&k, u->owner, u->id, NULL, NULL);
+    }
+    for (size_t i = 0; i < k.order.n; i++) {
+        if (is_shown(c, peer, k.order.v[i]))
+            sum_row(&k, k.order.v[i], promised, a, v);
+        arena_reset(a);
+        vec_done(&k.order.v[i]->has);
+        free(k.order.v[i]);
+    }
+    vec_done(&k.order);
+    map_str_free(k.sum);
+    use_promised_free(promised);
+    arena_free(a);
+    return REFUSE_NONE;
+}

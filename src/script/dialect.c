@@ -1,0 +1,88 @@
+#include "script/dialect.h"
+
+#include "base/alloc.h"
+#include "script/option_values.h"
+
+#include <string.h>
+
+static int64_t unit_kib(const char *unit)
+{
+    static const char units[] = "KMGT";
+    const char *at = text_empty(unit) ? units : strchr(units, unit[0]);
+    return INT64_C(1) << (10 * (at ? at - units : 0));
+}
+
+struct dialect_site dialect_site_of(const struct settings *s)
+{
+    struct dialect_site site = {
+        .lsf_limit_kib = unit_kib(s->lsf_unit_for_limits),
+        .lsf_mem_per_slot = text_is_nocase(s->lsf_reserve_per, "slot"),
+        .lsf_mem_of_job = text_is_nocase(s->lsf_mem_limit, "job"),
+        .lsf_parse_script = text_is_nocase(s->lsf_stdin, "script"),
+        .torque = text_is_nocase(s->pbs_flavour, "torque"),
+    };
+    site.lsf_resource_kib = site.lsf_limit_kib > 1 ? site.lsf_limit_kib : 1024;
+    return site;
+}
+
+struct dialect_site dialect_site_standard(void)
+{
+    struct settings s;
+    settings_default(&s);
+    return dialect_site_of(&s);
+}
+
+bool dialect_give(struct dialect_out *d, const char *from, const char *option, const char *value,
+                  struct err *ret_err)
+{
+    const struct option_row *row = option_named(option, CMD_SBATCH);
+    CHECK(row);
+    if (!value || option_set(d->o, row, value, d->source, d->env, d->a, ret_err))
+        return true;
+    if (ret_err) {
+        ret_err->lead[0] = 0; /* Slurm's words are of no use to users of others */
+        ret_err->code = ERR_VALUE;
+    }
+    return err_prefix(ret_err, "%s", from);
+}
+
+bool dialect_give_number(struct dialect_out *d, const char *from, const char *option, int64_t value,
+                         struct err *ret_err)
+{
+    return !value ||
+           dialect_give(d, from, option, arena_printf(d->a, "%lld", (long long)value), ret_err);
+}
+
+bool dialect_give_flag(struct dialect_out *d, const char *from, const char *option, bool set,
+                       struct err *ret_err)
+{
+    const struct option_row *row = option_named(option, CMD_SBATCH);
+    CHECK(row && row->arg != ARG_REQUIRED);
+    return !set || option_set(d->o, row, NULL, d->source, d->env, d->a, ret_err) ||
+           err_prefix(ret_err, "%s", from);
+}
+
+bool dialect_refuse(struct err *e, const char *option, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err_setv(e, ERR_UNSUPPORTED, format, args);
+    va_end(args);
+    return err_prefix(e, "%s is not supported", option);
+}
+
+bool dialect_blame(struct err *e, const char *option, const char *value, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    err_setv(e, ERR_VALUE, format, args);
+    va_end(args);
+    return err_prefix(e, "%s %.200s", option, value);
+}
+
+bool dialect_blame_row(struct err *e, const struct option_row *row, const char *value,
+                       const char *allowed)
+{
+    err_set(e, ERR_VALUE, "%s", allowed);
+    return err_prefix(e, "-%s %.200s", row->name, value);
+}

@@ -1,0 +1,63 @@
+/* qsub and #PBS: the options of PBS Pro and Torque, and what a job is that they describe. */
+#ifndef REMUDA_SCRIPT_PBS_H
+#define REMUDA_SCRIPT_PBS_H
+
+#include "script/dialect.h"
+
+enum pbs_place { PBS_FREE, PBS_PACK, PBS_SCATTER };
+
+/* What -l asks for; of each resource the first that is given counts. */
+struct pbs_resources {
+    bool select, nodes_given, place_given;
+    int32_t chunks, ncpus, mpiprocs, gpus, threads; /* select; of ncpus= alone one chunk */
+    int64_t chunk_mib;
+    int32_t nodes, ppn, procs;
+    const char *host, *properties; /* of nodes= and select: a host, features "a&b" */
+    enum pbs_place place;
+    bool exclusive, together;
+    int64_t mem_mib, pmem_mib, vmem_mib, tmp_mib;
+    int64_t wall_s;
+    const char *qos, *licences;
+    const char *seen; /* names, each between ' ' */
+};
+
+struct pbs_request {
+    const struct dialect_site *site;
+    struct pbs_resources l;
+    const char *name, *queue, *account, *project, *begin, *array, *shell, *variables, *depend;
+    const char *out, *err_file, *mail_to, *mail_points, *reservation, *group, *dir, *args, *prefix;
+    const char *umask;
+    char join; /* 'o', 'e'; 0 = two files */
+    bool drop_out, drop_err;
+    bool hold, whole_environment, interactive, wait, quiet, help, version;
+    bool rerun_no;
+    int32_t priority;
+    /* By index of the row: the command line gave it, and so no line of the script does. */
+    bool given[64];
+    bool in_script;
+    bool keep_environment; /* of sbatch: the environment goes along where -v and -V say nothing */
+    const char *no_effect;
+};
+
+extern const struct option_table qsub_options;
+
+/* Options of the command line, up to the first word that is none; read before the script. */
+bool pbs_read_words(struct pbs_request *r, int argc, char *const argv[],
+                    const struct option_env *env, struct arena *a, int *ret_rest,
+                    struct err *ret_err);
+/* The lines that begin with the prefix (r->prefix, else "#PBS"), up to the first command. */
+bool pbs_read_script(struct pbs_request *r, const char *text, size_t len,
+                     const struct option_env *env, struct arena *a, struct str *warnings,
+                     unsigned *ret_lines, struct err *ret_err);
+/* What is read becomes options of sbatch. Files, the work directory and the environment are not
+ * among them, as they depend on where the command was called. */
+bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *ret_err);
+
+/* Inside script/. */
+bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,
+                        struct err *ret_err);
+/* "afterok:12.server,afterany:13[]" as ours. */
+const char *pbs_depend_read(const char *text, struct arena *a, struct err *ret_err);
+void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why);
+
+#endif

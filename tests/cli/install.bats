@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+# What comes beside the programs: pages, completion, which build they are; what a configuration means before it is taken.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    cluster --nodes 2 --cpus 4 --mem 4G --name complete
+    export PREFIX="$BATS_FILE_TMPDIR/prefix" SOURCE="$BATS_TEST_DIRNAME/../.."
+    MESON_SOURCE_ROOT="$SOURCE" MESON_INSTALL_DESTDIR_PREFIX="$PREFIX" "$SOURCE/tools/install-pages" "$(command -v remuda)"
+    JOB=$(sbatch --parsable -J many -o /dev/null --wrap 'sleep 300')
+    export JOB
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+setup() { cd "$WORK" || exit 1; }
+
+@test "every command has a link, a manual page and completion" {
+    # As meson reads it, and as the program says it.
+    [ "$(sed -n 's/^ *X("\([a-z]*\)".*, true, .*/\1/p' "$SOURCE/src/cli/program/commands.h" | sort)" = "$(remuda commands | sort)" ]
+    for name in $(remuda commands); do
+        [ -s "$PREFIX/share/man/man1/$name.1" ] || { echo "no page: $name"; false; }
+        [ -s "$PREFIX/share/bash-completion/completions/$name" ]
+        [ -s "$PREFIX/share/fish/vendor_completions.d/$name.fish" ]
+        grep -qw -- "$name" <(head -n1 "$PREFIX/share/zsh/site-functions/_remuda")
+    done
+    for name in $(remuda help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+        [ -s "$PREFIX/share/man/man1/$name.1" ] || [ -s "$PREFIX/share/man/man1/remuda-$name.1" ] || { echo "no page: $name"; false; }
+    done
+}
+
+@test "manual pages have nothing that mandoc warns of, and all options" {
+    command -v mandoc >/dev/null || skip "needs mandoc"
+    for page in "$PREFIX"/share/man/man1/*.1; do
+        mandoc -T lint -W warning "$page" || { echo "$page"; false; }
+    done
+    text=$(mandoc -T ascii "$PREFIX/share/man/man1/sbatch.1" | col -b)
+    [[ "$text" == *"--partition="* && "$text" == *"SBATCH_PARTITION"* && "$text" == *"OPTIONS THAT ARE REFUSED"* ]]
+}
+
+@test "every option of every command stands in the page of compatibility, the refused ones with a reason" {
+    remuda docs "$WORK/pages"
+    page="$WORK/pages/compatibility.md"
+    grep -q '^| squeue | `--json` | honoured' "$page"
+    grep -q '^| sbatch | `--partition` | honoured' "$page"
+    run ! grep -E '\| refused \|  ?\|' "$page"
+}
+
+# completed WORDS…: what remuda says may stand at the end of that line.
+completed() { remuda complete "$@" | cut -f1; }
+
+@test "completion: options, values and words from the cluster as it is" {
+    [[ "$(completed squeue --part)" == *"--partition="* ]]
+    [ "$(completed bsub -nno)" = "-nnodes" ]
+    [ "$(completed squeue --partition=ma)" = "--partition=main" ]
+    [ "$(completed squeue -p ma)" = main ]
+    [ "$(completed sbatch --nodelist=node1,nod)" = $'--nodelist=node1,node1\n--nodelist=node1,node2' ]
+    [[ "$(completed scancel '')" == *"$JOB"* ]]
+    [[ "$(completed remuda why '')" == *"$JOB"* ]]
+    [[ "$(completed scontrol show job '')" == *"$JOB"* ]]
+    [ "$(completed scontrol show par)" = partition ]
+    [ "$(completed remuda sta)" = status ]
+    [ "$(completed squeue --states=PEN)" = "--states=PENDING" ]
+    [ "$(REMUDA_STATE=$WORK/none completed scancel '')" = "" ] # nobody there: nothing, at once
+}
+
+@test "completion in bash, fish and zsh themselves" {
+    run -0 bash --norc -c '. "$PREFIX/share/bash-completion/completions/remuda"
+        COMP_LINE="squeue --partition=ma" COMP_POINT=${#COMP_LINE}; _remuda_complete squeue; echo "${COMPREPLY[*]}"
+        COMP_LINE="scontrol show par" COMP_POINT=${#COMP_LINE}; _remuda_complete scontrol; echo "${COMPREPLY[*]}"
+        complete -p squeue remuda scancel'
+    [ "${lines[0]}" = main ] && [ "${lines[1]}" = partition ]
+    [ "${lines[4]}" = "complete -F _remuda_complete scancel" ]
+    run -0 python3 "$BATS_TEST_DIRNAME/type_tab.py" "$PREFIX/share/bash-completion/completions/remuda" "squeue --partition=m" "squeue --partition=main"
+    if command -v fish >/dev/null; then
+        [[ "$(HOME=$WORK fish --no-config -c "source '$PREFIX/share/fish/vendor_completions.d/remuda.fish'; complete -C 'squeue --partition=ma'")" == *"--partition=main"* ]]
+    fi
+    if command -v zsh >/dev/null; then
+        zsh -fc "fpath=('$PREFIX/share/zsh/site-functions' \$fpath); autoload -Uz compinit; compinit -u -D; [[ \$_comps[squeue] = _remuda && \$_comps[remuda] = _remuda ]]"
+    fi
+}
+
+@test "daemons of another build are told of, and a restart puts this one in their place; jobs run on" {
+    old="$BATS_FILE_TMPDIR/old"
+    mkdir -p "$old" "$WORK/other"
+    for p in remuda remudad remuda-shepherd; do cp "$(dirname "$(readlink -f "$(command -v remuda)")")/$p" "$old/"; done
+    grep -q '0\.1\.0+' "$old/remudad" || skip "built outside of a repository: builds have no names"
+    sed -i 's/0\.1\.0+/0.0.9+/g' "$old/remudad" "$old/remuda"
+    export REMUDA_STATE="$WORK/other"
+    "$old/remuda" up -q --nodes 1 --cpus 2 --mem 500 3>&-
+    id=$(sbatch --parsable -o /dev/null --wrap 'sleep 300')
+    wait_state "$id" RUNNING
+    [[ "$(remuda status)" == *"build        controller,node1: 0.0.9+"* ]]
+    run -0 --separate-stderr remuda up 3>&-
+    [[ "$stderr" == *"2 daemons are of another build, 0.0.9+"*"remuda up --restart"* ]]
+    run -0 --separate-stderr remuda up --restart 3>&-
+    [ -z "$stderr" ]
+    [[ "$(remuda status)" != *"0.0.9+"* ]]
+    [ "$(state "$id")" = RUNNING ]
+    scancel "$id"
+    remuda down
+}
+
+@test "config check: what means something else first, the rest counted, all with -v, as JSON; 1 where it cannot be taken" {
+    cat > slurm.conf <<'END'
+ClusterName=c
+SlurmctldHost=a
+SlurmctldHost=b
+AuthType=auth/munge
+SlurmdPort=6818
+TreeWidth=50
+StateSaveLocation=/var/spool/slurm
+SelectTypeParameters=CR_Socket_Memory
+HealthCheckProgram=/usr/sbin/nhc
+PreemptTyp=x
+NodeName=n1 CPUs=4
+PartitionName=p Nodes=n1 Default=YES
+END
+    run -0 remuda config check slurm.conf
+    [ "${lines[0]}" = "slurm.conf can be taken: cluster c, 1 node, 1 partition, default p" ]
+    [[ "${lines[1]}" == "  slurm.conf:3: a second SlurmctldHost, b, has no effect"* ]]
+    [[ "${lines[2]}" == "  slurm.conf:8: SelectTypeParameters=CR_Socket_Memory: "* ]]
+    [[ "${lines[3]}" == "  slurm.conf:9: HealthCheckProgram is known to Slurm but has no effect in Remuda: nodes are not checked"* ]]
+    [[ "${lines[4]}" == "  1 key is not known (PreemptTyp (did you mean PreemptType?)); 5 settings of Slurm's have no effect"* ]]
+    [ ${#lines[@]} = 5 ]
+    run -0 remuda config check -v slurm.conf
+    [[ "$output" == *"slurm.conf:6: TreeWidth is known"* && "$output" == *"slurm.conf:7: StateSaveLocation has no effect"* ]]
+    [ "$(remuda config check --json slurm.conf | jq -r '[.warnings[] | select(.weighs == "meaning")] | length')" = 3 ]
+    echo 'MaxTime=x' > bad.conf && echo 'PrivateData=jobbs' >> bad.conf
+    run -1 remuda config check bad.conf
+    [[ "$output" == "remuda config: error: "*"bad.conf:2: PrivateData: "*"did you mean jobs?"* ]]
+}
+
+@test "make without dpkg: what is there is taken, what is missing is named as this system's packages are called" {
+    bin="$WORK/bin"
+    mkdir -p "$bin"
+    # Not by links: a compiler looks for its parts beside the name it is called by.
+    for tool in sh cc gcc as ld pkg-config sed sort tr cat; do printf '#!/bin/sh\nexec %s "$@"\n' "$(PATH=/usr/bin:/bin command -v $tool)" > "$bin/$tool"; done # no ccache, which looks for the compiler on PATH
+    chmod +x "$bin"/*
+    printf 'ID=rocky\nID_LIKE="rhel centos fedora"\n' > os
+    run -1 env PATH="$bin" REMUDA_OS_RELEASE="$WORK/os" PKG_CONFIG_LIBDIR=/nonexistent sh "$SOURCE/tools/deps" build
+    [[ "$output" == *"dnf install "*"hwloc-devel"*"libuv-devel"*"ninja-build"*"sqlite-devel"* ]]
+    for tool in meson ninja; do ln -sf /bin/true "$bin/$tool"; done
+    run env PATH="$bin" sh "$SOURCE/tools/deps" build
+    [ "$status" = 0 ] && [ -z "$output" ] || { pkg-config --exists hwloc || skip "the libraries of the build are not here"; echo "$output"; false; }
+}

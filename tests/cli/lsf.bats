@@ -1,0 +1,306 @@
+#!/usr/bin/env bats
+# The words of LSF: what DTU's and Satori's guides and their users' scripts say (spec/guides.md 0.4 and 0.5, spec/dialects.md), on virtual nodes shaped like theirs.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    cluster <<'END'
+ClusterName=dcc
+KillWait=1
+LsfReservePer=slot
+NodeName=n[1-2] CPUs=32 RealMemory=384000 Gres=gpu:v100:2 Feature=gpu32gb,XeonGold6226R Virtual=YES
+NodeName=satori[1-2] CPUs=160 RealMemory=1100000 Gres=gpu:4 Virtual=YES
+PartitionName=hpc Nodes=n[1-2] Default=YES MaxTime=1-00:00:00
+PartitionName=gpuv100 Nodes=n[1-2] MaxTime=1-00:00:00
+PartitionName=normal Nodes=satori[1-2]
+PartitionName=normalx Nodes=satori[1-2]
+END
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+setup() { cd "$WORK" || exit 1; }
+
+on_terminal() { script -qec "$1" /dev/null < /dev/null; }
+id_of() { grep -o 'Job <[0-9]*>' <<< "$1" | tr -dc 0-9; }
+reported() { grep -qs 'above this job summary' "$1"; }
+# Runs bsub with these words; its job is $id.
+submitted() {
+    run -0 --separate-stderr bsub "$@"
+    id=$(id_of "$output")
+}
+
+@test "DTU's script of a GPU job, word for word: the job it becomes, its variables, its files, the report" {
+    cp "$BATS_TEST_DIRNAME/guides/dtu_gpu.sh" .
+    run -0 --separate-stderr bsub < dtu_gpu.sh
+    [[ "$output" =~ ^Job\ \<[0-9]+\>\ is\ submitted\ to\ queue\ \<gpuv100\>\.$ ]]
+    id=$(id_of "$output")
+    eventually reported "gpu_$id.out"
+    [ "$(squeue -h -t all -j "$id" -o '%P %j %C %l %m %D')" = "gpuv100 testjob 4 1:00:00 5G 1" ]
+    grep -qx "CUDA 0" "gpu_$id.out"
+    grep -qx "LSB $id 0 testjob gpuv100 4 n1 n1 n1 n1 n1 4 $WORK" "gpu_$id.out"
+    [ "$(grep -cx n1 "gpu_$id.out")" = 4 ]
+    grep -qx "to stderr" "gpu_$id.err"
+    grep -qx "Subject: Job $id: <testjob> in cluster <dcc> Done" "gpu_$id.out"
+    grep -qx "    Total Requested Memory :                     20480.00 MB" "gpu_$id.out"
+    # Programs look two lines above it.
+    [ "$(grep -B2 '^Resource usage summary:$' "gpu_$id.out" | head -1)" = "Successfully completed." ]
+    grep -qx "Read file <gpu_$id.err> for stderr output of this job." "gpu_$id.out"
+}
+
+@test "Satori: bsub -Ip and -Is with a terminal, the GPUs, and the status of the shell" {
+    run on_terminal 'bsub -W 3:00 -q normal -gpu "num=4" -R "select[type==any]" -Ip bash -c "tty; echo gpus \$CUDA_VISIBLE_DEVICES; exit 4"'
+    [ "$status" = 4 ]
+    [[ "$output" == *"<<Waiting for dispatch ...>>"*"is submitted to queue <normal>."*"<<Starting on satori1>>"*"/dev/pts/"*"gpus 0,1,2,3"* ]]
+    run on_terminal 'bsub -W 3:00 -x -q normalx -gpu "num=4:mode=exclusive_process" -Is /bin/bash -c "echo job \$LSB_JOBID in \$LSB_QUEUE, \$LSB_INTERACTIVE, exclusive \$(squeue -h -j \$LSB_JOBID -o %C)"'
+    [ "$status" = 0 ]
+    [[ "$output" =~ job\ [0-9]+\ in\ normalx,\ Y,\ exclusive\ 160 ]]
+}
+
+@test "bsub -I runs the command once, however many slots there are" {
+    run -3 --separate-stderr bsub -I -n 4 'echo once; exit 3'
+    [[ "$output" == "Job <"*"> is submitted to default queue <hpc>."$'\n'"once" ]]
+    run -255 --separate-stderr bsub -I < /dev/null
+    [ "$stderr" = "No command is specified. Job not submitted." ]
+}
+
+@test "Satori's directives: -L, -o x.%J, -n 16, span[ptile=4]" {
+    printf '%s\n' '#BSUB -L /bin/bash' '#BSUB -J "x"' '#BSUB -o "x_o.%J"' '#BSUB -n 8' '#BSUB -R "span[ptile=4]"' '#BSUB -gpu "num=4"' '#BSUB -q "normal"' \
+        'echo "$LSB_MCPU_HOSTS on $SLURM_JOB_NUM_NODES"' > s.lsf
+    submitted < s.lsf
+    eventually reported "x_o.$id"
+    grep -qx "satori1 4 satori2 4 on 2" "x_o.$id"
+    grep -qx "Job was executed on host(s) <4\*satori1>" "x_o.$id"
+    grep -qx "                            <4\*satori2>, in queue <normal>, as user <$(id -un)> in cluster <dcc> at .*" "x_o.$id"
+}
+
+@test "-o continues a file, -oo begins it anew; %I of a job that is no element is 0; both are opened alike" {
+    echo before > o.0; echo before > oo
+    submitted -o o.%I echo one
+    eventually reported o.0
+    [ "$(head -2 o.0)" = "before"$'\n'"one" ]
+    submitted -oo oo echo two
+    eventually reported oo
+    [ "$(head -1 oo)" = "two" ]
+    run -255 --separate-stderr bsub -oo a -e b true
+    [[ "$stderr" == "-oo with -e is not supported: "*" Job not submitted." ]]
+}
+
+@test "an array: indexes, names, %J the array's number, one line from bsub" {
+    submitted -J 'arr[1-3:2]%1' -o 'a.%J.%I' 'echo "$LSB_JOBID $LSB_JOBINDEX $LSB_JOBINDEX_END $LSB_JOBNAME"'
+    [ "$(wc -l <<< "$output")" = 1 ]
+    eventually reported "a.$id.1"
+    eventually reported "a.$id.3"
+    [ "$(head -1 "a.$id.3")" = "$id 3 3 arr[3]" ]
+    grep -qx "Subject: Job $id\[3\]: <arr\[3\]> in cluster <dcc> Done" "a.$id.3"
+}
+
+@test "-w: by number, by name, by the beginning of a name; a job that there is not is refused" {
+    submitted -H -J first -o /dev/null true
+    first=$id
+    submitted -w 'done("first")' -o /dev/null true
+    [ "$(squeue -h -j "$id" -o %E)" = "afterok:$first(unfulfilled)" ]
+    submitted -w "ended(fir*) && started($first)" -o /dev/null true
+    [[ "$(squeue -h -j "$id" -o %E)" == "afterany:$first(unfulfilled),after:$first"*"(unfulfilled)" ]]
+    run -255 --separate-stderr bsub -w 'done(999)' true
+    [ "$stderr" = "999: No matching job found. Job not submitted." ]
+    run -255 --separate-stderr bsub -w 'done(1) && ended(2) || exit(3)' true
+    [[ "$stderr" == "-w with both && and || is not supported: "* ]]
+    scancel "$first" "$id" "$((id - 1))"
+}
+
+@test "-K waits and exits as the job did; limits end it as LSF does" {
+    run -7 --separate-stderr bsub -K -o k exit 7
+    [[ "$stderr" == *"<<Waiting for dispatch ...>>"*"<<Job is finished>>"* ]]
+    grep -qx "Exited with exit code 7." k
+    submitted -o killed 'sleep 100'
+    wait_state "$id" RUNNING
+    scancel "$id"
+    eventually reported killed
+    grep -qx "TERM_OWNER: job killed by owner." killed
+    grep -qx "Exited with exit code 130." killed
+}
+
+@test "without -o the output has a file, and that is said; BSUB_QUIET and LSB_DEFAULTQUEUE" {
+    submitted echo mine
+    [[ "$stderr" == "bsub: without -o the output goes to ID.out in the directory of the job" ]]
+    eventually reported "$id.out"
+    BSUB_QUIET=1 run -0 --separate-stderr bsub -o /dev/null true
+    [ -z "$output" ]
+    LSB_DEFAULTQUEUE=gpuv100 run -0 --separate-stderr bsub -o /dev/null true
+    [[ "$output" == *"is submitted to default queue <gpuv100>." ]]
+}
+
+@test "a file that is run as a command: its #BSUB lines are not read, unless the user says so" {
+    printf '#!/bin/sh\n#BSUB -n 3 -o f.%%J\necho slots $LSB_DJOB_NUMPROC $1\n' > f.sh
+    chmod +x f.sh
+    submitted -o plain.%J ./f.sh
+    [[ "$stderr" == *"the #BSUB lines of ./f.sh are not read"*"bsub < ./f.sh"* ]]
+    eventually reported "plain.$id"
+    [ "$(head -1 "plain.$id")" = "slots 1" ]
+    LSB_BSUB_PARSE_SCRIPT=Y submitted f.sh word
+    eventually reported "f.$id"
+    [ "$(head -1 "f.$id")" = "slots 3 word" ]
+}
+
+@test "-m: any of these hosts; select of a property, of a host" {
+    submitted -m "n2 nowhere" -o m.%J 'hostname >&2; echo $LSB_HOSTS'
+    eventually reported "m.$id"
+    [ "$(grep -x 'n[12]' "m.$id")" = n2 ]
+    submitted -R "select[gpu32gb && hname!='n1']" -o m.%J 'echo $LSB_HOSTS'
+    eventually reported "m.$id"
+    [ "$(head -1 "m.$id")" = n2 ]
+    run -255 --separate-stderr bsub -m nowhere true
+    [[ "$stderr" == "nowhere: Bad host name"*" Job not submitted." ]]
+}
+
+@test "refusals in LSF's words, with ours behind them" {
+    run -255 --separate-stderr bsub -q nope -o x true
+    [ "${stderr_lines[0]}" = "nope: No such queue. Job not submitted." ]
+    run -255 --separate-stderr bsub -W 30:00 -o x true
+    [ "${stderr_lines[0]}" = "RUNLIMIT: Cannot exceed queue's hard limit(s). Job not submitted." ]
+    run -255 --separate-stderr bsub -app x true
+    [ "$stderr" = "-app is not supported: there are no application profiles; write its options out. Job not submitted." ]
+    run -255 --separate-stderr bsub -frobnicate true
+    [ "$stderr" = "unrecognized option '-frobnicate'. Job not submitted." ]
+}
+
+@test "sbatch of a script with #BSUB lines alone reads them and says what they became; of one with both #SBATCH counts" {
+    printf '#!/bin/sh\n#BSUB -W 24:00\n#BSUB -n 2 -R "rusage[mem=2GB]"\n#BSUB -J both\ntrue\n' > b.sh
+    run -0 --separate-stderr sbatch -H b.sh
+    [ "$stderr" = "sbatch: b.sh: read as LSF's, for it has #BSUB lines and no #SBATCH: --job-name=both --time=1440 --mem-per-cpu=2048M --ntasks=2" ]
+    [ "$(squeue -h -j "${output##* }" -o '%j %l %C %m')" = "both 1-00:00:00 2 2G" ]
+    scancel "${output##* }"
+    printf '#!/bin/sh\n#SBATCH -n 3\n#BSUB -n 2\n#BSUB -o x\ntrue\n' > b.sh
+    run -0 --separate-stderr sbatch -H b.sh
+    [ "$(squeue -h -j "${output##* }" -o '%C')" = 3 ]
+    scancel "${output##* }"
+    submitted -H < b.sh
+    [[ "$stderr" == *"line 2: #SBATCH lines are not read; bsub reads #BSUB"* ]]
+    [ "$(squeue -h -j "$id" -o '%C')" = 2 ]
+    scancel "$id"
+}
+
+# ---- listing and controlling --------------------------------------------------------------------------------------------------------
+
+@test "bjobs: the standard layout, -w, -o with widths and a delimiter, -json, one id that there is not" {
+    submitted -H -J a_long_name_of_a_job -P proj -n 2 -W 1:30 -o /dev/null true
+    run -0 --separate-stderr bjobs "$id"
+    [ "${lines[0]}" = "JOBID   USER    STAT  QUEUE      FROM_HOST   EXEC_HOST   JOB_NAME   SUBMIT_TIME" ]
+    [[ "${lines[1]}" =~ ^$id\ +$(id -un | cut -c1-7)\ +PSUSP\ hpc\ .*\ \*_of_a_job\ [A-Z][a-z][a-z]\ [\ 0-9][0-9]\ [0-9][0-9]:[0-9][0-9]$ ]]
+    [[ "$(bjobs -w "$id" | tail -1)" == *" -           a_long_name_of_a_job "* ]]
+    [ "$(bjobs -o 'jobid stat: queue:-6 name:8 proj slots delimiter="|"' "$id")" = "JOBID|STAT|QUEUE|JOB_NAME|PROJ_NAME|SLOTS
+$id|PSUSP|hpc|a_long_name_of_a_job|proj|2" ]
+    [ "$(bjobs -noheader -o 'stat: queue:-6 name:8 runtimelimit' "$id")" = "PSUSP    hpc *f_a_job 90.0" ]
+    run -0 --separate-stderr bjobs -o "JOBID STAT EXIT_REASON" -json "$id" 987654
+    [ "$(python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["COMMAND"], d["JOBS"], d["RECORDS"])' <<< "$output")" = "bjobs 2 [{'JOBID': '$id', 'STAT': 'PSUSP', 'EXIT_REASON': ''}, {'JOBID': '987654', 'ERROR': 'Job <987654> is not found'}]" ]
+    run -0 --separate-stderr bjobs 987654
+    [ "$stderr" = "Job <987654> is not found" ] && [ -z "$output" ]
+    LSB_BJOBS_CONSISTENT_EXIT_CODE=Y run -255 --separate-stderr bjobs 987654
+    run -255 --separate-stderr bjobs -o 'jobid frob'
+    [ "$stderr" = "bjobs: <frob> in the format string is not a valid field name." ]
+    run -0 --separate-stderr bjobs -p
+    [ "$stderr" = "No pending job found" ]
+    bjobs -l "$id" | grep -q "^Job <$id>, Job Name <a_long_name_of_a_job>, User <$(id -un)>, Project <proj>"
+    run -0 bkill "$id"
+    [ "$output" = "Job <$id> is being terminated" ]
+}
+
+@test "bjobs of arrays: a line for each element; -A, -sum; what ended shows with -a and -d, with its exit code" {
+    submitted -H -J 'arr[1-3]' -o /dev/null true
+    [ "$(bjobs -noheader -o 'jobid jobindex name' "$id")" = "$id 1 arr[1]
+$id 2 arr[2]
+$id 3 arr[3]" ]
+    [ "$(bjobs -noheader -o name "$id[2]")" = "arr[2]" ]
+    [ "$(bjobs -noheader -o name -J 'arr[3]')" = "arr[3]" ]
+    [ "$(bjobs -A "$id" | tail -1 | awk '{print $1, $2, $4, $11}')" = "$id arr 3 3" ]
+    run -0 bkill "$id[2]"
+    [ "$output" = "Job <$id[2]> is being terminated" ]
+    [ "$(bjobs -noheader -o 'stat exit_code exit_reason' "$id[2]")" = "EXIT 130 TERM_OWNER: job killed by owner." ]
+    bkill "$id"
+    submitted -J coded -o /dev/null exit 5
+    wait_state "$id" FAILED
+    [ "$(bjobs -d -noheader -o 'stat exit_code' -J coded)" = "EXIT 5" ]
+    [ "$(bjobs -noheader -o stat "$id")" = EXIT ]
+    run -0 --separate-stderr bjobs -J coded
+    [ "$stderr" = "No unfinished job found" ]
+}
+
+@test "bjobs of a running job: hosts with slots, the condensed form, time left; bstop, bresume, brequeue, bswitch, btop" {
+    submitted -n 6 -R "span[ptile=3]" -W 60 -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    [ "$(bjobs -noheader -o 'stat exec_host first_host nexec_host' "$id")" = "RUN 3*n1:3*n2 n1 2" ]
+    [ "$(bjobs "$id" | sed -n 3p)" = "                                             3*n2" ]
+    [[ "$(bjobs -noheader -o 'time_left delimiter=","' "$id")" =~ ^(0:5[89]|1:0)\ L$ ]]
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    [ "$(bjobs -noheader -o stat "$id")" = USUSP ]
+    run -0 bresume "$id"
+    [ "$output" = "Job <$id> is being resumed" ]
+    run -0 brequeue "$id"
+    [ "$output" = "Job <$id> is being requeued " ]
+    wait_state "$id" RUNNING
+    run -0 bkill -s KILL "$id"
+    [ "$output" = "Job <$id> is being signaled" ]
+    wait_state "$id" CANCELLED
+    submitted -H -o /dev/null true
+    run -0 bswitch normal "$id"
+    [ "$output" = "Job <$id> is switched to queue <normal>" ]
+    [ "$(bjobs -noheader -o queue "$id")" = normal ]
+    run -0 bresume "$id"
+    [ "$output" = "Job <$id> is being resumed" ]
+    wait_state "$id" COMPLETED
+    run -255 --separate-stderr bkill "$id"
+    [ "$stderr" = "Job <$id>: Job has already finished" ]
+    run -255 --separate-stderr bkill 987654
+    [ "$stderr" = "Job <987654>: No matching job found" ]
+    run -255 --separate-stderr bkill
+    [[ "$stderr" == "Job ID or one of "* ]]
+}
+
+@test "bkill 0 and -J, -q: all of mine that are meant" {
+    submitted -H -J one -o /dev/null true
+    local one=$id
+    submitted -H -J two -q gpuv100 -o /dev/null true
+    run -0 bkill -J one 0
+    [ "$output" = "Job <$one> is being terminated" ]
+    run -0 bkill -q gpuv100
+    [ "$output" = "Job <$id> is being terminated" ]
+    run -255 --separate-stderr bkill 0
+    [ "$stderr" = "No matching job found" ]
+}
+
+@test "bqueues, bhosts, lsid" {
+    run -0 bqueues
+    [ "${lines[0]}" = "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   RUN  SUSP " ]
+    grep -qE '^hpc +1  Open:Active +- +- +- +- +0 +0 +0 +0$' <<< "$output"
+    bqueues -l hpc | grep -qx "  -- This is the default queue."
+    run -255 --separate-stderr bqueues nope
+    [ "$stderr" = "nope: No such queue" ]
+    run -0 bhosts n1
+    [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
+    [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]
+    lsid | grep -qx "My cluster name is dcc"
+}
+
+@test "DTU: bstat, classstat; bpeek" {
+    submitted -n 4 -J a_long_name -W 10 -e peek.err -o peek.%J 'echo now; echo trouble >&2; sleep 600'
+    wait_state "$id" RUNNING
+    eventually grep -q now "peek.$id"
+    run -0 bstat "$id"
+    [ "${lines[0]}" = "JOBID      USER    QUEUE      JOB_NAME   NALLOC STAT  START_TIME      ELAPSED" ]
+    [[ "${lines[1]}" =~ ^$id\ +[^\ ]+\ +hpc\ +\*long_name\ +4\ RUN\ +[A-Z][a-z][a-z]\ [\ 0-9][0-9]\ [0-9][0-9]:[0-9][0-9]\ +0:0[01]:[0-9][0-9]$ ]]
+    bstat -C | grep -qE "^$id .*%$"
+    run -0 classstat hpc
+    [ "${lines[0]}" = "queue                total  used avail  pend j-mig j-abs" ]
+    [ "${lines[2]}" = "hpc                     64     4    60     0   0     0  " ]
+    run -0 bpeek "$id"
+    [ "$output" = $'<< output from stdout >>\nnow\n<< output from stderr >>\ntrouble' ]
+    bkill "$id"
+    wait_state "$id" CANCELLED
+    run -255 --separate-stderr bpeek "$id"
+    [ "$stderr" = "Job <$id> : Already finished." ]
+}

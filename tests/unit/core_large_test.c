@@ -1,0 +1,207 @@
+/* What is large goes in pieces: answers of many rows, and a look at all jobs after a change. */
+#include "core_tree.h"
+
+#include "core/record/limit_view.h"
+#include "core/record/record.h"
+
+#define MANY 4500
+
+/* ---- answers -------------------------------------------------------------------------------- */
+
+struct rows_seen {
+    uint64_t id[400];
+    size_t n;
+};
+
+static void row_see(void *ctx, const void *record)
+{
+    struct rows_seen *s = ctx;
+    assert_true(s->n < ARRAY_LEN(s->id));
+    s->id[s->n++] = record_hash(&account_fields, record, 0);
+}
+
+static void accounts_make(int from, int to)
+{
+    for (int i = from; i < to; i++)
+        add_account(arena_printf(w.a, "acc%d", i));
+    assert_int_equal(changed(false), REFUSE_NONE);
+}
+
+/* Each row once, though others come in between. */
+static void test_accounts_are_told_in_parts(void **state)
+{
+    struct rows_seen whole = {0}, parts = {0};
+    struct msg_query q = {.what = QUERY_ACCOUNTS};
+    struct view all = {row_see, &whole}, some = {row_see, &parts};
+    struct str detail = STR_INIT;
+    struct query_at at = {0};
+    size_t calls = 0, most = 0;
+    accounts_make(0, 50);
+    am_root();
+    assert_int_equal(core_query(w.c, &q, &w.peer, w.now, &all, &detail), REFUSE_NONE);
+    do {
+        size_t before = parts.n;
+        assert_int_equal(core_query_part(w.c, &q, &w.peer, w.now, &some, &detail, &at, 7),
+                         REFUSE_NONE);
+        most = parts.n - before > most ? parts.n - before : most;
+        if (++calls == 3)
+            accounts_make(50, 60);
+    } while (at.more);
+    assert_true(most <= 7 && calls > 6);
+    assert_int_equal(parts.n, whole.n + 10);
+    assert_memory_equal(parts.id, whole.id, whole.n * sizeof whole.id[0]);
+    str_done(&detail);
+}
+
+static void assoc_see(void *ctx, const void *record)
+{
+    struct rows_seen *s = ctx;
+    s->id[s->n++] = ((const struct assoc *)record)->id;
+}
+
+static void test_associations_are_told_in_parts(void **state)
+{
+    struct rows_seen parts = {0};
+    struct msg_query q = {.what = QUERY_ASSOCS};
+    struct view some = {assoc_see, &parts};
+    struct str detail = STR_INIT;
+    struct query_at at = {0};
+    accounts_make(0, 50);
+    am_root();
+    do {
+        core_query_part(w.c, &q, &w.peer, w.now, &some, &detail, &at, 9);
+    } while (at.more);
+    assert_true(parts.n >= 54);
+    for (size_t i = 1; i < parts.n; i++)
+        assert_true(parts.id[i] > parts.id[i - 1]);
+    str_done(&detail);
+}
+
+/* ---- sums of live jobs ---------------------------------------------------------------------- */
+
+static size_t sums_compare(void)
+{
+    static const enum limit_counts kinds[] = {COUNTS_LIVE, COUNTS_RUNNING};
+    struct live_sums *sums = live_sums_new(w.c);
+    struct map_walk walk = {0};
+    struct limit_subject who;
+    size_t n = 0;
+    while (limits_next_subject(w.c, &walk, &who))
+        for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+            limit_hits hits = {0};
+            limits_collect(w.c, &who, kinds[k], &hits);
+            for (size_t i = 0; i < hits.n; i++, n++)
+                assert_int_equal(limit_used(w.c, sums, &who, &hits.v[i]),
+                                 limit_used(w.c, NULL, &who, &hits.v[i]));
+            vec_done(&hits);
+        }
+    live_sums_free(sums);
+    return n;
+}
+
+static void test_sums_are_what_counting_gives(void **state)
+{
+    static const char *const limits[][2] = {{"physics", "GrpSubmitJobs=100"},
+                                            {"physics", "MaxSubmitJobs=50"},
+                                            {"chem", "MaxSubmitJobs=30"},
+                                            {"physics/alice", "MaxSubmit=20"},
+                                            {"root", "GrpSubmitJobs=500"},
+                                            {"qos test", "GrpSubmit=90"},
+                                            {"qos test", "MaxSubmitJobsPerUser=80"},
+                                            {"qos test", "MaxSubmitJobsPerAccount=70"},
+                                            {"qos normal", "MaxSubmitJobsPerUser=300"},
+                                            {"physics", "GrpJobs=9"}};
+    static const char *const accounts[] = {"physics", "chem"}, *const qos[] = {"test", "normal"};
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++)
+        assert_int_equal(limit_set(limits[i][0], limits[i][1]), REFUSE_NONE);
+    for (int i = 0; i < 24; i++) {
+        bool bob = i % 3 == 0;
+        if (bob)
+            am_bob();
+        else
+            am_alice();
+        struct job_spec s = job_of(1 + i % 4, bob ? "physics" : accounts[i % 2], qos[i / 2 % 2]);
+        s.hold = i % 5 == 0;
+        s.array = i % 7 == 0 ? "1-3" : NULL;
+        s.req.partition = i % 4 == 0 ? "small" : "main";
+        assert_true(submit(s) != 0);
+    }
+    assert_true(sums_compare() > 20);
+}
+
+/* ---- a change with very many jobs ----------------------------------------------------------- */
+
+/* Jobs that the planner no longer has, for they may not run. */
+static size_t barred_count(void)
+{
+    struct map_walk walk = {0};
+    size_t n = 0;
+    while (map_u64_next(w.c->jobs.by_id, &walk))
+        n += !((const struct jobrec *)walk.value)->waiting;
+    return n;
+}
+
+/* The same job over and over, as the store might have them. */
+static void jobs_make(uint64_t id)
+{
+    const struct job *from = job(id);
+    for (uint64_t i = 1; i < MANY; i++) {
+        struct job *copy = arena_alloc(w.a, sizeof *copy);
+        *copy = *from;
+        copy->id = id + i;
+        struct kept row = {TABLE_JOB, copy};
+        vec_push(&w.store, row);
+    }
+    restart(ENFORCED);
+}
+
+static void test_a_change_looks_at_all_jobs_slice_by_slice(void **state)
+{
+    struct account_change ch = {.verb = VERB_MODIFY, .noun = NOUN_QOS, .fields = "flags"};
+    struct qos test = {.name = "test", .flags = QOS_REQUIRES_RESV};
+    ch.qos = (struct record_list){&test, 1};
+    struct msg_change_accounts m = {.changes = {&ch, 1}};
+    struct message msg = {.kind = MSG_CHANGE_ACCOUNTS, .seq = 99, .body = &m};
+    struct peer root = {.user = "root", .is_admin = true};
+    struct event ev = {.kind = EV_MESSAGE, .now_us = w.now, .conn = 1, .peer = &root, .msg = &msg};
+    size_t wakes = 0, before = 0;
+    jobs_make(submit(job_of(1, "physics", "test")));
+    assert_int_equal(barred_count(), 0);
+    effects_reset(&w.fx);
+    core_step(w.c, &ev, &w.fx);
+    before = barred_count();
+    assert_true(before > 0 && before < MANY);
+    while (core_wake_due(w.c) <= w.now && wakes < 20) {
+        size_t plans = 0;
+        core_step(w.c, &(struct event){.kind = EV_WAKE, .now_us = w.now}, &w.fx);
+        for (size_t i = 0; i < w.fx.n; i++)
+            plans += w.fx.v[i].kind == FX_SEND;
+        assert_int_equal(plans, 0); /* nothing starts by what was allowed before */
+        wakes++;
+        size_t now = barred_count();
+        assert_true(now >= before && now - before < MANY / 2);
+        before = now;
+    }
+    assert_true(wakes >= 2 && wakes < 20);
+    assert_int_equal(before, MANY);
+    core_check(w.c);
+}
+
+static int no_nodes(void **unused)
+{
+    world_open(ENFORCED, 0);
+    the_tree();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TREE_STORY(test_accounts_are_told_in_parts),
+        TREE_STORY(test_associations_are_told_in_parts),
+        TREE_STORY(test_sums_are_what_counting_gives),
+        cmocka_unit_test_setup_teardown(test_a_change_looks_at_all_jobs_slice_by_slice, no_nodes,
+                                        teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+/* The past: what goes, what must stay, what comes. */
+#include "core_help.h"
+
+#include "model/past.h"
+
+#define DAY (24 * 60 * MIN)
+
+static void remove_rows(const struct past_key *key, size_t n)
+{
+    struct past_rows rows = {.v = key, .n = n};
+    effects_reset(&w.fx);
+    step((struct event){.kind = EV_PAST, .past = &rows});
+}
+
+static size_t removed(enum store_table table)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_STORE && w.fx.v[i].remove && w.fx.v[i].table == table;
+    return n;
+}
+
+static size_t added(enum store_table table)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w.fx.n; i++)
+        n += w.fx.v[i].kind == FX_STORE && w.fx.v[i].add && w.fx.v[i].table == table;
+    return n;
+}
+
+static bool waits(uint64_t id)
+{
+    return state(id) == JOB_PENDING;
+}
+
+static void test_what_memory_knows_stays(void **state)
+{
+    hello(1);
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    uint64_t id = submit(held), unknown = id + 100;
+    const struct past_key key[] = {
+        {.table = TABLE_STEP, .id = id, .attempt = 1},
+        {.table = TABLE_PAYLOAD, .id = id},
+        {.table = TABLE_JOB, .id = id},
+        {.table = TABLE_JOB, .id = unknown, .het_job_id = id},
+        {.table = TABLE_STEP, .id = unknown, .attempt = 1},
+        {.table = TABLE_PAYLOAD, .id = unknown},
+        {.table = TABLE_JOB_RUN, .id = unknown, .attempt = 1},
+        {.table = TABLE_JOB_PART, .id = unknown, .second = 5},
+        {.table = TABLE_JOB, .id = unknown},
+        {.table = TABLE_TRANSACTION, .id = id},
+        {.table = TABLE_NODE_SPELL, .name = "n1", .second = 7},
+        {.table = TABLE_PAST_RESERVATION, .name = "r1", .second = 7},
+    };
+    remove_rows(key, ARRAY_LEN(key));
+    assert_int_equal(removed(TABLE_JOB), 1);
+    assert_int_equal(removed(TABLE_STEP), 1);
+    assert_int_equal(removed(TABLE_PAYLOAD), 1);
+    assert_int_equal(removed(TABLE_JOB_RUN), 1);
+    assert_int_equal(removed(TABLE_JOB_PART), 1);
+    assert_int_equal(removed(TABLE_TRANSACTION), 1);
+    assert_int_equal(removed(TABLE_NODE_SPELL), 1);
+    assert_int_equal(removed(TABLE_PAST_RESERVATION), 1);
+    assert_true(waits(id));
+}
+
+static void test_elements_of_an_array_that_waits_stay(void **state)
+{
+    hello(1);
+    struct job_spec spec = a_job("array");
+    spec.array = "0-3";
+    spec.hold = true;
+    uint64_t id = submit(spec);
+    const struct past_key key[] = {{.table = TABLE_STEP, .id = id + 50, .array_job_id = id},
+                                   {.table = TABLE_JOB, .id = id + 50, .array_job_id = id}};
+    remove_rows(key, ARRAY_LEN(key));
+    assert_int_equal(removed(TABLE_JOB) + removed(TABLE_STEP), 0);
+}
+
+static struct job past_job(uint64_t id)
+{
+    return (struct job){.id = id,
+                        .array_task_id = NO_TASK,
+                        .state = JOB_COMPLETED,
+                        .submit_us = w.now - 9 * DAY,
+                        .start_us = w.now - 8 * DAY,
+                        .end_us = w.now - 7 * DAY};
+}
+
+static enum refusal add(struct job *j, size_t n)
+{
+    am_root();
+    effects_reset(&w.fx);
+    say(1, MSG_ADD_PAST, &(struct msg_add_past){.jobs = {j, n}});
+    return refusal();
+}
+
+static void test_numbers_of_what_comes_are_never_given(void **state)
+{
+    struct job j[] = {past_job(700), past_job(40)};
+    hello(1);
+    am_alice();
+    assert_int_equal(submit(a_job("one")), 1);
+    assert_int_equal(add(j, 2), REFUSE_NONE);
+    assert_int_equal(added(TABLE_JOB), 2);
+    am_alice();
+    assert_int_equal(submit(a_job("two")), 701);
+}
+
+static void test_nonsense_does_not_come(void **state)
+{
+    struct job j[] = {past_job(7), past_job(8)};
+    j[1].id = 0;
+    assert_int_equal(add(j, 2), REFUSE_UPDATE);
+    assert_int_equal(added(TABLE_JOB), 0);
+    j[1] = past_job(UINT64_C(1) << 40);
+    assert_int_equal(add(j, 2), REFUSE_UPDATE);
+    j[1] = past_job(8);
+    j[1].state = JOB_RUNNING;
+    assert_int_equal(add(j, 2), REFUSE_UPDATE);
+    j[1].state = JOB_COMPLETED;
+    j[1].end_us = w.now + DAY;
+    assert_int_equal(add(j, 2), REFUSE_UPDATE);
+    assert_non_null(strstr(answer()->detail, "job 8: "));
+    j[1] = past_job(8);
+    assert_int_equal(add(j, 2), REFUSE_NONE);
+    struct step nobodys = {.job_id = 0};
+    say(1, MSG_ADD_PAST, &(struct msg_add_past){.steps = {&nobodys, 1}});
+    assert_int_equal(refusal(), REFUSE_UPDATE);
+}
+
+static void test_ages(void **state)
+{
+    static const struct {
+        const char *text;
+        enum age_unit unit;
+        int32_t n; /* -1 = refused */
+    } cases[] = {{"", AGE_MONTHS, 0},
+                 {"NONE", AGE_MONTHS, 0},
+                 {"12", AGE_MONTHS, 12},
+                 {"12months", AGE_MONTHS, 12},
+                 {"1mon", AGE_MONTHS, 1},
+                 {"30days", AGE_DAYS, 30},
+                 {"48Hours", AGE_HOURS, 48},
+                 {"48 hours", AGE_HOURS, 48},
+                 {"5weeks", 0, -1},
+                 {"-1", 0, -1},
+                 {"days", 0, -1},
+                 {"99999999999days", 0, -1}};
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct age age;
+        struct err err = {0};
+        assert_int_equal(age_parse(cases[i].text, &age, &err), cases[i].n >= 0);
+        assert_int_equal(age.n, cases[i].n >= 0 ? cases[i].n : 0);
+        assert_int_equal(age.unit, cases[i].n >= 0 ? cases[i].unit : AGE_MONTHS);
+    }
+}
+
+static void test_a_request_changes_the_rules(void **state)
+{
+    struct settings s;
+    struct past_rule rule[PAST_COUNT];
+    struct err err = {0};
+    settings_default(&s);
+    s.purge_job_after = "12";
+    s.archive_txn = true;
+    past_rules(&s, rule);
+    assert_int_equal(rule[PAST_JOBS].age.n, 12);
+    assert_true(rule[PAST_TXN].archive && !rule[PAST_JOBS].archive);
+    assert_true(past_rules_change(rule, "jobs=2days,steps=1hours", "jobs,usage", &err));
+    assert_int_equal(rule[PAST_JOBS].age.unit, AGE_DAYS);
+    assert_int_equal(rule[PAST_STEPS].age.n, 1);
+    assert_true(rule[PAST_JOBS].archive && rule[PAST_USAGE].archive);
+    assert_true(past_rules_change(rule, "", "", &err));
+    assert_false(past_rules_change(rule, "nodes=1days", NULL, &err));
+    assert_false(past_rules_change(rule, NULL, "everything", &err));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        STORY(test_what_memory_knows_stays),
+        STORY(test_elements_of_an_array_that_waits_stay),
+        STORY(test_numbers_of_what_comes_are_never_given),
+        STORY(test_nonsense_does_not_come),
+        STORY(test_ages),
+        STORY(test_a_request_changes_the_rules),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

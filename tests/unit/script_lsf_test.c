@@ -1,0 +1,337 @@
+/* #BSUB lines and command lines of bsub: what job each becomes (spec/dialects.md 1 to 4). */
+#include "script_help.h"
+
+#include "base/duration.h"
+#include "script/lsf.h"
+
+#include <stdio.h>
+
+struct lsf_world {
+    struct world *w;
+    struct dialect_site site;
+    struct lsf_request request;
+};
+
+static struct lsf_world *world_of(void **state)
+{
+    static struct lsf_world l;
+    l.w = *state;
+    l.site = dialect_site_standard();
+    return &l;
+}
+
+static bool become(struct lsf_world *l, const char *script, const char *words)
+{
+    struct world *w = l->w;
+    VEC(char *) argv = {0};
+    char *text = arena_strdup(w->a, words), *save = NULL;
+    unsigned lines;
+    int rest;
+    memset(w->comp, 0, sizeof *w->comp);
+    memset(&w->err, 0, sizeof w->err);
+    str_clear(&w->warnings);
+    l->request = (struct lsf_request){.site = &l->site};
+    vec_push(&argv, (char *)(uintptr_t) "bsub");
+    for (char *word = strtok_r(text, "\x1f", &save); word; word = strtok_r(NULL, "\x1f", &save))
+        vec_push(&argv, word);
+    struct dialect_out d = {w->comp, FROM_DIRECTIVE, &w->env, w->a, &w->warnings};
+    bool ok = lsf_read_script(&l->request, script, strlen(script), &w->env, w->a, &w->warnings,
+                              &lines, &w->err) &&
+              lsf_read_words(&l->request, (int)argv.n, argv.v, &w->env, w->a, &rest, &w->err) &&
+              lsf_finish(&l->request, &d, &w->err) &&
+              options_finish(w->comp, CMD_SBATCH, w->a, &w->warnings, &w->err);
+    vec_done(&argv);
+    return ok;
+}
+
+/* The options of sbatch it became, by their names: "--ntasks=4 --time=90". */
+static const char *options_of_world(const struct lsf_world *l)
+{
+    static char text[2000];
+    const struct option_row *row;
+    text[0] = 0;
+    for (size_t i = 0; (row = option_at(i)); i++) {
+        if (l->w->comp->source[i] == FROM_DEFAULT || !strcmp(row->name, "open-mode") ||
+            (!strcmp(row->name, "output") && !strcmp(l->w->comp->given[i], "%A.out")))
+            continue;
+        const char *given = l->w->comp->given[i];
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s--%s%s%s", text[0] ? " " : "",
+                 row->name, *given ? "=" : "", given);
+    }
+    return text;
+}
+
+struct row {
+    const char *directives, *options;
+};
+
+static void rows_check(struct lsf_world *l, const struct row *row, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char script[2000];
+        snprintf(script, sizeof script, "#!/bin/sh\n%s\necho\n", row[i].directives);
+        if (!become(l, script, ""))
+            fail_msg("%s\nrefused: %s", row[i].directives, l->w->err.text);
+        if (strcmp(options_of_world(l), row[i].options) != 0)
+            fail_msg("%s\n  becomes  %s\n  expected %s", row[i].directives, options_of_world(l),
+                     row[i].options);
+    }
+}
+
+static void directives_become_a_job(void **state)
+{
+    static const struct row rows[] = {
+        {"", "--ntasks=1"},
+        {"#BSUB -n 4", "--ntasks=4"},
+        {"#BSUB -n4 -W30", "--time=30 --ntasks=4"},
+        {"#BSUB -W 90", "--time=90 --ntasks=1"},
+        {"#BSUB -W 1:30", "--time=90 --ntasks=1"},
+        {"#BSUB -W 24:00", "--time=1440 --ntasks=1"},
+        {"#BSUB -W 1:00/hostA", "--time=60 --ntasks=1"},
+        {"#BSUB -q hpc\n#BSUB -q gpuv100", "--partition=gpuv100 --ntasks=1"},
+        {"#BSUB -q \"short long\"", "--partition=short,long --ntasks=1"},
+        {"#BSUB -J name   # a comment", "--job-name=name --ntasks=1"},
+        {"#BSUB -J \"n[1-100:2,150]%5\"",
+         "--array=1-100:2,150%5 --job-name=n --ntasks=1 --output=%A.%a.out"},
+        {"#BSUB -J n[1-3]", "--array=1-3 --job-name=n --ntasks=1 --output=%A.%a.out"},
+        {"#BSUB -P proj -G grp", "--account=grp --ntasks=1"},
+        {"#BSUB -P proj", "--account=proj --ntasks=1"},
+        {"#BSUB -R \"span[hosts=1]\" -n 4", "--nodes=1 --ntasks=4"},
+        {"#BSUB -n 16 -R \"span[ptile=4]\"", "--nodes=4 --ntasks=16 --ntasks-per-node=4"},
+        {"#BSUB -n 10 -R span[ptile=4]", "--nodes=3 --ntasks=10 --ntasks-per-node=4"},
+        {"#BSUB -n 4 -R \"rusage[mem=5GB]\" -R \"span[hosts=1]\"",
+         "--mem=5120M --nodes=1 --ntasks=4"},
+        {"#BSUB -n 4 -R \"span[hosts=1] rusage[mem=10GB]\"", "--mem=10240M --nodes=1 --ntasks=4"},
+        {"#BSUB -R \"rusage[mem=4000]\"", "--mem=4000M --ntasks=1"},
+        {"#BSUB -n 2 -R \"rusage[mem=2GB/task]\"", "--mem-per-cpu=2048M --ntasks=2"},
+        {"#BSUB -n 4 -R \"rusage[mem=8GB/job]\"", "--mem-per-cpu=2048M --ntasks=4"},
+        {"#BSUB -n 4 -R \"rusage[mem=8GB/job] span[hosts=1]\"", "--mem=8192M --nodes=1 --ntasks=4"},
+        {"#BSUB -M 18GB", "--mem-per-cpu=18432M --ntasks=1"},
+        {"#BSUB -M 2048000!", "--mem-per-cpu=2000M --ntasks=1"},
+        {"#BSUB -M 5GB -R \"rusage[mem=4GB]\"", "--mem=4096M --ntasks=1"},
+        {"#BSUB -R \"select[gpu32gb]\"", "--ntasks=1 --constraint=gpu32gb"},
+        {"#BSUB -R \"select[gpu80gb && model == XeonGold6226R]\"",
+         "--ntasks=1 --constraint=gpu80gb&XeonGold6226R"},
+        {"#BSUB -R \"select[(a || model==b) && c]\"", "--ntasks=1 --constraint=a|b&c"},
+        {"#BSUB -R \"select[type==any]\"", "--ntasks=1"},
+        {"#BSUB -R \"select[hname!='h1']\"", "--ntasks=1 --exclude=h1"},
+        {"#BSUB -R \"select[mem>=4000] rusage[mem=4000]\"", "--mem=4000M --ntasks=1"},
+        {"#BSUB -R \"select[tmp>=1000] rusage[tmp=2000]\"", "--ntasks=1 --tmp=2000M"},
+        {"#BSUB -R \"rusage[matlab=2,duration=5m]\"", "--licenses=matlab:2 --ntasks=1"},
+        {"#BSUB -R \"affinity[core(4)]\" -n 2", "--cpus-per-task=4 --ntasks=2"},
+        {"#BSUB -R \"cu[type=rack:maxcus=2]\"", "--ntasks=1 --switches=2"},
+        {"#BSUB -R \"order[-mem:ut]\"", "--ntasks=1"},
+        {"#BSUB -gpu \"num=1:mode=exclusive_process\"", "--ntasks=1 --gpus-per-node=1"},
+        {"#BSUB -gpu \"num=2/task:gmodel=V100-32G\"",
+         "--ntasks=1 --gpu-mem=32768M --gpus-per-task=V100:2"},
+        {"#BSUB -gpu -", "--ntasks=1 --gpus-per-node=1"},
+        {"#BSUB -gpu num=4", "--ntasks=1 --gpus-per-node=4"},
+        {"#BSUB -R \"rusage[ngpus_physical=2]\"", "--ntasks=1 --gpus-per-node=2"},
+        {"#BSUB -o gpu_%J.out -e gpu_%J.err", "--ntasks=1 --error=gpu_%A.err --output=gpu_%A.out"},
+        {"#BSUB -o a_%I_%j", "--ntasks=1 --output=a_0_%%j"},
+        {"#BSUB -o x -e x", "--ntasks=1 --output=x"},
+        {"#BSUB -o out/", "--ntasks=1 --output=out/%A.out"},
+        {"#BSUB -outdir d -o x", "--ntasks=1 --output=d/x"},
+        {"#BSUB -u me@x -B -N", "--mail-type=BEGIN,END,FAIL --mail-user=me@x --ntasks=1"},
+        {"#BSUB -Ne", "--mail-type=FAIL --ntasks=1"},
+        {"#BSUB -x -H -r", "--hold --requeue --ntasks=1 --exclusive"},
+        {"#BSUB -nnodes 2", "--nodes=2 --exclusive"},
+        {"#BSUB -b 16:00", "--begin=2026-03-02T16:00:00 --ntasks=1"},
+        {"#BSUB -b 9:30", "--begin=2026-03-03T09:30:00 --ntasks=1"},
+        {"#BSUB -b 2026:12:31:23:59", "--begin=2026-12-31T23:59:00 --ntasks=1"},
+        {"#BSUB -wa USR2 -wt 5", "--signal=B:USR2@300 --ntasks=1"},
+        {"#BSUB -env \"all, A, B=1\"", "--ntasks=1 --export=all,A,B=1"},
+        {"#BSUB -env none", "--ntasks=1 --export=NONE"},
+        {"#BSUB -L /bin/bash", "--ntasks=1"},
+        {"#BSUB -U res -Jd \"two words\" -cwd /tmp",
+         "--comment=two words --reservation=res --ntasks=1 --chdir=/tmp"},
+    };
+    rows_check(world_of(state), rows, ARRAY_LEN(rows));
+}
+
+static void the_script_is_read_to_its_end(void **state)
+{
+    struct lsf_world *l = world_of(state);
+    assert_true(become(l,
+                       "echo begin\n#BSUB -n 3 \\\n#BSUB -W 5\necho\n  #BSUB -q x\n##BSUB -q y\n"
+                       "# BSUB -q z\n#SBATCH -n 9\n#BSUB -J last",
+                       ""));
+    assert_string_equal(options_of_world(l), "--job-name=last --time=5 --ntasks=3");
+    assert_non_null(
+        strstr(str_text(&l->w->warnings), "line 7: not read, because it does not begin"));
+    assert_non_null(strstr(str_text(&l->w->warnings), "line 8: #SBATCH lines are not read"));
+}
+
+static void the_command_line_beats_the_script(void **state)
+{
+    struct lsf_world *l = world_of(state);
+    assert_true(become(l, "#BSUB -n 3 -W 5 -q a\n",
+                       "-W\x1f"
+                       "10\x1f"
+                       "-q\x1f"
+                       "b c"));
+    assert_string_equal(options_of_world(l), "--partition=b,c --time=10 --ntasks=3");
+}
+
+/* Units and what memory is of are the site's. */
+static void sites_differ(void **state)
+{
+    struct lsf_world *l = world_of(state);
+    l->site.lsf_mem_per_slot = true;
+    assert_true(become(l, "#BSUB -n 4 -R rusage[mem=16GB]\n", ""));
+    assert_string_equal(options_of_world(l), "--mem-per-cpu=16384M --ntasks=4");
+    l->site.lsf_limit_kib = 1024 * 1024;
+    l->site.lsf_mem_of_job = true;
+    assert_true(become(l, "#BSUB -n 4 -R span[hosts=1] -M 8\n", ""));
+    assert_string_equal(options_of_world(l), "--mem=8192M --nodes=1 --ntasks=4");
+}
+
+static void what_is_not_there_is_refused_by_name(void **state)
+{
+    static const struct {
+        const char *words, *says;
+    } rows[] = {
+        {"-Q\x1f"
+         "1",
+         "-Q is not supported: test the code in the script"},
+        {"-app\x1f"
+         "x",
+         "-app is not supported"},
+        {"-frobnicate", "unrecognized option '-frobnicate'"},
+        {"-cwdd\x1f"
+         "x",
+         "(did you mean '-cwd'?)"},
+        {"-W", "option requires an argument -- 'W'"},
+        {"-W\x1f"
+         "1:2:3",
+         "-W 1:2:3: \"1:2:3\" is no LSF run limit"},
+        {"-n\x1f"
+         "many",
+         "-n many: a number of slots is needed"},
+        {"-R\x1f"
+         "rusage[mem=x]",
+         "\"x\": a size is needed"},
+        {"-R\x1f"
+         "span[hosts=2]",
+         "hosts=1, hosts=-1, ptile=N and stripe are allowed"},
+        {"-R\x1f"
+         "frob[x]",
+         "no such section"},
+        {"-R\x1f"
+         "span[hosts=1",
+         "the bracket is not closed"},
+        {"-R\x1f"
+         "{a} || {b}",
+         "-R with {} is not supported"},
+        {"-R\x1f"
+         "select[!a]",
+         "! is not supported"},
+        {"-R\x1f"
+         "same[model]",
+         "-R same[model] is not supported"},
+        {"-gpu\x1f"
+         "num=1:frob=2",
+         "\"frob\": no such key"},
+        {"-gpu\x1f"
+         "mps=yes",
+         "-gpu mps is not supported"},
+        {"-J\x1f"
+         "n[0-3]",
+         "begin at 1"},
+        {"-J\x1f"
+         "n[1-3",
+         "an array is NAME[1-10]"},
+        {"-w\x1f"
+         "done(1) && ended(2) || exit(3)",
+         "-w with both && and || is not supported"},
+        {"-w\x1f"
+         "exit(1,3)",
+         "-w exit() with a code is not supported"},
+        {"-w\x1f"
+         "!done(1)",
+         "-w with ! is not supported"},
+        {"-w\x1f"
+         "numdone(1,3)",
+         "-w numdone() is not supported"},
+        {"-w\x1f"
+         "frob(1)",
+         "there is no condition \"frob\""},
+        {"-w\x1f"
+         "done(1",
+         "cannot be read at"},
+        {"-oo\x1f"
+         "a\x1f"
+         "-e\x1f"
+         "b",
+         "-oo with -e is not supported"},
+        {"-q\x1f"
+         " ",
+         "a queue is needed"},
+        {"-b\x1f"
+         "25:00",
+         "[[[year:]month:]day:]hour:minute is needed"},
+    };
+    struct lsf_world *l = world_of(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (become(l, "", rows[i].words))
+            fail_msg("\"%s\" was taken", rows[i].words);
+        if (!strstr(l->w->err.text, rows[i].says))
+            fail_msg("\"%s\": \"%s\" does not say \"%s\"", rows[i].words, l->w->err.text,
+                     rows[i].says);
+    }
+    assert_false(become(l, "\n#BSUB -J \"open\n", ""));
+    assert_string_equal(l->w->err.text, "line 2: the quote is not closed");
+}
+
+static void what_has_no_effect_is_said(void **state)
+{
+    struct lsf_world *l = world_of(state);
+    assert_true(become(l, "#BSUB -We 10 -sla x -n 2,4 -R order[ut]\n", ""));
+    assert_non_null(strstr(l->w->comp->no_effect, "-We: only -W counts"));
+    assert_non_null(strstr(l->w->comp->no_effect, "-sla: there are no service classes"));
+    assert_non_null(strstr(l->w->comp->no_effect, "order[ut]"));
+    assert_non_null(strstr(str_text(&l->w->warnings), "-n: 2 slots are taken"));
+}
+
+static void dependencies(void **state)
+{
+    static const struct {
+        const char *text, *becomes;
+    } rows[] = {
+        {"done(1)", "afterok:1"},
+        {"1", "afterok:1"},
+        {"done(1) && done(2)", "afterok:1,afterok:2"},
+        {"(ended(1) || exit(2))", "afterany:1?afternotok:2"},
+        {"started(7[3])", "after:7_3"},
+        {"done(7[*])", "aftercorr:7"},
+        {"ended(\"a b*\")", "afterany:a b*"},
+        {"'name'", "afterok:name"},
+        {"( done( 1 )&&(2) )", "afterok:1,afterok:2"},
+    };
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct lsf_depend d;
+        const char *ids[4];
+        if (!lsf_depend_parse(rows[i].text, w->a, &d, &w->err))
+            fail_msg("%s: %s", rows[i].text, w->err.text);
+        for (size_t k = 0; k < d.n; k++)
+            ids[k] = d.v[k].job;
+        assert_string_equal(lsf_depend_text(&d, ids, w->a), rows[i].becomes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(directives_become_a_job, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(the_script_is_read_to_its_end, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(the_command_line_beats_the_script, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(sites_differ, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(what_is_not_there_is_refused_by_name, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(what_has_no_effect_is_said, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(dependencies, world_setup, world_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
