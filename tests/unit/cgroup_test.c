@@ -406,17 +406,28 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
         const char *job, *part;
         int kills;
         enum group_back back;
+        const char *kinds; /* memory.stat of the job */
     } left[] = {
-        {"4096\n", "4096\n", 0, GROUP_TO_ANY},
+        {"4096\n", "4096\n", 0, GROUP_TO_ANY, ""},
+        {"3000000\n", "4096\n", 0,
+         /* What processors have in stock is nobody's. */
+         GROUP_TO_ANY, "anon 0\nfile 4096\nkernel 300000\n"},
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 0\nfile 2900000\nkernel 4096\n"},
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 2000000\nfile 0\nkernel 4096\n"},
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 0\nfile 0\nkernel 2000000\n"},
+        /* A kernel that does not say what it has itself. */
+        {"3000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, "anon 0\nfile 0\n"},
         {"9000000\n", "9000000\n", 0,
          /* Files that were read: the kernel takes them back. */
-         GROUP_TO_OWN_JOB},
-        {"9000000\n", "4096\n", 0,
-         GROUP_TO_OWN_JOB},                        /* the job's script, or another step, is large */
-        {"4096\n", "4096\n", 1, GROUP_TO_OWN_JOB}, /* somebody was killed for the job's memory */
+         GROUP_TO_OWN_JOB, ""},
+        /* The job's script, or another step, is large. */
+        {"9000000\n", "4096\n", 0, GROUP_TO_OWN_JOB, ""},
+        /* Somebody was killed for the job's memory. */
+        {"4096\n", "4096\n", 1, GROUP_TO_OWN_JOB, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(left); i++) {
         step_ended(job, left[i].job, left[i].kills);
+        file_fill(job, "memory.stat", left[i].kinds);
         step_ended(part, left[i].part, 0);
         assert_int_equal(step_cgroup_hand_back(&c, &l), left[i].back);
         assert_int_equal(c.n, 0);

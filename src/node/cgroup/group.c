@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "node/cgroup/base.h"
+#include "node/cgroup/charged.h"
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/fs.h"
 
@@ -285,16 +286,10 @@ bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name
     return ok;
 }
 
-/* Pages that the kernel keeps charged for a processor's next need, or that hold what the job wrote:
- * so few are nobody's limit. */
+/* What the kernel still has of processes that ended, or a file that the job wrote: so little is
+ * nobody's limit. */
 #define LEFT_BYTES    INT64_C(1048576)
 #define LEFT_OF_LIMIT 16 /* of a small limit, at most this part of it */
-
-static int64_t number_in(int dir_fd, const char *file)
-{
-    char text[64];
-    return cgroup_get_at(dir_fd, file, text, sizeof text) ? strtoll(text, NULL, 10) : -1;
-}
 
 static int64_t left_at_most(const struct cgroup_limits *l)
 {
@@ -310,30 +305,15 @@ static bool nobody_was_out_of_memory(int dir_fd, const char *file)
            cgroup_number(text, "oom_kill") <= 0;
 }
 
-/* Of what is charged, what the kernel cannot take back at once: all but files that were read or
- * written. -1 if unknown. */
-static int64_t kept_bytes(const struct step_cgroup *c)
-{
-    bool v2 = c->memory == c->v2;
-    int fd = fd_of(c, c->memory);
-    int64_t rss = step_cgroup_rss(c), swapped = 0;
-    if (v2)
-        swapped = number_in(fd, "memory.swap.current");
-    else if (number_in(fd, "memory.memsw.usage_in_bytes") >= 0)
-        swapped =
-            number_in(fd, "memory.memsw.usage_in_bytes") - number_in(fd, "memory.usage_in_bytes");
-    return rss < 0 || swapped < 0 ? rss : rss + swapped;
-}
-
 /* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays
  * with it. */
 static bool part_is_clean(const struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
     int fd = fd_of(c, c->memory);
-    int64_t left = number_in(fd, v2 ? "memory.current" : "memory.usage_in_bytes");
+    int64_t left = cgroup_charged(fd, v2, false);
     if (left > most)
-        left = kept_bytes(c);
+        left = cgroup_kept(fd, v2);
     if (left < 0 || left > most)
         return false;
     return v2 ? nobody_was_out_of_memory(fd, "memory.events")
@@ -344,7 +324,7 @@ static bool job_is_clean(const struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
     int fd = fd_of(c, c->memory);
-    int64_t left = number_in(fd, v2 ? "../memory.current" : "../memory.usage_in_bytes");
+    int64_t left = cgroup_charged(fd, v2, true);
     if (left < 0 || left > most)
         return false;
     return v2 ? nobody_was_out_of_memory(fd, "../memory.events")
@@ -444,12 +424,7 @@ void step_cgroup_remove(struct step_cgroup *c)
 
 int64_t step_cgroup_rss(const struct step_cgroup *c)
 {
-    char text[8192];
-    if (!c->memory || !cgroup_get_at(fd_of(c, c->memory), "memory.stat", text, sizeof text))
-        return -1;
-    int64_t own = cgroup_number(text, c->memory == c->v2 ? "anon" : "total_rss"),
-            shared = cgroup_number(text, c->memory == c->v2 ? "shmem" : "total_shmem");
-    return own < 0 ? -1 : own + (shared > 0 ? shared : 0);
+    return c->memory ? cgroup_rss(fd_of(c, c->memory), c->memory == c->v2) : -1;
 }
 
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
