@@ -216,10 +216,12 @@ $id 2 arr[2]
 $id 3 arr[3]" ]
     [ "$(bjobs -noheader -o name "$id[2]")" = "arr[2]" ]
     [ "$(bjobs -noheader -o name -J 'arr[3]')" = "arr[3]" ]
-    [ "$(bjobs -A "$id" | tail -1 | awk '{print $1, $2, $4, $11}')" = "$id arr 3 3" ]
+    [ "$(bjobs -A "$id" | tail -1 | awk '{print $1, $2, $4, $11}')" = "$id arr[1-3] 3 3" ]
     run -0 bkill "$id[2]"
     [ "$output" = "Job <$id[2]> is being terminated" ]
     [ "$(bjobs -noheader -o 'stat exit_code exit_reason' "$id[2]")" = "EXIT 130 TERM_OWNER: job killed by owner." ]
+    # What ended counts in the line of the array.
+    [ "$(bjobs -A "$id" | tail -1 | awk '{print $4, $8, $11}')" = "3 1 2" ]
     bkill "$id"
     submitted -J coded -o /dev/null exit 5
     wait_state "$id" FAILED
@@ -284,6 +286,90 @@ $id 3 arr[3]" ]
     [ "${lines[0]}" = "HOST_NAME          STATUS       JL/U    MAX  NJOBS    RUN  SSUSP  USUSP    RSV " ]
     [[ "${lines[1]}" =~ ^n1\ +ok\ +-\ +32\ +0\ +0\ +0\ +0\ +0\ $ ]]
     lsid | grep -qx "My cluster name is dcc"
+}
+
+@test "bjobs -l: what was asked for, what it holds, memory; -UF does not break lines; max_mem is known" {
+    submitted -n 2 -R "span[hosts=1] rusage[mem=1GB]" -J talk -W 60 -Jd "a word" -o out.%J 'sleep 600'
+    wait_state "$id" RUNNING
+    eventually sh -c "bjobs -noheader -o max_mem $id | grep -q Mbytes"
+    run -0 bjobs -UF "$id"
+    grep -qx "Job <$id>, Job Name <talk>, User <$(id -un)>, Project <default>, Status <RUN>, Queue <hpc>, Command <sleep 600>, Share group charged </$(id -un)>, Job Description <a word>" <<< "$output"
+    grep -qE ": Submitted from host <.*>, CWD <$WORK>, Output File <$WORK/out.$id>, 2 Task\(s\), Requested Resources <rusage\[mem=1024.00/task\] span\[hosts=1\]>;$" <<< "$output"
+    grep -qE ": Started 2 Task\(s\) on Host\(s\) <2\*n1>, Allocated 2 Slot\(s\) on Host\(s\) <2\*n1>, Execution Home <.*>, Execution CWD <$WORK>;$" <<< "$output"
+    grep -qx " 60.0 min" <<< "$output"
+    grep -qx "   2.0 G " <<< "$output"
+    grep -qE "^ MAX MEM: [0-9]+ Mbytes$" <<< "$output"
+    grep -qx " Combined: rusage\[mem=1024.00/task\] span\[hosts=1\]" <<< "$output"
+    [ "$(bjobs -l "$id" | awk 'length > 80')" = "" ]
+    bkill "$id"
+}
+
+@test "bhist and bacct: how long in which state, what happened, sums, times; -C, -t and what is no time" {
+    submitted -H -J past -o /dev/null 'exit 3'
+    eventually sh -c "[ \$(bhist $id | tail -1 | awk '{print \$5}') -ge 2 ]"
+    bresume "$id"
+    wait_state "$id" FAILED
+    run -0 bhist "$id"
+    [ "${lines[0]}" = "Summary of time in seconds spent in various states:" ]
+    [ "${lines[1]}" = "JOBID   USER    JOB_NAME  PEND    PSUSP   RUN     USUSP   SSUSP   UNKWN   TOTAL" ]
+    [[ "${lines[2]}" =~ ^$id\ +[^\ ]+\ +past\ +[0-9]+\ +[1-9][0-9]*\ +[0-9]+\ +0\ +0\ +0\ +[1-9][0-9]*\ *$ ]]
+    run -0 bhist -l "$id"
+    grep -qE ": Exited with exit code 3\. The CPU time used is [0-9.]+ seconds\.$" <<< "$output"
+    grep -qE "^Summary of time in seconds spent in various states by  [A-Z][a-z][a-z] [A-Z][a-z][a-z] " <<< "$output"
+    bhist -a | grep -qE "^$id "
+    bhist -t .-1, -J past | grep -qE "^$id "
+    run -255 --separate-stderr bhist -C 2001/1/1,2001/2/1
+    [ "$stderr" = "No matching job found" ]
+    run -255 --separate-stderr bhist -t yesterday
+    [[ "$stderr" == "bhist: yesterday: Illegal time interval: "* ]]
+    run -0 bacct "$id"
+    grep -qx " Total number of done jobs:       0      Total number of exited jobs:     1" <<< "$output"
+    bacct -l "$id" | grep -qx "     CPU_T     WAIT     TURNAROUND   STATUS     HOG_FACTOR    MEM    SWAP"
+    bacct -e -J past | grep -qx " Total number of done jobs:       0      Total number of exited jobs:     1"
+    bacct -C 2001/1/1,2001/2/1 | grep -qx " Total number of done jobs:       0      Total number of exited jobs:     0"
+}
+
+@test "bmod: what is given changes, what stands behind an n goes back, the rest stays" {
+    submitted -H -J old -n 4 -R "rusage[mem=1GB] span[ptile=2]" -W 60 -o /dev/null true
+    run -0 bmod -W 2:00 -J new "$id"
+    [ "$output" = "Parameters of job <$id> are being changed" ]
+    [ "$(squeue -h -j "$id" -o '%j %l %C %m')" = "new 2:00:00 4 1G" ]
+    run -0 bmod -R "rusage[mem=2GB]" -q gpuv100 -w "done($id)" "$id" && false
+    [[ "$output" == *"Job <$id>: "* ]]
+    run -0 bmod -R "rusage[mem=2GB]" -q gpuv100 -b 2040:1:2:3:04 "$id"
+    [ "$(squeue -h -j "$id" -o '%P %j %l %C %m')" = "gpuv100 new 2:00:00 4 2G" ]
+    [ "$(bjobs -noheader -o specified_start_time "$id")" = "Jan  2 03:04" ]
+    run -0 bmod -bn -n 3 "$id"
+    [ "$(bjobs -noheader -o 'specified_start_time slots' "$id")" = "- 3" ]
+    run -255 --separate-stderr bmod "$id"
+    [[ "$stderr" == "Job <$id>: No parameter is given "* ]]
+    run -255 --separate-stderr bmod -sp 3 "$id"
+    [[ "$stderr" == *"-sp"*"btop"* ]]
+    bkill "$id"
+    run -255 --separate-stderr bmod -W 1 "$id"
+    [[ "$stderr" == "Job <$id>: "* ]]
+}
+
+@test "bhosts -o, -json, -gpu, -l; lsload; nodestat; bqueues -m and -o" {
+    submitted -n 2 -gpu num=1 -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    [ "$(bhosts -noheader -o 'hname max ng' n1 satori1)" = "n1 32 2
+satori1 160 4" ]
+    [ "$(bhosts -o 'name status ng ngpus_avail' -json n1 | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["HOSTS"], d["RECORDS"])')" = "1 [{'HOST_NAME': 'n1', 'STATUS': 'ok', 'NGPUS': '2', 'NGPUS_AVAIL': '1'}]" ]
+    [ "$(bhosts -gpu n1 | awk '{print $1, $2, $(NF-3)}')" = "HOST_NAME GPU_ID NJOBS
+n1 0 1
+1 v100 0" ]
+    bhosts -l n1 | grep -qE "^ok +1.00 +- +32 +2 +2 +0 +0 +0 +-$"
+    [ "$(lsload n1 | head -1)" = "HOST_NAME       status  r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem" ]
+    lsload n1 | grep -qE "^n1 +ok +- +[0-9.]+ "
+    [ "$(nodestat -F hpc | awk 'NR > 1 {print $1, $2, $3, $5, $7}')" = "n1 Running 30:32 gpu32gb gpu32gb,XeonGold6226R
+n2 Idle 32:32 gpu32gb gpu32gb,XeonGold6226R" ]
+    nodestat -g hpc | grep -qE "^n1 .* 1:2"
+    run -255 --separate-stderr nodestat nowhere
+    [ "$stderr" = "nowhere: No such queue" ]
+    [ "$(bqueues -m satori1 -o 'qname pend run' -noheader)" = "normal 0 0
+normalx 0 0" ]
+    bkill "$id"
 }
 
 @test "DTU: bstat, classstat; bpeek" {

@@ -16,9 +16,10 @@
 struct bjobs {
     struct lsf_filter filter; /* first: lsf_id_take fills it */
     bool done, pending, running, suspended;
-    bool wide, wider, longer, arrays, sums, json, noheader, help, version;
+    bool wide, wider, longer, unbroken, arrays, sums, json, noheader, help, version;
     const char *format_text;
     struct lsf_format format;
+    struct past past; /* what steps used, where that is shown */
     struct arena *a;
     struct str out;
 };
@@ -37,7 +38,7 @@ static const struct option_row rows[] = {
     FLAG("A", arrays, "a line for each array"),
     VALUE("J", "name", filter.name, "jobs of this name; * stands for any letters"),
     VALUE("P", "project", filter.project, "jobs of this project"),
-    OPT_ACCEPTED("UF", 0, ARG_NONE, "-l without wrapping (it is the same here)"),
+    FLAG("UF", unbroken, "-l without broken lines"),
     FLAG("V", version, "show the version"),
     FLAG("W", wider, "more columns, nothing cut"),
     OPT_ACCEPTED("X", 0, ARG_NONE, "hosts as they are (always so)"),
@@ -64,7 +65,7 @@ static const struct option_row rows[] = {
     FLAG("w", wide, "nothing cut"),
 };
 OPTION_TABLE(bjobs_options, rows, .usage = "bjobs [OPTIONS] [job_ID | \"job_ID[index]\" …]",
-             .words = WORDS_MIXED, .word = lsf_id_take, .one_dash = true);
+             .words = WORDS_MIXED, .word = lsf_id_take, .one_dash = true, .letters_attach = true);
 
 /* ---- which are shown ---- */
 
@@ -92,20 +93,12 @@ static void jobs_narrow(const struct bjobs *b, struct lsf_job_list *l)
 
 /* ---- lines ---- */
 
-static const char *cut(const char *text, size_t width, struct arena *a)
-{
-    size_t len = strlen(text);
-    return len > width ? arena_printf(a, "*%s", text + len - width + 1) : text;
-}
-
 static void reasons_add(struct bjobs *b, const struct job *j)
 {
     if (b->pending && lsf_job_is_pending(j))
         str_addf(&b->out, " %s;\n", lsf_pending_reason(j, b->a));
     else if (b->suspended && j->state == JOB_SUSPENDED)
-        str_addf(&b->out, " %s;\n",
-                 j->suspended_by == SUSPENDER_PERSON ? "The job was suspended by the user"
-                                                     : "The job gave way to another");
+        str_addf(&b->out, " %s;\n", lsf_suspend_reason(j));
 }
 
 static void line_add(struct bjobs *b, const struct job *j)
@@ -119,7 +112,7 @@ static void line_add(struct bjobs *b, const struct job *j)
     const char *from = j->spec.alloc_host ? j->spec.alloc_host : "-";
     str_addf(&b->out, "%-7llu %-7.7s %-5.5s %-10.10s %-11.11s %-11.11s %-10.10s %s\n",
              (unsigned long long)lsf_job_number(j), j->user_name, lsf_job_state(j),
-             job_partition(j), from, first, cut(lsf_job_name(j, b->a), 10, b->a),
+             job_partition(j), from, first, lsf_cut(lsf_job_name(j, b->a), 10, b->a),
              lsf_time(j->submit_us, b->a));
     for (size_t i = 1; i < n; i++)
         if (host[i].slots > 1)
@@ -147,6 +140,14 @@ static const char *cpu_time(const struct job *j, struct arena *a)
                         hundredths / 6000 % 60, hundredths / 100 % 60, hundredths % 100);
 }
 
+/* MiB, at most. */
+static const char *memory(struct bjobs *b, const struct job *j)
+{
+    struct efficiency e;
+    efficiency_of(&b->past, j, time_now_us(), &e);
+    return arena_printf(b->a, "%lld", (long long)((e.mem_bytes + (1 << 20) - 1) >> 20));
+}
+
 static void wide_add(struct bjobs *b, const struct job *j)
 {
     bool pending = lsf_job_is_pending(j);
@@ -159,8 +160,8 @@ static void wide_add(struct bjobs *b, const struct job *j)
         return;
     }
     str_addf(&b->out, "%s %-10s %-12s %-6s %-6s %-5s %s %s\n", moment(j->submit_us, b->a),
-             j->spec.project ? j->spec.project : "default", cpu_time(j, b->a), "0", "0", "-",
-             moment(pending ? 0 : j->start_us, b->a),
+             j->spec.project ? j->spec.project : "default", cpu_time(j, b->a),
+             pending ? "0" : memory(b, j), "0", "-", moment(pending ? 0 : j->start_us, b->a),
              moment(lsf_job_is_over(j) ? j->end_us : 0, b->a));
 }
 
@@ -181,15 +182,19 @@ static void array_add(struct bjobs *b, const struct job *j, const unsigned n[COU
     unsigned all = 0;
     for (size_t i = 0; i < COUNTED; i++)
         all += n[i];
-    str_addf(&b->out, "%-7llu  %-9.9s %-8.8s %6u %6u %5u %5u %5u %6u %6u %6u\n",
-             (unsigned long long)lsf_job_number(j), j->spec.name ? j->spec.name : "", j->user_name,
-             all, n[0], n[1], n[2], n[3], n[4], n[5], n[6]);
+    const char *list = j->spec.array ? j->spec.array : "";
+    const char *spec = arena_printf(b->a, "%s[%.*s]", j->spec.name ? j->spec.name : "",
+                                    (int)strcspn(list, "%"), list);
+    str_addf(&b->out, "%-8llu %-10s %-8.8s %5u %5u %5u %5u %5u %6u %6u %6u\n",
+             (unsigned long long)lsf_job_number(j),
+             b->wide ? spec : arena_printf(b->a, "%.10s", spec), j->user_name, all, n[0], n[1],
+             n[2], n[3], n[4], n[5], n[6]);
 }
 
 static void arrays_add(struct bjobs *b, const struct lsf_job_list *l)
 {
     if (!b->noheader)
-        str_add(&b->out, "JOBID    ARRAY_SPEC OWNER    NJOBS   PEND  DONE   RUN  EXIT  SSUSP  "
+        str_add(&b->out, "JOBID    ARRAY_SPEC OWNER    NJOBS  PEND  DONE   RUN  EXIT  SSUSP  "
                          "USUSP  PSUSP\n");
     for (size_t i = 0; i < l->job.n;) {
         unsigned n[COUNTED] = {0};
@@ -231,25 +236,37 @@ static void list_add(struct bjobs *b, const struct lsf_job_list *l)
     }
 }
 
+static void json_add(struct bjobs *b, const struct lsf_job_list *l)
+{
+    struct lsf_json json = {.out = &b->out};
+    lsf_json_begin(&json, NAME, "JOBS", l->job.n + l->missing.n);
+    for (size_t i = 0; i < l->job.n; i++) {
+        struct lsf_row row = {.job = l->job.v[i], .past = &b->past};
+        lsf_json_row(&json, &b->format, &row, b->a);
+    }
+    for (size_t i = 0; i < l->missing.n; i++)
+        lsf_json_missing(&json, l->missing.v[i], b->a);
+    lsf_json_end(&json);
+}
+
 static void format_add(struct bjobs *b, const struct lsf_job_list *l)
 {
-    if (b->json) {
-        lsf_format_json(&b->format, l, b->a, &b->out);
-        return;
-    }
     if (!b->noheader && l->job.n)
         lsf_format_header(&b->format, &b->out);
-    for (size_t i = 0; i < l->job.n; i++)
-        lsf_format_row(&b->format, l->job.v[i], b->a, &b->out);
+    for (size_t i = 0; i < l->job.n; i++) {
+        struct lsf_row row = {.job = l->job.v[i], .past = &b->past};
+        lsf_format_row(&b->format, &row, b->a, &b->out);
+    }
 }
 
 static void long_add(struct bjobs *b, const struct lsf_job_list *l)
 {
+    struct lsf_long text = {&b->past, b->unbroken, b->a, &b->out};
     for (size_t i = 0; i < l->job.n; i++) {
         if (i)
             str_add(&b->out, "------------------------------------------------------------------"
                              "------------\n");
-        lsf_long_print(l->job.v[i], b->a, &b->out);
+        lsf_long_print(&text, l->job.v[i]);
     }
 }
 
@@ -271,6 +288,8 @@ static void show(struct bjobs *b, const struct lsf_job_list *l)
         sums_add(b, l);
     else if (b->arrays)
         arrays_add(b, l);
+    else if (b->json)
+        json_add(b, l);
     else if (b->format_text)
         format_add(b, l);
     else if (b->longer)
@@ -289,6 +308,45 @@ static int status_of(const struct bjobs *b, const struct lsf_job_list *l)
     return !found && strict && (strict[0] == 'Y' || strict[0] == 'y') ? LSF_EXIT : 0;
 }
 
+static bool past_is_shown(const struct bjobs *b)
+{
+    bool memory = false;
+    for (size_t i = 0; i < b->format.column.n; i++)
+        memory = memory || strstr(b->format.column.v[i].field->name, "mem");
+    return !b->arrays && !b->sums && (b->longer || b->wider || memory);
+}
+
+/* -A counts ended elements, too: all of each array of which something is meant. */
+static bool arrays_read(struct bjobs *b, struct client *c, struct lsf_job_list *l, struct err *e)
+{
+    struct lsf_filter whole = {.users = "all", .past = true};
+    struct lsf_job_list all = {0};
+    uint64_t last = 0;
+    for (size_t i = 0; i < l->job.n; i++) {
+        uint64_t number = lsf_job_number(l->job.v[i]);
+        if (l->job.v[i]->array_job_id && number != last)
+            vec_push(&whole.ids, arena_printf(b->a, "%llu", (unsigned long long)number));
+        last = number;
+    }
+    bool ok = !whole.ids.n || lsf_jobs_read(c, &whole, b->a, &all, e);
+    vec_done(&all.missing);
+    vec_done(&l->job);
+    all.missing = l->missing;
+    *l = all;
+    lsf_filter_done(&whole);
+    return ok;
+}
+
+static bool bjobs_read(struct bjobs *b, struct client *c, struct lsf_job_list *l, struct err *e)
+{
+    if (!lsf_jobs_read(c, &b->filter, b->a, l, e))
+        return false;
+    jobs_narrow(b, l);
+    if (b->arrays && !arrays_read(b, c, l, e))
+        return false;
+    return !past_is_shown(b) || lsf_past_read(c, l, b->a, &b->past, e);
+}
+
 static int bjobs_run(struct bjobs *b)
 {
     struct lsf_job_list l = {0};
@@ -297,17 +355,17 @@ static int bjobs_run(struct bjobs *b)
         b->format_text = getenv("LSB_BJOBS_FORMAT");
     if (b->json && !b->format_text)
         return lsf_line_failed(NAME, (err_set(&e, ERR_VALUE, "-json goes with -o"), &e));
-    if (b->format_text && !lsf_format_parse(b->format_text, b->a, &b->format, &e))
+    if (b->format_text && !lsf_format_parse(&lsf_job_fields, b->format_text, b->a, &b->format, &e))
         return lsf_line_failed(NAME, &e);
+    b->longer = b->longer || b->unbroken;
     b->filter.all = b->filter.all || b->done;
     struct client *c = lsf_connect(NAME, state_dir_find(NULL, b->a));
     if (!c)
         return LSF_EXIT;
-    bool ok = lsf_jobs_read(c, &b->filter, b->a, &l, &e);
+    bool ok = bjobs_read(b, c, &l, &e);
     client_close(c);
     if (!ok)
         return lsf_line_failed(NAME, &e);
-    jobs_narrow(b, &l);
     show(b, &l);
     for (size_t i = 0; i < l.missing.n && !b->json; i++)
         fprintf(stderr, "Job <%s> is not found\n", l.missing.v[i]);
@@ -326,6 +384,7 @@ int cmd_bjobs(int argc, char **argv)
         status = bjobs_run(&b);
     lsf_filter_done(&b.filter);
     lsf_format_done(&b.format);
+    past_done(&b.past);
     str_done(&b.out);
     arena_free(b.a);
     return status;

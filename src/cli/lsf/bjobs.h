@@ -1,42 +1,35 @@
-/* Inside cli/lsf/: what bjobs shows in formats of the user's own. */
+/* Inside cli/lsf/: everything about one job, for bjobs and bhist. */
 #ifndef REMUDA_CLI_LSF_BJOBS_H
 #define REMUDA_CLI_LSF_BJOBS_H
 
+#include "cli/lsf/format.h"
 #include "cli/lsf/jobs.h"
+#include "cli/reports/efficiency.h"
 
-struct lsf_field {
-    const char *name, *aliases;                                 /* aliases: parted by blanks */
-    int width;                                                  /* its own */
-    const char *(*value)(const struct job *j, struct arena *a); /* NULL or "-": none */
-    bool keeps_end; /* too long: its end is shown, behind '*' */
+/* The fields of bjobs -o. */
+extern const struct lsf_fields lsf_job_fields;
+
+/* "2.5 Gbytes" */
+const char *lsf_size(int64_t bytes, struct arena *a);
+/* What the job asks for as -R has it: "select[gpu32gb] rusage[mem=4096.00] span[hosts=1]"; NULL =
+ * nothing. */
+const char *lsf_resources_text(const struct job *j, struct arena *a);
+
+/* Paragraphs of bjobs -l, bhist -l and bacct -l. */
+struct lsf_long {
+    const struct past *past;
+    bool unbroken; /* -UF */
+    struct arena *a;
+    struct str *out;
 };
-/* By name or alias, in any letter case; NULL if there is none. */
-const struct lsf_field *lsf_field_find(struct span name);
-
-/* A field of -o, as asked for. */
-struct lsf_column {
-    const struct lsf_field *field;
-    int width;  /* 0 = as wide as what is in it */
-    bool right; /* aligned */
-};
-
-struct lsf_format {
-    VEC(struct lsf_column) column;
-    const char *delimiter; /* NULL = a blank, and columns are filled */
-};
-
-/* "jobid:8 stat: job_name:-20 delimiter=','". ERR_VALUE in LSF's words. */
-bool lsf_format_parse(const char *text, struct arena *a, struct lsf_format *ret,
-                      struct err *ret_err);
-void lsf_format_done(struct lsf_format *f);
-void lsf_format_header(const struct lsf_format *f, struct str *out);
-void lsf_format_row(const struct lsf_format *f, const struct job *j, struct arena *a,
-                    struct str *out);
-/* All of them as JSON; `missing`: ids that no job has. */
-void lsf_format_json(const struct lsf_format *f, const struct lsf_job_list *l, struct arena *a,
-                     struct str *out);
-
-/* bjobs -l: one job, with the line of dashes between two. */
-void lsf_long_print(const struct job *j, struct arena *a, struct str *out);
+/* bjobs -l: one job. */
+void lsf_long_print(const struct lsf_long *l, const struct job *j);
+/* "Tue May  6 15:45:10" */
+const char *lsf_date(int64_t us, struct arena *a);
+void lsf_long_paragraph(const struct lsf_long *l, const char *text);
+/* Its parts. */
+void lsf_long_head(const struct lsf_long *l, const struct job *j);
+void lsf_long_submitted(const struct lsf_long *l, const struct job *j);
+void lsf_long_ended(const struct lsf_long *l, const struct job *j);
 
 #endif

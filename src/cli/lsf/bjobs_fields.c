@@ -5,10 +5,15 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#define FIELD_FN(name) static const char *name(const struct job *j, struct arena *a)
+#define FIELD_FN(name)                                                                             \
+    static const char *name##_of(const struct job *j, const struct past *p, struct arena *a);      \
+    static const char *name(const struct lsf_row *r, struct arena *a)                              \
+    {                                                                                              \
+        return name##_of(r->job, r->past, a);                                                      \
+    }                                                                                              \
+    static const char *name##_of(const struct job *j, const struct past *p, struct arena *a)
 
 FIELD_FN(number)
 {
@@ -91,8 +96,7 @@ FIELD_FN(suspend_reason)
 {
     if (j->state != JOB_SUSPENDED)
         return NULL;
-    return j->suspended_by == SUSPENDER_PERSON ? "The job was suspended by the user"
-                                               : "The job gave way to another";
+    return lsf_suspend_reason(j);
 }
 
 FIELD_FN(from_host)
@@ -125,7 +129,7 @@ FIELD_FN(slots)
 
 FIELD_FN(slots_held)
 {
-    return lsf_job_is_pending(j) ? NULL : slots(j, a);
+    return lsf_job_is_pending(j) ? NULL : slots_of(j, p, a);
 }
 
 FIELD_FN(exclusive)
@@ -280,6 +284,28 @@ FIELD_FN(gpu_held)
     return j->alloc_gres;
 }
 
+/* ---- memory ---- */
+
+/* Of a job that has started: as much as it had at most, by what is seen of its steps. */
+FIELD_FN(memory_most)
+{
+    struct efficiency e;
+    if (!p || lsf_job_is_pending(j))
+        return NULL;
+    efficiency_of(p, j, time_now_us(), &e);
+    return e.mem_bytes > 0 ? lsf_size(e.mem_bytes, a) : NULL;
+}
+
+FIELD_FN(memory_now)
+{
+    return lsf_job_is_over(j) ? NULL : memory_most_of(j, p, a);
+}
+
+FIELD_FN(resources)
+{
+    return lsf_resources_text(j, a);
+}
+
 /* LSF knows it; nothing here tells. */
 FIELD_FN(unknown)
 {
@@ -329,8 +355,8 @@ static const struct lsf_field fields[] = {
     {"cpu_used", "", 10, cpu_used, false},
     {"run_time", "", 15, run_time, false},
     {"slots", "", 5, slots, false},
-    {"mem", "", 10, unknown, false},
-    {"max_mem", "", 10, unknown, false},
+    {"mem", "", 10, memory_now, false},
+    {"max_mem", "", 10, memory_most, false},
     {"avg_mem", "", 10, unknown, false},
     {"memlimit", "", 10, memory_limit, false},
     {"swap", "", 10, unknown, false},
@@ -341,8 +367,8 @@ static const struct lsf_field fields[] = {
     {"nthreads", "", 10, unknown, false},
     {"min_req_proc", "", 12, slots, false},
     {"max_req_proc", "", 12, slots, false},
-    {"effective_resreq", "eresreq", 17, unknown, false},
-    {"combined_resreq", "cresreq", 20, unknown, false},
+    {"effective_resreq", "eresreq", 17, resources, false},
+    {"combined_resreq", "cresreq", 20, resources, false},
     {"runtimelimit", "rtlimit", 12, run_limit, false},
     {"input_file", "", 10, input_file, false},
     {"output_file", "", 11, output_file, false},
@@ -353,16 +379,4 @@ static const struct lsf_field fields[] = {
     {"exec_cwd", "", 10, directory, false},
 };
 
-const struct lsf_field *lsf_field_find(struct span name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
-        struct span rest = span_of(fields[i].aliases), alias;
-        if (span_is_nocase(name, fields[i].name))
-            return &fields[i];
-        while (span_next(&rest, ' ', &alias))
-            if (alias.len && alias.len == name.len &&
-                strncasecmp(alias.data, name.data, name.len) == 0)
-                return &fields[i];
-    }
-    return NULL;
-}
+const struct lsf_fields lsf_job_fields = {fields, ARRAY_LEN(fields)};

@@ -294,6 +294,8 @@ static int batch_run(struct bsub *s)
         return not_submitted("-K is not taken with a job array");
     environment_add(s);
     struct job_spec *specs = work_dir_make(s, &e) ? batch_specs(&s->b, &e) : NULL;
+    if (specs && !specs->command) /* of a script that is no file: its first command */
+        specs->command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
     warnings_print(s);
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
     str_done(&env);

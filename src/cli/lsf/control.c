@@ -1,6 +1,6 @@
 /* bkill, bstop, bresume, brequeue, bswitch, btop: what is done to jobs, one after the other, with a
  * line about each as LSF says it. */
-#include "cli/lsf/jobs.h"
+#include "cli/lsf/control.h"
 
 #include "base/alloc.h"
 #include "cli/program/commands.h"
@@ -10,20 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-struct control {
-    struct lsf_filter filter; /* first: lsf_id_take fills it */
-    const char *name;
-    struct client *client;
-    struct arena *a;
-    bool every; /* "0": all that the filters leave */
-    int signal;
-    const char *queue; /* bswitch: where to */
-};
-
 /* "0" is every job that the filters mean. */
-static bool id_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+bool lsf_control_id_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct control *k = to;
+    struct lsf_control *k = to;
     if (text_is(word, "0")) {
         k->every = true;
         return true;
@@ -34,21 +24,21 @@ static bool id_take(void *to, const char *word, struct arena *a, struct err *ret
 /* bswitch QUEUE JOB … */
 static bool queue_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct control *k = to;
+    struct lsf_control *k = to;
     if (k->queue)
-        return id_take(to, word, a, ret_err);
+        return lsf_control_id_take(to, word, a, ret_err);
     k->queue = arena_strdup(a, word);
     return true;
 }
 
 static SETTER(set_signal)
 {
-    struct control *k = to;
+    struct lsf_control *k = to;
     return (signal_parse(value, &k->signal) && k->signal > 0) ||
            err_set(ret_err, ERR_VALUE, "%s: Unknown signal", value);
 }
 
-#define AT(member) offsetof(struct control, member)
+#define AT(member) offsetof(struct lsf_control, member)
 #define FILTERS                                                                                    \
     {.name = "J",                                                                                  \
      .arg = ARG_REQUIRED,                                                                          \
@@ -96,28 +86,27 @@ static const struct option_row kill_rows[] = {
 static const struct option_row rows[] = {FILTERS};
 #define JOBS "[OPTIONS] job_ID | \"job_ID[index]\" | 0 …"
 OPTION_TABLE(bkill_options, kill_rows, .usage = "bkill " JOBS, .words = WORDS_MIXED,
-             .word = id_take, .one_dash = true);
-OPTION_TABLE(bstop_options, rows, .usage = "bstop " JOBS, .words = WORDS_MIXED, .word = id_take,
-             .one_dash = true);
-OPTION_TABLE(bresume_options, rows, .usage = "bresume " JOBS, .words = WORDS_MIXED, .word = id_take,
-             .one_dash = true);
+             .word = lsf_control_id_take, .one_dash = true);
+OPTION_TABLE(bstop_options, rows, .usage = "bstop " JOBS, .words = WORDS_MIXED,
+             .word = lsf_control_id_take, .one_dash = true);
+OPTION_TABLE(bresume_options, rows, .usage = "bresume " JOBS, .words = WORDS_MIXED,
+             .word = lsf_control_id_take, .one_dash = true);
 OPTION_TABLE(brequeue_options, rows, .usage = "brequeue " JOBS, .words = WORDS_MIXED,
-             .word = id_take, .one_dash = true);
+             .word = lsf_control_id_take, .one_dash = true);
 OPTION_TABLE(bswitch_options, rows, .usage = "bswitch [OPTIONS] queue job_ID …",
              .words = WORDS_MIXED, .word = queue_take, .one_dash = true);
 OPTION_TABLE(btop_options, rows, .usage = "btop [OPTIONS] job_ID …", .words = WORDS_MIXED,
-             .word = id_take, .one_dash = true);
+             .word = lsf_control_id_take, .one_dash = true);
 
 /* ---- answers ---- */
 
-/* Each says its words, and returns whether it did it. */
-static bool problem(const char *id, const char *words)
+bool lsf_control_problem(const char *id, const char *words)
 {
     fprintf(stderr, "Job <%s>: %s\n", id, words);
     return false;
 }
 
-static bool refused(const struct control *k, const char *id, enum refusal refusal,
+static bool refused(const struct lsf_control *k, const char *id, enum refusal refusal,
                     const char *detail)
 {
     struct lsf_job_list l = {0};
@@ -131,21 +120,23 @@ static bool refused(const struct control *k, const char *id, enum refusal refusa
         lsf_job_list_done(&l);
     }
     if (ended)
-        return problem(id, "Job has already finished");
+        return lsf_control_problem(id, "Job has already finished");
     if (refusal == REFUSE_INVALID_JOB_ID)
-        return problem(id, "No matching job found");
-    problem(id, refusal == REFUSE_ACCESS_DENIED ? "User permission denied" : refusal_text(refusal));
+        return lsf_control_problem(id, "No matching job found");
+    lsf_control_problem(id, refusal == REFUSE_ACCESS_DENIED ? "User permission denied"
+                                                            : refusal_text(refusal));
     if (!text_empty(detail))
         fprintf(stderr, "%s: %s\n", k->name, detail);
     return false;
 }
 
-static bool ask(const struct control *k, const char *id, enum message_kind kind, const void *body)
+bool lsf_control_ask(const struct lsf_control *k, const char *id, enum message_kind kind,
+                     const void *body)
 {
     struct message answer;
     struct err e = {0};
     if (!client_call(k->client, kind, body, 0, k->a, &answer, &e))
-        return problem(id, e.text);
+        return lsf_control_problem(id, e.text);
     const struct msg_done *done = answer.body;
     const struct result *result = done->results.v;
     if (done->results.n)
@@ -154,14 +145,13 @@ static bool ask(const struct control *k, const char *id, enum message_kind kind,
            refused(k, id, (enum refusal)done->refusal, done->detail);
 }
 
-static bool control(const struct control *k, const char *id, enum job_action action)
+static bool control(const struct lsf_control *k, const char *id, enum job_action action)
 {
     struct msg_job_control m = {.action = action, .ids = lsf_job_ref(id, k->a)};
-    return ask(k, id, MSG_JOB_CONTROL, &m);
+    return lsf_control_ask(k, id, MSG_JOB_CONTROL, &m);
 }
 
-/* The job as it is now; NULL: it is none, which is said. */
-static const struct job *job_of(const struct control *k, const char *id)
+const struct job *lsf_control_job(const struct lsf_control *k, const char *id)
 {
     struct lsf_filter one = {0};
     struct lsf_job_list l = {0};
@@ -172,45 +162,45 @@ static const struct job *job_of(const struct control *k, const char *id)
     lsf_filter_done(&one);
     lsf_job_list_done(&l);
     if (!j)
-        problem(id, ok ? "No matching job found" : e.text);
+        lsf_control_problem(id, ok ? "No matching job found" : e.text);
     return j;
 }
 
 /* ---- what is done to one job ---- */
 
-static bool kill_one(const struct control *k, const char *id)
+static bool kill_one(const struct lsf_control *k, const char *id)
 {
     struct msg_cancel m = {.ids = lsf_job_ref(id, k->a), .signal = k->signal};
-    const struct job *j = job_of(k, id);
+    const struct job *j = lsf_control_job(k, id);
     if (!j)
         return false;
     if (lsf_job_is_over(j) && !strchr(id, '[') && !j->array_job_id)
-        return problem(id, "Job has already finished");
-    if (!ask(k, id, MSG_CANCEL, &m))
+        return lsf_control_problem(id, "Job has already finished");
+    if (!lsf_control_ask(k, id, MSG_CANCEL, &m))
         return false;
     printf("Job <%s> is being %s\n", id, k->signal ? "signaled" : "terminated");
     return true;
 }
 
-static bool stop_one(const struct control *k, const char *id)
+static bool stop_one(const struct lsf_control *k, const char *id)
 {
-    const struct job *j = job_of(k, id);
+    const struct job *j = lsf_control_job(k, id);
     if (!j || !control(k, id, lsf_job_is_pending(j) ? ACTION_UHOLD : ACTION_SUSPEND))
         return false;
     printf("Job <%s> is being stopped\n", id);
     return true;
 }
 
-static bool resume_one(const struct control *k, const char *id)
+static bool resume_one(const struct lsf_control *k, const char *id)
 {
-    const struct job *j = job_of(k, id);
+    const struct job *j = lsf_control_job(k, id);
     if (!j || !control(k, id, lsf_job_is_pending(j) ? ACTION_RELEASE : ACTION_RESUME))
         return false;
     printf("Job <%s> is being resumed\n", id);
     return true;
 }
 
-static bool requeue_one(const struct control *k, const char *id)
+static bool requeue_one(const struct lsf_control *k, const char *id)
 {
     if (!control(k, id, ACTION_REQUEUE))
         return false;
@@ -218,7 +208,7 @@ static bool requeue_one(const struct control *k, const char *id)
     return true;
 }
 
-static bool top_one(const struct control *k, const char *id)
+static bool top_one(const struct lsf_control *k, const char *id)
 {
     if (!control(k, id, ACTION_TOP))
         return false;
@@ -226,12 +216,12 @@ static bool top_one(const struct control *k, const char *id)
     return true;
 }
 
-static bool switch_one(const struct control *k, const char *id)
+static bool switch_one(const struct lsf_control *k, const char *id)
 {
     struct job_spec values = {.req.partition = k->queue};
     struct msg_update_job m = {
         .ids = lsf_job_ref(id, k->a), .fields = "partition", .values = {&values, 1}};
-    if (!ask(k, id, MSG_UPDATE_JOB, &m))
+    if (!lsf_control_ask(k, id, MSG_UPDATE_JOB, &m))
         return false;
     printf("Job <%s> is switched to queue <%s>\n", id, k->queue);
     return true;
@@ -240,7 +230,7 @@ static bool switch_one(const struct control *k, const char *id)
 /* ---- which jobs ---- */
 
 /* Those that the filters leave, an array once. */
-static bool targets_find(struct control *k, struct err *e)
+static bool targets_find(struct lsf_control *k, struct err *e)
 {
     struct lsf_job_list l = {0};
     uint64_t last = 0;
@@ -255,13 +245,13 @@ static bool targets_find(struct control *k, struct err *e)
     return ok;
 }
 
-static bool is_filtered(const struct control *k)
+static bool is_filtered(const struct lsf_control *k)
 {
     const struct lsf_filter *f = &k->filter;
     return f->name || f->queue || f->host || f->users || f->project;
 }
 
-static int control_run(struct control *k, bool (*one)(const struct control *k, const char *id))
+static int control_run(struct lsf_control *k, lsf_deed one)
 {
     struct err e = {0};
     int status = 0;
@@ -289,13 +279,18 @@ static int control_run(struct control *k, bool (*one)(const struct control *k, c
     return status;
 }
 
-static int command_run(const char *name, const struct option_table *t,
-                       bool (*one)(const struct control *k, const char *id), int argc, char **argv)
+int lsf_control_line(struct lsf_control *k, const struct option_table *t, void *to, int argc,
+                     char **argv, lsf_deed one)
 {
-    struct control k = {.name = name, .a = arena_new()};
     int status;
-    if (lsf_line_read(name, t, &k, k.a, argc, argv, &status))
-        status = control_run(&k, one);
+    return lsf_line_read(k->name, t, to, k->a, argc, argv, &status) ? control_run(k, one) : status;
+}
+
+static int command_run(const char *name, const struct option_table *t, lsf_deed one, int argc,
+                       char **argv)
+{
+    struct lsf_control k = {.name = name, .a = arena_new()};
+    int status = lsf_control_line(&k, t, &k, argc, argv, one);
     lsf_filter_done(&k.filter);
     arena_free(k.a);
     return status;

@@ -7,6 +7,7 @@
 #include "base/list.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "cli/reports/efficiency.h"
 #include "cli/table/listing.h"
 #include "model/alloc.h"
 #include "model/array.h"
@@ -108,9 +109,10 @@ static bool id_read(struct client *c, struct reading *r, const char *id, struct 
     struct job_ref ref;
     struct msg_query q = {.what = QUERY_JOBS, .ids = lsf_job_ref(id, r->a), .states = "all"};
     size_t before = r->to->job.n;
+    q.duplicates = r->f->runs;
     job_ref_parse(q.ids, &ref, NULL);
     r->ref = &ref;
-    bool ok = query(c, r, &q, e);
+    bool ok = r->f->past || query(c, r, &q, e);
     if (ok && r->to->job.n == before) {
         q.what = QUERY_HISTORY;
         ok = query(c, r, &q, e);
@@ -128,7 +130,8 @@ static int by_number(const void *va, const void *vb)
     uint64_t x = lsf_job_number(a), y = lsf_job_number(b);
     if (x != y)
         return x < y ? -1 : 1;
-    return (a->array_task_id > b->array_task_id) - (a->array_task_id < b->array_task_id);
+    int order = (a->array_task_id > b->array_task_id) - (a->array_task_id < b->array_task_id);
+    return order ? order : (a->attempt > b->attempt) - (a->attempt < b->attempt);
 }
 
 static bool users_read(const struct lsf_filter *f, struct arena *a, const char **ret, struct err *e)
@@ -166,6 +169,13 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
         q.states = "all";
         q.from_us = time_now_us() - CLEAN_PERIOD;
     }
+    if (f->past) {
+        q = (struct msg_query){.what = QUERY_HISTORY, .uids = q.uids, .states = "all"};
+        q.nodes = f->host;
+        q.from_us = f->from_us;
+        q.to_us = f->to_us;
+        q.duplicates = f->runs;
+    }
     if (ok && !f->ids.n)
         ok = query(c, &r, &q, ret_err);
     if (ret->job.n > 1)
@@ -173,7 +183,33 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
     return ok;
 }
 
+bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena *a,
+                   struct past *ret, struct err *ret_err)
+{
+    struct str ids = STR_INIT;
+    for (size_t i = 0; i < l->job.n; i++)
+        if (!lsf_job_is_pending(l->job.v[i]))
+            list_addf(&ids, "%llu", (unsigned long long)l->job.v[i]->id);
+    struct msg_query q = {.ids = str_text(&ids)};
+    *ret = (struct past){0};
+    bool ok = !ids.len || past_read(c, &q, a, ret, ret_err);
+    str_done(&ids);
+    return ok;
+}
+
 /* ---- showing ---- */
+
+const char *lsf_suspend_reason(const struct job *j)
+{
+    return j->suspended_by == SUSPENDER_PERSON ? "The job was suspended by the user"
+                                               : "The job gave way to another";
+}
+
+const char *lsf_cut(const char *text, size_t width, struct arena *a)
+{
+    size_t len = strlen(text);
+    return len > width ? arena_printf(a, "*%s", text + len - width + 1) : text;
+}
 
 bool lsf_job_is_pending(const struct job *j)
 {
@@ -256,6 +292,12 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a)
     case REASON_DEPENDENCY: words = "Job dependency condition not satisfied"; break;
     case REASON_DEPENDENCY_NEVER: words = "Dependency condition invalid or never satisfied"; break;
     case REASON_BEGIN_TIME: words = "The specified begin time has not been reached"; break;
+    case REASON_PRIORITY: words = "New job is waiting for scheduling"; break;
+    case REASON_HELD_USER: words = "The job was suspended by the user while pending"; break;
+    case REASON_HELD_ADMIN:
+        words = "The job was suspended by LSF admin or root while pending";
+        break;
+    case REASON_PARTITION_DOWN: words = "The queue is inactivated by the administrator"; break;
     case REASON_RESOURCES: words = "Not enough job slot(s)"; break;
     default: break;
     }

@@ -19,6 +19,9 @@ struct lsf_filter {
     const char *project;   /* -P */
     VEC(const char *) ids; /* "12", "12[1-3]": whoever they are of */
     bool all;              /* -a: ended ones of the last hour, too */
+    bool past;             /* of the whole history, in these times (0 = any) */
+    int64_t from_us, to_us;
+    bool runs; /* and former runs of those that ran again, each */
 };
 
 struct lsf_job_list {
@@ -49,6 +52,16 @@ const char *lsf_job_name(const struct job *j, struct arena *a);
 const char *lsf_time(int64_t us, struct arena *a);
 /* A sentence of why it waits, in LSF's words where it has some. */
 const char *lsf_pending_reason(const struct job *j, struct arena *a);
+
+/* Of a suspended one: why. */
+const char *lsf_suspend_reason(const struct job *j);
+/* Too long: its end, behind '*'. */
+const char *lsf_cut(const char *text, size_t width, struct arena *a);
+
+/* What the steps of these jobs used; the caller calls past_done. */
+struct past;
+bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena *a,
+                   struct past *ret, struct err *ret_err);
 
 /* Hosts it runs (ran) on, with its slots on each. */
 struct lsf_host {

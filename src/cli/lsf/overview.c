@@ -1,9 +1,10 @@
-/* bqueues, bhosts, lsid: what there is. A slot is a CPU. */
+/* bqueues, lsid: what there is; and what they have in common with bhosts. A slot is a CPU. */
+#include "cli/lsf/overview.h"
+
 #include "base/alloc.h"
+#include "base/hostlist.h"
 #include "base/idset.h"
 #include "base/list.h"
-#include "base/vec.h"
-#include "cli/lsf/jobs.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/record/columns_job.h"
@@ -14,85 +15,99 @@
 #include <stdio.h>
 #include <string.h>
 
-struct overview {
-    const char *name;
-    const char *words; /* queues or hosts asked for, parted by commas; NULL = all */
-    bool wide, longer, noheader;
-    struct arena *a;
-    struct client *client;
-    VEC(const struct partition *) queue;
-    VEC(const struct node *) node;
-    VEC(const struct job *) job;
-    struct str out;
-};
-
-static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+bool lsf_overview_word(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct overview *o = to;
+    struct lsf_overview *o = to;
     o->words = listing_join(o->words, word, a);
     return true;
 }
 
-#define AT(member) offsetof(struct overview, member)
-#define COMMON                                                                                     \
-    OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),                                            \
-        {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},               \
-        {.name = "l", .doc = "everything about each", .set = set_flag, .at = AT(longer)},          \
-        {.name = "noheader", .doc = "no headings", .set = set_flag, .at = AT(noheader)},           \
-    {                                                                                              \
-        .name = "w", .doc = "nothing cut", .set = set_flag, .at = AT(wide)                         \
-    }
 static const struct option_row queue_rows[] = {
-    COMMON,
-    OPT_REFUSED("m", 0, ARG_REQUIRED, "queues with this host", "bqueues -l names their hosts"),
-    OPT_REFUSED("o", 0, ARG_REQUIRED, "columns by name", "sinfo -o has columns"),
-    OPT_REFUSED("u", 0, ARG_REQUIRED, "queues a user may use", "remuda may shows them"),
-};
-static const struct option_row host_rows[] = {
-    COMMON,
-    OPT_REFUSED("R", 0, ARG_REQUIRED, "hosts with these resources", "sinfo -N -o has columns"),
-    OPT_REFUSED("gpu", 0, ARG_NONE, "GPUs of each", "remuda gpus shows them"),
-    OPT_REFUSED("o", 0, ARG_REQUIRED, "columns by name", "sinfo -N -o has columns"),
+    LSF_OVERVIEW_OPTIONS,
+    LSF_FORMAT_OPTIONS,
+    {.name = "m",
+     .arg = ARG_REQUIRED,
+     .metavar = "host",
+     .doc = "queues with this host",
+     .set = set_text,
+     .at = LSF_AT(host)},
+    OPT_REFUSED("u", 0, ARG_REQUIRED, "queues a user may use", "remuda may USER shows them"),
 };
 static const struct option_row id_rows[] = {
     OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),
     {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},
 };
 OPTION_TABLE(bqueues_options, queue_rows, .usage = "bqueues [OPTIONS] [queue …]",
-             .words = WORDS_MIXED, .word = word_take, .one_dash = true);
-OPTION_TABLE(bhosts_options, host_rows, .usage = "bhosts [OPTIONS] [host …]", .words = WORDS_MIXED,
-             .word = word_take, .one_dash = true);
+             .words = WORDS_MIXED, .word = lsf_overview_word, .one_dash = true);
 OPTION_TABLE(lsid_options, id_rows, .usage = "lsid [OPTIONS]", .one_dash = true);
 
 /* ---- reading ---- */
 
 static void queue_keep(void *ctx, const void *record)
 {
-    struct overview *o = ctx;
+    struct lsf_overview *o = ctx;
     vec_push(&o->queue,
              (const struct partition *)arena_dup(o->a, record, sizeof(struct partition)));
 }
 
 static void node_keep(void *ctx, const void *record)
 {
-    struct overview *o = ctx;
+    struct lsf_overview *o = ctx;
     vec_push(&o->node, (const struct node *)arena_dup(o->a, record, sizeof(struct node)));
 }
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct overview *o = ctx;
+    struct lsf_overview *o = ctx;
     vec_push(&o->job, (const struct job *)arena_dup(o->a, record, sizeof(struct job)));
 }
 
-static bool jobs_read(struct overview *o, struct err *e)
+bool lsf_queues_read(struct lsf_overview *o, struct err *ret_err)
+{
+    struct msg_query q = {.what = QUERY_PARTITIONS};
+    struct msg_done done;
+    return client_query(o->client, &q, &partition_fields, o->a, queue_keep, o, &done, ret_err);
+}
+
+bool lsf_nodes_read(struct lsf_overview *o, struct err *ret_err)
+{
+    struct msg_query q = {.what = QUERY_NODES};
+    struct msg_done done;
+    return client_query(o->client, &q, &node_fields, o->a, node_keep, o, &done, ret_err);
+}
+
+bool lsf_running_read(struct lsf_overview *o, struct err *ret_err)
 {
     struct msg_done done;
     struct msg_query q = {
         .what = QUERY_JOBS,
         .fields = "id,array_job_id,array_task_id,array_pending,array_size,state,priority,partition,"
                   "run_partition,ntasks,alloc_tasks,alloc_cpus,alloc,nodes,suspended_by"};
-    return client_query(o->client, &q, &job_fields, o->a, job_keep, o, &done, e);
+    return client_query(o->client, &q, &job_fields, o->a, job_keep, o, &done, ret_err);
+}
+
+bool lsf_overview_asked(const struct lsf_overview *o, const char *name)
+{
+    return !o->words || list_has(o->words, name);
+}
+
+void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
+                         size_t n)
+{
+    struct lsf_json json = {.out = &o->out};
+    if (o->json)
+        lsf_json_begin(&json, o->name, counted, n);
+    else if (!o->noheader && n)
+        lsf_format_header(&o->format, &o->out);
+    for (size_t i = 0; i < n; i++) {
+        struct lsf_row one = {.it = row[i]};
+        if (o->json)
+            lsf_json_row(&json, &o->format, &one, o->a);
+        else
+            lsf_format_row(&o->format, &one, o->a, &o->out);
+    }
+    if (o->json)
+        lsf_json_end(&json);
 }
 
 static int32_t slots(const struct job *j)
@@ -117,7 +132,7 @@ struct loads {
     long pending, running, suspended;
 };
 
-static struct loads loads_of(const struct overview *o, const char *queue)
+static struct loads loads_of(const struct lsf_overview *o, const char *queue)
 {
     struct loads n = {0};
     for (size_t i = 0; i < o->job.n; i++) {
@@ -146,7 +161,7 @@ static const char *queue_status(const struct partition *p)
     return "";
 }
 
-static void queue_line(struct overview *o, const struct partition *p)
+static void queue_line(struct lsf_overview *o, const struct partition *p)
 {
     struct loads n = loads_of(o, p->name);
     str_addf(&o->out, "%-15.*s %3d  %-14s %4s %4s %4s %4s %5ld %5ld %5ld %5ld\n",
@@ -154,7 +169,7 @@ static void queue_line(struct overview *o, const struct partition *p)
              n.pending + n.running + n.suspended, n.pending, n.running, n.suspended);
 }
 
-static void queue_long(struct overview *o, const struct partition *p)
+static void queue_long(struct lsf_overview *o, const struct partition *p)
 {
     str_addf(&o->out, "\nQUEUE: %s\n", p->name);
     if (p->is_default)
@@ -175,95 +190,143 @@ static void queue_long(struct overview *o, const struct partition *p)
              p->nodes ? p->nodes : "none");
 }
 
-static bool is_asked(const struct overview *o, const char *name)
+/* What a row of -o shows. */
+struct queue_row {
+    const struct partition *p;
+    struct loads n;
+};
+
+#define FIELD_FN(name)                                                                             \
+    static const char *name##_of(const struct partition *p, const struct loads *n,                 \
+                                 struct arena *a);                                                 \
+    static const char *name(const struct lsf_row *r, struct arena *a)                              \
+    {                                                                                              \
+        const struct queue_row *q = r->it;                                                         \
+        return name##_of(q->p, &q->n, a);                                                          \
+    }                                                                                              \
+    static const char *name##_of(const struct partition *p, const struct loads *n, struct arena *a)
+
+FIELD_FN(queue_name)
 {
-    return !o->words || list_has(o->words, name);
+    return p->name;
 }
 
-static bool queues_show(struct overview *o, struct err *e)
+FIELD_FN(description)
 {
-    struct msg_query q = {.what = QUERY_PARTITIONS};
-    struct msg_done done;
-    size_t shown = 0;
-    if (!client_query(o->client, &q, &partition_fields, o->a, queue_keep, o, &done, e) ||
-        !jobs_read(o, e))
+    return p->is_default ? "This is the default queue." : NULL;
+}
+
+FIELD_FN(priority)
+{
+    return arena_printf(a, "%d", p->priority_tier);
+}
+
+FIELD_FN(status)
+{
+    return queue_status(p);
+}
+
+FIELD_FN(slots_all)
+{
+    return arena_printf(a, "%d", p->total_cpus);
+}
+
+FIELD_FN(unlimited)
+{
+    return NULL;
+}
+
+FIELD_FN(jobs_all)
+{
+    return arena_printf(a, "%ld", n->pending + n->running + n->suspended);
+}
+
+FIELD_FN(jobs_pending)
+{
+    return arena_printf(a, "%ld", n->pending);
+}
+
+FIELD_FN(jobs_running)
+{
+    return arena_printf(a, "%ld", n->running);
+}
+
+FIELD_FN(jobs_suspended)
+{
+    return arena_printf(a, "%ld", n->suspended);
+}
+
+FIELD_FN(jobs_reserved)
+{
+    return "0";
+}
+
+static const struct lsf_field fields[] = {
+    {"queue_name", "qname", 15, queue_name, false},
+    {"description", "desc", 50, description, false},
+    {"priority", "prio", 10, priority, false},
+    {"status", "stat", 12, status, false},
+    {"max", "", 10, unlimited, false},
+    {"jl_u", "jlu", 10, unlimited, false},
+    {"jl_p", "jlp", 10, unlimited, false},
+    {"jl_h", "jlh", 10, unlimited, false},
+    {"njobs", "", 10, jobs_all, false},
+    {"pend", "", 10, jobs_pending, false},
+    {"run", "", 10, jobs_running, false},
+    {"susp", "", 10, jobs_suspended, false},
+    {"rsv", "", 10, jobs_reserved, false},
+    {"ususp", "", 10, jobs_suspended, false},
+    {"ssusp", "", 10, jobs_reserved, false},
+    {"nhosts_cpus", "slots", 10, slots_all, false},
+};
+static const struct lsf_fields queue_fields = {fields, ARRAY_LEN(fields)};
+
+static bool has_host(const struct partition *p, const char *host)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    bool has =
+        !host || (p->nodes && hostlist_parse(&names, p->nodes, NULL) && hostlist_has(&names, host));
+    hostlist_done(&names);
+    return has;
+}
+
+static void queues_print(struct lsf_overview *o, const void *const *row, size_t n)
+{
+    if (o->format_text) {
+        lsf_overview_format(o, "QUEUES", row, n);
+        return;
+    }
+    if (!o->noheader && !o->longer && n)
+        str_add(&o->out, "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   "
+                         "RUN  SUSP \n");
+    for (size_t i = 0; i < n; i++) {
+        const struct queue_row *q = row[i];
+        if (o->longer)
+            queue_long(o, q->p);
+        else
+            queue_line(o, q->p);
+    }
+}
+
+static bool queues_show(struct lsf_overview *o, struct err *e)
+{
+    VEC(const void *) row = {0};
+    if (!lsf_queues_read(o, e) || !lsf_running_read(o, e))
         return false;
     for (size_t i = 0; i < o->queue.n; i++) {
-        if (!is_asked(o, o->queue.v[i]->name))
-            continue;
-        if (shown++ == 0 && !o->noheader && !o->longer)
-            str_add(&o->out,
-                    "QUEUE_NAME      PRIO STATUS          MAX JL/U JL/P JL/H NJOBS  PEND   "
-                    "RUN  SUSP \n");
-        if (o->longer)
-            queue_long(o, o->queue.v[i]);
-        else
-            queue_line(o, o->queue.v[i]);
+        struct queue_row q = {o->queue.v[i], loads_of(o, o->queue.v[i]->name)};
+        if (lsf_overview_asked(o, q.p->name) && has_host(q.p, o->host))
+            vec_push(&row, arena_dup(o->a, &q, sizeof q));
     }
+    size_t shown = row.n;
+    queues_print(o, row.v, row.n);
+    vec_done(&row);
     return shown || err_set(e, ERR_NOT_FOUND, "%s: No such queue", o->words ? o->words : "none");
-}
-
-/* ---- hosts ---- */
-
-static const char *host_status(const struct overview *o, const struct node *n)
-{
-    bool detailed = o->wide || o->longer;
-    if (n->state != NODE_UP)
-        return n->state == NODE_DOWN ? "unavail" : "unreach";
-    if (n->drain || n->fail)
-        return detailed ? "closed_Adm" : "closed";
-    if (n->alloc_cpus >= n->cpus)
-        return detailed ? "closed_Full" : "closed";
-    return "ok";
-}
-
-static void host_line(struct overview *o, const struct node *n)
-{
-    struct lsf_host *host;
-    long running = 0, system = 0, user = 0;
-    for (size_t i = 0; i < o->job.n; i++) {
-        const struct job *j = o->job.v[i];
-        size_t hosts = lsf_job_hosts(j, o->a, &host);
-        for (size_t k = 0; k < hosts; k++) {
-            if (!text_is(host[k].name, n->name))
-                continue;
-            running += text_is(lsf_job_state(j), "RUN") ? host[k].slots : 0;
-            system += text_is(lsf_job_state(j), "SSUSP") ? host[k].slots : 0;
-            user += text_is(lsf_job_state(j), "USUSP") ? host[k].slots : 0;
-        }
-    }
-    if (o->wide)
-        str_addf(&o->out, "%-18s %-14.14s", n->name, host_status(o, n));
-    else
-        str_addf(&o->out, "%-18.18s %-11.11s", n->name, host_status(o, n));
-    str_addf(&o->out, " %5s %6d %6ld %6ld %6ld %6ld %6d \n", "-", n->cpus, running + system + user,
-             running, system, user, 0);
-}
-
-static bool hosts_show(struct overview *o, struct err *e)
-{
-    struct msg_query q = {.what = QUERY_NODES};
-    struct msg_done done;
-    size_t shown = 0;
-    if (!client_query(o->client, &q, &node_fields, o->a, node_keep, o, &done, e) ||
-        !jobs_read(o, e))
-        return false;
-    for (size_t i = 0; i < o->node.n; i++) {
-        if (!is_asked(o, o->node.v[i]->name))
-            continue;
-        if (shown++ == 0 && !o->noheader)
-            str_addf(&o->out,
-                     "HOST_NAME          STATUS    %s   JL/U    MAX  NJOBS    RUN  SSUSP  "
-                     "USUSP    RSV \n",
-                     o->wide ? "   " : "");
-        host_line(o, o->node.v[i]);
-    }
-    return shown || err_set(e, ERR_NOT_FOUND, "%s: Bad host name", o->words ? o->words : "none");
 }
 
 /* ---- the cluster ---- */
 
-static bool id_show(struct overview *o, struct err *e)
+static bool id_show(struct lsf_overview *o, struct err *e)
 {
     struct dialect_site site = submit_site(state_dir_find(NULL, o->a), o->a);
     str_addf(&o->out, LSF_VERSION_TEXT "\n\nMy cluster name is %s\nMy master name is %s\n",
@@ -273,24 +336,38 @@ static bool id_show(struct overview *o, struct err *e)
 
 /* ---- the commands ---- */
 
-static int command_run(const char *name, const struct option_table *t,
-                       bool (*show)(struct overview *o, struct err *e), int argc, char **argv)
+static bool format_read(struct lsf_overview *o, const struct lsf_fields *f, struct err *e)
 {
-    struct overview o = {.name = name, .a = arena_new()};
+    if (!o->format_text)
+        return !o->json || err_set(e, ERR_VALUE, "-json goes with -o");
+    return lsf_format_parse(f, o->format_text, o->a, &o->format, e);
+}
+
+static int run(struct lsf_overview *o, const struct lsf_fields *f,
+               bool (*show)(struct lsf_overview *o, struct err *e))
+{
     struct err e = {0};
+    if (!format_read(o, f, &e))
+        return lsf_line_failed(o->name, &e);
+    o->client = lsf_connect(o->name, state_dir_find(NULL, o->a));
+    if (!o->client)
+        return LSF_EXIT;
+    bool ok = show(o, &e);
+    if (!ok)
+        fprintf(stderr, "%s\n", e.text);
+    listing_flush(&o->out);
+    client_close(o->client);
+    return ok ? 0 : LSF_EXIT;
+}
+
+int lsf_overview_run(const char *name, const struct option_table *t, const struct lsf_fields *f,
+                     bool (*show)(struct lsf_overview *o, struct err *e), int argc, char **argv)
+{
+    struct lsf_overview o = {.name = name, .a = arena_new()};
     int status;
-    if (lsf_line_read(name, t, &o, o.a, argc, argv, &status)) {
-        o.client = lsf_connect(name, state_dir_find(NULL, o.a));
-        if (!o.client)
-            status = LSF_EXIT;
-        else if (!show(&o, &e)) {
-            fprintf(stderr, "%s\n", e.text);
-            status = LSF_EXIT;
-        }
-        listing_flush(&o.out);
-    }
-    if (o.client)
-        client_close(o.client);
+    if (lsf_line_read(name, t, &o, o.a, argc, argv, &status))
+        status = run(&o, f, show);
+    lsf_format_done(&o.format);
     vec_done(&o.queue);
     vec_done(&o.node);
     vec_done(&o.job);
@@ -299,11 +376,12 @@ static int command_run(const char *name, const struct option_table *t,
     return status;
 }
 
-#define COMMAND(name, show)                                                                        \
-    int cmd_##name(int argc, char **argv)                                                          \
-    {                                                                                              \
-        return command_run(#name, &name##_options, show, argc, argv);                              \
-    }
-COMMAND(bqueues, queues_show)
-COMMAND(bhosts, hosts_show)
-COMMAND(lsid, id_show)
+int cmd_bqueues(int argc, char **argv)
+{
+    return lsf_overview_run("bqueues", &bqueues_options, &queue_fields, queues_show, argc, argv);
+}
+
+int cmd_lsid(int argc, char **argv)
+{
+    return lsf_overview_run("lsid", &lsid_options, NULL, id_show, argc, argv);
+}

@@ -139,12 +139,6 @@ static int peek(struct site_command *s)
 
 /* ---- bstat ---- */
 
-static const char *cut(const char *text, size_t width, struct arena *a)
-{
-    size_t len = strlen(text);
-    return len > width ? arena_printf(a, "*%s", text + len - width + 1) : text;
-}
-
 static const char *efficiency(const struct job *j, int64_t elapsed, struct arena *a)
 {
     double had = (double)elapsed * lsf_job_slots(j);
@@ -161,8 +155,8 @@ static void stat_add(struct site_command *s, const struct job *j)
         arena_printf(s->a, "%lld:%02lld:%02lld", sec / 3600, sec / 60 % 60, sec % 60);
     str_addf(&s->out, "%-10llu %-7.7s %-10.10s %-10s %6d %-5s %-12s %10s",
              (unsigned long long)lsf_job_number(j), j->user_name, job_partition(j),
-             cut(lsf_job_name(j, s->a), 10, s->a), pending ? 0 : lsf_job_slots(j), lsf_job_state(j),
-             pending ? "     -" : lsf_time(j->start_us, s->a), clock);
+             lsf_cut(lsf_job_name(j, s->a), 10, s->a), pending ? 0 : lsf_job_slots(j),
+             lsf_job_state(j), pending ? "     -" : lsf_time(j->start_us, s->a), clock);
     if (s->efficiency)
         str_addf(&s->out, " %7s", efficiency(j, elapsed, s->a));
     str_addc(&s->out, '\n');

@@ -60,12 +60,17 @@
     X("brequeue", cmd_brequeue, true, "LSF: put jobs back into the queue")                                   \
     X("bswitch", cmd_bswitch, true, "LSF: move waiting jobs to another queue")                               \
     X("btop", cmd_btop, true, "LSF: a job before one's others")                                              \
+    X("bmod", cmd_bmod, true, "LSF: change what jobs ask for")                                              \
+    X("bhist", cmd_bhist, true, "LSF: how long jobs were in which state")                                    \
+    X("bacct", cmd_bacct, true, "LSF: sums over jobs that ended")                                            \
     X("bqueues", cmd_bqueues, true, "LSF: list queues")                                                      \
     X("bhosts", cmd_bhosts, true, "LSF: list hosts")                                                         \
+    X("lsload", cmd_lsload, true, "LSF: load of hosts")                                                     \
     X("lsid", cmd_lsid, true, "LSF: name of the cluster")                                               \
     X("bpeek", cmd_bpeek, true, "LSF: what a running job has written")                                       \
     X("bstat", cmd_bstat, true, "DTU: one line a job")                                                       \
     X("classstat", cmd_classstat, true, "DTU: slots of each queue")                                          \
+    X("nodestat", cmd_nodestat, true, "DTU: state, slots and load of hosts")                               \
     X("qsub", cmd_qsub, true, "submit a job in the words of PBS")                                            \
     X("qstat", cmd_qstat, true, "PBS: list jobs")                                                            \
     X("qdel", cmd_qdel, true, "PBS: end jobs")                                                               \
@@ -88,6 +93,7 @@ COMMANDS(X)
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
+    X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) \
     X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \

@@ -1,18 +1,33 @@
-/* bjobs -o: fields by name. A bare name is as wide as what stands in it; "name:" has the field's
- * own width, "name:W" cuts at W, and "-" before the number aligns to the right. */
-#include "cli/lsf/bjobs.h"
+/* bjobs -o, bhosts -o, bqueues -o: fields by name. A bare name is as wide as what stands in it;
+ * "name:" has the field's own width, "name:W" cuts at W, and "-" before the number aligns to the
+ * right. */
+#include "cli/lsf/format.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- parsing ---- */
 
-static bool column_parse(struct span text, struct arena *a, struct lsf_column *ret, struct err *e)
+static const struct lsf_field *field_find(const struct lsf_fields *t, struct span name)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct span rest = span_of(t->field[i].aliases), alias;
+        if (span_is_nocase(name, t->field[i].name))
+            return &t->field[i];
+        while (span_next(&rest, ' ', &alias))
+            if (alias.len && alias.len == name.len &&
+                strncasecmp(alias.data, name.data, name.len) == 0)
+                return &t->field[i];
+    }
+    return NULL;
+}
+
+static bool column_parse(const struct lsf_fields *t, struct span text, struct arena *a,
+                         struct lsf_column *ret, struct err *e)
 {
     struct span rest = text, name, width;
     span_next(&rest, ':', &name);
     bool sized = name.len < text.len;
-    *ret = (struct lsf_column){.field = lsf_field_find(name)};
+    *ret = (struct lsf_column){.field = field_find(t, name)};
     if (!ret->field)
         return err_set(e, ERR_VALUE, "<%.*s> in the format string is not a valid field name.",
                        (int)name.len, name.data);
@@ -46,8 +61,8 @@ static struct span delimiter_take(struct span text, struct arena *a, struct lsf_
     return (struct span){text.data, (size_t)(at - text.data)};
 }
 
-bool lsf_format_parse(const char *text, struct arena *a, struct lsf_format *ret,
-                      struct err *ret_err)
+bool lsf_format_parse(const struct lsf_fields *t, const char *text, struct arena *a,
+                      struct lsf_format *ret, struct err *ret_err)
 {
     struct span rest = delimiter_take(span_of(text), a, ret), one;
     while (span_next(&rest, ' ', &one)) {
@@ -55,7 +70,7 @@ bool lsf_format_parse(const char *text, struct arena *a, struct lsf_format *ret,
         one = span_trim(one);
         if (!one.len)
             continue;
-        if (!column_parse(one, a, &column, ret_err))
+        if (!column_parse(t, one, a, &column, ret_err))
             return false;
         vec_push(&ret->column, column);
     }
@@ -106,11 +121,11 @@ void lsf_format_header(const struct lsf_format *f, struct str *out)
     arena_free(a);
 }
 
-void lsf_format_row(const struct lsf_format *f, const struct job *j, struct arena *a,
+void lsf_format_row(const struct lsf_format *f, const struct lsf_row *r, struct arena *a,
                     struct str *out)
 {
     for (size_t i = 0; i < f->column.n; i++) {
-        const char *value = f->column.v[i].field->value(j, a);
+        const char *value = f->column.v[i].field->value(r, a);
         cell_add(f, i, text_empty(value) ? "-" : value, i + 1 == f->column.n, out);
     }
     str_addc(out, '\n');
@@ -131,36 +146,44 @@ static void json_text(const char *text, struct str *out)
     str_addc(out, '"');
 }
 
-static void json_job(const struct lsf_format *f, const struct job *j, struct arena *a,
-                     struct str *out)
+static void json_sep(struct lsf_json *t)
 {
-    str_add(out, "    {\n");
-    for (size_t i = 0; i < f->column.n; i++) {
-        const char *value = f->column.v[i].field->value(j, a);
-        str_add(out, "      ");
-        json_text(upper(f->column.v[i].field->name, a), out);
-        str_addc(out, ':');
-        json_text(text_is(value, "-") ? "" : value, out);
-        str_add(out, i + 1 < f->column.n ? ",\n" : "\n");
-    }
-    str_add(out, "    }");
+    str_add(t->out, t->n++ ? ",\n" : "");
 }
 
-void lsf_format_json(const struct lsf_format *f, const struct lsf_job_list *l, struct arena *a,
-                     struct str *out)
+void lsf_json_begin(struct lsf_json *t, const char *command, const char *counted, size_t n)
 {
-    size_t n = l->job.n + l->missing.n;
-    str_addf(out, "{\n  \"COMMAND\":\"bjobs\",\n  \"JOBS\":%zu,\n  \"RECORDS\":[\n", n);
-    for (size_t i = 0; i < l->job.n; i++) {
-        json_job(f, l->job.v[i], a, out);
-        str_add(out, i + 1 < n ? ",\n" : "\n");
+    str_addf(t->out, "{\n  \"COMMAND\":\"%s\",\n  \"%s\":%zu,\n  \"RECORDS\":[\n", command, counted,
+             n);
+}
+
+void lsf_json_row(struct lsf_json *t, const struct lsf_format *f, const struct lsf_row *r,
+                  struct arena *a)
+{
+    json_sep(t);
+    str_add(t->out, "    {\n");
+    for (size_t i = 0; i < f->column.n; i++) {
+        const char *value = f->column.v[i].field->value(r, a);
+        str_add(t->out, "      ");
+        json_text(upper(f->column.v[i].field->name, a), t->out);
+        str_addc(t->out, ':');
+        json_text(text_is(value, "-") ? "" : value, t->out);
+        str_add(t->out, i + 1 < f->column.n ? ",\n" : "\n");
     }
-    for (size_t i = 0; i < l->missing.n; i++) {
-        str_add(out, "    {\n      \"JOBID\":");
-        json_text(l->missing.v[i], out);
-        str_add(out, ",\n      \"ERROR\":");
-        json_text(arena_printf(a, "Job <%s> is not found", l->missing.v[i]), out);
-        str_addf(out, "\n    }%s\n", l->job.n + i + 1 < n ? "," : "");
-    }
-    str_add(out, "  ]\n}\n");
+    str_add(t->out, "    }");
+}
+
+void lsf_json_missing(struct lsf_json *t, const char *id, struct arena *a)
+{
+    json_sep(t);
+    str_add(t->out, "    {\n      \"JOBID\":");
+    json_text(id, t->out);
+    str_add(t->out, ",\n      \"ERROR\":");
+    json_text(arena_printf(a, "Job <%s> is not found", id), t->out);
+    str_add(t->out, "\n    }");
+}
+
+void lsf_json_end(struct lsf_json *t)
+{
+    str_add(t->out, t->n ? "\n  ]\n}\n" : "  ]\n}\n");
 }

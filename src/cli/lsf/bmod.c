@@ -1,0 +1,203 @@
+/* bmod: what was asked for is changed, in the options of bsub.
+ *
+ * The options become a request as in bsub, and that becomes options of sbatch; so does a request
+ * with nothing in it but what the job's size is. What differs between the two is what changes. An
+ * option with an n behind it takes back what was asked. */
+#include "base/alloc.h"
+#include "base/list.h"
+#include "cli/lsf/control.h"
+#include "cli/lsf/names.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/program/localtime.h"
+#include "cli/submit/site.h"
+#include "script/lsf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME "bmod"
+
+struct bmod {
+    struct lsf_control control; /* first: lsf_control_id_take fills it */
+    struct lsf_request request;
+    struct dialect_site site;
+    struct option_env env;
+    const char *taken_back; /* fields, parted by commas */
+};
+
+/* As the row of bsub of that name sets it. */
+static SETTER(set_as_bsub)
+{
+    struct bmod *m = to;
+    const struct option_row *same = option_row_named(&bsub_options, row->name);
+    CHECK(same && same->set);
+    return same->set(&m->request, same, value, &m->env, a, ret_err);
+}
+
+static SETTER(set_taken_back)
+{
+    struct bmod *m = to;
+    m->taken_back =
+        m->taken_back ? arena_printf(a, "%s,%s", m->taken_back, row->values) : row->values;
+    return true;
+}
+
+#define TO(name_, metavar_, doc_)                                                                  \
+    {                                                                                              \
+        .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_as_bsub   \
+    }
+#define ON(name_, doc_)                                                                            \
+    {                                                                                              \
+        .name = name_, .doc = doc_, .set = set_as_bsub                                             \
+    }
+#define BACK(name_, fields_, doc_)                                                                 \
+    {                                                                                              \
+        .name = name_, .doc = doc_, .set = set_taken_back, .values = fields_                       \
+    }
+static const struct option_row rows[] = {
+    ON("B", "mail when it begins"),
+    BACK("Bn", "mail_types", "no mail"),
+    TO("G", "group", "account to charge"),
+    TO("J", "name", "name"),
+    TO("Jd", "text", "description"),
+    BACK("Jdn", "comment", "no description"),
+    TO("M", "size", "memory of each process"),
+    BACK("Mn", "mem_per_node_mib,mem_per_cpu_mib", "memory as the queue has it"),
+    ON("N", "mail when it ends"),
+    BACK("Nn", "mail_types", "no mail"),
+    TO("P", "project", "project; the account, without -G"),
+    TO("R", "text", "select[], rusage[], span[], affinity[], cu[]"),
+    BACK("Rn",
+         "constraint,mem_per_node_mib,mem_per_cpu_mib,ntasks_per_node,min_nodes,max_nodes,"
+         "switches,tmp_disk_mib,licenses,exclude",
+         "no requirements"),
+    TO("U", "name", "reservation to run in"),
+    BACK("Un", "reservation", "none"),
+    OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),
+    TO("W", "[h:]m",
+       "time limit: minutes, or hours:minutes; of a running job less, operators more"),
+    BACK("Wn", "time_limit_us", "the limit of the queue"),
+    OPT_REFUSED("Z", 0, ARG_REQUIRED, "another command", "submit a job anew"),
+    TO("b", "time", "not before [[[year:]month:]day:]hour:minute"),
+    BACK("bn", "begin_us", "at any time"),
+    TO("e", "file", "standard error"),
+    BACK("en", "std_err", "standard error with standard output"),
+    OPT_REFUSED("g", 0, ARG_REQUIRED, "job group", "there are no job groups"),
+    TO("gpu", "num=N:…", "GPUs"),
+    BACK("gpun", "gpus_per_node,gpus_per_task,gpus_per_socket,gpu_mem_mib", "no GPUs"),
+    {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},
+    TO("i", "file", "standard input"),
+    BACK("in", "std_in", "none"),
+    TO("m", "hosts", "hosts to choose from"),
+    BACK("mn", "exclude,nodelist", "any hosts"),
+    TO("n", "slots", "slots"),
+    BACK("nn", "ntasks", "one slot"),
+    TO("o", "file", "standard output"),
+    BACK("on", "std_out", "standard output to ID.out"),
+    TO("q", "queue", "queue"),
+    ON("r", "run it again when its host fails"),
+    ON("rn", "do not"),
+    OPT_REFUSED("sp", 0, ARG_REQUIRED, "priority among one's own jobs", "btop and bbot move jobs"),
+    TO("u", "address", "who gets the mail"),
+    BACK("un", "mail_user", "the owner"),
+    TO("w", "conditions", "wait for jobs: 'done(12) && ended(\"name\")'"),
+    BACK("wn", "dependency", "wait for none"),
+    TO("wa", "signal", "signal to send before the time limit"),
+    BACK("wan", "signal,signal_before_us,signal_batch", "none"),
+    TO("wt", "[h:]m", "how long before"),
+    ON("x", "hosts for itself"),
+    BACK("xn", "exclusive", "hosts with others"),
+};
+OPTION_TABLE(bmod_options, rows, .usage = "bmod [OPTIONS] job_ID | \"job_ID[index]\" …",
+             .words = WORDS_MIXED, .word = lsf_control_id_take, .one_dash = true);
+
+/* ---- from a request to fields ---- */
+
+/* The job's size counts, as memory may be of the job or of each slot. */
+static bool spec_make(const struct bmod *m, const struct lsf_request *r, const struct job *j,
+                      struct str *warnings, struct job_spec *ret, struct err *e)
+{
+    struct submit_options o = {0};
+    struct dialect_out d = {&o, FROM_COMMAND_LINE, &m->env, m->control.a, warnings};
+    struct lsf_request sized = *r;
+    if (!sized.slots)
+        sized.slots = j->spec.req.ntasks;
+    if (!sized.ptile && !sized.one_host)
+        sized.ptile = j->spec.req.ntasks_per_node;
+    if (!sized.cores)
+        sized.cores = j->spec.req.cpus_per_task;
+    sized.one_host = sized.one_host || (!sized.ptile && j->spec.req.max_nodes == 1);
+    sized.keep_output = !r->out;
+    if (!lsf_finish(&sized, &d, e) || !lsf_names_resolve(&sized, m->control.client, &d, e))
+        return false;
+    *ret = o.spec;
+    return true;
+}
+
+static bool is_equal(const struct field *f, const struct job_spec *a, const struct job_spec *b)
+{
+    const char *x = (const char *)a + f->offset, *y = (const char *)b + f->offset;
+    if (f->type == FIELD_TEXT)
+        return text_is(*(const char *const *)x, *(const char *const *)y);
+    size_t size = f->type == FIELD_BOOL ? sizeof(bool)
+                  : f->type == FIELD_I32 || f->type == FIELD_U32 || f->type == FIELD_ENUM
+                      ? sizeof(int32_t)
+                      : sizeof(int64_t);
+    return memcmp(x, y, size) == 0;
+}
+
+/* Names of the fields in which they differ. */
+static const char *changed_fields(const struct job_spec *a, const struct job_spec *b,
+                                  const char *taken_back, struct arena *arena)
+{
+    struct str list = STR_INIT;
+    str_add(&list, taken_back);
+    for (size_t i = 0; i < job_spec_fields.n; i++)
+        if (!is_equal(&job_spec_fields.field[i], a, b) &&
+            !list_has(taken_back, job_spec_fields.field[i].name))
+            list_addf(&list, "%s", job_spec_fields.field[i].name);
+    const char *kept = arena_strdup(arena, str_text(&list));
+    str_done(&list);
+    return kept;
+}
+
+static bool modify_one(const struct lsf_control *k, const char *id)
+{
+    const struct bmod *m = (const struct bmod *)k;
+    const struct job *j = lsf_control_job(k, id);
+    struct lsf_request none = {.site = &m->site};
+    struct str warnings = STR_INIT;
+    struct job_spec before, after;
+    struct err e = {0};
+    if (!j)
+        return false;
+    bool ok = spec_make(m, &none, j, &warnings, &before, &e) &&
+              spec_make(m, &m->request, j, &warnings, &after, &e);
+    fputs(str_text(&warnings), stderr);
+    str_done(&warnings);
+    if (!ok)
+        return lsf_control_problem(id, e.text);
+    const char *fields = changed_fields(&before, &after, m->taken_back, k->a);
+    if (text_empty(fields))
+        return lsf_control_problem(id, "No parameter is given that changes anything");
+    struct msg_update_job q = {
+        .ids = lsf_job_ref(id, k->a), .fields = fields, .values = {&after, 1}};
+    if (!lsf_control_ask(k, id, MSG_UPDATE_JOB, &q))
+        return false;
+    printf("Parameters of job <%s> are being changed\n", id);
+    return true;
+}
+
+int cmd_bmod(int argc, char **argv)
+{
+    struct bmod m = {.control = {.name = NAME, .a = arena_new()}};
+    int status;
+    m.site = submit_site(state_dir_find(NULL, m.control.a), m.control.a);
+    m.request.site = &m.site;
+    m.env = (struct option_env){time_now_us(), &civil_local, &m.site};
+    status = lsf_control_line(&m.control, &bmod_options, &m, argc, argv, modify_one);
+    lsf_filter_done(&m.control.filter);
+    arena_free(m.control.a);
+    return status;
+}

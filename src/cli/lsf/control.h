@@ -1,0 +1,34 @@
+/* Inside cli/lsf/: what is done to jobs, one after the other, with a line about each. */
+#ifndef REMUDA_CLI_LSF_CONTROL_H
+#define REMUDA_CLI_LSF_CONTROL_H
+
+#include "cli/lsf/jobs.h"
+#include "model/message.h"
+
+struct lsf_control {
+    struct lsf_filter filter; /* first: lsf_id_take fills it */
+    const char *name;
+    struct client *client;
+    struct arena *a;
+    bool every; /* "0": all that the filters leave */
+    int signal;
+    const char *queue; /* bswitch: where to */
+};
+
+typedef bool (*lsf_deed)(const struct lsf_control *k, const char *id);
+
+/* An operand: a job, or 0. For option_table.word of what begins with a struct lsf_control. */
+bool lsf_control_id_take(void *to, const char *word, struct arena *a, struct err *ret_err);
+/* Reads the line into `to`, which begins with `k`, and does the deed to each job that is meant;
+ * what to end with. The caller calls lsf_filter_done. */
+int lsf_control_line(struct lsf_control *k, const struct option_table *t, void *to, int argc,
+                     char **argv, lsf_deed one);
+
+/* Each says its words, and returns whether it did it. */
+bool lsf_control_problem(const char *id, const char *words);
+bool lsf_control_ask(const struct lsf_control *k, const char *id, enum message_kind kind,
+                     const void *body);
+/* The job as it is now; NULL: it is none, which is said. */
+const struct job *lsf_control_job(const struct lsf_control *k, const char *id);
+
+#endif

@@ -1,0 +1,59 @@
+/* Inside cli/lsf/: what there is: queues, hosts. */
+#ifndef REMUDA_CLI_LSF_OVERVIEW_H
+#define REMUDA_CLI_LSF_OVERVIEW_H
+
+#include "cli/lsf/format.h"
+#include "cli/lsf/jobs.h"
+#include "model/node.h"
+#include "model/partition.h"
+
+struct lsf_overview {
+    const char *name;
+    const char *words; /* queues or hosts asked for, parted by commas; NULL = all */
+    const char *host;  /* bqueues -m */
+    bool wide, longer, noheader, json, gpus, gpus_long, models;
+    const char *format_text;
+    struct lsf_format format;
+    struct arena *a;
+    struct client *client;
+    VEC(const struct partition *) queue;
+    VEC(const struct node *) node;
+    VEC(const struct job *) job;
+    struct str out;
+};
+
+/* Reading; what is read is kept in `o`. */
+bool lsf_queues_read(struct lsf_overview *o, struct err *ret_err);
+bool lsf_nodes_read(struct lsf_overview *o, struct err *ret_err);
+bool lsf_running_read(struct lsf_overview *o, struct err *ret_err);
+/* Is the name among the words, or are there none? */
+bool lsf_overview_asked(const struct lsf_overview *o, const char *name);
+/* For option_table.word. */
+bool lsf_overview_word(void *to, const char *word, struct arena *a, struct err *ret_err);
+/* The rows as -o asks for them, or with -json. */
+void lsf_overview_format(struct lsf_overview *o, const char *counted, const void *const *row,
+                         size_t n);
+
+/* A command: its line is read, then `show` appends to o->out. */
+int lsf_overview_run(const char *name, const struct option_table *t, const struct lsf_fields *f,
+                     bool (*show)(struct lsf_overview *o, struct err *e), int argc, char **argv);
+
+/* Rows of options that they share. */
+#define LSF_AT(member) offsetof(struct lsf_overview, member)
+#define LSF_OVERVIEW_OPTIONS                                                                       \
+    OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),                                            \
+        {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},               \
+        {.name = "l", .doc = "everything about each", .set = set_flag, .at = LSF_AT(longer)},      \
+    {                                                                                              \
+        .name = "w", .doc = "nothing cut", .set = set_flag, .at = LSF_AT(wide)                     \
+    }
+#define LSF_FORMAT_OPTIONS                                                                         \
+    {.name = "json", .doc = "as JSON, with -o", .set = set_flag, .at = LSF_AT(json)},              \
+        {.name = "noheader", .doc = "no headings", .set = set_flag, .at = LSF_AT(noheader)},       \
+    {                                                                                              \
+        .name = "o", .arg = ARG_REQUIRED, .metavar = "format",                                     \
+        .doc = "fields by name: \"name: status:-10 delimiter=','\"", .set = set_text,              \
+        .at = LSF_AT(format_text)                                                                  \
+    }
+
+#endif
