@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "sim/accounting.h"
 #include "sim/machine.h"
+#include "sim/made.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -25,8 +26,10 @@ bool options_complain(const char *command, const char *format, ...)
 void options_help(FILE *to)
 {
     fputs("Workload:\n"
-          "  TRACE.swf[.gz]             Standard Workload Format, plain or gzipped\n"
-          "  --from-sacct FILE          a site's own jobs; - is standard input. As this prints "
+          "  TRACE.swf[.gz]             Standard Workload Format, plain or gzipped\n",
+          to);
+    made_help(to);
+    fputs("  --from-sacct FILE          a site's own jobs; - is standard input. As this prints "
           "them:\n"
           "                             SLURM_TIME_FORMAT=%s sacct -aXP -S 2026-10-01 -E "
           "2026-11-01 --format=\n"
@@ -342,7 +345,7 @@ static bool workload_read(const struct sim_options *o, const char *path, struct 
         return sacct_read(o->sacct, ret, ret_err);
     if (o->live)
         return squeue_read(o->live_path, (int64_t)time(NULL), ret, ret_err);
-    return trace_read(path, ret, ret_err);
+    return made_named(path) ? made_read(path, ret, ret_err) : trace_read(path, ret, ret_err);
 }
 
 bool workload_open(const struct sim_options *o, const char *path, struct replay_machine *machine,

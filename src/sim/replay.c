@@ -19,7 +19,9 @@
 
 static bool ends_before(const struct ending *a, const struct ending *b)
 {
-    return a->at != b->at ? a->at < b->at : a->job < b->job;
+    if (a->at != b->at)
+        return a->at < b->at;
+    return a->turn != b->turn ? a->turn < b->turn : a->job < b->job;
 }
 
 void endings_push(struct endings *h, struct ending e)

@@ -12,13 +12,14 @@
 
 struct ending {
     int64_t at;
+    uint64_t turn; /* among those of one second */
     uint32_t job;
     uint32_t attempt;
     bool reported;
 };
 
 struct endings {
-    VEC(struct ending) v; /* heap by (time, job) */
+    VEC(struct ending) v; /* heap by (time, turn, job) */
 };
 void endings_push(struct endings *h, struct ending e);
 struct ending endings_pop(struct endings *h);
@@ -54,6 +55,7 @@ struct replay {
     int64_t now;   /* the trace's seconds */
     int64_t begun; /* the first of them */
     uint64_t seq, pass_mark, next_id;
+    uint64_t started;      /* jobs so far */
     struct live_job *job;  /* by index in the trace */
     struct map_u64 *by_id; /* job id → index + 1 */
     size_t arrived, waiting;

@@ -45,7 +45,12 @@ static void job_started(struct replay *p, const struct job *j, uint64_t conn)
     r->end = p->now + p->t->job.v[i].run;
     r->nodes = j->alloc_nodes;
     p->waiting--;
-    endings_push(&p->ends, (struct ending){.at = r->end, .job = i, .attempt = l->attempt});
+    p->started++;
+    /* pyss takes the ends of a second in the order in which the jobs started. */
+    endings_push(&p->ends, (struct ending){.at = r->end,
+                                           .turn = p->s->rule == RULE_EVENT ? p->started : 0,
+                                           .job = i,
+                                           .attempt = l->attempt});
     if (p->s->estimates == ESTIMATES_PREDICT && l->limit < p->t->job.v[i].estimate)
         endings_push(&p->corrections,
                      (struct ending){.at = p->now + l->limit, .job = i, .attempt = l->attempt});

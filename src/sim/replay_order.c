@@ -57,8 +57,11 @@ int64_t estimate_of(struct replay *p, uint32_t i)
 static int64_t key_of(const struct replay *p, uint32_t i, bool passing)
 {
     const struct trace_job *t = &p->t->job.v[i];
-    return ref_key(passing ? p->s->policy.passing : p->s->policy.order, p->job[i].limit, t->procs,
-                   t->submit, p->now);
+    const struct ref_policy *policy = &p->s->policy;
+    /* Of those that pass, the SC '15 simulator lets equal estimates go by arrival. */
+    bool by_arrival = passing && p->s->rule == RULE_EVENT && policy->passing != policy->order;
+    return ref_key(passing ? policy->passing : policy->order, p->job[i].limit,
+                   by_arrival ? 0 : t->procs, t->submit, p->now);
 }
 
 static uint32_t index_of(const struct replay *p, uint64_t job_id)

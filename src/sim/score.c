@@ -106,6 +106,11 @@ static bool gate(const struct ratios *r)
     return r->max <= 2 && r->p99 <= 1.25 && r->area <= 1.25 && r->util >= 0.995;
 }
 
+static const char *word(bool ok)
+{
+    return ok ? "pass" : "FAIL";
+}
+
 /* S2, S3 and S9 of one workload. */
 static bool order_score(struct scoring *s, const char *name)
 {
@@ -127,8 +132,10 @@ static bool order_score(struct scoring *s, const char *name)
     printf("S2 %-20s slowdown %7.3f +- %.3f (EASY %.3f +- %.3f): %.3f of EASY's; mean wait %.0f s "
            "(%.0f)\n",
            name, ours.slow, ours.slow_dev, easy.slow, easy.slow_dev, r.slow, ours.wait, easy.wait);
-    printf("S3 %-20s longest wait x %.2f, p99 x %.2f, by area x %.3f, use x %.4f: %s\n", name,
-           r.max, r.p99, r.area, r.util, ok ? "holds" : "FAILS");
+    printf("S3 %-20s longest wait x %.2f %s, p99 x %.2f %s, by area x %.3f %s, use x %.4f %s: "
+           "%s\n",
+           name, r.max, word(r.max <= 2), r.p99, word(r.p99 <= 1.25), r.area, word(r.area <= 1.25),
+           r.util, word(r.util >= 0.995), ok ? "holds" : "FAILS");
     printf("S9 %-20s %.1f us of CPU a pass, whole queue considered\n", name, ours.pass_us);
     fflush(stdout);
     str_addf(&s->json,
@@ -210,7 +217,8 @@ static const struct part {
     const char *name;
     bool (*score)(struct scoring *s);
 } parts[] = {{"S1", score_exactness}, {"S2", orders_score},  {"S4", score_sc15},
-             {"S6", taxes_score},     {"S7", score_packing}, {"S8", score_promises}};
+             {"S6", taxes_score},     {"S7", score_packing}, {"S8", score_promises},
+             {"S10", score_made},     {"S11", score_streams}};
 
 static bool wanted(const struct scoring *s, const char *name)
 {
@@ -226,9 +234,8 @@ static bool only_known(const char *only)
             known |= span_is(piece, parts[i].name);
         if (!known) {
             fprintf(stderr,
-                    "remuda-sim score: --only=%s: S1, S2 (with S3 and S9), S4, S6, S7 and S8 are "
-                    "scored "
-                    "here, comma-separated\n",
+                    "remuda-sim score: --only=%s: S1, S2 (with S3 and S9), S4, S6, S7, S8, S10 "
+                    "and S11 are scored here, comma-separated\n",
                     only);
             return false;
         }
@@ -240,6 +247,8 @@ static bool score(struct scoring *s)
 {
     bool ok = true;
     str_addf(&s->json, "{\"policy\": \"%s\", \"seeds\": %u", s->policy.name, s->seeds);
+    if (s->nworkloads > 0)
+        return score_workloads(s);
     for (size_t i = 0; ok && i < ARRAY_LEN(parts); i++)
         ok = !wanted(s, parts[i].name) || parts[i].score(s);
     return ok;
@@ -251,11 +260,13 @@ static void help(FILE *to)
           "The scoreboard on the Philly traces and openb: S1 exactness, S2 slowdown against EASY, "
           "S3 gates, "
           "S4 the logs of\n"
-          "SC '15 where they are, S6 placement tax, S7 packing, S8 promises, S9 time a pass.\n"
+          "SC '15 where they are, S6 placement tax, S7 packing, S8 promises, S9 time a pass,\n"
+          "S10 gates on workloads that are made, S11 on streams made against an order.\n"
           "  --traces FOLDER   default $REMUDA_TRACES or ../shared/traces\n"
           "  --policy NAME     default default (remuda-sim run --help)\n"
           "  --set KEY=VALUE   a setting as in remuda.conf\n"
           "  --only S2,S7      these only (all take a quarter of an hour)\n"
+          "  --workload FILE   instead: the gates on this trace, or made workload; up to 16 times\n"
           "  --seeds N         shaken arrivals for S2, S4, S6 and orders of arrival for S7 (12; 0 "
           "= the "
           "files as they are)\n"
@@ -277,8 +288,9 @@ static bool json_write(const struct scoring *s, const char *path)
 int sim_score(int argc, char **argv)
 {
     static const struct option longs[] = {
-        {"traces", 1, 0, 't'}, {"policy", 1, 0, 'p'}, {"seeds", 1, 0, 'n'}, {"set", 1, 0, 's'},
-        {"only", 1, 0, 'o'},   {"json", 1, 0, 'J'},   {"help", 0, 0, 'h'},  {0}};
+        {"traces", 1, 0, 't'}, {"policy", 1, 0, 'p'}, {"seeds", 1, 0, 'n'},
+        {"set", 1, 0, 's'},    {"only", 1, 0, 'o'},   {"workload", 1, 0, 'w'},
+        {"json", 1, 0, 'J'},   {"help", 0, 0, 'h'},   {0}};
     const char *folder = getenv("REMUDA_TRACES"), *json = NULL;
     struct scoring s = {.folder = folder ? folder : "../shared/traces",
                         .policy = *ref_policy_named("default"),
@@ -298,6 +310,8 @@ int sim_score(int argc, char **argv)
             str_addf(&settings, "%s\n", optarg);
         else if (c == 'o' && only_known(optarg))
             s.only = optarg;
+        else if (c == 'w' && s.nworkloads < FILES_MAX)
+            s.workload[s.nworkloads++] = optarg;
         else if (c == 'J')
             json = optarg;
         else

@@ -14,6 +14,8 @@ struct scoring {
     const char *folder, *only; /* only: parts to score, "S2,S6"; NULL = all */
     struct ref_policy policy;
     const char *settings;
+    const char *workload[FILES_MAX]; /* only the gates of these: files, or made */
+    size_t nworkloads;
     unsigned seeds;
     struct str json;
     double slow[FILES_MAX], area[FILES_MAX];
@@ -40,5 +42,10 @@ bool score_exactness(struct scoring *s); /* S1 */
 bool score_sc15(struct scoring *s);      /* S4 */
 bool score_packing(struct scoring *s);   /* S7 */
 bool score_promises(struct scoring *s);  /* S8 */
+
+/* ---- score_made.c ---- */
+bool score_made(struct scoring *s); /* S10: logs that are made */
+bool score_workloads(struct scoring *s);
+bool score_streams(struct scoring *s); /* S11: streams made against an order */
 
 #endif

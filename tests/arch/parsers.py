@@ -44,7 +44,7 @@ FILES = {
     "src/node/shepherd/task.c": OURS, "src/node/shepherd/task_files.c": OURS, "src/node/shepherd/tasks.c": OURS,
     "src/node/step/bind.c": "shepherd", "src/node/step/descriptors.c": KERNEL, "src/node/step/dir.c": "shepherd", "src/node/step/notes_socket.c": "shepherd", "src/node/step/proc_tree.c": "answers",
     "src/sched/books/node_state.c": CHECKED,
-    "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/options.c": WORDS, "src/sim/squeue.c": "workload", "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
+    "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/made.c": WORDS, "src/sim/options.c": WORDS, "src/sim/squeue.c": "workload", "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
     "src/store/pages.c": "pages", "src/store/sqlite_trouble.c": KERNEL,
     "src/wire/frame.c": "frame", "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
 }

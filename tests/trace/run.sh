@@ -15,6 +15,13 @@ is "an unknown policy is refused" "$($sim run --policy sjff "$t" 2>&1 >/dev/null
 is "an unknown estimate is refused" "$($sim run --estimates factor:0 "$t" 2>&1 >/dev/null | grep -c 'factor:N')" 1
 is "the order is a setting" "$($sim run --untimed --json --set SchedulerParameters=order=sjf "$t" | grep -o 'schedule": "[0-9a-f]*')" \
     "$($sim run --untimed --json --policy sjf "$t" | grep -o 'schedule": "[0-9a-f]*')"
+# ---- workloads that are made ----
+is "a made workload is the same each time" "$($sim run --untimed --json made:all,jobs=300)" "$($sim run --untimed --json made:all,jobs=300)"
+is "with another seed it is another" "$($sim run --untimed --json made:all,jobs=300,seed=2 | grep -c "$($sim run --untimed --json made:all,jobs=300 | grep -o 'schedule": "[0-9a-f]*')")" 0
+is "a kind that is not there is refused" "$($sim run made:bach 2>&1 >/dev/null | grep -c 'made:bach: there is no such made workload')" 1
+is "a value that cannot be is named" "$($sim run made:all,load=none 2>&1 >/dev/null | grep -c "'load=none' of a made workload: procs=N")" 1
+is "gates are printed one by one" "$($sim score --workload made:all,jobs=200 --workload "$t" | grep -Ec '^S10 .*slowdown x [0-9.]+, longest [0-9.]+ (pass|FAIL), p99 [0-9.]+ (pass|FAIL), area [0-9.]+ (pass|FAIL)$')" 2
+is "EASY against itself passes" "$($sim score --policy easy --workload made:all,jobs=200 | grep -c 'slowdown x 1.000, longest 1.000 pass, p99 1.000 pass, area 1.000 pass$')" 1
 # ---- pack: 2 nodes of 4 GPUs; tasks of a whole GPU and 12 CPUs, of a quarter and 1 CPU. ----
 d=$(mktemp -d) && trap 'rm -rf "$d"' EXIT
 printf 'model,gpu,memory_mib,cpu_milli,sn\nA,4,65536,48000,n1\nB,4,65536,48000,n2\nB,0,65536,48000,n3\n' >"$d/nodes.csv"
