@@ -128,6 +128,104 @@ $id[2].head X" ]
     run -0 qdel "$id"
 }
 
+@test "qstat -f whole, -F dsv, -a, -n -1, -s, -p, -w; -B, -Q, -q; an unknown queue" {
+    submitted -N whole -l select=2:ncpus=4:mem=1gb -l place=scatter -l walltime=3600 -v A=1,B=two <<< 'sleep 600'
+    wait_state "$id" RUNNING
+    run -0 qstat -f -1 "$id"
+    grep -qx "    exec_host = n1/0\*4+n2/0\*4" <<< "$output"
+    grep -qx "    exec_vnode = (n1:ncpus=4:mem=1048576kb)+(n2:ncpus=4:mem=1048576kb)" <<< "$output"
+    grep -qx "    Resource_List.select = 2:ncpus=4:mpiprocs=1" <<< "$output"
+    grep -qx "    Variable_List = PBS_O_LOGNAME=$(id -un),PBS_O_HOST=.*,PBS_O_QUEUE=workq,A=1,B=two" <<< "$output"
+    grep -qE "^    comment = Job run at .* on \(n1:ncpus=4:mem=1048576kb\)\+\(n2:ncpus=4:mem=1048576kb\)$" <<< "$output"
+    [ "$(qstat -f -F json "$id" | python3 -c 'import json,sys; j = list(json.load(sys.stdin)["Jobs"].values())[0]; print(j["Variable_List"]["A"], j["Variable_List"]["B"], j["Resource_List"]["place"])')" = "1 two scatter" ]
+    [[ "$(qstat -f -F dsv -D ';' "$id")" == "Job Id: $id.head;Job_Name=whole;"*";job_state=R;"* ]]
+    run -0 qstat -n -1 "$id"
+    [ "${lines[0]}" = "head: " ]
+    [ "${lines[2]}" = "Job ID          Username Queue    Jobname    SessID NDS TSK Memory Time  S Time" ]
+    [[ "${lines[4]}" =~ ^$id\.head\ +[^\ ]+\ +workq\ +whole\ +--\ +2\ +8\ 2048mb\ 01:00\ R\ 00:0[0-9]\ n1/0\*4\+n2/0\*4$ ]]
+    [ "$(qstat -n "$id" | tail -1)" = "   n1/0*4+n2/0*4" ]
+    qstat -s "$id" | tail -1 | grep -qE "^   Job run at "
+    [ "$(qstat -w "$id" | sed -n 2p)" = "------------------------------ --------------- ---------------  -------- - ---------------" ]
+    qstat -p "$id" | grep -q "  % done S Queue$"
+    [ "$(qstat -B -f | head -1)" = "Server: head" ]
+    [ "$(qstat -f @head | grep -c '^Job Id: ')" -ge 1 ]
+    [ "$(qstat -Q -f -F json workq | python3 -c 'import json,sys; print(json.load(sys.stdin)["Queue"]["workq"]["resources_max"]["walltime"])')" = "24:00:00" ]
+    qstat -q | grep -qE "^workq +-- +-- +24:00:00 +-- +1 +[0-9]+ +--  E R$"
+    run -170 --separate-stderr qstat -Q nope
+    [ "$stderr" = "qstat: Unknown queue nope" ]
+    qdel "$id"
+}
+
+@test "qselect, tracejob, qalter, pbsdsh" {
+    submitted -N sel -l select=2:ncpus=2 -l place=scatter <<< 'pbsdsh -- sh -c "echo task \$PBS_TASKNUM"; pbsdsh -n 1 -- sh -c "echo on \$SLURMD_NODENAME"; sleep 600'
+    local first=$id
+    wait_state "$id" RUNNING
+    eventually grep -qs "on n2" "sel.o$id"
+    [ "$(sort "sel.o$id")" = $'on n2\ntask 1\ntask 2' ]
+    submitted -h -N hel -l walltime=90 <<< true
+    [ "$(qselect -N sel)" = "$first.head" ]
+    [ "$(qselect -s H -u "$(id -un)" | tail -1)" = "$id.head" ]
+    [ "$(qselect -N sel -l ncpus.ge.4)" = "$first.head" ]
+    [ "$(qselect -N hel -l walltime.lt.0:02:00,ncpus.eq.1)" = "$id.head" ]
+    [ -z "$(qselect -N hel -l walltime.gt.0:02:00)" ]
+    run -2 --separate-stderr qselect -l frob.eq.1
+    [[ "$stderr" == "qselect: illegal -l value: frob.eq.1; "* ]]
+    run -0 qalter -N new -l walltime=0:30:00,mem=2gb -W depend=afterok:"$first".head -o there "$id.head"
+    [ -z "$output" ]
+    run -0 qstat -f -1 "$id"
+    grep -qx "    Job_Name = new" <<< "$output"
+    grep -qx "    Resource_List.walltime = 00:30:00" <<< "$output"
+    grep -qx "    depend = afterok:$first.head@head" <<< "$output"
+    grep -qE "^    Output_Path = .*:$WORK/there$" <<< "$output"
+    [ "$(squeue -h -j "$id" -o %m)" = 2G ]
+    run -2 --separate-stderr qalter -l cput=3 "$id"
+    run -2 --separate-stderr qalter -q long "$id"
+    [[ "$stderr" == *"-q"*"qmove"* ]]
+    run -153 --separate-stderr qalter -N x 987654
+    [ "$stderr" = "qalter: Unknown Job Id 987654.head" ]
+    qdel "$id" "$first"
+    eventually over "$first"
+    run -0 tracejob "$first"
+    [ "${lines[0]}" = "Job: $first.head" ]
+    grep -qE "^[0-9/]+ [0-9:]+  S    Job Queued at request of $(id -un)@.*, job name = sel, queue = workq$" <<< "$output"
+    grep -qE "  S    Job Run at request of Scheduler@head on exec_vnode \(n1:ncpus=2.*\)$" <<< "$output"
+    grep -qE "  S    Exit_status=271 resources_used.cput=" <<< "$output"
+    run -1 --separate-stderr tracejob 987654
+    [ "$stderr" = "tracejob: Couldn't find Job Id 987654 in logs" ]
+}
+
+@test "pbsnodes: everything, a line each, JSON, out and back" {
+    submitted -N on -l ncpus=2 -l walltime=600 <<< 'sleep 600'
+    wait_state "$id" RUNNING
+    run -0 pbsnodes n1
+    [ "${lines[0]}" = n1 ]
+    grep -qx "     state = free" <<< "$output"
+    grep -qx "     jobs = $id.head/0, $id.head/1" <<< "$output"
+    grep -qx "     resources_available.ncpus = 16" <<< "$output"
+    grep -qx "     resources_assigned.ncpus = 2" <<< "$output"
+    [ "$(pbsnodes -aSj -F json | python3 -c 'import json,sys; n = json.load(sys.stdin)["nodes"]; print(n["n1"]["state"], n["n1"]["ncpus f/t"], n["n1"]["ngpus f/t"], n["n1"]["jobs"], n["n2"]["ncpus f/t"])')" = "free 14/16 2/2 ['$id.head'] 16/16" ]
+    pbsnodes -aSj | grep -qE "^n2 +free +0 +0 +0 +62gb/62gb +16/16 +0/0 +2/2 --$"
+    run -0 pbsnodes -o -C "being mended" n2
+    [ "$(pbsnodes -l | tr -s ' ')" = "n2 offline being mended" ]
+    run -0 pbsnodes -r n2
+    [ -z "$(pbsnodes -l)" ]
+    run -1 --separate-stderr pbsnodes nowhere
+    [ "$stderr" = "pbsnodes: Unknown node nowhere" ]
+    qdel "$id"
+}
+
+@test "Torque: its columns, -x as XML, C of what ended, pbsnodes" {
+    sed -i '1i PbsFlavour=torque' "$REMUDA_STATE/remuda.conf"
+    submitted -N tq -l nodes=2:ppn=2 -o "$WORK/tq.out" -j oe <<< 'exit 3'
+    eventually sh -c "qstat $id | tail -1 | awk '{print \$5}' | grep -qx C"
+    [ "$(qstat "$id" | head -1)" = "Job ID                    Name             User            Time Use S Queue" ]
+    [ "$(qstat -f -x "$id" | python3 -c 'import sys, xml.etree.ElementTree as E; j = E.fromstring(sys.stdin.read()).find("Job"); print(*[j.find(k).text for k in ("Job_Id", "job_state", "exit_status", "exec_host")], j.find("Resource_List").find("nodes").text)')" = "$id.head C 3 n1/0-1+n2/0-1 2:ppn=2" ]
+    [ "$(qstat -f -F json -x "$id" | python3 -c 'import json,sys; j = json.load(sys.stdin)["Jobs"]; print(*[(k, v["job_state"], v["Exit_status"]) for k, v in j.items()])')" = "('$id.head', 'F', 3)" ]
+    [ "$(pbsnodes | grep -c '^     np = 16$')" = 2 ]
+    [ "$(qstat -a | sed -n 4p)" = "Job ID                  Username    Queue    Jobname          SessID  NDS   TSK   Memory      Time    S   Time" ] || [ -z "$(qstat -a)" ]
+    sed -i 1d "$REMUDA_STATE/remuda.conf"
+}
+
 @test "-W depend with server names, -W block, refusals by name" {
     submitted -h -N first <<< true
     first=$id

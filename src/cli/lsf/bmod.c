@@ -4,7 +4,7 @@
  * with nothing in it but what the job's size is. What differs between the two is what changes. An
  * option with an n behind it takes back what was asked. */
 #include "base/alloc.h"
-#include "base/list.h"
+#include "cli/lsf/changed.h"
 #include "cli/lsf/control.h"
 #include "cli/lsf/names.h"
 #include "cli/program/cluster_dir.h"
@@ -133,33 +133,6 @@ static bool spec_make(const struct bmod *m, const struct lsf_request *r, const s
         return false;
     *ret = o.spec;
     return true;
-}
-
-static bool is_equal(const struct field *f, const struct job_spec *a, const struct job_spec *b)
-{
-    const char *x = (const char *)a + f->offset, *y = (const char *)b + f->offset;
-    if (f->type == FIELD_TEXT)
-        return text_is(*(const char *const *)x, *(const char *const *)y);
-    size_t size = f->type == FIELD_BOOL ? sizeof(bool)
-                  : f->type == FIELD_I32 || f->type == FIELD_U32 || f->type == FIELD_ENUM
-                      ? sizeof(int32_t)
-                      : sizeof(int64_t);
-    return memcmp(x, y, size) == 0;
-}
-
-/* Names of the fields in which they differ. */
-static const char *changed_fields(const struct job_spec *a, const struct job_spec *b,
-                                  const char *taken_back, struct arena *arena)
-{
-    struct str list = STR_INIT;
-    str_add(&list, taken_back);
-    for (size_t i = 0; i < job_spec_fields.n; i++)
-        if (!is_equal(&job_spec_fields.field[i], a, b) &&
-            !list_has(taken_back, job_spec_fields.field[i].name))
-            list_addf(&list, "%s", job_spec_fields.field[i].name);
-    const char *kept = arena_strdup(arena, str_text(&list));
-    str_done(&list);
-    return kept;
 }
 
 static bool modify_one(const struct lsf_control *k, const char *id)

@@ -318,15 +318,17 @@ size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret
         return 0;
     if (j->alloc && alloc_parse(j->alloc, a, &al, NULL)) {
         *ret = arena_alloc(a, (al.n + 1) * sizeof **ret);
-        for (; n < al.n; n++)
-            (*ret)[n] = (struct lsf_host){
-                al.node[n].node, al.node[n].tasks > 0 ? al.node[n].tasks : al.node[n].cpu_count};
+        for (; n < al.n; n++) {
+            const struct alloc_node *at = &al.node[n];
+            (*ret)[n] = (struct lsf_host){at->node, at->tasks > 0 ? at->tasks : at->cpu_count,
+                                          at->cpu_count, at->mem_mib};
+        }
         return n;
     }
     if (j->nodes && hostlist_parse(&names, j->nodes, NULL)) {
         *ret = arena_alloc(a, (names.n + 1) * sizeof **ret);
         for (; n < names.n; n++)
-            (*ret)[n] = (struct lsf_host){arena_strdup(a, names.name[n]), 1};
+            (*ret)[n] = (struct lsf_host){arena_strdup(a, names.name[n]), 1, 1, 0};
     }
     hostlist_done(&names);
     return n;

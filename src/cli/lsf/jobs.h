@@ -66,7 +66,9 @@ bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena 
 /* Hosts it runs (ran) on, with its slots on each. */
 struct lsf_host {
     const char *name;
-    int32_t slots;
+    int32_t slots; /* tasks */
+    int32_t cpus;
+    int64_t mem_mib; /* 0 = not known */
 };
 size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);
 /* "4*h1:2*h2"; "-" for none. */

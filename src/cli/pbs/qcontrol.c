@@ -1,6 +1,6 @@
 /* qdel, qhold, qrls, qsig, qrerun, qmove, qmsg: what is done to jobs; silent where it works. */
+#include "cli/pbs/qcontrol.h"
 #include "base/alloc.h"
-#include "cli/pbs/pbs.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "model/signals.h"
@@ -8,18 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct qcontrol {
-    const char *name;
-    const struct dialect_site *site;
-    struct client *client;
-    struct arena *a;
-    VEC(const char *) id; /* operands, as they were given */
-    const char *first;    /* qmove: where to; qmsg: the text */
-    bool takes_first;
-    const char *signal;
-};
-
-static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+bool qcontrol_word(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
     struct qcontrol *q = to;
     if (q->takes_first && !q->first)
@@ -67,7 +56,7 @@ static const struct option_row message_rows[] = {
 };
 #define TABLE(name, rows_, words_)                                                                 \
     OPTION_TABLE(name##_options, rows_, .usage = #name " [OPTIONS] " words_, .words = WORDS_MIXED, \
-                 .word = word_take, .one_dash = true, .letters_attach = true)
+                 .word = qcontrol_word, .one_dash = true, .letters_attach = true)
 TABLE(qdel, del_rows, "job_id …");
 TABLE(qhold, hold_rows, "job_id …");
 TABLE(qrls, hold_rows, "job_id …");
@@ -84,7 +73,7 @@ static const char *full_id(const struct qcontrol *q, const char *id)
     return strpbrk(id, ".@") ? id : arena_printf(q->a, "%s.%s", id, pbs_server(q->site));
 }
 
-static int problem(const struct qcontrol *q, const char *words, const char *id, int status)
+int qcontrol_problem(const struct qcontrol *q, const char *words, const char *id, int status)
 {
     fprintf(stderr, "%s: %s %s\n", q->name, words, full_id(q, id));
     return status;
@@ -94,15 +83,15 @@ static int refused(const struct qcontrol *q, const char *id, enum refusal refusa
                    const char *detail)
 {
     if (refusal == REFUSE_ACCESS_DENIED)
-        return problem(q, "Unauthorized Request ", id, PBS_DENIED);
+        return qcontrol_problem(q, "Unauthorized Request ", id, PBS_DENIED);
     if (refusal == REFUSE_INVALID_PARTITION)
-        return problem(q, "Unknown queue", id, PBS_UNKNOWN_QUEUE);
-    problem(q, "Request invalid for state of job", id, 0);
+        return qcontrol_problem(q, "Unknown queue", id, PBS_UNKNOWN_QUEUE);
+    qcontrol_problem(q, "Request invalid for state of job", id, 0);
     fprintf(stderr, "%s: %s\n", q->name, text_empty(detail) ? refusal_text(refusal) : detail);
     return PBS_BAD_STATE;
 }
 
-static int ask(const struct qcontrol *q, const char *id, enum message_kind kind, const void *body)
+int qcontrol_ask(const struct qcontrol *q, const char *id, enum message_kind kind, const void *body)
 {
     struct message answer;
     struct err e = {0};
@@ -122,13 +111,13 @@ static int control(const struct qcontrol *q, const char *id, enum job_action act
 {
     const char *ref = lsf_job_ref(pbs_operand(id, q->a), q->a);
     struct msg_job_control m = {.action = action, .ids = ref, .text = text};
-    return ask(q, id, MSG_JOB_CONTROL, &m);
+    return qcontrol_ask(q, id, MSG_JOB_CONTROL, &m);
 }
 
 static int cancel(const struct qcontrol *q, const char *id, int signo)
 {
     struct msg_cancel m = {.ids = lsf_job_ref(pbs_operand(id, q->a), q->a), .signal = signo};
-    return ask(q, id, MSG_CANCEL, &m);
+    return qcontrol_ask(q, id, MSG_CANCEL, &m);
 }
 
 static int del_one(const struct qcontrol *q, const char *id)
@@ -154,7 +143,7 @@ static int sig_one(const struct qcontrol *q, const char *id)
     if (text_is(q->signal, "resume"))
         return control(q, id, ACTION_RESUME, NULL);
     if (q->signal && (!signal_parse(q->signal, &signo) || signo <= 0))
-        return problem(q, "unknown signal name", q->signal, PBS_USAGE);
+        return qcontrol_problem(q, "unknown signal name", q->signal, PBS_USAGE);
     return cancel(q, id, signo);
 }
 
@@ -170,7 +159,7 @@ static int move_one(const struct qcontrol *q, const char *id)
     struct msg_update_job m = {.ids = lsf_job_ref(pbs_operand(id, q->a), q->a),
                                .fields = "partition",
                                .values = {&values, 1}};
-    return ask(q, id, MSG_UPDATE_JOB, &m);
+    return qcontrol_ask(q, id, MSG_UPDATE_JOB, &m);
 }
 
 static int msg_one(const struct qcontrol *q, const char *id)
@@ -193,35 +182,40 @@ static int look(const struct qcontrol *q, const char *id)
     lsf_filter_done(&one);
     lsf_job_list_done(&l);
     if (!ok || !n)
-        return problem(q, q->site->torque ? "Unknown Job Id Error" : "Unknown Job Id", id,
-                       PBS_UNKNOWN_JOB);
-    return over ? problem(q, "Job has finished", id, PBS_FINISHED) : 0;
+        return qcontrol_problem(q, q->site->torque ? "Unknown Job Id Error" : "Unknown Job Id", id,
+                                PBS_UNKNOWN_JOB);
+    return over ? qcontrol_problem(q, "Job has finished", id, PBS_FINISHED) : 0;
+}
+
+int qcontrol_line(struct qcontrol *q, const struct option_table *t, void *to, int argc, char **argv,
+                  qcontrol_deed one)
+{
+    int status;
+    if (!pbs_line_read(q->name, t, to, q->a, argc, argv, &status))
+        return status;
+    if (!q->id.n) {
+        fprintf(stderr, "usage: %s\n", t->usage);
+        return PBS_USAGE;
+    }
+    q->client = pbs_connect(q->name, state_dir_find(NULL, q->a));
+    if (!q->client)
+        return PBS_NO_CONTROLLER;
+    for (size_t i = 0; i < q->id.n; i++) {
+        int problem_found = look(q, q->id.v[i]);
+        int ended = problem_found ? problem_found : one(q, q->id.v[i]);
+        status = ended ? ended : status;
+    }
+    client_close(q->client);
+    return status;
 }
 
 static int command_run(const char *name, const struct option_table *t, bool takes_first,
-                       int (*one)(const struct qcontrol *q, const char *id), int argc, char **argv)
+                       qcontrol_deed one, int argc, char **argv)
 {
     struct arena *a = arena_new();
-    struct qcontrol q = {.name = name, .a = a, .takes_first = takes_first};
-    int status;
-    if (pbs_line_read(name, t, &q, a, argc, argv, &status)) {
-        const char *dir = state_dir_find(NULL, a);
-        struct dialect_site site = pbs_site(dir, a);
-        q.site = &site;
-        if (!q.id.n) {
-            fprintf(stderr, "usage: %s\n", t->usage);
-            status = PBS_USAGE;
-        } else if (!(q.client = pbs_connect(name, dir))) {
-            status = PBS_NO_CONTROLLER;
-        }
-        for (size_t i = 0; q.client && i < q.id.n; i++) {
-            int problem_found = look(&q, q.id.v[i]);
-            int ended = problem_found ? problem_found : one(&q, q.id.v[i]);
-            status = ended ? ended : status;
-        }
-    }
-    if (q.client)
-        client_close(q.client);
+    struct dialect_site site = pbs_site(state_dir_find(NULL, a), a);
+    struct qcontrol q = {.name = name, .a = a, .takes_first = takes_first, .site = &site};
+    int status = qcontrol_line(&q, t, &q, argc, argv, one);
     vec_done(&q.id);
     arena_free(a);
     return status;

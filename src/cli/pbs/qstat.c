@@ -26,12 +26,11 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
     return len > 0 || err_set(ret_err, ERR_VALUE, "illegally formed destination: %s", word);
 }
 
-/* -F json; dsv is the other form of PBS. */
 static SETTER(set_form)
 {
     struct qstat *q = to;
-    q->json = text_is(value, "json");
-    return q->json || err_set(ret_err, ERR_VALUE, "-F %s is not supported: json is", value);
+    return pbs_form_parse(value, &q->form) ||
+           err_set(ret_err, ERR_VALUE, "-F takes json or dsv, not %s", value);
 }
 
 #define AT(member) offsetof(struct qstat, member)
@@ -40,25 +39,38 @@ static SETTER(set_form)
         .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
     }
 static const struct option_row rows[] = {
-    FLAG("1", unwrapped, "lines are not broken"),
+    FLAG("1", same_line, "lines are not broken; of -n the nodes on the same line"),
     FLAG("B", servers, "the server"),
+    {.name = "D",
+     .arg = ARG_REQUIRED,
+     .metavar = "text",
+     .doc = "what parts the values of -F dsv; |",
+     .set = set_text,
+     .at = AT(delimiter)},
+    OPT_REFUSED("C", 0, ARG_REQUIRED, "ids beside which the number is the same",
+                "there is one server"),
+    OPT_ACCEPTED("E", 0, ARG_NONE, "queries in groups (always so)"),
     {.name = "F",
      .arg = ARG_REQUIRED,
-     .metavar = "json",
-     .doc = "with -f: as JSON",
+     .metavar = "form",
+     .doc = "with -f: json, dsv",
      .set = set_form},
-    FLAG("G", alternate, "the same as -a"),
+    FLAG("G", gigabytes, "as -a, sizes in GB"),
     FLAG("H", history, "ended jobs only"),
     FLAG("J", arrays, "arrays only"),
+    FLAG("M", alternate, "as -a (sizes in MB)"),
     FLAG("Q", queues, "queues"),
-    FLAG("T", alternate, "the same as -a"),
+    FLAG("R", alternate, "as -a (Torque: with disk reservations, which there are not)"),
+    FLAG("T", alternate, "as -a"),
     FLAG("a", alternate, "more columns"),
+    OPT_ACCEPTED("e", 0, ARG_NONE, "jobs in queues that start jobs (Torque; all are)"),
     FLAG("f", full, "everything"),
     OPT_ACCEPTED("help", 0, ARG_NONE, "show this help"),
     FLAG("i", waiting, "jobs that do not run"),
+    FLAG("l", unwrapped, "long names (Torque)"),
     FLAG("n", hosts, "their nodes, below each"),
-    FLAG("p", elements, "the same as -t"),
-    FLAG("q", queues, "queues"),
+    FLAG("p", percent, "of arrays how much has ended, instead of the time"),
+    FLAG("q", queue_limits, "queues and their limits"),
     FLAG("r", running, "running jobs"),
     FLAG("s", comments, "comments, below each"),
     FLAG("t", elements, "elements of arrays"),
@@ -70,7 +82,7 @@ static const struct option_row rows[] = {
      .at = AT(filter.users)},
     OPT_ACCEPTED("version", 0, ARG_NONE, "show the version"),
     FLAG("w", unwrapped, "nothing cut"),
-    FLAG("x", ended, "ended jobs, too (Torque: as XML; refused)"),
+    FLAG("x", ended, "PBS Pro: ended jobs, too; Torque: as XML"),
 };
 OPTION_TABLE(qstat_options, rows, .usage = "qstat [OPTIONS] [job_id | queue | @server …]",
              .words = WORDS_MIXED, .word = word_take, .one_dash = true, .letters_attach = true);
@@ -85,36 +97,52 @@ static const char *cut(const struct qstat *q, const char *text, size_t width)
 }
 
 /* CPU time, as PBS has it under "Time Use". */
-static const char *time_use(const struct qstat *q, const struct job *j)
+static const char *time_use(const struct qstat *q, const struct qstat_row *r)
 {
+    const struct job *j = r->job;
+    if (q->percent)
+        return r->array ? arena_printf(q->a, "%u", r->all ? 100 * r->ended / r->all : 0) : "--";
     long long s = (j->cpu_user_us + j->cpu_system_us) / USEC_PER_SEC;
     if (lsf_job_is_pending(j))
         return "0";
     return arena_printf(q->a, "%02lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
+/* -w has wider columns. */
 static void line_add(struct qstat *q, const struct qstat_row *r)
 {
     const struct job *j = r->job;
+    const char *name = j->spec.name ? j->spec.name : "", *queue = job_partition(j);
     if (q->site.torque)
-        str_addf(&q->out, "%-25s %-16s %-15s %8s %1s %-15s\n", cut(q, r->id, 25),
-                 cut(q, j->spec.name ? j->spec.name : "", 16), cut(q, j->user_name, 15),
-                 time_use(q, j), r->state, job_partition(j));
+        str_addf(&q->out, "%-25s %-16s %-15s %8s %1s %-15s\n", cut(q, r->id, 25), cut(q, name, 16),
+                 cut(q, j->user_name, 15), time_use(q, r), r->state, queue);
+    else if (q->unwrapped)
+        str_addf(&q->out, "%-30s %-15s %-15s  %8s %1s %-15s\n", r->id, name, j->user_name,
+                 time_use(q, r), r->state, queue);
     else
-        str_addf(&q->out, "%-17s %-16s %-16s  %8s %1s %-16s\n", cut(q, r->id, 17),
-                 cut(q, j->spec.name ? j->spec.name : "", 16), cut(q, j->user_name, 16),
-                 time_use(q, j), r->state, job_partition(j));
+        str_addf(&q->out, "%-17s %-16s %-16s  %8s %1s %-16s\n", cut(q, r->id, 17), cut(q, name, 16),
+                 cut(q, j->user_name, 16), time_use(q, r), r->state, queue);
 }
 
 static void head_add(struct qstat *q)
 {
+    const char *use = q->percent ? "  % done" : "Time Use";
     if (q->site.torque)
-        str_add(&q->out,
-                "Job ID                    Name             User            Time Use S Queue\n"
-                "------------------------- ---------------- --------------- -------- - -----\n");
+        str_addf(&q->out,
+                 "Job ID                    Name             User            %s S Queue\n"
+                 "------------------------- ---------------- --------------- -------- - -----\n",
+                 use);
+    else if (q->unwrapped)
+        str_addf(&q->out,
+                 "Job id                         Name            User             %s S Queue\n"
+                 "------------------------------ --------------- ---------------  -------- - "
+                 "---------------\n",
+                 use);
     else
-        str_add(&q->out, "Job id            Name             User              Time Use S Queue\n"
-                         "----------------  ---------------- ----------------  -------- - -----\n");
+        str_addf(&q->out,
+                 "Job id            Name             User              %s S Queue\n"
+                 "----------------  ---------------- ----------------  -------- - -----\n",
+                 use);
 }
 
 static const char *clock_text(const struct qstat *q, int64_t us)
@@ -122,37 +150,85 @@ static const char *clock_text(const struct qstat *q, int64_t us)
     if (us <= 0 || us == TIME_UNLIMITED)
         return "--";
     long long min = us / USEC_PER_MIN;
+    if (q->site.torque)
+        return pbs_clock(us, q->a);
     return arena_printf(q->a, "%02lld:%02lld", min / 60, min % 60);
+}
+
+static const char *memory_text(const struct qstat *q, int64_t mib)
+{
+    if (mib <= 0)
+        return "--";
+    return q->gigabytes ? arena_printf(q->a, "%lldgb", (long long)((mib + 1023) / 1024))
+                        : arena_printf(q->a, "%lldmb", (long long)mib);
 }
 
 static void alternate_add(struct qstat *q, const struct qstat_row *r)
 {
     const struct job *j = r->job;
-    struct lsf_host *host;
-    size_t n = lsf_job_hosts(j, q->a, &host);
-    int32_t nodes = n ? (int32_t)n : j->spec.req.min_nodes > 0 ? j->spec.req.min_nodes : 1;
-    const char *memory =
-        j->alloc_mem_mib > 0 ? arena_printf(q->a, "%lldmb", (long long)j->alloc_mem_mib) : "--";
-    str_addf(&q->out, "%-15s %-8s %-8s %-10s %6s %3d %3d %6s %5s %1s %5s\n", cut(q, r->id, 15),
-             cut(q, j->user_name, 8), cut(q, job_partition(j), 8),
-             cut(q, j->spec.name ? j->spec.name : "", 10), "--", nodes, qstat_cpus(j), memory,
-             clock_text(q, job_limit_us(j)), r->state,
-             clock_text(q, lsf_job_is_pending(j) ? 0 : job_elapsed_us(j, time_now_us())));
-    if (q->hosts && n)
-        str_addf(&q->out, "   %s\n", qstat_exec_host(j, &q->site, q->a));
-    if (q->comments && lsf_job_is_pending(j))
-        str_addf(&q->out, "   %s\n", lsf_pending_reason(j, q->a));
+    const char *where = q->hosts ? qstat_exec_host(j, &q->site, q->a) : NULL;
+    const char *comment = q->comments ? qstat_comment(j, q->a) : NULL;
+    const char *elapsed =
+        clock_text(q, lsf_job_is_pending(j) ? 0 : job_elapsed_us(j, time_now_us()));
+    const char *memory = memory_text(q, j->alloc_mem_mib), *name = j->spec.name ? j->spec.name : "";
+    if (q->site.torque)
+        str_addf(&q->out, "%-23s %-11s %-8s %-16s %6s %5d %6d %9s %9s %1s %9s", cut(q, r->id, 23),
+                 cut(q, j->user_name, 11), cut(q, job_partition(j), 8), cut(q, name, 16), "--",
+                 qstat_nodes(j, q->a), qstat_cpus(j), memory, clock_text(q, job_limit_us(j)),
+                 r->state, elapsed);
+    else if (q->unwrapped)
+        str_addf(&q->out, "%-30s %-15s %-15s %-15s %8s %4d %5d %6s %5s %1s %5s", r->id,
+                 j->user_name, job_partition(j), name, "--", qstat_nodes(j, q->a), qstat_cpus(j),
+                 memory, clock_text(q, job_limit_us(j)), r->state, elapsed);
+    else
+        str_addf(&q->out, "%-15s %-8s %-8s %-10s %6s %3d %3d %6s %5s %1s %5s", cut(q, r->id, 15),
+                 cut(q, j->user_name, 8), cut(q, job_partition(j), 8), cut(q, name, 10), "--",
+                 qstat_nodes(j, q->a), qstat_cpus(j), memory, clock_text(q, job_limit_us(j)),
+                 r->state, elapsed);
+    if (where)
+        str_addf(&q->out, q->same_line ? " %s" : "\n   %s", where);
+    if (comment)
+        str_addf(&q->out, q->same_line ? " %s" : "\n   %s", comment);
+    str_addc(&q->out, '\n');
 }
 
 static void alternate_head(struct qstat *q)
 {
-    str_addf(&q->out, "\n%s: \n%60sReq'd  Req'd   Elap\n", pbs_server(&q->site), "");
-    str_add(&q->out,
+    str_addf(&q->out, "\n%s: \n", pbs_server(&q->site));
+    if (q->site.torque)
+        str_addf(
+            &q->out,
+            "%81sReq'd     Req'd       Elap\n"
+            "Job ID                  Username    Queue    Jobname          SessID  NDS   TSK   "
+            "Memory      Time    S   Time\n"
+            "----------------------- ----------- -------- ---------------- ------ ----- ------ "
+            "--------- --------- - ---------\n",
+            "");
+    else if (q->unwrapped)
+        str_addf(&q->out,
+                 "%98sReq'd  Req'd   Elap\n"
+                 "Job ID                         Username        Queue           Jobname         "
+                 "SessID   NDS  TSK   Memory Time  S Time\n"
+                 "------------------------------ --------------- --------------- --------------- "
+                 "-------- ---- ----- ------ ----- - -----\n",
+                 "");
+    else
+        str_addf(
+            &q->out,
+            "%60sReq'd  Req'd   Elap\n"
             "Job ID          Username Queue    Jobname    SessID NDS TSK Memory Time  S Time\n"
-            "--------------- -------- -------- ---------- ------ --- --- ------ ----- - -----\n");
+            "--------------- -------- -------- ---------- ------ --- --- ------ ----- - -----\n",
+            "");
 }
 
 /* ---- which ---- */
+
+/* Torque shows what ended as completed; JSON is a form of PBS Pro's, and so are its words. */
+static const char *qstat_state(const struct qstat *q, const struct job *j)
+{
+    const char *state = pbs_job_state(j);
+    return text_is(state, "F") && q->site.torque && q->form != PBS_JSON ? "C" : state;
+}
 
 static bool is_shown(const struct qstat *q, const struct qstat_row *r)
 {
@@ -170,14 +246,22 @@ static bool is_shown(const struct qstat *q, const struct qstat_row *r)
 }
 
 /* What the whole of an array is in: waiting, begun, or over. */
-static const char *array_state(const struct lsf_job_list *l, size_t from, size_t to)
+static struct qstat_row array_row(const struct qstat *q, const struct lsf_job_list *l, size_t from,
+                                  size_t to)
 {
-    bool begun = false, over = true;
+    const struct job *j = l->job.v[from];
+    struct qstat_row row = {.job = j, .id = pbs_job_id(j, true, &q->site, q->a), .array = true};
+    bool begun = false;
     for (size_t i = from; i < to; i++) {
         begun |= !lsf_job_is_pending(l->job.v[i]);
-        over &= lsf_job_is_over(l->job.v[i]);
+        row.ended += lsf_job_is_over(l->job.v[i]);
     }
-    return over ? "F" : begun ? "B" : pbs_job_state(l->job.v[from]);
+    row.all = (unsigned)(to - from);
+    row.state = row.ended == row.all ? qstat_state(q, j)
+                : !begun             ? pbs_job_state(j)
+                : q->site.torque     ? "R"
+                                     : "B";
+    return row;
 }
 
 static void rows_make(struct qstat *q, const struct lsf_job_list *l)
@@ -187,15 +271,18 @@ static void rows_make(struct qstat *q, const struct lsf_job_list *l)
         for (end = i + 1; end < l->job.n && lsf_job_number(l->job.v[end]) == lsf_job_number(j);)
             end++;
         bool whole = j->array_job_id != 0;
-        struct qstat_row row = {j, pbs_job_id(j, whole, &q->site, q->a),
-                                whole ? array_state(l, i, end) : pbs_job_state(j), whole};
+        struct qstat_row row = {
+            .job = j, .id = pbs_job_id(j, false, &q->site, q->a), .state = qstat_state(q, j)};
+        if (whole)
+            row = array_row(q, l, i, end);
         if (!whole || !q->one_element)
             vec_push(&q->row, row);
         for (size_t k = i; whole && (q->elements || q->one_element) && k < end; k++) {
             const struct job *one = l->job.v[k];
-            const char *state = pbs_job_state(one);
-            row = (struct qstat_row){one, pbs_job_id(one, false, &q->site, q->a),
-                                     text_is(state, "F") ? "X" : state, false};
+            const char *state = qstat_state(q, one);
+            row = (struct qstat_row){.job = one,
+                                     .id = pbs_job_id(one, false, &q->site, q->a),
+                                     .state = text_is(state, "F") ? "X" : state};
             vec_push(&q->row, row);
         }
     }
@@ -203,29 +290,46 @@ static void rows_make(struct qstat *q, const struct lsf_job_list *l)
 
 /* ---- the whole ---- */
 
+static void full_show(struct qstat *q)
+{
+    struct pbs_report r = {.form = q->form,
+                           .title = "Job Id: ",
+                           .indent = "    ",
+                           .kind = "Jobs",
+                           .element = "Job",
+                           .delimiter = q->delimiter,
+                           .unbroken = q->unwrapped || q->same_line,
+                           .a = q->a,
+                           .out = &q->out};
+    pbs_report_begin(&r, pbs_server(&q->site), time_now_us());
+    for (size_t i = 0; i < q->row.n; i++) {
+        struct pbs_attributes t = {.a = q->a};
+        if (!is_shown(q, &q->row.v[i]))
+            continue;
+        qstat_attributes(q, &q->row.v[i], &t);
+        pbs_report_add(&r, q->row.v[i].id, &t);
+        pbs_attributes_done(&t);
+    }
+    pbs_report_end(&r);
+    listing_flush(&q->out);
+}
+
 static void show(struct qstat *q)
 {
     size_t shown = 0;
-    if (q->full && q->json) {
-        qstat_json_add(q);
-        listing_flush(&q->out);
+    if (q->full) {
+        full_show(q);
         return;
     }
     bool alternate = q->alternate || q->hosts || q->comments || q->running || q->waiting ||
-                     (q->filter.users && q->users_given);
+                     q->gigabytes || (q->filter.users && q->users_given);
     for (size_t i = 0; i < q->row.n; i++) {
         if (!is_shown(q, &q->row.v[i]))
             continue;
-        if (q->full) {
-            qstat_full_add(q, &q->row.v[i]);
-            continue;
-        }
-        if (shown++ == 0) {
-            if (alternate)
-                alternate_head(q);
-            else
-                head_add(q);
-        }
+        if (shown++ == 0 && alternate)
+            alternate_head(q);
+        else if (shown == 1)
+            head_add(q);
         if (alternate)
             alternate_add(q, &q->row.v[i]);
         else
@@ -282,6 +386,8 @@ static int jobs_run(struct qstat *q, struct client *c)
         fprintf(stderr, NAME ": %s\n", e.text);
         return 1;
     }
+    if (q->full)
+        lsf_past_read(c, &l, q->a, &q->past, &e); /* without it memory is not shown */
     rows_make(q, &l);
     for (size_t i = 0; i < l.missing.n; i++)
         status = missing_say(q, l.missing.v[i]);
@@ -295,16 +401,20 @@ static int qstat_run(struct qstat *q)
 {
     const char *dir = state_dir_find(NULL, q->a);
     q->site = pbs_site(dir, q->a);
-    if (q->site.torque && q->ended && !q->json) {
-        fputs(NAME ": -x (XML) is not supported; qstat -f -F json has the same\n", stderr);
-        return PBS_USAGE;
+    if (q->site.torque && q->ended && q->form == PBS_TEXT) { /* -x is a form there */
+        q->form = PBS_XML;
+        q->full = true;
+        q->ended = false;
     }
+    if (!q->delimiter)
+        q->delimiter = "|";
+    q->unwrapped = q->unwrapped || (q->same_line && q->full);
     struct client *c = pbs_connect(NAME, dir);
     if (!c)
         return PBS_NO_CONTROLLER;
-    int status = q->servers  ? qstat_server_add(q, c)
-                 : q->queues ? qstat_queues_add(q, c)
-                             : jobs_run(q, c);
+    int status = q->servers                     ? qstat_server_add(q, c)
+                 : q->queues || q->queue_limits ? qstat_queues_add(q, c)
+                                                : jobs_run(q, c);
     listing_flush(&q->out);
     client_close(c);
     return status;
@@ -319,6 +429,7 @@ int cmd_qstat(int argc, char **argv)
     lsf_filter_done(&q.filter);
     vec_done(&q.operand);
     vec_done(&q.row);
+    past_done(&q.past);
     str_done(&q.out);
     arena_free(q.a);
     return status;

@@ -2,35 +2,45 @@
 #ifndef REMUDA_CLI_PBS_QSTAT_H
 #define REMUDA_CLI_PBS_QSTAT_H
 
+#include "cli/pbs/attributes.h"
 #include "cli/pbs/pbs.h"
+#include "cli/reports/efficiency.h"
 
 struct qstat_row {
     const struct job *job;
     const char *id, *state;
-    bool array; /* the whole of one; job is its first element */
+    bool array;          /* the whole of one; job is its first element */
+    unsigned ended, all; /* of its elements */
 };
 
 struct qstat {
     struct lsf_filter filter;
     VEC(const char *) operand; /* ids, as they were given */
-    bool full, json, ended, history, elements, arrays, alternate, running, waiting, hosts, comments,
-        queues, servers, unwrapped;
+    bool full, ended, history, elements, arrays, percent, alternate, running, waiting, hosts,
+        same_line, comments, queues, queue_limits, servers, unwrapped, gigabytes;
     bool users_given, one_element;
+    enum pbs_form form;
+    const char *delimiter;
     struct dialect_site site;
     VEC(struct qstat_row) row;
+    struct past past; /* what steps used, for -f */
     struct arena *a;
     struct str out;
 };
 
-/* qstat -f of one job, appended to q->out. */
-void qstat_full_add(struct qstat *q, const struct qstat_row *r);
-/* qstat -f -F json of all rows. */
-void qstat_json_add(struct qstat *q);
-/* qstat -B and -Q; return what to end with. */
+/* qstat -f: what there is to say of one job. */
+void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct pbs_attributes *t);
+/* qstat -B, -Q and -q; return what to end with. */
 int qstat_server_add(struct qstat *q, struct client *c);
 int qstat_queues_add(struct qstat *q, struct client *c);
 /* "n1/0*4+n2/0*4"; of Torque "n1/0-3+n2/0-3". NULL = none. */
 const char *qstat_exec_host(const struct job *j, const struct dialect_site *site, struct arena *a);
+/* "(n1:ncpus=4)+(n2:ncpus=4)"; NULL = none. */
+const char *qstat_exec_vnode(const struct job *j, struct arena *a);
+/* Why it waits, or where it runs; NULL = nothing to say. */
+const char *qstat_comment(const struct job *j, struct arena *a);
 int32_t qstat_cpus(const struct job *j);
+int32_t qstat_nodes(const struct job *j, struct arena *a);
+int64_t qstat_gpus(const struct job *j);
 
 #endif

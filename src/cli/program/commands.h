@@ -79,7 +79,12 @@
     X("qsig", cmd_qsig, true, "PBS: send jobs a signal")                                                     \
     X("qrerun", cmd_qrerun, true, "PBS: put jobs back into the queue")                                       \
     X("qmove", cmd_qmove, true, "PBS: move waiting jobs to another queue")                                   \
-    X("qmsg", cmd_qmsg, true, "PBS: a line for the error output of jobs")
+    X("qmsg", cmd_qmsg, true, "PBS: a line for the error output of jobs")                                   \
+    X("qalter", cmd_qalter, true, "PBS: change what jobs ask for")                                           \
+    X("qselect", cmd_qselect, true, "PBS: ids of jobs that are so")                                          \
+    X("pbsnodes", cmd_pbsnodes, true, "PBS: list nodes, take them out and back")                             \
+    X("pbsdsh", cmd_pbsdsh, true, "PBS: a command for each line of PBS_NODEFILE")                            \
+    X("tracejob", cmd_tracejob, true, "PBS: what has happened to a job")
 // clang-format on
 
 #define X(name, function, linked, doc) int function(int argc, char **argv);
@@ -94,7 +99,8 @@ COMMANDS(X)
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
     X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) \
-    X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg)
+    X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg) \
+    X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
     X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(config) X(import) X(gpus) X(token) X(join) X(leave)  \

@@ -1,0 +1,447 @@
+/* pbsnodes: nodes as PBS lists them, and operators take them out and back. */
+#include "base/alloc.h"
+#include "base/list.h"
+#include "cli/pbs/attributes.h"
+#include "cli/pbs/pbs.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/program/localtime.h"
+#include "cli/table/listing.h"
+#include "model/gres.h"
+#include "model/node.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME "pbsnodes"
+
+struct pbsnodes {
+    bool all, away, sums, jobs, states, long_lines, offline, clear;
+    const char *comment, *delimiter;
+    enum pbs_form form;
+    VEC(const char *) word; /* names, as they were given */
+    struct dialect_site site;
+    VEC(const struct node *) node;
+    VEC(const struct job *) job;
+    struct arena *a;
+    struct str out;
+};
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct pbsnodes *p = to;
+    vec_push(&p->word, arena_strdup(a, word));
+    return true;
+}
+
+static SETTER(set_name)
+{
+    return word_take(to, value, a, ret_err);
+}
+
+static SETTER(set_form)
+{
+    struct pbsnodes *p = to;
+    return pbs_form_parse(value, &p->form) ||
+           err_set(ret_err, ERR_VALUE, "-F takes json or dsv, not %s", value);
+}
+
+#define AT(member) offsetof(struct pbsnodes, member)
+#define FLAG(name_, member, doc_)                                                                  \
+    {                                                                                              \
+        .name = name_, .doc = doc_, .set = set_flag, .at = AT(member)                              \
+    }
+#define VALUE(name_, metavar_, set_, member, doc_)                                                 \
+    {                                                                                              \
+        .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_,         \
+        .at = member                                                                               \
+    }
+static const struct option_row rows[] = {
+    VALUE("C", "text", set_any_text, AT(comment), "with -o and -r: a comment"),
+    VALUE("D", "text", set_text, AT(delimiter), "what parts the values of -F dsv; |"),
+    VALUE("F", "form", set_form, 0, "json, dsv"),
+    VALUE("H", "node", set_name, 0, "this node"),
+    FLAG("L", long_lines, "long columns of -S"),
+    VALUE("N", "text", set_any_text, AT(comment), "the same as -C (Torque)"),
+    FLAG("S", sums, "a line for each"),
+    FLAG("a", all, "all nodes"),
+    FLAG("c", clear, "offline no more (Torque)"),
+    OPT_ACCEPTED("help", 0, ARG_NONE, "show this help"),
+    FLAG("j", jobs, "with -S: jobs and what is free"),
+    FLAG("l", away, "nodes that take no jobs"),
+    FLAG("o", offline, "takes no jobs from now on"),
+    OPT_ACCEPTED("q", 0, ARG_NONE, "no warnings"),
+    FLAG("r", clear, "offline no more"),
+    OPT_ACCEPTED("s", 0, ARG_REQUIRED, "server (there is one)"),
+    VALUE("v", "node", set_name, 0, "this vnode"),
+    OPT_ACCEPTED("version", 0, ARG_NONE, "show the version"),
+};
+OPTION_TABLE(pbsnodes_options, rows, .usage = "pbsnodes [OPTIONS] [node …]", .words = WORDS_MIXED,
+             .word = word_take, .one_dash = true, .letters_attach = true);
+
+/* ---- a node ---- */
+
+static bool is_meant(const struct pbsnodes *p, const struct node *n)
+{
+    for (size_t i = 0; i < p->word.n; i++)
+        if (text_is(p->word.v[i], n->name))
+            return true;
+    return p->word.n == 0;
+}
+
+static const char *state_of(const struct pbsnodes *p, const struct node *n)
+{
+    const char *away = n->drain || n->fail ? "offline" : NULL;
+    const char *is = n->state == NODE_DOWN     ? "down"
+                     : n->state != NODE_UP     ? "state-unknown"
+                     : n->alloc_cpus <= 0      ? "free"
+                     : n->alloc_cpus < n->cpus ? "free"
+                     : p->site.torque          ? "job-exclusive"
+                                               : "job-busy";
+    if (!away)
+        return is;
+    return text_is(is, "free") ? away : arena_printf(p->a, "%s,%s", is, away);
+}
+
+static int64_t gpus_of(const char *gres, struct arena *a)
+{
+    struct gres_list list;
+    return gres && gres_parse(gres, a, &list, NULL) ? gres_count(&list, "gpu") : 0;
+}
+
+/* Of "gpu:v100:2(IDX:0-1),nic:1" without what stands in brackets. */
+static int64_t gpus_held(const struct node *n, struct arena *a)
+{
+    struct str plain = STR_INIT;
+    unsigned depth = 0;
+    for (const char *c = n->alloc_gres ? n->alloc_gres : ""; *c; c++) {
+        depth += *c == '(';
+        if (!depth)
+            str_addc(&plain, *c);
+        depth -= *c == ')' && depth;
+    }
+    int64_t held = plain.len ? gpus_of(str_text(&plain), a) : 0;
+    str_done(&plain);
+    return held;
+}
+
+struct on_node {
+    unsigned jobs, running, suspended;
+    const char *list; /* "12.s/0, 12.s/1"; of Torque "0-3/12.s"; NULL = none */
+};
+
+static struct on_node jobs_on(const struct pbsnodes *p, const struct node *n, bool each_cpu)
+{
+    struct on_node on = {0};
+    struct lsf_host *host;
+    struct str list = STR_INIT;
+    for (size_t i = 0; i < p->job.n; i++) {
+        const struct job *j = p->job.v[i];
+        const char *id = pbs_job_id(j, false, &p->site, p->a);
+        size_t hosts = lsf_job_hosts(j, p->a, &host);
+        for (size_t k = 0; k < hosts; k++) {
+            if (!text_is(host[k].name, n->name))
+                continue;
+            on.jobs++;
+            on.suspended += j->state == JOB_SUSPENDED;
+            on.running += j->state != JOB_SUSPENDED;
+            if (p->site.torque && host[k].cpus > 1)
+                str_addf(&list, "%s0-%d/%s", list.len ? "," : "", host[k].cpus - 1, id);
+            else if (p->site.torque)
+                str_addf(&list, "%s0/%s", list.len ? "," : "", id);
+            else if (!each_cpu)
+                str_addf(&list, "%s%s", list.len ? "," : "", id);
+            for (int32_t c = 0; !p->site.torque && each_cpu && c < host[k].cpus; c++)
+                str_addf(&list, "%s%s/%d", list.len ? ", " : "", id, c);
+        }
+    }
+    on.list = list.len ? arena_strdup(p->a, str_text(&list)) : NULL;
+    str_done(&list);
+    return on;
+}
+
+/* ---- everything ---- */
+
+static void memory_add(struct pbs_attributes *t, const char *group, int64_t mib)
+{
+    pbs_attribute_add(t, group, "mem", arena_printf(t->a, "%lldkb", (long long)mib * 1024));
+}
+
+static void pro_attributes(const struct pbsnodes *p, const struct node *n, struct pbs_attributes *t)
+{
+    const char *has = "resources_available", *held = "resources_assigned";
+    pbs_attribute_add(t, NULL, "Mom", n->name);
+    pbs_attribute_add(t, NULL, "ntype", "PBS");
+    pbs_attribute_add(t, NULL, "state", state_of(p, n));
+    pbs_attribute_number(t, NULL, "pcpus", n->cpus);
+    pbs_attribute_list(t, NULL, "jobs", jobs_on(p, n, true).list);
+    pbs_attribute_add(t, has, "arch", n->arch);
+    pbs_attribute_add(t, has, "host", n->name);
+    memory_add(t, has, n->memory_mib);
+    pbs_attribute_number(t, has, "ncpus", n->cpus);
+    if (gpus_of(n->gres, p->a))
+        pbs_attribute_number(t, has, "ngpus", gpus_of(n->gres, p->a));
+    struct span rest = span_of(n->features ? n->features : ""), one;
+    while (span_next(&rest, ',', &one))
+        if (one.len)
+            pbs_attribute_add(t, has, arena_strndup(p->a, one.data, one.len), "True");
+    pbs_attribute_add(t, has, "vnode", n->name);
+    memory_add(t, held, n->alloc_mem_mib);
+    pbs_attribute_number(t, held, "ncpus", n->alloc_cpus);
+    if (gpus_of(n->gres, p->a))
+        pbs_attribute_number(t, held, "ngpus", gpus_held(n, p->a));
+    pbs_attribute_add(t, NULL, "comment", n->reason ? n->reason : n->comment);
+    pbs_attribute_add(t, NULL, "resv_enable", "True");
+    pbs_attribute_add(t, NULL, "sharing", "default_shared");
+    pbs_attribute_add(t, NULL, "queue",
+                      n->partitions && !strchr(n->partitions, ',') ? n->partitions : NULL);
+    pbs_attribute_add(t, NULL, "last_used_time", pbs_date(n->last_busy_us, p->a));
+}
+
+static void torque_attributes(const struct pbsnodes *p, const struct node *n,
+                              struct pbs_attributes *t)
+{
+    long long kb = (long long)n->memory_mib * 1024;
+    pbs_attribute_add(t, NULL, "state", state_of(p, n));
+    pbs_attribute_add(t, NULL, "power_state", "Running");
+    pbs_attribute_number(t, NULL, "np", n->cpus);
+    pbs_attribute_add(t, NULL, "properties", n->features);
+    pbs_attribute_add(t, NULL, "ntype", "cluster");
+    pbs_attribute_add(t, NULL, "jobs", jobs_on(p, n, false).list);
+    pbs_attribute_add(
+        t, NULL, "status",
+        arena_printf(p->a,
+                     "opsys=linux,ncpus=%d,physmem=%lldkb,availmem=%lldkb,loadave=%.2f,"
+                     "state=%s,rectime=%lld",
+                     n->cpus, kb, (long long)(n->memory_mib - n->alloc_mem_mib) * 1024,
+                     n->load_centi / 100.0, state_of(p, n),
+                     (long long)(n->last_seen_us / USEC_PER_SEC)));
+    pbs_attribute_add(t, NULL, "note", n->reason ? n->reason : n->comment);
+    pbs_attribute_number(t, NULL, "gpus", gpus_of(n->gres, p->a));
+}
+
+static const char *share(const struct pbsnodes *p, int64_t free, int64_t total, const char *unit)
+{
+    return arena_printf(p->a, "%lld%s/%lld%s", (long long)(free > 0 ? free : 0), unit,
+                        (long long)total, unit);
+}
+
+/* As a form: what a line of -Sj has. */
+static void sum_attributes(const struct pbsnodes *p, const struct node *n, struct pbs_attributes *t)
+{
+    struct on_node on = jobs_on(p, n, false);
+    int64_t gpus = gpus_of(n->gres, p->a);
+    pbs_attribute_add(t, NULL, "state", state_of(p, n));
+    pbs_attribute_number(t, NULL, "njobs", on.jobs);
+    pbs_attribute_number(t, NULL, "run", on.running);
+    pbs_attribute_number(t, NULL, "susp", on.suspended);
+    pbs_attribute_add(
+        t, NULL, "mem f/t",
+        share(p, (n->memory_mib - n->alloc_mem_mib) / 1024, n->memory_mib / 1024, "gb"));
+    pbs_attribute_add(t, NULL, "ncpus f/t", share(p, n->cpus - n->alloc_cpus, n->cpus, ""));
+    pbs_attribute_add(t, NULL, "nmics f/t", "0/0");
+    pbs_attribute_add(t, NULL, "ngpus f/t", share(p, gpus - gpus_held(n, p->a), gpus, ""));
+    pbs_attribute_list(t, NULL, "jobs", on.list ? on.list : "--");
+}
+
+/* ---- lines ---- */
+
+static void sum_line(struct pbsnodes *p, const struct node *n)
+{
+    struct pbs_attributes t = {.a = p->a};
+    int w = p->long_lines ? 30 : 15;
+    sum_attributes(p, n, &t);
+    const struct pbs_attribute *v = t.v.v;
+    if (p->jobs)
+        str_addf(&p->out, "%-*.*s %-15s %6s %5s %6s %12s %7s %7s %7s %s\n", w, w, n->name,
+                 v[0].value, v[1].value, v[2].value, v[3].value, v[4].value, v[5].value, v[6].value,
+                 v[7].value, v[8].value);
+    else
+        str_addf(&p->out, "%-*.*s %-15s %-8.8s %-8.8s %-15.15s %-10.10s %6lldgb %7d %7d %7lld %s\n",
+                 w, w, n->name, v[0].value, n->os ? n->os : "--", n->arch ? n->arch : "--", n->name,
+                 n->partitions && !strchr(n->partitions, ',') ? n->partitions : "--",
+                 (long long)(n->memory_mib / 1024), n->cpus, 0, (long long)gpus_of(n->gres, p->a),
+                 n->reason ? n->reason : "--");
+    pbs_attributes_done(&t);
+}
+
+static void sum_head(struct pbsnodes *p)
+{
+    int w = p->long_lines ? 30 : 15;
+    const char *dashes = "------------------------------";
+    if (p->jobs)
+        str_addf(&p->out,
+                 "%*s                                             mem   ncpus   nmics   ngpus\n"
+                 "%-*s state            njobs   run   susp          f/t     f/t     f/t     f/t "
+                 "jobs\n%.*s --------------- ------ ----- ------ ------------ ------- ------- "
+                 "------- -------\n",
+                 w, "", w, "vnode", w, dashes);
+    else
+        str_addf(&p->out,
+                 "%-*s state           OS       hardware host            queue           mem   "
+                 "ncpus   nmics   ngpus comment\n%.*s --------------- -------- -------- "
+                 "--------------- ---------- -------- ------- ------- ------- ---------\n",
+                 w, "vnode", w, dashes);
+}
+
+/* -l: nodes that take no jobs, with the reason. */
+static void away_line(struct pbsnodes *p, const struct node *n)
+{
+    const char *state = state_of(p, n);
+    if (text_is(state, "free") || text_is(state, "job-busy") || text_is(state, "job-exclusive"))
+        return;
+    str_addf(&p->out, "%-20s %-20s %s\n", n->name, state, n->reason ? n->reason : "");
+}
+
+static void show(struct pbsnodes *p)
+{
+    struct pbs_report r = {.form = p->form,
+                           .title = p->form == PBS_DSV ? "Name=" : "",
+                           .indent = "     ",
+                           .kind = "nodes",
+                           .element = "Node",
+                           .delimiter = p->delimiter ? p->delimiter : "|",
+                           .unbroken = true,
+                           .a = p->a,
+                           .out = &p->out};
+    bool lines = p->form == PBS_TEXT && (p->sums || p->away);
+    if (!lines)
+        pbs_report_begin(&r, pbs_server(&p->site), time_now_us());
+    else if (p->sums && p->node.n)
+        sum_head(p);
+    for (size_t i = 0; i < p->node.n; i++) {
+        const struct node *n = p->node.v[i];
+        struct pbs_attributes t = {.a = p->a};
+        if (lines && p->sums)
+            sum_line(p, n);
+        else if (lines)
+            away_line(p, n);
+        if (lines)
+            continue;
+        if (p->sums)
+            sum_attributes(p, n, &t);
+        else if (p->site.torque)
+            torque_attributes(p, n, &t);
+        else
+            pro_attributes(p, n, &t);
+        pbs_report_add(&r, n->name, &t);
+        pbs_attributes_done(&t);
+    }
+    if (!lines)
+        pbs_report_end(&r);
+    listing_flush(&p->out);
+}
+
+/* ---- the command ---- */
+
+static void node_keep(void *ctx, const void *record)
+{
+    struct pbsnodes *p = ctx;
+    if (is_meant(p, record))
+        vec_push(&p->node, (const struct node *)arena_dup(p->a, record, sizeof(struct node)));
+}
+
+static void job_keep(void *ctx, const void *record)
+{
+    struct pbsnodes *p = ctx;
+    if (!lsf_job_is_pending(record))
+        vec_push(&p->job, (const struct job *)arena_dup(p->a, record, sizeof(struct job)));
+}
+
+static bool read_all(struct pbsnodes *p, struct client *c, struct err *e)
+{
+    struct msg_query nodes = {.what = QUERY_NODES},
+                     jobs = {.what = QUERY_JOBS,
+                             .fields = "id,array_job_id,array_task_id,state,priority,alloc,nodes"};
+    struct msg_done done;
+    return client_query(c, &nodes, &node_fields, p->a, node_keep, p, &done, e) &&
+           client_query(c, &jobs, &job_fields, p->a, job_keep, p, &done, e);
+}
+
+static int names_check(const struct pbsnodes *p)
+{
+    int status = 0;
+    for (size_t i = 0; i < p->word.n; i++) {
+        bool found = false;
+        for (size_t k = 0; k < p->node.n; k++)
+            found = found || text_is(p->node.v[k]->name, p->word.v[i]);
+        if (!found) {
+            fprintf(stderr, NAME ": Unknown node %s\n", p->word.v[i]);
+            status = 1;
+        }
+    }
+    return status;
+}
+
+/* -o, -r: by operators. */
+static int nodes_change(struct pbsnodes *p, struct client *c)
+{
+    int status = names_check(p);
+    for (size_t i = 0; i < p->node.n; i++) {
+        struct message answer;
+        struct err e = {0};
+        struct msg_update_node m = {.names = p->node.v[i]->name,
+                                    .state = p->offline ? "DRAIN" : "RESUME",
+                                    .reason = p->comment   ? p->comment
+                                              : p->offline ? "offline by " NAME
+                                                           : NULL};
+        if (!client_call(c, MSG_UPDATE_NODE, &m, 0, p->a, &answer, &e)) {
+            fprintf(stderr, NAME ": %s\n", e.text);
+            return PBS_NO_CONTROLLER;
+        }
+        const struct msg_done *done = answer.body;
+        if (!done->refusal)
+            continue;
+        status = done->refusal == REFUSE_ACCESS_DENIED ? PBS_DENIED : 1;
+        fprintf(stderr, NAME ": %s %s\n",
+                done->refusal == REFUSE_ACCESS_DENIED ? "Unauthorized Request "
+                : text_empty(done->detail)            ? refusal_text((enum refusal)done->refusal)
+                                                      : done->detail,
+                m.names);
+    }
+    return status;
+}
+
+static int run(struct pbsnodes *p)
+{
+    const char *dir = state_dir_find(NULL, p->a);
+    struct err e = {0};
+    p->site = pbs_site(dir, p->a);
+    p->sums = p->sums || p->jobs;
+    if ((p->offline || p->clear) && !p->word.n) {
+        fputs(NAME ": -o and -r need names of nodes\n", stderr);
+        return PBS_USAGE;
+    }
+    if (!p->word.n && !p->all && !p->away && !p->sums && !p->site.torque) {
+        fprintf(stderr, "usage: %s\n", pbsnodes_options.usage);
+        return PBS_USAGE;
+    }
+    struct client *c = pbs_connect(NAME, dir);
+    if (!c)
+        return PBS_NO_CONTROLLER;
+    int status = 1;
+    if (!read_all(p, c, &e)) {
+        fprintf(stderr, NAME ": %s\n", e.text);
+    } else if (p->offline || p->clear) {
+        status = nodes_change(p, c);
+    } else {
+        status = names_check(p);
+        show(p);
+    }
+    client_close(c);
+    return status;
+}
+
+int cmd_pbsnodes(int argc, char **argv)
+{
+    struct pbsnodes p = {.a = arena_new()};
+    int status;
+    if (pbs_line_read(NAME, &pbsnodes_options, &p, p.a, argc, argv, &status))
+        status = run(&p);
+    vec_done(&p.word);
+    vec_done(&p.node);
+    vec_done(&p.job);
+    str_done(&p.out);
+    arena_free(p.a);
+    return status;
+}
