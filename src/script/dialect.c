@@ -32,18 +32,28 @@ struct dialect_site dialect_site_standard(void)
     return dialect_site_of(&s);
 }
 
+/* Who looks on is told what was given. */
+static bool given(const struct dialect_out *d, const char *from, const struct option_row *row,
+                  const char *value, bool ok, struct err *e)
+{
+    if (ok && d->env && d->env->watch)
+        d->env->watch->became(d->env->watch->ctx, from, row, value);
+    return option_watched_line(d->env, ok, e);
+}
+
 bool dialect_give(struct dialect_out *d, const char *from, const char *option, const char *value,
                   struct err *ret_err)
 {
     const struct option_row *row = option_named(option, CMD_SBATCH);
     CHECK(row);
-    if (!value || option_set(d->o, row, value, d->source, d->env, d->a, ret_err))
+    if (!value)
         return true;
-    if (ret_err) {
+    bool ok = option_set(d->o, row, value, d->source, d->env, d->a, ret_err);
+    if (!ok && ret_err) {
         ret_err->lead[0] = 0; /* Slurm's words are of no use to users of others */
         ret_err->code = ERR_VALUE;
     }
-    return err_prefix(ret_err, "%s", from);
+    return given(d, from, row, value, ok || err_prefix(ret_err, "%s", from), ret_err);
 }
 
 bool dialect_give_number(struct dialect_out *d, const char *from, const char *option, int64_t value,
@@ -58,8 +68,11 @@ bool dialect_give_flag(struct dialect_out *d, const char *from, const char *opti
 {
     const struct option_row *row = option_named(option, CMD_SBATCH);
     CHECK(row && row->arg != ARG_REQUIRED);
-    return !set || option_set(d->o, row, NULL, d->source, d->env, d->a, ret_err) ||
-           err_prefix(ret_err, "%s", from);
+    if (!set)
+        return true;
+    bool ok = option_set(d->o, row, NULL, d->source, d->env, d->a, ret_err) ||
+              err_prefix(ret_err, "%s", from);
+    return given(d, from, row, NULL, ok, ret_err);
 }
 
 bool dialect_refuse(struct err *e, const char *option, const char *format, ...)

@@ -40,7 +40,7 @@ struct lsf_request {
     const char *mail_to, *export_env, *login_shell;
     bool mail_begin, mail_end, mail_fail;
     bool keep_output; /* of sbatch: output files that are not named are Slurm's */
-    bool help, version;
+    bool help, version, lint;
     const char *no_effect; /* "-We: …; order: …" */
 };
 

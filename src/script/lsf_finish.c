@@ -76,7 +76,11 @@ static bool size_finish(const struct lsf_request *r, struct dialect_out *d, stru
 {
     bool spread = r->whole_hosts && !r->slots;
     return dialect_give_number(d, "-n", "ntasks", spread ? 0 : slots_of(r), e) &&
-           dialect_give_number(d, "-nnodes", "nodes", hosts_of(r), e) &&
+           dialect_give_number(d,
+                               r->whole_hosts ? "-nnodes"
+                               : r->ptile     ? "-R span[ptile]"
+                                              : "-R span[hosts]",
+                               "nodes", hosts_of(r), e) &&
            dialect_give_number(d, "-R span[ptile]", "ntasks-per-node", r->ptile, e) &&
            dialect_give(d, "-R span[stripe]", "distribution", r->cyclic ? "cyclic" : NULL, e) &&
            dialect_give_number(d, "-R affinity[]", "cpus-per-task", r->cores, e) &&

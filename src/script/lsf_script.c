@@ -94,7 +94,9 @@ static bool directive_read(struct script *s, struct span line, struct span *rest
     struct span words = {arena_strndup(s->a, str_text(&whole), whole.len), whole.len};
     str_done(&whole);
     s->lines++;
-    bool ok = words_read(s, words, e);
+    option_watch_line(s->env, first);
+    bool ok = option_watched_line(s->env, words_read(s, words, e), e);
+    option_watch_line(s->env, 0);
     s->line = last;
     return ok;
 }

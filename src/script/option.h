@@ -42,15 +42,30 @@ enum option_source {
 
 #define OPTION_MAX 256 /* rows in a table, at most */
 
+struct option_row;
+/* Who looks on while the lines of a script are read (remuda lint). What cannot be read is told, and
+ * reading goes on behind it. */
+struct option_watch {
+    void *ctx;
+    unsigned line; /* of the directive that is read: set by who reads; 0 = none, a command line */
+    /* An option; `e`: why it was not taken, NULL = it was. */
+    void (*option)(void *ctx, unsigned line, const struct option_row *row, const char *value,
+                   const struct err *e);
+    /* The rest of a line that cannot be read, or (line 0) the job as a whole. */
+    void (*failed)(void *ctx, unsigned line, const struct err *e);
+    /* What an option of another dialect, written as `from`, became; value NULL = a flag. */
+    void (*became)(void *ctx, const char *from, const struct option_row *row, const char *value);
+};
+
 struct dialect_site;
 /* What setters may need to know; given by the caller, so that this library stays pure. */
 struct option_env {
     int64_t now_us;
     const struct civil_zone *zone;
     const struct dialect_site *site; /* scripts of LSF and PBS: NULL = the defaults */
+    struct option_watch *watch;      /* NULL = nobody */
 };
 
-struct option_row;
 /* Puts a value (NULL = a flag, or an optional value left out) into what the command fills. `env`
  * may be NULL where no row of the table reads it. */
 typedef bool (*option_setter)(void *to, const struct option_row *row, const char *value,
@@ -78,8 +93,9 @@ struct option_row {
     const char
         *rival; /* option that sets the same thing ("no-requeue"): the one from the stronger source
                             counts, else the later one */
-    const char *newer; /* a value that releases of Slurm after 25.05 take; NULL = none */
-    bool hidden;       /* not shown by --help, as Slurm does not either */
+    const char *newer;   /* a value that releases of Slurm after 25.05 take; NULL = none */
+    const char *becomes; /* of LSF and PBS: the options of sbatch that it turns into; NULL = none */
+    bool hidden;         /* not shown by --help, as Slurm does not either */
     bool
         component; /* each component of a heterogeneous job has its own; other options carry over to the next
                      */
@@ -199,6 +215,14 @@ bool options_walk(const struct option_table *t, int argc, char *const argv[], op
 /* The same of variables; getenv is the caller's. */
 bool options_walk_variables(const struct option_table *t, char *(*get)(const char *name),
                             option_taker take, void *ctx, struct err *ret_err);
+
+/* Tells who looks on of an option that was taken (ok), or not, with *e. True: go on. */
+bool option_watched(const struct option_env *env, const struct option_row *row, const char *value,
+                    bool ok, struct err *e);
+/* The same of a line, or a job, that cannot be read. */
+bool option_watched_line(const struct option_env *env, bool ok, struct err *e);
+/* The line that is read from now on. */
+void option_watch_line(const struct option_env *env, unsigned line);
 
 /* A command line that is read into one struct of the command. */
 struct option_line {

@@ -128,7 +128,8 @@ static bool option_take(void *ctx, const struct option_row *row, const char *val
                         struct err *ret_err)
 {
     const struct taker *t = ctx;
-    return option_set(t->o, row, value, t->source, t->env, t->a, ret_err);
+    bool ok = option_set(t->o, row, value, t->source, t->env, t->a, ret_err);
+    return option_watched(t->env, row, value, ok, ret_err);
 }
 
 bool options_parse_argv(struct submit_options *o, unsigned command, int argc, char *const argv[],

@@ -40,7 +40,7 @@ struct launch_options {
 struct submit_options {
     struct job_spec spec; /* het jobs: one struct submit_options a component */
     const char *wrap;     /* --wrap */
-    bool parsable, wait, test_only, quiet, help, usage, version, ignore_pbs;
+    bool parsable, wait, test_only, lint, quiet, help, usage, version, ignore_pbs;
     int verbose;
     bool immediate;                    /* -I */
     int64_t immediate_us;              /* -I seconds */

@@ -29,7 +29,7 @@ struct pbs_request {
     const char *umask;
     char join; /* 'o', 'e'; 0 = two files */
     bool drop_out, drop_err;
-    bool hold, whole_environment, interactive, wait, quiet, help, version;
+    bool hold, whole_environment, interactive, wait, quiet, help, version, lint;
     bool rerun_no;
     int32_t priority;
     /* By index of the row: the command line gave it, and so no line of the script does. */
@@ -52,6 +52,11 @@ bool pbs_read_script(struct pbs_request *r, const char *text, size_t len,
 /* What is read becomes options of sbatch. Files, the work directory and the environment are not
  * among them, as they depend on where the command was called. */
 bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *ret_err);
+
+/* Name, files and directory, which qsub has in another way than sbatch: as options of sbatch, for
+ * who reads a script without submitting it. Paths are from the directory of the submission. */
+bool pbs_files_finish(const struct pbs_request *r, bool by_sbatch, struct dialect_out *d,
+                      struct err *ret_err);
 
 /* Inside script/. */
 bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,

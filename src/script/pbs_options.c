@@ -243,50 +243,64 @@ PBS_SETTER(set_attributes)
     }
 
 static const struct option_row rows[] = {
-    VALUE_("A", "account", "account to charge", set_text, .at = AT_(account)),
+    VALUE_("A", "account", "account to charge", set_text, .at = AT_(account), .becomes = "account"),
     VALUE_("C", "prefix", "what lines of the script begin with that hold options", set_any_text,
            .at = AT_(prefix)),
-    VALUE_("D", "dir", "work directory (Torque: its root)", set_text, .at = AT_(dir)),
+    VALUE_("D", "dir", "work directory (Torque: its root)", set_text, .at = AT_(dir),
+           .becomes = "chdir"),
     VALUE_("F", "arguments", "arguments of the script", set_text, .at = AT_(args)),
     FLAG_("I", "interactive: a shell on the first node, at this terminal", set_flag,
           .at = AT_(interactive)),
-    VALUE_("J", "x-y[:z][%k]", "an array", set_text, .at = AT_(array)),
+    VALUE_("J", "x-y[:z][%k]", "an array", set_text, .at = AT_(array), .becomes = "array"),
     REFUSED_("K", ARG_REQUIRED, "time between SIGTERM and SIGKILL", "it is KillWait, for all jobs"),
-    VALUE_("M", "addresses", "who gets the mail", set_text, .at = AT_(mail_to)),
-    VALUE_("N", "name", "name; default: that of the script, or STDIN", set_name),
+    VALUE_("M", "addresses", "who gets the mail", set_text, .at = AT_(mail_to),
+           .becomes = "mail-user mail-type"),
+    VALUE_("N", "name", "name; default: that of the script, or STDIN", set_name,
+           .becomes = "job-name"),
     VALUE_("P", "project", "project: the account, without -A (Torque: a user; refused)",
-           set_project),
-    VALUE_("R", "o|e|oe", "streams that are not kept", set_drop),
+           set_project, .becomes = "account"),
+    VALUE_("R", "o|e|oe", "streams that are not kept", set_drop, .becomes = "output error"),
     VALUE_("S", "path", "shell of the script", set_text, .at = AT_(shell)),
     REFUSED_("T", ARG_REQUIRED, "programs before and after", "call them in the script"),
-    FLAG_("V", "the whole environment goes with it", set_flag, .at = AT_(whole_environment)),
-    VALUE_("W", "attributes", "depend=…, block=true, umask=…, x=advres:NAME", set_attributes),
+    FLAG_("V", "the whole environment goes with it", set_flag, .at = AT_(whole_environment),
+          .becomes = "export"),
+    VALUE_("W", "attributes", "depend=…, block=true, umask=…, x=advres:NAME", set_attributes,
+           .becomes = "dependency reservation gid wait"),
     REFUSED_("X", ARG_NONE, "forward X11",
              "X11 is not forwarded; ssh -X to the node works where the site allows it"),
-    VALUE_("a", "time", "not before [[[[CC]YY]MM]DD]hhmm[.SS]", set_begin),
+    VALUE_("a", "time", "not before [[[[CC]YY]MM]DD]hhmm[.SS]", set_begin, .becomes = "begin"),
     IDLE_("b", ARG_REQUIRED, "how long to try", "a controller that is away is waited for"),
     IDLE_("c", ARG_REQUIRED, "checkpoints", "programs write their own"),
-    VALUE_("d", "dir", "work directory", set_text, .at = AT_(dir)),
-    VALUE_("e", "path", "standard error; default NAME.eID", set_text, .at = AT_(err_file)),
+    VALUE_("d", "dir", "work directory", set_text, .at = AT_(dir), .becomes = "chdir"),
+    VALUE_("e", "path", "standard error; default NAME.eID", set_text, .at = AT_(err_file),
+           .becomes = "error"),
     REFUSED_("f", ARG_NONE, "without a daemon; fault tolerant", "leave it out"),
-    FLAG_("h", "submit held; qrls lets it go", set_flag, .at = AT_(hold)),
+    FLAG_("h", "submit held; qrls lets it go", set_flag, .at = AT_(hold), .becomes = "hold"),
     FLAG_("help", "show this help", set_flag, .at = AT_(help)),
     REFUSED_("i", ARG_REQUIRED, "idle slots", "an array's %K bounds how many run at once"),
-    VALUE_("j", "oe|eo|n", "one file for both streams", set_join),
+    VALUE_("j", "oe|eo|n", "one file for both streams", set_join, .becomes = "output error"),
     IDLE_("k", ARG_REQUIRED, "streams that stay on the node",
           "output is written to its file directly"),
-    VALUE_("l", "resources", "select, place, nodes, ncpus, mem, walltime …", set_resources),
-    VALUE_("m", "abefjnp", "mail at abort, begin, end; n = none", set_mail_points),
-    FLAG_("n", "nodes for itself", set_flag, .at = AT_(l.exclusive)),
-    VALUE_("o", "path", "standard output; default NAME.oID", set_text, .at = AT_(out)),
-    VALUE_("p", "n", "priority, -1024 to 1023", set_priority),
-    VALUE_("q", "queue", "queue", set_queue),
-    VALUE_("r", "y|n", "run it again when a node fails (y)", set_rerun),
-    VALUE_("t", "list[%k]", "an array (Torque)", set_text, .at = AT_(array)),
+    VALUE_("l", "resources", "select, place, nodes, ncpus, mem, walltime …", set_resources,
+           .becomes =
+               "nodes ntasks ntasks-per-node cpus-per-task mem mem-per-cpu gpus gpus-per-node "
+               "gpus-per-task time nodelist constraint tmp qos licenses switches exclusive"),
+    FLAG_("lint", "say what it means and what looks wrong, submit nothing (Remuda's own)", set_flag,
+          .at = AT_(lint)),
+    VALUE_("m", "abefjnp", "mail at abort, begin, end; n = none", set_mail_points,
+           .becomes = "mail-type"),
+    FLAG_("n", "nodes for itself", set_flag, .at = AT_(l.exclusive), .becomes = "exclusive"),
+    VALUE_("o", "path", "standard output; default NAME.oID", set_text, .at = AT_(out),
+           .becomes = "output"),
+    VALUE_("p", "n", "priority, -1024 to 1023", set_priority, .becomes = "nice"),
+    VALUE_("q", "queue", "queue", set_queue, .becomes = "partition"),
+    VALUE_("r", "y|n", "run it again when a node fails (y)", set_rerun,
+           .becomes = "requeue no-requeue"),
+    VALUE_("t", "list[%k]", "an array (Torque)", set_text, .at = AT_(array), .becomes = "array"),
     REFUSED_("u", ARG_REQUIRED, "run as another user", "submit as that user"),
-    VALUE_("v", "names", "variables that go with it: A,B=1", set_variables),
+    VALUE_("v", "names", "variables that go with it: A,B=1", set_variables, .becomes = "export"),
     FLAG_("version", "show the version", set_flag, .at = AT_(version)),
-    VALUE_("w", "dir", "work directory", set_text, .at = AT_(dir)),
+    VALUE_("w", "dir", "work directory", set_text, .at = AT_(dir), .becomes = "chdir"),
     REFUSED_("x", ARG_REQUIRED, "command of an interactive job", "give it as the script"),
     FLAG_("z", "do not print the id", set_flag, .at = AT_(quiet)),
 };
@@ -306,15 +320,16 @@ static bool option_take(void *ctx, const struct option_row *row, const char *val
 {
     const struct taker *t = ctx;
     size_t i = (size_t)(row - rows);
-    if (row->support == SUPPORT_REFUSED)
-        return dialect_refuse(ret_err, arena_printf(t->a, "-%s", row->name), "%s", row->why);
     if (t->r->in_script && t->r->given[i] && row->name[0] != 'l')
         return true;
+    bool ok = row->support == SUPPORT_REFUSED
+                  ? dialect_refuse(ret_err, arena_printf(t->a, "-%s", row->name), "%s", row->why)
+                  : row->set(t->r, row, value, t->env, t->a, ret_err);
     if (!t->r->in_script)
         t->r->given[i] = true;
     if (row->support == SUPPORT_NO_EFFECT)
         pbs_note(t->r, t->a, arena_printf(t->a, "-%s", row->name), row->why);
-    return row->set(t->r, row, value, t->env, t->a, ret_err);
+    return option_watched(t->env, row, value, ok, ret_err);
 }
 
 bool pbs_read_words(struct pbs_request *r, int argc, char *const argv[],

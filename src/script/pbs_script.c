@@ -111,11 +111,13 @@ static bool line_read(struct script *s, struct span line, struct span *rest, str
         return true;
     }
     struct str whole = STR_INIT;
+    unsigned first = s->line;
     size_t skip = strlen(s->prefix);
     str_addn(&whole, inner.data + skip, inner.len - skip);
     while (whole.len && whole.data[whole.len - 1] == '\\' && rest->len) {
         struct span next;
         span_next(rest, '\n', &next);
+        s->line++;
         next = blanks_off(next);
         skip = starts_with(next, s->prefix) ? strlen(s->prefix) : 0;
         next = blanks_off((struct span){next.data + skip, next.len - skip});
@@ -125,7 +127,13 @@ static bool line_read(struct script *s, struct span line, struct span *rest, str
     struct span words = {arena_strndup(s->a, str_text(&whole), whole.len), whole.len};
     str_done(&whole);
     s->lines++;
-    return words_read(s, words, e);
+    unsigned last = s->line;
+    s->line = first;
+    option_watch_line(s->env, first);
+    bool ok = option_watched_line(s->env, words_read(s, words, e), e);
+    option_watch_line(s->env, 0);
+    s->line = last;
+    return ok;
 }
 
 bool pbs_read_script(struct pbs_request *r, const char *text, size_t len,

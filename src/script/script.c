@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/vec.h"
 #include "model/limits.h"
+#include "script/lines.h"
 #include "script/lsf.h"
 #include "script/option_values.h"
 #include "script/pbs.h"
@@ -57,23 +58,12 @@ static bool line_next(struct span *rest, struct span *ret)
     return true;
 }
 
-static bool is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
-}
-
-static bool starts_with(struct span s, const char *prefix)
-{
-    size_t len = strlen(prefix);
-    return s.len >= len && memcmp(s.data, prefix, len) == 0;
-}
-
 /* Takes one word off *rest. Returns 1, 0 at the end of the line or a comment, -1 with the error
  * set. */
 static int word_take(struct script_reader *r, struct span *rest, char **ret, struct err *e)
 {
     size_t i = 0, n = 0;
-    while (i < rest->len && is_blank(rest->data[i]))
+    while (i < rest->len && script_is_blank(rest->data[i]))
         i++;
     if (i == rest->len || rest->data[i] == '#')
         return 0;
@@ -87,7 +77,7 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
             quote = 0;
         else if (!quote && (c == '"' || c == '\''))
             quote = c;
-        else if (!quote && (is_blank(c) || c == '#'))
+        else if (!quote && (script_is_blank(c) || c == '#'))
             break;
         else
             word[n++] = c;
@@ -168,7 +158,9 @@ static bool directive_read(struct script_reader *r, struct span rest, struct err
     char name[] = "sbatch";
     vec_push(&words, name);
     r->directives++;
-    bool ok = directive_words(r, rest, &words, e);
+    option_watch_line(r->env, r->line);
+    bool ok = option_watched_line(r->env, directive_words(r, rest, &words, e), e);
+    option_watch_line(r->env, 0);
     vec_done(&words);
     return ok;
 }
@@ -183,42 +175,13 @@ bool script_directive(struct span words, unsigned line, struct submit_options *o
 /* ---- the other lines
  * ---------------------------------------------------------------------- */
 
-static bool is_command(struct span line)
-{
-    line = span_trim(line);
-    while (line.len && is_blank(line.data[line.len - 1]))
-        line.len--;
-    return line.len && line.data[0] != '#';
-}
-
-/* The word behind "<<" or "<<-", without quotes; len 0 when the line opens no here-document. */
-static struct span heredoc_word(struct span line)
-{
-    for (size_t i = 0; i + 2 < line.len; i++) {
-        if (line.data[i] != '<' || line.data[i + 1] != '<')
-            continue;
-        if (line.data[i + 2] == '<') { /* a here-string */
-            i += 2;
-            continue;
-        }
-        size_t from = i + 2;
-        while (from < line.len && strchr("- \t'\"\\", line.data[from]))
-            from++;
-        size_t to = from;
-        while (to < line.len && !strchr(" \t\r'\";|&<>()", line.data[to]))
-            to++;
-        return (struct span){line.data + from, to - from};
-    }
-    return (struct span){0};
-}
-
 static void foreign_note(struct script_reader *r, struct span line)
 {
     if (r->foreign || r->commands > FOREIGN_COMMAND_LINES)
         return;
-    if (starts_with(line, "#PBS "))
+    if (script_starts_with(line, "#PBS "))
         r->foreign = "#PBS";
-    else if (starts_with(line, "#BSUB "))
+    else if (script_starts_with(line, "#BSUB "))
         r->foreign = "#BSUB";
     if (r->foreign)
         r->foreign_line = r->line;
@@ -245,19 +208,19 @@ static void line_note(struct script_reader *r, struct span line)
         return;
     }
     foreign_note(r, line);
-    if (r->commands && starts_with(line, "#SBATCH "))
+    if (r->commands && script_starts_with(line, "#SBATCH "))
         dropped_note(r, line);
-    if (is_command(line)) {
+    if (script_is_command(line)) {
         r->commands++;
-        r->heredoc = heredoc_word(line);
+        r->heredoc = script_heredoc_word(line);
     }
 }
 
 static bool line_read(struct script_reader *r, struct span line, struct err *e)
 {
-    if (!r->commands && starts_with(line, "#SBATCH"))
+    if (!r->commands && script_starts_with(line, "#SBATCH"))
         return directive_read(r, (struct span){line.data + 7, line.len - 7}, e);
-    if (!r->commands && starts_with(line, "#SLURM")) {
+    if (!r->commands && script_starts_with(line, "#SLURM")) {
         if (!r->old_magic)
             str_addf(r->warnings, "line %u: write #SBATCH instead of #SLURM\n", r->line);
         r->old_magic = true;
@@ -291,10 +254,7 @@ static bool pbs_apply(struct script_reader *r, const char *text, size_t len,
     if (pbs.interactive || pbs.wait || pbs.shell || pbs.args)
         return err_set(e, ERR_UNSUPPORTED,
                        "-I, -S, -F and -W block of #PBS lines are read by qsub: qsub FILE");
-    return pbs_finish(&pbs, out, e) && dialect_give(out, "-N", "job-name", pbs.name, e) &&
-           dialect_give(out, "-o", "output", pbs.join == 'e' ? pbs.err_file : pbs.out, e) &&
-           dialect_give(out, "-e", "error", pbs.join ? NULL : pbs.err_file, e) &&
-           dialect_give(out, "-d", "chdir", pbs.dir, e);
+    return pbs_finish(&pbs, out, e) && pbs_files_finish(&pbs, true, out, e);
 }
 
 /* A script of another system: its lines are read as that system would. */
@@ -339,7 +299,7 @@ bool script_parse(const char *text, size_t len, struct submit_options *comp, siz
 static bool shebang_refuse(const char *text, const char *name, struct err *e)
 {
     const char *hint = "put a line #!/bin/bash at the top";
-    if (starts_with((struct span){text, strlen(text)}, "\xef\xbb\xbf#!"))
+    if (script_starts_with((struct span){text, strlen(text)}, "\xef\xbb\xbf#!"))
         hint = "it starts with a byte order mark; remove that: sed -i '1s/^\\xef\\xbb\\xbf//'";
     else if (text_starts(text, "'''") || text_starts(text, "\"\"\""))
         hint = "it starts with a Python docstring; put a line #!/bin/bash (or #!/usr/bin/env "

@@ -11,6 +11,7 @@
 #include "cli/program/program.h"
 #include "cli/submit/batch.h"
 #include "cli/submit/host.h"
+#include "cli/submit/lint.h"
 #include "cli/submit/site.h"
 #include "script/lsf.h"
 #include "script/script.h"
@@ -314,6 +315,27 @@ static int interactive_run(struct bsub *s)
                            line->argv + line->rest_at, line->a);
 }
 
+/* -lint */
+static int script_lint(struct bsub *s)
+{
+    struct submit_command *line = &s->b.line;
+    struct err e = {0};
+    struct lint_ask ask = {.a = line->a, .own = true, .dialect = DIALECT_LSF, .env = line->env};
+    bool file = line->rest_at < line->argc;
+    ask.cwd = submit_cwd(line->a, &e);
+    ask.state_dir = state_dir_find(NULL, line->a);
+    s->site = submit_site(ask.state_dir, line->a);
+    ask.env.site = &s->site;
+    ask.argc = line->rest_at;
+    ask.argv = line->argv;
+    if (!ask.cwd || !(file ? submit_script_file(line->argv[line->rest_at], NULL, ask.cwd, line->a,
+                                                &ask.script, &e)
+                           : submit_script_stdin(line->a, &ask.script, &e)))
+        return failed(&e);
+    ask.run_as_command = file && !file_is_parsed(s);
+    return lint_for_command(&ask);
+}
+
 static int bsub_run(struct bsub *s)
 {
     struct submit_command *line = &s->b.line;
@@ -349,6 +371,8 @@ int cmd_bsub(int argc, char **argv)
         status = failed(&e);
     else if (look.help)
         option_table_write_help(&bsub_options, &help);
+    else if (look.lint)
+        status = script_lint(&s);
     else if (look.version)
         str_add(&help, LSF_VERSION_TEXT "\n");
     else

@@ -10,6 +10,7 @@
 #include "cli/program/program.h"
 #include "cli/submit/batch.h"
 #include "cli/submit/host.h"
+#include "cli/submit/lint.h"
 #include "script/pbs.h"
 #include "script/script.h"
 
@@ -326,6 +327,25 @@ static int interactive_run(struct qsub *s)
     return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, s->b.line.a);
 }
 
+/* --lint */
+static int script_lint(struct qsub *s)
+{
+    struct submit_command *line = &s->b.line;
+    struct err e = {0};
+    struct lint_ask ask = {.a = line->a, .own = true, .dialect = DIALECT_PBS, .env = line->env};
+    const char *word = line->rest_at < line->argc ? line->argv[line->rest_at] : "-";
+    ask.cwd = submit_cwd(line->a, &e);
+    ask.state_dir = line->state_dir;
+    ask.env.site = &s->site;
+    ask.argc = line->rest_at;
+    ask.argv = line->argv;
+    if (!ask.cwd ||
+        !(text_is(word, "-") ? submit_script_stdin(line->a, &ask.script, &e)
+                             : submit_script_file(word, NULL, ask.cwd, line->a, &ask.script, &e)))
+        return failed(&e);
+    return lint_for_command(&ask);
+}
+
 static int qsub_run(struct qsub *s)
 {
     struct submit_command *line = &s->b.line;
@@ -374,6 +394,8 @@ int cmd_qsub(int argc, char **argv)
         status = failed(&e);
     else if (s.request.help)
         option_table_write_help(&qsub_options, &help);
+    else if (s.request.lint)
+        status = script_lint(&s);
     else if (s.request.version)
         str_add(&help, "pbs_version = 20.0.0 (commands of Remuda)\n");
     else

@@ -19,6 +19,7 @@
     X("may", cmd_may, false, "what you may use: partitions, accounts, QOS, what is left of their limits, free GPUs") \
     X("accounts", cmd_accounts, false, "who is in which account, with which limits, and how much of them is used") \
     X("config", cmd_config, false, "check a configuration before it is taken: what it means here, what it does not") \
+    X("lint", cmd_lint, false, "what the lines of a job script are understood as, and what looks wrong")      \
     X("import", cmd_import, false, "take a site over from Slurm: its configuration, its accounts") \
     X("gpus", cmd_gpus, false, "what GPUs there are, how each is and why, who has it; let go of them")       \
     X("token", cmd_token, false, "print a token with which another machine joins; list and revoke them")     \
@@ -103,7 +104,7 @@ COMMANDS(X)
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
-    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(config) X(import) X(gpus) X(token) X(join) X(leave)  \
+    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(config) X(lint) X(import) X(gpus) X(token) X(join) X(leave)  \
     X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;

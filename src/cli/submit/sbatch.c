@@ -10,6 +10,7 @@
 #include "cli/program/program.h"
 #include "cli/submit/batch.h"
 #include "cli/submit/host.h"
+#include "cli/submit/lint.h"
 #include "cli/submit/site.h"
 #include "script/script.h"
 
@@ -20,7 +21,7 @@
 
 #define NAME "sbatch"
 
-static bool script_load(struct batch *s, const struct submit_options *first, struct err *e)
+static bool script_read(struct batch *s, const struct submit_options *first, struct err *e)
 {
     if (first->wrap && s->line.rest_at < s->line.argc)
         return err_set(e, ERR_INVALID, "Script arguments not permitted with --wrap option");
@@ -35,7 +36,13 @@ static bool script_load(struct batch *s, const struct submit_options *first, str
             return false;
     } else if (!submit_script_stdin(s->line.a, &s->script, e))
         return false;
-    return script_check(s->script.text, s->script.len, s->script.name, e);
+    return true;
+}
+
+static bool script_load(struct batch *s, const struct submit_options *first, struct err *e)
+{
+    return script_read(s, first, e) &&
+           script_check(s->script.text, s->script.len, s->script.name, e);
 }
 
 /* ---- options of all components
@@ -51,8 +58,11 @@ static bool options_gather(struct batch *s, const struct submit_options *first, 
         s->line.env.site = &site;
     }
     bool ok =
-        script_parse(s->script.text, s->script.len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
-                     first->ignore_pbs, &s->line.env, s->line.a, &script_warnings, e) ||
+        ((!s->line.env.site || first->ignore_pbs ||
+          lint_systems_agree(s->script.text, s->script.len, &s->line.env, s->line.a,
+                             &script_warnings, e)) &&
+         script_parse(s->script.text, s->script.len, s->line.comp, COMPONENTS_MAX, &s->line.ncomp,
+                      first->ignore_pbs, &s->line.env, s->line.a, &script_warnings, e)) ||
         err_prefix(e, "%s", s->script.name);
     if (ok && s->line.nwords > s->line.ncomp)
         s->line.ncomp = s->line.nwords;
@@ -135,6 +145,26 @@ static int submit(struct batch *s, const struct msg_submit *m)
     return submit_exit_error();
 }
 
+/* ---- looked at instead ---- */
+
+static int script_lint(struct batch *s, const struct submit_options *first)
+{
+    struct submit_command *line = &s->line;
+    struct dialect_site site = submit_site(line->state_dir, line->a);
+    struct lint_ask ask = {.script = s->script,
+                           .cwd = line->cwd,
+                           .state_dir = line->state_dir,
+                           .env = line->env,
+                           .a = line->a,
+                           .by_sbatch = !first->ignore_pbs,
+                           .own = first->ignore_pbs,
+                           .argc = line->words[0].to,
+                           .argv = line->argv,
+                           .get = getenv};
+    ask.env.site = &site;
+    return lint_for_command(&ask);
+}
+
 /* ---- the whole
  * ---------------------------------------------------------------------------- */
 
@@ -145,8 +175,14 @@ static int submission_run(struct batch *s, struct submit_options *first)
     s->line.state_dir = state_dir_find(NULL, s->line.a);
     if (!s->line.cwd ||
         !options_parse_env(first, CMD_SBATCH, getenv, &s->line.env, s->line.a, &e) ||
-        !script_load(s, first, &e) || !options_gather(s, first, &e))
+        !(first->lint ? script_read : script_load)(s, first, &e))
         return submit_fail(&s->line, &e);
+    if (first->lint)
+        return script_lint(s, first);
+    if (!options_gather(s, first, &e))
+        return submit_fail(&s->line, &e);
+    if (s->line.comp[0].lint)
+        return script_lint(s, first);
     if (s->line.comp[0].verbose)
         submit_verbose_print(&s->line);
     s->args = s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at + 1

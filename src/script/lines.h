@@ -1,0 +1,43 @@
+/* Inside script/: the lines of a script, as a shell and the readers of directives see them. */
+#ifndef REMUDA_SCRIPT_LINES_H
+#define REMUDA_SCRIPT_LINES_H
+
+#include "base/str.h"
+#include "model/job.h"
+
+#include <stdbool.h>
+
+struct script_line {
+    struct span text;       /* without its end */
+    unsigned number;        /* from 1 */
+    bool command;           /* a shell would run it */
+    bool heredoc;           /* inside a here-document */
+    unsigned first_command; /* number of the first command before it; 0 = none */
+};
+
+/* Zeroed but for `rest`. */
+struct script_lines {
+    struct span rest;
+    unsigned number, first_command;
+    struct span heredoc; /* the word that ends it; len 0 = in none */
+};
+bool script_line_next(struct script_lines *s, struct script_line *ret);
+
+bool script_is_blank(char c);
+bool script_starts_with(struct span s, const char *prefix);
+/* Neither blank nor a comment. */
+bool script_is_command(struct span line);
+/* The word behind "<<" or "<<-", without quotes; len 0 when the line opens no here-document. */
+struct span script_heredoc_word(struct span line);
+
+/* "#SBATCH", "#BSUB", "#PBS", and the command that reads it. */
+const char *script_prefix(enum dialect d);
+const char *script_command(enum dialect d);
+/* Is the line a directive of that system, by how it begins? *ret_rest: what stands behind. */
+bool script_line_is_of(struct span line, enum dialect d, struct span *ret_rest);
+/* Whose script it is: Slurm's where it has a line of #SBATCH in force, or none of anybody; else of
+ * the system whose line comes first. *ret_all: the bits (1 << dialect) of all that have such
+ * lines. */
+enum dialect script_dialect(const char *text, size_t len, unsigned *ret_all);
+
+#endif
