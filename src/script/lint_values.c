@@ -158,8 +158,7 @@ static void pattern_look(struct lint *l, const struct lint_option *o)
     static const char *const instead[] = {
         [DIALECT_SLURM] = "%j is the number, %A and %a those of an array, %x the name, %u the user",
         [DIALECT_LSF] = "%J is the number, %I the index of an array",
-        [DIALECT_PBS] = "leave -o and -e out: the default, NAME.oID, has the number; of arrays "
-                        "^array_index^ is the index"};
+        [DIALECT_PBS] = "the default, NAME.oID, has the number; ^array_index^ is the index"};
     char c = unknown_pattern(o->value, known[l->dialect]);
     if (c)
         lint_find(l, RULE_PATTERN, o->line, 0, "%%%c is not replaced by %s; %s", c,

@@ -5,6 +5,7 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
+#include "script/lint.h"
 #include "script/lsf.h"
 #include "script/pbs.h"
 #include "script/script.h"
@@ -110,6 +111,20 @@ static void script_check_all(struct submit_options *comp, const char *text, size
     str_done(&warnings);
 }
 
+static bool directory_there(const char *path, const char *from)
+{
+    return *path && !from;
+}
+
+/* Whatever is found wrong, in whosever words: something is always said of what cannot be taken. */
+static void lint_check(const char *text, size_t len, const struct option_env *env, struct arena *a)
+{
+    struct lint l = {.dialect = (enum dialect)(len % 3), .env = env, .a = a};
+    lint_read(&l, text, len, 0, NULL, "fuzz", directory_there);
+    CHECK(l.readable || lint_count(&l, LINT_ERROR) > 0);
+    lint_done(&l);
+}
+
 /* The same words as bsub's. */
 static void lsf_check(struct submit_options *o, int argc, char *const argv[], const char *text,
                       const struct option_env *env, struct arena *a)
@@ -182,6 +197,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data, size);
     if (text[0] == '#')
         script_check_all(comp, text, size, &env, a);
+    if (text[0] == '#')
+        lint_check(text, size, &env, a);
     else
         words_check(comp, text, commands[size % ARRAY_LEN(commands)], &env, a);
     free(text);

@@ -168,7 +168,7 @@ int cmd_bmod(int argc, char **argv)
     int status;
     m.site = submit_site(state_dir_find(NULL, m.control.a), m.control.a);
     m.request.site = &m.site;
-    m.env = (struct option_env){time_now_us(), &civil_local, &m.site};
+    m.env = (struct option_env){.now_us = time_now_us(), .zone = &civil_local, .site = &m.site};
     status = lsf_control_line(&m.control, &bmod_options, &m, argc, argv, modify_one);
     lsf_filter_done(&m.control.filter);
     arena_free(m.control.a);

@@ -180,7 +180,7 @@ int cmd_qalter(int argc, char **argv)
     struct dialect_site site = pbs_site(state_dir_find(NULL, a), a);
     struct qalter q = {.control = {.name = NAME, .a = a, .site = &site}};
     q.request.site = &site;
-    q.env = (struct option_env){time_now_us(), &civil_local, &site};
+    q.env = (struct option_env){.now_us = time_now_us(), .zone = &civil_local, .site = &site};
     int status = qcontrol_line(&q.control, &qalter_options, &q, argc, argv, alter_one);
     vec_done(&q.control.id);
     arena_free(a);
