@@ -36,4 +36,4 @@ deb tarball: all
 	@tools/package $@ $(BUILD) $(PACKAGES)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim bin
+	rm -rf $(BUILD) $(BUILD)-* remuda remudad remuda-shepherd remuda-sim bin libexec

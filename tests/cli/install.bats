@@ -20,7 +20,7 @@ setup() { cd "$WORK" || exit 1; }
 
 @test "every command has a link, a manual page and completion" {
     # As meson reads it, and as the program says it.
-    [ "$(sed -n 's/^ *X("\([a-z]*\)".*, true, .*/\1/p' "$SOURCE/src/cli/program/commands.h" | sort)" = "$(remuda commands | sort)" ]
+    [ "$(sed -nE 's/^ *X\("([a-z0-9]*)".*, (SLURM|LSF|PBS), .*/\1/p' "$SOURCE/src/cli/program/commands.h" | sort)" = "$(remuda commands | sort)" ]
     for name in $(remuda commands); do
         [ -s "$PREFIX/share/man/man1/$name.1" ] || { echo "no page: $name"; false; }
         [ -s "$PREFIX/share/bash-completion/completions/$name" ]
@@ -30,6 +30,40 @@ setup() { cd "$WORK" || exit 1; }
     for name in $(remuda help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
         [ -s "$PREFIX/share/man/man1/$name.1" ] || [ -s "$PREFIX/share/man/man1/remuda-$name.1" ] || { echo "no page: $name"; false; }
     done
+}
+
+@test "remuda env: what PATH has of its own stays before ours, unless its system is named; LSF's directories" {
+    export HOME="$WORK" XDG_CACHE_HOME="$WORK/cache"
+    mkdir -p other
+    printf '#!/bin/sh\n' > other/bsub && chmod +x other/bsub
+    local ours plain="/usr/bin:/bin"
+    ours=$(dirname "$(readlink -f "$(command -v remuda)")")
+    remuda=$(command -v remuda)
+    # What a shell finds after eval of the lines, by PATH of $1 and the options behind it.
+    finds() { (PATH=$1; eval "$("$remuda" env "${@:3}")"; type -p "$2" || echo none); }
+    [[ "$(finds "$plain" bsub)" == "$ours"/* && "$(finds "$plain" qsub)" == "$ours"/* ]]
+    [ "$(finds "$WORK/other:$plain" bsub)" = "$WORK/other/bsub" ]
+    [[ "$(finds "$WORK/other:$plain" bjobs)" == "$ours"/* && "$(finds "$WORK/other:$plain" sbatch)" == "$ours"/* ]]
+    [[ "$(finds "$WORK/other:$plain" bsub --dialects lsf)" == "$ours"/* ]]
+    [ "$(finds "$plain" qstat --dialects slurm,lsf)" = none ]
+    [[ "$(finds "$plain" remuda --dialects pbs)" == "$ours"/* ]]
+    run -2 --separate-stderr remuda env --dialects frob
+    [[ "$stderr" == *'slurm, lsf, pbs (with commas) or all, not "frob"'* ]]
+    (eval "$(remuda env --dialects lsf)"; grep -qx "LSF_UNIT_FOR_LIMITS=KB" "$LSF_ENVDIR/lsf.conf" && [ -x "$LSF_BINDIR/bsub" ] && [ -d "$LSF_SERVERDIR" ])
+}
+
+@test "a command that is not there has its name, and says what is there instead" {
+    local name n=0
+    for name in $(comm -13 <(remuda commands | sort) <(remuda commands all | sort)); do
+        run -1 --separate-stderr "$name" -x y
+        [[ "$stderr" == "$name: not there yet: "*"; "* ]] || { echo "$stderr"; false; }
+        n=$((n + 1))
+    done
+    [ "$n" -gt 40 ]
+    run -1 --separate-stderr remuda sview
+    [[ "$stderr" == "sview: not there yet: "* ]]
+    # As meson reads it, and as the program says it.
+    [ "$(sed -nE 's/^ *X\("([a-z0-9_]*)", (SLURM|LSF|PBS), .*/\1/p' "$SOURCE/src/cli/program/absent.h" | wc -l)" = "$n" ]
 }
 
 @test "manual pages have nothing that mandoc warns of, and all options" {

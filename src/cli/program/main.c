@@ -2,6 +2,7 @@
  * which. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "cli/program/absent.h"
 #include "cli/program/commands.h"
 #include "cli/program/complete.h"
 #include "cli/program/program.h"
@@ -14,15 +15,39 @@
 struct command {
     const char *name;
     int (*run)(int argc, char **argv);
-    bool linked;
+    enum command_family family;
     const char *doc;
 };
 
 static const struct command commands[] = {
-#define X(name, function, linked, doc) {name, function, linked, doc},
+#define X(name, function, family, doc) {name, function, family, doc},
     COMMANDS(X)
 #undef X
 };
+
+static const struct absent {
+    const char *name;
+    enum command_family family;
+    const char *doc, *why;
+} absent[] = {
+#define X(name, family, doc, why) {name, family, doc, why},
+    ABSENT_COMMANDS(X)
+#undef X
+};
+
+static const struct absent *absent_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(absent); i++)
+        if (text_is(absent[i].name, name))
+            return &absent[i];
+    return NULL;
+}
+
+static int absent_say(const struct absent *a)
+{
+    fprintf(stderr, "%s: not there yet: %s; %s\n", a->name, a->doc, a->why);
+    return 1;
+}
 
 static const struct command *command_find(const char *name)
 {
@@ -41,12 +66,19 @@ static void help_print(FILE *to)
                 "logs -f 1\n");
 }
 
-/* For the build: the names that get a link. */
-static int links_print(void)
+/* For the build: the names that get a link: those of commands that are there; of one family, or of
+ * "all", those of the others, too. */
+static int links_print(const char *which)
 {
-    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        if (commands[i].linked)
+    for (size_t i = 0; !which && i < ARRAY_LEN(commands); i++)
+        if (commands[i].family != OWN)
             puts(commands[i].name);
+    for (int f = SLURM; which && f < COMMAND_FAMILIES; f++) {
+        const char *name;
+        bool meant = text_is(which, "all") || text_is(which, command_family_name(f));
+        for (size_t i = 0; meant && (name = command_link_at(f, i)); i++)
+            puts(name);
+    }
     return 0;
 }
 
@@ -79,9 +111,13 @@ int main(int argc, char **argv)
 {
     standard_descriptors_open();
     const char *slash = strrchr(argv[0], '/');
-    const struct command *called = command_find(slash ? slash + 1 : argv[0]);
-    if (called && called->linked)
+    const char *name = slash ? slash + 1 : argv[0];
+    const struct command *called = command_find(name);
+    if (called && called->family != OWN)
         return called->run(argc, argv);
+    const struct absent *missing = absent_find(name);
+    if (missing)
+        return absent_say(missing);
     if (argc < 2) {
         help_print(stderr);
         return 2;
@@ -92,11 +128,14 @@ int main(int argc, char **argv)
         return 0;
     }
     if (text_is(word, "commands"))
-        return links_print();
+        return links_print(argc > 2 ? argv[2] : NULL);
     if (text_is(word, "complete"))
         return cmd_complete(argc - 1, argv + 1);
     if (text_is(word, "--version") || text_is(word, "-V"))
         word = "version";
     called = command_find(word);
+    missing = absent_find(word);
+    if (missing)
+        return absent_say(missing);
     return called ? called->run(argc - 1, argv + 1) : unknown(word);
 }
