@@ -14,6 +14,7 @@
 #include "controller/given.h"
 #include "controller/hosts.h"
 #include "controller/let_out.h"
+#include "controller/metrics_port.h"
 #include "controller/past.h"
 #include "controller/payload.h"
 #include "controller/private_files.h"
@@ -91,6 +92,8 @@ static void config_use(struct controller *c, const struct config *config)
                                          .text = boot_name(c->arena),
                                          .mail_fault = no_mail ? str_text(&fault) : NULL});
     str_done(&fault);
+    if (c->metrics)
+        metrics_port_configure(c->metrics);
     if (had)
         config_done(&former);
 }
@@ -223,6 +226,8 @@ void controller_stop(struct controller *c)
     listener_free(c->listener);
     c->listener = NULL;
     hosts_close(c->hosts);
+    if (c->metrics)
+        metrics_port_configure(c->metrics);
     c->stop_timer = timer_new(c->loop, stop_at_once, c);
     timer_set(c->stop_timer, STOP_MAX_US);
 }
@@ -252,6 +257,7 @@ static void on_hangup(void *ctx)
 static void controller_end(struct controller *c)
 {
     listener_free(c->listener);
+    metrics_port_free(c->metrics);
     past_free(c->past);
     history_free(c->history);
     payloads_free(c->payloads);
@@ -380,6 +386,8 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
         return false;
     hosts_start(c);
+    c->metrics = metrics_port_new(c);
+    metrics_port_configure(c->metrics);
     past_begin(c->past);
     return true;
 }

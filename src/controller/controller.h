@@ -34,6 +34,7 @@ struct controller {
     struct mailer *mailer;
     struct listener *listener;
     struct hosts *hosts;
+    struct metrics_port *metrics; /* NULL until the state is loaded */
     struct sessions *sessions;
     struct turns *turns;
     struct traffic *traffic;

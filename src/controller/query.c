@@ -149,23 +149,28 @@ static void lengths_fill(struct diag *d, const struct loop_rounds *rounds)
         *of[i] = rounds->of[i];
 }
 
+void diag_complete(struct controller *c, struct diag *d)
+{
+    struct plan_times times = turns_plan_times(c->turns);
+    struct loop_rounds rounds = loop_rounds(c->loop);
+    d->start_us = c->start_us;
+    d->reset_us = d->reset_us > d->start_us ? d->reset_us : d->start_us;
+    d->connections = sessions_count(c->sessions);
+    d->plan_last_us = times.last_us;
+    d->plan_max_us = times.max_us;
+    d->plan_sum_us = times.sum_us;
+    d->turns = turns_count(c->turns);
+    d->rounds = rounds.n;
+    d->round_max_us = rounds.max_us;
+    d->round_sum_us = rounds.sum_us;
+    lengths_fill(d, &rounds);
+}
+
 static void diag_row(void *ctx, const void *record)
 {
     struct status_view *v = ctx;
     struct diag d = *(const struct diag *)record;
-    struct plan_times times = turns_plan_times(v->c->turns);
-    struct loop_rounds rounds = loop_rounds(v->c->loop);
-    d.start_us = v->c->start_us;
-    d.reset_us = d.reset_us > d.start_us ? d.reset_us : d.start_us;
-    d.connections = sessions_count(v->c->sessions);
-    d.plan_last_us = times.last_us;
-    d.plan_max_us = times.max_us;
-    d.plan_sum_us = times.sum_us;
-    d.turns = turns_count(v->c->turns);
-    d.rounds = rounds.n;
-    d.round_max_us = rounds.max_us;
-    d.round_sum_us = rounds.sum_us;
-    lengths_fill(&d, &rounds);
+    diag_complete(v->c, &d);
     d.trouble = trouble(v->c, v->arena);
     traffic_show(v->c->traffic, v->arena, &d);
     struct core_sight sight;

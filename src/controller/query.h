@@ -11,6 +11,10 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
 /* The records that each kind of query is answered with. */
 const struct fields *query_record_fields(enum query_what what);
 
+/* Adds what the shell counts to what the core knows; no texts. */
+struct diag;
+void diag_complete(struct controller *c, struct diag *d);
+
 struct history; /* opaque: threads with read-only handles */
 struct writer;
 

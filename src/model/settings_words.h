@@ -78,6 +78,7 @@
     X(SlurmctldParameters, IDLE, , "reboot_from_controller", "", "nodes are not booted") \
     X(SlurmctldParameters, LOST, , "user_resv_delete", "", "operators make and delete reservations") \
     X(SlurmctldParameters, IDLE, , "validate_nodeaddr_threads", "", "") \
+    X(MetricsType, FLAG, metrics_on, "metrics/openmetrics", "", "in OpenMetrics, with Slurm's names and ours") \
     X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
     X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
     X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \

@@ -8,7 +8,7 @@ import pathlib
 import re
 import sys
 
-READS = re.compile(r"\b(sscanf|fscanf|strto(?:l|ll|ul|ull|d)|fgets|getline|file_read_text|json_in_\w+|recv|recvfrom|recvmsg|uv_read_start)\(|(?<![.>\w])(?:read|pread|fread)\(")
+READS = re.compile(r"\b(sscanf|fscanf|strto(?:l|ll|ul|ull|d)|fgets|getline|file_read_text|json_in_\w+|recv|recvfrom|recvmsg|uv_read_start|http_parser_execute)\(|(?<![.>\w])(?:read|pread|fread)\(")
 
 # What is not for a fuzzer: why.
 OURS = "what Remuda wrote itself, where only its user may write"
@@ -26,11 +26,11 @@ FILES = {
     "src/cli/listing/scancel.c": WORDS, "src/cli/program/cluster_dir.c": "config", "src/cli/program/command_signals.c": KERNEL, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS, "src/cli/reports/sreport.c": WORDS,
     "src/cli/scontrol/hosts.c": "hostlist", "src/cli/scontrol/pids.c": "the name of the process is skipped from its end, and one number read", "src/cli/scontrol/scontrol.c": WORDS,
     "src/cli/step/run.c": OURS, "src/cli/step/run_peers.c": OURS, "src/cli/step/stream_hub.c": "streams", "src/cli/submit/command.c": WORDS, "src/cli/submit/host.c": WORDS, "src/cli/submit/script.c": "script", "src/cli/submit/scrontab.c": "cron",
-    "src/controller/answer.c": OURS, "src/controller/config_file.c": "config", "src/controller/controller.c": KERNEL, "src/controller/given.c": OURS, "src/controller/hosts.c": OURS,
+    "src/controller/answer.c": OURS, "src/controller/config_file.c": "config", "src/controller/controller.c": KERNEL, "src/controller/given.c": OURS, "src/controller/hosts.c": OURS, "src/controller/metrics_port.c": SITE,
     "src/controller/query.c": KERNEL,
-    "src/io/aside.c": BYTES, "src/io/client.c": "frame", "src/io/conn.c": "frame", "src/io/daemon.c": OURS, "src/io/files.c": BYTES, "src/io/name_lookup.c": OURS, "src/io/smtp.c": "answers", "src/io/spawn.c": BYTES, "src/io/timer.c": KERNEL,
+    "src/io/aside.c": BYTES, "src/io/client.c": "frame", "src/io/conn.c": "frame", "src/io/daemon.c": OURS, "src/io/files.c": BYTES, "src/io/http.c": "http", "src/io/name_lookup.c": OURS, "src/io/smtp.c": "answers", "src/io/spawn.c": BYTES, "src/io/timer.c": KERNEL,
     "src/model/alloc.c": "model", "src/model/gres.c": "model", "src/model/job_env.c": CHECKED, "src/model/lsf_report.c": OURS, "src/model/partition.c": CHECKED, "src/model/time_windows.c": "site",
-    "src/node/cgroup/base.c": KERNEL, "src/node/cgroup/device_filter.c": "site", "src/node/cgroup/fs.c": KERNEL, "src/node/cgroup/group.c": "site",
+    "src/node/cgroup/base.c": KERNEL, "src/node/cgroup/charged.c": KERNEL, "src/node/cgroup/device_filter.c": "site", "src/node/cgroup/fs.c": KERNEL, "src/node/cgroup/group.c": "site",
     "src/node/daemon/clear.c": KERNEL, "src/node/daemon/find.c": OURS, "src/node/daemon/gpu_release.c": OURS, "src/node/daemon/launch.c": CHECKED, "src/node/daemon/main.c": KERNEL,
     "src/node/daemon/notes_in.c": "cuts lines, which agent/note.c reads (fuzz_shepherd); unit notes_in", "src/node/daemon/site.c": OURS,
     "src/node/hardware/amd.c": SITE, "src/node/hardware/amd_facts.c": KERNEL, "src/node/hardware/amd_kfd.c": KERNEL, "src/node/hardware/amd_rsmi.c": KERNEL,

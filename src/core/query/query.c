@@ -337,23 +337,28 @@ static void partition_note(struct node_view *nv, const struct partition *p, cons
     hostlist_done(&names);
 }
 
-static void node_show(const struct node_view *nv, const struct noderec *n, const struct view *v)
+void node_complete(const struct core *c, const struct noderec *n, int64_t now_us, struct node *copy,
+                   struct str *gres)
 {
-    const struct core *c = nv->c;
-    struct node copy = n->n;
     struct node_use use = {0};
-    struct str gres = STR_INIT;
-    cluster_node_use(c->cluster, n->n.name, &use, &gres);
-    copy.alloc_cpus = use.cpus;
-    copy.alloc_mem_mib = use.mem_mib;
-    copy.alloc_gres = gres.len ? str_text(&gres) : NULL;
-    copy.planned = use.planned;
-    resv_mark_node(c, &copy, nv->now_us);
-    copy.jobs = (int32_t)n->job.n;
+    cluster_node_use(c->cluster, n->n.name, &use, gres);
+    copy->alloc_cpus = use.cpus;
+    copy->alloc_mem_mib = use.mem_mib;
+    copy->alloc_gres = gres->len ? str_text(gres) : NULL;
+    copy->planned = use.planned;
+    resv_mark_node(c, copy, now_us);
+    copy->jobs = (int32_t)n->job.n;
     for (size_t i = 0; i < n->job.n; i++) {
         const struct jobrec *r = job_find(c, n->job.v[i]);
-        copy.jobs_cleaning += r && (r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
+        copy->jobs_cleaning += r && (r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
     }
+}
+
+static void node_show(const struct node_view *nv, const struct noderec *n, const struct view *v)
+{
+    struct node copy = n->n;
+    struct str gres = STR_INIT;
+    node_complete(nv->c, n, nv->now_us, &copy, &gres);
     copy.partitions = nv->partitions[n->index].len ? str_text(&nv->partitions[n->index]) : NULL;
     v->row(v->ctx, &copy);
     str_done(&gres);

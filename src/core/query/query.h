@@ -16,6 +16,11 @@ struct part_cpus {
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
 void part_cpus_done(struct part_cpus *known);
 
+/* ---- query.c ---- */
+/* Fills the computed fields of `copy`, but its partitions; their texts live in `gres`. */
+void node_complete(const struct core *c, const struct noderec *n, int64_t now_us, struct node *copy,
+                   struct str *gres);
+
 /* ---- status.c ---- */
 void query_status(const struct core *c, const struct peer *peer, const struct view *v);
 
