@@ -48,6 +48,22 @@ used = s["'"$id"'.0"]
 assert used["gpu_mem_max_bytes"] == 3 << 30 and used["gpu_util_max_percent"] == 120, used'
 }
 
+@test "the summary for jobstats has each GPU of the job, with its memory" {
+    fresh
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:1 -o js.out --wrap './seen 0 512 rate 66')
+    over "$id"
+    sacct -n -P -X -j "$id" -o AdminComment | python3 -c '
+import base64, gzip, json, sys
+text = sys.stdin.read().strip()
+assert text.startswith("JS1:"), text
+d = json.loads(gzip.decompress(base64.b64decode(text[4:])))
+assert d["gpus"] == 1, d
+(node,) = d["nodes"].values()
+(index,) = node["gpu_utilization"]
+assert 60 <= node["gpu_utilization"][index] <= 66.5 and node["gpu_used_memory"] == {index: 512 << 20}, d
+assert node["gpu_total_memory"][index] >= 39 << 30, d'
+}
+
 @test "without samples of processes the device's own figure counts" {
     fresh
     id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:1 -o rate.out --wrap './seen 0 512 rate 66')

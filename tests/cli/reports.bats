@@ -166,3 +166,46 @@ seconds() { sacct -n -X -P -a -A "$1" -S now-1days -o CPUTimeRAW | awk '{ s += $
     run -0 remuda report -S 2001-01-01 -E 2001-01-02
     [ "$output" = "no job ran in that time (-S begins earlier, --all shows everybody's)" ]
 }
+
+# summary JOB: as its readers take it: what stands in AdminComment, unpacked
+summary() {
+    sacct -n -P -X -j "$1" -o AdminComment | python3 -c '
+import base64, gzip, json, sys
+text = sys.stdin.read().strip()
+assert text.startswith("JS1:"), text
+print(json.dumps(json.loads(gzip.decompress(base64.b64decode(text[4:])))))'
+}
+
+@test "sacct shows what an ended job used as jobstats writes it, where it has no AdminComment" {
+    # Long enough to be measured; two nodes, of which each gets its part.
+    id=$(sbatch --parsable -N2 -n2 --mem=100 -o /dev/null --wrap 'srun sh -c "timeout 2 sh -c \"while :; do :; done\"; true"; sleep 0.5')
+    wait_state "$id" COMPLETED
+    measured() { [ -n "$(sacct -n -P -j "$id.0" -o MaxRSS)" ]; }
+    eventually measured
+    summary "$id" >js
+    cat js
+    [ "$(jq -c '.nodes | keys' js)" = '["v1","v2"]' ]
+    [ "$(jq '.gpus' js)" = 0 ]
+    elapsed=$(sacct -n -P -X -j "$id" -o ElapsedRaw)
+    jq -e --argjson elapsed "$elapsed" '.total_time - $elapsed | fabs <= 1' js
+    jq -e 'all(.nodes[]; .cpus == 1 and .total_memory == 104857600 and .used_memory > 0 and .used_memory < .total_memory and .total_time > 0)' js
+    # Its steps have none; with -X they are not shown.
+    [ "$(sacct -n -P -j "$id" -o JobID,AdminComment | grep -c JS1:)" = 1 ]
+    [ "$(sacct -n -P -X -j "$id" -o JobID,AdminComment | wc -l)" = 1 ]
+    [ "$(sacct -n -X -j "$id" --json | jq -r '.jobs[0].comment.administrator')" = "" ]
+    # An administrator's is shown as it is.
+    said=$(sbatch --parsable -n1 -o /dev/null --wrap 'sleep 1')
+    scontrol update "JobId=$said" AdminComment="see ticket 7"
+    wait_state "$said" COMPLETED
+    [ "$(sacct -n -P -X -j "$said" -o AdminComment)" = "see ticket 7" ]
+    # Who has not ended, or has not begun, has none.
+    waits=$(sbatch --parsable --hold -n1 -o /dev/null --wrap true)
+    [ -z "$(sacct -n -P -X -j "$waits" -o AdminComment)" ]
+    scancel "$waits"
+    [ -z "$(sacct -n -P -X -j "$waits" -o AdminComment)" ]
+    echo JobstatsComment=NO >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    [ -z "$(sacct -n -P -X -j "$J" -o AdminComment)" ]
+    sed -i '/^JobstatsComment/d' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+}

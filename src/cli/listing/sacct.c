@@ -10,6 +10,7 @@
 #include "cli/record/acct_json.h"
 #include "cli/record/columns_acct.h"
 #include "cli/record/columns_job.h"
+#include "cli/record/jobstats.h"
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
 #include "model/array.h"
@@ -58,6 +59,9 @@ struct sacct {
     struct size_bound limit_min, limit_max;
     VEC(const struct job *) job;
     VEC(const struct step *) step;
+    VEC(const struct node *) node;
+    bool jobstats; /* AdminComment is shown, and made where there is none */
+    struct jobstats summary;
 };
 
 /* ---- options -------------------------------------------------------------------------------- */
@@ -376,6 +380,27 @@ static void cluster_note(void *ctx, const void *record)
     const struct meta *m = record;
     if (text_is(m->key, "ClusterName"))
         s->acct_env.cluster = m->value;
+    if (text_is(m->key, "JobstatsComment"))
+        s->jobstats =
+            !s->l.json && text_is_nocase(m->value, "YES") && acct_shows_admin_comment(&s->l.format);
+}
+
+static void node_keep(void *ctx, const void *record)
+{
+    struct sacct *s = ctx;
+    vec_push(&s->node, arena_dup(s->l.a, record, sizeof(struct node)));
+}
+
+/* How much memory GPUs have; who may not see nodes does without. */
+static bool nodes_read(struct sacct *s, struct client *c, struct err *ret_err)
+{
+    struct msg_done done = {0};
+    struct msg_query q = {.what = QUERY_NODES, .fields = "name,devices"};
+    bool any = false;
+    for (size_t i = 0; i < s->job.n; i++)
+        any |= !text_empty(s->job.v[i]->alloc_gres);
+    return !s->jobstats || !any ||
+           client_query(c, &q, &node_fields, s->l.a, node_keep, s, &done, ret_err);
 }
 
 static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
@@ -392,8 +417,10 @@ static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
                        done.detail ? ". " : "", done.detail ? done.detail : "");
     steps.what = QUERY_STEPS;
     steps.history = true;
-    return s->allocations ||
-           client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err);
+    if (s->allocations && !s->jobstats)
+        return true;
+    return client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err) &&
+           nodes_read(s, c, ret_err);
 }
 
 /* ---- showing -------------------------------------------------------------------------------- */
@@ -457,7 +484,7 @@ static void rows_print(struct sacct *s)
     for (size_t i = 0; i < s->job.n; i++) {
         struct acct_row row = {s->job.v[i], NULL};
         row_print(s, &row);
-        for (size_t k = steps_of(s, row.job);
+        for (size_t k = s->allocations ? s->step.n : steps_of(s, row.job);
              k < s->step.n && s->step.v[k]->job_id == row.job->id &&
              s->step.v[k]->attempt == row.job->attempt;
              k++) {
@@ -535,6 +562,8 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
         qsort(s->step.v, s->step.n, sizeof *s->step.v, step_order);
     if (s->batch_script)
         return scripts_print(s, c, ret_err);
+    s->summary = (struct jobstats){s->step.v, s->step.n, s->node.v, s->node.n};
+    s->acct_env.jobstats = s->jobstats ? &s->summary : NULL;
     if (s->l.json)
         acct_json_print(s->job.v, s->job.n, s->step.v, s->step.n, &s->l.env);
     else
@@ -558,6 +587,7 @@ int cmd_sacct(int argc, char **argv)
     int status = listing_main(&s.l, &command, &s, argc, argv);
     vec_done(&s.job);
     vec_done(&s.step);
+    vec_done(&s.node);
     listing_done(&s.l);
     return status;
 }

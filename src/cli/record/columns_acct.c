@@ -7,6 +7,7 @@
 #include "base/duration.h"
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
+#include "cli/record/jobstats.h"
 #include "model/job_attributes.h"
 
 #include <stdio.h>
@@ -110,7 +111,16 @@ enum job_state acct_state(const struct acct_row *row)
 /* ---- cells ---------------------------------------------------------------------------------- */
 
 JOB_TEXT(account, j->spec.req.account)
-OWN_TEXT(admin_comment, j->admin_comment)
+CELL(admin_comment)
+{
+    const struct acct_env *more = env->more;
+    if (row->step)
+        return;
+    if (!text_empty(row->job->admin_comment))
+        cell_text(row->job->admin_comment, "", out);
+    else if (more && more->jobstats)
+        jobstats_add(more->jobstats, row->job, out);
+}
 OWN_TEXT(comment, j->spec.comment)
 OWN_TEXT(constraints, j->spec.req.constraint)
 OWN_TEXT(container, j->spec.container)
@@ -564,4 +574,12 @@ void acct_help_format_print(void)
         bool last = i % 4 == 3 || i + 1 == acct_columns_listed;
         printf("%-19s%s", acct_columns.column[i].name, last ? "\n" : " ");
     }
+}
+
+bool acct_shows_admin_comment(const struct format *f)
+{
+    for (size_t i = 0; i < f->item.n; i++)
+        if (f->item.v[i].column && f->item.v[i].column->print == cell_admin_comment)
+            return true;
+    return false;
 }

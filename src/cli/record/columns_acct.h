@@ -23,7 +23,12 @@ void acct_help_format_print(void);
 struct acct_env {
     const char *cluster;
     int64_t from_us, to_us; /* --truncate; 0 = off */
+    /* What AdminComment shows where there is none; NULL = nothing. */
+    const struct jobstats *jobstats;
 };
+/* Is it one of the format's fields? */
+struct format;
+bool acct_shows_admin_comment(const struct format *f);
 
 int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row);
 /* As accounting has it: of a job that was ended, 0. How its script then left is the batch

@@ -3,9 +3,6 @@
 #include "base/str.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#define MIB (INT64_C(1) << 20)
 
 struct keeping {
     struct arena *a;
@@ -66,78 +63,8 @@ void past_done(struct past *p)
     vec_done(&p->step);
 }
 
-double efficiency_percent(int64_t used, int64_t had)
-{
-    return had > 0 ? 100.0 * (double)used / (double)had : 0.0;
-}
-
-/* ---- of a job ------------------------------------------------------------------------------- */
-
-static int64_t ran_us(const struct job *j, int64_t now_us)
-{
-    int64_t end = j->state == JOB_RUNNING                      ? now_us
-                  : j->state == JOB_SUSPENDED && j->suspend_us ? j->suspend_us
-                                                               : j->end_us;
-    int64_t ran = j->start_us ? end - j->start_us - j->suspended_us : 0;
-    return ran > 0 ? ran : 0;
-}
-
-/* "gpu:v100=4,nic=2" */
-static int32_t gpus_of(const char *gres)
-{
-    struct span rest = span_of(gres ? gres : ""), piece;
-    int64_t sum = 0;
-    while (span_next(&rest, ',', &piece)) {
-        const char *equals = memchr(piece.data, '=', piece.len);
-        char number[16] = "";
-        int64_t count;
-        size_t len = equals ? piece.len - (size_t)(equals + 1 - piece.data) : 0;
-        bool gpu = piece.len > 3 && memcmp(piece.data, "gpu", 3) == 0 &&
-                   (piece.data[3] == ':' || piece.data[3] == '=');
-        if (!gpu || !equals || len >= sizeof number)
-            continue;
-        memcpy(number, equals + 1, len);
-        if (text_to_i64(number, 0, INT32_MAX, &count))
-            sum += count;
-    }
-    return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
-}
-
-static void step_add(struct efficiency *e, const struct step *st, int64_t now_us)
-{
-    int64_t tasks = st->step_id >= 0 && st->ntasks > 1 ? st->ntasks : 1,
-            mem = st->max_rss_bytes > INT64_MAX / tasks ? INT64_MAX : st->max_rss_bytes * tasks,
-            end = st->end_us ? st->end_us : now_us;
-    if (mem > e->mem_bytes) {
-        e->mem_bytes = mem;
-        e->mem_estimated = tasks > 1;
-    }
-    if (st->gpu_samples && st->gpu_util_samples && end > st->start_us) {
-        e->gpu_known = true;
-        e->gpu_percent_s += st->gpu_util_tot * ((end - st->start_us) / USEC_PER_SEC);
-    }
-    if (st->gpu_samples && st->gpu_mem_tot_bytes > e->gpu_mem_bytes)
-        e->gpu_mem_bytes = st->gpu_mem_tot_bytes;
-}
-
 void efficiency_of(const struct past *p, const struct job *j, int64_t now_us,
                    struct efficiency *ret)
 {
-    size_t low = 0, high = p->step.n;
-    *ret = (struct efficiency){.ran_s = ran_us(j, now_us) / USEC_PER_SEC,
-                               .cpu_s = (j->cpu_user_us + j->cpu_system_us) / USEC_PER_SEC,
-                               .gpus = gpus_of(j->alloc_gres)};
-    ret->cpu_had_s = ret->ran_s * j->alloc_cpus;
-    ret->gpu_had_s = ret->ran_s * ret->gpus;
-    ret->mem_had = j->alloc_mem_mib < INT64_MAX / MIB ? j->alloc_mem_mib * MIB : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->step.v[middle]->job_id < j->id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < p->step.n && p->step.v[low]->job_id == j->id; low++)
-        if (p->step.v[low]->attempt == j->attempt)
-            step_add(ret, p->step.v[low], now_us);
+    efficiency_of_steps(p->step.v, p->step.n, j, now_us, ret);
 }
