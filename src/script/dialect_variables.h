@@ -21,6 +21,7 @@ struct dialect_variable {
     const char *name[3]; /* by enum dialect; of PBS that of Pro; NULL = none */
     const char *torque;  /* where Torque's is another */
     enum same_when same;
+    bool pbs_differs;   /* … and then only between Slurm and LSF */
     const char *remark; /* what differs where they are not the same; NULL = nothing */
 };
 

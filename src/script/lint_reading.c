@@ -173,6 +173,19 @@ static bool slurm_read(struct lint *l, int argc, char *const argv[], struct str 
     return ok;
 }
 
+/* Jobs by their numbers; whom names mean only a cluster knows. */
+static bool lsf_depend_give(const struct lsf_request *r, struct dialect_out *d, struct err *e)
+{
+    const char **ids = arena_alloc(d->a, (r->depend.n + 1) * sizeof *ids);
+    for (size_t i = 0; i < r->depend.n; i++) {
+        ids[i] = r->depend.v[i].job;
+        if (r->depend.v[i].named)
+            return true;
+    }
+    return !r->depend.n ||
+           dialect_give(d, "-w", "dependency", lsf_depend_text(&r->depend, ids, d->a), e);
+}
+
 static bool lsf_read(struct lint *l, int argc, char *const argv[], struct str *warnings,
                      struct err *e)
 {
@@ -184,7 +197,12 @@ static bool lsf_read(struct lint *l, int argc, char *const argv[], struct str *w
     bool ok = lsf_read_script(&l->lsf, l->text, l->len, l->env, l->a, &ignored, &lines, e) &&
               (argc == 0 || l->by_sbatch ||
                lsf_read_words(&l->lsf, argc, argv, l->env, l->a, &rest, e)) &&
-              lsf_finish(&l->lsf, &d, e);
+              lsf_finish(&l->lsf, &d, e) && lsf_depend_give(&l->lsf, &d, e) &&
+              dialect_give_flag(&d, "-K", "wait", l->lsf.wait, e);
+    if (l->by_sbatch &&
+        (l->lsf.depend.n || l->lsf.candidates || l->lsf.wait || l->lsf.interactive != LSF_BATCH))
+        lint_find(l, RULE_REFUSED_OPTION, 0, 0,
+                  "-w, -m, -I and -K of #BSUB lines are read by bsub: bsub < FILE");
     str_done(&ignored);
     return ok;
 }
@@ -202,7 +220,11 @@ static bool pbs_read(struct lint *l, int argc, char *const argv[], struct str *w
     bool ok = (argc == 0 || l->by_sbatch ||
                pbs_read_words(&l->pbs, argc, argv, l->env, l->a, &rest, e)) &&
               pbs_read_script(&l->pbs, l->text, l->len, l->env, l->a, &ignored, &lines, e) &&
-              pbs_finish(&l->pbs, &d, e) && pbs_files_finish(&l->pbs, l->by_sbatch, &d, e);
+              pbs_finish(&l->pbs, &d, e) && pbs_files_finish(&l->pbs, l->by_sbatch, &d, e) &&
+              dialect_give_flag(&d, "-W block", "wait", l->pbs.wait, e);
+    if (l->by_sbatch && (l->pbs.interactive || l->pbs.wait || l->pbs.shell || l->pbs.args))
+        lint_find(l, RULE_REFUSED_OPTION, 0, 0,
+                  "-I, -S, -F and -W block of #PBS lines are read by qsub: qsub FILE");
     str_done(&ignored);
     return ok;
 }

@@ -63,6 +63,8 @@ bool lsf_finish(const struct lsf_request *r, struct dialect_out *d, struct err *
 /* Inside script/: parts of it. */
 bool lsf_resources_read(struct lsf_request *r, const char *text, struct arena *a,
                         struct err *ret_err);
+struct writing;
+void lsf_resources_write(struct writing *w, const struct option_row *row);
 bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, struct err *ret_err);
 /* "4000", "4GB", in KiB; `kib` is the unit of a bare number. */
 bool lsf_size_read(struct span text, int64_t kib, int64_t *ret_kib);

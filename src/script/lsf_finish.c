@@ -146,6 +146,8 @@ static const char *output_of(const struct lsf_request *r, struct arena *a)
 static bool files_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
 {
     const char *out = output_of(r, d->a), *err = pattern_of(r, r->err_file, d->a);
+    struct lsf_request here = *r; /* -outdir is of output alone */
+    here.out_dir = NULL;
     if (r->out && err && r->out_anew != r->err_anew)
         return dialect_refuse(e, r->out_anew ? "-oo with -e" : "-o with -eo",
                               "both files are opened alike; write -o and -e, or -oo and -eo");
@@ -159,7 +161,7 @@ static bool files_finish(const struct lsf_request *r, struct dialect_out *d, str
         err = NULL; /* joined */
     bool anew = r->out ? r->out_anew : r->err_anew;
     return dialect_give(d, "-o", "output", out, e) && dialect_give(d, "-e", "error", err, e) &&
-           dialect_give(d, "-i", "input", pattern_of(r, r->in, d->a), e) &&
+           dialect_give(d, "-i", "input", pattern_of(&here, r->in, d->a), e) &&
            dialect_give(d, "-o", "open-mode", anew ? "truncate" : "append", e) &&
            dialect_give(d, "-cwd", "chdir", r->work_dir, e);
 }

@@ -2,6 +2,7 @@
  * before the first section is what select would hold. */
 #include "script/lsf.h"
 #include "script/lsf_term.h"
+#include "script/lsf_write.h"
 
 #include "base/alloc.h"
 
@@ -326,9 +327,14 @@ static bool order_read(struct reading *d, struct span text)
 static const struct {
     const char *name;
     bool (*read)(struct reading *d, struct span text);
-} sections[] = {{"select", select_read},    {"order", order_read}, {"rusage", rusage_read},
-                {"span", span_read},        {"same", same_read},   {"cu", cu_read},
-                {"affinity", affinity_read}};
+    void (*write)(struct writing *w, struct str *out); /* NULL = it says nothing of a job */
+} sections[] = {{"select", select_read, lsf_write_select},
+                {"order", order_read, NULL},
+                {"rusage", rusage_read, lsf_write_rusage},
+                {"span", span_read, lsf_write_span},
+                {"same", same_read, NULL},
+                {"cu", cu_read, lsf_write_cu},
+                {"affinity", affinity_read, lsf_write_affinity}};
 
 /* ---- the whole ---- */
 
@@ -375,4 +381,20 @@ bool lsf_resources_read(struct lsf_request *r, const char *text, struct arena *a
         rest = span_trim((struct span){rest.data + used, rest.len - used});
     }
     return true;
+}
+
+void lsf_resources_write(struct writing *w, const struct option_row *row)
+{
+    struct str text = STR_INIT, inside = STR_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(sections); i++) {
+        str_clear(&inside);
+        if (sections[i].write)
+            sections[i].write(w, &inside);
+        if (inside.len)
+            str_addf(&text, "%s%s[%s]", text.len ? " " : "", sections[i].name, str_text(&inside));
+    }
+    if (text.len)
+        writing_line(w, row->name, str_text(&text));
+    str_done(&text);
+    str_done(&inside);
 }

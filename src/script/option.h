@@ -58,6 +58,7 @@ struct option_watch {
 };
 
 struct dialect_site;
+struct writing; /* script/writing.h */
 /* What setters may need to know; given by the caller, so that this library stays pure. */
 struct option_env {
     int64_t now_us;
@@ -95,7 +96,9 @@ struct option_row {
                             counts, else the later one */
     const char *newer;   /* a value that releases of Slurm after 25.05 take; NULL = none */
     const char *becomes; /* of LSF and PBS: the options of sbatch that it turns into; NULL = none */
-    bool hidden;         /* not shown by --help, as Slurm does not either */
+    /* Of LSF and PBS: says what of a job it stands for, in its own words; NULL = nothing of it. */
+    void (*write)(struct writing *w, const struct option_row *row);
+    bool hidden; /* not shown by --help, as Slurm does not either */
     bool
         component; /* each component of a heterogeneous job has its own; other options carry over to the next
                      */

@@ -61,6 +61,8 @@ bool pbs_files_finish(const struct pbs_request *r, bool by_sbatch, struct dialec
 /* Inside script/. */
 bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,
                         struct err *ret_err);
+struct writing;
+void pbs_resources_write(struct writing *w, const struct option_row *row);
 /* "afterok:12.server,afterany:13[]" as ours. */
 const char *pbs_depend_read(const char *text, struct arena *a, struct err *ret_err);
 void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why);

@@ -1,6 +1,7 @@
 /* qsub -l: "select=2:ncpus=4:mem=8gb,walltime=1:00:00", "nodes=2:ppn=8,mem=16gb". Lists add up; of
  * a resource the first value counts. */
 #include "script/pbs.h"
+#include "script/pbs_write.h"
 
 #include "base/alloc.h"
 
@@ -294,31 +295,32 @@ static bool wall_read(struct reading *d, struct span value)
 static const struct {
     const char *name;
     bool (*read)(struct reading *d, struct span value);
-    const char *why; /* it is refused */
+    const char *why;                                   /* it is refused */
+    void (*write)(struct writing *w, struct str *out); /* NULL = it says nothing of a job */
 } resources[] = {
-    {"select", select_read, NULL},
-    {"place", place_read, NULL},
-    {"nodes", nodes_read, NULL},
-    {"ncpus", ncpus_read, NULL},
-    {"mpiprocs", mpiprocs_read, NULL},
-    {"ngpus", ngpus_read, NULL},
-    {"gpus", ngpus_read, NULL},
-    {"procs", procs_read, NULL},
-    {"mem", mem_read, NULL},
-    {"pmem", pmem_read, NULL},
-    {"vmem", vmem_read, NULL},
-    {"pvmem", idle_read, NULL},
-    {"walltime", wall_read, NULL},
-    {"file", tmp_read, NULL},
-    {"qos", qos_read, NULL},
-    {"software", licence_read, NULL},
-    {"feature", feature_read, NULL},
-    {"naccesspolicy", single_read, NULL},
-    {"nice", idle_read, NULL},
-    {"arch", idle_read, NULL},
-    {"cput", NULL, "walltime limits the run; ulimit -t in the script"},
-    {"pcput", NULL, "walltime limits the run; ulimit -t in the script"},
-    {"partition", NULL, "there is one cluster; -q names the queue"},
+    {"select", select_read, NULL, pbs_write_select},
+    {"place", place_read, NULL, pbs_write_place},
+    {"nodes", nodes_read, NULL, NULL},
+    {"ncpus", ncpus_read, NULL, pbs_write_ncpus},
+    {"mpiprocs", mpiprocs_read, NULL, NULL},
+    {"ngpus", ngpus_read, NULL, NULL},
+    {"gpus", ngpus_read, NULL, NULL},
+    {"procs", procs_read, NULL, NULL},
+    {"mem", mem_read, NULL, NULL},
+    {"pmem", pmem_read, NULL, pbs_write_pmem},
+    {"vmem", vmem_read, NULL, NULL},
+    {"pvmem", idle_read, NULL, NULL},
+    {"walltime", wall_read, NULL, pbs_write_walltime},
+    {"file", tmp_read, NULL, pbs_write_file},
+    {"qos", qos_read, NULL, pbs_write_qos},
+    {"software", licence_read, NULL, pbs_write_software},
+    {"feature", feature_read, NULL, NULL},
+    {"naccesspolicy", single_read, NULL, NULL},
+    {"nice", idle_read, NULL, NULL},
+    {"arch", idle_read, NULL, NULL},
+    {"cput", NULL, "walltime limits the run; ulimit -t in the script", NULL},
+    {"pcput", NULL, "walltime limits the run; ulimit -t in the script", NULL},
+    {"partition", NULL, "there is one cluster; -q names the queue", NULL},
 };
 
 static bool resource_read(struct reading *d, struct span text)
@@ -357,4 +359,18 @@ bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a
         if (span_trim(one).len && !resource_read(&d, span_trim(one)))
             return false;
     return true;
+}
+
+void pbs_resources_write(struct writing *w, const struct option_row *row)
+{
+    struct str value = STR_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+        str_clear(&value);
+        if (resources[i].write)
+            resources[i].write(w, &value);
+        if (value.len)
+            writing_line(w, row->name,
+                         arena_printf(w->a, "%s=%s", resources[i].name, str_text(&value)));
+    }
+    str_done(&value);
 }

@@ -40,6 +40,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("env", cmd_env, OWN, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")              \
     X("logs", cmd_logs, OWN, "show or follow (-f) the output of a job")                                      \
     X("lint", cmd_lint, OWN, "what the lines of a job script are understood as, and what looks wrong")      \
+    X("translate", cmd_translate, OWN, "a job script in the words of another system: Slurm, LSF, PBS")      \
     X("version", cmd_version, OWN, "versions of this release")                                               \
     X("docs", cmd_docs, OWN, "write the reference pages that are made from the tables")                      \
     X("sbatch", cmd_sbatch, SLURM, "submit a batch script")                                                  \
@@ -115,7 +116,7 @@ COMMANDS(X)
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
-    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(config) X(lint) X(import) X(gpus) X(token) X(join) X(leave)  \
+    X(up) X(down) X(status) X(why) X(report) X(may) X(accounts) X(config) X(lint) X(translate) X(import) X(gpus) X(token) X(join) X(leave)  \
     X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;

@@ -1,0 +1,28 @@
+/* Inside script/: what each row of qsub says of a job, when one is written in PBS' words. */
+#ifndef REMUDA_SCRIPT_PBS_WRITE_H
+#define REMUDA_SCRIPT_PBS_WRITE_H
+
+#include "script/writing.h"
+
+// clang-format off
+#define PBS_WRITERS(X)                                                                             \
+    X(account)                                                                                     \
+    X(array)                                                                                       \
+    X(attributes)                                                                                  \
+    X(begin) X(directory) X(environment) X(error) X(hold) X(join) X(mail_points) X(mail_to)        \
+        X(name) X(output) X(priority) X(project) X(queue) X(rerun) X(torque_array) X(variables)
+// clang-format on
+#define X(name) void pbs_write_##name(struct writing *w, const struct option_row *row);
+PBS_WRITERS(X)
+#undef X
+
+/* Of -l: the value of a resource, appended; nothing = it is left out. */
+// clang-format off
+#define PBS_RESOURCE_WRITERS(X)                                                                    \
+    X(select) X(place) X(ncpus) X(pmem) X(walltime) X(file) X(qos) X(software)
+// clang-format on
+#define X(name) void pbs_write_##name(struct writing *w, struct str *out);
+PBS_RESOURCE_WRITERS(X)
+#undef X
+
+#endif

@@ -1,0 +1,339 @@
+/* The script is read as its command reads it (lint_reading.c) and becomes the options of sbatch
+ * that the job is; each row of the other system's table then says what of it is its own
+ * (option_row.write). What no row has said is a note. Of Slurm the rows are those options.
+ *
+ * Directives are written where the first of them stood. Lines that the other system would take for
+ * its own become comments. */
+#include "script/translate.h"
+
+#include "base/alloc.h"
+#include "script/dialect_variables.h"
+#include "script/lines.h"
+#include "script/lint.h"
+#include "script/option_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK "# remuda translate: "
+
+struct translating {
+    struct writing w;
+    struct lint l;
+    enum dialect from;
+    struct str out, directives;
+    bool written; /* the directives are in `out` */
+    bool shell;   /* a shell runs the script: a line of it may be added */
+    bool moved;   /* the line that goes to the directory is in */
+};
+
+/* ---- the options ---- */
+
+/* Options of the command, which are not the job's. */
+static bool is_of_command(const char *name)
+{
+    static const char *const names[] = {"help",      "usage",    "version",    "verbose",
+                                        "quiet",     "lint",     "ignore-pbs", "parsable",
+                                        "test-only", "clusters", "wrap"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
+        if (text_is(names[i], name))
+            return true;
+    return false;
+}
+
+static void slurm_write(struct writing *w)
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_at(i)); i++) {
+        const char *given = w->o->given[i];
+        if (w->o->source[i] == FROM_DEFAULT || is_of_command(row->name))
+            continue;
+        w->said[i] = true;
+        if (!writing_line(w, row->name,
+                          row->arg == ARG_NONE || (row->arg == ARG_OPTIONAL && !*given) ? NULL
+                                                                                        : given))
+            writing_lost(w, row->name, "the value cannot be written in one line");
+    }
+    if (w->j->get_user_env && !writing_given(w, "get-user-env"))
+        writing_line(w, "get-user-env", NULL);
+    if (w->j->project && !text_is(w->j->project, w->j->req.account))
+        writing_lost(w, NULL, "the project %s: Slurm has accounts only", w->j->project);
+}
+
+static void others_write(struct writing *w)
+{
+    const struct option_table *t = w->to == DIALECT_LSF ? &bsub_options : &qsub_options;
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_row_at(t, i)); i++)
+        if (row->write)
+            row->write(w, row);
+    for (size_t i = 0; (row = option_at(i)); i++) {
+        const char *given = w->o->given[i];
+        bool idle = row->support == SUPPORT_NO_EFFECT || is_of_command(row->name);
+        if (w->o->source[i] == FROM_DEFAULT || w->said[i] || idle)
+            continue;
+        writing_lost(w, row->name, "--%s%s%s has no equivalent in %s", row->name, *given ? "=" : "",
+                     given, w->to == DIALECT_LSF ? "LSF" : "PBS");
+    }
+}
+
+/* What of LSF and PBS never becomes an option of sbatch. */
+static void unread_note(struct translating *t)
+{
+    const struct lsf_request *lsf = &t->l.lsf;
+    for (size_t i = 0; i < t->l.finding.n; i++) {
+        const struct lint_finding *f = &t->l.finding.v[i];
+        if (f->level == LINT_ERROR || f->rule == RULE_NO_EFFECT)
+            writing_lost(&t->w, NULL, "line %u is left out: %s", f->line, f->text);
+    }
+    if (t->from != DIALECT_LSF)
+        return;
+    if (lsf->candidates)
+        writing_lost(&t->w, NULL, "-m and hname==, one of the hosts %s: left out", lsf->candidates);
+    if (lsf->interactive != LSF_BATCH)
+        writing_lost(&t->w, NULL, "-I: a script is not interactive; left out");
+    for (size_t i = 0; i < lsf->depend.n; i++)
+        if (lsf->depend.v[i].named)
+            writing_lost(&t->w, NULL, "-w with jobs by name: left out: %s", lsf->depend_text);
+}
+
+/* ---- the commands ---- */
+
+static bool means_the_same(const struct translating *t, const struct dialect_variable *v)
+{
+    bool pbs = t->from == DIALECT_PBS || t->w.to == DIALECT_PBS;
+    if (pbs && v->pbs_differs)
+        return false;
+    switch (v->same) {
+    case SAME_ALWAYS: return true;
+    case SAME_IN_ARRAYS: return t->w.j->array != NULL;
+    case SAME_BUT_ARRAYS: return t->w.j->array == NULL;
+    case SAME_ONE_CPU: return t->w.size.cpus == 1;
+    case SAME_NEVER: break;
+    }
+    return false;
+}
+
+/* The name of the variable there, where that is the same; else NULL, and a note. */
+static const char *renamed(struct translating *t, struct span name, unsigned line)
+{
+    enum dialect of;
+    if (!dialect_of_variable(name, &of) || of != t->from)
+        return NULL;
+    const struct dialect_variable *v = dialect_variable_named(name, of, t->w.j->array != NULL);
+    const char *there = v ? dialect_variable_in(v, t->w.to, t->w.site->torque) : NULL;
+    if (there && means_the_same(t, v))
+        return there;
+    if (t->w.to != DIALECT_SLURM && of == DIALECT_SLURM && !there && !v)
+        writing_lost(&t->w, NULL, "line %u: $%.*s has no equivalent there", line, (int)name.len,
+                     name.data);
+    else
+        writing_lost(&t->w, NULL, "line %u: $%.*s stays; there it is %s%s%s%s", line, (int)name.len,
+                     name.data, there ? "$" : "", there ? there : "nothing",
+                     v && v->remark ? ", but " : "", v && v->remark ? v->remark : "");
+    return NULL;
+}
+
+static void command_write(struct translating *t, const struct script_line *line)
+{
+    struct span name, text = line->text;
+    size_t at = 0, done = 0;
+    bool comment = !line->command && !line->heredoc;
+    while (!comment && dialect_variable_next(text, &at, &name)) {
+        const char *there = renamed(t, name, line->number);
+        if (!there || line->heredoc)
+            continue;
+        size_t from = (size_t)(name.data - text.data);
+        str_addn(&t->out, text.data + done, from - done);
+        str_add(&t->out, there);
+        done = from + name.len;
+    }
+    str_addn(&t->out, text.data + done, text.len - done);
+    str_addc(&t->out, '\n');
+}
+
+/* Where the job starts: PBS in the home directory, the others where they are submitted. */
+static const char *move_of(struct translating *t, const struct script_line *first)
+{
+    const char *dir = t->w.j->work_dir;
+    bool goes = script_starts_with(span_trim(first->text), "cd ") &&
+                memmem(first->text.data, first->text.len, "PBS_O_WORKDIR", 13);
+    if (t->w.to == DIALECT_PBS && dir && t->w.site->torque)
+        return NULL;
+    if (t->w.to == DIALECT_PBS && dir) {
+        writing_said(&t->w, "chdir");
+        return arena_printf(t->w.a, "cd \"$PBS_O_WORKDIR\" && cd '%s'", dir);
+    }
+    if (t->w.to == DIALECT_PBS)
+        return "cd \"$PBS_O_WORKDIR\"";
+    return t->from == DIALECT_PBS && !dir && !goes ? "cd \"$HOME\"" : NULL;
+}
+
+static void move_write(struct translating *t, const struct script_line *line)
+{
+    const char *move = t->moved ? NULL : move_of(t, line);
+    t->moved = true;
+    if (!move)
+        return;
+    if (t->shell)
+        str_addf(&t->out, "%s\n", move);
+    else
+        writing_lost(&t->w, NULL, "the script is no shell's: it has to do by itself: %s", move);
+}
+
+/* ---- the lines ---- */
+
+static bool is_shell(struct span line)
+{
+    static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh"};
+    struct span rest = span_trim((struct span){line.data + 2, line.len - 2}), word = {0}, one;
+    while (span_next(&rest, ' ', &one)) {
+        if (!one.len || one.data[0] == '-')
+            continue;
+        const char *slash = memrchr(one.data, '/', one.len);
+        word = slash ? (struct span){slash + 1, one.len - (size_t)(slash + 1 - one.data)} : one;
+        if (!span_is(word, "env"))
+            break;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+        if (span_is(word, shells[i]))
+            return true;
+    return false;
+}
+
+static void shebang_write(struct translating *t)
+{
+    bool own = t->l.len > 2 && memcmp(t->l.text, "#!", 2) == 0;
+    struct span rest = {t->l.text, t->l.len}, line;
+    t->shell = !own || (span_next(&rest, '\n', &line) && is_shell(line));
+    if (own)
+        return;
+    size_t host = t->l.pbs.shell ? strcspn(t->l.pbs.shell, "@,") : 0;
+    if (host)
+        str_addf(&t->out, "#!%.*s\n", (int)host, t->l.pbs.shell);
+    else
+        str_add(&t->out, "#!/bin/sh\n");
+}
+
+/* Is the line a directive that was read, with the lines that go on with it? */
+static bool is_read(const struct translating *t, const struct script_line *line)
+{
+    struct span rest;
+    return script_line_is_of(line->text, t->from, &rest) && !line->heredoc &&
+           (!line->first_command || t->from == DIALECT_LSF);
+}
+
+static bool goes_on(struct span line)
+{
+    while (line.len && script_is_blank(line.data[line.len - 1]))
+        line.len--;
+    return line.len && line.data[line.len - 1] == '\\';
+}
+
+static void line_write(struct translating *t, const struct script_line *line)
+{
+    struct span rest;
+    bool theirs = !line->heredoc && script_line_is_of(line->text, t->w.to, &rest);
+    if (line->command && !line->first_command)
+        move_write(t, line);
+    if (theirs) /* it was not read, and must not be now */
+        str_addf(&t->out, "# was not read: %.*s\n", (int)line->text.len, line->text.data);
+    else
+        command_write(t, line);
+}
+
+/* Where the directives go: in the place of the first, else behind the first line. */
+static void lines_write(struct translating *t, size_t *ret_at)
+{
+    struct script_lines lines = {.rest = {t->l.text, t->l.len}};
+    struct script_line line;
+    bool continued = false, found = false;
+    while (script_line_next(&lines, &line)) {
+        bool read = continued || is_read(t, &line);
+        continued = read && t->from != DIALECT_SLURM && goes_on(line.text);
+        if (read && !found)
+            *ret_at = t->out.len;
+        found |= read;
+        if (!read)
+            line_write(t, &line);
+        if (!found && line.number == 1)
+            *ret_at = script_starts_with(line.text, "#!") ? t->out.len : *ret_at;
+    }
+}
+
+static void notes_write(const struct translating *t, struct str *out)
+{
+    for (size_t i = 0; i < t->w.note.n; i++) {
+        struct span rest = span_of(t->w.note.v[i].text), one;
+        str_add(out, MARK);
+        while (span_next(&rest, '\n', &one))
+            str_addf(out, "%.*s ", (int)one.len, one.data);
+        str_cut(out, out->len - 1);
+        str_addc(out, '\n');
+    }
+}
+
+static void script_write(struct translating *t, struct translation *ret)
+{
+    struct str whole = STR_INIT;
+    shebang_write(t);
+    size_t at = t->out.len;
+    lines_write(t, &at);
+    if (t->w.to == DIALECT_LSF || t->w.to == DIALECT_PBS)
+        others_write(&t->w);
+    str_addn(&whole, str_text(&t->out), at);
+    str_addn(&whole, str_text(&t->directives), t->directives.len);
+    notes_write(t, &whole);
+    str_addn(&whole, str_text(&t->out) + at, t->out.len - at);
+    ret->text = arena_strndup(t->w.a, str_text(&whole), whole.len);
+    ret->len = whole.len;
+    str_done(&whole);
+}
+
+bool script_translate(const char *text, size_t len, enum dialect from, enum dialect to,
+                      const struct option_env *env, const char *name, struct arena *a,
+                      struct translation *ret, struct err *ret_err)
+{
+    struct translating t = {.from = from, .l = {.dialect = from, .env = env, .a = a}};
+    *ret = (struct translation){0};
+    lint_read_alone(&t.l, text, len, 0, NULL);
+    bool ok = t.l.readable && t.l.ncomp == 1;
+    if (!t.l.readable)
+        err_set(ret_err, ERR_INVALID, "the script is no job: %s",
+                t.l.finding.n ? t.l.finding.v[t.l.finding.n - 1].text : "");
+    else if (!ok)
+        err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "a heterogeneous job has no equivalent in LSF and PBS; translate the script of each "
+            "component");
+    if (ok) {
+        t.w = (struct writing){.o = t.l.comp,
+                               .j = &t.l.comp[0].spec,
+                               .to = to,
+                               .site = t.l.env->site,
+                               .env = t.l.env,
+                               .name = name,
+                               .a = a,
+                               .out = &t.directives};
+        writing_size_take(&t.w, to != DIALECT_SLURM);
+        if (to == DIALECT_SLURM)
+            slurm_write(&t.w);
+        unread_note(&t);
+        script_write(&t, ret);
+        ret->job = t.l.comp;
+        t.l.comp = NULL;
+        for (size_t i = 0; i < t.w.note.n; i++)
+            vec_push(&ret->note, t.w.note.v[i]);
+    }
+    vec_done(&t.w.note);
+    str_done(&t.out);
+    str_done(&t.directives);
+    lint_done(&t.l);
+    return ok;
+}
+
+void translation_done(struct translation *t)
+{
+    vec_done(&t->note);
+    free(t->job);
+}
