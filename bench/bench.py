@@ -243,7 +243,15 @@ def bench_history():
         shutil.rmtree(directory, ignore_errors=True)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "history": bench_history, "accounts": bench_accounts,
+def bench_metrics():
+    """A page of /metrics of 10,000 nodes and 100,000 jobs, and how long its longest slice holds the controller's loop."""
+    for line in run(BUILD / "bench" / "remuda-metrics-bench").splitlines():
+        name, figure, goal = (part.strip() for part in line.split("|"))
+        number, unit = figure.split(" ", 1)
+        row(name, float(number), unit, "10,000 nodes, 100,000 jobs", "", at_most(float(goal[2:].split()[0]), unit) if goal else None)
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics,
            **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 
