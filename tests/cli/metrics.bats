@@ -47,10 +47,10 @@ configured() {
     scontrol reconfigure
 }
 
-# get PATH [OPTION OF CURL…]
-get() { local path=$1; shift; curl -s -m 60 "$@" "http://127.0.0.1:$PORT/$path"; }
+# get PATH [OPTION OF metrics_get.py…]
+get() { python3 "$BATS_TEST_DIRNAME/metrics_get.py" "${@:2}" "$PORT" "$1"; }
 answers() { get livez | grep -q ok || grep -q "built without" "$REMUDA_STATE/log/controller.log"; }
-status_of() { get "$@" -o /dev/null -w '%{http_code}'; }
+status_of() { get "$@" --status; }
 shows() { get metrics | grep -q "$1"; }
 shows_not() { get metrics >"$TOP/page" && [ -s "$TOP/page" ] && ! grep -q "$1" "$TOP/page"; }
 
@@ -112,9 +112,10 @@ counts() { [ "$(value "$1")" = "$2" ]; }
     port=$(free_port)
     prometheus --config.file=prom.yml --storage.tsdb.path="$TOP/tsdb" --web.listen-address="127.0.0.1:$port" >prom.log 2>&1 3>&- &
     local pid=$!
-    scraped() { curl -s "http://127.0.0.1:$port/api/v1/query?query=slurm_nodes" | jq -e '.data.result[0].value[1] == "1"'; }
+    asks() { python3 "$BATS_TEST_DIRNAME/metrics_get.py" "$port" "api/v1/$1"; }
+    scraped() { asks "query?query=slurm_nodes" | jq -e '.data.result[0].value[1] == "1"'; }
     eventually scraped || { cat prom.log; kill "$pid"; false; }
-    curl -s "http://127.0.0.1:$port/api/v1/targets" | jq -e '.data.activeTargets[0] | .health == "up" and .lastError == ""'
+    asks targets | jq -e '.data.activeTargets[0] | .health == "up" and .lastError == ""'
     kill "$pid"
 }
 
@@ -125,7 +126,8 @@ counts() { [ "$(value "$1")" = "$2" ]; }
     [ "$(status_of metrics/jobs/)" = 200 ]
     [ "$(status_of metrics -X POST)" = 405 ]
     [ "$(get readyz)" = ok ] && [ "$(get livez)" = ok ] && [ "$(get healthz)" = ok ]
-    [[ "$(get metrics -D - -o /dev/null)" == *"Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"* ]]
+    [ "$(get metrics --type)" = "application/openmetrics-text; version=1.0.0; charset=utf-8" ]
+    [ "$(get metrics --type -H 'Accept: text/plain')" = "text/plain; version=0.0.4; charset=utf-8" ]
     [ "$(get metrics/nodes | tail -n 1)" = "# EOF" ]
     get metrics/nodes | grep -q '^slurm_node_cpus{node='
     run ! grep -q '^slurm_jobs' <(get metrics/nodes)
@@ -143,10 +145,20 @@ counts() { [ "$(value "$1")" = "$2" ]; }
     get metrics -H 'Authorization: Bearer correct horse' | grep -q "job_id=\"$id\""
     [ "$(status_of metrics -H 'Authorization: Bearer wrong')" = 401 ]
     [ "$(status_of metrics -H 'Authorization: Bearer ')" = 401 ]
-    curl -s --unix-socket "$REMUDA_STATE/metrics.sock" http://x/metrics/running | grep -q "job_id=\"$id\""
+    get metrics/running --unix "$REMUDA_STATE/metrics.sock" | grep -q "job_id=\"$id\""
     [ "$(stat -c %a "$REMUDA_STATE/metrics.sock")" = 600 ]
     scancel "$id"
     configured
+}
+
+@test "a controller that was killed has the running job and its devices on the page again" {
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:a100_1g.5gb:1 -o /dev/null --wrap 'sleep 60')
+    wait_state "$id" RUNNING
+    kill -9 "$(remuda status --pid controller)"
+    remuda up -q 3>&-
+    eventually shows "^remuda_job_device{job_id=\"$id\",.*uuid=\"MIG-"
+    scancel "$id"
+    eventually shows_not "job_id=\"$id\""
 }
 
 @test "who sends half a request, or does not read, keeps neither Prometheus nor users waiting" {
@@ -184,7 +196,7 @@ END
     sinfo >/dev/null
     kill "$pid"
     eventually answers
-    run ! curl -s -m 5 "http://127.0.0.1:$first/livez"
+    PORT=$first run ! get livez
     sed -i '/^Metrics/d' "$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
     closed() { ! get livez; }
