@@ -28,6 +28,8 @@
 #define REST_TIMES      4
 #define AGAIN_US        (5 * USEC_PER_SEC) /* before an address that is taken is tried again */
 #define TOKEN_MAX_BYTES 4096u
+/* Of those without the secret; so there is always a place for who has it. */
+#define WAITING_MAX (HTTP_CONNECTIONS_MAX * 3 / 4)
 
 #define TEXT_PLAIN  "text/plain; charset=utf-8"
 #define TEXT_FORMER "text/plain; version=0.0.4; charset=utf-8"
@@ -258,7 +260,10 @@ static void page_asked(void *ctx, uint64_t exchange, const struct http_asked *as
         len--;
     for (size_t i = 0; i < ARRAY_LEN(pages); i++)
         if (span_is((struct span){asked->path, len}, pages[i].path)) {
-            page_want(p, exchange, pages[i].sections, operates, plain);
+            if (!operates && http_waiting(p->server) > WAITING_MAX)
+                answer_text(p, exchange, 503, "many wait for their pages: ask again later\n");
+            else
+                page_want(p, exchange, pages[i].sections, operates, plain);
             return;
         }
     bool root = text_is(asked->path, "/");

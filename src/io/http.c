@@ -503,3 +503,12 @@ size_t http_connections(const struct http_server *s)
 {
     return map_u64_count(s->by_id);
 }
+
+size_t http_waiting(const struct http_server *s)
+{
+    struct map_walk w = {0};
+    size_t n = 0;
+    while (map_u64_next(s->by_id, &w))
+        n += ((const struct exchange *)w.value)->stage == WAITS;
+    return n;
+}

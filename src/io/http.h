@@ -56,6 +56,9 @@ void http_serve(struct http_server *s, int fd, bool trusted);
  * Content-Type, a literal. */
 void http_answer(struct http_server *s, uint64_t exchange, int status, const char *type,
                  struct http_body *body);
+/* How many wait for their answer: never are more connections taken in than HTTP_CONNECTIONS_MAX, so
+ * whoever lets fewer wait keeps places for who comes. */
+size_t http_waiting(const struct http_server *s);
 /* Is the other side still there? */
 bool http_waits(const struct http_server *s, uint64_t exchange);
 

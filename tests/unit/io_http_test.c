@@ -320,6 +320,7 @@ static void who_says_nothing_keeps_nobody_out(void **unused)
     until(&w, at_end);
     starts(str_text(&w.got), "HTTP/1.1 200");
     assert_true(http_waits(w.server, 1) && http_waits(w.server, 10));
+    assert_int_equal(http_waiting(w.server), 10);
     for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
         close(waiting[i]);
     for (size_t i = 0; i < ARRAY_LEN(idle); i++)
