@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define OLD_PREFIX "#SLURM" /* of sbatch; it is read still */
+
 bool script_is_blank(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
@@ -91,6 +93,8 @@ bool script_line_is_of(struct span line, enum dialect d, struct span *ret_rest)
     const char *prefix = dialects[d].prefix;
     while (d == DIALECT_PBS && line.len && script_is_blank(line.data[0]))
         line = (struct span){line.data + 1, line.len - 1};
+    if (d == DIALECT_SLURM && script_starts_with(line, OLD_PREFIX))
+        prefix = OLD_PREFIX;
     if (!script_starts_with(line, prefix))
         return false;
     *ret_rest = (struct span){line.data + strlen(prefix), line.len - strlen(prefix)};

@@ -39,12 +39,18 @@ static void gpus_look(struct lint *l, const struct submit_options *o)
     const char *gres = o->given[option_index(option_named("gres", CMD_SBATCH))];
     if (!is_given(o, "gres") || !gres || !strstr(gres, "gpu"))
         return;
-    for (size_t i = 0; i < ARRAY_LEN(others); i++)
-        if (is_given(o, others[i]))
-            lint_find(l, RULE_GPUS_TWICE, lint_line_of(l, others[i]), lint_line_of(l, "gres"),
-                      "GPUs are asked for twice: --gres=%s is of each node; give one of --gres and "
-                      "--%s",
-                      gres, others[i]);
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        if (!is_given(o, others[i]))
+            continue;
+        bool agree = text_is(others[i], "gpus-per-node") && l->readable && !o->spec.req.gres;
+        lint_find(l, RULE_GPUS_TWICE, lint_line_of(l, others[i]), lint_line_of(l, "gres"),
+                  agree ? "the same GPUs are asked for by --gres=%s and --%s; one is enough"
+                        : "GPUs are asked for twice: --gres=%s is of each node; give one of it and "
+                          "--%s",
+                  gres, others[i]);
+        if (agree)
+            l->finding.v[l->finding.n - 1].level = LINT_NOTE;
+    }
 }
 
 /* ---- mail ---- */

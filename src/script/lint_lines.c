@@ -225,6 +225,8 @@ static void directive_look(struct looking *k)
     if (!script_line_is_of(k->line.text, k->l->dialect, &rest) ||
         (k->line.first_command && k->l->dialect != DIALECT_LSF))
         return;
+    if (script_starts_with(k->line.text, "#SLURM"))
+        lint_find(k->l, RULE_OLD_DIRECTIVE, k->line.number, 0, "write #SBATCH instead of #SLURM");
     typography_look(k);
     expansion_look(k, rest);
     if (k->l->dialect == DIALECT_SLURM)

@@ -9,6 +9,7 @@
 #include "script/lsf.h"
 #include "script/pbs.h"
 #include "script/script.h"
+#include "script/translate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,6 +126,21 @@ static void lint_check(const char *text, size_t len, const struct option_env *en
     lint_done(&l);
 }
 
+/* What can be read as a job can be said in other words, with a sentence for what cannot. */
+static void translate_check(const char *text, size_t len, const struct option_env *env,
+                            struct arena *a)
+{
+    enum dialect from = (enum dialect)(len % 3), to = (enum dialect)((len + 1 + len / 3 % 2) % 3);
+    struct translation t;
+    struct err e = {0};
+    if (!script_translate(text, len, from, to, env, "fuzz", a, &t, &e)) {
+        CHECK(e.code != ERR_NONE && e.text[0]);
+        return;
+    }
+    CHECK(t.len == strlen(t.text) || memchr(text, 0, len));
+    translation_done(&t);
+}
+
 /* The same words as bsub's. */
 static void lsf_check(struct submit_options *o, int argc, char *const argv[], const char *text,
                       const struct option_env *env, struct arena *a)
@@ -199,6 +215,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         script_check_all(comp, text, size, &env, a);
     if (text[0] == '#')
         lint_check(text, size, &env, a);
+    if (text[0] == '#')
+        translate_check(text, size, &env, a);
     else
         words_check(comp, text, commands[size % ARRAY_LEN(commands)], &env, a);
     free(text);

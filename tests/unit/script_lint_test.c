@@ -69,6 +69,7 @@ static const struct lint_case cases[] = {
     L("#BSUB -W 10\n#SBATCH -t 10\n", "other-dialect:3")
     L("#BSUB -n 4 -W 10\n#SBATCH --ntasks=8\n", "two-dialects:3")
     P("#PBS -l walltime=600\n#SBATCH -t 20\n", "two-dialects:3")
+    S("#SLURM -n 2\n", "old-directive:2")
     /* what no shell sees */
     S("#SBATCH -o $HOME/x\n#SBATCH -J $(date)\n#SBATCH -e ~/x\n#SBATCH -A a # $HOME\n", "not-expanded:2 not-expanded:3 not-expanded:4")
     L("#BSUB -oo /tmp/$USER.%J\n", "not-expanded:2")

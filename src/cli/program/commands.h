@@ -40,7 +40,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("env", cmd_env, OWN, "shell lines that put the commands on PATH: eval \"$(remuda env)\"")              \
     X("logs", cmd_logs, OWN, "show or follow (-f) the output of a job")                                      \
     X("lint", cmd_lint, OWN, "what the lines of a job script are understood as, and what looks wrong")      \
-    X("translate", cmd_translate, OWN, "a job script in the words of another system: Slurm, LSF, PBS")      \
+    X("translate", cmd_translate, OWN, "a job script in the words of another system: of Slurm, LSF or PBS")  \
     X("version", cmd_version, OWN, "versions of this release")                                               \
     X("docs", cmd_docs, OWN, "write the reference pages that are made from the tables")                      \
     X("sbatch", cmd_sbatch, SLURM, "submit a batch script")                                                  \
