@@ -98,6 +98,12 @@ const char *intern_take(struct intern *pool, const char *text)
     return pool->slot[at]->bytes;
 }
 
+const char *intern_find(const struct intern *pool, const char *text)
+{
+    const struct text *t = text ? pool->slot[text_find(pool, text)] : NULL;
+    return t ? t->bytes : NULL;
+}
+
 /* Empties a slot; texts after it that could not have theirs because of it move up. */
 static void slot_clear(struct intern *pool, size_t hole)
 {

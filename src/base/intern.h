@@ -11,6 +11,8 @@ struct intern *intern_new(void);
 void intern_free(struct intern *pool); /* all texts are gone */
 /* One more user of it; NULL gives NULL. */
 const char *intern_take(struct intern *pool, const char *text);
+/* The pool's own, if it is there; else NULL. It is no user of it. */
+const char *intern_find(const struct intern *pool, const char *text);
 /* One user less; `text` must be what intern_take gave, or NULL. */
 void intern_drop(struct intern *pool, const char *text);
 size_t intern_count(const struct intern *pool);

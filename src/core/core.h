@@ -151,7 +151,8 @@ struct view {
 /* Where a reading of many jobs stands; zeroed before the first call. */
 struct query_at {
     struct map_walk walk;
-    bool more; /* there is: call again */
+    bool second; /* of what lies in two maps: in the second; private */
+    bool more;   /* there is: call again */
 };
 /* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense
  * (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID (clients.md edge 7).

@@ -32,6 +32,32 @@ static const struct field limit_rows[] = {LIMIT_FIELDS(ROW)};
 const struct fields limit_fields = {"limit", sizeof(struct limit), limit_rows,
                                     ARRAY_LEN(limit_rows)};
 
+void limit_id_add(const struct limit *l, struct str *out)
+{
+    str_add(out, enum_name(&limit_owner_names, l->owner));
+    str_add(out, "/");
+    str_add_u64(out, l->owner_id);
+    str_add(out, "/");
+    str_add(out, enum_name(&resource_limit_names, l->what));
+    if (l->tres) {
+        str_add(out, "/");
+        str_add(out, l->tres);
+    }
+    if (l->hours) {
+        str_add(out, "@");
+        str_add(out, l->hours);
+    }
+}
+
+const char *limit_id(const struct limit *l, struct arena *a)
+{
+    struct str text = STR_INIT;
+    limit_id_add(l, &text);
+    const char *id = arena_strdup(a, str_text(&text));
+    str_done(&text);
+    return id;
+}
+
 /* ---- words ---------------------------------------------------------------------------------- */
 
 /* The whole word, or its beginning. */

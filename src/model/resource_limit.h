@@ -5,6 +5,7 @@
 #define REMUDA_MODEL_RESOURCE_LIMIT_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "model/fields.h"
 #include "model/state.h"
 
@@ -136,6 +137,9 @@ struct limit {
 };
 extern const struct fields limit_fields;
 
+/* Its key, from its other fields. */
+void limit_id_add(const struct limit *l, struct str *out);
+const char *limit_id(const struct limit *l, struct arena *a);
 /* Can it be bound to hours? Those on what runs can: a start within them is bound by it, and what
  * began before goes on. */
 bool resource_limit_takes_hours(enum resource_limit what);

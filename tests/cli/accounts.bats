@@ -130,6 +130,22 @@ EOF
     [[ "$output" == *"Add Accounts|$(id -un)|nova"* ]]
 }
 
+@test "what in the tree does nothing for anybody" {
+    run -0 sacctmgr -nP show problem
+    [ -z "$output" ]
+    sacctmgr -i -Q add account upper
+    sacctmgr -i -Q add account lower parent=upper
+    sacctmgr -i -Q add account peopled
+    sacctmgr -i -Q add user root,no-such-user account=peopled
+    run -0 sacctmgr -nP show problem
+    [ "$output" = "wilson|lower||Account has no users"$'\n'"||no-such-user|User does not have a uid" ]
+    run -0 sacctmgr -nP show problem user=no-such-user format=user
+    [ "$output" = "no-such-user" ]
+    sacctmgr -i -Q delete account lower
+    run -0 sacctmgr -nP show problem account=upper format=account,problem
+    [ "${lines[0]}" = "upper|Account has no users" ]
+}
+
 @test "one who asks is answered line by line" {
     run -0 bash -c 'printf "add account nova\ny\nlist account format=account\nquit\n" | sacctmgr'
     [[ "$output" == *"      nova "* ]]

@@ -33,6 +33,19 @@ static void test_a_text_stays_until_its_last_user_drops_it(void **state)
     intern_free(pool);
 }
 
+static void test_to_find_a_text_takes_no_share_of_it(void **state)
+{
+    struct intern *pool = intern_new();
+    assert_null(intern_find(pool, "x"));
+    assert_null(intern_find(pool, NULL));
+    assert_int_equal(intern_count(pool), 0);
+    const char *text = intern_take(pool, "x");
+    assert_ptr_equal(intern_find(pool, "x"), text);
+    intern_drop(pool, text);
+    assert_null(intern_find(pool, "x"));
+    intern_free(pool);
+}
+
 static void test_no_text_is_no_text_and_the_empty_one_is_a_text(void **state)
 {
     struct intern *pool = intern_new();
@@ -89,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_equal_texts_give_equal_pointers),
         cmocka_unit_test(test_a_text_stays_until_its_last_user_drops_it),
+        cmocka_unit_test(test_to_find_a_text_takes_no_share_of_it),
         cmocka_unit_test(test_no_text_is_no_text_and_the_empty_one_is_a_text),
         cmocka_unit_test(test_pointers_hold_while_the_pool_grows),
         cmocka_unit_test(test_texts_that_go_leave_the_others_where_they_are),

@@ -139,7 +139,7 @@ enum entity {
 #define TREE     (ON(ACCOUNT) | ON(ASSOC) | ON(USER))
 // clang-format off
 #define KEYS(X)                                                                                              \
-    X(ACCOUNTS, "accounts,account,acct", 3, TREE | ON(COORDINATOR) | ON(TRANSACTION), 0)                     \
+    X(ACCOUNTS, "accounts,account,acct", 3, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(PROBLEM), 0)       \
     X(ACTION, "action", 4, ON(TRANSACTION), 0)                                                               \
     X(ACTOR, "actors", 4, ON(TRANSACTION), 0)                                                                \
     X(ADMIN_LEVEL, "adminlevel", 2, ON(USER), ON(USER))                                                      \
@@ -178,7 +178,7 @@ enum entity {
     X(TYPE, "type", 2, ON(TRES), 0)                                                                          \
     X(USAGE_FACTOR, "usagefactor", 6, 0, ON(QOS))                                                            \
     X(USAGE_THRESHOLD, "usagethreshold", 6, 0, ON(QOS))                                                      \
-    X(USERS, "users", 1, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(WCKEY) | ON(EVENT), 0)                \
+    X(USERS, "users", 1, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(WCKEY) | ON(EVENT) | ON(PROBLEM), 0)  \
     X(WCKEYS, "wckeys", 2, ON(USER) | ON(WCKEY), 0)                                                          \
     X(WITH_ASSOC, "withassoc", 5, TREE | ON(TRANSACTION), 0)                                                 \
     X(WITH_COORD, "withcoordinators", 5, TREE, 0)                                                            \
@@ -269,6 +269,7 @@ void accounts_show(struct sacctmgr *s,
                    const struct specs *sp);                   /* account, user, association, QOS */
 void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
 void events_show(struct sacctmgr *s, const struct specs *sp);
+void problems_show(struct sacctmgr *s, const struct specs *sp);
 void accounts_json(struct sacctmgr *s, const struct book *b, const struct account_row *row,
                    size_t n, enum entity entity);
 

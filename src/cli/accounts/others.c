@@ -168,9 +168,6 @@ static const struct column cluster_column[] = {
     {                                                                                              \
         name, 0, header, width, NULL, cell_nothing                                                 \
     }
-static const struct column problem_column[] = {EMPTY("Cluster", NULL, 10),
-                                               EMPTY("Account", NULL, 10), EMPTY("User", NULL, 10),
-                                               EMPTY("Problem", NULL, 40)};
 static const struct column resource_column[] = {EMPTY("Name", NULL, 10),
                                                 EMPTY("Server", NULL, 10),
                                                 EMPTY("Type", NULL, 8),
@@ -188,8 +185,7 @@ static const struct column federation_column[] = {
     }
 static const struct column_table tres_table = TABLE(tres), wckey_table = TABLE(wckey),
                                  transaction_table = TABLE(transaction),
-                                 cluster_table = TABLE(cluster), problem_table = TABLE(problem),
-                                 resource_table = TABLE(resource),
+                                 cluster_table = TABLE(cluster), resource_table = TABLE(resource),
                                  federation_table = TABLE(federation);
 
 static const char *format_or(struct sacctmgr *s, const struct specs *sp, const char *otherwise)
@@ -397,7 +393,7 @@ void others_show(struct sacctmgr *s, const struct specs *sp)
             cluster_show(s, sp, &b);
         break;
     case ENTITY_TRANSACTION: transactions_show(s, sp); break;
-    case ENTITY_PROBLEM: empty_show(s, sp, &problem_table); break;
+    case ENTITY_PROBLEM: problems_show(s, sp); break;
     case ENTITY_RESOURCE: empty_show(s, sp, &resource_table); break;
     case ENTITY_FEDERATION: empty_show(s, sp, &federation_table); break;
     case ENTITY_RUNAWAY:

@@ -4,6 +4,7 @@
  * With PrivateData, who asks sees his own accounts and those he coordinates, with those above them,
  * so that what he sees is a tree. What he sees is worked out once for all rows of the answer. */
 #include "core/query/query.h"
+#include "core/record/limit_book.h"
 #include "core/record/private.h"
 #include "core/record/record.h"
 
@@ -117,6 +118,29 @@ static bool row_seen(const struct sight *s, enum query_what what, const void *ro
     return true;
 }
 
+/* Those of so many owners. */
+static void limits_tell(const struct sight *s, const struct view *v, struct query_at *at,
+                        size_t most)
+{
+    struct limit_walk w = {.owner = at->walk, .of_qos = at->second};
+    const limit_list *of = NULL;
+    struct arena *a = arena_new();
+    for (at->more = true; at->more && most; most--) {
+        of = limits_next(s->c, &w);
+        at->more = of != NULL;
+        for (size_t i = 0; of && i < of->n; i++) {
+            struct limit l = *of->v[i];
+            l.id = limit_id(&l, a);
+            if (limit_seen(s, &l))
+                v->row(v->ctx, &l);
+        }
+        arena_reset(a);
+    }
+    arena_free(a);
+    at->walk = w.owner;
+    at->second = w.of_qos;
+}
+
 enum refusal query_accounts(const struct core *c, const struct msg_query *q,
                             const struct peer *peer, const struct view *v, struct query_at *at,
                             size_t most)
@@ -124,7 +148,6 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
     const struct account_book *b = &c->accounts;
     const struct map_str *by_name = q->what == QUERY_ACCOUNTS        ? b->account
                                     : q->what == QUERY_ACCOUNT_USERS ? b->user
-                                    : q->what == QUERY_LIMITS        ? b->limit
                                                                      : NULL;
     const struct map_u64 *by_id = q->what == QUERY_ASSOCS   ? b->assoc
                                   : q->what == QUERY_QOS    ? b->qos
@@ -135,11 +158,13 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
     if (s.accounts)
         most = SIZE_MAX; /* what is seen is worked out for all rows at once */
     /* Of associations and QOS the record stands first. */
-    for (at->more = true; at->more && most; most--) {
+    for (at->more = q->what != QUERY_LIMITS; at->more && most; most--) {
         at->more = by_name ? map_str_next(by_name, &at->walk) : map_u64_next(by_id, &at->walk);
         if (at->more && row_seen(&s, (enum query_what)q->what, at->walk.value))
             v->row(v->ctx, at->walk.value);
     }
+    if (q->what == QUERY_LIMITS)
+        limits_tell(&s, v, at, most);
     sight_close(&s);
     return REFUSE_NONE;
 }

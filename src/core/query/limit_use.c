@@ -18,10 +18,11 @@ static void use_show(const struct use_walk *k, const struct limit_subject *who,
     const struct resource_limit_row *row = &resource_limit_table[h->l->what];
     bool of_user = row->scope == SCOPE_USER,
          of_account = row->scope == SCOPE_ACCOUNT || (of_user && h->assoc);
-    struct limit_use use = {.id = h->l->id,
+    struct str id = STR_INIT, key = STR_INIT;
+    limit_id_add(h->l, &id);
+    struct limit_use use = {.id = str_text(&id),
                             .user = of_user ? who->user : NULL,
                             .account = of_account ? who->account : NULL};
-    struct str key = STR_INIT;
     str_addf(&key, "%s\n%s\n%s", use.id, use.user ? use.user : "", use.account ? use.account : "");
     bool told = map_str_get(k->told, str_text(&key)) != NULL;
     if (!told)
@@ -31,6 +32,7 @@ static void use_show(const struct use_walk *k, const struct limit_subject *who,
     const char *account = h->assoc ? h->assoc->a.account : use.account;
     if (use.used >= 0 && may_see_usage(k->c, k->peer, use.user, account))
         k->v->row(k->v->ctx, &use);
+    str_done(&id);
 }
 
 static void subject_show(const struct use_walk *k, const struct limit_subject *all)

@@ -4,7 +4,9 @@
  *
  * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
 #include "core/record/accounts.h"
+
 #include "base/list.h"
+#include "core/record/limit_book.h"
 #include "core/record/record.h"
 #include "model/gres.h"
 
@@ -25,22 +27,35 @@ struct account_journal {
 
 /* ---- keys ----------------------------------------------------------------------------------- */
 
-static const char *assoc_key(struct str *out, const char *account, const char *user,
-                             const char *partition)
+/* Texts of the book are interned: equal ones have one address, and the key of an association is
+ * its three addresses. In the index they are mixed to a number; who has the same is a chain. */
+static uint64_t assoc_key(const char *account, const char *user, const char *partition)
 {
-    str_clear(out);
-    str_addf(out, "%s\n%s\n%s", account, user ? user : "", partition ? partition : "");
-    return str_text(out);
+    uint64_t key = (uintptr_t)account;
+    key = key * UINT64_C(0xbf58476d1ce4e5b9) ^ (uintptr_t)user;
+    key = key * UINT64_C(0x94d049bb133111eb) ^ (uintptr_t)partition;
+    return key ^ key >> 29;
+}
+
+/* Of interned texts. */
+static struct assocrec *assoc_in(const struct core *c, const char *account, const char *user,
+                                 const char *partition)
+{
+    struct assocrec *r = map_u64_get(c->accounts.assoc_of, assoc_key(account, user, partition));
+    while (r && (r->a.account != account || r->a.user != user || r->a.partition != partition))
+        r = r->same;
+    return r;
 }
 
 static struct assocrec *assoc_at(const struct core *c, const char *account, const char *user,
                                  const char *partition)
 {
-    struct str key = STR_INIT;
-    struct assocrec *r =
-        map_str_get(c->accounts.assoc_of, assoc_key(&key, account, user, partition));
-    str_done(&key);
-    return r;
+    const char *in_account = intern_find(c->pool, account),
+               *in_user = intern_find(c->pool, text_empty(user) ? NULL : user),
+               *in_partition = intern_find(c->pool, text_empty(partition) ? NULL : partition);
+    if (!in_account || (!in_user && !text_empty(user)) || (!in_partition && !text_empty(partition)))
+        return NULL;
+    return assoc_in(c, in_account, in_user, in_partition);
 }
 
 /* ---- the journal ---------------------------------------------------------------------------- */
@@ -48,6 +63,13 @@ static struct assocrec *assoc_at(const struct core *c, const char *account, cons
 static const struct fields *table_of(enum store_table table)
 {
     return store_table_rows[table].fields;
+}
+
+/* What the store knows a limit by. */
+static void key_write(enum store_table table, void *record, struct arena *a)
+{
+    if (table == TABLE_LIMIT)
+        ((struct limit *)record)->id = limit_id(record, a);
 }
 
 static void note(struct core *c, enum store_table table, const void *former, const void *record)
@@ -59,11 +81,13 @@ static void note(struct core *c, enum store_table table, const void *former, con
     if (former) {
         void *copy = arena_alloc(j->arena, table_of(table)->size);
         record_copy(table_of(table), copy, former, j->arena);
+        key_write(table, copy, j->arena);
         e.former = copy;
     }
     if (record) {
         void *copy = arena_alloc(j->arena, table_of(table)->size);
         record_copy(table_of(table), copy, record, j->arena);
+        key_write(table, copy, j->arena);
         e.record = copy;
     }
     vec_push(&j->entry, e);
@@ -108,7 +132,7 @@ static void *record_at(const struct core *c, enum store_table table, const void 
     if (table == TABLE_QOS)
         return map_u64_get(b->qos, ((const struct qos *)record)->id);
     if (table == TABLE_LIMIT)
-        return map_str_get(b->limit, ((const struct limit *)record)->id);
+        return limit_find(c, record);
     if (table == TABLE_WCKEY)
         return map_u64_get(b->wckey, ((const struct wckey *)record)->id);
     CHECK(table == TABLE_TRES);
@@ -122,22 +146,34 @@ static size_t size_at(enum store_table table)
     return table == TABLE_QOS ? sizeof(struct qosrec) : table_of(table)->size;
 }
 
-limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id)
-{
-    struct assocrec *a = owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, id) : NULL;
-    struct qosrec *q = owner == OWNER_QOS ? map_u64_get(c->accounts.qos, id) : NULL;
-    return a ? &a->limit : q ? &q->limit : NULL;
-}
-
 static void assoc_index(struct core *c, struct assocrec *r)
 {
-    struct str key = STR_INIT;
-    map_str_put(c->accounts.assoc_of, assoc_key(&key, r->a.account, r->a.user, r->a.partition), r);
-    str_done(&key);
+    struct map_u64 *of = c->accounts.assoc_of;
+    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
+    r->same = map_u64_get(of, key);
+    map_u64_put(of, key, r);
     if (r->a.id > c->accounts.last_assoc)
         c->accounts.last_assoc = r->a.id;
-    r->up = r->a.user     ? assoc_at(c, r->a.account, NULL, NULL)
-            : r->a.parent ? assoc_at(c, r->a.parent, NULL, NULL)
+}
+
+static void assoc_unindex(struct core *c, const struct assocrec *r)
+{
+    struct map_u64 *of = c->accounts.assoc_of;
+    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
+    struct assocrec *first = map_u64_get(of, key);
+    for (struct assocrec *other = first; other; other = other->same)
+        if (other->same == r)
+            other->same = r->same;
+    if (first == r && r->same)
+        map_u64_put(of, key, r->same);
+    else if (first == r)
+        map_u64_del(of, key);
+}
+
+static void assoc_hang(const struct core *c, struct assocrec *r)
+{
+    r->up = r->a.user     ? assoc_in(c, r->a.account, NULL, NULL)
+            : r->a.parent ? assoc_in(c, r->a.parent, NULL, NULL)
                           : NULL;
 }
 
@@ -155,12 +191,6 @@ static void index_new(struct core *c, enum store_table table, void *p)
         map_str_put(b->qos_of, ((struct qosrec *)p)->q.name, p);
         b->last_qos =
             ((struct qosrec *)p)->q.id > b->last_qos ? ((struct qosrec *)p)->q.id : b->last_qos;
-    } else if (table == TABLE_LIMIT) {
-        struct limit *l = p;
-        limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
-        map_str_put(b->limit, l->id, l);
-        if (of)
-            vec_push(of, l);
     } else if (table == TABLE_WCKEY) {
         map_u64_put(b->wckey, ((struct wckey *)p)->id, p);
         b->last_wckey =
@@ -181,6 +211,10 @@ static bool counts_as_account(enum store_table table, const void *p)
 
 static void record_put(struct core *c, enum store_table table, const void *record)
 {
+    if (table == TABLE_LIMIT) {
+        limit_keep(c, record);
+        return;
+    }
     void *p = record_at(c, table, record);
     bool is_new = !p;
     c->accounts.accounts -= counts_as_account(table, p);
@@ -190,34 +224,32 @@ static void record_put(struct core *c, enum store_table table, const void *recor
         index_new(c, table, p);
     } else {
         void *former = xcalloc(1, table_of(table)->size);
+        if (table == TABLE_ASSOC)
+            assoc_unindex(c, p);
         memcpy(former, p, table_of(table)->size);
         record_take(c, table_of(table), p, record);
         record_drop(c, table_of(table), former);
         free(former);
     }
     c->accounts.accounts += counts_as_account(table, p);
-    if (table == TABLE_ASSOC)
+    if (table == TABLE_ASSOC) {
         assoc_index(c, p);
-}
-
-static void list_remove(limit_list *list, const struct limit *l)
-{
-    for (size_t i = 0; list && i < list->n; i++)
-        if (list->v[i] == l) {
-            vec_remove(list, i);
-            return;
-        }
+        assoc_hang(c, p);
+    }
 }
 
 /* Out of memory: a limit that is lifted, or anything that an undone change had added. */
 static void record_remove(struct core *c, enum store_table table, const void *record)
 {
     struct account_book *b = &c->accounts;
+    if (table == TABLE_LIMIT) {
+        limit_remove(c, record);
+        return;
+    }
     void *p = record_at(c, table, record);
     if (!p)
         return;
     b->accounts -= counts_as_account(table, p);
-    struct str key = STR_INIT;
     if (table == TABLE_ACCOUNT) {
         map_str_del(b->account, ((struct account *)p)->name);
     } else if (table == TABLE_ACCOUNT_USER) {
@@ -225,23 +257,18 @@ static void record_remove(struct core *c, enum store_table table, const void *re
     } else if (table == TABLE_ASSOC) {
         struct assocrec *r = p;
         map_u64_del(b->assoc, r->a.id);
-        map_str_del(b->assoc_of, assoc_key(&key, r->a.account, r->a.user, r->a.partition));
-        vec_done(&r->limit);
+        assoc_unindex(c, r);
+        limit_list_free(&r->limit);
     } else if (table == TABLE_QOS) {
         struct qosrec *r = p;
         map_u64_del(b->qos, r->q.id);
         map_str_del(b->qos_of, r->q.name);
-        vec_done(&r->limit);
-    } else if (table == TABLE_LIMIT) {
-        struct limit *l = p;
-        list_remove(limits_of(c, (enum limit_owner)l->owner, l->owner_id), l);
-        map_str_del(b->limit, l->id);
+        limit_list_free(&r->limit);
     } else if (table == TABLE_WCKEY) {
         map_u64_del(b->wckey, ((struct wckey *)p)->id);
     } else if (table == TABLE_TRES) {
         map_u64_del(b->tres, ((struct tres *)p)->id);
     }
-    str_done(&key);
     record_drop(c, table_of(table), p);
     free(p);
 }
@@ -253,15 +280,13 @@ void accounts_put(struct core *c, enum store_table table, const void *record)
     record_put(c, table, record);
 }
 
-void limit_drop(struct core *c, const char *id)
+void limit_drop(struct core *c, const struct limit *l)
 {
-    struct limit key = {.id = id};
-    const struct limit *l = record_at(c, TABLE_LIMIT, &key);
-    if (!l)
+    const struct limit *former = limit_find(c, l);
+    if (!former)
         return;
-    note(c, TABLE_LIMIT, l, NULL);
-    key = *l;
-    record_remove(c, TABLE_LIMIT, &key);
+    note(c, TABLE_LIMIT, former, NULL);
+    limit_remove(c, l);
 }
 
 uint32_t accounts_next_id(struct core *c, enum store_table table)
@@ -335,10 +360,9 @@ void accounts_init(struct core *c)
     b->account = map_str_new();
     b->user = map_str_new();
     b->assoc = map_u64_new();
-    b->assoc_of = map_str_new();
+    b->assoc_of = map_u64_new();
     b->qos = map_u64_new();
     b->qos_of = map_str_new();
-    b->limit = map_str_new();
     b->wckey = map_u64_new();
     b->tres = map_u64_new();
     b->cap_of = map_str_new();
@@ -366,16 +390,15 @@ void accounts_free(struct core *c)
     struct account_book *b = &c->accounts;
     struct map_walk w = {0};
     while (map_u64_next(b->assoc, &w))
-        vec_done(&((struct assocrec *)w.value)->limit);
+        limit_list_free(&((struct assocrec *)w.value)->limit);
     for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);) {
-        vec_done(&((struct qosrec *)w.value)->limit);
+        limit_list_free(&((struct qosrec *)w.value)->limit);
         vec_done(&((struct qosrec *)w.value)->worth);
     }
     values_free_str(b->account);
     values_free_str(b->user);
-    map_str_free(b->assoc_of);
+    map_u64_free(b->assoc_of);
     map_str_free(b->qos_of);
-    values_free_str(b->limit);
     values_free_u64(b->assoc);
     values_free_u64(b->qos);
     values_free_u64(b->wckey);
@@ -471,7 +494,7 @@ void accounts_restore(struct core *c)
     }
     struct map_walk w = {0};
     while (map_u64_next(c->accounts.assoc, &w)) /* children may have come before their parents */
-        assoc_index(c, w.value);
+        assoc_hang(c, w.value);
     accounts_tres_note(c);
 }
 
@@ -563,15 +586,6 @@ const char *assoc_default_qos(const struct assocrec *r)
     return NULL;
 }
 
-const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if ((enum resource_limit)l->v[i]->what == what && !l->v[i]->hours &&
-            (l->v[i]->tres == tres || text_is(l->v[i]->tres, tres)))
-            return l->v[i];
-    return NULL;
-}
-
 const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit what,
                                 const char *tres)
 {
@@ -626,8 +640,10 @@ uint64_t accounts_hash(const struct core *c, uint64_t hash)
         sum += record_hash(&assoc_fields, &((struct assocrec *)w.value)->a, HASH_INIT);
     for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);)
         sum += record_hash(&qos_fields, &((struct qosrec *)w.value)->q, HASH_INIT);
-    for (w = (struct map_walk){0}; map_str_next(b->limit, &w);)
-        sum += record_hash(&limit_fields, w.value, HASH_INIT);
+    struct limit_walk lists = {0};
+    for (const limit_list *of; (of = limits_next(c, &lists));)
+        for (size_t i = 0; i < of->n; i++)
+            sum += record_hash(&limit_fields, of->v[i], HASH_INIT);
     for (w = (struct map_walk){0}; map_u64_next(b->wckey, &w);)
         sum += record_hash(&wckey_fields, w.value, HASH_INIT);
     return hash_bytes(hash, &sum, sizeof sum);

@@ -10,10 +10,11 @@ typedef VEC_SMALL(struct limit *) limit_list;
 struct assocrec {
     struct assoc a; /* texts interned */
     struct assocrec
-        *up;          /* a user's: that of the account; an account's: of its parent; NULL: root */
-    limit_list limit; /* set on it; in the book */
-    int64_t factor;   /* of fair share, in SHARE_ONE-ths (fairshare.c) */
-    bool watched;     /* the planner knows it */
+        *up; /* a user's: that of the account; an account's: of its parent; NULL: root */
+    struct assocrec *same; /* with the same number in the index (accounts.c) */
+    limit_list limit;      /* set on it; owned */
+    int64_t factor : 63;   /* of fair share, in SHARE_ONE-ths (fairshare.c) */
+    bool watched : 1;      /* the planner knows it; with the factor eight bytes of each */
 };
 
 struct qosrec {
@@ -59,10 +60,6 @@ const char *assoc_qos_list(const struct core *c, const struct assocrec *r, struc
 bool assoc_has_qos(const struct core *c, const struct assocrec *r, const char *qos);
 /* NULL = none is set on it or above it. */
 const char *assoc_default_qos(const struct assocrec *r);
-/* The limit that is set on it itself; NULL = none. `tres` NULL for limits that count none. */
-/* Of the association or QOS of that number; NULL = there is none. */
-limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id);
-const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres);
 /* A limit that is passed down: the nearest that is set on it or above it. */
 const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit what,
                                 const char *tres);
@@ -76,8 +73,8 @@ uint64_t accounts_hash(const struct core *c, uint64_t hash);
 /* Puts a record in the place of the one of its key, or beside the others. The former is kept in the
  * journal, if one is open, until accounts_keep or accounts_undo. */
 void accounts_put(struct core *c, enum store_table table, const void *record);
-/* Takes a limit out. */
-void limit_drop(struct core *c, const char *id);
+/* Takes the limit with the key of `l` out. */
+void limit_drop(struct core *c, const struct limit *l);
 uint32_t accounts_next_id(struct core *c, enum store_table table);
 /* Stores it under a number and time of now. */
 void transaction_put(struct core *c, struct transaction *t);

@@ -1,5 +1,6 @@
 #include "core/record/accrue.h"
 #include "base/alloc.h"
+#include "core/record/limit_book.h"
 #include "core/record/record.h"
 
 #include <stdio.h>
@@ -104,9 +105,10 @@ void accrue_know(struct core *c)
     }
     struct accruing *all = c->accounts.accruing;
     all->any = false;
-    while (enforces_limits(c) && map_str_next(c->accounts.limit, &w))
-        all->any |=
-            resource_limit_table[((const struct limit *)w.value)->what].counts == COUNTS_ACCRUING;
+    struct limit_walk lists = {0};
+    for (const limit_list *of; enforces_limits(c) && (of = limits_next(c, &lists));)
+        for (size_t i = 0; i < of->n; i++)
+            all->any |= resource_limit_table[of->v[i]->what].counts == COUNTS_ACCRUING;
     sums_drop(all);
     for (w = (struct map_walk){0}; map_str_next(all->of, &w);)
         hits_make(c, w.value);

@@ -191,7 +191,7 @@ void limit_key(const struct core *c, const struct limit_subject *who, const stru
                struct str *out)
 {
     const struct assocrec *leaf = assoc_for(c, who->account, who->user, who->partition);
-    str_addf(out, "%s", h->l->id);
+    limit_id_add(h->l, out);
     switch (resource_limit_table[h->l->what].scope) {
     case SCOPE_USER:
         if (h->assoc) /* of each user below: his own association */

@@ -1,4 +1,5 @@
 #include "core/record/minutes.h"
+#include "core/record/limit_book.h"
 #include "core/record/minutes_ask.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
@@ -75,9 +76,11 @@ void minutes_know(struct core *c)
     struct minutes *m = c->usage.minutes;
     m->any = false;
     m->change++;
-    while (map_str_next(c->accounts.limit, &w))
-        m->any |= minutes_hold(w.value);
-    for (w = (struct map_walk){0}; map_u64_next(c->accounts.qos, &w);) {
+    struct limit_walk lists = {0};
+    for (const limit_list *of; (of = limits_next(c, &lists));)
+        for (size_t i = 0; i < of->n; i++)
+            m->any |= minutes_hold(of->v[i]);
+    while (map_u64_next(c->accounts.qos, &w)) {
         const struct qos *q = &((const struct qosrec *)w.value)->q;
         m->any |= !q->deleted && (q->flags & QOS_ENFORCE_USAGE_THRESHOLD);
     }

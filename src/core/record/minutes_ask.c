@@ -106,7 +106,8 @@ static int64_t promised(const struct core *c, const struct limit_subject *who,
     if (!sums)
         return sum_make(c, who, h);
     enum limit_scope scope = resource_limit_table[h->l->what].scope;
-    str_addf(&key, "%s\n%s", h->l->id,
+    limit_id_add(h->l, &key);
+    str_addf(&key, "\n%s",
              scope == SCOPE_USER      ? who->user
              : scope == SCOPE_ACCOUNT ? who->account
                                       : "");

@@ -249,10 +249,9 @@ struct account_book {
     struct map_str *account;  /* name → struct account */
     struct map_str *user;     /* name → struct account_user */
     struct map_u64 *assoc;    /* id → struct assocrec */
-    struct map_str *assoc_of; /* "account user partition" → struct assocrec */
+    struct map_u64 *assoc_of; /* account, user, partition → struct assocrec (accounts.c) */
     struct map_u64 *qos;      /* id → struct qosrec */
     struct map_str *qos_of;   /* name → struct qosrec */
-    struct map_str *limit;    /* id → struct limit */
     struct map_u64 *wckey;    /* id → struct wckey */
     struct map_u64 *tres;     /* id → struct tres */
     uint32_t last_assoc, last_qos, last_wckey, last_tres;

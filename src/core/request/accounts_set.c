@@ -1,5 +1,6 @@
 /* What every change of accounts does: lists of words, fields, names, limits. */
 #include "base/list.h"
+#include "core/record/limit_book.h"
 #include "core/record/record.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
@@ -212,7 +213,7 @@ static void limits_of_hours_drop(struct change *g, enum limit_owner owner, uint3
     limit_list *of = limits_of(g->c, owner, id);
     for (size_t i = of ? of->n : 0; i-- > 0;)
         if (of->v[i]->what == l->what && of->v[i]->hours && text_is(of->v[i]->tres, l->tres))
-            limit_drop(g->c, arena_strdup(g->a, of->v[i]->id));
+            limit_drop(g->c, of->v[i]);
 }
 
 enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id, bool *ret_any)
@@ -225,13 +226,10 @@ enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id
             return refusal;
         l.owner = owner;
         l.owner_id = id;
-        l.id = arena_printf(g->a, "%s/%u/%s%s%s%s%s", enum_name(&limit_owner_names, owner), id,
-                            enum_name(&resource_limit_names, l.what), l.tres ? "/" : "",
-                            l.tres ? l.tres : "", l.hours ? "@" : "", l.hours ? l.hours : "");
         if (l.value >= 0)
             accounts_put(g->c, TABLE_LIMIT, &l);
         else
-            limit_drop(g->c, l.id);
+            limit_drop(g->c, &l);
         if (l.value < 0 && !l.hours)
             limits_of_hours_drop(g, owner, id, &l);
         *ret_any = true;
@@ -242,5 +240,5 @@ enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id
 void change_limits_lift(struct change *g, limit_list *list)
 {
     while (list->n)
-        limit_drop(g->c, arena_strdup(g->a, list->v[list->n - 1]->id));
+        limit_drop(g->c, list->v[list->n - 1]);
 }
