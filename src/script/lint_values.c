@@ -252,11 +252,37 @@ static void repeated_look(struct lint *l, size_t at)
     }
 }
 
+/* Of -l each resource for itself: the first value counts. */
+static void resources_repeated(struct lint *l, size_t at)
+{
+    const struct lint_option *o = &l->option.v[at];
+    struct span rest = span_of(o->value), one, name;
+    while (!o->error && rest.data && span_next(&rest, ',', &one)) {
+        one = span_trim(one);
+        const char *value = arena_strndup(l->a, one.data, one.len);
+        span_next(&one, '=', &name);
+        const char *resource = arena_strndup(l->a, name.data, name.len);
+        for (size_t i = 0; i < at; i++) {
+            const struct lint_option *before = &l->option.v[i];
+            const char *was =
+                before->row == o->row ? resource_of(l, before->value, resource) : NULL;
+            if (!was || before->error || text_is(was, one.data ? value + name.len + 1 : ""))
+                continue;
+            lint_find(l, RULE_REPEATED, o->line, before->line,
+                      "line %u says %s=%s; of a resource the first value counts", before->line,
+                      resource, was);
+            break;
+        }
+    }
+}
+
 void lint_values_look(struct lint *l)
 {
     for (size_t i = 0; i < l->option.n; i++) {
         const struct lint_option *o = &l->option.v[i];
         repeated_look(l, i);
+        if (l->dialect == DIALECT_PBS && text_is(o->row->name, "l"))
+            resources_repeated(l, i);
         if (o->error)
             continue;
         switch (l->dialect) {

@@ -63,6 +63,7 @@ static const struct lint_case cases[] = {
     P("#PBS -l select=1:ncpus=2+1:ncpus=4\n#PBS -l select=2:mpiprocs=2\n", "refused-option:2")
     S("#SBATCH -n 1\n#SBATCH -n 2\n#SBATCH -n 2\n", "repeated:3")
     L("#BSUB -q a\n#BSUB -q b\n#BSUB -R \"rusage[mem=1GB]\"\n#BSUB -R \"span[hosts=1]\"\n", "repeated:3")
+    P("#PBS -l walltime=1:00:00\n#PBS -l mem=1gb,walltime=2:00:00\n#PBS -l mem=1gb\n", "repeated:3")
     /* two systems */
     S("#SBATCH -t 10\n#BSUB -W 20\n#PBS -l walltime=600\n", "two-dialects:3 other-dialect:4")
     S("#SBATCH -t 10\n#PBS -l walltime=600 -q b\n", "two-dialects:3")
