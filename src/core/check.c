@@ -193,15 +193,17 @@ static void arrays_check(const struct core *c)
     while (map_u64_next(c->jobs.array, &w)) {
         const struct arrayrec *array = w.value;
         struct map_walk e = {0};
-        uint32_t active = 0;
+        uint32_t active = 0, held = 0, suspended = 0;
         CHECK(map_u64_count(array->element) > 0 || job_find(c, w.key));
         while (map_u64_next(array->element, &e)) {
             const struct jobrec *r = e.value;
             CHECK(r->j.array_job_id == w.key && r->j.array_task_id == e.key &&
                   job_find(c, r->j.id) == r);
             active += holds_nodes(r);
+            held += job_waits(r) && r->j.spec.hold;
+            suspended += r->j.state == JOB_SUSPENDED;
         }
-        CHECK(active == array->active);
+        CHECK(active == array->active && held == array->held && suspended == array->suspended);
     }
 }
 

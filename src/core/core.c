@@ -61,6 +61,7 @@ static void jobs_free(struct core *c)
         struct jobrec *r = w.value;
         steps_drop(c, r);
         free(r->deps.v);
+        free(r->deps.form);
         idset_done(&r->pending);
         vec_done(&r->step);
         vec_done(&r->wish);
@@ -71,8 +72,7 @@ static void jobs_free(struct core *c)
     w = (struct map_walk){0};
     while (map_u64_next(c->jobs.array, &w)) {
         struct arrayrec *array = w.value;
-        map_u64_free(array->element);
-        free(array);
+        array_free(array);
     }
     map_u64_free(c->jobs.array);
 }

@@ -1,5 +1,15 @@
-/* --dependency: the grammar of sbatch(1).  "afterok:10:11_3,singleton" (all) or
- * "afterany:10?afterok:11" (any one). */
+/* --dependency: the grammar of sbatch(1), "afterok:10:11_3,singleton" (all) or
+ * "afterany:10?afterok:11" (any one), and what the other dialects need beyond it: parentheses,
+ * '!' before a condition or a parenthesis, exit codes, counts of elements, and PBS's on and before.
+ *
+ *   expression  = and | or;  and = term {"," term};  or = term {"?" term}
+ *   term        = ["!"] ( "(" expression ")" | condition )
+ *   condition   = KIND ":" JOB {":" JOB} | "singleton" | "on:" COUNT
+ *   JOB         = ID ["_" INDEX | "_each"] ["+" MINUTES] [("==" | "!=" | "<" | "<=" | ">" | ">=")
+ *                 (NUMBER | "all")]
+ *
+ * A '!' before a parenthesis is moved to the conditions in it, so that a list holds conditions,
+ * negated or not, below "all" and "any" alone. A list without parentheses has no form. */
 #ifndef REMUDA_MODEL_DEPENDENCY_H
 #define REMUDA_MODEL_DEPENDENCY_H
 
@@ -11,37 +21,91 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define LIMIT_DEPENDENCY_DEPTH 32u /* parentheses within each other */
+
 enum dep_kind {
     DEP_AFTER,
     DEP_AFTERANY,
     DEP_AFTEROK,
     DEP_AFTERNOTOK,
     DEP_AFTERCORR,
-    DEP_SINGLETON
+    DEP_SINGLETON,
+    DEP_EXIT, /* ended otherwise than well, with an exit code that compares so */
+    DEP_NUMDONE,
+    DEP_NUMENDED,
+    DEP_NUMEXIT,
+    DEP_NUMSTART,
+    DEP_NUMRUN,
+    DEP_NUMPEND,
+    DEP_NUMHOLD,
+    DEP_ON,     /* so many more jobs must name it with a before */
+    DEP_BEFORE, /* and the next three: the job named is to wait for this one */
+    DEP_BEFOREANY,
+    DEP_BEFOREOK,
+    DEP_BEFORENOTOK,
 };
+
+enum dep_compare { DEP_EQ, DEP_NE, DEP_LT, DEP_LE, DEP_GT, DEP_GE };
 
 enum dep_status { DEP_OPEN, DEP_SATISFIED, DEP_FAILED };
 
+#define DEP_ALL (-1) /* the number: as many as the array has */
+
 struct dependency {
-    enum dep_kind kind;
-    uint64_t job_id;  /* 0 for singleton */
-    uint32_t task_id; /* NO_TASK = the whole job or array */
+    uint64_t job_id;  /* 0 for singleton and on */
     int64_t delay_us; /* after:ID+minutes */
-    enum dep_status status;
+    uint32_t task_id; /* NO_TASK = the whole job or array */
+    int32_t number;   /* of exit and num…: compared with; of on: how many more */
+    uint8_t kind;     /* enum dep_kind */
+    uint8_t compare;  /* enum dep_compare */
+    bool each;        /* of an array: each element waits for its counterpart */
+    bool negated;
+    uint8_t status; /* enum dep_status of it as it stands there, negated or not: what is
+                     * SATISFIED stays so, what is FAILED can come right by a requeue alone */
+    bool now;       /* while OPEN: it holds at the moment, and may cease to */
 };
 
 struct dependency_list {
     struct dependency *v;
-    size_t n;
-    bool any; /* '?' between them: one suffices */
+    uint32_t n;
+    bool any; /* '?' between them, at the top of the form: one suffices */
+    /* How they belong together: '&' or '|' opens a group, ')' closes it, '.' is the next condition.
+     * NULL: all of them are in one. Whoever owns v owns it. */
+    char *form;
 };
 
-/* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; mixing ',' and '?' is
- * refused. What dependency_format writes is read back, with its statuses. */
+/* afterburstbuffer and expand are refused (ERR_UNSUPPORTED) with the reason; ',' and '?' in one
+ * parenthesis are refused. What dependency_format writes is read back, with its statuses. Bounds:
+ * LIMIT_DEPENDENCIES, LIMIT_DEPENDENCY_DEPTH. */
 bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret,
                       struct err *ret_err);
 /* As squeue %E shows the open ones: "afterok:10(unfulfilled),singleton(unfulfilled)"; appended.
  * Failed ones: "(failed)". Satisfied ones are left out. */
 void dependency_format(const struct dependency_list *d, struct str *out);
+
+/* What the whole is worth, from the status and `now` of each. */
+struct dep_truth {
+    bool now;   /* it holds */
+    bool final; /* and will for ever, or never will */
+};
+struct dep_truth dependency_truth(const struct dependency_list *d);
+
+bool dep_compares(enum dep_compare how, int64_t a, int64_t b);
+bool dep_counts(enum dep_kind kind);    /* num… */
+bool dep_is_before(enum dep_kind kind); /* before… */
+/* Element for element, where both are arrays. */
+bool dep_pairs(const struct dependency *d);
+/* of a before…: what the job it names waits for. */
+enum dep_kind dep_after_of(enum dep_kind before);
+/* What is awaited, in words, without what is satisfied: "job 12 to end well, and (job 13 to start,
+ * or more than 3 elements of job 14 to have failed)". */
+void dependency_say(const struct dependency_list *d, struct str *out);
+/* Each condition that is not satisfied as `one` writes it, joined by these two words, in
+ * parentheses where needed. */
+void dependency_write(const struct dependency_list *d, const char *and, const char * or,
+                      void (*one)(const struct dependency *d, struct str *out), struct str *out);
+
+extern const char *const dep_kind_words[]; /* "after", … by enum dep_kind */
+extern const char *const dep_compare_words[];
 
 #endif

@@ -2,6 +2,7 @@
  * ascending ids, so that an insertion nearly always appends; each record is one block of memory
  * with its texts and blobs behind it. */
 #include "base/alloc.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
 #include "store/store_ops.h"
@@ -27,6 +28,7 @@ struct memory_cursor {
     struct cursor cursor;
     const struct table *table;
     size_t at;
+    struct map_u64 *arrays; /* that are not over; NULL = it does not matter */
 };
 
 /* ---- records ---- */
@@ -211,12 +213,32 @@ static size_t scan_start(const struct table *t, const struct scan *scan)
     return table_find(t, scan->table == TABLE_STEP ? (const void *)&first_step : &payload, &there);
 }
 
+static struct map_u64 *live_arrays(const struct table *jobs)
+{
+    struct map_u64 *arrays = map_u64_new();
+    for (size_t i = 0; i < jobs->rows.n; i++) {
+        struct job *j = jobs->rows.v[i];
+        if (j->array_job_id && !job_state_over((enum job_state)j->state))
+            map_u64_put(arrays, j->array_job_id, j);
+    }
+    return arrays;
+}
+
+/* Of a whole array, or recent by itself. */
+static bool is_wanted(const struct memory_cursor *c, const struct job *j)
+{
+    return !c->arrays || job_is_recent(j, c->cursor.scan->ended_after_us) ||
+           (j->array_job_id && map_u64_get(c->arrays, j->array_job_id));
+}
+
 static struct cursor *memory_open(struct store *s, const struct scan *scan, struct err *ret_err)
 {
     struct memory_cursor *c = xcalloc(1, sizeof *c);
     c->cursor = (struct cursor){.store = s, .scan = scan};
     c->table = &memory_of(s)->table[scan->table];
     c->at = scan_start(c->table, scan);
+    if (scan->whole_arrays)
+        c->arrays = live_arrays(c->table);
     return &c->cursor;
 }
 
@@ -228,6 +250,8 @@ static const void *memory_next(struct cursor *cursor, bool *ret_failed, struct e
         const void *record = c->table->rows.v[c->at++];
         if (scan->of_job && !scan_wants(scan, record))
             return NULL; /* rows of one job stand together */
+        if (!is_wanted(c, record))
+            continue;
         if (scan->table != TABLE_STEP || !scan->live_only ||
             step_is_of_recent_job(memory_of(cursor->store), scan, record))
             return record;
@@ -237,6 +261,7 @@ static const void *memory_next(struct cursor *cursor, bool *ret_failed, struct e
 
 static void memory_done(struct cursor *cursor)
 {
+    map_u64_free(((struct memory_cursor *)cursor)->arrays);
     free(cursor);
 }
 

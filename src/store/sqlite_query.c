@@ -86,9 +86,21 @@ static void add_end(struct str *sql, int64_t from_us)
         str_addf(sql, " AND end_us >= %lld", (long long)from_us);
 }
 
-/* Ids of jobs that are over and ended since, and of all that live. */
+/* All elements of arrays of which one lives. The '+' keeps SQLite from walking all arrays that ever
+ * were to find those. */
+static void add_live_arrays(struct str *sql)
+{
+    str_add(sql,
+            " UNION ALL SELECT id FROM job WHERE array_job_id IN (SELECT array_job_id FROM job "
+            "WHERE +array_job_id IS NOT NULL AND ");
+    sql_job_live(sql);
+    str_addc(sql, ')');
+}
+
+/* Ids of jobs that are over and ended since, and of all that live; of `scan`, if it is given, what
+ * it leaves out or adds. */
 static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t from_us,
-                            bool started_only)
+                            const struct scan *scan)
 {
     str_add(sql, "id IN (SELECT id FROM job WHERE ");
     sql_job_over(sql);
@@ -97,10 +109,12 @@ static void add_ids_by_life(struct str *sql, const struct job_filter *f, int64_t
         add_common(sql, f);
     str_add(sql, " UNION ALL SELECT id FROM job WHERE ");
     sql_job_live(sql);
-    if (started_only)
+    if (scan && scan->started_only)
         str_add(sql, " AND start_us > 0");
     if (f)
         add_common(sql, f);
+    if (scan && scan->whole_arrays)
+        add_live_arrays(sql);
     str_addc(sql, ')');
 }
 
@@ -130,11 +144,11 @@ static void where_jobs(struct str *sql, const struct scan *scan)
     const struct job_filter *f = scan->filter;
     str_add(sql, " WHERE ");
     if (scan->live_only)
-        add_ids_by_life(sql, NULL, scan->ended_after_us, scan->started_only);
+        add_ids_by_life(sql, NULL, scan->ended_after_us, scan);
     else if (by_ref(f))
         add_ids_by_ref(sql, "job", f);
     else if (is_narrow(f))
-        add_ids_by_life(sql, f, f->from_us, false);
+        add_ids_by_life(sql, f, f->from_us, NULL);
     else
         str_addc(sql, '1');
 }
@@ -171,7 +185,7 @@ static void add_where(struct str *sql, const struct scan *scan)
         if (!scan->live_only)
             break;
         str_add(sql, " WHERE job_id IN (SELECT id FROM job WHERE ");
-        add_ids_by_life(sql, NULL, scan->ended_after_us, false);
+        add_ids_by_life(sql, NULL, scan->ended_after_us, NULL);
         str_addc(sql, ')');
         break;
     case TABLE_PAYLOAD: where_of_job(sql, scan); break;

@@ -40,7 +40,8 @@ bool scan_wants(const struct scan *scan, const void *record)
 {
     switch (scan->table) {
     case TABLE_JOB:
-        if (scan->live_only && !job_is_recent(record, scan->ended_after_us))
+        if (scan->live_only && !job_is_recent(record, scan->ended_after_us) &&
+            !(scan->whole_arrays && ((const struct job *)record)->array_job_id))
             return false;
         return !scan->filter || job_filter_matches(scan->filter, record, false);
     case TABLE_JOB_PART:
@@ -198,7 +199,10 @@ bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err)
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err)
 {
-    struct scan scan = {.table = table, .live_only = live_only, .ended_after_us = ended_after_us};
+    struct scan scan = {.table = table,
+                        .live_only = live_only,
+                        .ended_after_us = ended_after_us,
+                        .whole_arrays = live_only && table == TABLE_JOB};
     return run_scan(s, &scan, fn, ctx, ret_err);
 }
 

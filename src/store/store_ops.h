@@ -17,7 +17,10 @@ struct scan {
     bool live_only;
     int64_t ended_after_us;
     bool started_only; /* JOB, live_only: of those not over that have begun */
-    bool of_job;       /* STEP, PAYLOAD: of this one */
+    /* JOB, live_only: and the ended elements of arrays that are not over, whenever they ended
+     * (exact): what is counted of such an array must be the same after a restart */
+    bool whole_arrays;
+    bool of_job; /* STEP, PAYLOAD: of this one */
     uint64_t job_id;
 };
 

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "script/lsf_depend.h"
 
 #include <string.h>
 
@@ -67,7 +68,7 @@ FIELD_FN(priority)
 
 FIELD_FN(dependency)
 {
-    return j->spec.dependency;
+    return lsf_depend_of(j->spec.dependency, a);
 }
 
 FIELD_FN(pend_reason)

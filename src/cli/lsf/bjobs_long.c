@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "script/lsf_depend.h"
 
 #include <pwd.h>
 #include <string.h>
@@ -129,7 +130,7 @@ void lsf_long_submitted(const struct lsf_long *l, const struct job *j)
     if (j->spec.begin_us)
         str_addf(&text, ", Specified Start Time <%s>", lsf_date(j->spec.begin_us, l->a));
     if (!text_empty(j->spec.dependency))
-        str_addf(&text, ", Dependency Condition <%s>", j->spec.dependency);
+        str_addf(&text, ", Dependency Condition <%s>", lsf_depend_of(j->spec.dependency, l->a));
     str_addf(&text, ", %d Task(s)", lsf_job_slots(j));
     if (resources)
         str_addf(&text, ", Requested Resources <%s>", resources);

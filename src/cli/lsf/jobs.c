@@ -11,6 +11,7 @@
 #include "cli/table/listing.h"
 #include "model/alloc.h"
 #include "model/array.h"
+#include "model/dependency.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +285,19 @@ const char *lsf_time(int64_t us, struct arena *a)
     return kept;
 }
 
+/* With what it waits for. */
+static const char *awaited(const char *words, const struct job *j, struct arena *a)
+{
+    struct dependency_list list;
+    struct str text = STR_INIT;
+    if (text_empty(j->spec.dependency) || !dependency_parse(j->spec.dependency, a, &list, NULL))
+        return words;
+    dependency_say(&list, &text);
+    words = arena_printf(a, "%s: waits for %s", words, str_text(&text));
+    str_done(&text);
+    return words;
+}
+
 const char *lsf_pending_reason(const struct job *j, struct arena *a)
 {
     const char *words = NULL;
@@ -302,6 +316,8 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a)
     default: break;
     }
     const char *name = enum_name(&job_reason_names, j->reason);
+    if (j->reason == REASON_DEPENDENCY || j->reason == REASON_DEPENDENCY_NEVER)
+        return awaited(words, j, a);
     if (text_empty(j->reason_detail))
         return words ? words : name;
     return words ? arena_printf(a, "%s: %s", words, j->reason_detail) : j->reason_detail;

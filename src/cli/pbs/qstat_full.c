@@ -3,6 +3,7 @@
 #include "cli/pbs/qstat.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "script/pbs.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -183,23 +184,6 @@ static const char *mail_points(const struct job *j)
     return points[(m & MAIL_FAIL ? 1 : 0) + (m & MAIL_BEGIN ? 2 : 0) + (m & MAIL_END ? 4 : 0)];
 }
 
-/* "afterok:12(unfulfilled)" as "afterok:12.head@head". */
-static const char *depend_of(const struct qstat *q, const struct job *j)
-{
-    const char *server = pbs_server(&q->site), *c = j->spec.dependency;
-    struct str text = STR_INIT;
-    while (c && *c) {
-        size_t digits = c[-(c > j->spec.dependency)] == ':' ? strspn(c, "0123456789") : 0;
-        str_addn(&text, c, digits ? digits : *c != '(');
-        if (digits)
-            str_addf(&text, ".%s@%s", server, server);
-        c += digits ? digits : *c == '(' ? strcspn(c, ")") + (strchr(c, ')') != NULL) : 1;
-    }
-    const char *kept = text.len ? arena_strdup(q->a, str_text(&text)) : NULL;
-    str_done(&text);
-    return kept;
-}
-
 static void files_add(struct pbs_attributes *t, const struct job *j)
 {
     const char *err = j->spec.std_err ? j->spec.std_err : j->spec.std_out;
@@ -250,7 +234,7 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
     pbs_attribute_add(t, NULL, "queue", job_partition(j));
     pbs_attribute_add(t, NULL, "server", pbs_server(&q->site));
     pbs_attribute_add(t, NULL, "Account_Name", j->spec.req.account);
-    pbs_attribute_add(t, NULL, "depend", depend_of(q, j));
+    pbs_attribute_add(t, NULL, "depend", pbs_depend_of(j->spec.dependency, pbs_server(&q->site), q->a));
     pbs_attribute_add(t, NULL, "exec_host", qstat_exec_host(j, &q->site, t->a));
     if (!q->site.torque)
         pbs_attribute_add(t, NULL, "exec_vnode", qstat_exec_vnode(j, t->a));

@@ -7,51 +7,69 @@
  * array as a whole. */
 #include "core/life/life.h"
 
+typedef VEC(uint32_t) task_vec;
+
 /* ---- aftercorr ------------------------------------------------------------------------------ */
 
 /* An array that is over as a whole, and well, decides for all that still wait; else it goes element
  * for element. */
 static struct arrayrec *counterpart(const struct core *c, const struct dependency *d)
 {
-    struct arrayrec *other =
-        d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && d->status == DEP_OPEN
-            ? array_of(c, d->job_id)
-            : NULL;
+    struct arrayrec *other = dep_pairs(d) && d->status == DEP_OPEN ? array_of(c, d->job_id) : NULL;
     return other && (other->bad || !array_over(c, d->job_id)) ? other : NULL;
 }
 
-static void counterpart_split(struct core *c, struct jobrec *master, const struct jobrec *done)
+static void element_split(struct core *c, struct jobrec *master, uint32_t task)
 {
-    if (!job_live(done) && done->j.array_task_id != NO_TASK && job_is_array(master) &&
-        idset_has(&master->pending, done->j.array_task_id)) {
-        struct jobrec *element = array_split(c, master, done->j.array_task_id);
-        eligible_update(c, element);
-        job_save(c, element);
-    }
+    if (!job_is_array(master) || !idset_has(&master->pending, task))
+        return;
+    struct jobrec *element = array_split(c, master, task);
+    eligible_update(c, element);
+    job_save(c, element);
 }
 
-/* When `done` has ended. */
+/* Has happened to the counterpart what its own element waits for? */
+static bool decides(const struct dependency *d, const struct jobrec *other)
+{
+    return other->j.array_task_id != NO_TASK &&
+           (!job_live(other) || (d->kind == DEP_AFTER && !job_waits(other)));
+}
+
+/* When `done` has started or ended. */
 static void aftercorr_wake(struct core *c, struct jobrec *master, const struct jobrec *done)
 {
     for (size_t i = 0; i < master->deps.n; i++)
-        if (master->deps.v[i].job_id == done->j.array_job_id &&
+        if (master->deps.v[i].job_id == done->j.array_job_id && decides(&master->deps.v[i], done) &&
             counterpart(c, &master->deps.v[i])) {
-            counterpart_split(c, master, done);
+            element_split(c, master, done->j.array_task_id);
             return;
         }
 }
 
+/* Indexes of the master's elements whose counterparts have been there, of the one condition. */
+static void pairs_find(const struct core *c, const struct jobrec *master,
+                       const struct dependency *d, task_vec *ret)
+{
+    const struct arrayrec *other = counterpart(c, d);
+    struct map_walk w = {0};
+    uint32_t task;
+    while (other && map_u64_next(other->element, &w))
+        if (decides(d, w.value))
+            vec_push(ret, (uint32_t)w.key);
+    bool gone = other && other->gone_well.count + other->gone_bad.count > 0;
+    for (bool more = gone && idset_first(&master->pending, &task); more;
+         more = idset_next(&master->pending, task, &task))
+        if (idset_has(&other->gone_well, task) || idset_has(&other->gone_bad, task))
+            vec_push(ret, task);
+}
+
 void aftercorr_begin(struct core *c, struct jobrec *master)
 {
-    VEC(const struct jobrec *) done = {0};
-    for (size_t i = 0; i < master->deps.n; i++) {
-        struct arrayrec *other = counterpart(c, &master->deps.v[i]);
-        struct map_walk w = {0};
-        while (other && map_u64_next(other->element, &w))
-            vec_push(&done, (const struct jobrec *)w.value);
-    }
+    task_vec done = {0};
+    for (size_t i = 0; i < master->deps.n && job_is_array(master); i++)
+        pairs_find(c, master, &master->deps.v[i], &done);
     for (size_t i = 0; i < done.n; i++)
-        counterpart_split(c, master, done.v[i]);
+        element_split(c, master, done.v[i]);
     vec_done(&done);
 }
 

@@ -12,13 +12,16 @@ void job_forget(struct core *c, struct jobrec *r)
     if (r->j.array_job_id) {
         struct arrayrec *array = array_of(c, r->j.array_job_id);
         if (array && r->j.array_task_id != NO_TASK &&
-            map_u64_get(array->element, r->j.array_task_id) == r)
+            map_u64_get(array->element, r->j.array_task_id) == r) {
             map_u64_del(array->element, r->j.array_task_id);
+            if (!job_live(r))
+                idset_add(r->j.state == JOB_COMPLETED ? &array->gone_well : &array->gone_bad,
+                          r->j.array_task_id);
+        }
         struct jobrec *master = job_find(c, r->j.array_job_id);
         if (array && map_u64_count(array->element) == 0 && (!master || master == r)) {
             map_u64_del(c->jobs.array, r->j.array_job_id);
-            map_u64_free(array->element);
-            free(array);
+            array_free(array);
         }
     }
     map_u64_del(c->jobs.by_id, r->j.id);

@@ -31,7 +31,7 @@ void hold_give(struct core *c, struct jobrec *r, bool as_user)
         r->j.hold_after_requeue = true;
         return;
     }
-    r->j.spec.hold = true;
+    hold_write(c, r, true);
     r->j.reason = by_admin ? REASON_HELD_ADMIN : REASON_HELD_USER;
 }
 
@@ -43,24 +43,25 @@ enum refusal hold_release_check(const struct core *c, const struct jobrec *r, co
     return REFUSE_ACCESS_DENIED;
 }
 
-void hold_end(struct jobrec *r)
+void hold_end(struct core *c, struct jobrec *r)
 {
     r->j.admin_hold = false;
     if (!waits(r)) {
         r->j.hold_after_requeue = false;
         return;
     }
-    r->j.spec.hold = r->j.restored = false;
+    hold_write(c, r, false);
+    r->j.restored = false;
     if (r->j.reason != REASON_DEPENDENCY_NEVER)
         r->j.reason = REASON_NONE;
 }
 
-void hold_comes_back(struct jobrec *r, enum job_reason why)
+void hold_comes_back(struct core *c, struct jobrec *r, enum job_reason why)
 {
     if (!r->j.hold_after_requeue)
         return;
     r->j.hold_after_requeue = false;
-    r->j.spec.hold = true;
+    hold_write(c, r, true);
     r->j.reason = r->j.admin_hold ? REASON_HELD_ADMIN : why;
 }
 

@@ -19,10 +19,10 @@ bool hold_of_admin(const struct core *c, const struct jobrec *r);
 void hold_give(struct core *c, struct jobrec *r, bool as_user);
 /* The peer at hand may let it go. */
 enum refusal hold_release_check(const struct core *c, const struct jobrec *r, const char **detail);
-void hold_end(struct jobrec *r);
+void hold_end(struct core *c, struct jobrec *r);
 /* Of a job that is back in the queue: the hold it was to have then; `why` unless an
  * administrator's. */
-void hold_comes_back(struct jobrec *r, enum job_reason why);
+void hold_comes_back(struct core *c, struct jobrec *r, enum job_reason why);
 void hold_load(struct jobrec *r); /* from the store */
 
 /* ---- depend.c ---- */

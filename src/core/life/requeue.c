@@ -51,10 +51,11 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
     r->j.reason = REASON_NONE;
     bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
-    hold_comes_back(r, special                   ? REASON_SPECIAL_EXIT
-                       : never_launched && often ? REASON_MAX_REQUEUE
-                       : never_launched          ? REASON_LAUNCH_FAILED_HELD
-                                                 : REASON_HELD_USER);
+    hold_comes_back(c, r,
+                    special                   ? REASON_SPECIAL_EXIT
+                    : never_launched && often ? REASON_MAX_REQUEUE
+                    : never_launched          ? REASON_LAUNCH_FAILED_HELD
+                                              : REASON_HELD_USER);
     if (special && r->j.state != JOB_SPECIAL_EXIT)
         job_move(c, r, JOB_SPECIAL_EXIT);
     else if (!special)

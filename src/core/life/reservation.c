@@ -173,7 +173,7 @@ static void job_leave(struct core *c, struct jobrec *r, const struct reservation
     const char *left = list_without(c, r->j.spec.req.reservation, v->name);
     text_set(c, &r->j.spec.req.reservation, left);
     if (!left && !(v->flags & RESV_NO_HOLD_JOBS_AFTER) && !r->j.spec.hold) {
-        r->j.spec.hold = true;
+        hold_write(c, r, true);
         r->j.reason = REASON_RESERVATION_DELETED;
     }
     job_save(c, r);

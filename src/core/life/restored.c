@@ -22,7 +22,7 @@ static void doubt(struct core *c, struct jobrec *r)
 {
     r->j.restored = true;
     if (r->j.state == JOB_PENDING && !r->j.spec.hold) {
-        r->j.spec.hold = true;
+        hold_write(c, r, true);
         r->j.reason = REASON_HELD_USER;
         doubt_say(c, r);
     }

@@ -15,13 +15,43 @@ static bool active(enum job_state s)
     return s == JOB_RUNNING || s == JOB_SUSPENDED || s == JOB_COMPLETING || s == JOB_REQUEUED;
 }
 
+static void code_count(struct arrayrec *array, int32_t code, bool first)
+{
+    array->code_least = first || code < array->code_least ? code : array->code_least;
+    array->code_most = first || code > array->code_most ? code : array->code_most;
+}
+
+/* One that failed goes back: what is said of the others' codes is read from those in memory. */
+static void codes_recount(struct arrayrec *array, const struct jobrec *without)
+{
+    struct map_walk w = {0};
+    bool first = true;
+    while (map_u64_next(array->element, &w)) {
+        const struct jobrec *r = w.value;
+        if (r == without || job_live(r) || r->j.state == JOB_COMPLETED)
+            continue;
+        code_count(array, status_rank(r->j.exit_status), first);
+        first = false;
+    }
+}
+
+static void bad_count(struct arrayrec *array, const struct jobrec *r, int sign)
+{
+    int32_t code = status_rank(r->j.exit_status);
+    array->bad += (uint32_t)sign;
+    if (sign > 0)
+        code_count(array, code, array->bad == 1);
+    else if (code == array->code_least || code == array->code_most)
+        codes_recount(array, r);
+}
+
 static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
 {
     bool first = !array->well && !array->bad;
     if (r->j.state == JOB_COMPLETED)
         array->well += (uint32_t)sign;
     else
-        array->bad += (uint32_t)sign;
+        bad_count(array, r, sign);
     if (sign < 0)
         return;
     array->exit_least =
@@ -40,8 +70,24 @@ void array_count(struct core *c, const struct jobrec *r, int sign)
         return;
     array->live += job_live(r) ? (uint32_t)sign : 0;
     array->active += active(state) ? (uint32_t)sign : 0;
-    array->waiting += state == JOB_PENDING || state == JOB_SPECIAL_EXIT ? (uint32_t)sign : 0;
+    bool waits = state == JOB_PENDING || state == JOB_SPECIAL_EXIT;
+    array->suspended += state == JOB_SUSPENDED ? (uint32_t)sign : 0;
+    array->waiting += waits ? (uint32_t)sign : 0;
+    array->held += waits && r->j.spec.hold ? (uint32_t)sign : 0;
     int64_t began_us = r->j.start_us ? r->j.start_us : r->j.end_us;
-    if (sign > 0 && state != JOB_PENDING && state != JOB_SPECIAL_EXIT && began_us > array->began_us)
+    if (sign > 0 && !waits && began_us > array->began_us)
         array->began_us = began_us;
+}
+
+void hold_write(struct core *c, struct jobrec *r, bool hold)
+{
+    if (r->j.spec.hold == hold)
+        return;
+    bool counted = r->j.array_job_id && c->store.loaded;
+    if (counted)
+        array_count(c, r, -1);
+    r->j.spec.hold = hold;
+    if (counted)
+        array_count(c, r, +1);
+    dependents_wake(c, r);
 }

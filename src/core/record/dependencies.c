@@ -1,95 +1,12 @@
-/* What jobs wait for of other jobs. A job keeps its list with what is known of each entry; who
- * depends on a job is found in core.dependents, so that an end wakes only those it concerns. What
- * is satisfied stays so and is forgotten; what is open or failed stands in the job's row as text,
- * from which a restart reads it. */
+/* What jobs wait for of other jobs. A job keeps its conditions with what is known of each; who
+ * depends on a job is found in core.dependents, so that what happens to it wakes only those it
+ * concerns. A condition that is satisfied for good stays so and is forgotten; what is open or
+ * failed stands in the job's row as text, from which a restart reads it. Some conditions hold for
+ * a while only (a count of elements that run, or one with '!'): a job is free at the moment when
+ * all of what it waits for holds at once. */
 #include "core/record/record.h"
 
 #include <string.h>
-
-/* What is known of the jobs an entry names. */
-struct verdict {
-    bool over, begun; /* all of them */
-    bool well;        /* none ended otherwise than COMPLETED */
-    int64_t began_us; /* the last of them */
-};
-
-static struct verdict verdict_of_job(const struct jobrec *r)
-{
-    bool over = job_state_over((enum job_state)r->j.state);
-    return (struct verdict){
-        .over = over,
-        .well = !over || r->j.state == JOB_COMPLETED,
-        .begun = over || (r->j.start_us && r->j.state != JOB_PENDING),
-        .began_us = r->j.start_us ? r->j.start_us : r->j.end_us,
-    };
-}
-
-static struct verdict verdict_of_array(const struct arrayrec *array, const struct jobrec *rest)
-{
-    bool waits = rest && job_live(rest);
-    return (struct verdict){.over = !array->live && !waits,
-                            .well = !array->bad,
-                            .begun = !array->waiting && !waits,
-                            .began_us = array->began_us};
-}
-
-/* False: no such job is in memory. */
-static bool verdict_of(const struct core *c, uint64_t id, uint32_t task, struct verdict *ret)
-{
-    struct arrayrec *array = array_of(c, id);
-    const struct jobrec *r = job_find(c, id), *rest = r && job_is_array(r) ? r : NULL;
-    if (array && task == NO_TASK) {
-        *ret = verdict_of_array(array, rest);
-        return true;
-    }
-    if (task != NO_TASK) {
-        r = array ? map_u64_get(array->element, task) : NULL;
-        if (!r && rest && idset_has(&rest->pending, task))
-            r = rest;
-    }
-    if (r)
-        *ret = verdict_of_job(r);
-    return r != NULL;
-}
-
-/* No job of that user and name that came earlier is live. */
-/* Components of one heterogeneous job start together: none of them waits for another. */
-static bool singleton_free(const struct core *c, const struct jobrec *r)
-{
-    const struct id_list *list = singleton_list(c, r);
-    for (size_t i = 0; list && i < list->id.n; i++)
-        if (list->id.v[i] < leader_of(r))
-            return false;
-    return true;
-}
-
-static bool corresponds(const struct core *c, const struct jobrec *r, const struct dependency *d)
-{
-    struct verdict v;
-    return d->kind == DEP_AFTERCORR && d->task_id == NO_TASK && r->j.array_task_id != NO_TASK &&
-           verdict_of(c, d->job_id, r->j.array_task_id, &v);
-}
-
-static enum dep_status status_of(const struct core *c, const struct jobrec *r,
-                                 const struct dependency *d)
-{
-    struct verdict v;
-    if (d->kind == DEP_SINGLETON)
-        return singleton_free(c, r) ? DEP_SATISFIED : DEP_OPEN;
-    if (!verdict_of(c, d->job_id, corresponds(c, r, d) ? r->j.array_task_id : d->task_id, &v))
-        return d->status; /* it left memory long after its end; what was known then stands */
-    switch (d->kind) {
-    case DEP_AFTER:
-        return v.begun && time_add(v.began_us, d->delay_us) <= c->turn.now_us ? DEP_SATISFIED
-                                                                              : DEP_OPEN;
-    case DEP_AFTERANY: return v.over ? DEP_SATISFIED : DEP_OPEN;
-    case DEP_AFTEROK: return !v.well ? DEP_FAILED : v.over ? DEP_SATISFIED : DEP_OPEN;
-    case DEP_AFTERCORR: return !v.over ? DEP_OPEN : v.well ? DEP_SATISFIED : DEP_FAILED;
-    case DEP_AFTERNOTOK: return !v.over ? DEP_OPEN : v.well ? DEP_FAILED : DEP_SATISFIED;
-    case DEP_SINGLETON: break;
-    }
-    return DEP_OPEN;
-}
 
 static void text_write(struct core *c, struct jobrec *r)
 {
@@ -105,7 +22,7 @@ static void link_one(struct core *c, struct jobrec *r, const struct dependency *
 {
     if (d->kind == DEP_SINGLETON)
         singleton_watch(c, r);
-    else
+    else if (d->job_id)
         id_list_add(c->jobs.dependents, d->job_id, r->j.id);
 }
 
@@ -146,6 +63,7 @@ void dependencies_drop(struct core *c, struct jobrec *r)
         if (!named_before(&r->deps, i))
             unlink_one(c, r, r->deps.v[i].job_id);
     free(r->deps.v);
+    free(r->deps.form);
     r->deps = (struct dependency_list){0};
 }
 
@@ -153,6 +71,7 @@ static void deps_own(struct jobrec *r, const struct dependency_list *list)
 {
     r->deps = *list;
     r->deps.v = list->n ? xmemdup(list->v, list->n * sizeof list->v[0]) : NULL;
+    r->deps.form = xstrdup(list->form);
 }
 
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master)
@@ -174,46 +93,64 @@ void dependencies_restore(struct core *c, struct jobrec *r)
 
 /* ---- setting and looking -------------------------------------------------------------------- */
 
-static bool entry_check(const struct core *c, const struct jobrec *r, const struct dependency *d,
-                        struct err *ret_err)
-{
-    struct verdict v;
-    if (d->kind == DEP_SINGLETON)
-        return true;
-    if (d->job_id == r->j.id || (r->j.array_job_id && d->job_id == r->j.array_job_id &&
-                                 (d->task_id == NO_TASK || d->task_id == r->j.array_task_id)))
-        return err_set(ret_err, ERR_INVALID, "a job cannot depend on itself");
-    if (verdict_of(c, d->job_id, d->task_id, &v))
-        return true;
-    return err_set(
-        ret_err, ERR_NOT_FOUND,
-        "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
-        (unsigned long long)d->job_id);
-}
-
 static bool waits_for(const struct dependency *d, const struct jobrec *r)
 {
     if (!d->job_id)
         return false;
-    return d->job_id == r->j.id || (d->job_id == r->j.array_job_id &&
+    return d->job_id == r->j.id || (r->j.array_job_id && d->job_id == r->j.array_job_id &&
                                     (d->task_id == NO_TASK || d->task_id == r->j.array_task_id));
+}
+
+static uint64_t elements_of(const struct core *c, uint64_t array_id)
+{
+    const struct arrayrec *array = array_of(c, array_id);
+    const struct jobrec *rest = job_find(c, array_id);
+    return (array ? (uint64_t)array->live + array->well + array->bad : 0) +
+           (rest && job_is_array(rest) && job_live(rest) ? rest->pending.count : 0);
+}
+
+static bool entry_check(const struct core *c, const struct jobrec *r, const struct dependency *d,
+                        struct err *ret_err)
+{
+    uint64_t own = r->j.array_job_id;
+    if (!d->job_id)
+        return true;
+    if (waits_for(d, r))
+        return err_set(ret_err, ERR_INVALID, "a job cannot depend on itself");
+    if (!dependee_known(c, d))
+        return err_set(
+            ret_err, ERR_NOT_FOUND,
+            "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
+            (unsigned long long)d->job_id);
+    if (!d->each ||
+        (own && array_of(c, d->job_id) && elements_of(c, d->job_id) == elements_of(c, own)))
+        return true;
+    return err_set(
+        ret_err, ERR_INVALID,
+        "Dependent arrays do not have the same size: this job has %llu elements, job %llu "
+        "has %llu; _each pairs element with element",
+        (unsigned long long)(own ? elements_of(c, own) : 0), (unsigned long long)d->job_id,
+        (unsigned long long)elements_of(c, d->job_id));
 }
 
 /* Does a job of the list wait, by whatever way, for r? Each waiting job is looked at once, and none
  * where nobody waits for r. */
-static bool closes_circle(const struct core *c, const struct jobrec *r,
-                          const struct dependency_list *list)
+bool dependency_circle(const struct core *c, const struct jobrec *r,
+                       const struct dependency_list *list)
 {
     VEC(struct dependency) to_do = {0};
     struct map_u64 *seen = map_u64_new();
     bool circle = false;
     bool wanted = map_u64_get(c->jobs.dependents, r->j.id) ||
                   (r->j.array_job_id && map_u64_get(c->jobs.dependents, r->j.array_job_id));
-    for (size_t i = 0; wanted && i < list->n; i++)
-        vec_push(&to_do, list->v[i]);
+    for (size_t i = 0; i < list->n; i++)
+        if (wanted || waits_for(&list->v[i], r))
+            vec_push(&to_do, list->v[i]);
     while (to_do.n && !circle) {
         struct dependency d = to_do.v[--to_do.n];
-        struct jobrec *other = d.job_id ? job_find(c, d.job_id) : NULL;
+        if (!d.job_id || d.negated || dep_counts((enum dep_kind)d.kind))
+            continue; /* may hold before the other starts */
+        struct jobrec *other = job_find(c, d.job_id);
         circle = waits_for(&d, r);
         if (circle || !other || other->j.state != JOB_PENDING || map_u64_get(seen, d.job_id))
             continue;
@@ -226,20 +163,33 @@ static bool closes_circle(const struct core *c, const struct jobrec *r,
     return circle;
 }
 
+/* What is said of other jobs (before…) is taken out. */
+static bool list_check(const struct core *c, const struct jobrec *r, struct dependency_list *list,
+                       struct err *ret_err)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < list->n; i++) {
+        struct dependency *d = &list->v[i];
+        if (d->status == DEP_FAILED)
+            return err_set(ret_err, ERR_INVALID,
+                           "\"(failed)\" is what is said of a dependency, and nothing to ask for: "
+                           "leave it out");
+        if (!entry_check(c, r, d, ret_err))
+            return false;
+        if (!dep_is_before((enum dep_kind)d->kind))
+            list->v[kept++] = *d; /* there is no form where there is a before */
+    }
+    list->n = kept;
+    return true;
+}
+
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err)
 {
     struct arena *a = arena_new();
     struct dependency_list list = {0};
     bool changed, ok = text_empty(text) || dependency_parse(text, a, &list, ret_err);
-    for (size_t i = 0; ok && i < list.n; i++) {
-        if (list.v[i].status == DEP_FAILED)
-            ok = err_set(ret_err, ERR_INVALID,
-                         "\"(failed)\" is what is said of a dependency, and nothing to ask for: "
-                         "leave it out");
-        list.v[i].status = DEP_OPEN;
-        ok = ok && entry_check(c, r, &list.v[i], ret_err);
-    }
-    if (ok && closes_circle(c, r, &list))
+    ok = ok && list_check(c, r, &list, ret_err);
+    if (ok && dependency_circle(c, r, &list))
         ok = err_set(
             ret_err, ERR_EXISTS, /* a circle */
             "one of the jobs it would wait for waits for it: none of them could ever start");
@@ -258,39 +208,48 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
 {
     int64_t due = INT64_MAX;
     for (size_t i = 0; i < r->deps.n; i++) {
-        const struct dependency *d = &r->deps.v[i];
-        struct verdict v;
-        if (d->kind != DEP_AFTER || d->status != DEP_OPEN ||
-            !verdict_of(c, d->job_id, d->task_id, &v) || !v.begun)
+        struct dependency d = r->deps.v[i];
+        int64_t at;
+        if (d.kind != DEP_AFTER)
             continue;
-        int64_t at = time_add(v.began_us, d->delay_us);
-        due = at > c->turn.now_us && at < due ? at : due;
+        dependee_look(c, r, &d, &at);
+        due = at < due ? at : due;
     }
     return due;
 }
 
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed)
 {
-    size_t failed = 0, satisfied = 0, changed = 0;
+    size_t changed = 0;
     for (size_t i = 0; i < r->deps.n; i++) {
-        struct dependency *d = &r->deps.v[i];
-        enum dep_status former = d->status;
-        if (d->status == DEP_OPEN)
-            d->status = status_of(c, r, d);
-        changed += d->status != former;
-        failed += d->status == DEP_FAILED;
-        satisfied += d->status == DEP_SATISFIED;
+        int64_t due;
+        uint8_t former = r->deps.v[i].status;
+        dependee_look(c, r, &r->deps.v[i], &due);
+        changed += r->deps.v[i].status != former;
     }
-    bool all = r->deps.any ? !r->deps.n || satisfied > 0 : satisfied == r->deps.n;
-    *ret_changed = changed > 0 || (all && r->j.spec.dependency);
-    if (all) {
+    struct dep_truth whole = dependency_truth(&r->deps);
+    *ret_changed = changed > 0 || (whole.now && r->j.spec.dependency);
+    if (whole.now) {
         dependencies_drop(c, r);
         text_set(c, &r->j.spec.dependency, NULL);
         return DEP_SATISFIED;
     }
     if (changed)
         text_write(c, r);
-    return (r->deps.any ? failed == r->deps.n : failed > 0) ? DEP_FAILED : DEP_OPEN;
+    return whole.final ? DEP_FAILED : DEP_OPEN;
+}
+
+void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
+                        const struct dependency *d)
+{
+    struct dependency_list *list = &r->deps;
+    if (--on->number == 0)
+        on->status = DEP_SATISFIED;
+    list->v = xrealloc(list->v, (list->n + 1) * sizeof list->v[0]);
+    list->v[list->n++] = *d;
+    if (!named_before(list, list->n - 1))
+        link_one(c, r, d);
+    text_write(c, r);
 }
 
 /* ---- what happened to one that others wait for ---- */

@@ -32,6 +32,7 @@ static bool job_uses(const struct jobrec *r)
 
 static void state_write(struct core *c, struct jobrec *r, enum job_state to)
 {
+    enum job_state was = (enum job_state)r->j.state;
     bool was_live = job_live(r), ran = job_uses(r), of_array = r->j.array_job_id != 0;
     uint32_t active = of_array ? array_ensure(c, r->j.array_job_id)->active : 0;
     counts_add(c, r, -1);
@@ -49,6 +50,9 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
         limit_look(c, r, active);
     if (to != JOB_PENDING)
         accrue_update(c, r);
+    /* Its start and its end are said by who begins and ends it. */
+    if (to == JOB_SUSPENDED || was == JOB_SUSPENDED || job_waits(r))
+        dependents_wake(c, r);
     timer_arm(c, r);
 }
 

@@ -108,6 +108,7 @@ uint64_t job_id_take(struct core *c);             /* a new number, never given b
 void job_write(struct core *c, struct jobrec *r); /* its row, now */
 void saves_write(struct core *c);
 struct arrayrec *array_ensure(struct core *c, uint64_t array_id);
+void array_free(struct arrayrec *array);
 /* Not there yet, or it is there twice. */
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id);
 /* Keeps the lists of watched names. */
@@ -128,6 +129,8 @@ void array_pending_text(struct core *c, struct jobrec *master);
 /* Keeps the counts of its array right when an element comes (sign +1) or is about to change
  * (-1). */
 void array_count(struct core *c, const struct jobrec *r, int sign);
+/* Holds it, or lets it go; the only place that does, for arrays count it. */
+void hold_write(struct core *c, struct jobrec *r, bool hold);
 
 /* ---- split.c ---- */
 /* Makes index `task` a record of its own; the last index takes the array's own record. */
@@ -193,8 +196,15 @@ const char *waited_text(const struct core *c, const struct jobrec *r, struct are
 /* The planner no longer has it: counts, too. */
 void planner_leave(struct core *c, struct jobrec *r);
 
+/* ---- dependees.c ---- */
+bool dependee_known(const struct core *c, const struct dependency *d); /* it is in memory */
+/* Writes status and `now` of a condition of r that is open. *ret_due_us: when time alone will
+ * change it; INT64_MAX = it will not. */
+void dependee_look(const struct core *c, const struct jobrec *r, struct dependency *d,
+                   int64_t *ret_due_us);
+
 /* ---- dependencies.c ---- */
-/* Parses, checks ids, indexes. */
+/* Parses, checks ids, indexes. What is said of others (before…) is left to request/before.c. */
 bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct err *ret_err);
 void dependencies_restore(struct core *c, struct jobrec *r); /* of a loaded record, from its text */
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master);
@@ -203,6 +213,12 @@ void dependencies_drop(struct core *c, struct jobrec *r);
 int64_t dependencies_due(const struct core *c, const struct jobrec *r);
 /* Looks what became of those it waits for. */
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed);
+/* Does a job of the list wait for r, by whatever way? */
+bool dependency_circle(const struct core *c, const struct jobrec *r,
+                       const struct dependency_list *list);
+/* One of those that its open on:COUNT waits for has come: r waits for it by d. */
+void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
+                        const struct dependency *d);
 /* At the end of this step: dependents_run. */
 void dependents_wake(struct core *c, const struct jobrec *ended_or_started);
 /* An ended job will run again: it has not failed those who wait for it. */

@@ -65,6 +65,14 @@ struct arrayrec *array_ensure(struct core *c, uint64_t array_id)
     return array;
 }
 
+void array_free(struct arrayrec *array)
+{
+    map_u64_free(array->element);
+    idset_done(&array->gone_well);
+    idset_done(&array->gone_bad);
+    free(array);
+}
+
 void id_list_add(struct map_u64 *lists, uint64_t key, uint64_t id)
 {
     struct id_list *list = map_u64_get(lists, key);

@@ -106,14 +106,18 @@ struct jobrec {
 /* An array: its elements that have records of their own, and counts of them, so that no event walks
  * an array. Elements that left memory stay counted in what is said about ended ones. */
 struct arrayrec {
-    struct map_u64 *element;       /* task index → struct jobrec */
-    uint32_t waiting;              /* elements with records that have not begun */
-    uint32_t active;               /* that run or are being cleaned */
-    uint32_t live;                 /* that are not over */
-    uint32_t well, bad;            /* that ended COMPLETED, otherwise */
-    int32_t exit_least, exit_most; /* wait statuses of those that ended */
-    int64_t began_us;              /* when the last of those that began did */
-    bool begun;                    /* one of them has started */
+    struct map_u64 *element;          /* task index → struct jobrec */
+    uint32_t waiting;                 /* elements with records that have not begun */
+    uint32_t active;                  /* that run or are being cleaned */
+    uint32_t suspended;               /* of these */
+    uint32_t held;                    /* of those that wait */
+    uint32_t live;                    /* that are not over */
+    uint32_t well, bad;               /* that ended COMPLETED, otherwise */
+    int32_t code_least, code_most;    /* exit codes of the latter, as status_rank tells them */
+    int32_t exit_least, exit_most;    /* wait statuses of those that ended */
+    int64_t began_us;                 /* when the last of those that began did */
+    bool begun;                       /* one of them has started */
+    struct idset gone_well, gone_bad; /* of those that ended so which left memory */
 };
 
 /* A run that a node has and that is not the job's own any more. */

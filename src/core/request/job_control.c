@@ -30,7 +30,7 @@ static enum refusal release(struct core *c, struct jobrec *r, const char **detai
     /* As in Slurm: who is released has the priority that is computed. */
     if (r->j.state == JOB_PENDING && r->j.spec.hold && !r->j.restored)
         r->j.spec.priority_asked = 0;
-    hold_end(r);
+    hold_end(c, r);
     eligible_update(c, r);
     job_save(c, r);
     if (r->j.state == JOB_PENDING)

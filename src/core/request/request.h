@@ -53,6 +53,11 @@ const char *submission_detail(const struct submission *s);  /* why not */
 const char *submission_warning(const struct submission *s); /* NULL = none */
 void submission_close(struct submission *s);
 
+/* ---- before.c: "before:12" of a dependency's text; NULL or "" has none ---- */
+bool before_check(const struct core *c, const struct jobrec *r, const char *text,
+                  struct err *ret_err);
+void before_apply(struct core *c, const struct jobrec *r, const char *text);
+
 /* ---- crontab.c ---- */
 void req_set_crontab(struct core *c, const struct msg_set_crontab *m);
 void req_get_crontab(struct core *c, const struct msg_get_crontab *m);

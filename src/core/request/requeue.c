@@ -13,7 +13,7 @@ static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
         return REFUSE_JOB_PENDING;
     }
     if (hold && !r->j.spec.hold) {
-        r->j.spec.hold = true;
+        hold_write(c, r, true);
         r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
         eligible_update(c, r);
         job_save(c, r);

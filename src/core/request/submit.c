@@ -353,7 +353,8 @@ static enum refusal dependencies_take(struct core *c, struct submission *s, uint
         struct jobrec *r = job_find(c, first + i);
         struct err err = {0};
         const char *asked = s->draft[i].spec.dependency;
-        if (text_empty(asked) || dependencies_set(c, r, asked, &err))
+        if (text_empty(asked) ||
+            (before_check(c, r, asked, &err) && dependencies_set(c, r, asked, &err)))
             continue;
         for (size_t k = 0; k < s->n; k++)
             job_forget(c, job_find(c, first + k));
@@ -390,6 +391,7 @@ enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret
             payload_save(c, s->m, first);
         usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);
         eligible_update(c, r);
+        before_apply(c, r, s->draft[i].spec.dependency);
         if (r->deps.n && job_is_array(r))
             aftercorr_begin(c, r);
         if (r->j.state == JOB_PENDING)

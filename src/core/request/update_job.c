@@ -303,7 +303,7 @@ static void hold_take(struct core *c, struct jobrec *r, const struct update *u)
     if (given(u, "hold") && u->values->hold)
         hold_give(c, r, false);
     else if (given(u, "hold"))
-        hold_end(r);
+        hold_end(c, r);
 }
 
 static void waiting_take(struct core *c, struct jobrec *r, const struct update *u)
@@ -391,12 +391,17 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
         refusal = resize(c, r, u, detail);
     if (refusal)
         return refusal;
-    if (given(u, "dependency") && !dependencies_set(c, r, u->values->dependency, &err))
+    const char *after = given(u, "dependency") ? u->values->dependency : NULL;
+    if (given(u, "dependency") &&
+        (!before_check(c, r, after, &err) || !dependencies_set(c, r, after, &err)))
         return refuse(err.code == ERR_EXISTS ? REFUSE_CIRCULAR : REFUSE_DEPENDENCY,
                       arena_strdup(c->turn.fx->arena, err.text), detail);
     record_take_update(c, r, u);
     job_save(c, r);
     eligible_update(c, r);
+    before_apply(c, r, after);
+    if (r->deps.n && job_is_array(r))
+        aftercorr_begin(c, r);
     timer_arm(c, r);
     plan_soon(c);
     return REFUSE_NONE;

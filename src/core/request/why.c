@@ -45,23 +45,25 @@ static void others_hide(const struct core *c, struct why *w)
 
 static const char *dependency_text(const struct core *c, const struct jobrec *r, struct arena *a)
 {
-    struct str s = STR_INIT;
+    struct str s = STR_INIT, said = STR_INIT;
+    dependency_say(&r->deps, &said);
+    const char *awaited = text_of(a, &said);
     if (r->j.reason == REASON_DEPENDENCY_NEVER)
-        str_addf(
-            &s,
-            "its dependency %s can never be satisfied; `scontrol update JobId=%llu Dependency=` "
-            "removes it, `scancel %llu` gives the job up",
-            r->j.spec.dependency, (unsigned long long)r->j.id, (unsigned long long)r->j.id);
+        str_addf(&s,
+                 "its dependency %s can never be satisfied (it waits for %s); `scontrol update "
+                 "JobId=%llu Dependency=` removes it, `scancel %llu` gives the job up",
+                 r->j.spec.dependency, awaited, (unsigned long long)r->j.id,
+                 (unsigned long long)r->j.id);
     else
         str_addf(&s,
-                 "waits for its dependency %s; `scontrol update JobId=%llu Dependency=` lets it "
-                 "start without",
-                 r->j.spec.dependency, (unsigned long long)r->j.id);
-    for (size_t i = 0, said = 0; i < r->deps.n && said < AHEAD_SAID; i++) {
+                 "waits for its dependency %s, that is for %s; `scontrol update JobId=%llu "
+                 "Dependency=` lets it start without",
+                 r->j.spec.dependency, awaited, (unsigned long long)r->j.id);
+    for (size_t i = 0, shown = 0; i < r->deps.n && shown < AHEAD_SAID; i++) {
         const struct jobrec *other = job_find(c, r->deps.v[i].job_id);
         if (!other || !is_shown(c, other))
             continue;
-        str_addf(&s, "%sjob %llu is %s", said++ ? ", " : ": ", (unsigned long long)other->j.id,
+        str_addf(&s, "%sjob %llu is %s", shown++ ? ", " : ": ", (unsigned long long)other->j.id,
                  enum_name(&job_state_names, other->j.state));
     }
     return text_of(a, &s);

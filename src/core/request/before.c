@@ -1,0 +1,113 @@
+/* PBS's before…: a job says of others that they come after it. Each of those was submitted with
+ * on:COUNT, waits for so many jobs to name it, and then for what they named it with. They belong
+ * to the same user, for a job of another's must not be made to wait. */
+#include "core/record/record.h"
+#include "core/request/request.h"
+
+/* Of the jobs that the id means those that wait, an array's elements among them. */
+static void waiting_find(const struct core *c, uint64_t id, jobrec_vec *ret)
+{
+    struct jobrec *r = job_find(c, id);
+    struct arrayrec *array = array_of(c, id);
+    struct map_walk w = {0};
+    if (r && r->j.state == JOB_PENDING && (!array || job_is_array(r)))
+        vec_push(ret, r);
+    while (array && map_u64_next(array->element, &w))
+        if (((struct jobrec *)w.value)->j.state == JOB_PENDING)
+            vec_push(ret, (struct jobrec *)w.value);
+}
+
+static struct dependency *on_of(const struct jobrec *r)
+{
+    for (size_t i = 0; i < r->deps.n; i++)
+        if (r->deps.v[i].kind == DEP_ON && r->deps.v[i].status == DEP_OPEN)
+            return &r->deps.v[i];
+    return NULL;
+}
+
+static bool one_check(const struct core *c, const struct jobrec *r,
+                      const struct dependency_list *list, const struct jobrec *other,
+                      struct err *ret_err)
+{
+    unsigned long long id = other->j.array_job_id ? other->j.array_job_id : other->j.id;
+    if (other->j.user_id != r->j.user_id && !peer_operates(c, c->turn.peer))
+        return err_set(ret_err, ERR_DENIED,
+                       "job %llu is another user's: it cannot be made to wait for this one", id);
+    if (!on_of(other))
+        return err_set(ret_err, ERR_INVALID,
+                       "job %llu does not wait for (more) jobs that name it: it is submitted with "
+                       "on:COUNT, and each job that names it with before… counts once",
+                       id);
+    if (dependency_circle(c, other, list))
+        return err_set(ret_err, ERR_EXISTS,
+                       "this job would wait for job %llu, and job %llu for it: neither could ever "
+                       "start",
+                       id, id);
+    return true;
+}
+
+static bool list_check(const struct core *c, const struct jobrec *r,
+                       const struct dependency_list *list, struct err *ret_err)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        jobrec_vec others = {0};
+        if (!dep_is_before((enum dep_kind)list->v[i].kind))
+            continue;
+        waiting_find(c, list->v[i].job_id, &others);
+        if (!others.n)
+            ok = err_set(ret_err, ERR_INVALID,
+                         "job %llu does not wait (any more): nothing can come before it",
+                         (unsigned long long)list->v[i].job_id);
+        for (size_t k = 0; ok && k < others.n; k++)
+            ok = one_check(c, r, list, others.v[k], ret_err);
+        vec_done(&others);
+    }
+    return ok;
+}
+
+bool before_check(const struct core *c, const struct jobrec *r, const char *text,
+                  struct err *ret_err)
+{
+    struct arena *a = arena_new();
+    struct dependency_list list = {0};
+    bool ok = text_empty(text) ||
+              (dependency_parse(text, a, &list, ret_err) && list_check(c, r, &list, ret_err));
+    arena_free(a);
+    return ok;
+}
+
+/* Named twice by one job, it counts as often as it still waits. */
+static void one_apply(struct core *c, struct jobrec *other, const struct dependency *after)
+{
+    struct dependency *on = on_of(other);
+    if (!on)
+        return;
+    dependency_counted(c, other, on, after);
+    job_save(c, other);
+    eligible_update(c, other);
+}
+
+void before_apply(struct core *c, const struct jobrec *r, const char *text)
+{
+    struct arena *a = arena_new();
+    struct dependency_list list = {0};
+    bool element = r->j.array_job_id && !job_is_array(r);
+    if (!text_empty(text))
+        dependency_parse(text, a, &list, NULL);
+    for (size_t i = 0; i < list.n; i++) {
+        jobrec_vec others = {0};
+        if (!dep_is_before((enum dep_kind)list.v[i].kind))
+            continue;
+        struct dependency after = {
+            .kind = (uint8_t)dep_after_of((enum dep_kind)list.v[i].kind),
+            .job_id = r->j.array_job_id ? r->j.array_job_id : r->j.id,
+            .task_id = element ? r->j.array_task_id : NO_TASK,
+        };
+        waiting_find(c, list.v[i].job_id, &others);
+        for (size_t k = 0; k < others.n; k++)
+            one_apply(c, others.v[k], &after);
+        vec_done(&others);
+    }
+    arena_free(a);
+}
