@@ -99,7 +99,8 @@ struct writer {
 /* Returns whether the group is satisfied, and how many of its members were written. */
 static bool group_write(struct writer *w, bool any, struct str *out, size_t *ret_shown)
 {
-    size_t satisfied = 0, members = 0, shown = 0;
+    size_t satisfied = 0, members = 0, shown = 0, last = 0;
+    struct str own = STR_INIT;
     for (char c = form_next(&w->at); c != ')'; c = form_next(&w->at), members++) {
         struct str part = STR_INIT;
         size_t inside = 1;
@@ -114,11 +115,15 @@ static bool group_write(struct writer *w, bool any, struct str *out, size_t *ret
         }
         satisfied += done;
         if (!done)
-            str_addf(out, "%s%s%s%s", shown++ ? any ? w->or : w->and : "", inside > 1 ? "(" : "",
+            str_addf(&own, "%s%s%s%s", shown++ ? any ? w->or : w->and : "", inside > 1 ? "(" : "",
                      str_text(&part), inside > 1 ? ")" : "");
+        last = done ? last : inside;
         str_done(&part);
     }
-    *ret_shown = shown;
+    bool one_group = shown == 1 && last > 1; /* its parentheses are not needed */
+    str_addn(out, str_text(&own) + one_group, own.len - 2 * one_group);
+    str_done(&own);
+    *ret_shown = one_group ? last : shown;
     return any ? satisfied > 0 : satisfied == members;
 }
 

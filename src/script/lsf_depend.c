@@ -102,6 +102,8 @@ static bool job_take(struct parser *p, struct lsf_condition *c)
             return syntax_refuse(p);
         word = arena_strndup(p->a, p->at, (size_t)(end - p->at));
         p->at = end + 1;
+        if (*p->at == '[')
+            word = arena_printf(p->a, "%s%s", word, word_take(p));
     } else {
         word = arena_strdup(p->a, word_take(p));
     }

@@ -157,6 +157,7 @@ void simworld_free(struct world *w)
     map_u64_free(w->step_ended);
     map_u64_free(w->to_end);
     world_cron_free(w);
+    world_depend_free(w);
     struct map_walk jobs = {0};
     while (map_u64_next(w->job, &jobs))
         free(jobs.value);

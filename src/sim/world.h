@@ -96,6 +96,9 @@ void world_accounts_change(struct world *w, struct rng *rng, bool minutes);
 void world_accounts_open(struct world *w); /* lifts all limits */
 /* Of a job; NULL = it names none. */
 const char *world_account_of(struct rng *rng);
+/* A dependency on some of these jobs (n > 0), often one that is refused; appended. */
+void world_dependency_of(struct rng *rng, const uint64_t *ids, size_t n, bool array,
+                         struct str *out);
 const char *world_qos_of(struct rng *rng);
 /* What the controller has of accounts is what the store has. Sets world_broken if not. */
 void world_accounts_audit(struct world *w);

@@ -161,8 +161,10 @@ void controller_turn_end(struct world *w)
         w->hash = record_hash(store_table_rows[b->row[i].table].fields, b->row[i].record, w->hash);
         if (b->row[i].op == ROW_PUT)
             world_rows_learn(w, (enum store_table)b->row[i].table, b->row[i].record);
-        if (b->row[i].table == TABLE_JOB)
+        if (b->row[i].table == TABLE_JOB) {
             world_cron_check(w, b->row[i].record);
+            world_depend_learn(w, b->row[i].record);
+        }
         if (b->row[i].table == TABLE_JOB)
             world_trace_job(w, b->row[i].record);
         else if (b->row[i].table == TABLE_STEP)

@@ -119,6 +119,9 @@ struct world {
     bool crash_set;
     int64_t crash_back_us;
     VEC(struct simnode) node;
+    /* id → struct simdep, owned; NULL = nothing is known; `off`: nothing will be */
+    struct map_u64 *depend;
+    bool depend_off;
     struct map_u64 *cron; /* jobs of scrontab → struct simcron, owned */
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
@@ -165,6 +168,12 @@ int64_t world_delay(struct world *w);           /* of a message on its way */
 int64_t world_delay_in_order(struct world *w, int64_t *last_us);
 /* The frame that arrives, read back into the world's arena; false: broken. */
 bool world_message_read(struct world *w, struct happening *h, struct message *ret);
+
+/* ---- world_depend.c: what jobs wait for; also world_dependency_of (world.h) ---- */
+void world_depend_learn(struct world *w, const struct job *j); /* a row that was committed */
+void world_depend_stop(struct world *w);                       /* the store is another */
+void world_depend_audit(struct world *w);                      /* all is healed and quiet */
+void world_depend_free(struct world *w);
 
 /* ---- world_cron.c ---- */
 void world_cron_check(struct world *w, const struct job *j); /* a row that was committed */

@@ -63,6 +63,7 @@ void world_audit(struct world *w)
             world_broke(w, "job %llu was acknowledged and is lost", (unsigned long long)walk.key);
     if (w->core)
         core_check(w->core);
+    world_depend_audit(w);
     for (size_t i = 0; i < w->node.n; i++)
         for (size_t k = 0; k < w->node.v[i].step.n; k++)
             if (w->node.v[i].step.v[k]->alive)

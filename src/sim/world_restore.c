@@ -116,4 +116,5 @@ void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us)
     if (given_is_gone && w->backup && w->given_next < w->backup->next_job_id + IDS_SKIPPED)
         w->given_next = w->backup->next_job_id + IDS_SKIPPED;
     oracle_forget(w);
+    world_depend_stop(w);
 }

@@ -64,10 +64,9 @@ static void srun_in_script(struct play *p, struct behaviour *b)
 static void submit(struct play *p)
 {
     static const char *const arrays[] = {"0-3", "0-9%2", "1,5,7", "0-20:4%3"};
-    static const char *const kinds[] = {"afterany", "afterok", "afternotok", "after"};
     struct job_spec spec = {.name = rng_chance(&p->rng, 500) ? "one" : "two"};
     struct behaviour b = {.runs_us = some_time(p, 40 * USEC_PER_SEC)};
-    char dependency[64];
+    struct str dependency = STR_INIT;
     spec.req.ntasks = (int32_t)rng_range(&p->rng, 1, 3);
     spec.req.mem_per_node_mib = rng_range(&p->rng, 10, 900);
     if (rng_chance(&p->rng, 200))
@@ -80,10 +79,8 @@ static void submit(struct play *p)
     if (rng_chance(&p->rng, 150))
         spec.array = arrays[rng_below(&p->rng, ARRAY_LEN(arrays))];
     if (rng_chance(&p->rng, 150) && p->id.n) {
-        snprintf(dependency, sizeof dependency, "%s:%llu",
-                 kinds[rng_below(&p->rng, ARRAY_LEN(kinds))],
-                 (unsigned long long)p->id.v[rng_below(&p->rng, p->id.n)]);
-        spec.dependency = dependency;
+        world_dependency_of(&p->rng, p->id.v, p->id.n, spec.array != NULL, &dependency);
+        spec.dependency = str_text(&dependency);
     } else if (rng_chance(&p->rng, 60)) {
         spec.dependency = "singleton";
     }
@@ -111,6 +108,7 @@ static void submit(struct play *p)
     uint64_t id = world_submit_het(p->w, component, het ? 2 : 1, &b, NULL);
     if (id)
         vec_push(&p->id, id);
+    str_done(&dependency);
 }
 
 static void allocate(struct play *p)

@@ -85,23 +85,58 @@ static bool alloc_rewrite(const char *text, struct arena *a, struct str *out, st
     return ok;
 }
 
-/* Without the "(unfulfilled)" or "(failed)" after each. */
+/* Whatever holds of the conditions, what was written is worth the same. */
+static void dependency_worth(const char *shown, struct dependency_list *list, struct arena *a)
+{
+    struct dependency_list again;
+    CHECK(dependency_parse(shown, a, &again, NULL) && again.n == list->n);
+    for (unsigned round = 0; round < 8; round++) {
+        for (size_t i = 0; i < list->n; i++)
+            list->v[i].now = again.v[i].now = (i * 7 + round * 5) % 3 == 1;
+        struct dep_truth one = dependency_truth(list), other = dependency_truth(&again);
+        CHECK(one.now == other.now && one.final == other.final);
+    }
+}
+
+/* Without the "(unfulfilled)" or "(failed)" after each; what is written means the same. */
 static bool dependency_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
 {
     struct dependency_list list;
-    struct str shown = STR_INIT;
+    struct str shown = STR_INIT, words = STR_INIT;
     if (!dependency_parse(text, a, &list, e))
         return false;
     dependency_format(&list, &shown);
+    dependency_say(&list, &words);
+    CHECK(list.n <= LIMIT_DEPENDENCIES && (list.n == 0) == (shown.len == 0));
+    dependency_worth(str_text(&shown), &list, a);
     for (const char *at = str_text(&shown); *at;) {
-        const char *open = strchr(at, '('), *close = open ? strchr(open, ')') : NULL;
-        CHECK(close);
-        CHECK(text_starts(open, "(unfulfilled)") || text_starts(open, "(failed)"));
-        str_addn(out, at, (size_t)(open - at));
-        at = close + 1;
+        size_t said = text_starts(at, "(unfulfilled)") ? strlen("(unfulfilled)")
+                      : text_starts(at, "(failed)")    ? strlen("(failed)")
+                                                       : 0;
+        if (!said)
+            str_addc(out, *at++);
+        at += said;
     }
     str_done(&shown);
+    str_done(&words);
     return true;
+}
+
+/* Each byte is a word of the grammar: bytes alone find little of it. */
+static void dependency_words_check(const uint8_t *data, size_t size, struct arena *a)
+{
+    static const char *const words[] = {
+        "(",          ")",     "!",           ",",   "?",       "after:",   "afterany:",
+        "afterok:",   "exit:", "numrun:",     "on:", "before:", "numdone:", "singleton",
+        "aftercorr:", "1",     "23",          "_4",  "_each",   "_*",       "+5",
+        ">=",         "==",    "!=",          "<",   "all",     "(failed)", "(unfulfilled)",
+        ":",          " ",     "afternotok:", "7>3",
+    };
+    struct str text = STR_INIT;
+    for (size_t i = 0; i < size && i < 300; i++)
+        str_add(&text, words[data[i] % ARRAY_LEN(words)]);
+    rewrite_check(dependency_rewrite, str_text(&text), a);
+    str_done(&text);
 }
 
 static bool array_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
@@ -139,6 +174,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rewrite_check(devices_rewrite, text, a);
     rewrite_check(alloc_rewrite, text, a);
     rewrite_check(dependency_rewrite, text, a);
+    dependency_words_check(data, size, a);
     rewrite_check(array_rewrite, text, a);
     ref_check(text);
     arena_free(a);

@@ -39,6 +39,7 @@ struct world {
     struct peer peer; /* who asks */
     struct config config;
     VEC(struct kept) store;
+    void (*after_step)(void); /* NULL = nothing */
 };
 
 static struct world w;
@@ -81,6 +82,8 @@ static inline void step(struct event ev)
     ev.now_us = w.now;
     core_step(w.c, &ev, &w.fx);
     core_check(w.c);
+    if (w.after_step)
+        w.after_step();
 }
 
 static inline void wake(void)

@@ -106,7 +106,9 @@ static void holds_and_dependencies_say_what_to_do(void **unused)
     after.dependency = arena_printf(w.a, "afterok:%llu", (unsigned long long)first);
     later.begin_us = w.now + 10 * MIN;
     assert_non_null(strstr(why_one(submit(held))->because, "scontrol release"));
-    assert_non_null(strstr(why_one(submit(after))->because, "is RUNNING"));
+    const char *because = why_one(submit(after))->because;
+    assert_non_null(strstr(because, "is RUNNING"));
+    assert_non_null(strstr(because, "that is for job 1 to end well;"));
     const struct why *y = why_one(submit(later));
     assert_int_equal(y->reason, REASON_BEGIN_TIME);
     assert_int_equal(y->planned_us, later.begin_us);

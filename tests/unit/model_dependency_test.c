@@ -163,9 +163,115 @@ static void test_there_is_a_limit(void **state)
     str_done(&text);
 }
 
+/* ---- expressions ---- */
+
+static void test_parentheses_say_what_belongs_together(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"(afterok:1,after:2)?afterany:3", "(afterok:1,after:2)?afterany:3"},
+        {"afterok:1:2?after:3", "afterok:1?afterok:2?after:3"},
+        {"(afterok:1:2)?after:3", "(afterok:1,afterok:2)?after:3"},
+        {"afterok:1,(after:2,(after:3))", "afterok:1,after:2,after:3"},
+        {"((afterok:1?after:2)),after:3", "(afterok:1?after:2),after:3"},
+        {"!(afterok:1,after:2?!after:3)", NULL},
+        {"!(afterok:1,!after:2),singleton", "(!afterok:1?after:2),singleton"},
+        {"!!(afterok:1)", "afterok:1"},
+        {"! ( afterok:1 ? after:2 )", "!afterok:1,!after:2"},
+        {"exit:1>3,exit:2_4!=0,exit:3", "exit:1>3,exit:2_4!=0,exit:3!=0"},
+        {"numdone:1>=3:2==all", "numdone:1>=3,numdone:2==all"},
+        {"numrun:1=2", "numrun:1==2"},
+        {"afterany:1_each,exit:2_each<=4", "afterany:1_each,exit:2_each<=4"},
+        {"on:3,before:1:2,beforeok:3,beforenotok:4,beforeany:5",
+         "on:3,before:1,before:2,beforeok:3,beforenotok:4,beforeany:5"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct dependency_list d;
+        struct err e = {0};
+        bool ok = dependency_parse(rows[i].text, arena, &d, &e);
+        assert_int_equal(ok, rows[i].shown != NULL);
+        if (!ok)
+            continue;
+        struct str plain = STR_INIT;
+        for (const char *at = shown(&d); *at;)
+            if (text_starts(at, "(unfulfilled)"))
+                at += strlen("(unfulfilled)");
+            else
+                str_addc(&plain, *at++);
+        assert_string_equal(str_text(&plain), rows[i].shown);
+        str_done(&plain);
+    }
+}
+
+static void test_what_an_expression_cannot_be_is_named(void **state)
+{
+    assert_non_null(strstr(refusal("(after:1", ERR_INVALID), "a ')' is missing"));
+    assert_non_null(strstr(refusal("after:1)", ERR_INVALID), "cannot be read at \")\""));
+    assert_non_null(strstr(refusal("()", ERR_INVALID), "is no type of dependency"));
+    assert_non_null(strstr(refusal("!", ERR_INVALID), "is no type of dependency"));
+    assert_non_null(strstr(refusal("!singleton", ERR_INVALID), "'!' before singleton"));
+    assert_non_null(strstr(refusal("!afterok:1_each", ERR_INVALID), "afterok:…_each"));
+    assert_non_null(strstr(refusal("numdone:1", ERR_INVALID), "numdone:JOB>=3"));
+    assert_non_null(strstr(refusal("numdone:1=>3", ERR_INVALID), "numbers are compared as"));
+    assert_non_null(strstr(refusal("exit:1>all", ERR_INVALID), "numbers are compared as"));
+    assert_non_null(strstr(refusal("exit:1>4294967296", ERR_INVALID), "numbers are compared as"));
+    assert_non_null(strstr(refusal("on:0", ERR_INVALID), "on:COUNT"));
+    assert_non_null(strstr(refusal("on:1?after:2", ERR_INVALID), "without '?'"));
+    assert_non_null(strstr(refusal("(before:1?after:2),after:3", ERR_INVALID), "without '?'"));
+    assert_non_null(strstr(refusal("numdone:1_each>3", ERR_INVALID), "_each is for"));
+    char deep[200] = "";
+    for (unsigned i = 0; i <= LIMIT_DEPENDENCY_DEPTH; i++)
+        strcat(deep, "(");
+    strcat(deep, "after:1");
+    assert_non_null(strstr(refusal(deep, ERR_LIMIT), "parentheses"));
+}
+
+/* What is satisfied for good is not shown, and what holds for a while counts. */
+static void test_what_the_whole_is_worth(void **state)
+{
+    struct dependency_list d = parsed("after:1,(afterok:2?(numrun:3>1,after:4))");
+    assert_false(dependency_truth(&d).now);
+    d.v[0].status = DEP_SATISFIED;
+    d.v[2].now = true;
+    assert_string_equal(shown(&d), "afterok:2(unfulfilled)?(numrun:3>1(unfulfilled),after:4"
+                                   "(unfulfilled))");
+    assert_false(dependency_truth(&d).now);
+    d.v[3].status = DEP_SATISFIED;
+    assert_true(dependency_truth(&d).now);
+    assert_false(dependency_truth(&d).final);
+    d.v[2].status = DEP_SATISFIED;
+    assert_true(dependency_truth(&d).final);
+    d.v[2].status = DEP_FAILED;
+    assert_false(dependency_truth(&d).now);
+    assert_false(dependency_truth(&d).final);
+    d.v[1].status = DEP_FAILED;
+    assert_true(dependency_truth(&d).final);
+    assert_string_equal(shown(&d), "afterok:2(failed)?numrun:3>1(failed)");
+}
+
+static void test_in_words(void **state)
+{
+    struct str out = STR_INIT;
+    struct dependency_list d = parsed("afterok:12,(after:13+5?!afterany:14_3?exit:15>3),"
+                                      "numexit:16<=2,numdone:17==all,singleton,aftercorr:18");
+    dependency_say(&d, &out);
+    assert_string_equal(
+        str_text(&out),
+        "job 12 to end well, and (job 13 to start and 5 minutes to pass then, or job 14_3 not to "
+        "have ended, or job 15 to fail with an exit code above 3), and at most 2 elements of job "
+        "16 to have failed, and all elements of job 17 to have ended well, and all earlier jobs "
+        "of its name and user to end, and its own element of job 18 to end well");
+    str_done(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_parentheses_say_what_belongs_together),
+        cmocka_unit_test(test_what_an_expression_cannot_be_is_named),
+        cmocka_unit_test(test_what_the_whole_is_worth),
+        cmocka_unit_test(test_in_words),
         cmocka_unit_test(test_every_type),
         cmocka_unit_test(test_a_number_alone_is_afterany),
         cmocka_unit_test(test_commas_mean_all_and_question_marks_any),

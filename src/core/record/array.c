@@ -38,9 +38,12 @@ static void codes_recount(struct arrayrec *array, const struct jobrec *without)
 static void bad_count(struct arrayrec *array, const struct jobrec *r, int sign)
 {
     int32_t code = status_rank(r->j.exit_status);
-    array->bad += (uint32_t)sign;
+    bool first = !array->bad;
+    /* Those that waited still are one record, which was cancelled. */
+    uint32_t n = job_is_array(r) ? (uint32_t)r->pending.count : 1;
+    array->bad += (uint32_t)sign * n;
     if (sign > 0)
-        code_count(array, code, array->bad == 1);
+        code_count(array, code, first);
     else if (code == array->code_least || code == array->code_most)
         codes_recount(array, r);
 }
@@ -64,19 +67,19 @@ void array_count(struct core *c, const struct jobrec *r, int sign)
 {
     enum job_state state = (enum job_state)r->j.state;
     struct arrayrec *array = array_ensure(c, r->j.array_job_id);
+    bool waits = state == JOB_PENDING || state == JOB_SPECIAL_EXIT;
+    int64_t began_us = r->j.start_us ? r->j.start_us : r->j.end_us;
+    if (sign > 0 && !waits && began_us > array->began_us)
+        array->began_us = began_us;
     if (job_state_over(state))
         end_count(array, r, sign);
     if (job_is_array(r))
         return;
     array->live += job_live(r) ? (uint32_t)sign : 0;
     array->active += active(state) ? (uint32_t)sign : 0;
-    bool waits = state == JOB_PENDING || state == JOB_SPECIAL_EXIT;
     array->suspended += state == JOB_SUSPENDED ? (uint32_t)sign : 0;
     array->waiting += waits ? (uint32_t)sign : 0;
     array->held += waits && r->j.spec.hold ? (uint32_t)sign : 0;
-    int64_t began_us = r->j.start_us ? r->j.start_us : r->j.end_us;
-    if (sign > 0 && !waits && began_us > array->began_us)
-        array->began_us = began_us;
 }
 
 void hold_write(struct core *c, struct jobrec *r, bool hold)

@@ -193,9 +193,10 @@ static struct dep_truth after_truth(const struct core *c, const struct verdict *
                                     const struct dependency *d, int64_t *ret_due_us)
 {
     int64_t at = time_add(v->began_us, d->delay_us);
-    if (v->begun && at > c->turn.now_us)
+    /* The clock may have been set back since. */
+    bool holds = v->begun && (!d->delay_us || at <= c->turn.now_us);
+    if (v->begun && !holds)
         *ret_due_us = at;
-    bool holds = v->begun && at <= c->turn.now_us;
     return (struct dep_truth){holds, holds};
 }
 
@@ -228,6 +229,22 @@ static struct dep_truth plain_truth(const struct core *c, const struct verdict *
     return (struct dep_truth){0};
 }
 
+/* Has an element of the array's record, which are about to be asked one by one (life/depend.c), a
+ * counterpart? */
+static bool counterparts_left(const struct core *c, const struct jobrec *r,
+                              const struct dependency *d)
+{
+    struct verdict v;
+    uint32_t task;
+    if (!dep_pairs(d) || !job_is_array(r))
+        return false;
+    for (bool more = idset_first(&r->pending, &task); more;
+         more = idset_next(&r->pending, task, &task))
+        if (verdict_of(c, d->job_id, task, &v))
+            return true;
+    return false;
+}
+
 void dependee_look(const struct core *c, const struct jobrec *r, struct dependency *d,
                    int64_t *ret_due_us)
 {
@@ -245,6 +262,8 @@ void dependee_look(const struct core *c, const struct jobrec *r, struct dependen
         if (!paired && !verdict_of(c, d->job_id, task, &v))
             return; /* it left memory long after its end; what was known then stands */
         t = plain_truth(c, &v, d, !paired, ret_due_us);
+        if (t.final && !t.now && !paired && counterparts_left(c, r, d))
+            t.final = false;
     }
     d->now = t.now != d->negated;
     d->status = !t.final ? DEP_OPEN : d->now ? DEP_SATISFIED : DEP_FAILED;

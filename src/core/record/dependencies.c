@@ -148,7 +148,8 @@ bool dependency_circle(const struct core *c, const struct jobrec *r,
             vec_push(&to_do, list->v[i]);
     while (to_do.n && !circle) {
         struct dependency d = to_do.v[--to_do.n];
-        if (!d.job_id || d.negated || dep_counts((enum dep_kind)d.kind))
+        if (!d.job_id || d.negated || dep_counts((enum dep_kind)d.kind) ||
+            dep_is_before((enum dep_kind)d.kind))
             continue; /* may hold before the other starts */
         struct jobrec *other = job_find(c, d.job_id);
         circle = waits_for(&d, r);
