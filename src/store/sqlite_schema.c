@@ -285,7 +285,7 @@ static bool make_indexes(sqlite3 *db, struct err *ret_err)
         const char *name, *on;
         bool over, live;
     } indexes[] = {
-        {"job_live", "job(id, array_job_id)", false, true},
+        {"job_live", "job(id)", false, true},
         {"job_by_end", "job(end_us, submit_us)", true, false},
         {"job_by_user", "job(user_id, end_us, submit_us)", true, false},
         {"job_by_state", "job(state, end_us)", true, false},

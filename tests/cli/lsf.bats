@@ -107,9 +107,43 @@ submitted() {
     [[ "$(squeue -h -j "$id" -o %E)" == "afterany:$first(unfulfilled),after:$first"*"(unfulfilled)" ]]
     run -255 --separate-stderr bsub -w 'done(999)' true
     [ "$stderr" = "999: No matching job found. Job not submitted." ]
-    run -255 --separate-stderr bsub -w 'done(1) && ended(2) || exit(3)' true
-    [[ "$stderr" == "-w with both && and || is not supported: "* ]]
+    run -255 --separate-stderr bsub -w 'external(1, "x")' true
+    [[ "$stderr" == "-w external() is not supported: "* ]]
     scancel "$first" "$id" "$((id - 1))"
+}
+
+@test "-w: any expression, exit codes, counts of elements, element for element" {
+    submitted -H -J "arr[1-3]" -o /dev/null true
+    arr=$id
+    submitted -H -J code -o /dev/null 'exit 5'
+    code=$id
+    submitted -w "(done($arr) || exit(code,>4)) && !ended(\"arr\")" -o /dev/null true
+    either=$id
+    [ "$(squeue -h -j "$id" -o %E)" = "(afterok:$arr(unfulfilled)?exit:$code>4(unfulfilled)),!afterany:$arr(unfulfilled)" ]
+    run -0 bjobs -l "$id"
+    flat=$(tr -d '\n ' <<< "$output")
+    [[ "$flat" == *"DependencyCondition<(done($arr)||exit($code,>4))&&!ended($arr)>"* ]]
+    [[ "$flat" == *"waitsfor(job${arr}toendwell,orjob${code}tofailwithanexitcodeabove4),andjob${arr}nottohaveended;"* ]]
+    submitted -w "numdone($arr,*) || numhold($arr,<3)" -o /dev/null true
+    counted=$id
+    submitted -w "exit($code,3)" -o /dev/null true
+    never=$id
+    submitted -J "pair[1-3]" -w "done(arr[*])" -o /dev/null true
+    pair=$id
+    run -255 --separate-stderr bsub -J "odd[1-2]" -w "done($arr[*])" true
+    [[ "$stderr" == *"Dependent arrays do not have the same size"* ]]
+    run -0 remuda why "$counted"
+    [[ "$output" == *"all elements of job $arr to have ended well, or fewer than 3 elements of job $arr to be held"* ]]
+    bresume "$code"
+    wait_state "$either" COMPLETED
+    eventually eval '[ "$(squeue -h -j '"$never"' -o %r)" = DependencyNeverSatisfied ]'
+    run -0 bjobs -l "$never"
+    [[ "$(tr -d '\n ' <<< "$output")" == *"Dependencyconditioninvalidorneversatisfied"* ]]
+    bresume "$arr[2]"
+    wait_state "${pair}_2" COMPLETED
+    wait_state "$counted" COMPLETED
+    [ "$(squeue -h -r -j "$pair" -t pending -o %K | sort | tr '\n' ' ')" = "1 3 " ]
+    scancel "$arr" "$pair" "$never"
 }
 
 @test "-K waits and exits as the job did; limits end it as LSF does" {

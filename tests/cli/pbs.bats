@@ -232,6 +232,8 @@ $id[2].head X" ]
     submitted -W depend=afterok:"$first".head <<< true
     [ "$(squeue -h -j "$id" -o %E)" = "afterok:$first(unfulfilled)" ]
     [ "$(qstat "$id" | tail -1 | awk '{print $5}')" = H ]
+    [[ "$(qstat -f "$id")" == *"    depend = afterok:$first"$'\n'* ]]
+    [[ "$(qstat -f "$id" | tr -d '\n\t')" == *"comment = Job dependency condition not satisfied: waits for job $first to end well"* ]]
     qdel "$id" "$first"
     run -7 --separate-stderr qsub -W block=true <<< 'exit 7'
     run -170 --separate-stderr qsub -q nope <<< true
@@ -243,6 +245,35 @@ $id[2].head X" ]
     [[ "$stderr" == "qsub: line 1: directive error: -N a # note" ]]
     run -2 --separate-stderr qsub -y
     [ "${stderr_lines[0]}" = "qsub: unrecognized option '-y'" ]
+}
+
+@test "-W depend: on and before, counts of Torque, what can never be is deleted" {
+    submitted -W depend=on:2 -N last <<< true
+    last=$id
+    [[ "$(qstat -f "$last")" == *"    depend = on:2"$'\n'* ]]
+    submitted -W depend=beforeok:"$last".head -h <<< true
+    one=$id
+    [ "$(squeue -h -j "$last" -o %E)" = "on:1(unfulfilled),afterok:$one(unfulfilled)" ]
+    submitted -W depend=beforeany:"$last" <<< false
+    two=$id
+    eventually over "$two"
+    [ "$(squeue -h -j "$last" -o %E)" = "afterok:$one(unfulfilled)" ]
+    run --separate-stderr qsub -W depend=before:"$last" <<< true
+    [ "$status" -ne 0 ]
+    [[ "$stderr" == *"does not wait for (more) jobs that name it"* ]]
+    qrls "$one"
+    eventually over "$last"
+    submitted -h -J 1-3 <<< true
+    arr=$id
+    submitted -W depend=afterokarray:"$arr"[][1] <<< true
+    counted=$id
+    submitted -W depend=afternotok:"$arr"[] <<< true
+    never=$id
+    scontrol release "${arr}_2"
+    eventually over "$counted"
+    scontrol release "${arr}_1,${arr}_3"
+    eventually over "$never"
+    [ "$(squeue -h -t all -j "$never" -o '%T %r')" = "CANCELLED DependencyNeverSatisfied" ]
 }
 
 @test "sbatch of a script with #PBS lines alone reads them and says what they became" {

@@ -46,6 +46,25 @@ static void test_a_record_comes_back_whole(void **state)
     vec_done(&r.v);
 }
 
+/* Elements of an array that is not over are loaded whenever they ended; of one that is, as jobs. */
+static void test_live_arrays_are_loaded_whole(void **state)
+{
+    struct world *w = *state;
+    const struct job jobs[] = {
+        {.id = 1, .array_job_id = 1, .array_task_id = NO_TASK, .state = JOB_PENDING},
+        {.id = 2, .array_job_id = 1, .array_task_id = 0, .state = JOB_COMPLETED, .end_us = 10},
+        {.id = 3, .array_job_id = 1, .array_task_id = 1, .state = JOB_FAILED, .end_us = 90},
+        {.id = 4, .array_job_id = 4, .array_task_id = 0, .state = JOB_COMPLETED, .end_us = 10},
+        {.id = 5, .array_job_id = 4, .array_task_id = 1, .state = JOB_COMPLETED, .end_us = 90},
+        {.id = 6, .state = JOB_COMPLETED, .end_us = 10},
+        {.id = 7, .state = JOB_COMPLETED, .end_us = 90},
+        {.id = 8, .state = JOB_RUNNING},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+        world_put_job(w, &jobs[i]);
+    assert_string_equal(world_load_ids(w, TABLE_JOB, true, 50), "1 2 3 5 7 8");
+}
+
 static void test_a_put_replaces_a_delete_removes(void **state)
 {
     struct world *w = *state;
@@ -272,6 +291,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         BOTH(test_a_record_comes_back_whole),
+        BOTH(test_live_arrays_are_loaded_whole),
         BOTH(test_a_put_replaces_a_delete_removes),
         BOTH(test_rows_of_a_batch_apply_in_order),
         BOTH(test_a_batch_owns_its_rows),

@@ -11,12 +11,10 @@ typedef VEC(uint32_t) task_vec;
 
 /* ---- aftercorr ------------------------------------------------------------------------------ */
 
-/* An array that is over as a whole, and well, decides for all that still wait; else it goes element
- * for element. */
+/* The array whose elements decide for those of the master, one by one. */
 static struct arrayrec *counterpart(const struct core *c, const struct dependency *d)
 {
-    struct arrayrec *other = dep_pairs(d) && d->status == DEP_OPEN ? array_of(c, d->job_id) : NULL;
-    return other && (other->bad || !array_over(c, d->job_id)) ? other : NULL;
+    return dep_pairs(d) && d->status == DEP_OPEN ? array_of(c, d->job_id) : NULL;
 }
 
 static void element_split(struct core *c, struct jobrec *master, uint32_t task)

@@ -210,7 +210,7 @@ static struct dep_truth plain_truth(const struct core *c, const struct verdict *
     case DEP_AFTERANY: return known(v->over, true);
     case DEP_AFTEROK: return known(v->over || (v->bad && !for_each), !v->bad);
     case DEP_AFTERCORR: return known(v->over, !v->bad);
-    case DEP_AFTERNOTOK: return known(v->over, v->bad > 0);
+    case DEP_AFTERNOTOK: return known(v->over, for_each ? !v->well : v->bad > 0);
     case DEP_EXIT: return for_each && !v->over ? (struct dep_truth){0} : exit_truth(v, d);
     case DEP_NUMDONE:
     case DEP_NUMENDED:
