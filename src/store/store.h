@@ -71,10 +71,10 @@ bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err);
 /* Record and texts are valid during the call. */
 typedef void (*store_row_fn)(void *ctx, const void *record);
 /* All rows of a table in key order (texts by bytes). For TABLE_JOB, live_only leaves out jobs that
- * are over and ended before `ended_after_us`, unless others of their array are not over; for TABLE_STEP, the steps of such jobs; for
- * TABLE_NODE_SPELL it leaves out those that are over. TABLE_META
- * also holds the store's own facts: epoch, seq, schema_version. `fn` may read from the store, not
- * write. */
+ * are over and ended before `ended_after_us`, unless others of their array are not over; for
+ * TABLE_STEP, the steps of jobs that are over and ended before; for TABLE_NODE_SPELL, those that
+ * are over. TABLE_META also holds the store's own facts: epoch, seq, schema_version. `fn` may read
+ * from the store, not write. */
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err);
 /* History for sacct: jobs (TABLE_JOB, after its TABLE_JOB_PART, with q->duplicates also

@@ -113,11 +113,11 @@ submitted() {
 }
 
 @test "-w: any expression, exit codes, counts of elements, element for element" {
-    submitted -H -J "arr[1-3]" -o /dev/null true
+    submitted -H -J "dep_a[1-3]" -o /dev/null true
     arr=$id
-    submitted -H -J code -o /dev/null 'exit 5'
+    submitted -H -J dep_c -o /dev/null 'exit 5'
     code=$id
-    submitted -w "(done($arr) || exit(code,>4)) && !ended(\"arr\")" -o /dev/null true
+    submitted -w "(done($arr) || exit(dep_c,>4)) && !ended(\"dep_a\")" -o /dev/null true
     either=$id
     [ "$(squeue -h -j "$id" -o %E)" = "(afterok:$arr(unfulfilled)?exit:$code>4(unfulfilled)),!afterany:$arr(unfulfilled)" ]
     run -0 bjobs -l "$id"
@@ -128,7 +128,7 @@ submitted() {
     counted=$id
     submitted -w "exit($code,3)" -o /dev/null true
     never=$id
-    submitted -J "pair[1-3]" -w "done(arr[*])" -o /dev/null true
+    submitted -J "dep_p[1-3]" -w "done(dep_a[*])" -o /dev/null true
     pair=$id
     run -255 --separate-stderr bsub -J "odd[1-2]" -w "done($arr[*])" true
     [[ "$stderr" == *"Dependent arrays do not have the same size"* ]]

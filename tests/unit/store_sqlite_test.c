@@ -159,10 +159,9 @@ static void test_questions_are_answered_through_indexes(void **state)
         plan_of(w, &(struct scan){.table = TABLE_JOB, .live_only = true, .ended_after_us = 5});
     assert_non_null(strstr(start, "USING INDEX job_live"));
     assert_non_null(strstr(start, "USING INDEX job_by_end"));
-    const char *arrays = plan_of(w, &(struct scan){.table = TABLE_JOB,
-                                                   .live_only = true,
-                                                   .ended_after_us = 5,
-                                                   .whole_arrays = true});
+    const char *arrays = plan_of(
+        w, &(struct scan){
+               .table = TABLE_JOB, .live_only = true, .ended_after_us = 5, .whole_arrays = true});
     assert_non_null(strstr(arrays, "INDEX job_by_array (array_job_id=?"));
     assert_null(strstr(arrays, "SCAN job\n"));
     assert_null(strstr(arrays, "SCAN job USING INDEX job_by_array"));
