@@ -232,7 +232,7 @@ $id[2].head X" ]
     submitted -W depend=afterok:"$first".head <<< true
     [ "$(squeue -h -j "$id" -o %E)" = "afterok:$first(unfulfilled)" ]
     [ "$(qstat "$id" | tail -1 | awk '{print $5}')" = H ]
-    [[ "$(qstat -f "$id")" == *"    depend = afterok:$first"$'\n'* ]]
+    [[ "$(qstat -f "$id")" == *"    depend = afterok:$first.head@head"$'\n'* ]]
     [[ "$(qstat -f "$id" | tr -d '\n\t')" == *"comment = Job dependency condition not satisfied: waits for job $first to end well"* ]]
     qdel "$id" "$first"
     run -7 --separate-stderr qsub -W block=true <<< 'exit 7'

@@ -234,7 +234,8 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
     pbs_attribute_add(t, NULL, "queue", job_partition(j));
     pbs_attribute_add(t, NULL, "server", pbs_server(&q->site));
     pbs_attribute_add(t, NULL, "Account_Name", j->spec.req.account);
-    pbs_attribute_add(t, NULL, "depend", pbs_depend_of(j->spec.dependency, pbs_server(&q->site), q->a));
+    pbs_attribute_add(t, NULL, "depend",
+                      pbs_depend_of(j->spec.dependency, pbs_server(&q->site), q->a));
     pbs_attribute_add(t, NULL, "exec_host", qstat_exec_host(j, &q->site, t->a));
     if (!q->site.torque)
         pbs_attribute_add(t, NULL, "exec_vnode", qstat_exec_vnode(j, t->a));
