@@ -177,6 +177,7 @@ void controller_turn_end(struct world *w)
     for (size_t i = 0; i < b->n; i++)
         if (b->row[i].op == ROW_PUT)
             world_rows_check(w, (enum store_table)b->row[i].table, b->row[i].record);
+    world_depend_check(w);
     world_use_learn(w, b);
     world_limits_check(w, b);
     batch_free(b);

@@ -89,6 +89,14 @@ struct simdep {
     bool *ever;
 };
 
+/* It was let go by a row that stands before those which may say why: rows of one step are in no
+ * order. */
+struct simdoubt {
+    struct simdoubt *next;
+    uint64_t id;
+    struct simdep d;
+};
+
 static void wait_drop(struct simdep *d)
 {
     arena_free(d->a);
@@ -117,6 +125,12 @@ void world_depend_free(struct world *w)
     }
     map_u64_free(w->depend);
     w->depend = NULL;
+    while (w->doubt) {
+        struct simdoubt *next = w->doubt->next;
+        wait_drop(&w->doubt->d);
+        free(w->doubt);
+        w->doubt = next;
+    }
 }
 
 static void facts_take(struct simdep *d, const struct job *j)
@@ -248,17 +262,29 @@ static void wait_take(struct world *w, struct simdep *d, const char *text)
         d->ever[i] = holds(w, &d->list.v[i], d->task);
 }
 
+static void one_look(struct world *w, struct simdep *d, const struct job *j)
+{
+    for (size_t i = 0; i < d->list.n; i++) {
+        uint64_t id = d->list.v[i].job_id;
+        if (!d->ever[i] && id && (id == j->id || id == j->array_job_id))
+            d->ever[i] = holds(w, &d->list.v[i], d->task);
+    }
+}
+
 static void all_look(struct world *w, const struct job *j)
 {
     struct map_walk walk = {0};
-    while (map_u64_next(w->depend, &walk)) {
-        struct simdep *d = walk.value;
-        for (size_t i = 0; i < d->list.n; i++) {
-            uint64_t id = d->list.v[i].job_id;
-            if (!d->ever[i] && id && (id == j->id || id == j->array_job_id))
-                d->ever[i] = holds(w, &d->list.v[i], d->task);
-        }
-    }
+    while (map_u64_next(w->depend, &walk))
+        one_look(w, walk.value, j);
+    for (struct simdoubt *s = w->doubt; s; s = s->next)
+        one_look(w, &s->d, j);
+}
+
+static void wait_copy(struct world *w, struct simdep *to, const struct simdep *from)
+{
+    wait_take(w, to, from->text);
+    for (size_t i = 0; i < from->list.n; i++)
+        to->ever[i] |= from->ever[i];
 }
 
 /* It waited, and now it does not. */
@@ -266,9 +292,27 @@ static void release_check(struct world *w, const struct simdep *former, const st
 {
     bool goes_on = j->state == JOB_PENDING || j->state == JOB_RUNNING;
     if (former && former->a && goes_on && text_empty(j->spec.dependency) &&
-        !is_true(w, former, former->ever, j->array_task_id))
-        world_broke(w, "job %llu was let go, and \"%s\", for which it waited, never held",
-                    (unsigned long long)j->id, former->text);
+        !is_true(w, former, former->ever, j->array_task_id)) {
+        struct simdoubt *s = xcalloc(1, sizeof *s);
+        s->id = j->id;
+        s->d.task = j->array_task_id;
+        wait_copy(w, &s->d, former);
+        s->next = w->doubt;
+        w->doubt = s;
+    }
+}
+
+void world_depend_check(struct world *w)
+{
+    while (w->doubt) {
+        struct simdoubt *s = w->doubt;
+        w->doubt = s->next;
+        if (!is_true(w, &s->d, s->d.ever, s->d.task))
+            world_broke(w, "job %llu was let go, and \"%s\", for which it waited, never held",
+                        (unsigned long long)s->id, s->d.text);
+        wait_drop(&s->d);
+        free(s);
+    }
 }
 
 void world_depend_learn(struct world *w, const struct job *j)

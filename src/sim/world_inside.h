@@ -100,8 +100,9 @@ struct happening {
     bool is_epilog;
 };
 
-struct backup; /* world_restore.c */
-struct simuse; /* world_use.c */
+struct backup;   /* world_restore.c */
+struct simdoubt; /* world_depend.c */
+struct simuse;   /* world_use.c */
 
 struct world {
     struct rng rng;
@@ -121,6 +122,7 @@ struct world {
     VEC(struct simnode) node;
     /* id → struct simdep, owned; NULL = nothing is known; `off`: nothing will be */
     struct map_u64 *depend;
+    struct simdoubt *doubt; /* who was let go in the batch at hand */
     bool depend_off;
     struct map_u64 *cron; /* jobs of scrontab → struct simcron, owned */
     VEC(struct happening) heap;
@@ -171,6 +173,7 @@ bool world_message_read(struct world *w, struct happening *h, struct message *re
 
 /* ---- world_depend.c: what jobs wait for; also world_dependency_of (world.h) ---- */
 void world_depend_learn(struct world *w, const struct job *j); /* a row that was committed */
+void world_depend_check(struct world *w);                      /* of a batch all rows were learnt */
 void world_depend_stop(struct world *w);                       /* the store is another */
 void world_depend_audit(struct world *w);                      /* all is healed and quiet */
 void world_depend_free(struct world *w);
