@@ -132,7 +132,7 @@ static bool task_parse(struct span whole, struct span task, struct dependency *d
 {
     uint64_t number;
     d->each = span_is(task, "each");
-    if (d->each && (d->kind > DEP_AFTERNOTOK && d->kind != DEP_EXIT))
+    if (d->each && (d->kind > DEP_AFTERCORR && d->kind != DEP_EXIT))
         return target_refuse(
             whole, "_each is for after, afterany, afterok, afternotok and exit, of arrays",
             ret_err);

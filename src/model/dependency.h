@@ -58,7 +58,8 @@ struct dependency {
     int32_t number;   /* of exit and num…: compared with; of on: how many more */
     uint8_t kind;     /* enum dep_kind */
     uint8_t compare;  /* enum dep_compare */
-    bool each;        /* of an array: each element waits for its counterpart */
+    bool each;        /* of an array: each element waits for its counterpart; of aftercorr,
+                       * which always means that: and the arrays must have the same size */
     bool negated;
     uint8_t status; /* enum dep_status of it as it stands there, negated or not: what is
                      * SATISFIED stays so, what is FAILED can come right by a requeue alone */

@@ -142,7 +142,7 @@ static void one_format(const struct dependency *d, struct str *out)
         str_addf(out, ":%d", d->number);
     else if (d->kind != DEP_SINGLETON)
         str_addf(out, ":%llu", (unsigned long long)d->job_id);
-    if (d->each)
+    if (d->each && d->kind != DEP_AFTERCORR)
         str_add(out, "_each");
     else if (d->task_id != NO_TASK)
         str_addf(out, "_%u", d->task_id);

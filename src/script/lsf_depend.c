@@ -333,10 +333,12 @@ static void condition_add(const struct lsf_condition *c, const char *ids, bool a
 {
     struct span rest = span_of(ids), id;
     bool apart = !all && strchr(ids, ':'), first = true;
+    bool pairs = c->index && text_is(c->index, "*") && text_is(c->type, "afterok");
+    const char *type = pairs ? "aftercorr" : c->type;
     str_add(out, apart ? "(" : "");
     for (; span_next(&rest, ':', &id); first = false) {
         if (first || apart)
-            str_addf(out, "%s%s", first ? "" : ",", c->type);
+            str_addf(out, "%s%s", first ? "" : ",", type);
         str_addc(out, ':');
         target_add(c, id, out);
     }
@@ -405,6 +407,12 @@ static void lsf_write(const struct dependency *d, struct str *out)
         str_addf(out, ",%s%d", d->compare == DEP_EQ ? "" : dep_compare_words[d->compare],
                  d->number);
     str_addc(out, ')');
+}
+
+bool lsf_depend_says(const struct dependency *d)
+{
+    bool known = d->kind != DEP_SINGLETON && d->kind != DEP_ON;
+    return known && !dep_is_before((enum dep_kind)d->kind) && !d->delay_us;
 }
 
 const char *lsf_depend_of(const char *dependency, struct arena *a)

@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/dependency.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,6 +30,7 @@ bool lsf_depend_parse(const char *text, struct arena *a, struct lsf_depend *ret,
 /* "afterok:12,afterany:7_3". ids[i] are the numbers of the jobs that condition i means, joined by
  * ':'. */
 const char *lsf_depend_text(const struct lsf_depend *d, const char *const *ids, struct arena *a);
+bool lsf_depend_says(const struct dependency *d); /* has LSF words for it? */
 /* A dependency of ours as LSF would say it: "done(12) && exit(13,>3)"; as it is where it says
  * nothing. */
 const char *lsf_depend_of(const char *dependency, struct arena *a);

@@ -6,6 +6,7 @@
 #include "model/dependency.h"
 #include "model/signals.h"
 #include "script/lsf.h"
+#include "script/lsf_depend.h"
 #include "script/lsf_term.h"
 
 #include <string.h>
@@ -188,50 +189,30 @@ WRITER(warn_time)
         writing_line(w, row->name, arena_printf(w->a, "%lld", (long long)(minutes ? minutes : 1)));
 }
 
-static const char *condition_of(const struct dependency *d)
-{
-    switch (d->kind) {
-    case DEP_AFTER: return "started";
-    case DEP_AFTERANY: return "ended";
-    case DEP_AFTEROK: return "done";
-    case DEP_AFTERNOTOK: return "exit";
-    case DEP_AFTERCORR: return "done";
-    case DEP_SINGLETON: break;
-    }
-    return NULL;
-}
-
+/* What LSF has no words for is left out of a list; in parentheses, which say more, all of it. */
 WRITER(depend)
 {
     struct dependency_list list;
     struct str text = STR_INIT;
+    uint32_t kept = 0;
     bool all = true;
     if (text_empty(w->j->dependency))
         return;
     if (!dependency_parse(w->j->dependency, w->a, &list, NULL))
         list.n = 0;
-    for (size_t i = 0; i < list.n; i++) {
-        const struct dependency *d = &list.v[i];
-        const char *name = d->delay_us ? NULL : condition_of(d);
-        all &= name != NULL;
-        if (!name)
-            continue;
-        str_addf(&text, "%s%s(%llu",
-                 !text.len  ? ""
-                 : list.any ? " || "
-                            : " && ",
-                 name, (unsigned long long)d->job_id);
-        if (d->kind == DEP_AFTERCORR)
-            str_add(&text, "[*]");
-        else if (d->task_id != NO_TASK)
-            str_addf(&text, "[%u]", d->task_id);
-        str_addc(&text, ')');
+    for (uint32_t i = 0; i < list.n; i++) {
+        all &= lsf_depend_says(&list.v[i]);
+        if (lsf_depend_says(&list.v[i]))
+            list.v[kept++] = list.v[i];
     }
     writing_said(w, "dependency");
     if (!all || !list.n)
         writing_lost(w, "dependency", "-w has no condition for all of %s", w->j->dependency);
+    list.n = list.form && !all ? 0 : kept;
+    if (list.n)
+        dependency_format(&list, &text);
     if (text.len)
-        writing_line(w, row->name, str_text(&text));
+        writing_line(w, row->name, lsf_depend_of(str_text(&text), w->a));
     str_done(&text);
 }
 

@@ -165,7 +165,6 @@ bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *
            dialect_give(d, "-A", "account", account, ret_err) &&
            dialect_give(d, "-a", "begin", r->begin, ret_err) &&
            dialect_give(d, "-W depend", "dependency", r->depend, ret_err) &&
-           dialect_give(d, "-W depend", "kill-on-invalid-dep", r->depend ? "yes" : NULL, ret_err) &&
            dialect_give(d, "-W x=advres", "reservation", r->reservation, ret_err) &&
            dialect_give(d, "-W group_list", "gid", r->group, ret_err) &&
            dialect_give_number(d, "-p", "nice", r->priority < 0 ? -r->priority : 0, ret_err) &&

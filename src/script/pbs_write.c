@@ -107,17 +107,11 @@ WRITER(rerun)
         writing_line(w, row->name, "n");
 }
 
-static const char *kind_of(const struct dependency *d)
+static bool pbs_says(const struct dependency *d)
 {
-    switch (d->kind) {
-    case DEP_AFTER: return "after";
-    case DEP_AFTERANY: return "afterany";
-    case DEP_AFTEROK: return "afterok";
-    case DEP_AFTERNOTOK: return "afternotok";
-    case DEP_AFTERCORR:
-    case DEP_SINGLETON: break;
-    }
-    return NULL;
+    bool kind =
+        d->kind <= DEP_AFTERNOTOK || d->kind == DEP_ON || dep_is_before((enum dep_kind)d->kind);
+    return kind && !d->negated && !d->each && !d->delay_us;
 }
 
 static void depend_add(struct writing *w, struct str *out)
@@ -127,15 +121,15 @@ static void depend_add(struct writing *w, struct str *out)
     if (text_empty(w->j->dependency))
         return;
     writing_said(w, "dependency");
-    if (!dependency_parse(w->j->dependency, w->a, &list, NULL) || list.any)
+    if (!dependency_parse(w->j->dependency, w->a, &list, NULL) || list.any || list.form)
         list.n = 0;
     for (size_t i = 0; i < list.n; i++) {
         const struct dependency *d = &list.v[i];
-        const char *kind = d->delay_us ? NULL : kind_of(d);
-        all &= kind != NULL;
-        if (!kind)
+        all &= pbs_says(d);
+        if (!pbs_says(d))
             continue;
-        str_addf(out, "%s%s:%llu", first ? "depend=" : ",", kind, (unsigned long long)d->job_id);
+        str_addf(out, "%s%s:%llu", first ? "depend=" : ",", dep_kind_words[d->kind],
+                 d->kind == DEP_ON ? (unsigned long long)d->number : (unsigned long long)d->job_id);
         if (d->task_id != NO_TASK)
             str_addf(out, "[%u]", d->task_id);
         first = false;

