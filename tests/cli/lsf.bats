@@ -26,6 +26,7 @@ setup() { cd "$WORK" || exit 1; }
 
 on_terminal() { script -qec "$1" /dev/null < /dev/null; }
 id_of() { grep -o 'Job <[0-9]*>' <<< "$1" | tr -dc 0-9; }
+not() { ! "$@"; }
 reported() { grep -qs 'above this job summary' "$1"; }
 # Runs bsub with these words; its job is $id.
 submitted() {
@@ -266,16 +267,27 @@ $id 3 arr[3]" ]
 }
 
 @test "bjobs of a running job: hosts with slots, the condensed form, time left; bstop, bresume, brequeue, bswitch, btop" {
-    submitted -n 6 -R "span[ptile=3]" -W 60 -o /dev/null sleep 600
+    submitted -n 6 -R "span[ptile=3]" -W 60 -o /dev/null sleep 6131
     wait_state "$id" RUNNING
     [ "$(bjobs -noheader -o 'stat exec_host first_host nexec_host' "$id")" = "RUN 3*n1:3*n2 n1 2" ]
     [ "$(bjobs "$id" | sed -n 3p)" = "                                             3*n2" ]
     [[ "$(bjobs -noheader -o 'time_left delimiter=","' "$id")" =~ ^(0:5[89]|1:0)\ L$ ]]
     run -0 bstop "$id"
     [ "$output" = "Job <$id> is being stopped" ]
-    [ "$(bjobs -noheader -o stat "$id")" = USUSP ]
+    [ "$(bjobs -noheader -o 'stat suspend_reason' "$id")" = "USUSP The job was suspended by the user" ]
+    # By a signal to its processes: it keeps what it holds, for the cluster it runs.
+    [ "$(state "$id")" = RUNNING ]
+    stopped() { grep -qs '^State:.T' /proc/"$(pgrep -f "^sleep 613[1]$" | head -1)"/status; }
+    eventually stopped
+    bhosts -w n1 | grep -qE " 3 +0 +0 +3 +0 $"
     run -0 bresume "$id"
     [ "$output" = "Job <$id> is being resumed" ]
+    [ "$(bjobs -noheader -o stat "$id")" = RUN ]
+    eventually not stopped
+    run -0 scontrol suspend "$id"
+    [ "$(bjobs -noheader -o stat "$id")" = USUSP ]
+    run -0 bresume "$id"
+    [ "$(state "$id")" = RUNNING ]
     run -0 brequeue "$id"
     [ "$output" = "Job <$id> is being requeued " ]
     wait_state "$id" RUNNING
@@ -295,6 +307,48 @@ $id 3 arr[3]" ]
     [ "$stderr" = "Job <987654>: No matching job found" ]
     run -255 --separate-stderr bkill
     [[ "$stderr" == "Job ID or one of "* ]]
+}
+
+@test "bstop and bresume of an array: to each element what fits it" {
+    submitted -J 'many[1-3]%1' -x -m n1 -o /dev/null sleep 700
+    wait_state "${id}_1" RUNNING
+    run -0 bstop "$id"
+    [ "$output" = "Job <$id> is being stopped" ]
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'1 USUSP\n2 PSUSP\n3 PSUSP' ]
+    run -0 bresume "$id[1]"
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'1 RUN\n2 PSUSP\n3 PSUSP' ]
+    run -0 bresume "$id"
+    [ "$(bjobs -noheader -o 'jobindex stat' "$id")" = $'1 RUN\n2 PEND\n3 PEND' ]
+    bkill "$id"
+    wait_state "${id}_1" CANCELLED
+}
+
+@test "btop and bbot: before and behind one's others of the queue, by Nice" {
+    local ids=()
+    submitted -x -q gpuv100 -m n1 -o /dev/null sleep 600
+    local first=$id
+    submitted -x -q gpuv100 -m n2 -o /dev/null sleep 600
+    wait_state "$id" RUNNING
+    wait_state "$first" RUNNING
+    local second=$id
+    for name in one two three; do
+        submitted -x -q gpuv100 -m n1 -J "$name" -o /dev/null sleep 600
+        ids+=("$id")
+    done
+    run -0 btop "${ids[2]}"
+    [ "$output" = "Job <${ids[2]}> has been moved to position 1 from top." ]
+    run -0 bbot "${ids[0]}"
+    [ "$output" = "Job <${ids[0]}> has been moved to position 1 from bottom." ]
+    bkill "$first"
+    wait_state "${ids[2]}" RUNNING
+    [ "$(state "${ids[0]}") $(state "${ids[1]}")" = "PENDING PENDING" ]
+    bkill "${ids[2]}"
+    wait_state "${ids[1]}" RUNNING
+    [ "$(state "${ids[0]}")" = PENDING ]
+    run -255 --separate-stderr btop "$second"
+    [ "$stderr" = "Job <$second>: Job has already started" ]
+    bkill -q gpuv100 0
+    wait_state "$second" CANCELLED
 }
 
 @test "bkill 0 and -J, -q: all of mine that are meant" {

@@ -366,6 +366,38 @@ static void a_suspended_job_keeps_its_time(void **unused)
     assert_int_equal(state(id), JOB_COMPLETING);
 }
 
+static enum refusal signal_to_all(uint64_t id, int signo)
+{
+    say(1, MSG_CANCEL, &(struct msg_cancel){.ids = ids_of(id), .signal = signo, .full = true});
+    return refusal();
+}
+
+static void a_job_that_its_owner_stopped_keeps_what_it_has_and_its_time_goes_by(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int n = job(id)->batch_host[1] - '0';
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    assert_int_equal(signal_to_all(id, 19), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->stopped_us, w.now);
+    /* A daemon that comes back is told again. */
+    gone(n);
+    hello_holding(n, &held, 1);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 1);
+    assert_int_equal(signal_to_all(id, 10), REFUSE_NONE);
+    assert_true(job(id)->stopped_us != 0);
+    assert_int_equal(signal_to_all(id, 18), REFUSE_NONE);
+    assert_int_equal(job(id)->stopped_us, 0);
+    assert_int_equal(signal_to_all(id, 19), REFUSE_NONE);
+    pass(10 * MIN);
+    assert_int_equal(state(id), JOB_COMPLETING); /* at its limit */
+    id = submit(a_job("two"));
+    assert_int_equal(signal_to_all(id, 19), REFUSE_NONE);
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE), REFUSE_NONE);
+    script_ends(id, 15);
+    assert_int_equal(job(id)->stopped_us, 0);
+}
+
 static const struct msg_job_ended *ended(void)
 {
     for (size_t i = 0; i < w.fx.n; i++)
@@ -627,6 +659,7 @@ int main(void)
         STORY(a_requeued_job_runs_again_with_its_former_run_kept),
         STORY(a_requeue_with_a_hold_waits_for_its_release),
         STORY(a_suspended_job_keeps_its_time),
+        STORY(a_job_that_its_owner_stopped_keeps_what_it_has_and_its_time_goes_by),
         STORY(who_waits_is_told_the_end),
         STORY(a_node_that_is_gone_for_a_moment_loses_nothing),
         STORY(a_launch_lost_on_its_way_is_sent_again),

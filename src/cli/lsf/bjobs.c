@@ -97,7 +97,7 @@ static void reasons_add(struct bjobs *b, const struct job *j)
 {
     if (b->pending && lsf_job_is_pending(j))
         str_addf(&b->out, " %s;\n", lsf_pending_reason(j, b->a));
-    else if (b->suspended && j->state == JOB_SUSPENDED)
+    else if (b->suspended && lsf_job_is_suspended(j))
         str_addf(&b->out, " %s;\n", lsf_suspend_reason(j));
 }
 

@@ -95,7 +95,7 @@ FIELD_FN(exit_reason)
 
 FIELD_FN(suspend_reason)
 {
-    if (j->state != JOB_SUSPENDED)
+    if (!lsf_job_is_suspended(j))
         return NULL;
     return lsf_suspend_reason(j);
 }

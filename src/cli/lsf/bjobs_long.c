@@ -234,7 +234,7 @@ void lsf_long_print(const struct lsf_long *l, const struct job *j)
     usage_add(l, j);
     if (lsf_job_is_pending(j))
         str_addf(l->out, " PENDING REASONS:\n %s;\n", lsf_pending_reason(j, l->a));
-    else if (j->state == JOB_SUSPENDED)
+    else if (lsf_job_is_suspended(j))
         str_addf(l->out, " SUSPENDING REASONS:\n %s;\n", lsf_suspend_reason(j));
     str_add(l->out,
             "\n SCHEDULING PARAMETERS:\n"

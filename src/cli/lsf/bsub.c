@@ -234,7 +234,9 @@ static void environment_add(struct bsub *s)
     struct batch *b = &s->b;
     b->env[b->nenv++] = arena_printf(b->line.a, "LS_SUBCWD=%s", b->line.cwd);
     b->env[b->nenv++] = arena_printf(b->line.a, "LSF_VERSION=%d", 34);
-    b->env[b->nenv++] = arena_printf(b->line.a, "LSF_BINDIR=%s", program_bin_dir(b->line.a));
+    static const char *const dirs[] = {"LSF_BINDIR", "LSF_SERVERDIR", "LSF_LIBDIR"};
+    for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+        b->env[b->nenv++] = arena_printf(b->line.a, "%s=%s", dirs[i], program_bin_dir(b->line.a));
 }
 
 /* The queue a job is in that named none. */

@@ -1,14 +1,19 @@
-/* bkill, bstop, bresume, brequeue, bswitch, btop: what is done to jobs, one after the other, with a
- * line about each as LSF says it. */
+/* bkill, bstop, bresume, brequeue, bswitch, btop, bbot: what is done to jobs, one after the other,
+ * with a line about each as LSF says it. */
 #include "cli/lsf/control.h"
 
 #include "base/alloc.h"
+#include "base/idset.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
+#include "cli/record/columns_job.h"
 #include "model/signals.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define SIGNAL_CONT 18
+#define SIGNAL_STOP 19
 
 /* "0" is every job that the filters mean. */
 bool lsf_control_id_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -97,6 +102,8 @@ OPTION_TABLE(bswitch_options, rows, .usage = "bswitch [OPTIONS] queue job_ID …
              .words = WORDS_MIXED, .word = queue_take, .one_dash = true);
 OPTION_TABLE(btop_options, rows, .usage = "btop [OPTIONS] job_ID …", .words = WORDS_MIXED,
              .word = lsf_control_id_take, .one_dash = true);
+OPTION_TABLE(bbot_options, rows, .usage = "bbot [OPTIONS] job_ID …", .words = WORDS_MIXED,
+             .word = lsf_control_id_take, .one_dash = true);
 
 /* ---- answers ---- */
 
@@ -182,10 +189,94 @@ static bool kill_one(const struct lsf_control *k, const char *id)
     return true;
 }
 
+/* ---- bstop, bresume ---- */
+
+/* What elements of an array are: to each what fits it. */
+enum part { WAITS, RUNS, SUSPENDED, PARTS };
+
+/* By a signal to all of it a job that runs is stopped, as LSF does it: it keeps what it holds. */
+static bool signal_send(const struct lsf_control *k, const char *id, const char *ref, int signo)
+{
+    struct msg_cancel m = {.ids = ref, .signal = signo, .full = true};
+    return lsf_control_ask(k, id, MSG_CANCEL, &m);
+}
+
+static bool action_send(const struct lsf_control *k, const char *id, const char *ref,
+                        enum job_action action)
+{
+    struct msg_job_control m = {.action = action, .ids = ref};
+    return lsf_control_ask(k, id, MSG_JOB_CONTROL, &m);
+}
+
+static bool part_stop(const struct lsf_control *k, const char *id, const char *ref, enum part part)
+{
+    if (part == WAITS)
+        return action_send(k, id, ref, ACTION_UHOLD);
+    return part == SUSPENDED || signal_send(k, id, ref, SIGNAL_STOP);
+}
+
+/* Whoever suspended it with `scontrol suspend` lets it go on the same way. */
+static bool part_resume(const struct lsf_control *k, const char *id, const char *ref,
+                        enum part part)
+{
+    if (part == WAITS)
+        return action_send(k, id, ref, ACTION_RELEASE);
+    return part == SUSPENDED ? action_send(k, id, ref, ACTION_RESUME)
+                             : signal_send(k, id, ref, SIGNAL_CONT);
+}
+
+static const char *part_ref(const struct lsf_control *k, uint64_t array, const struct idset *tasks)
+{
+    struct str text = STR_INIT;
+    str_addf(&text, "%llu_[", (unsigned long long)array);
+    idset_format(tasks, &text);
+    str_addc(&text, ']');
+    const char *kept = arena_strdup(k->a, str_text(&text));
+    str_done(&text);
+    return kept;
+}
+
+static bool parts_do(const struct lsf_control *k, const char *id,
+                     bool (*one)(const struct lsf_control *k, const char *id, const char *ref,
+                                 enum part part))
+{
+    struct lsf_filter wanted = {0};
+    struct lsf_job_list l = {0};
+    struct idset tasks[PARTS] = {0};
+    struct err e = {0};
+    uint64_t array = 0;
+    bool live = false;
+    vec_push(&wanted.ids, id);
+    bool ok = lsf_jobs_read(k->client, &wanted, k->a, &l, &e);
+    for (size_t i = 0; i < l.job.n; i++) {
+        const struct job *j = l.job.v[i];
+        if (lsf_job_is_over(j))
+            continue;
+        live = true;
+        array = j->array_job_id;
+        idset_add(&tasks[lsf_job_is_pending(j)       ? WAITS
+                         : j->state == JOB_SUSPENDED ? SUSPENDED
+                                                     : RUNS],
+                  array ? j->array_task_id : 0);
+    }
+    if (!ok || !live)
+        ok = lsf_control_problem(id, !ok        ? e.text
+                                     : !l.job.n ? "No matching job found"
+                                                : "Job has already finished");
+    for (int p = 0; ok && p < PARTS; p++)
+        if (tasks[p].count)
+            ok = one(k, id, array ? part_ref(k, array, &tasks[p]) : lsf_job_ref(id, k->a),
+                     (enum part)p);
+    for (int p = 0; p < PARTS; p++)
+        idset_done(&tasks[p]);
+    lsf_filter_done(&wanted);
+    lsf_job_list_done(&l);
+    return ok;
+}
+
 static bool stop_one(const struct lsf_control *k, const char *id)
 {
-    const struct job *j = lsf_control_job(k, id);
-    if (!j || !control(k, id, lsf_job_is_pending(j) ? ACTION_UHOLD : ACTION_SUSPEND))
+    if (!parts_do(k, id, part_stop))
         return false;
     printf("Job <%s> is being stopped\n", id);
     return true;
@@ -193,8 +284,7 @@ static bool stop_one(const struct lsf_control *k, const char *id)
 
 static bool resume_one(const struct lsf_control *k, const char *id)
 {
-    const struct job *j = lsf_control_job(k, id);
-    if (!j || !control(k, id, lsf_job_is_pending(j) ? ACTION_RELEASE : ACTION_RESUME))
+    if (!parts_do(k, id, part_resume))
         return false;
     printf("Job <%s> is being resumed\n", id);
     return true;
@@ -208,12 +298,73 @@ static bool requeue_one(const struct lsf_control *k, const char *id)
     return true;
 }
 
+/* ---- btop, bbot ---- */
+
+/* How many points of Nice `a` must get to come behind `b`: by priority, and by how much longer it
+ * waits, as Nice is taken off either. */
+static int64_t lead(const struct job *a, const struct job *b)
+{
+    int64_t priority = a->priority > b->priority ? (int64_t)(a->priority - b->priority) : 0;
+    int64_t waits = (b->submit_us - a->submit_us) / USEC_PER_SEC;
+    if (a->priority < b->priority || (a->priority == b->priority && b->submit_us < a->submit_us))
+        return 0;
+    return (priority > waits ? priority : waits) + 1;
+}
+
+static bool nice_add(const struct lsf_control *k, const char *id, const struct job *j, int64_t more)
+{
+    int64_t nice = j->spec.nice + more;
+    struct job_spec values = {.nice = (int32_t)(nice < 2147483645 ? nice : 2147483645)};
+    struct msg_update_job m = {
+        .ids = arena_printf(k->a, "%llu", (unsigned long long)lsf_job_number(j)),
+        .fields = "nice",
+        .values = {&values, 1}};
+    return more <= 0 || lsf_control_ask(k, id, MSG_UPDATE_JOB, &m);
+}
+
+/* Among the owner's jobs that wait in the same queue. For btop those that go before it get Nice,
+ * for bbot it does: nobody else's place changes but for the better. */
+static bool move_one(const struct lsf_control *k, const char *id, bool top)
+{
+    const struct job *j = lsf_control_job(k, id);
+    struct lsf_filter others = {.queue = j ? job_partition(j) : NULL};
+    struct lsf_job_list l = {0};
+    struct err e = {0};
+    int64_t most = 0;
+    uint64_t last = 0;
+    if (!j)
+        return false;
+    if (!lsf_job_is_pending(j))
+        return lsf_control_problem(id, lsf_job_is_over(j) ? "Job has already finished"
+                                                          : "Job has already started");
+    others.users = j->user_name;
+    bool ok = lsf_jobs_read(k->client, &others, k->a, &l, &e);
+    for (size_t i = 0; ok && i < l.job.n; i++) {
+        const struct job *o = l.job.v[i];
+        bool same = lsf_job_number(o) == lsf_job_number(j) || lsf_job_number(o) == last;
+        if (same || !text_is(lsf_job_state(o), "PEND"))
+            continue;
+        last = lsf_job_number(o);
+        if (top)
+            ok = nice_add(k, id, o, lead(o, j));
+        else
+            most = lead(j, o) > most ? lead(j, o) : most;
+    }
+    ok = ok && (top || nice_add(k, id, j, most));
+    lsf_job_list_done(&l);
+    if (ok)
+        printf("Job <%s> has been moved to position 1 from %s.\n", id, top ? "top" : "bottom");
+    return ok;
+}
+
 static bool top_one(const struct lsf_control *k, const char *id)
 {
-    if (!control(k, id, ACTION_TOP))
-        return false;
-    printf("Job <%s> has been moved to position 1 from top.\n", id);
-    return true;
+    return move_one(k, id, true);
+}
+
+static bool bottom_one(const struct lsf_control *k, const char *id)
+{
+    return move_one(k, id, false);
 }
 
 static bool switch_one(const struct lsf_control *k, const char *id)
@@ -307,3 +458,4 @@ COMMAND(bresume, resume_one)
 COMMAND(brequeue, requeue_one)
 COMMAND(bswitch, switch_one)
 COMMAND(btop, top_one)
+COMMAND(bbot, bottom_one)

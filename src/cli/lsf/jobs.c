@@ -202,8 +202,9 @@ bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena 
 
 const char *lsf_suspend_reason(const struct job *j)
 {
-    return j->suspended_by == SUSPENDER_PERSON ? "The job was suspended by the user"
-                                               : "The job gave way to another";
+    return j->suspended_by == SUSPENDER_PERSON || j->state == JOB_RUNNING
+               ? "The job was suspended by the user"
+               : "The job gave way to another";
 }
 
 const char *lsf_cut(const char *text, size_t width, struct arena *a)
@@ -222,12 +223,19 @@ bool lsf_job_is_over(const struct job *j)
     return job_state_over((enum job_state)j->state);
 }
 
+bool lsf_job_is_suspended(const struct job *j)
+{
+    return j->state == JOB_SUSPENDED || (j->state == JOB_RUNNING && j->stopped_us);
+}
+
 const char *lsf_job_state(const struct job *j)
 {
     if (lsf_job_is_pending(j))
         return j->priority == 0 || j->state == JOB_SPECIAL_EXIT ? "PSUSP" : "PEND";
     if (j->state == JOB_SUSPENDED)
         return j->suspended_by == SUSPENDER_PERSON ? "USUSP" : "SSUSP";
+    if (j->state == JOB_RUNNING && j->stopped_us)
+        return "USUSP";
     if (j->state == JOB_COMPLETED)
         return "DONE";
     return lsf_job_is_over(j) ? "EXIT" : "RUN";

@@ -39,6 +39,7 @@ void lsf_filter_done(struct lsf_filter *f);
 
 /* "PEND", "PSUSP", "RUN", "USUSP", "SSUSP", "DONE", "EXIT". */
 const char *lsf_job_state(const struct job *j);
+bool lsf_job_is_suspended(const struct job *j); /* it had started */
 bool lsf_job_is_pending(const struct job *j);
 bool lsf_job_is_over(const struct job *j);
 /* What LSF's exit code of it is: 130 of one that was cancelled, 140 at its limit, 137 out of

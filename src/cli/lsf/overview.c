@@ -82,7 +82,8 @@ bool lsf_running_read(struct lsf_overview *o, struct err *ret_err)
     struct msg_query q = {
         .what = QUERY_JOBS,
         .fields = "id,array_job_id,array_task_id,array_pending,array_size,state,priority,partition,"
-                  "run_partition,ntasks,alloc_tasks,alloc_cpus,alloc,nodes,suspended_by"};
+                  "run_partition,ntasks,alloc_tasks,alloc_cpus,alloc,nodes,suspended_by,"
+                  "stopped_us"};
     return client_query(o->client, &q, &job_fields, o->a, job_keep, o, &done, ret_err);
 }
 

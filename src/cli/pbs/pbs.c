@@ -54,7 +54,7 @@ const char *pbs_job_state(const struct job *j)
     if (lsf_job_is_over(j))
         return "F";
     if (!lsf_job_is_pending(j))
-        return j->state == JOB_SUSPENDED ? "S" : j->state == JOB_COMPLETING ? "E" : "R";
+        return strstr(lsf_job_state(j), "SUSP") ? "S" : j->state == JOB_COMPLETING ? "E" : "R";
     if (text_is(lsf_job_state(j), "PSUSP") || j->reason == REASON_DEPENDENCY ||
         j->reason == REASON_DEPENDENCY_NEVER)
         return "H";

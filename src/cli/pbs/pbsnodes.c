@@ -143,8 +143,9 @@ static struct on_node jobs_on(const struct pbsnodes *p, const struct node *n, bo
             if (!text_is(host[k].name, n->name))
                 continue;
             on.jobs++;
-            on.suspended += j->state == JOB_SUSPENDED;
-            on.running += j->state != JOB_SUSPENDED;
+            bool stopped = pbs_job_state(j)[0] == 'S';
+            on.suspended += stopped;
+            on.running += !stopped;
             if (p->site.torque && host[k].cpus > 1)
                 str_addf(&list, "%s0-%d/%s", list.len ? "," : "", host[k].cpus - 1, id);
             else if (p->site.torque)
@@ -352,7 +353,8 @@ static bool read_all(struct pbsnodes *p, struct client *c, struct err *e)
 {
     struct msg_query nodes = {.what = QUERY_NODES},
                      jobs = {.what = QUERY_JOBS,
-                             .fields = "id,array_job_id,array_task_id,state,priority,alloc,nodes"};
+                             .fields = "id,array_job_id,array_task_id,state,priority,alloc,nodes,"
+                                       "suspended_by,stopped_us"};
     struct msg_done done;
     return client_query(c, &nodes, &node_fields, p->a, node_keep, p, &done, e) &&
            client_query(c, &jobs, &job_fields, p->a, job_keep, p, &done, e);

@@ -71,6 +71,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("brequeue", cmd_brequeue, LSF, "LSF: put jobs back into the queue")                                    \
     X("bswitch", cmd_bswitch, LSF, "LSF: move waiting jobs to another queue")                                \
     X("btop", cmd_btop, LSF, "LSF: a job before one's others")                                               \
+    X("bbot", cmd_bbot, LSF, "LSF: a job behind one's others")                                               \
     X("bmod", cmd_bmod, LSF, "LSF: change what jobs ask for")                                                \
     X("bhist", cmd_bhist, LSF, "LSF: how long jobs were in which state")                                     \
     X("bacct", cmd_bacct, LSF, "LSF: sums over jobs that ended")                                             \
@@ -111,7 +112,7 @@ COMMANDS(X)
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
-    X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(lsclusters) X(badmin) \
+    X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(lsclusters) X(badmin) X(bbot) \
     X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg) \
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */

@@ -14,6 +14,7 @@ static void run_clear(struct core *c, struct jobrec *r)
     r->j.billing_plus1 = 0;
     r->j.resize_us = 0;
     r->j.start_us = r->j.end_us = r->j.suspend_us = r->j.suspended_us = 0;
+    r->j.stopped_us = 0;
     preempt_clear(r);
     r->j.limit_us = 0;
     r->j.exit_status = 0;

@@ -31,6 +31,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     r->j.end_us = 0;
     r->j.suspend_us = 0;
     r->j.suspended_us = 0;
+    r->j.stopped_us = 0;
     preempt_clear(r);
     r->charged_us = 0;
     r->j.attempt++;

@@ -36,6 +36,7 @@ void job_resume(struct core *c, struct jobrec *r)
     suspension_count(c, r);
     r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = SUSPENDER_PERSON;
+    r->j.stopped_us = 0; /* all of it goes on */
     job_move(c, r, JOB_RUNNING);
     cluster_suspend(c->cluster, r->j.id, false);
     int64_t end = job_limit_end(c, r);

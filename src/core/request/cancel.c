@@ -103,6 +103,18 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
     return REFUSE_NONE;
 }
 
+/* A signal to the script and all steps that stops the job, or lets it go on: it holds what it has,
+ * and its time goes by; listings of LSF's and PBS' show it as suspended. A node's daemon that comes
+ * back is told again (suspend_repeat). */
+static void stop_note(struct core *c, struct jobrec *r, const struct msg_cancel *m)
+{
+    bool stops = m->signal == 19 || m->signal == 20, goes_on = m->signal == 18;
+    if (!m->full || (!stops && !goes_on) || stops == (r->j.stopped_us != 0))
+        return;
+    r->j.stopped_us = stops ? c->turn.now_us : 0;
+    job_save(c, r);
+}
+
 static enum refusal cancel_running(struct core *c, struct jobrec *r, const struct cancel *x)
 {
     const struct msg_cancel *m = x->m;
@@ -114,6 +126,7 @@ static enum refusal cancel_running(struct core *c, struct jobrec *r, const struc
                                 .full = m->full};
     if (batch || !kill) {
         job_signal(c, r, signal);
+        stop_note(c, r, m);
         return REFUSE_NONE;
     }
     /* SIGKILL to the whole job is its end, as scancel(1) says. */
