@@ -114,6 +114,9 @@ struct waiting {
     const struct share *share; /* the planner's own: fair share of its user */
     /* The planner's own: the highest priority it had, where that must not fall */
     uint64_t floor;
+    /* The planner's own, a bit for each of its partitions (order=ageing): it was the first that was
+     * blocked, and is promised a start; of those past the age bound it waited longest */
+    uint64_t head, oldest;
 };
 /* How much of a share is left to a user in an account (NULL = none given), in 2^20ths: 1 = all, for
  * who is not known. Whoever keeps the accounts says it. */
@@ -123,6 +126,10 @@ void cluster_set_assoc_fairshare(struct cluster *cl, uint32_t assoc, int64_t fac
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);
+/* Of a job that waits: its bits in head and oldest, for a cluster that is built anew and is to plan
+ * the same. Both are 0 after any other change of its request. */
+void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_head,
+                      uint64_t *ret_oldest);
 
 /* Could it ever run on this cluster, all nodes up and empty, within its partitions' limits?
  * REFUSE_NONE if so (or if policy lets it pend: then *ret_pend is the reason to show); otherwise

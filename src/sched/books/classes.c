@@ -231,10 +231,13 @@ void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w)
 void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
 {
     struct lane *l = j->lane;
-    uint64_t floor = j->w.floor;
+    uint64_t floor = j->w.floor, head = j->w.head, oldest = j->w.oldest;
+    bool same = record_equal(&job_request_fields, w->req, j->w.req);
     lane_remove(l, j);
     j->w = *w;
     j->w.floor = floor;
+    j->w.head = same ? head : 0; /* what it asks for now has not waited so */
+    j->w.oldest = same ? oldest : 0;
     wjob_place(cl, j, w->req); /* before the old lane goes: w->req may be its class's copy */
     if (l->n == 0)
         lane_drop(cl, l);

@@ -106,6 +106,8 @@ void cluster_free(struct cluster *cl)
     while (map_str_next(cl->share_of, &w))
         free(w.value);
     map_str_free(cl->share_of);
+    vec_done(&cl->queue.head);
+    vec_done(&cl->queue.oldest);
     map_u64_free(cl->run.by_job);
     vec_done(&cl->run);
     map_u64_free(cl->queue.by_job);

@@ -1,9 +1,10 @@
 /* Keys in fixed point.
  *
  * The ageing order is what won on the scoreboard (docs/scheduling.md): √(wait + an hour) ÷ limit
- * ÷ ⁴√width, so that short and narrow work goes first and everything gains on it by waiting; and
- * whoever waited for longer than the age bound goes first of all, in order of arrival, so that
- * none starves. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root
+ * ÷ ⁴√width, so that short and narrow work goes first and everything gains on it by waiting; times
+ * 1 + (wait ÷ age bound)⁶, which is little before the bound and soon all that counts behind it. Of
+ * those past the bound the oldest goes before all that are not the head: who was first and blocked
+ * stays first, so that what drains for it does not drain in vain. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root
  * orders the same and stays small. */
 #include "sched/books/order.h"
 
@@ -62,19 +63,33 @@ static int64_t square_root(int64_t value)
     return low;
 }
 
-#define AGED      (INT64_C(1) << 50) /* keys of those past the age bound begin here */
-#define HEAD_S    3600               /* what a new job is worth, as if it had waited so long */
+#define AGED      (INT64_C(1) << 50) /* the oldest's; all others are below */
+#define HEAD      (INT64_C(1) << 51)
+#define HEAD_S    3600 /* what a new job is worth, as if it had waited so long */
 #define ROOT_BITS 8
+#define PAST_BITS 10
+#define PAST_MOST 32 /* waiting counts up to so many age bounds */
+
+/* key × (1 + (waited ÷ bound)⁶), at most AGED − 1 */
+static int64_t past_count(int64_t key, int64_t waited, int64_t bound)
+{
+    int64_t past = clip((waited << PAST_BITS) / clip(bound, 1, SECONDS_MAX), 0,
+                        PAST_MOST << PAST_BITS),
+            square = past * past >> PAST_BITS, fourth = square * square >> PAST_BITS,
+            times = (INT64_C(1) << PAST_BITS) + (fourth * square >> PAST_BITS);
+    key = clip(key, 0, AGED - 1);
+    return key > ((AGED - 1) << PAST_BITS) / times ? AGED - 1 : key * times >> PAST_BITS;
+}
 
 static int64_t ageing_key(const struct order_job *j)
 {
     int64_t waited =
         clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - HEAD_S);
-    if (waited > j->age_bound_us / USEC_PER_SEC)
-        return AGED + (waited << 20);
+    if (j->head || j->oldest)
+        return j->head ? HEAD : AGED;
     int64_t narrow = square_root(square_root(clip(j->width, 1, WIDTH_MAX) << 4 * ROOT_BITS));
     int64_t key = square_root((waited + HEAD_S) << 20) << (26 + ROOT_BITS);
-    return clip(key / limit_seconds(j) / narrow, 0, AGED - 1);
+    return past_count(key / limit_seconds(j) / narrow, waited, j->age_bound_us / USEC_PER_SEC);
 }
 
 uint64_t order_key(enum sched_order order, const struct order_job *j)

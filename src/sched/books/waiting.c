@@ -27,6 +27,10 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
         cl->queue.n++;
         j->serial = ++cl->queue.serial;
         wjob_enter(cl, j, w);
+        if (w->head)
+            vec_push(&cl->queue.head, w->job_id);
+        if (w->oldest)
+            vec_push(&cl->queue.oldest, w->job_id);
         return;
     }
     /* Only the number of elements changed, as it does with every start of an array: it keeps its
@@ -37,6 +41,14 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
         return;
     }
     wjob_change(cl, j, w);
+}
+
+void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_head,
+                      uint64_t *ret_oldest)
+{
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
+    *ret_head = j ? j->w.head : 0;
+    *ret_oldest = j ? j->w.oldest : 0;
 }
 
 void cluster_unwait(struct cluster *cl, uint64_t job_id)

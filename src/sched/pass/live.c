@@ -69,14 +69,20 @@ void pass_took_one(struct pass *p, const struct lane *l)
         lane_advance(p, l);
 }
 
-static void entry_fill(const struct pass *p, struct entry *e)
+void entry_fill(const struct pass *p, struct entry *e)
 {
     e->job = lane_next(p, e->lane);
     e->pos = p->pos[e->lane->idx];
     if (!e->job)
         return;
     e->owed = preempt_owed(p, e->job->w.het_job_id ? e->job->w.het_job_id : e->job->w.job_id);
-    e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
+    if (e->spent != e->job->w.job_id) {
+        e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
+    } else { /* of an array: the element that was first has started */
+        struct waiting rest = e->job->w;
+        rest.head = rest.oldest = 0;
+        e->priority = priority_of(p->cl, e->o, &rest, p->v->now_us);
+    }
     if (p->cl->policy.increase_only && e->priority > e->job->w.floor)
         e->job->w.floor = e->priority;
     entry_key(p, e);
@@ -165,6 +171,10 @@ void live_build(struct pass *p)
         lane_enter(p, p->cl->queue.lane.v[i]);
     if (p->instead)
         lane_enter(p, p->instead);
+}
+
+void live_order(struct pass *p)
+{
     if (p->entry.n > 1)
         qsort(p->entry.v, p->entry.n, sizeof p->entry.v[0], entry_compare);
     vec_reserve(&p->live, p->entry.n + 1);

@@ -6,7 +6,11 @@
 
 struct wjob *lane_next(const struct pass *p, const struct lane *l);
 void lane_advance(struct pass *p, const struct lane *l);
+/* An entry for each lane and partition; then in order, with what tells fast whether they fit. */
 void live_build(struct pass *p);
+void live_order(struct pass *p);
+/* Makes the entry that of its lane's next job; its job is NULL if there is none. */
+void entry_fill(const struct pass *p, struct entry *e);
 /* Has the lane of the entry gone on to another job? */
 static inline bool entry_outdated(const struct pass *p, const struct entry *e)
 {

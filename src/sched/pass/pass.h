@@ -19,6 +19,7 @@ struct entry {
     bool owed;   /* work was stopped for it */
     int32_t tier;
     uint32_t number; /* of the option in its class */
+    uint64_t spent;  /* of this array an element started in this pass; 0 = of none */
 };
 
 /* An entry in the order, with what tells fast that it cannot be placed: nodes with at least so

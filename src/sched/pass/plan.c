@@ -6,6 +6,7 @@
 #include "sched/books/classes.h"
 #include "sched/books/settle.h"
 #include "sched/pass/components.h"
+#include "sched/pass/firsts.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
@@ -128,6 +129,9 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
     p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
     hets_collect(p);
     live_build(p);
+    if (!instead)
+        oldest_choose(p);
+    live_order(p);
 }
 
 /* Nodes that promises wait for are shown as planned. */
@@ -169,6 +173,7 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     pass_open(&p, cl, v, now_us, NULL);
     pass_step(&p);
     planned_mark(&p);
+    heads_keep(&p);
     waited_pass_found(v, cl);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
     int64_t next = p.live.n > 0 || p.promise.n > 0 ? world_next_end(p.w)

@@ -210,7 +210,9 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               .limit_us = o->limit_us,
                               .width = width_of(cl, o),
                               .nice = w->nice,
-                              .age_bound_us = cl->policy.age_bound_us};
+                              .age_bound_us = cl->policy.age_bound_us,
+                              .head = w->head & serve_bit(o->serve),
+                              .oldest = w->oldest & serve_bit(o->serve)};
 }
 
 /* ---- the sum ---- */

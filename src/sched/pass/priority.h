@@ -9,6 +9,13 @@
 /* A factor of 1 in fixed point; priorities are kept with 20 binary places */
 #define PRIORITY_ONE FACTOR_ONE
 
+/* Of a partition, in struct waiting.head and oldest. With more than 64 some share one: a job in
+ * both then stands first in both. */
+static inline uint64_t serve_bit(uint32_t serve)
+{
+    return UINT64_C(1) << serve % 64;
+}
+
 /* What an order looks at. */
 struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               const struct waiting *w, int64_t now_us);

@@ -152,6 +152,7 @@ static enum next entry_step(struct pass *p, size_t i)
     case STARTED:
         if (p->left[e->lane->idx] == 1)
             promise_drop(p, e->job);
+        e->spent = e->job->w.job_id;
         pass_took_one(p, e->lane);
         return AGAIN;
     }

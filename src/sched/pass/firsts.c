@@ -1,0 +1,115 @@
+#include "sched/pass/firsts.h"
+
+#include "base/alloc.h"
+#include "sched/pass/bars.h"
+#include "sched/pass/found.h"
+#include "sched/pass/live.h"
+#include "sched/pass/priority.h"
+
+#include <stdlib.h>
+
+/* Of those past the bound so many are asked whether a limit keeps them: none of these may be the
+ * one that others wait for. */
+#define TRIES 8
+
+static bool ageing(const struct cluster *cl)
+{
+    return cl->policy.order == ORDER_AGEING && !cl->hook.key;
+}
+
+/* ---- the oldest ---- */
+
+/* Has it waited longer? Of equals the first in the queue. */
+static bool older(const struct entry *a, const struct entry *b)
+{
+    int64_t x = ages_from(&a->job->w), y = ages_from(&b->job->w);
+    return x != y ? x < y : a->job->w.job_id < b->job->w.job_id;
+}
+
+/* The oldest in the partition of those past the bound that are younger than `than`; NULL = all. */
+static struct entry *oldest_after(const struct pass *p, uint32_t serve, const struct entry *than,
+                                  int64_t before_us)
+{
+    struct entry *best = NULL;
+    for (size_t i = 0; i < p->entry.n; i++) {
+        struct entry *e = &p->entry.v[i];
+        if (e->o->serve == serve && ages_from(&e->job->w) < before_us &&
+            (!than || older(than, e)) && (!best || older(e, best)))
+            best = e;
+    }
+    return best;
+}
+
+/* Nothing but resources keeps it. */
+static bool could_be_next(struct pass *p, struct entry *e)
+{
+    return e->o->never == REASON_NONE && pass_reachable(p, e->c, e->o) &&
+           entry_held_by(p, e) == REASON_NONE && entry_capped_by(p, e) == REASON_NONE;
+}
+
+static void oldest_clear(struct cluster *cl)
+{
+    for (size_t i = 0; i < cl->queue.oldest.n; i++) {
+        struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.oldest.v[i]);
+        if (j)
+            j->w.oldest = 0;
+    }
+    vec_clear(&cl->queue.oldest);
+}
+
+static void oldest_of(struct pass *p, uint32_t serve, int64_t before_us)
+{
+    struct entry *e = NULL;
+    for (int tries = 0; tries < TRIES; tries++) {
+        e = oldest_after(p, serve, e, before_us);
+        if (!e)
+            return;
+        if (!could_be_next(p, e))
+            continue;
+        e->job->w.oldest |= serve_bit(serve);
+        vec_push(&p->cl->queue.oldest, e->job->w.job_id);
+        return;
+    }
+}
+
+void oldest_choose(struct pass *p)
+{
+    struct cluster *cl = p->cl;
+    bool changed = cl->queue.oldest.n > 0;
+    oldest_clear(cl);
+    if (ageing(cl)) {
+        int64_t before_us = p->w->now_us - cl->policy.age_bound_us;
+        bool *seen = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof seen[0]);
+        for (size_t i = 0; i < p->entry.n; i++) {
+            const struct entry *e = &p->entry.v[i];
+            if (ages_from(&e->job->w) >= before_us || seen[e->o->serve])
+                continue;
+            seen[e->o->serve] = true;
+            oldest_of(p, e->o->serve, before_us);
+        }
+        free(seen);
+    }
+    changed |= cl->queue.oldest.n > 0;
+    for (size_t i = 0; changed && i < p->entry.n; i++)
+        entry_fill(p, &p->entry.v[i]);
+}
+
+/* ---- the heads ---- */
+
+void heads_keep(const struct pass *p)
+{
+    struct cluster *cl = p->cl;
+    for (size_t i = 0; i < cl->queue.head.n; i++) {
+        struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.head.v[i]);
+        if (j)
+            j->w.head = 0;
+    }
+    vec_clear(&cl->queue.head);
+    for (size_t i = 0; ageing(cl) && i < p->promise.n; i++) {
+        const struct promised *pr = &p->promise.v[i];
+        if (pr->extra || pr->awaited)
+            continue;
+        pr->job->w.head |= serve_bit(pr->part);
+        vec_push(&cl->queue.head, pr->job->w.job_id);
+    }
+}

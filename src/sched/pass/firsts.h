@@ -1,0 +1,15 @@
+/* Who goes first whatever its size and limit (order=ageing): the head, which was the first that was
+ * blocked in its partition and stays first until it starts, and the one past the age bound that
+ * waited longest. Both are kept in the queue between passes, so that questions see the same order.
+ */
+#ifndef REMUDA_SCHED_PASS_FIRSTS_H
+#define REMUDA_SCHED_PASS_FIRSTS_H
+
+#include "sched/pass/pass.h"
+
+/* Chooses the oldest in each partition, before the entries are put in order. */
+void oldest_choose(struct pass *p);
+/* Whom this pass promised a start as the first of a partition is its head from now on. */
+void heads_keep(const struct pass *p);
+
+#endif
