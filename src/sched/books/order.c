@@ -4,7 +4,8 @@
  * ÷ ⁴√width, so that short and narrow work goes first and everything gains on it by waiting; times
  * 1 + (wait ÷ age bound)⁶, which is little before the bound and soon all that counts behind it. Of
  * those past the bound the oldest goes before all that are not the head: who was first and blocked
- * stays first, so that what drains for it does not drain in vain. WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root
+ * stays first once it waited for half its limit, so that what drains for it does not drain in vain.
+ * (From the beginning, a job that runs for days would be what hours wait for.) WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root
  * orders the same and stays small. */
 #include "sched/books/order.h"
 
@@ -85,8 +86,10 @@ static int64_t ageing_key(const struct order_job *j)
 {
     int64_t waited =
         clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - HEAD_S);
-    if (j->head || j->oldest)
-        return j->head ? HEAD : AGED;
+    if (j->head && 2 * waited >= limit_seconds(j))
+        return HEAD;
+    if (j->oldest)
+        return AGED;
     int64_t narrow = square_root(square_root(clip(j->width, 1, WIDTH_MAX) << 4 * ROOT_BITS));
     int64_t key = square_root((waited + HEAD_S) << 20) << (26 + ROOT_BITS);
     return past_count(key / limit_seconds(j) / narrow, waited, j->age_bound_us / USEC_PER_SEC);
