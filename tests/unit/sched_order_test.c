@@ -31,11 +31,38 @@ static void waiting_pays(void **state)
     assert_true(key_at(ORDER_WFP, 3600, 1, 7200, 0) > key_at(ORDER_WFP, 600, 1, 600, 0));
 }
 
-static void who_waited_past_the_bound_goes_before_all_others_by_arrival(void **state)
+static void past_the_bound_waiting_counts_more_and_more(void **state)
 {
     enum sched_order o = ORDER_AGEING;
-    assert_true(key_at(o, 5184000, 1000, 172801, 0) > key_at(o, 1, 1, 172800, 0));
-    assert_true(key_at(o, 5184000, 1000, 172802, 0) > key_at(o, 60, 1, 172801, 0));
+    int64_t bound = 172800, week = 7 * 86400;
+    /* Half of the bound is worth little, twice the bound more than a tenfold limit. */
+    assert_true(key_at(o, 36000, 1, bound / 2, 0) < key_at(o, 3600, 1, bound / 4, 0));
+    assert_true(key_at(o, 36000, 1, 2 * bound, 0) > key_at(o, 3600, 1, bound / 2, 0));
+    assert_true(key_at(o, 5184000, 1000, 10 * week, 0) > key_at(o, 3600, 1, 0, 0));
+    assert_true(key_at(o, 3600, 1, 3 * bound, 0) > key_at(o, 3600, 1, 3 * bound - 60, 0));
+}
+
+static uint64_t first_key(int64_t limit_s, int64_t waited_s, bool head, bool oldest)
+{
+    struct order_job j = {.submit_us = NOW - waited_s * USEC_PER_SEC,
+                          .now_us = NOW,
+                          .limit_us = limit_s * USEC_PER_SEC,
+                          .width = 1000,
+                          .age_bound_us = 172800 * USEC_PER_SEC,
+                          .head = head,
+                          .oldest = oldest};
+    return order_key(ORDER_AGEING, &j);
+}
+
+/* The head goes before the oldest, which goes before all others; and it is one when it waited for
+ * half of its limit. */
+static void the_head_and_the_oldest_go_first(void **state)
+{
+    uint64_t best = key_at(ORDER_AGEING, 1, 1, INT64_C(1) << 28, 0);
+    assert_true(first_key(3600, 1800, true, false) > first_key(60, 1 << 28, false, true));
+    assert_true(first_key(5184000, 172801, false, true) > best);
+    assert_true(first_key(3600, 1799, true, false) == first_key(3600, 1799, false, false));
+    assert_true(first_key(3600, 1800, true, false) > first_key(3600, 1799, true, true));
 }
 
 static void shortest_limits_and_areas(void **state)
@@ -55,6 +82,93 @@ static void keys_stay_in_bounds(void **state)
                     uint64_t key = key_at((enum sched_order)o, limit, width, waited, 0);
                     assert_true(key >= 1 << 20 && key < UINT64_C(1) << 52);
                 }
+}
+
+static void wait_for_nodes(struct cluster *cl, uint64_t id, const char *nodes, int64_t limit_us,
+                           int64_t submit_us)
+{
+    struct job_request req = {.partition = "main",
+                              .exclusive = EXCLUSIVE_NODE,
+                              .min_nodes = *nodes - '0',
+                              .max_nodes = *nodes - '0',
+                              .time_limit_us = limit_us};
+    struct waiting w = {.job_id = id,
+                        .req = &req,
+                        .uid = 1000,
+                        .elements = 1,
+                        .submit_us = submit_us,
+                        .eligible_us = submit_us};
+    cluster_wait(cl, &w);
+}
+
+static uint32_t rank_at(struct cluster *cl, struct plan *plan, uint64_t id, int64_t now_us)
+{
+    struct plan_wait wait = {0};
+    sched_plan(cl, now_us, NULL, plan);
+    assert_true(plan_wait_of(plan, cl, id, &wait));
+    return wait.rank;
+}
+
+/* Job 1 holds one of two nodes. Job 2 wants both and is blocked; job 3, which is shorter, comes
+ * later and would be first by its key. */
+static void who_was_blocked_first_stays_first(void **state)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct partition part = a_part("main", "ALL");
+    uint64_t head, oldest;
+    put_nodes(cl, "n[1-2]", a_node(NULL));
+    put_part(cl, &part);
+    wait_for_nodes(cl, 1, "1", 20 * HOUR, NOW);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 1);
+    struct job_request one = {.partition = "main", .exclusive = EXCLUSIVE_NODE};
+    cluster_start(cl, 1, &one, 1000, "main", &plan->start[0].alloc, NOW, NOW + 20 * HOUR);
+    cluster_unwait(cl, 1);
+    wait_for_nodes(cl, 2, "2", 2 * HOUR, NOW);
+    sched_plan(cl, NOW, NULL, plan);
+    cluster_standing(cl, 2, &head, &oldest);
+    assert_true(head != 0 && oldest == 0);
+    /* Not yet: it waited for less than half of its limit. */
+    wait_for_nodes(cl, 3, "2", HOUR / 60, NOW + HOUR / 2);
+    assert_int_equal(rank_at(cl, plan, 3, NOW + HOUR / 2), 1);
+    cluster_unwait(cl, 3);
+    sched_plan(cl, NOW + HOUR, NULL, plan);
+    wait_for_nodes(cl, 3, "2", HOUR / 60, NOW + HOUR);
+    assert_int_equal(rank_at(cl, plan, 3, NOW + HOUR), 2);
+    cluster_release(cl, 1);
+    sched_plan(cl, NOW + HOUR, NULL, plan);
+    assert_int_equal(plan->nstarts, 1);
+    assert_int_equal(plan->start[0].job_id, 2);
+    /* What it asks for now has not waited so. */
+    wait_for_nodes(cl, 2, "2", 3 * HOUR, NOW);
+    cluster_standing(cl, 2, &head, &oldest);
+    assert_true(head == 0);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
+/* Past the bound the oldest goes first whatever it asks; the others by their keys. */
+static void past_the_bound_one_goes_first(void **state)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct partition part = a_part("main", "ALL");
+    uint64_t head, oldest;
+    put_nodes(cl, "n1", a_node(NULL));
+    put_part(cl, &part);
+    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 50 * HOUR);
+    wait_for_nodes(cl, 2, "1", 800 * HOUR, NOW - 49 * HOUR);
+    wait_for_nodes(cl, 3, "1", HOUR, NOW);
+    sched_plan(cl, NOW, NULL, plan);
+    assert_int_equal(plan->nstarts, 1);
+    assert_int_equal(plan->start[0].job_id, 1);
+    for (uint64_t id = 1; id <= 3; id++) {
+        cluster_standing(cl, id, &head, &oldest);
+        assert_int_equal(oldest != 0, id == 1);
+    }
+    plan_free(plan);
+    cluster_free(cl);
 }
 
 /* The shorter job overtakes in the default order, and not under the multifactor priority. */
@@ -111,7 +225,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_and_narrow_work_goes_first),
         cmocka_unit_test(waiting_pays),
-        cmocka_unit_test(who_waited_past_the_bound_goes_before_all_others_by_arrival),
+        cmocka_unit_test(past_the_bound_waiting_counts_more_and_more),
+        cmocka_unit_test(the_head_and_the_oldest_go_first),
+        cmocka_unit_test(who_was_blocked_first_stays_first),
+        cmocka_unit_test(past_the_bound_one_goes_first),
         cmocka_unit_test(shortest_limits_and_areas),
         cmocka_unit_test(keys_stay_in_bounds),
         cmocka_unit_test(the_settings_choose),

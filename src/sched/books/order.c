@@ -5,8 +5,10 @@
  * 1 + (wait ÷ age bound)⁶, which is little before the bound and soon all that counts behind it. Of
  * those past the bound the oldest goes before all that are not the head: who was first and blocked
  * stays first once it waited for half its limit, so that what drains for it does not drain in vain.
- * (From the beginning, a job that runs for days would be what hours wait for.) WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root
- * orders the same and stays small. */
+ * (From the beginning, a job that runs for days would be what hours wait for.)
+ *
+ * WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the
+ * same and stays small. */
 #include "sched/books/order.h"
 
 #include "base/alloc.h"
