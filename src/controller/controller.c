@@ -20,6 +20,7 @@
 #include "controller/private_files.h"
 #include "controller/query.h"
 #include "controller/questions.h"
+#include "controller/series_store.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -259,6 +260,7 @@ static void controller_end(struct controller *c)
     listener_free(c->listener);
     metrics_port_free(c->metrics);
     past_free(c->past);
+    series_store_free(c->series);
     history_free(c->history);
     payloads_free(c->payloads);
     questions_free(c->questions);
@@ -327,6 +329,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->payloads = payloads_new(c, path, writer);
     c->history = history_new(c, path, writer);
     c->past = past_new(c, path, writer);
+    c->series = series_store_new(c, path, writer);
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
     c->foresight = foresight_new(c);
@@ -389,6 +392,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
     c->metrics = metrics_port_new(c);
     metrics_port_configure(c->metrics);
     past_begin(c->past);
+    series_store_begin(c->series);
     return true;
 }
 

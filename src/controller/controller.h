@@ -43,6 +43,7 @@ struct controller {
     struct payloads *payloads;
     struct history *history;
     struct past *past;
+    struct series_store *series;
     bool stopping;
     struct timer *stop_timer;
 };

@@ -4,6 +4,7 @@
 #include "controller/answer.h"
 #include "controller/long_read.h"
 #include "controller/past.h"
+#include "controller/series_store.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -104,6 +105,8 @@ static const char *trouble(struct controller *c, struct arena *a)
         return arena_printf(a, "the store is away: %s; changes wait, running jobs go on", why);
     if (past_trouble(c->past))
         return past_trouble(c->past);
+    if (series_store_trouble(c->series))
+        return arena_printf(a, "samples of jobs are not kept: %s", series_store_trouble(c->series));
     return config_trouble(&c->config, a);
 }
 

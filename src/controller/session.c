@@ -10,6 +10,7 @@
 #include "controller/config_file.h"
 #include "controller/query.h"
 #include "controller/questions.h"
+#include "controller/series_store.h"
 #include "controller/session_inside.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -122,6 +123,13 @@ static void message_take(struct session *s, const struct message *m)
                        "the controller send "
                        "this");
         conn_close(s->conn);
+    } else if (m->kind == MSG_SERIES) {
+        if (s->node)
+            series_store_take(c->series, s->id, s->node, m->body);
+    } else if (m->kind == MSG_GET_SERIES) {
+        s->querying = true;
+        session_gate(s);
+        series_store_ask(c->series, s->id, m->seq, m->body, &peer);
     } else if (m->kind == MSG_QUERY) {
         s->querying = true;
         session_gate(s);
@@ -278,6 +286,7 @@ static void session_closed(void *ctx, struct conn *conn, const struct err *why)
     if (!s->user_known)
         users_cancel(all->c->users, s->who.uid, s->who.gid, s);
     remote_end(s);
+    free(s->node);
     free(s);
     if (all->draining && sessions_count(all) == 0)
         loop_stop(all->c->loop);

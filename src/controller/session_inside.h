@@ -50,6 +50,7 @@ struct session {
     uint64_t bytes, frames;    /* that had come when the user was last charged */
     bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
     bool is_node;              /* it has */
+    char *node;                /* which it said it is, and may; NULL = none */
     bool spoke;                /* the core knows of it */
     bool user_known, querying, held, resting; /* resting: waits for the user's next slice */
     unsigned asked;                           /* requests since turn `asked_turn` */

@@ -1,7 +1,10 @@
 /* A message of a session becomes an event of the open turn. */
+#include "base/alloc.h"
 #include "controller/session_inside.h"
 #include "controller/turn.h"
 #include "io/clock.h"
+
+#include <stdlib.h>
 
 void session_uncount(struct session *s)
 {
@@ -23,9 +26,19 @@ bool session_reads(const struct message *m)
            m->kind == MSG_HEARTBEAT;
 }
 
+/* Whose samples it may send. */
+static void node_keep(struct session *s, const struct msg_node_hello *hello)
+{
+    const struct node *n = hello->node.n ? hello->node.v : NULL;
+    free(s->node);
+    s->node = n && n->name && s->trusted ? xstrdup(n->name) : NULL;
+}
+
 void session_step(struct session *s, const struct message *m, const struct peer *peer)
 {
     s->spoke = true;
+    if (m->kind == MSG_NODE_HELLO)
+        node_keep(s, m->body);
     if (m->kind == MSG_NODE_HELLO && !s->is_node) {
         s->is_node = true;
         s->owner->nodes += s->trusted; /* anyone may say so */

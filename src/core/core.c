@@ -214,7 +214,11 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_VOUCH:
     case MSG_TOKEN_MADE:
     case MSG_JOINED:
-    case MSG_QUERY: /* the shell asks core_query */
+    case MSG_QUERY:  /* the shell asks core_query */
+    case MSG_SERIES: /* the shell's: nothing is decided by it */
+    case MSG_GET_SERIES:
+    case MSG_SERIES_KEPT:
+    case MSG_SERIES_PART:
     case MSG_ARCHIVED:
     case MSG_ACCOUNTS_CHANGED:
     case MSG_CRONTAB:

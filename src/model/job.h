@@ -143,6 +143,7 @@ enum mail_type {
     X(TEXT, export_env, 0, "--export as asked: ALL, NONE, NIL or a list")                                                \
     X(TEXT, script_args, 0, "arguments of the script (model/script_args.h)")                                             \
     X(TEXT, no_effect, 0, "options accepted without effect, with the reasons; the controller puts it into system_comment") \
+    X(TEXT, sample_others, 0, "--acctg-freq of others than the task: energy=10,network=0,filesystem=30; NULL = JobAcctGatherFrequency") \
     X(I32, sample_s_plus1, 0, "seconds between samples of its usage, plus 1 (1: none but at the end); 0 = JobAcctGatherFrequency") \
     X(ENUM, dialect, &dialect_names, "in whose words it was submitted: slurm, lsf or pbs")                                 \
     X(TEXT, project, 0, "project it was submitted under, as asked (bsub -P)")                                            \

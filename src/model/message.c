@@ -201,6 +201,18 @@ MESSAGE_ROWS(signal, MSG_SIGNAL_FIELDS)
 #define STRUCTURE struct msg_report_ack
 MESSAGE_ROWS(report_ack, MSG_REPORT_ACK_FIELDS)
 #undef STRUCTURE
+#define STRUCTURE struct msg_series
+MESSAGE_ROWS(series, MSG_SERIES_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_series_kept
+MESSAGE_ROWS(series_kept, MSG_SERIES_KEPT_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_get_series
+MESSAGE_ROWS(get_series, MSG_GET_SERIES_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_series_part
+MESSAGE_ROWS(series_part, MSG_SERIES_PART_FIELDS)
+#undef STRUCTURE
 #define STRUCTURE struct msg_attach
 MESSAGE_ROWS(attach, MSG_ATTACH_FIELDS)
 #undef STRUCTURE

@@ -506,7 +506,9 @@ extern const struct fields held_fields;
     X(TEXT, state_dir, 0, "state directory of the cluster")                                                \
     X(I32, protocol, 0, "PROTOCOL_NOW of who says this (model/protocol.h)")                                \
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
-    X(TEXT, version, 0, "its Remuda version")
+    X(TEXT, version, 0, "its Remuda version")                                                              \
+    X(BOOL, series, 0, "samples are to be sent (SERIES)")                                                  \
+    X(TEXT, frequencies, 0, "of what is sampled at another gap: energy=10,network=0,filesystem=30, in seconds")
 // clang-format on
 #define MSG_HEARTBEAT_FIELDS(X)                                                                    \
     X(I32, load_centi, 0, "load average, hundredths")                                              \
@@ -559,6 +561,23 @@ extern const struct fields msg_create_step_fields;
     X(I32, signal, &range_signal, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")     \
     X(TEXT, say, 0, "no signal: a line for the error output of the batch script, or of the steps where there is none")
 // clang-format on
+/* Samples of what runs on the node (wire/series.h); the shell keeps them, beside the core. Repeated
+ * until SERIES_KEPT says so. */
+#define MSG_SERIES_FIELDS(X)                                                                       \
+    X(U64, number, 0, "of the frame, growing; of this process of the node's daemon alone")         \
+    X(BLOB, blocks, 0, "blocks, each with its length")
+#define MSG_SERIES_KEPT_FIELDS(X) X(U64, number, 0, "frames up to this one are on the disk")
+/* Answered with SERIES_PART, or DONE with a refusal. */
+#define MSG_GET_SERIES_FIELDS(X)                                                                   \
+    X(U64, job_id, 0, "the job")                                                                   \
+    X(U32, attempt, 0, "which run of it; 0 = the last")                                            \
+    X(TIME, from_us, 0, "samples after this; 0 = from its beginning")                              \
+    X(TIME, to_us, 0, "samples before this; 0 = to its end")                                       \
+    X(TEXT, after, 0, "`next` of the part before; NULL = the first")
+#define MSG_SERIES_PART_FIELDS(X)                                                                  \
+    X(BLOB, blocks, 0, "blocks, each with its length")                                             \
+    X(TEXT, next, 0, "there is more: ask again with this; NULL = that was all")                    \
+    X(TEXT, warning, 0, "what could not be read; NULL = nothing")
 #define MSG_REPORT_ACK_FIELDS(X)                                                                   \
     X(U64, seq, 0, "the node's number of the report that is now durable")
 
@@ -731,6 +750,10 @@ enum who {
     X(STEP_ENDED, "step_ended", step_ended, CONTROLLER, "the step is over")                                \
     X(NODE_HELLO, "node_hello", node_hello, NODE, "a node daemon connects")                                \
     X(HEARTBEAT, "heartbeat", heartbeat, NODE, "a node lives")                                             \
+    X(SERIES, "series", series, NODE, "samples of what runs on a node")                                    \
+    X(SERIES_KEPT, "series_kept", series_kept, CONTROLLER, "samples are on the disk")                      \
+    X(GET_SERIES, "get_series", get_series, ANYONE, "read the samples of a job that one sees")             \
+    X(SERIES_PART, "series_part", series_part, CONTROLLER, "answer to get_series")                         \
     X(REPORT, "report", report, NODE, "what happened to a job on a node")                                  \
     X(NODE_WELCOME, "node_welcome", node_welcome, CONTROLLER, "answer to node_hello")                      \
     X(LAUNCH, "launch", launch, CONTROLLER, "start a job's batch script")                                  \
@@ -859,6 +882,18 @@ struct msg_terminate {
 };
 struct msg_signal {
     MSG_SIGNAL_FIELDS(FIELD_MEMBER)
+};
+struct msg_series {
+    MSG_SERIES_FIELDS(FIELD_MEMBER)
+};
+struct msg_series_kept {
+    MSG_SERIES_KEPT_FIELDS(FIELD_MEMBER)
+};
+struct msg_get_series {
+    MSG_GET_SERIES_FIELDS(FIELD_MEMBER)
+};
+struct msg_series_part {
+    MSG_SERIES_PART_FIELDS(FIELD_MEMBER)
 };
 struct msg_report_ack {
     MSG_REPORT_ACK_FIELDS(FIELD_MEMBER)

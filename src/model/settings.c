@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "model/priority.h"
+#include "model/series.h"
 #include "model/settings_value.h"
 
 #include <string.h>
@@ -39,6 +40,10 @@
 #define FREQUENCIES                                                                                \
     {                                                                                              \
         .form = FORM_FREQUENCIES                                                                   \
+    }
+#define SERIES_AGES                                                                                \
+    {                                                                                              \
+        .form = FORM_SERIES_AGES                                                                   \
     }
 #define AGE                                                                                        \
     {                                                                                              \
@@ -146,22 +151,16 @@ static bool number_parse(const struct setting *k, const char *text, int64_t max,
                    (long long)min, (long long)max, text);
 }
 
-/* JobAcctGatherFrequency may be a list, "task=30,energy=60": the number without a name or the
- * task's counts. */
-static bool frequency_parse(const char *text, int64_t *ret_us, struct err *ret_err)
+/* JobAcctGatherFrequency may be a list, "task=30,energy=60": a number without a name is the
+ * task's. */
+static bool frequency_parse(const char *text, struct settings *s, int64_t *ret_us,
+                            struct err *ret_err)
 {
-    struct span rest = span_of(text), piece;
-    while (span_next(&rest, ',', &piece)) {
-        char one[32] = "";
-        memcpy(one, piece.data, piece.len < sizeof one ? piece.len : sizeof one - 1);
-        const char *equals = strchr(one, '=');
-        const char *value = equals ? equals + 1 : one;
-        if (equals && !text_starts_nocase(one, "task="))
-            continue;
-        if (!setting_parse_span(value, "sec", ret_us, ret_err))
-            return false;
-    }
-    return true;
+    struct series_gaps gaps = SERIES_GAPS_INIT;
+    s->other_freqs = strchr(text, '=') ? text : NULL;
+    if (strchr(text, '=') || strchr(text, ','))
+        return series_gaps_read(text, ret_us, &gaps, ret_err);
+    return setting_parse_span(text, "sec", ret_us, ret_err);
 }
 
 /* "101.5", in hundredths. */
@@ -222,6 +221,7 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
 {
     struct tres_weights w;
     struct age age;
+    struct series_keep keep;
     int32_t first, last;
     bool may_be_empty = text_empty(k->standard) || k->allowed.form != FORM_WORD;
     switch (text_empty(text) && may_be_empty ? FORM_ANY : k->allowed.form) {
@@ -243,6 +243,10 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
         break;
     case FORM_LICENCES:
         if (!licences_check(text, ret_err))
+            return false;
+        break;
+    case FORM_SERIES_AGES:
+        if (!series_keep_parse(text, &keep, ret_err))
             return false;
         break;
     case FORM_AGE:
@@ -274,7 +278,7 @@ static bool value_set(const struct setting *k, struct settings *s, const char *t
     case SETTING_BOOL: return setting_parse_bool(text, to, ret_err);
     case SETTING_SPAN:
         if (k->allowed.form == FORM_FREQUENCIES)
-            return frequency_parse(text, to, ret_err);
+            return frequency_parse(text, s, to, ret_err);
         return interval_parse(k, text, to, ret_err);
     case SETTING_MIB: return setting_parse_mib(text, to, ret_err);
     case SETTING_PERCENT: return percent_parse(text, to, ret_err);
@@ -312,6 +316,8 @@ void setting_format(const struct setting *k, const struct settings *s, struct st
         int64_t us = *(const int64_t *)from;
         if (us == TIME_UNLIMITED)
             str_add(out, "UNLIMITED");
+        else if (k->allowed.form == FORM_FREQUENCIES && s->other_freqs)
+            str_addf(out, "%s sec", s->other_freqs);
         else if (text_is(k->unit, "time"))
             duration_format(us, out);
         else

@@ -16,9 +16,9 @@
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed,
  * effect, doc) allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS:
  * one, or a list, of its words in model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES;
- * FREQUENCIES; AGE; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS, or KEPT: kept
- * for compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO, 1/0), SPAN
- * (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
+ * FREQUENCIES; SERIES_AGES; AGE; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS,
+ * or KEPT: kept for compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO,
+ * 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 // clang-format off
 #define SETTINGS(X) \
     X(TEXT, cluster_name, ClusterName, "remuda", "", ANY, ACTS, "name of the cluster") \
@@ -37,7 +37,7 @@
     X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", PORT_RANGE, ACTS, "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
     X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", ANY, ACTS, "a node whose daemon is silent this long is DOWN") \
     X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", RANGE(USEC_PER_SEC, INT64_MAX), ACTS, "how often a node daemon reports") \
-    X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "5", "sec", FREQUENCIES, ACTS, "how often the usage of running jobs is sampled where no cgroup measures it") \
+    X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "2", "sec", FREQUENCIES, ACTS, "how often what running jobs use is sampled, in seconds; 0 = at the end alone. A list: task=2,energy=10,network=5,filesystem=5 (power of GPUs; interfaces of the node; bytes read and written); what is not named goes with task") \
     X(BOOL, job_requeue, JobRequeue, "YES", "", ANY, ACTS, "jobs may be requeued unless --no-requeue") \
     X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", ANY, ACTS, "requeues after failed launches before a job is held") \
     X(BOOL, return_to_service, ReturnToService, "YES", "", SLURM_WRITES("2", "YES"), ACTS, "a DOWN node that reports again is used again") \
@@ -131,6 +131,7 @@
     X(I32, memory_swappiness, MemorySwappiness, "-1", "", RANGE(-1, 100), ACTS, "0 to 100: how readily the kernel swaps jobs' memory out (version 1 groups); -1 = as it likes") \
     X(I32, pids_max, PidsMax, "0", "", ANY, ACTS, "processes and threads a job may have on a node; 0 = half of what the machine can have") \
     X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", WORDS, ACTS, "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
+    X(TEXT, job_series_keep, JobSeriesKeep, "2s:1d,10s:30d,1m:365d", "", SERIES_AGES, ACTS, "how long the samples that `remuda plot` draws are kept, and how fine: GAP:AGE,…, each coarser and older; none = they are not kept") \
     X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", ANY, ACTS, "processes that outlive SIGKILL this long are reported (the node is not drained)") \
     X(TEXT, purge_job_after, PurgeJobAfter, "", "", AGE, ACTS, "jobs that ended so long ago are removed with their steps and scripts: 12months (or 12), 30days, 48hours; empty or NONE = never") \
     X(TEXT, purge_step_after, PurgeStepAfter, "", "", AGE, ACTS, "the same of the steps of jobs that ended so long ago") \
@@ -174,6 +175,9 @@ struct settings {
     SETTINGS(X)
 #undef X
     struct setting_words word; /* what the texts of words say */
+    /* What JobAcctGatherFrequency says of others than the task, "energy=10,network=5", in the
+     * configuration's arena; NULL = nothing. */
+    const char *other_freqs;
 };
 
 enum setting_form {
@@ -184,6 +188,7 @@ enum setting_form {
     FORM_WEIGHTS,
     FORM_LICENCES,
     FORM_FREQUENCIES,
+    FORM_SERIES_AGES,
     FORM_AGE
 };
 enum setting_effect { EFFECT_ACTS, EFFECT_KEPT };

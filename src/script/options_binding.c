@@ -83,6 +83,7 @@ JOB_SETTER(set_acctg_freq)
     static const char *const types[] = {"task", "energy", "network", "filesystem"};
     struct span rest = span_of(text_empty(value) ? NULL : value), word;
     o->spec.sample_s_plus1 = 0;
+    o->spec.sample_others = strchr(value, '=') ? arena_strdup(a, value) : NULL;
     while (span_next(&rest, ',', &word)) {
         struct span number = word, type;
         int64_t seconds;

@@ -67,7 +67,8 @@ ROOMS = {
         "scontrol": {"program", "table", "record", "submit", "accounts"},
         "cluster": {"program"},
         "accounts": {"program", "table"},
-        "reports": {"program", "table", "record"},
+        "plot": {"program", "table", "record"},
+        "reports": {"program", "table", "record", "plot"},
     },
 }
 # Arrows that go upward still: (file, header). A new one is refused, and so is a line here that is not needed any more.

@@ -28,6 +28,13 @@
  *                            instance (none: of the whole)
  *   count 0 NUMBER           it says that there are so many devices; crash 0: it ends the process
  *                            when it is asked for that
+ *   mw GPU N, celsius GPU N, smclock GPU N, reasons GPU N, encoder GPU N, memtemp GPU N
+ *                            what its sensors say; without such a line it does not tell
+ *   pcie GPU TX RX, nvlink GPU TX RX
+ *                            so many KiB a second go over it
+ *   gpm GPU SM TENSOR        activity in tenths of a percent; without such a line it has none
+ *   replay GPU MS            it plays "frame GPU UTIL MIB" and "watts GPU N", a line of each for so
+ *                            long, from the moment in which the file was written; then the last
  *   hang GPU                 questions about its memory are never answered
  *
  * GPU is a number of the device in NVML's order; instances of GPU 0 of a100mig are 100, 101, …. */
@@ -129,6 +136,8 @@ int nvmlDeviceGetMemoryInfo(void *d, struct memory *m)
         used += b;
     if (fake_fact("used", fake_number_of(d), 0, &a, &b))
         used = a;
+    if (fake_frame("frame", fake_number_of(d), &a, &b))
+        used = b;
     m->total =
         (unsigned long long)(fake_is_instance(d) ? fake_instance_of(d)->mib
                                                  : fake_the_machine()->gpu[fake_number_of(d)].mib)

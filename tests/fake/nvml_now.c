@@ -84,6 +84,11 @@ int nvmlDeviceGetFieldValues(void *d, int n, struct field *f)
     if (fake_wanted("fields", fake_whole_of(d)))
         return fake_wanted("fields", fake_whole_of(d));
     for (int i = 0; i < n; i++) {
+        if (f[i].id != 230) {
+            f[i].answer = fake_field(f[i].id, fake_whole_of(d), &f[i].value) ? OK : NOT_SUPPORTED;
+            f[i].type = 3;
+            continue;
+        }
         int known = f[i].id == 230 && fake_fact("action", fake_whole_of(d), 0, &a, &b);
         f[i].answer = known ? OK : NOT_SUPPORTED;
         f[i].type = 1;
@@ -115,6 +120,11 @@ int nvmlDeviceGetUtilizationRates(void *d, struct rates *r)
     unsigned long long percent, b;
     if (fake_is_instance(d))
         return NOT_SUPPORTED;
+    r->memory = 0;
+    if (fake_frame("frame", fake_number_of(d), &percent, &b)) {
+        r->gpu = (unsigned)percent;
+        return OK;
+    }
     r->gpu = fake_fact("rate", fake_number_of(d), 0, &percent, &b) ? (unsigned)percent : 0;
     r->memory = 0;
     return OK;

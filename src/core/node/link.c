@@ -3,6 +3,7 @@
  * longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/node/node.h"
 #include "model/protocol.h"
+#include "model/series.h"
 #include "model/topology.h"
 
 #include <string.h>
@@ -47,6 +48,7 @@ static void into_service(struct core *c, struct noderec *n)
 static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
 {
     const struct settings *s = &c->settings;
+    struct series_keep keep;
     return (struct msg_node_welcome){
         .heartbeat_us = s->heartbeat_us,
         .accounting_freq_us = s->accounting_freq_us,
@@ -73,6 +75,8 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .protocol = PROTOCOL_NOW,
         .protocol_oldest = PROTOCOL_OLDEST,
         .version = REMUDA_VERSION,
+        .series = series_keep_parse(s->job_series_keep, &keep, NULL) && keep.n > 0,
+        .frequencies = s->other_freqs,
         .devices_failed = node_devices_failed(c, n),
         .topology_addr =
             topology_address(cluster_topology(c->cluster), n->n.name, c->turn.fx->arena),

@@ -4,6 +4,10 @@
 #include "core/record/accounts.h"
 #include "core/record/record.h"
 
+/* The default is that of the series, not a word of the site's about memory: there is Slurm's. */
+#define GAP_OF_SERIES_US (2 * USEC_PER_SEC)
+#define GAP_OF_SLURM_US  (30 * USEC_PER_SEC)
+
 bool peer_operates(const struct core *c, const struct peer *peer)
 {
     return peer && !peer->is_plain &&
@@ -241,10 +245,16 @@ bool steps_on_node(const struct jobrec *r, uint32_t node)
     return false;
 }
 
+int64_t sampled_gap_most(const struct core *c)
+{
+    int64_t gap = c->settings.accounting_freq_us;
+    return gap == GAP_OF_SERIES_US ? GAP_OF_SLURM_US : gap;
+}
+
 bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
                         const struct job_request *memory)
 {
-    int64_t gap = (asked->sample_s_plus1 - 1) * USEC_PER_SEC, most = c->settings.accounting_freq_us;
+    int64_t gap = (asked->sample_s_plus1 - 1) * USEC_PER_SEC, most = sampled_gap_most(c);
     if (!asked->sample_s_plus1 || !most ||
         (memory->mem_per_node_mib <= 0 && memory->mem_per_cpu_mib <= 0))
         return false;

@@ -81,6 +81,7 @@ bool step_live(const struct steprec *st);
 struct steppart *step_part(struct steprec *st, uint32_t node);
 /* Does --acctg-freq ask for rarer samples than JobAcctGatherFrequency, though `memory` asks for
  * memory, which is watched by them? */
+int64_t sampled_gap_most(const struct core *c); /* so rare they may be */
 bool sampled_too_seldom(const struct core *c, const struct job_spec *asked,
                         const struct job_request *memory);
 bool steps_on_node(const struct jobrec *r, uint32_t node); /* one has a live part there */

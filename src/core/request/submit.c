@@ -122,7 +122,7 @@ static enum refusal sampling_check(struct core *c, struct submission *s,
         s, REFUSE_ACCOUNTING_FREQUENCY,
         "memory is asked for, and is watched at least every %lld s (JobAcctGatherFrequency): "
         "--acctg-freq=task= may be less, not more and not 0",
-        (long long)(c->settings.accounting_freq_us / USEC_PER_SEC));
+        (long long)(sampled_gap_most(c) / USEC_PER_SEC));
 }
 
 static enum refusal array_check(struct core *c, struct submission *s, struct draft *d)

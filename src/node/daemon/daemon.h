@@ -13,6 +13,7 @@
 #include "node/daemon/herd.h"
 #include "node/daemon/launch.h"
 #include "node/daemon/programs.h"
+#include "node/daemon/series_feed.h"
 #include "node/hardware/gpu_watch.h"
 #include "node/hardware/machine.h"
 #include "node/step/owner.h"
@@ -45,6 +46,7 @@ struct node_daemon {
     struct owners *owners;
     struct programs *programs;
     struct gpu_watch *gpus;
+    struct series_feed *series;
     struct timer *wake;
     struct machine machine;
     struct spawn *find; /* that looks for the devices anew; NULL = none */

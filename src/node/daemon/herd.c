@@ -138,6 +138,11 @@ static void line_take(void *ctx, struct span line, pid_t writer)
 {
     struct herd_link *h = ctx;
     struct note n;
+    if (line.len > 7 && memcmp(line.data, "series ", 7) == 0) {
+        if (h->ops.series && writer != 0)
+            h->ops.series(h->ctx, (struct span){line.data + 7, line.len - 7});
+        return;
+    }
     if (!note_parse(line, &n)) {
         log_warning(h->log, "a shepherd wrote something that is no note");
         return;

@@ -7,6 +7,7 @@
 #include "model/lsf_report.h"
 #include "model/pattern.h"
 #include "model/script_args.h"
+#include "model/series.h"
 #include "model/step_env.h"
 #include "node/step/bind.h"
 #include "node/step/dir.h"
@@ -230,6 +231,24 @@ static int64_t sample_gap(const struct launch_site *site, const struct msg_launc
     return plus1 ? (plus1 - 1) * USEC_PER_SEC : site->welcome->accounting_freq_us;
 }
 
+static void gaps_plan(const struct launch_site *site, const struct msg_launch *l,
+                      struct step_plan *ret)
+{
+    const struct msg_create_step *asked = l->create.n ? l->create.v : NULL;
+    const struct job_spec *step = asked && asked->spec.n ? asked->spec.v : NULL;
+    const struct job *j = l->job.v;
+    struct series_gaps gaps = SERIES_GAPS_INIT;
+    int64_t task = 0;
+    series_gaps_read(site->welcome->frequencies, &task, &gaps, NULL);
+    series_gaps_read(j->spec.sample_others, &task, &gaps, NULL);
+    series_gaps_read(step ? step->sample_others : NULL, &task, &gaps, NULL);
+    ret->sample_us = sample_gap(site, l);
+    ret->series = site->welcome->series;
+    ret->energy_us = gaps.energy_us < 0 ? ret->sample_us : gaps.energy_us;
+    ret->network_us = gaps.network_us < 0 ? ret->sample_us : gaps.network_us;
+    ret->filesystem_us = gaps.filesystem_us < 0 ? ret->sample_us : gaps.filesystem_us;
+}
+
 static bool common_plan(const struct launch_site *site, const struct msg_launch *l,
                         const struct owner *owner, const struct alloc_node *of_job,
                         const struct alloc_node *here, struct arena *a, struct step_plan *ret,
@@ -252,7 +271,7 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
     ret->cpus = cpus_plan(site, here, a);
     limits_plan(site->welcome, &site->limits, of_job, here, ret);
     ret->mem_asked_mib = of_job ? of_job->mem_mib : 0;
-    ret->sample_us = sample_gap(site, l);
+    gaps_plan(site, l, ret);
     ret->kill_wait_us = site->welcome->kill_wait_us;
     ret->cgroups = site->cgroups;
     ret->unkillable_us = site->welcome->unkillable_us;

@@ -65,6 +65,7 @@ static void link_down(void *ctx, struct link *k, const struct err *why)
     struct node_daemon *d = ctx;
     struct agent_event ev = {.kind = AGENT_DOWN, .now_us = clock_now_us()};
     (void)k;
+    series_feed_link(d->series, NULL);
     log_warning(d->log, "no connection to the controller%s%s; trying again",
                 why->text[0] ? ": " : "", why->text);
     node_event(d, &ev);
@@ -76,12 +77,16 @@ static void link_frame(void *ctx, struct link *k, const struct frame *f)
     struct message m;
     struct err err = {0};
     struct arena *a = arena_new();
-    (void)k;
-    if (wire_decode(f, a, &m, &err)) {
+    if (!wire_decode(f, a, &m, &err)) {
+        log_error(d->log, "a message of the controller cannot be read: %s", err.text);
+    } else if (m.kind == MSG_SERIES_KEPT) {
+        series_feed_kept(d->series, ((const struct msg_series_kept *)m.body)->number);
+    } else {
         struct agent_event ev = {.kind = AGENT_MESSAGE, .now_us = clock_now_us(), .msg = &m};
         node_event(d, &ev);
-    } else {
-        log_error(d->log, "a message of the controller cannot be read: %s", err.text);
+        if (m.kind == MSG_NODE_WELCOME)
+            series_feed_link(d->series,
+                             ((const struct msg_node_welcome *)m.body)->series ? k : NULL);
     }
     arena_free(a);
 }
@@ -91,6 +96,18 @@ static const struct link_ops link_events = {.up = link_up, .frame = link_frame, 
 static void shepherd_note(void *ctx, const struct note *n)
 {
     node_note(ctx, n);
+}
+
+static void step_sampled(void *ctx, struct span line)
+{
+    struct node_daemon *d = ctx;
+    series_feed_line(d->series, line);
+}
+
+static void gpu_sampled(void *ctx, int32_t index, struct span values)
+{
+    struct node_daemon *d = ctx;
+    series_feed_sampled(d->series, index, values);
 }
 
 static void step_found(void *ctx, const struct note *ids)
@@ -200,9 +217,10 @@ static void log_rotated(void *ctx)
 
 static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *ret_err)
 {
-    static const struct herd_ops herd_events = {.note = shepherd_note, .parent_lost = parent_lost};
+    static const struct herd_ops herd_events = {
+        .note = shepherd_note, .parent_lost = parent_lost, .series = step_sampled};
     static const struct gpu_watch_ops gpu_events = {
-        .looked = devices_looked, .sign = device_signed, .used = gpus_used};
+        .looked = devices_looked, .sign = device_signed, .used = gpus_used, .sampled = gpu_sampled};
     struct node self = node_self(d);
     d->loop = loop_new(ret_err);
     if (!d->loop)
@@ -214,6 +232,8 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     d->wake = timer_new(d->loop, woken, d);
     d->owners = owners_new(d->loop, OWNER_MAX_AGE_US);
     d->gpus = gpu_watch_new(d->loop, d->log, self.devices, d->machine.device_files, &gpu_events, d);
+    d->series = series_feed_new(d->loop, d->log, d->options.name, node_dir, d->gpus);
+    series_feed_devices(d->series, d->machine.devices);
     node_devices_watch(d);
     d->programs = programs_new(d->loop, program_done, d);
     d->herd = herd_new(d->loop, d->log, node_dir, node_shepherd_program(d->arena), d->known_groups,
@@ -242,6 +262,7 @@ static void loop_end(struct node_daemon *d)
     if (d->find)
         spawn_free(d->find);
     timer_free(d->find_timer);
+    series_feed_free(d->series);
     gpu_watch_free(d->gpus);
     owners_free(d->owners);
     timer_free(d->wake);

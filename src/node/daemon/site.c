@@ -168,6 +168,8 @@ void node_site_devices(struct node_daemon *d)
     bool hides = !d->options.is_virtual && d->groups.hides_devices;
     d->site.has_gpus = m->gres && strstr(m->gres, "gpu");
     d->site.devices = m->devices;
+    if (d->series)
+        series_feed_devices(d->series, m->devices);
     d->site.gpu_names = gpu_names(m->devices, hides, d->arena);
     d->site.device_files = hides ? m->device_files : NULL;
 }

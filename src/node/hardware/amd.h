@@ -49,6 +49,7 @@ struct amd_now {
     /* Memory errors since the driver was loaded, or the device reset. */
     uint64_t uncorrectable;
     uint32_t busy_percent;
+    char sensors[160]; /* " NUMBER:VALUE" of model/series.h each; "" = none are told */
 };
 
 struct amd_process {
@@ -120,6 +121,9 @@ bool amd_processes(struct amd *a, const amd_process_vec **ret);
 
 /* The answer that stands for the device is the worst; the first of those is the evidence. */
 void amd_note(struct amd_now *now, enum amd_answer answer, const char *what, const char *said);
+/* Its sensors, by the driver's files: ret->sensors. Nothing of a part of a GPU, or of one whose
+ * address is not known. */
+void amd_sensors_read(const struct amd_device *d, struct amd_now *ret);
 /* Is it on its bus? Asks the device itself: its first register. */
 void amd_bus_read(const struct amd_device *d, struct amd_now *ret);
 /* Type by number, by the board's own name, by pci.ids. */

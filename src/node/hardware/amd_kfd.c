@@ -295,6 +295,8 @@ static void kernel_read(const struct amd *a, const struct amd_device *d, bool er
                       figure_read(d, "mem_info_vram_used", ret, &ret->memory_used) && !d->is_part &&
                       ret->memory_used <= ret->memory_total &&
                       ret->memory_total < UINT64_C(1) << 50;
+    if (!asleep)
+        amd_sensors_read(d, ret);
     if (errors_too && !asleep)
         errors_read(d, ret);
 }

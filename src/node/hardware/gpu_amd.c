@@ -1,5 +1,6 @@
 /* AMD's devices, as the kernel tells of them, or ROCm SMI (amd.h). Which answer means what for a
  * device is said in amd_answer.c; here, which sign each is. */
+#include "model/series.h"
 #include "node/hardware/gpu_parts.h"
 #include "node/hardware/gpu_time.h"
 
@@ -140,6 +141,21 @@ static void usage(struct gpu_helper *h)
         gpu_usage_amd(&h->usage, h->amd.amd);
 }
 
+static void sample(struct gpu_helper *h, struct gpu *g, struct str *out)
+{
+    if (!h->amd.amd || !g->amd.found)
+        return;
+    const struct amd_now *now = amd_now(h->amd.amd, g->amd.number); /* of the last second's look */
+    if (now->answer != AMD_OK && now->answer != AMD_NOT_TOLD)
+        return;
+    if (now->has_busy)
+        str_addf(out, " %d:%u", SERIES_GPU_UTIL, now->busy_percent);
+    if (now->has_memory)
+        str_addf(out, " %d:%" PRIu64 " %d:%" PRIu64, SERIES_GPU_MEM, now->memory_used >> 20,
+                 SERIES_GPU_MEM_TOTAL, now->memory_total >> 20);
+    str_add(out, now->sensors);
+}
+
 static void version(const struct gpu_helper *h, struct str *out)
 {
     if (h->amd.amd)
@@ -153,4 +169,5 @@ const struct gpu_maker gpu_amd = {.begin = begin,
                                   .retry = retry,
                                   .tick = nothing,
                                   .usage = usage,
+                                  .sample = sample,
                                   .version = version};

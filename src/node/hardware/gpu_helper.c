@@ -281,6 +281,24 @@ static void begin(struct helper *p)
 
 /* ---- the loop ---- */
 
+/* "sample 0 3": each is answered, by "sampled INDEX NUMBER:VALUE …". */
+static void samples_answer(struct helper *p, const char *line)
+{
+    char *end;
+    for (long index = strtol(line, &end, 10); end != line; index = strtol(line, &end, 10)) {
+        line = end;
+        for (size_t i = 0; i < p->h.gpu.n; i++) {
+            struct gpu *g = &p->h.gpu.v[i];
+            if (g->index != index || !is_watched(g) || g->told != DEVICE_WELL)
+                continue;
+            str_addf(&p->h.out, "sampled %d", g->index);
+            g->maker->sample(&p->h, g, &p->h.out);
+            str_add(&p->h.out, "\n");
+        }
+    }
+    gpu_say_all(&p->h);
+}
+
 static void line_take(struct helper *p, const char *line)
 {
     struct device_look look = {0};
@@ -299,6 +317,8 @@ static void line_take(struct helper *p, const char *line)
         look.from_us = from;
         vec_push(&p->look,
                  ((struct asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
+    } else if (text_starts(line, "sample ")) {
+        samples_answer(p, line + strlen("sample "));
     } else if (text_is(line, "begin")) {
         begin(p);
     } else if (text_is(line, "go")) {

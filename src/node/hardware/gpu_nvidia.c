@@ -25,6 +25,7 @@ static const char *const actions[] = {NULL,
 static void library_close(struct gpu_helper *h)
 {
     gpu_nvidia_events_end(h);
+    gpu_nvidia_sample_end(h);
     nvml_close(&h->nvml);
     h->has_nvml = false;
     for (size_t i = 0; i < h->gpu.n; i++)
@@ -213,4 +214,5 @@ const struct gpu_maker gpu_nvidia = {.begin = begin,
                                      .retry = retry,
                                      .tick = gpu_nvidia_events,
                                      .usage = usage,
+                                     .sample = gpu_nvidia_sample,
                                      .version = version};

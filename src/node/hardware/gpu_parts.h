@@ -35,6 +35,15 @@ struct nvidia_gpu {
     bool has_ecc;
     uint64_t ecc;                     /* uncorrectable errors that were told */
     unsigned long long used_since_us; /* wall clock: older samples of its use are counted */
+    struct nvidia_counted {
+        bool known;
+        unsigned long long value;
+        int64_t at_ms;
+    } counted[4];    /* PCIe and NVLink, sent and received */
+    void *gpm[2];    /* samples of its activity; NULL: none yet */
+    bool gpm_before; /* gpm[0] has the one before */
+    bool gpm_none;   /* it does not tell */
+    int64_t gpm_ms;  /* of gpm[0] */
 };
 struct amd_gpu {
     bool found;
@@ -145,6 +154,8 @@ struct gpu_maker {
     /* Each second, before the devices are asked. */
     void (*tick)(struct gpu_helper *h);
     void (*usage)(struct gpu_helper *h);
+    /* What it does now, " NUMBER:VALUE" of model/series.h for each value that is told. */
+    void (*sample)(struct gpu_helper *h, struct gpu *g, struct str *out);
     /* "NVML 12.560.35.03, driver 560.35.03", if the library is open. */
     void (*version)(const struct gpu_helper *h, struct str *out);
 };
@@ -155,6 +166,10 @@ struct gpu_word gpu_nvidia_find(struct gpu_helper *h, struct gpu *g);
 /* What a call of NVML answered about it; the library is closed if the answer is about that. */
 struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int code,
                                 const char *asked);
+/* gpu_nvidia_series.c */
+void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out);
+/* The library is being closed: what it gave for samples goes. */
+void gpu_nvidia_sample_end(struct gpu_helper *h);
 /* XID events (gpu_nvidia_events.c). */
 void gpu_nvidia_events(struct gpu_helper *h);
 void gpu_nvidia_events_register(struct gpu_helper *h, struct gpu *g);

@@ -1,7 +1,8 @@
 /* Lines of text on a socket pair. To the process, first "device INDEX UUID PCI HANGS FILES" for
  * each device ("-" = not known) and "begin", then for each look "look INDEX USE JOB UID FROM STEPS"
  * for each device (STEPS: "7.1.0+7.1.batch" that may hold it, as their directories are called; "-"
- * = none) and "go". From it: "at INDEX" when it begins to ask for a device (-1: to open a library),
+ * = none) and "go"; and "sample INDEX …", answered by "sampled INDEX NUMBER:VALUE …" for each that
+ * can be. From it: "at INDEX" when it begins to ask for a device (-1: to open a library),
  * "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked
  * at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for the log, and every second "used
  * STEP PERCENT BYTES" for each step that computes, then "usage 1" (0: percents are not known).
@@ -169,6 +170,21 @@ static void ready(struct gpu_watch *w)
         looks_send(w);
 }
 
+/* What does not go out at once is not asked: the next sample comes soon. */
+void gpu_watch_sample(struct gpu_watch *w, uint64_t devices)
+{
+    struct str ask = STR_INIT;
+    str_add(&ask, "sample");
+    for (size_t i = 0; i < w->gpu.n; i++)
+        if (w->gpu.v[i].index < 64 && devices >> w->gpu.v[i].index & 1 &&
+            w->gpu.v[i].hangs < HANGS_MAX)
+            str_addf(&ask, " %d", w->gpu.v[i].index);
+    str_addc(&ask, '\n');
+    if (w->process && w->ready && memchr(ask.data, ' ', ask.len))
+        (void)!send(w->fd, ask.data, ask.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    str_done(&ask);
+}
+
 /* ---- answers ---- */
 
 /* `otherwise` is why of what it said nothing of. */
@@ -283,6 +299,10 @@ static void line_take(struct gpu_watch *w, struct span line)
             vec_push(&w->seen, seen);
     } else if (span_is(word, "sign")) {
         sign_take(w, line);
+    } else if (span_is(word, "sampled")) {
+        struct span index;
+        if (span_next(&line, ' ', &index) && w->ops.sampled)
+            w->ops.sampled(w->ctx, (int32_t)number_of(index), line);
     } else if (span_is(word, "note") || span_is(word, "library")) {
         text_take(w, word, line);
     }

@@ -21,6 +21,8 @@ struct gpu_watch_ops {
     void (*library)(void *ctx, const char *text);
     /* Every second: what steps use of the GPUs; util_known: how busy they are can be told. */
     void (*used)(void *ctx, const struct gpu_used *used, size_t n, bool util_known);
+    /* What gpu_watch_sample asked for, of one device: "NUMBER:VALUE …" (model/series.h). */
+    void (*sampled)(void *ctx, int32_t index, struct span values);
     int64_t answer_us;  /* so long a look may take; 0 = 15 s */
     int64_t start_us;   /* so long nothing may be heard of a process that is starting; 0 = 120 s */
     int64_t restart_us; /* so long after its end the process is started again; 0 = 5 s */
@@ -34,6 +36,10 @@ void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */
 /* Answered once, soon, even if the devices do not answer: then they are unknown (DEVICE_BLIND).
  * Only one at a time. */
 void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n);
+
+/* Asks what these devices (bit n: number n) do now; nothing is answered of those that cannot be
+ * asked, or while the process is not there or at work. */
+void gpu_watch_sample(struct gpu_watch *w, uint64_t devices);
 
 /* Ends the process, so that nothing here has the devices open, and starts none until
  * gpu_watch_resume; meanwhile `why` is what is said of each. */

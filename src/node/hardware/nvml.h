@@ -45,6 +45,23 @@ struct nvml_event {
     unsigned gpu_instance, compute_instance;
 };
 
+/* Activity of the parts of a GPU between two samples that are more than 100 ms apart. */
+#define NVML_GPM_PLACES 333u /* of the newest header's array; only `n` are touched */
+struct nvml_gpm_support {
+    unsigned version, supported; /* version 1 */
+};
+struct nvml_gpm_metric {
+    unsigned id;
+    int answer; /* each its own */
+    double value;
+    char *names[3];
+};
+struct nvml_gpm {
+    unsigned version, n; /* version 1 */
+    void *older, *newer;
+    struct nvml_gpm_metric metric[NVML_GPM_PLACES];
+};
+
 struct nvml_field {
     unsigned id, scope;
     long long at_us, latency_us;
@@ -119,6 +136,20 @@ enum {
     X(fields, false, "nvmlDeviceGetFieldValues", (nvml_device, int, struct nvml_field *))                    \
     X(numa_node, false, "nvmlDeviceGetNumaNodeId", (nvml_device, unsigned *))                                \
     X(persistence, false, "nvmlDeviceGetPersistenceMode", (nvml_device, unsigned *))                         \
+    X(power, false, "nvmlDeviceGetPowerUsage", (nvml_device, unsigned *))                                    \
+    X(temperature, false, "nvmlDeviceGetTemperature", (nvml_device, int, unsigned *))                        \
+    X(clock, false, "nvmlDeviceGetClockInfo", (nvml_device, int, unsigned *))                                \
+    X(clock_reasons, false,                                                                                  \
+      "nvmlDeviceGetCurrentClocksEventReasons nvmlDeviceGetCurrentClocksThrottleReasons",                    \
+      (nvml_device, unsigned long long *))                                                                   \
+    X(encoder, false, "nvmlDeviceGetEncoderUtilization", (nvml_device, unsigned *, unsigned *))              \
+    X(decoder, false, "nvmlDeviceGetDecoderUtilization", (nvml_device, unsigned *, unsigned *))              \
+    X(gpm_support, false, "nvmlGpmQueryDeviceSupport", (nvml_device, struct nvml_gpm_support *))             \
+    X(gpm_alloc, false, "nvmlGpmSampleAlloc", (void **))                                                     \
+    X(gpm_free, false, "nvmlGpmSampleFree", (void *))                                                        \
+    X(gpm_sample, false, "nvmlGpmSampleGet", (nvml_device, void *))                                          \
+    X(gpm_mig_sample, false, "nvmlGpmMigSampleGet", (nvml_device, unsigned, void *))                         \
+    X(gpm_metrics, false, "nvmlGpmMetricsGet", (struct nvml_gpm *))                                          \
     X(event_free, false, "nvmlEventSetFree", (void *))                                                       \
     X(event_types, false, "nvmlDeviceGetSupportedEventTypes", (nvml_device, unsigned long long *))           \
     X(event_set, false, "nvmlEventSetCreate", (void **))                                                     \

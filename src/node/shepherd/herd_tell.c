@@ -18,14 +18,12 @@ static bool connect_anew(const struct herd *h)
     return ok;
 }
 
-bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
+bool herd_say(const struct herd *h, const char *line, size_t len, int wait_ms)
 {
-    struct str line = STR_INIT;
     struct pollfd room = {.fd = h->notes_fd, .events = POLLOUT};
     bool again = true;
-    note_format(n, &line);
     ssize_t written;
-    while ((written = send(h->notes_fd, line.data, line.len, MSG_NOSIGNAL)) < 0 && again) {
+    while ((written = send(h->notes_fd, line, len, MSG_NOSIGNAL)) < 0 && again) {
         if (errno == EAGAIN && wait_ms > 0) {
             poll(&room, 1, wait_ms < 100 ? wait_ms : 100);
             wait_ms -= 100;
@@ -33,6 +31,14 @@ bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
             again = errno == EINTR || (errno != EAGAIN && connect_anew(h));
         }
     }
-    str_done(&line);
     return written > 0;
+}
+
+bool herd_tell(const struct herd *h, const struct note *n, int wait_ms)
+{
+    struct str line = STR_INIT;
+    note_format(n, &line);
+    bool told = herd_say(h, line.data, line.len, wait_ms);
+    str_done(&line);
+    return told;
 }

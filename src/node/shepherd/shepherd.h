@@ -41,6 +41,8 @@ int herd_serve(const char *node_dir);
 /* Tells the node daemon. Waits up to wait_ms while it does not take more; false if it was not told:
  * it is not there, or did not take it. */
 bool herd_tell(const struct herd *h, const struct note *n, int wait_ms);
+/* The same of a line with its end, at most 15,000 bytes. */
+bool herd_say(const struct herd *h, const char *line, size_t len, int wait_ms);
 
 /* The life of one shepherd, in its own process. Ends with the exit status of the process: 0 when
  * everything was told. */

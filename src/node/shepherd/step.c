@@ -22,6 +22,7 @@
 #include "base/alloc.h"
 #include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
+#include "node/shepherd/series.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/signals.h"
 #include "node/shepherd/usage.h"
@@ -152,6 +153,7 @@ static bool exit_tell(struct shepherd *s, bool clean)
 {
     shepherd_usage_of_ended(s);
     shepherd_suspension_count(s);
+    shepherd_series_end(s);
     s->note.kind = NOTE_EXITED;
     s->note.status = s->status;
     s->note.clean = clean;

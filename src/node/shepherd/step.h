@@ -46,7 +46,8 @@ struct shepherd {
     int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */
     int64_t sample_at_us;      /* monotonic */
     int64_t sample_gap_us;
-    int64_t stopped_us; /* monotonic: suspended since; 0 = is not */
+    int64_t usage_at_us; /* monotonic: its use is not told before */
+    int64_t stopped_us;  /* monotonic: suspended since; 0 = is not */
     /* Monotonic: what is left then outlives SIGKILL and is reported; 0 = nothing is being
      * killed. */
     int64_t stuck_at_us;
@@ -55,6 +56,7 @@ struct shepherd {
     struct proc_account account;
     int64_t group_rss;                             /* most that the step's control group had */
     int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
+    struct shepherd_series *series;                /* shepherd/series.h; NULL: nothing told yet */
     pid_t *pids, *tops;                            /* room for a walk */
 };
 

@@ -4,6 +4,7 @@
 #include "node/shepherd/memory_watch.h"
 #include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
+#include "node/shepherd/series.h"
 #include "node/shepherd/signals.h"
 #include "node/step/proc_tree.h"
 
@@ -15,7 +16,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define WATCH_GAP_US INT64_C(1000000)
+#define WATCH_GAP_US  INT64_C(1000000)
+#define SERIES_GAP_US INT64_C(2000000)
+#define TELL_GAP_US   INT64_C(4500000)
 
 static int64_t max_of(int64_t a, int64_t b)
 {
@@ -155,7 +158,8 @@ static void processes_add(struct shepherd *s, size_t n)
     s->live_system_us = system;
 }
 
-static void sample(struct shepherd *s)
+/* Returns how many processes there are. */
+static size_t sample(struct shepherd *s)
 {
     size_t n = shepherd_tree(s);
     processes_add(s, n);
@@ -166,6 +170,7 @@ static void sample(struct shepherd *s)
     shepherd_usage_of_ended(s);
     s->note.cpu_user_us += s->live_user_us;
     s->note.cpu_system_us += s->live_system_us;
+    return n;
 }
 
 void shepherd_suspension_count(struct shepherd *s)
@@ -184,16 +189,28 @@ int64_t shepherd_sample_gap(const struct shepherd *s)
     return memory_is_watched(s) && (asked == 0 || asked > WATCH_GAP_US) ? WATCH_GAP_US : asked;
 }
 
+/* The controller hears of the sums more seldom than the series, unless somebody asked for less. */
+static int64_t tell_gap(const struct shepherd *s)
+{
+    int64_t asked = s->plan->sample_us;
+    return asked < SERIES_GAP_US || asked > TELL_GAP_US || s->sample_gap_us < WATCH_GAP_US
+               ? 0
+               : TELL_GAP_US;
+}
+
 /* The first samples come soon, so that short jobs have figures too; then at the interval asked
  * for. */
 void shepherd_sample_due(struct shepherd *s)
 {
-    sample(s);
+    size_t n = sample(s);
+    shepherd_series_sample(s, n);
     if (s->tasks)
         task_set_singletons_check(s->tasks);
     shepherd_suspension_count(s);
-    if (!s->exit_told)
+    if (!s->exit_told && shepherd_now_us() >= s->usage_at_us) {
         shepherd_tell(s, NOTE_USAGE, 0);
+        s->usage_at_us = shepherd_now_us() + tell_gap(s);
+    }
     int64_t most = shepherd_sample_gap(s);
     s->sample_gap_us = 10 * s->sample_gap_us < most ? 10 * s->sample_gap_us : most;
     s->sample_at_us = most > 0 ? shepherd_now_us() + s->sample_gap_us : SHEPHERD_NEVER;

@@ -52,6 +52,10 @@ struct plan_bytes {
     X(I64, over_memory_kill, "end it at a sample that finds it over its memory, also where the kernel limits memory") \
     X(I64, mem_asked_mib, "memory the job has here, as it asked or got; 0 = none")                           \
     X(I64, sample_us, "how often to sample usage")                                                           \
+    X(I64, series, "tell the node daemon what the samples say (model/series.h)")                             \
+    X(I64, energy_us, "so far apart is the power of GPUs sampled; 0 = not")                                  \
+    X(I64, network_us, "and what the network carries")                                                       \
+    X(I64, filesystem_us, "and what was read and written")                                                   \
     X(TEXT, cgroups,                                                                                         \
       "directories to make the step's cgroups in: \"memory=/sys/…\\ncpuset=/sys/…\\n\"; see cgroup/group.h")       \
     X(I64, group, "number of the job's groups (cgroup/pool.h); 0 = named after the step's directory")        \

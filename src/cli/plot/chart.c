@@ -1,0 +1,294 @@
+/* A column of a Braille chart is half a letter wide; in it are all dots from the least to the most
+ * of its time, and on to the column before: a dip of one sample is seen however long the time. */
+#include "cli/plot/chart.h"
+
+#include "base/duration.h"
+#include "cli/program/localtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL 11 /* columns left of a chart */
+
+/* ---- parts ---- */
+
+static void part_add(struct chart_part *p, double v, size_t *count)
+{
+    p->least = !p->any || v < p->least ? v : p->least;
+    p->most = !p->any || v > p->most ? v : p->most;
+    p->mean = p->any ? p->mean + (v - p->mean) / (double)(*count + 1) : v;
+    p->any = true;
+    ++*count;
+}
+
+void chart_parts(const struct curve *c, int64_t from_ms, int64_t to_ms, struct chart_part *part,
+                 size_t n)
+{
+    double span = to_ms > from_ms ? (double)(to_ms - from_ms) : 1;
+    size_t *count = xcalloc(n, sizeof *count), before = 0;
+    bool had = false;
+    memset(part, 0, n * sizeof *part);
+    for (size_t i = 0; i < c->at.n; i++) {
+        const struct moment *m = &c->at.v[i];
+        if (m->at_ms < from_ms || m->at_ms > to_ms)
+            continue;
+        size_t at = (size_t)((double)(m->at_ms - from_ms) / span * (double)n);
+        at = at < n ? at : n - 1;
+        for (size_t k = before + 1;
+             had && k < at && m->at_ms - c->at.v[i - 1].at_ms <= 3 * c->gap_ms; k++)
+            part_add(&part[k], c->at.v[i - 1].v, &count[k]);
+        part_add(&part[at], m->v, &count[at]);
+        before = at;
+        had = true;
+    }
+    free(count);
+}
+
+/* ---- numbers ---- */
+
+double chart_top(const struct series_value *v, double most)
+{
+    static const double step[] = {1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10};
+    if (strcmp(v->unit, "%") == 0 && most <= 100)
+        return 100;
+    bool binary = strcmp(v->unit, "MiB") == 0 || strcmp(v->unit, "KiB/s") == 0;
+    double ten = 1;
+    while (binary && most / ten >= 1000)
+        ten *= 1024;
+    while (most / ten >= 10)
+        ten *= 10;
+    for (size_t i = 0; i < sizeof step / sizeof step[0]; i++)
+        if (step[i] * ten >= most * 0.999)
+            return step[i] * ten;
+    return 10 * ten;
+}
+
+const char *chart_number(const struct series_value *v, double n, char text[CHART_NUMBER_BYTES])
+{
+    static const char *const mib[] = {"MiB", "GiB", "TiB", "PiB"};
+    static const char *const kib[] = {"KiB/s", "MiB/s", "GiB/s", "TiB/s"};
+    const char *const *unit = strcmp(v->unit, "MiB") == 0     ? mib
+                              : strcmp(v->unit, "KiB/s") == 0 ? kib
+                                                              : NULL;
+    size_t at = 0;
+    while (unit && n >= 1000 && at < 3) {
+        n /= 1024;
+        at++;
+    }
+    const char *shown = unit ? unit[at] : v->unit;
+    int digits = n < 10 && n > (double)(int)n ? 1 : 0;
+    snprintf(text, CHART_NUMBER_BYTES, "%.*f%s%s", digits, n, *shown ? " " : "", shown);
+    return text;
+}
+
+void chart_time(int64_t ms, int64_t span_ms, struct str *out)
+{
+    civil_format(ms * 1000, time_now_us(), span_ms > 86400000 ? "%m-%dT%H:%M" : "%H:%M:%S",
+                 &civil_local, out);
+}
+
+/* ---- drawing ---- */
+
+static const char *colour_of(const struct series_value *v)
+{
+    switch (v->id) {
+    case SERIES_GPU_UTIL:
+    case SERIES_GPU_SM: return "\033[32m";
+    case SERIES_GPU_POWER:
+    case SERIES_GPU_TEMP: return "\033[33m";
+    case SERIES_GPU_MEM:
+    case SERIES_RSS:
+    case SERIES_CACHE: return "\033[34m";
+    case SERIES_CPU:
+    case SERIES_CORE: return "\033[36m";
+    default: return "\033[35m";
+    }
+}
+
+static void coloured(struct str *out, const struct curve *c, const struct chart_style *style,
+                     bool on)
+{
+    if (style->colour)
+        str_add(out, on ? colour_of(c->value) : "\033[0m");
+}
+
+static void utf8_add(struct str *out, unsigned code)
+{
+    str_addc(out, (char)(0xe0 | code >> 12));
+    str_addc(out, (char)(0x80 | (code >> 6 & 63)));
+    str_addc(out, (char)(0x80 | (code & 63)));
+}
+
+static int level_of(double v, double top, int levels)
+{
+    double at = v / top * (levels - 1) + 0.5;
+    return at < 0 ? 0 : at >= levels ? levels - 1 : (int)at;
+}
+
+/* Dots of a letter by column and row from below, as Unicode numbers them. */
+static const unsigned char dots[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
+
+static void dots_set(unsigned char *cell, int cells, int rows, const struct chart_part *part,
+                     double top)
+{
+    int levels = 4 * rows;
+    for (int x = 0; x < 2 * cells; x++) {
+        if (!part[x].any)
+            continue;
+        int low = level_of(part[x].least, top, levels), high = level_of(part[x].most, top, levels);
+        if (x > 0 && part[x - 1].any) {
+            int last = level_of(part[x - 1].mean, top, levels);
+            low = last < low ? last : low;
+            high = last > high ? last : high;
+        }
+        for (int y = low; y <= high; y++)
+            cell[(rows - 1 - y / 4) * cells + x / 2] |= dots[x % 2][y % 4];
+    }
+}
+
+static void label_write(const struct curve *c, double v, struct str *out)
+{
+    char text[CHART_NUMBER_BYTES];
+    str_addf(out, "%*s ", LABEL - 1, chart_number(c->value, v, text));
+}
+
+static void rows_label(const struct curve *c, int row, int rows, double top, struct str *out)
+{
+    if (row == 0)
+        label_write(c, top, out);
+    else if (row == rows - 1)
+        label_write(c, 0, out);
+    else
+        str_addf(out, "%*s", LABEL, "");
+}
+
+static void braille_write(const struct curve *c, const struct chart_part *part, double top,
+                          const struct chart_style *style, int cells, struct str *out)
+{
+    unsigned char *cell = xcalloc((size_t)(cells * style->rows), 1);
+    dots_set(cell, cells, style->rows, part, top);
+    for (int row = 0; row < style->rows; row++) {
+        rows_label(c, row, style->rows, top, out);
+        utf8_add(out, 0x2502); /* │ */
+        coloured(out, c, style, true);
+        for (int i = 0; i < cells; i++)
+            if (cell[row * cells + i])
+                utf8_add(out, 0x2800u + cell[row * cells + i]);
+            else
+                str_addc(out, ' ');
+        coloured(out, c, style, false);
+        str_addc(out, '\n');
+    }
+    free(cell);
+}
+
+/* The mean as a surface: full letters below it, a dot or a colon for its last part. */
+static void letters_write(const struct curve *c, const struct chart_part *part, double top,
+                          const struct chart_style *style, int cells, struct str *out)
+{
+    for (int row = 0; row < style->rows; row++) {
+        int below = 3 * (style->rows - 1 - row);
+        rows_label(c, row, style->rows, top, out);
+        str_addc(out, '|');
+        for (int i = 0; i < cells; i++) {
+            int level = part[i].any ? level_of(part[i].mean, top, 3 * style->rows + 1) - below : -1;
+            str_addc(out, " .:#"[level <= 0  ? (level == 0 && below == 0 ? 1 : 0)
+                                 : level > 3 ? 3
+                                             : level]);
+        }
+        str_addc(out, '\n');
+    }
+}
+
+/* ▁▂▃▄▅▆▇█, or digits of ten. */
+static void line_write(const struct curve *c, const struct chart_part *part, double top,
+                       const struct chart_style *style, int cells, struct str *out)
+{
+    coloured(out, c, style, true);
+    for (int i = 0; i < cells; i++) {
+        if (!part[i].any)
+            str_addc(out, ' ');
+        else if (style->utf8)
+            utf8_add(out, 0x2581u + (unsigned)level_of(part[i].mean, top, 8));
+        else
+            str_addc(out, "0123456789"[level_of(part[i].mean, top, 10)]);
+    }
+    coloured(out, c, style, false);
+    str_addc(out, '\n');
+}
+
+static void head_write(const struct curve *c, const struct figures *f, struct str *out)
+{
+    char least[CHART_NUMBER_BYTES], mean[CHART_NUMBER_BYTES], most[CHART_NUMBER_BYTES];
+    curve_name(c, out);
+    str_addf(out, " %s: ", c->value->word);
+    if (f->n)
+        str_addf(out, "mean %s, %s to %s", chart_number(c->value, f->mean, mean),
+                 chart_number(c->value, f->least, least), chart_number(c->value, f->most, most));
+    else
+        str_add(out, "no samples");
+}
+
+/* Those of a list have their figures in the same columns. */
+static void short_head_write(const struct curve *c, const struct figures *f, int width,
+                             struct str *out)
+{
+    struct str name = STR_INIT;
+    char mean[CHART_NUMBER_BYTES];
+    curve_name(c, &name);
+    str_addf(&name, " %s", c->value->word);
+    if (name.len > (size_t)(width - 10))
+        str_cut(&name, (size_t)(width - 10));
+    str_addf(out, "%-*s %8s ", width - 10, str_text(&name),
+             f->n ? chart_number(c->value, f->mean, mean) : "");
+    str_done(&name);
+}
+
+void chart_write(const struct curve *c, int64_t from_ms, int64_t to_ms,
+                 const struct chart_style *style, struct str *out)
+{
+    struct figures f;
+    int beside = style->rows == 1 ? style->width / 2 < 34 ? style->width / 2 : 34 : LABEL + 1,
+        cells = style->width - beside - 1;
+    cells = cells < 10 ? 10 : cells;
+    size_t n = (size_t)(style->utf8 && style->rows > 1 ? 2 * cells : cells);
+    struct chart_part *part = xcalloc(n, sizeof *part);
+    curve_figures(c, from_ms, to_ms, &f);
+    chart_parts(c, from_ms, to_ms, part, n);
+    double top = chart_top(c->value, f.most);
+    if (style->rows == 1) {
+        short_head_write(c, &f, beside, out);
+        line_write(c, part, top, style, cells, out);
+    } else {
+        head_write(c, &f, out);
+        str_addc(out, '\n');
+        if (style->utf8)
+            braille_write(c, part, top, style, cells, out);
+        else
+            letters_write(c, part, top, style, cells, out);
+    }
+    free(part);
+}
+
+void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,
+                       struct str *out)
+{
+    struct str from = STR_INIT, to = STR_INIT, middle = STR_INIT;
+    int beside = style->rows == 1 ? style->width / 2 < 34 ? style->width / 2 : 34 : LABEL + 1,
+        cells = style->width - beside - 1;
+    int64_t span = to_ms - from_ms;
+    chart_time(from_ms, span, &from);
+    chart_time(from_ms + span / 2, span, &middle);
+    chart_time(to_ms, span, &to);
+    int left = cells / 2 - (int)middle.len / 2 - (int)from.len,
+        right = cells - (int)(from.len + middle.len + to.len) - (left > 0 ? left : 0);
+    if (left < 1 || right < 1)
+        str_addf(out, "%*s%s - %s\n", beside, "", str_text(&from), str_text(&to));
+    else
+        str_addf(out, "%*s%s%*s%s%*s%s\n", beside, "", str_text(&from), left, "", str_text(&middle),
+                 right, "", str_text(&to));
+    str_done(&from);
+    str_done(&middle);
+    str_done(&to);
+}

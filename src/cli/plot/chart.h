@@ -1,0 +1,39 @@
+/* Charts of curves in a terminal: Braille dots, block elements, or letters alone. */
+#ifndef REMUDA_CLI_PLOT_CHART_H
+#define REMUDA_CLI_PLOT_CHART_H
+
+#include "cli/plot/curves.h"
+
+struct chart_style {
+    int width; /* columns of the terminal */
+    int rows;  /* of a chart; 1: a line of blocks, with its name and figures beside it */
+    bool utf8, colour;
+};
+
+/* A name for the curve, with its least, mean and most, then the chart. */
+void chart_write(const struct curve *c, int64_t from_ms, int64_t to_ms,
+                 const struct chart_style *style, struct str *out);
+/* The times below the charts. */
+void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,
+                       struct str *out);
+
+/* ---- also for other pictures ---- */
+
+/* What lies within each of n equal parts of the time. A part without samples between two samples
+ * that are no gap apart has the value of the first of them. */
+struct chart_part {
+    bool any;
+    double least, most, mean;
+};
+void chart_parts(const struct curve *c, int64_t from_ms, int64_t to_ms, struct chart_part *part,
+                 size_t n);
+/* The upper end of its axis: 100 of percents up to that, else a round number from `most` on. */
+double chart_top(const struct series_value *v, double most);
+/* "12.5 GiB", "38 %", in few letters, in the unit's multiples. */
+#define CHART_NUMBER_BYTES 32
+const char *chart_number(const struct series_value *v, double number,
+                         char text[CHART_NUMBER_BYTES]);
+/* "12:04:10", or with the date where the span is longer than a day. */
+void chart_time(int64_t ms, int64_t span_ms, struct str *out);
+
+#endif

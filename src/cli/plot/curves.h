@@ -1,0 +1,54 @@
+/* The series of a job, fetched and put together: a curve for each value of each device and step. */
+#ifndef REMUDA_CLI_PLOT_CURVES_H
+#define REMUDA_CLI_PLOT_CURVES_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "io/client.h"
+#include "model/series.h"
+#include "wire/series.h"
+
+struct moment {
+    int64_t at_ms;
+    double v; /* in the unit of its value */
+};
+
+struct curve {
+    const struct series_value *value;
+    struct series_source_key key; /* texts as the node gave them: no letters for a terminal */
+    bool of_job;                  /* the sum of the job's steps on the node */
+    uint32_t index;               /* of a core */
+    int64_t gap_ms;               /* so far apart are its samples, as was asked for */
+    VEC(struct moment) at;        /* in order, each time once */
+};
+
+struct curves {
+    VEC(struct curve *) v; /* by node, steps before devices, in the order of values */
+    char *warning;         /* what could not be read; NULL = nothing */
+};
+
+void curves_done(struct curves *c);
+/* Adds what there is of that run (0 = the last) after from_us; asks again until all has come. */
+bool curves_fetch(struct curves *c, struct client *client, const struct msg_get_series *get,
+                  struct err *ret_err);
+/* The same of blocks that are here already. */
+void curves_add(struct curves *c, const char *blocks, size_t len);
+/* Of values that steps have for themselves, a curve for all steps of a job on a node: their sum; of
+ * what is the node's, one of them. The steps' own go. */
+void curves_join_steps(struct curves *c);
+/* Keeps those for which keep() is true. */
+void curves_keep(struct curves *c, bool (*keep)(void *ctx, const struct curve *c), void *ctx);
+
+struct figures {
+    size_t n;
+    double least, most, mean, last;
+};
+/* Of the samples from from_ms to to_ms; n 0: there is none. */
+void curve_figures(const struct curve *c, int64_t from_ms, int64_t to_ms, struct figures *ret);
+/* The time of the first and last sample of all; false if there is none. */
+bool curves_span(const struct curves *c, int64_t *ret_from_ms, int64_t *ret_to_ms);
+
+/* "gpu7 GPU 0", "gpu7 step 0", "gpu7"; plain. */
+void curve_name(const struct curve *c, struct str *out);
+
+#endif

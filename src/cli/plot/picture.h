@@ -1,0 +1,18 @@
+/* Curves as files: for programs (CSV, JSON), for people (SVG). */
+#ifndef REMUDA_CLI_PLOT_PICTURE_H
+#define REMUDA_CLI_PLOT_PICTURE_H
+
+#include "cli/plot/curves.h"
+#include "model/job.h"
+
+/* As `nvidia-smi --query-gpu=… --format=csv` writes them: a row for each sample of each device, all
+ * columns of SERIES_VALUES that any of them has. With steps instead of devices where there are
+ * none. */
+void picture_csv(const struct curves *c, bool units, struct str *out);
+void picture_json(const struct curves *c, const struct job *j, struct str *out);
+
+enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK }; /* AUTO: as the viewer's is */
+void picture_svg(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
+                 enum picture_theme theme, struct str *out);
+
+#endif

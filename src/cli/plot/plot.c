@@ -1,0 +1,440 @@
+/* remuda plot: what a job did with its GPUs, CPUs and bytes. */
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/list.h"
+#include "base/plain.h"
+#include "cli/plot/chart.h"
+#include "cli/plot/picture.h"
+#include "cli/program/cluster_dir.h"
+#include "cli/program/commands.h"
+#include "cli/program/localtime.h"
+#include "cli/program/own_line.h"
+#include "cli/program/program.h"
+#include "model/array.h"
+#include "model/job.h"
+
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#define WIDTH_LEAST   40
+#define WIDTH_MOST    400
+#define WIDTH_DEFAULT 80
+#define WATCH_S       2
+#define TALL_MOST     6  /* charts that get four rows each */
+#define LOW_MOST      12 /* and two */
+
+struct plot_line {
+    const char *state_dir, *job, *step, *values, *gpus, *from, *to, *theme;
+    int64_t attempt, height;
+    bool watch, csv, csv_bare, json, svg, all;
+};
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct plot_line *l = to;
+    struct job_ref ref;
+    if (l->job && l->step)
+        return err_set(ret_err, ERR_USAGE, "one job and one of its steps are drawn; \"%s\" is more",
+                       word);
+    const char *text = l->job ? arena_printf(a, "%s.%s", l->job, word) : word;
+    if (!job_ref_parse(text, &ref, ret_err))
+        return false;
+    bool has_step = ref.has_step;
+    job_ref_done(&ref);
+    const char *dot = strrchr(text, '.');
+    l->job = has_step && dot ? arena_strndup(a, text, (size_t)(dot - text)) : arena_strdup(a, text);
+    l->step = has_step && dot ? arena_strdup(a, dot + 1) : NULL;
+    return true;
+}
+
+static SETTER(values_set)
+{
+    struct plot_line *l = to;
+    struct span rest = span_of(value), one;
+    struct str known = STR_INIT;
+    (void)row;
+    (void)env;
+    while (span_next(&rest, ',', &one))
+        if (!series_value_named(one)) {
+            for (size_t i = 0; i < series_values_n; i++)
+                str_addf(&known, "%s%s", i ? ", " : "", series_values[i].word);
+            err_set(ret_err, ERR_USAGE, "there is no value \"%.*s\"; there are: %s",
+                    (int)(one.len < 40 ? one.len : 40), one.data, str_text(&known));
+            str_done(&known);
+            return false;
+        }
+    l->values = arena_strdup(a, value);
+    return true;
+}
+
+static SETTER(csv_set)
+{
+    struct plot_line *l = to;
+    (void)row;
+    (void)env;
+    (void)a;
+    l->csv = true;
+    l->csv_bare = value && text_is_nocase(value, "nounits");
+    return text_empty(value) || l->csv_bare ||
+           err_set(ret_err, ERR_USAGE,
+                   "--csv has units in each cell, --csv=nounits has none; "
+                   "\"%.40s\" is neither",
+                   value);
+}
+
+static SETTER(theme_set)
+{
+    struct plot_line *l = to;
+    (void)row;
+    (void)env;
+    l->svg = true;
+    l->theme = text_empty(value) ? "auto" : arena_strdup(a, value);
+    return text_is_nocase(l->theme, "auto") || text_is_nocase(l->theme, "light") ||
+           text_is_nocase(l->theme, "dark") ||
+           err_set(ret_err, ERR_USAGE, "--svg, --svg=light and --svg=dark are drawn, not \"%.40s\"",
+                   value);
+}
+
+#define AT(member) offsetof(struct plot_line, member)
+static const struct option_row rows[] = {
+    OPT_FLAG("all-values", 'a', "everything that was sampled", AT(all)),
+    {.name = "csv",
+     .arg = ARG_OPTIONAL,
+     .metavar = "nounits",
+     .set = csv_set,
+     .doc = "a row for each sample and device, as nvidia-smi writes them"},
+    OPT_VALUE("from", 'S', "time", "since then; else since its beginning", set_any_text, AT(from)),
+    OPT_VALUE("gpu", 'g', "numbers", "these GPUs, as their node numbers them: 0,2-3", set_any_text,
+              AT(gpus)),
+    OPT_VALUE("height", 0, "rows", "rows of each chart; else as many as are good", set_own_number,
+              AT(height), .min = 1, .max = 40),
+    OWN_HELP,
+    OPT_FLAG("json", 0, "everything as JSON", AT(json)),
+    OPT_VALUE("run", 0, "number", "which run of a job that was requeued, from 1 on; else the last",
+              set_own_number, AT(attempt), .min = 1, .max = INT32_MAX),
+    OWN_STATE(struct plot_line),
+    {.name = "svg",
+     .arg = ARG_OPTIONAL,
+     .metavar = "theme",
+     .set = theme_set,
+     .doc = "a picture, on standard output: light, dark, or as its viewer is"},
+    OPT_VALUE("to", 'E', "time", "until then; else to its end", set_any_text, AT(to)),
+    OPT_VALUE("value", 0, "words", "what is drawn: util,mem,power,cpu,rss,read …", values_set, 0),
+    OPT_FLAG("watch", 'w', "again and again while the job runs", AT(watch)),
+};
+OPTION_TABLE(plot_options, rows, .usage = "remuda plot [OPTIONS] JOB [STEP]",
+             .about = "  What a job did, as it was sampled while it ran: each GPU, CPUs, memory, "
+                      "bytes. 42, 42_7 of an array, 42+1 of a het job, 42.0 or 42 0: a step.\n",
+             .words = WORDS_MIXED, .word = word_take);
+
+/* ---- which job ---- */
+
+struct plotting {
+    struct plot_line *l;
+    struct arena *a;
+    struct client *client;
+    struct job job;
+    size_t found;
+    int64_t from_us, to_us, step_id;
+    bool has_step;
+    struct curves curves;
+};
+
+static void job_found(void *ctx, const void *record)
+{
+    struct plotting *p = ctx;
+    const struct job *j = record;
+    if (j->state != JOB_RESIZING) {
+        p->job = *j;
+        p->found++;
+    }
+}
+
+static bool job_find(struct plotting *p, struct err *ret_err)
+{
+    const struct msg_query q = {.what = QUERY_HISTORY, .ids = p->l->job, .states = "all"};
+    struct msg_done done = {0};
+    p->found = 0;
+    if (!client_query(p->client, &q, &job_fields, p->a, job_found, p, &done, ret_err))
+        return false;
+    if (done.refusal != REFUSE_NONE || !p->found)
+        return err_set(ret_err, ERR_INVALID, "%s",
+                       done.detail ? done.detail : "there is no such job");
+    if (p->found > 1)
+        return err_set(ret_err, ERR_USAGE,
+                       "%s is %zu jobs: name one, as %s_0 of an array or %s+0 of a het job",
+                       p->l->job, p->found, p->l->job, p->l->job);
+    if (!p->job.start_us && p->job.state == JOB_PENDING && p->job.attempt == 0)
+        return err_set(ret_err, ERR_INVALID, "job %s has not run yet: remuda why %s says why",
+                       p->l->job, p->l->job);
+    return true;
+}
+
+static bool times_read(struct plotting *p, struct err *ret_err)
+{
+    int64_t now = time_now_us();
+    struct job_ref ref;
+    if ((p->l->from && !civil_parse(p->l->from, now, &civil_local, false, &p->from_us, ret_err)) ||
+        (p->l->to && !civil_parse(p->l->to, now, &civil_local, false, &p->to_us, ret_err)))
+        return false;
+    if (!p->l->step)
+        return true;
+    p->has_step = true;
+    bool ok = job_ref_parse(arena_printf(p->a, "1.%s", p->l->step), &ref, ret_err);
+    p->step_id = ok ? ref.step_id : 0;
+    if (ok)
+        job_ref_done(&ref);
+    return ok;
+}
+
+/* ---- which curves ---- */
+
+static bool is_number_of(const char *list, int32_t number)
+{
+    struct idset ids = IDSET_INIT;
+    bool is = idset_parse(&ids, list, 1u << 20, NULL) && idset_has(&ids, (uint32_t)number);
+    idset_done(&ids);
+    return is;
+}
+
+static bool is_usual(const struct plotting *p, const struct series_value *v, bool gpus)
+{
+    static const uint16_t with[] = {SERIES_GPU_UTIL,  SERIES_GPU_SM, SERIES_GPU_MEM,
+                                    SERIES_GPU_POWER, SERIES_CPU,    SERIES_RSS},
+                          without[] = {SERIES_CPU, SERIES_RSS, SERIES_READ, SERIES_WRITE};
+    const uint16_t *list = gpus ? with : without;
+    size_t n = gpus ? ARRAY_LEN(with) : ARRAY_LEN(without);
+    (void)p;
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == v->id)
+            return true;
+    return false;
+}
+
+static bool has_gpus(const struct curves *c)
+{
+    for (size_t i = 0; i < c->v.n; i++)
+        if (c->v.v[i]->value->source == SERIES_DEVICE)
+            return true;
+    return false;
+}
+
+struct keeping {
+    const struct plotting *p;
+    bool gpus;
+};
+
+static bool is_wanted(void *ctx, const struct curve *c)
+{
+    const struct keeping *k = ctx;
+    const struct plot_line *l = k->p->l;
+    bool device = c->value->source == SERIES_DEVICE, file = l->csv || l->json;
+    if (device && l->gpus && !is_number_of(l->gpus, c->key.device))
+        return false;
+    if (!device && l->gpus && !l->values)
+        return false;
+    if (!device && k->p->has_step && c->key.step_id != k->p->step_id)
+        return false;
+    if (l->values)
+        return list_has(l->values, c->value->word);
+    if (l->all || file)
+        return true;
+    return is_usual(k->p, c->value, k->gpus);
+}
+
+static bool fetch(struct plotting *p, struct err *ret_err)
+{
+    const struct msg_get_series get = {.job_id = p->job.id,
+                                       .attempt = (uint32_t)p->l->attempt,
+                                       .from_us = p->from_us,
+                                       .to_us = p->to_us};
+    struct keeping k = {p, false};
+    curves_done(&p->curves);
+    if (!curves_fetch(&p->curves, p->client, &get, ret_err))
+        return false;
+    k.gpus = has_gpus(&p->curves);
+    curves_keep(&p->curves, is_wanted, &k);
+    if (!p->has_step && !p->l->json && !p->l->csv)
+        curves_join_steps(&p->curves);
+    return true;
+}
+
+/* Of a step, the time in which it was sampled; what was asked for narrows it. */
+static bool span_find(const struct plotting *p, int64_t *ret_from_ms, int64_t *ret_to_ms)
+{
+    struct curves of_step = {0};
+    for (size_t i = 0; i < p->curves.v.n; i++)
+        if (!p->has_step || p->curves.v.v[i]->value->source == SERIES_STEP)
+            vec_push(&of_step.v, p->curves.v.v[i]);
+    bool any = curves_span(of_step.v.n ? &of_step : &p->curves, ret_from_ms, ret_to_ms);
+    vec_done(&of_step.v);
+    if (p->from_us && *ret_from_ms < p->from_us / 1000)
+        *ret_from_ms = p->from_us / 1000;
+    if (p->to_us && *ret_to_ms > p->to_us / 1000)
+        *ret_to_ms = p->to_us / 1000;
+    return any && *ret_from_ms <= *ret_to_ms;
+}
+
+/* ---- the terminal ---- */
+
+static int terminal_width(void)
+{
+    struct winsize w;
+    int64_t columns = 0;
+    const char *told = getenv("COLUMNS");
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
+        columns = w.ws_col;
+    else if (!told || !text_to_i64(told, 1, 10000, &columns))
+        columns = WIDTH_DEFAULT;
+    return columns < WIDTH_LEAST ? WIDTH_LEAST : columns > WIDTH_MOST ? WIDTH_MOST : (int)columns;
+}
+
+static bool shows_colour(void)
+{
+    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && text_empty(none) && !text_empty(term) && !text_is(term, "dumb");
+}
+
+static struct chart_style style_of(const struct plotting *p)
+{
+    size_t n = p->curves.v.n;
+    int tall = n <= TALL_MOST ? 4 : n <= LOW_MOST ? 2 : 1;
+    return (struct chart_style){.width = terminal_width(),
+                                .rows = p->l->height ? (int)p->l->height : tall,
+                                .utf8 = text_is(nl_langinfo(CODESET), "UTF-8"),
+                                .colour = shows_colour()};
+}
+
+static void head_write(const struct plotting *p, int64_t from_ms, int64_t to_ms, struct str *out)
+{
+    str_add(out, "Job ");
+    job_label(&p->job, out);
+    if (p->l->step)
+        str_addf(out, " step %s", p->l->step);
+    str_addf(out, " %s", enum_name(&job_state_names, p->job.state));
+    if (p->job.spec.name) {
+        str_addc(out, ' ');
+        str_add_plain(out, p->job.spec.name);
+    }
+    str_add(out, ", ");
+    civil_format(from_ms * 1000, from_ms * 1000, "%Y-%m-%d", &civil_local, out);
+    str_add(out, ", ");
+    duration_format((to_ms - from_ms) / 1000 * USEC_PER_SEC, out);
+    str_addc(out, '\n');
+}
+
+static void nothing_say(const struct plotting *p)
+{
+    bool asked = p->l->values || p->l->gpus || p->has_step || p->l->from || p->l->to;
+    program_error("remuda plot", "job %s has no samples%s", p->l->job,
+                  asked ? " of what was asked for: remuda plot -a shows what there is"
+                        : ": it ran before they were kept, they are too old (JobSeriesKeep), or it "
+                          "asked for none (--acctg-freq=0)");
+}
+
+static void screen_write(struct plotting *p, struct str *out)
+{
+    int64_t from, to;
+    struct chart_style style = style_of(p);
+    if (!span_find(p, &from, &to)) {
+        str_addf(out, "Job %s: no samples yet\n", p->l->job);
+        return;
+    }
+    head_write(p, from, to, out);
+    for (size_t i = 0; i < p->curves.v.n; i++)
+        chart_write(p->curves.v.v[i], from, to, &style, out);
+    chart_times_write(from, to, &style, out);
+}
+
+static int file_write(struct plotting *p)
+{
+    int64_t from, to;
+    struct str out = STR_INIT;
+    bool any = span_find(p, &from, &to);
+    if (p->l->csv)
+        picture_csv(&p->curves, !p->l->csv_bare, &out);
+    else if (p->l->json)
+        picture_json(&p->curves, &p->job, &out);
+    else if (any && p->l->svg)
+        picture_svg(&p->curves, &p->job, from, to,
+                    text_is_nocase(p->l->theme, "dark")    ? PICTURE_DARK
+                    : text_is_nocase(p->l->theme, "light") ? PICTURE_LIGHT
+                                                           : PICTURE_AUTO,
+                    &out);
+    else if (any)
+        screen_write(p, &out);
+    fwrite(str_text(&out), 1, out.len, stdout);
+    str_done(&out);
+    if (!any)
+        nothing_say(p);
+    return any ? 0 : 1;
+}
+
+/* ---- again and again ---- */
+
+static bool watch(struct plotting *p, struct err *ret_err)
+{
+    bool over = false;
+    for (;;) {
+        struct str out = STR_INIT;
+        if (!job_find(p, ret_err) || !fetch(p, ret_err))
+            return false;
+        str_add(&out, "\033[H\033[2J");
+        screen_write(p, &out);
+        fwrite(str_text(&out), 1, out.len, stdout);
+        fflush(stdout);
+        str_done(&out);
+        if (over)
+            return true;
+        over = job_state_over((enum job_state)p->job.state);
+        nanosleep(&(struct timespec){.tv_sec = WATCH_S}, NULL);
+    }
+}
+
+static bool line_check(const struct plot_line *l, struct err *ret_err)
+{
+    struct idset ids = IDSET_INIT;
+    if (!l->job)
+        return err_set(ret_err, ERR_USAGE, "which job? remuda plot JOB");
+    if (l->csv + l->json + l->svg + l->watch > 1)
+        return err_set(ret_err, ERR_USAGE, "one of --csv, --json, --svg and -w goes at a time");
+    if (l->watch && !isatty(STDOUT_FILENO))
+        return err_set(
+            ret_err, ERR_USAGE,
+            "-w draws on a terminal again and again; without it the chart is drawn once");
+    bool ok = !l->gpus || idset_parse(&ids, l->gpus, 1u << 20, NULL);
+    idset_done(&ids);
+    return ok || err_set(ret_err, ERR_USAGE, "--gpu has numbers, as 0,2-3, not \"%.40s\"", l->gpus);
+}
+
+int cmd_plot(int argc, char **argv)
+{
+    struct plot_line l = {0};
+    struct plotting p = {.l = &l, .a = arena_new()};
+    struct option_line line = {.table = &plot_options, .to = &l, .a = p.a};
+    struct err e = {0};
+    int status = 0;
+    setlocale(LC_CTYPE, "");
+    if (own_line_read("remuda plot", &line, argc, argv, &status)) {
+        bool ok = line_check(&l, &e);
+        p.client = ok ? cluster_reach(state_dir_find(l.state_dir, p.a), &e) : NULL;
+        if (p.client && l.json)
+            client_keep_texts(p.client);
+        ok = p.client && job_find(&p, &e) && times_read(&p, &e) &&
+             (l.watch ? watch(&p, &e) : fetch(&p, &e));
+        status = !ok ? own_line_failed("remuda plot", &e) : l.watch ? 0 : file_write(&p);
+        if (p.curves.warning)
+            program_error("remuda plot", "not all could be read: %s", p.curves.warning);
+        if (p.client)
+            client_close(p.client);
+    }
+    curves_done(&p.curves);
+    arena_free(p.a);
+    return status;
+}

@@ -1,0 +1,203 @@
+/* What an NVIDIA device does, for the series of its job. Of a value that the library does not tell,
+ * or that cannot be (more than 100 %), nothing is said. Instances (MIG) tell their memory, and
+ * activity on Hopper and newer; the rest is the whole GPU's, which others have too.
+ *
+ * PCIe and NVLink are counters (fields 197, 198, 138, 139), so a sample has their rate since the
+ * one before; the call that measures PCIe takes 20 ms a direction, and is not made. */
+#include "model/series.h"
+#include "node/hardware/gpu_parts.h"
+
+#define FIELD_MEMORY_TEMP 82
+#define FIELD_NVLINK_TX   138 /* KiB, of all links with this scope: */
+#define FIELD_NVLINK_RX   139
+#define ALL_LINKS         UINT32_MAX
+#define FIELD_PCIE_TX     197 /* bytes; wraps */
+#define FIELD_PCIE_RX     198
+#define FIELDS_N          5
+
+#define CLOCK_SM      1
+#define CLOCK_MEMORY  2
+#define CORE_SENSOR   0
+#define POWER_MAX_MW  5000000u
+#define CLOCK_MAX_MHZ 100000u
+#define TEMP_MAX      300
+#define GPM_LEAST_MS  110
+
+static void say(struct str *out, int id, long long value)
+{
+    str_addf(out, " %d:%lld", id, value);
+}
+
+static void use_say(const struct nvml *n, nvml_device device, struct str *out)
+{
+    struct nvml_use use = {0};
+    unsigned percent, period;
+    if (n->use && n->use(device, &use) == NVML_OK && use.gpu <= 100) {
+        say(out, SERIES_GPU_UTIL, use.gpu);
+        if (use.memory <= 100)
+            say(out, SERIES_GPU_MEM_UTIL, use.memory);
+    }
+    if (n->encoder && n->encoder(device, &percent, &period) == NVML_OK && percent <= 100)
+        say(out, SERIES_GPU_ENCODER, percent);
+    if (n->decoder && n->decoder(device, &percent, &period) == NVML_OK && percent <= 100)
+        say(out, SERIES_GPU_DECODER, percent);
+}
+
+static void memory_say(const struct nvml *n, nvml_device device, struct str *out)
+{
+    struct nvml_memory m = {0};
+    if (n->memory(device, &m) != NVML_OK || m.used > m.total)
+        return;
+    say(out, SERIES_GPU_MEM, (long long)(m.used >> 20));
+    say(out, SERIES_GPU_MEM_TOTAL, (long long)(m.total >> 20));
+}
+
+static void sensors_say(const struct nvml *n, nvml_device device, struct str *out)
+{
+    static const int clock[2] = {CLOCK_SM, CLOCK_MEMORY};
+    static const int id[2] = {SERIES_GPU_SM_CLOCK, SERIES_GPU_MEM_CLOCK};
+    unsigned number = 0;
+    unsigned long long bits = 0, errors = 0;
+    if (n->power && n->power(device, &number) == NVML_OK && number < POWER_MAX_MW)
+        say(out, SERIES_GPU_POWER, (number + 50) / 100);
+    if (n->temperature && n->temperature(device, CORE_SENSOR, &number) == NVML_OK &&
+        number < TEMP_MAX)
+        say(out, SERIES_GPU_TEMP, number);
+    for (size_t i = 0; i < 2 && n->clock; i++)
+        if (n->clock(device, clock[i], &number) == NVML_OK && number < CLOCK_MAX_MHZ)
+            say(out, id[i], number);
+    if (n->clock_reasons && n->clock_reasons(device, &bits) == NVML_OK && bits <= INT32_MAX)
+        say(out, SERIES_GPU_THROTTLE, (long long)bits);
+    if (n->ecc_total && n->ecc_total(device, 1, 0, &errors) == NVML_OK && errors <= INT32_MAX)
+        say(out, SERIES_GPU_ECC, (long long)errors);
+}
+
+/* ---- counters ---- */
+
+static void rate_say(struct nvidia_counted *c, unsigned long long value, unsigned per_kib, int id,
+                     struct str *out)
+{
+    int64_t now = gpu_now_ms(), passed = now - c->at_ms;
+    if (c->known && value >= c->value && passed > 0)
+        say(out, id, (long long)((double)(value - c->value) / per_kib * 1000 / (double)passed));
+    *c = (struct nvidia_counted){true, value, now};
+}
+
+static void fields_say(const struct nvml *n, struct gpu *g, struct str *out)
+{
+    static const struct {
+        unsigned id, scope, per_kib;
+        int series;
+    } row[FIELDS_N] = {{FIELD_PCIE_TX, 0, 1024, SERIES_GPU_PCIE_TX},
+                       {FIELD_PCIE_RX, 0, 1024, SERIES_GPU_PCIE_RX},
+                       {FIELD_NVLINK_TX, ALL_LINKS, 1, SERIES_GPU_NVLINK_TX},
+                       {FIELD_NVLINK_RX, ALL_LINKS, 1, SERIES_GPU_NVLINK_RX},
+                       {FIELD_MEMORY_TEMP, 0, 1, SERIES_GPU_MEM_TEMP}};
+    struct nvml_field f[FIELDS_N] = {0};
+    for (size_t i = 0; i < FIELDS_N; i++) {
+        f[i].id = row[i].id;
+        f[i].scope = row[i].scope;
+    }
+    if (!n->fields || n->fields(g->nvidia.handle, FIELDS_N, f) != NVML_OK)
+        return;
+    for (size_t i = 0; i + 1 < FIELDS_N; i++)
+        if (f[i].answer == NVML_OK)
+            rate_say(&g->nvidia.counted[i], f[i].value.large, row[i].per_kib, row[i].series, out);
+    if (f[FIELDS_N - 1].answer == NVML_OK && f[FIELDS_N - 1].value.number < TEMP_MAX)
+        say(out, SERIES_GPU_MEM_TEMP, f[FIELDS_N - 1].value.number);
+}
+
+/* ---- activity (GPM) ---- */
+
+static bool activity_begin(const struct nvml *n, struct nvidia_gpu *g)
+{
+    struct nvml_gpm_support support = {.version = 1};
+    bool complete = n->gpm_support && n->gpm_alloc && n->gpm_free && n->gpm_metrics &&
+                    (g->is_mig ? n->gpm_mig_sample != NULL : n->gpm_sample != NULL);
+    if (g->gpm[0])
+        return true;
+    g->gpm_none = !complete || n->gpm_support(g->whole, &support) != NVML_OK ||
+                  !support.supported || n->gpm_alloc(&g->gpm[0]) != NVML_OK;
+    if (!g->gpm_none && n->gpm_alloc(&g->gpm[1]) != NVML_OK) {
+        n->gpm_free(g->gpm[0]);
+        g->gpm[0] = NULL;
+        g->gpm_none = true;
+    }
+    return !g->gpm_none;
+}
+
+static bool activity_take(const struct nvml *n, const struct nvidia_gpu *g, void *to)
+{
+    return (g->is_mig ? n->gpm_mig_sample(g->whole, g->gpu_instance, to)
+                      : n->gpm_sample(g->handle, to)) == NVML_OK;
+}
+
+static void activity_say(const struct nvml *n, void *older, void *newer, struct str *out)
+{
+    static const struct {
+        unsigned metric;
+        int series;
+    } row[] = {{2, SERIES_GPU_SM},    {3, SERIES_GPU_OCCUPANCY}, {5, SERIES_GPU_TENSOR},
+               {10, SERIES_GPU_DRAM}, {11, SERIES_GPU_FP64},     {12, SERIES_GPU_FP32},
+               {13, SERIES_GPU_FP16}};
+    static struct nvml_gpm m;
+    m = (struct nvml_gpm){
+        .version = 1, .n = sizeof row / sizeof row[0], .older = older, .newer = newer};
+    for (size_t i = 0; i < m.n; i++)
+        m.metric[i].id = row[i].metric;
+    if (n->gpm_metrics(&m) != NVML_OK)
+        return;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        double percent = m.metric[i].value;
+        if (m.metric[i].answer == NVML_OK && percent >= 0 && percent <= 100)
+            say(out, row[i].series, (long long)(percent * 10 + 0.5));
+    }
+}
+
+static void activity(const struct nvml *n, struct nvidia_gpu *g, struct str *out)
+{
+    int64_t now = gpu_now_ms();
+    if (g->gpm_none || !g->whole || !activity_begin(n, g))
+        return;
+    if (g->gpm_before && now - g->gpm_ms < GPM_LEAST_MS)
+        return;
+    if (!activity_take(n, g, g->gpm[1])) {
+        g->gpm_before = false;
+        return;
+    }
+    if (g->gpm_before)
+        activity_say(n, g->gpm[0], g->gpm[1], out);
+    void *older = g->gpm[0];
+    g->gpm[0] = g->gpm[1];
+    g->gpm[1] = older;
+    g->gpm_before = true;
+    g->gpm_ms = now;
+}
+
+void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
+{
+    if (!h->has_nvml || !g->nvidia.handle)
+        return;
+    memory_say(&h->nvml, g->nvidia.handle, out);
+    if (!g->nvidia.is_mig) {
+        use_say(&h->nvml, g->nvidia.handle, out);
+        sensors_say(&h->nvml, g->nvidia.handle, out);
+        fields_say(&h->nvml, g, out);
+    }
+    activity(&h->nvml, &g->nvidia, out);
+}
+
+void gpu_nvidia_sample_end(struct gpu_helper *h)
+{
+    for (size_t i = 0; i < h->gpu.n; i++) {
+        struct nvidia_gpu *g = &h->gpu.v[i].nvidia;
+        for (size_t k = 0; k < 2; k++) {
+            if (g->gpm[k] && h->nvml.gpm_free)
+                h->nvml.gpm_free(g->gpm[k]);
+            g->gpm[k] = NULL;
+        }
+        g->gpm_before = g->gpm_none = false;
+        for (size_t k = 0; k < 4; k++)
+            g->counted[k].known = false;
+    }
+}

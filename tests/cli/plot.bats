@@ -1,0 +1,245 @@
+#!/usr/bin/env bats
+# What jobs did, as it was sampled (remuda plot): from a fake NVML that plays profiles, through real daemons, to charts, CSV, JSON and SVG.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    TOP=$(mktemp -d /tmp/remuda-plot-XXXXXX)
+    export TOP REMUDA_NVML="$TOP/nvml.so" REMUDA_FAKE_GPUS="$TOP/gpus"
+    chmod 755 "$TOP"
+    cc -shared -fPIC -o "$TOP/nvml.so" "$BATS_TEST_DIRNAME"/../fake/nvml*.c
+    # GPU 1: at work, then a dip, then at work; GPU 2 tells little; the others idle.
+    {
+        echo "machine a100x4"
+        echo "replay 1 1000"
+        for _ in 1 2 3 4; do printf 'frame 1 47 1024\nwatts 1 210\n'; done
+        printf 'frame 1 3 1024\nwatts 1 80\n'
+        for _ in 1 2; do printf 'frame 1 45 2048\nwatts 1 200\n'; done
+        printf 'celsius 1 61\nsmclock 1 1410\npcie 1 100 2000\ngpm 1 125 33\n'
+        for gpu in 0 2 3; do printf 'rate %s 0\nmw %s 55000\n' $gpu $gpu; done
+    } >"$TOP/gpus.played"
+    for gpu in 0 1 2 3; do # whichever a job gets
+        grep -E ' 1 ' "$TOP/gpus.played" | sed "s/^\([a-z]*\) 1 /\1 $gpu /"
+    done | sed '1i machine a100x4' >"$TOP/gpus.all"
+    { echo "machine a100x4"; for gpu in 0 1 2 3; do echo "gpm $gpu 125 33"; done; } >"$TOP/gpus.idle"
+    cp "$TOP/gpus.idle" "$TOP/gpus"
+    # While a job plays a profile its GPUs have memory in use: they are clean again when it ends.
+    cat >"$TOP/play" <<'S'
+#!/bin/sh
+cp "$TOP/$1" "$TOP/gpus.new"; mv "$TOP/gpus.new" "$TOP/gpus"
+sleep "$2"
+cp "$TOP/gpus.idle" "$TOP/gpus.new"; mv "$TOP/gpus.new" "$TOP/gpus"
+S
+    chmod 755 "$TOP/play"
+    cluster <<< "JobAcctGatherFrequency=1
+NodeName=$(hostname -s) CPUs=4 RealMemory=2000 Gres=gpu:4
+PartitionName=main Nodes=ALL Default=YES"
+    cd "$WORK"
+}
+
+setup() { cd "$WORK"; }
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down || true
+    rm -rf "$TOP"
+}
+
+over() { wait_state "$1" "${2:-COMPLETED}"; }
+# rows JOB MOST: its CSV has at least so many rows
+has_rows() { [ "$(remuda plot "$1" --csv 2>/dev/null | tail -n +2 | wc -l)" -ge "$2" ]; }
+
+step_has_rows() { [ "$(remuda plot "$1" "$2" --csv 2>/dev/null | tail -n +2 | wc -l)" -ge "$3" ]; }
+
+# column TITLE: of the CSV on stdin
+column() { python3 -c 'import csv, sys
+for row in csv.DictReader(sys.stdin, skipinitialspace=True): print(row[sys.argv[1]])' "$1"; }
+
+@test "each GPU of a job has its curve, with nvidia-smi's titles, and no other's" {
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:2 --wrap "$TOP/play gpus.played 6")
+    echo "$id" >"$TOP/played"
+    over "$id"
+    eventually has_rows "$id" 8
+    remuda plot "$id" --csv >csv
+    head -1 csv | grep -q '^timestamp, node, index, name, utilization.gpu \[%\], utilization.memory \[%\], memory.used \[MiB\], memory.total \[MiB\], power.draw \[W\]'
+    [ "$(column index <csv | sort -u | wc -l)" = 2 ]
+    remuda plot "$id" --csv=nounits >bare
+    column name <csv | sort -u | grep -x a100 >/dev/null
+    column "power.draw [W]" <bare | grep -qE '^[0-9]+\.[0-9]{2}$'
+    column "power.draw [W]" <csv | grep -qE '^[0-9]+\.[0-9]{2} W$'
+    # What a device does not tell is not made up.
+    ! head -1 csv | grep -q nvlink
+}
+
+@test "a profile that is played comes out as it was" {
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:1 --wrap "$TOP/play gpus.all 8")
+    over "$id"
+    eventually has_rows "$id" 7
+    remuda plot "$id" --csv=nounits >csv
+    column "utilization.gpu [%]" <csv | grep -x 47 >/dev/null
+    column "utilization.gpu [%]" <csv | grep -x 45 >/dev/null
+    [ "$(column "utilization.gpu [%]" <csv | sort -n | tail -1)" -lt 50 ]
+    column "memory.used [MiB]" <csv | grep -x 1024 >/dev/null
+    column "power.draw [W]" <csv | grep -x 210.00 >/dev/null
+    column "temperature.gpu" <csv | grep -x 61 >/dev/null
+    column "clocks.current.sm [MHz]" <csv | grep -x 1410 >/dev/null
+    column "sm_activity [%]" <csv | grep -x 12.5 >/dev/null
+    column "tensor_activity [%]" <csv | grep -x 3.3 >/dev/null
+    python3 - <<'P'
+import csv
+rates = [float(r["pcie.rx [KiB/s]"]) for r in csv.DictReader(open("csv"), skipinitialspace=True) if r["pcie.rx [KiB/s]"] != "[N/A]"]
+assert rates and all(1000 < r < 4000 for r in rates), rates
+P
+}
+
+@test "CPU, memory and bytes of a job without GPUs, its steps apart and together" {
+    id=$(sbatch --parsable --mem=200 -c2 --wrap 'srun -n1 --mem=80 python3 -c "
+import time
+b = bytearray(40 << 20)
+t = time.time()
+while time.time() - t < 3: sum(range(1000))
+open(\"out\", \"wb\").write(b)
+time.sleep(1.2)"')
+    over "$id"
+    eventually step_has_rows "$id" 0 4
+    eventually step_has_rows "$id" batch 4
+    remuda plot "$id" --json >json
+    python3 - <<'P'
+import json
+series = json.load(open("json"))["series"]
+by = {(s["step"], s["value"]): [v for t, v in s["samples"]] for s in series if "cpu" not in s}
+assert max(by["0", "rss"]) > 40, by["0", "rss"]
+assert max(by["0", "cpu"]) > 10, series
+assert max(by["0", "write"]) > 1000, by["0", "write"]
+assert ("batch", "cpu") in by and ("0", "util") not in by, by.keys()
+assert all(s["interval_s"] == 1 for s in series)
+P
+    remuda plot "$id" 0 | grep -q "step 0 cpu: mean"
+    remuda plot "$id.batch" | grep -q "step batch cpu: mean"
+    remuda plot "$id" | grep -q "^$(hostname -s) cpu: mean"
+    [ "$(remuda plot "$id" --value rss --csv | head -1)" = "timestamp, node, step, memory.rss [MiB]" ]
+}
+
+@test "--acctg-freq: how often, what not, and not at all" {
+    id=$(sbatch --parsable --mem=100 -c1 --acctg-freq=task=1,filesystem=0,network=0 --wrap 'sleep 3')
+    none=$(sbatch --parsable -c1 --acctg-freq=0 --wrap 'sleep 1')
+    over "$id"; over "$none"
+    eventually has_rows "$id" 3
+    ! remuda plot "$id" --csv | head -1 | grep -qE 'read|network'
+    run ! remuda plot "$none"
+    [[ "$output" == *"has no samples"*"--acctg-freq=0"* ]]
+}
+
+@test "60 columns, letters alone, no colours: as the terminal is" {
+    id=$(cat "$TOP/played")
+    export COLUMNS=60
+    LC_ALL=C remuda plot "$id" >ascii
+    [ "$(awk '{ if (length($0) > most) most = length($0) } END { print most }' ascii)" -le 60 ]
+    ! LC_ALL=C grep -q '[^ -~]' ascii
+    grep -q ' util: mean' ascii
+    grep -q '#' ascii
+    LC_ALL=C.UTF-8 remuda plot "$id" >braille
+    python3 - <<'P'
+lines = open("braille", encoding="utf-8").read().splitlines()
+assert max(map(len, lines)) <= 60, max(lines, key=len)
+assert any("⠀" <= c <= "⣿" for l in lines for c in l)
+P
+    # On a terminal with colours, and where NO_COLOR says none.
+    python3 - "$id" <<'P'
+import os, pty, sys
+def shown(env):
+    out = b""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe("remuda", ["remuda", "plot", sys.argv[1]], {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8", **env})
+    while True:
+        try: piece = os.read(fd, 65536)
+        except OSError: break
+        if not piece: break
+        out += piece
+    os.waitpid(pid, 0)
+    return out
+assert b"\x1b[32m" in shown({})
+assert b"\x1b" not in shown({"NO_COLOR": "1"})
+P
+}
+
+@test "a picture: well-formed, light and dark, a chart for each value" {
+    id=$(cat "$TOP/played")
+    for theme in "" =light =dark; do remuda plot "$id" --svg$theme >"p$theme.svg"; done
+    python3 - <<'P'
+import xml.etree.ElementTree as E
+for name in "p.svg", "p=light.svg", "p=dark.svg":
+    texts = [t.text for t in E.parse(name).iter("{http://www.w3.org/2000/svg}text")]
+    assert any("utilization.gpu [%]" in t for t in texts) and "100 %" in texts, texts
+P
+    grep -q prefers-color-scheme p.svg
+    ! grep -q prefers-color-scheme p=dark.svg
+}
+
+@test "what cannot be drawn is said" {
+    id=$(cat "$TOP/played")
+    run ! remuda plot
+    [[ "$output" == *"which job?"* ]]
+    run ! remuda plot 99999
+    run ! remuda plot "$id" --value foo
+    [[ "$output" == *'no value "foo"'*util*power* ]]
+    run ! remuda plot "$id" --csv --json
+    [[ "$output" == *"one of --csv, --json"* ]]
+    run ! remuda plot "$id" -w
+    [[ "$output" == *"terminal"* ]]
+    run ! remuda plot "$id" --gpu 17
+    [[ "$output" == *"no samples of what was asked for"* ]]
+    waits=$(sbatch --parsable --hold --wrap true)
+    run ! remuda plot "$waits"
+    [[ "$output" == *"has not run yet"* ]]
+    scancel "$waits"
+}
+
+@test "daemons that are killed lose seconds; what waited for the controller comes later" {
+    id=$(sbatch --parsable --mem=100 -c1 --wrap 'sleep 14')
+    wait_state "$id" RUNNING
+    eventually has_rows "$id" 2
+    first=$(remuda plot "$id" --csv | sed -n 2p)
+    kill -9 "$(cat "$REMUDA_STATE/controller.pid")"
+    node=$(hostname -s)
+    sleep 2
+    kill "$(cat "$REMUDA_STATE/nodes/$node/node.pid")"
+    eventually test -s "$REMUDA_STATE/nodes/$node/series.unsent"
+    remuda up -q 3>&-
+    over "$id"
+    eventually has_rows "$id" 10
+    remuda plot "$id" --csv >csv
+    [ "$(sed -n 2p csv)" = "$first" ]
+    eventually test ! -e "$REMUDA_STATE/nodes/$node/series.unsent"
+    # Nothing twice, in order.
+    [ "$(tail -n +2 csv | cut -d, -f1,3 | sort -u | wc -l)" = "$(tail -n +2 csv | wc -l)" ]
+}
+
+@test "series of others: as PrivateData says" {
+    [ "$(id -u)" = 0 ] || skip "needs two users"
+    chmod 755 "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR" 2>/dev/null || true
+    id=$(cat "$TOP/played")
+    nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+    nobody squeue >/dev/null 2>&1 || skip "another user does not reach this cluster"
+    nobody remuda plot "$id" | grep -q "util: mean"
+    echo PrivateData=jobs >>"$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    run ! nobody remuda plot "$id"
+    [[ "$output" != *"util: mean"* ]]
+    # Asked by itself, without the look at the job that the command takes first.
+    cat >"$TOP/ask.py" <<'P'
+import socket, struct, sys
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+body = b'{"type":"get_series","call":1,"job_id":%s}' % sys.argv[2].encode()
+s.sendall(struct.pack(">II", len(body), 0) + body)
+n, raw = struct.unpack(">II", s.recv(8, socket.MSG_WAITALL))
+print(s.recv(n, socket.MSG_WAITALL).decode(), len(s.recv(raw, socket.MSG_WAITALL)) if raw else 0)
+P
+    chmod 644 "$TOP/ask.py"
+    nobody python3 "$TOP/ask.py" "$REMUDA_STATE/controller.sock" "$id" >asked
+    grep -q "Invalid job id specified" asked
+    python3 "$TOP/ask.py" "$REMUDA_STATE/controller.sock" "$id" | grep -q '"type":"series_part"'
+    remuda plot "$id" | grep -q "util: mean"
+}
