@@ -20,6 +20,7 @@ import floods  # noqa: E402
 import goals  # noqa: E402
 import hosts  # noqa: E402
 import sched  # noqa: E402
+import series  # noqa: E402
 import steps  # noqa: E402
 import streams  # noqa: E402
 from goals import at_least, at_most, ratio_at_least, ratio_at_most  # noqa: E402
@@ -226,6 +227,11 @@ def bench_floods():
     floods.measure(Cluster, row, at_most, ratio_at_most)
 
 
+def bench_series():
+    """What it costs to sample jobs, and how much their samples take: see series.py."""
+    series.measure(STAGE, row, at_most)
+
+
 def planner(name):
     return lambda: sched.measure_planner(BUILD, row, name)
 
@@ -251,7 +257,7 @@ def bench_metrics():
         row(name, float(number), unit, "10,000 nodes, 100,000 jobs", "", at_most(float(goal[2:].split()[0]), unit) if goal else None)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics,
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics,
            **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 

@@ -218,8 +218,9 @@ static void line_write(const struct curve *c, const struct chart_part *part, dou
     str_addc(out, '\n');
 }
 
-static void head_write(const struct curve *c, const struct figures *f, struct str *out)
+static void head_write(const struct curve *c, const struct figures *f, int width, struct str *out)
 {
+    size_t from = out->len;
     char least[CHART_NUMBER_BYTES], mean[CHART_NUMBER_BYTES], most[CHART_NUMBER_BYTES];
     curve_name(c, out);
     str_addf(out, " %s: ", c->value->word);
@@ -228,6 +229,8 @@ static void head_write(const struct curve *c, const struct figures *f, struct st
                  chart_number(c->value, f->least, least), chart_number(c->value, f->most, most));
     else
         str_add(out, "no samples");
+    if (out->len > from + (size_t)width)
+        str_cut(out, from + (size_t)width);
 }
 
 /* Those of a list have their figures in the same columns. */
@@ -261,7 +264,7 @@ void chart_write(const struct curve *c, int64_t from_ms, int64_t to_ms,
         short_head_write(c, &f, beside, out);
         line_write(c, part, top, style, cells, out);
     } else {
-        head_write(c, &f, out);
+        head_write(c, &f, style->width, out);
         str_addc(out, '\n');
         if (style->utf8)
             braille_write(c, part, top, style, cells, out);

@@ -1,0 +1,213 @@
+/* Curves put together of blocks, what is said of them, and their charts. */
+#include "base/alloc.h"
+#include "cli/plot/chart.h"
+#include "cli/plot/remarks.h"
+#include "unit.h"
+
+#include <string.h>
+
+/* ---- profiles ---- */
+
+typedef int64_t (*shape_fn)(size_t i);
+
+static int64_t idle(size_t i)
+{
+    return i * 0;
+}
+static int64_t busy(size_t i)
+{
+    return 92 + (int64_t)(i % 7);
+}
+static int64_t dips(size_t i)
+{
+    return i % 20 < 16 ? 40 + (int64_t)(i % 9) : 3;
+}
+static int64_t now_and_then(size_t i)
+{
+    return i % 30 == 7 ? 85 : 0;
+}
+static int64_t full(size_t i)
+{
+    return 100 + (int64_t)(i * 0);
+}
+static int64_t one_cpu(size_t i)
+{
+    return 100 - (int64_t)(i % 4);
+}
+static int64_t four_cpus(size_t i)
+{
+    return 300 + (int64_t)(i % 100);
+}
+
+static void add(struct curves *c, int64_t step, int32_t device, uint16_t id, shape_fn shape,
+                size_t n)
+{
+    struct series_source_key key = {
+        .job_id = 7, .attempt = 1, .step_id = step, .device = device, .node = "gpu7"};
+    struct series_grow *g = series_grow_new(&key);
+    struct str block = STR_INIT, all = STR_INIT;
+    for (size_t i = 0; i < n; i++) {
+        series_grow_add(g, (int64_t)i * 2000, 2000,
+                        &(struct series_point){id, 0, shape(i) * series_value_of(id)->scale}, 1);
+        if (series_grow_count(g) < SERIES_BLOCK_SAMPLES && i + 1 < n)
+            continue;
+        str_clear(&block);
+        series_grow_encode(g, 0, true, &block);
+        series_put(&all, &block);
+        series_grow_clear(g);
+    }
+    curves_add(c, all.data, all.len);
+    str_done(&block);
+    str_done(&all);
+    series_grow_free(g);
+}
+
+/* What must be said, and nothing else is; NULL: nothing. */
+static const struct {
+    const char *what;
+    shape_fn util, sm, cpu;
+    size_t n;
+    int32_t cpus;
+    const char *said;
+} profiles[] = {
+    {"at work", busy, NULL, four_cpus, 300, 4, NULL},
+    {"at work, by its processors too", busy, busy, four_cpus, 300, 4, NULL},
+    {"never touched", idle, NULL, one_cpu, 300, 1, "was never used"},
+    {"never touched, as it seems", idle, busy, one_cpu, 300, 1, "never above 0 %"},
+    {"loads badly", dips, NULL, one_cpu, 300, 1, "never above 48 %"},
+    {"now and then", now_and_then, NULL, one_cpu, 300, 1, NULL},
+    {"hangs in a collective", full, idle, one_cpu, 300, 1, "it waited"},
+    {"short", idle, NULL, one_cpu, 20, 8, NULL},
+    {"CPUs that it does not need", busy, NULL, one_cpu, 300, 8, "of its 8 CPUs at most 1.0"},
+    {"half of its CPUs", busy, NULL, four_cpus, 300, 7, NULL},
+    {"no GPU, one CPU", NULL, NULL, one_cpu, 300, 1, NULL},
+    {"no GPU, at work", NULL, NULL, four_cpus, 300, 4, NULL},
+    {"no GPU, idle CPUs", NULL, NULL, one_cpu, 300, 16, "of its 16 CPUs"},
+};
+
+static void what_is_said_and_what_is_not(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(profiles); i++) {
+        struct curves c = {0};
+        struct str said = STR_INIT;
+        const struct job j = {.alloc_cpus = profiles[i].cpus, .alloc_nodes = 1};
+        add(&c, -1, SERIES_OF_STEP, SERIES_CPU, profiles[i].cpu, profiles[i].n);
+        if (profiles[i].util)
+            add(&c, 0, 2, SERIES_GPU_UTIL, profiles[i].util, profiles[i].n);
+        if (profiles[i].sm)
+            add(&c, 0, 2, SERIES_GPU_SM, profiles[i].sm, profiles[i].n);
+        curves_join_steps(&c);
+        remarks_say(&c, &j, &said);
+        const char *wanted = profiles[i].said;
+        if (wanted ? !strstr(str_text(&said), wanted) : said.len > 0)
+            fail_msg("%s: %s", profiles[i].what, str_text(&said));
+        if (wanted && strchr(str_text(&said), '\n') != str_text(&said) + said.len - 1)
+            fail_msg("%s, more than one line: %s", profiles[i].what, str_text(&said));
+        str_done(&said);
+        curves_done(&c);
+    }
+}
+
+/* ---- steps ---- */
+
+static const struct curve *curve_named(const struct curves *c, uint16_t id)
+{
+    for (size_t i = 0; i < c->v.n; i++)
+        if (c->v.v[i]->value->id == id)
+            return c->v.v[i];
+    return NULL;
+}
+
+static void steps_are_added_up_and_the_nodes_figures_are_not(void **state)
+{
+    struct curves c = {0};
+    struct figures f;
+    (void)state;
+    for (int64_t step = -1; step < 3; step++) {
+        add(&c, step, SERIES_OF_STEP, SERIES_CPU, full, 40);
+        add(&c, step, SERIES_OF_STEP, SERIES_NET_RX, full, 40);
+    }
+    add(&c, -1, SERIES_OF_STEP, SERIES_CPU, full, 40); /* the same once more */
+    assert_int_equal(c.v.n, 8);
+    assert_int_equal(c.v.v[0]->at.n, 40);
+    curves_join_steps(&c);
+    assert_int_equal(c.v.n, 2);
+    curve_figures(curve_named(&c, SERIES_CPU), 0, INT64_MAX, &f);
+    assert_true(f.least > 399 && f.most < 401);
+    curve_figures(curve_named(&c, SERIES_NET_RX), 0, INT64_MAX, &f);
+    assert_true(f.least > 99 && f.most < 101);
+    curves_done(&c);
+}
+
+/* ---- charts ---- */
+
+static void a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap(void **state)
+{
+    struct curves c = {0};
+    struct chart_part part[50];
+    (void)state;
+    add(&c, 0, 1, SERIES_GPU_UTIL, now_and_then, 3000);
+    struct curve *one = c.v.v[0];
+    chart_parts(one, 0, 3000 * 2000, part, 50);
+    for (size_t i = 0; i < 50; i++)
+        assert_true(part[i].any && part[i].most > 84 && part[i].least < 1);
+    size_t n = 0; /* nothing from 2000 to 4000 s */
+    for (size_t i = 0; i < one->at.n; i++)
+        if (one->at.v[i].at_ms < 2000000 || one->at.v[i].at_ms > 4000000)
+            one->at.v[n++] = one->at.v[i];
+    one->at.n = n;
+    chart_parts(one, 0, 3000 * 2000, part, 50);
+    assert_true(part[10].any && !part[25].any && part[45].any);
+    curves_done(&c);
+}
+
+static void numbers_are_short_and_axes_round(void **state)
+{
+    const struct series_value *mib = series_value_of(SERIES_GPU_MEM),
+                              *kib = series_value_of(SERIES_READ),
+                              *percent = series_value_of(SERIES_GPU_UTIL),
+                              *watts = series_value_of(SERIES_GPU_POWER);
+    char text[CHART_NUMBER_BYTES];
+    (void)state;
+    assert_string_equal(chart_number(mib, 40960, text), "40 GiB");
+    assert_string_equal(chart_number(mib, 512, text), "512 MiB");
+    assert_string_equal(chart_number(kib, 1536, text), "1.5 MiB/s");
+    assert_string_equal(chart_number(percent, 47, text), "47 %");
+    assert_string_equal(chart_number(watts, 210.4, text), "210 W");
+    assert_true(chart_top(percent, 3) > 99.9 && chart_top(percent, 3) < 100.1);
+    assert_true(chart_top(watts, 210) > 249 && chart_top(watts, 210) < 251);
+    assert_true(chart_top(mib, 40000) > 40 * 1024 - 1 && chart_top(mib, 40000) < 40 * 1024 + 1);
+    assert_true(chart_top(watts, 0) > 0);
+}
+
+static void every_width_keeps_its_columns(void **state)
+{
+    struct curves c = {0};
+    (void)state;
+    add(&c, 0, 1, SERIES_GPU_UTIL, dips, 300);
+    for (int width = 40; width <= 200; width += 7)
+        for (int rows = 1; rows <= 5; rows += 2) {
+            const struct chart_style style = {.width = width, .rows = rows};
+            struct str out = STR_INIT;
+            chart_write(c.v.v[0], 0, 600000, &style, &out);
+            chart_times_write(0, 600000, &style, &out);
+            struct span rest = span_of(str_text(&out)), line;
+            while (span_next(&rest, '\n', &line))
+                assert_true(line.len <= (size_t)width);
+            str_done(&out);
+        }
+    curves_done(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said_and_what_is_not),
+        cmocka_unit_test(steps_are_added_up_and_the_nodes_figures_are_not),
+        cmocka_unit_test(a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap),
+        cmocka_unit_test(numbers_are_short_and_axes_round),
+        cmocka_unit_test(every_width_keeps_its_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
