@@ -164,8 +164,8 @@ static bool job_find(struct plotting *p, struct err *ret_err)
     if (!client_query(p->client, &q, &job_fields, p->a, job_found, p, &done, ret_err))
         return false;
     if (done.refusal != REFUSE_NONE || !p->found)
-        return err_set(ret_err, ERR_INVALID, "%s",
-                       done.detail ? done.detail : "there is no such job");
+        return done.detail ? err_set(ret_err, ERR_INVALID, "%s", done.detail)
+                           : err_set(ret_err, ERR_INVALID, "there is no job %s", p->l->job);
     if (p->found > 1)
         return err_set(ret_err, ERR_USAGE,
                        "%s is %zu jobs: name one, as %s_0 of an array or %s+0 of a het job",
