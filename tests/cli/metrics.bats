@@ -115,7 +115,9 @@ counts() { [ "$(value "$1")" = "$2" ]; }
     asks() { python3 "$BATS_TEST_DIRNAME/metrics_get.py" "$port" "api/v1/$1"; }
     scraped() { asks "query?query=slurm_nodes" | jq -e '.data.result[0].value[1] == "1"'; }
     eventually scraped || { cat prom.log; kill "$pid"; false; }
-    asks targets | jq -e '.data.activeTargets[0] | .health == "up" and .lastError == ""'
+    # A scrape that is under way says neither.
+    taken() { asks targets >targets && jq -e '.data.activeTargets[0] | .health == "up" and .lastError == ""' targets; }
+    eventually taken || { cat targets prom.log; kill "$pid"; false; }
     kill "$pid"
 }
 

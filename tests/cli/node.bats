@@ -118,8 +118,8 @@ import time
 while time.process_time() < 1: pass"')
     eventually is "$id" COMPLETED
     IFS='|' read -r rss vm cpu <<< "$(field "$id.batch" MaxRSS,MaxVMSize,TotalCPU)"
-    [[ $rss =~ ^[5-9][0-9]{4}K$ ]] || { echo "MaxRSS $rss"; false; }
-    [[ $vm =~ ^[0-9]{5,}K$ ]] || { echo "MaxVMSize $vm"; false; }
+    [[ $rss =~ ^([5-9][0-9]{4}K|[5-9][0-9]M)$ ]] || { echo "MaxRSS $rss"; false; }
+    [[ $vm =~ ^([0-9]{5,}K|[0-9]+M)$ ]] || { echo "MaxVMSize $vm"; false; }
     [[ $cpu =~ ^00:0[12]\. ]] || { echo "TotalCPU $cpu"; false; }
 }
 
