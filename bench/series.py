@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import time
 
-JOBS, SECONDS, GAP_S = 4, 70, 1
+JOBS, SECONDS, GAP_S = min(4, os.cpu_count()), 70, 1
 USUAL_S = 2
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TICK_S = 1 / os.sysconf("SC_CLK_TCK")
@@ -52,7 +52,7 @@ def measure(stage, row, at_most):
     lines = ["machine a100x8"]
     for gpu in range(8):
         lines += [f"rate {gpu} {40 + gpu}", f"mw {gpu} {200000 + 777 * gpu}", f"celsius {gpu} 60", f"smclock {gpu} 1410", f"pcie {gpu} 123456 7654321"]
-    (work / "gpus").write_text("\n".join(lines) + "\n")
+    (work / "gpus").write_text(lines[0] + "\n")  # a GPU that is busy before a job has it is not given to one
     env = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM_", "SBATCH_"))}
     env.update(REMUDA_STATE=str(work / "state"), PATH=f"{stage}/bin:{os.environ['PATH']}", REMUDA_NVML=str(work / "nvml.so"), REMUDA_FAKE_GPUS=str(work / "gpus"))
 
@@ -62,12 +62,13 @@ def measure(stage, row, at_most):
     try:
         (work / "state").mkdir()
         node = run("hostname", "-s")
-        (work / "state/remuda.conf").write_text(f"JobAcctGatherFrequency={GAP_S}\nNodeName={node} CPUs={2 * JOBS} RealMemory=4000 Gres=gpu:8\nPartitionName=main Nodes=ALL Default=YES\n")
+        (work / "state/remuda.conf").write_text(f"JobAcctGatherFrequency={GAP_S}\nNodeName={node} CPUs={os.cpu_count()} RealMemory=4000 Gres=gpu:8\nPartitionName=main Nodes=ALL Default=YES\n")
         run("remuda", "up", "-q")
-        jobs = [run("sbatch", "--parsable", "-c1", "--mem=100", "--gres=gpu:2", "--wrap", f"sleep {SECONDS + 60}") for _ in range(JOBS)]
+        jobs = [run("sbatch", "--parsable", "-c1", "--mem=100", f"--gres=gpu:{8 // JOBS}", "--wrap", f"sleep {SECONDS + 60}") for _ in range(JOBS)]
         until = time.monotonic() + 60
         while len(run("squeue", "-h", "-t", "R").splitlines()) < JOBS and time.monotonic() < until:
             time.sleep(0.2)
+        (work / "gpus").write_text("\n".join(lines) + "\n")
         time.sleep(3)
         daemon = int((work / "state/nodes" / node / "node.pid").read_text())
         of = {pid: name_of(pid) for pid in [daemon, *below(daemon)]}
@@ -77,7 +78,7 @@ def measure(stage, row, at_most):
         watch = sum(cpu_s(pid) - before[pid] for pid, name in of.items() if name == "remudad-gpus")
         rest = sum(cpu_s(pid) - before[pid] for pid, name in of.items() if name != "remudad-gpus")
         percent = 100 * GAP_S / USUAL_S / SECONDS
-        row("series-node", rest * percent, "% of a core", f"4 jobs, 8 GPUs, each {USUAL_S} s", f"+{watch * percent:.2f} in the fake", at_most(0.5))
+        row("series-node", rest * percent, "% of a core", f"{JOBS} jobs, 8 GPUs, each {USUAL_S} s", f"+{watch * percent:.2f} in the fake", at_most(0.5))
         run("scancel", "-u", run("id", "-un"))
         time.sleep(5)
         values = 0
@@ -88,7 +89,7 @@ def measure(stage, row, at_most):
         for path in (work / "state/series").glob("*.db"):
             with sqlite3.connect(path) as db:
                 size += db.execute("SELECT total(length(data)) FROM block WHERE job_id=? AND device>=0", (first,)).fetchone()[0]
-        row("series-bytes", size / max(values, 1), "bytes/value", f"{values} values of two GPUs", "", at_most(1.5))
+        row("series-bytes", size / max(values, 1), "bytes/value", f"{values} values of a job", "", at_most(1.5))
     finally:
         subprocess.run(["remuda", "down"], env=env, capture_output=True)
         shutil.rmtree(work, ignore_errors=True)
