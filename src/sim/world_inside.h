@@ -61,7 +61,8 @@ struct simjob {
     enum job_state state;
     uint32_t attempt, live_steps;
     uint64_t het_job_id;
-    bool of_backup; /* a store that was restored knew it */
+    bool of_backup;      /* a store that was restored knew it */
+    bool in_reservation; /* its run ends with one */
     int64_t limit_us;
     /* Of its run, by the world's own time: begin, since when it is suspended, for how long it was
      * before */

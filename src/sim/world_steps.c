@@ -101,6 +101,8 @@ static void time_learn(struct world *w, struct simjob *known, const struct job *
         known->began_us = w->now_us;
         known->stopped_us = known->idle_us = 0;
     }
+    if (begun)
+        known->in_reservation = j->run_reservation != NULL;
     if (j->state == JOB_SUSPENDED && !known->stopped_us)
         known->stopped_us = w->now_us;
     if (j->state != JOB_SUSPENDED && known->stopped_us) {
@@ -115,14 +117,15 @@ static int64_t ran_us(const struct world *w, const struct simjob *known)
     return known->began_us ? w->now_us - known->began_us - idle_us : 0;
 }
 
-/* The components of a heterogeneous job end together, with the first that reaches its limit: others
- * of it may have been suspended meanwhile. Their ids follow each other from the leader's. */
+/* The components of a heterogeneous job end together, with the first that reaches its limit or the
+ * end of its reservation: others of it may have been suspended meanwhile, or be in none. Their ids
+ * follow each other from the leader's. */
 static bool another_is_due(const struct world *w, const struct job *j)
 {
     const struct simjob *other = j->het_job_id ? map_u64_get(w->job, j->het_job_id) : NULL;
     for (uint64_t id = j->het_job_id; other; other = map_u64_get(w->job, ++id))
         if (other->het_job_id == j->het_job_id && id != j->id &&
-            ran_us(w, other) + SLACK_US >= other->limit_us)
+            (other->in_reservation || ran_us(w, other) + SLACK_US >= other->limit_us))
             return true;
     return false;
 }

@@ -4,25 +4,31 @@
 #include "core/record/record.h"
 #include "core/request/request.h"
 
-/* Of the jobs that the id means those that wait, an array's elements among them. */
-static void waiting_find(const struct core *c, uint64_t id, jobrec_vec *ret)
-{
-    struct jobrec *r = job_find(c, id);
-    struct arrayrec *array = array_of(c, id);
-    struct map_walk w = {0};
-    if (r && r->j.state == JOB_PENDING && (!array || job_is_array(r)))
-        vec_push(ret, r);
-    while (array && map_u64_next(array->element, &w))
-        if (((struct jobrec *)w.value)->j.state == JOB_PENDING)
-            vec_push(ret, (struct jobrec *)w.value);
-}
-
 static struct dependency *on_of(const struct jobrec *r)
 {
     for (size_t i = 0; i < r->deps.n; i++)
         if (r->deps.v[i].kind == DEP_ON && r->deps.v[i].status == DEP_OPEN)
             return &r->deps.v[i];
     return NULL;
+}
+
+/* Of the jobs that the id means those that wait: an array's elements, and all components of a
+ * heterogeneous job, each of which has what it was submitted with. */
+static void waiting_find(const struct core *c, uint64_t id, jobrec_vec *ret)
+{
+    struct jobrec *r = job_find(c, id);
+    struct arrayrec *array = array_of(c, id);
+    struct map_walk w = {0};
+    jobrec_vec members = {0};
+    if (r && (!array || job_is_array(r)))
+        components_find(c, leader_of(r), &members);
+    for (size_t i = 0; i < members.n; i++)
+        if (members.v[i]->j.state == JOB_PENDING && (members.v[i] == r || on_of(members.v[i])))
+            vec_push(ret, members.v[i]);
+    vec_done(&members);
+    while (array && map_u64_next(array->element, &w))
+        if (((struct jobrec *)w.value)->j.state == JOB_PENDING)
+            vec_push(ret, (struct jobrec *)w.value);
 }
 
 static bool one_check(const struct core *c, const struct jobrec *r,
