@@ -30,6 +30,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/program_list.h"
+#include "io/release.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -81,6 +82,9 @@ static void config_use(struct controller *c, const struct config *config)
     struct mail_settings mail = {
         .program = s->mail_prog,
         .server = s->smtp_server,
+        .smtp = c->smtp_program,
+        .tls = s->smtp_tls,
+        .login = s->smtp_login,
         .from = s->mail_from,
         .domain = s->mail_domain,
     };
@@ -487,6 +491,7 @@ int controller_main(int argc, char **argv)
     char host[256] = "localhost";
     gethostname(host, sizeof host - 1);
     c.host = host;
+    c.smtp_program = release_program("remuda-smtp", "smtp", c.arena);
     int status = 0;
     if (!options_read(argc, argv, &o, &err))
         status = 2;

@@ -32,6 +32,7 @@ struct controller {
     int64_t start_us;
     struct users *users;
     struct mailer *mailer;
+    const char *smtp_program; /* path, whether it is there or not */
     struct listener *listener;
     struct hosts *hosts;
     struct metrics_port *metrics; /* NULL until the state is loaded */

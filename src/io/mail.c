@@ -1,5 +1,5 @@
 /* Mail waits in a queue, oldest first; up to MAIL_AT_ONCE are on their way, each by a child process
- * (MailProg -t) or an SMTP session of its own. What fails for now goes back to wait longer and
+ * (MailProg, or remuda-smtp for a mail server). What fails for now goes back to wait longer and
  * longer; what fails for good, or for the last time, is logged and dropped. */
 #include "io/mail.h"
 
@@ -9,7 +9,6 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "io/clock.h"
-#include "io/smtp.h"
 #include "io/spawn.h"
 
 #include <ctype.h>
@@ -25,6 +24,7 @@
 #define ADDRESS_MAX_BYTES  320 /* a name of 64, @, a domain of 255 (RFC 5321) */
 #define FOLD_BYTES         500
 #define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
+#define SMTP_TIMEOUT_US    (180 * USEC_PER_SEC)
 
 static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
                                          30 * USEC_PER_MIN};
@@ -41,9 +41,10 @@ struct letter {
     size_t tries;
     int64_t due_us; /* monotonic */
     struct spawn *spawn;
-    struct smtp *smtp;
     struct letter *next;
 };
+
+enum outcome { SENT, LATER, NEVER };
 
 struct letters {
     struct letter *first, **last;
@@ -54,7 +55,7 @@ struct mailer {
     struct loop *loop;
     struct log *log;
     struct timer *timer;
-    char *program, *server, *from, *domain, *host;
+    char *program, *server, *smtp, *tls, *login, *from, *domain, *host;
     uint64_t serial;
     struct letters waiting, going;
     struct map_u64 *of_user; /* uid → letters that there are, as a number */
@@ -62,10 +63,11 @@ struct mailer {
 
 bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
 {
-    if (!text_empty(s->server) || !s->program || s->program[0] != '/' ||
-        access(s->program, X_OK) == 0)
+    const char *program = text_empty(s->server) ? s->program : s->smtp;
+    if (!program || program[0] != '/' || access(program, X_OK) == 0)
         return false;
-    str_addf(ret, "%s: %s", s->program, strerror(errno));
+    str_addf(ret, "%s: %s%s", program, strerror(errno),
+             program == s->smtp ? " (SmtpServer needs it; it is built where libcurl is)" : "");
     return true;
 }
 
@@ -267,18 +269,17 @@ static void letter_wait(struct letter *l, int64_t after_us)
     letters_append(&l->mailer->waiting, l);
 }
 
-static void letter_ended(struct letter *l, enum smtp_outcome outcome, const char *why)
+static void letter_ended(struct letter *l, enum outcome outcome, const char *why)
 {
     struct mailer *m = l->mailer;
     letters_remove(&m->going, l);
     l->spawn = NULL;
-    l->smtp = NULL;
-    if (outcome == SMTP_LATER && l->tries <= sizeof retry_after_us / sizeof *retry_after_us) {
+    if (outcome == LATER && l->tries <= sizeof retry_after_us / sizeof *retry_after_us) {
         log_warning(m->log, "mail to %s (%s): %s; it will be tried again", l->to_text, l->subject,
                     why);
         letter_wait(l, retry_after_us[l->tries - 1]);
     } else {
-        if (outcome != SMTP_SENT)
+        if (outcome != SENT)
             log_error(m->log, "mail to %s (%s) was dropped: %s", l->to_text, l->subject, why);
         else if (*why)
             log_warning(m->log, "mail (%s) was not accepted for %s", l->subject, why);
@@ -290,35 +291,40 @@ static void letter_ended(struct letter *l, enum smtp_outcome outcome, const char
 /* ---- ways out
  * ----------------------------------------------------------------------------- */
 
-static void smtp_ended(void *ctx, enum smtp_outcome outcome, const char *why)
+static enum outcome program_outcome(const struct spawn_result *r)
 {
-    letter_ended(ctx, outcome, why);
-}
-
-static void by_smtp(struct letter *l)
-{
-    struct mailer *m = l->mailer;
-    const char *const *to = (const char *const *)l->to;
-    struct smtp_letter s = {.from = m->from, .to = to, .nto = l->nto, .message = l->message};
-    l->smtp = smtp_start(m->loop, m->server, m->host, &s, smtp_ended, l);
+    if (r->status == 0)
+        return SENT;
+    bool later = r->timed_out || (WIFEXITED(r->status) && WEXITSTATUS(r->status) == EX_TEMPFAIL);
+    return later ? LATER : NEVER;
 }
 
 static void program_ended(void *ctx, const struct spawn_result *r)
 {
     struct letter *l = ctx;
     struct str why = STR_INIT;
-    enum smtp_outcome outcome = SMTP_NEVER;
-    if (r->status == 0)
-        outcome = SMTP_SENT;
-    else if (r->timed_out || (WIFEXITED(r->status) && WEXITSTATUS(r->status) == EX_TEMPFAIL))
-        outcome = SMTP_LATER;
-    if (outcome != SMTP_SENT) {
+    enum outcome outcome = program_outcome(r);
+    if (outcome != SENT) {
         str_addf(&why, "%s ", l->mailer->program);
         spawn_status_text(r->status, &why);
         if (r->output_len > 0)
             str_addf(&why, ": %s", r->output);
     }
     letter_ended(l, outcome, str_text(&why));
+    str_done(&why);
+}
+
+/* What it says is the server's words, or its own, in one line. */
+static void smtp_ended(void *ctx, const struct spawn_result *r)
+{
+    struct letter *l = ctx;
+    struct str why = STR_INIT;
+    bool said = r->output_len > 0 && !r->timed_out && WIFEXITED(r->status);
+    if (said)
+        str_addn(&why, r->output, strcspn(r->output, "\n"));
+    else if (r->status != 0 || r->timed_out)
+        spawn_status_text(r->status, &why);
+    letter_ended(l, program_outcome(r), str_text(&why));
     str_done(&why);
 }
 
@@ -335,12 +341,27 @@ static bool is_sendmail(const char *program)
     return found;
 }
 
+static void program_run(struct letter *l, const char *const *argv, const char *input,
+                        int64_t timeout_us, void (*ended)(void *ctx, const struct spawn_result *r))
+{
+    struct err err = {0};
+    struct spawn_options o = {
+        .argv = argv,
+        .input = input,
+        .input_len = strlen(input),
+        .output_max = 1000,
+        .timeout_us = timeout_us,
+    };
+    l->spawn = spawn_start(l->mailer->loop, &o, ended, l, &err);
+    if (!l->spawn)
+        letter_ended(l, NEVER, err.text);
+}
+
 static void by_program(struct letter *l)
 {
     struct mailer *m = l->mailer;
     bool whole = is_sendmail(m->program);
     const char *argv[RECIPIENTS_MAX + 4] = {m->program, "-t", NULL};
-    struct err err = {0};
     if (!whole) {
         argv[1] = "-s";
         argv[2] = l->subject;
@@ -348,16 +369,22 @@ static void by_program(struct letter *l)
             argv[3 + i] = l->to[i];
     }
     const char *input = whole ? l->message : l->body;
-    struct spawn_options o = {
-        .argv = argv,
-        .input = input,
-        .input_len = strlen(input),
-        .output_max = 1000,
-        .timeout_us = PROGRAM_TIMEOUT_US,
-    };
-    l->spawn = spawn_start(m->loop, &o, program_ended, l, &err);
-    if (!l->spawn)
-        letter_ended(l, SMTP_NEVER, err.text);
+    program_run(l, argv, input, PROGRAM_TIMEOUT_US, program_ended);
+}
+
+static void by_smtp(struct letter *l)
+{
+    struct mailer *m = l->mailer;
+    const char *argv[] = {m->smtp, NULL};
+    struct str input = STR_INIT;
+    str_addf(&input, "server %s\nname %s\nfrom %s\ntls %s\n", m->server, m->host, m->from, m->tls);
+    if (*m->login)
+        str_addf(&input, "login %s\n", m->login);
+    for (size_t i = 0; i < l->nto; i++)
+        str_addf(&input, "to %s\n", l->to[i]);
+    str_addf(&input, "\n%s", l->message);
+    program_run(l, argv, str_text(&input), SMTP_TIMEOUT_US, smtp_ended);
+    str_done(&input);
 }
 
 static void letter_go(struct letter *l)
@@ -416,6 +443,9 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s)
 {
     text_set(&m->program, s->program);
     text_set(&m->server, s->server);
+    text_set(&m->smtp, s->smtp);
+    text_set(&m->tls, text_empty(s->tls) ? "try" : s->tls);
+    text_set(&m->login, s->login);
     text_set(&m->domain, s->domain);
     free(m->from);
     m->from = s->from && *s->from ? plain(s->from, strlen(s->from), "<> ")
@@ -465,7 +495,6 @@ static void letters_drop(struct mailer *m, struct letter *l)
         log_warning(m->log, "mail to %s (%s) was dropped: the daemon ends", l->to_text, l->subject);
         if (l->spawn)
             spawn_free(l->spawn);
-        smtp_free(l->smtp);
         letter_free(l);
     }
 }
@@ -480,6 +509,9 @@ void mailer_free(struct mailer *m)
     timer_free(m->timer);
     free(m->program);
     free(m->server);
+    free(m->smtp);
+    free(m->tls);
+    free(m->login);
     free(m->from);
     free(m->domain);
     free(m->host);

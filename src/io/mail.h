@@ -1,5 +1,5 @@
-/* Mail about jobs: handed to a sendmail program, or straight to an SMTP server. Never blocks; a
- * mail that cannot be delivered is tried again for a while and then logged and dropped: no job
+/* Mail about jobs: handed to a sendmail program, or to remuda-smtp for a mail server. Never blocks;
+ * a mail that cannot be delivered is tried again for a while and then logged and dropped: no job
  * waits for mail. */
 #ifndef REMUDA_IO_MAIL_H
 #define REMUDA_IO_MAIL_H
@@ -17,7 +17,10 @@ struct mail_settings {
      * message on stdin, any other as mail(1) is, and as Slurm runs it: PROGRAM -s SUBJECT ADDRESS…
      * with the text alone. */
     const char *program;
-    const char *server; /* host[:port] or [v6]:port, port 25 unless given */
+    const char *server; /* [smtp[s]://]host[:port], [v6]:port */
+    const char *smtp;   /* path of remuda-smtp, for server */
+    const char *tls;    /* SmtpTls; empty = try */
+    const char *login;  /* file with "user:password" for server; empty = none */
     const char *from;   /* empty = remuda@HOST */
     const char *domain; /* appended as @domain to recipients without one; may be empty */
 };

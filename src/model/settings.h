@@ -84,7 +84,9 @@
     X(TEXT, epilog, Epilog, "", "", ANY, ACTS, "program run on each node after a job") \
     X(SPAN, prolog_timeout_us, PrologEpilogTimeout, "300", "sec", ANY, ACTS, "how long they may take") \
     X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", ANY, ACTS, "program that sends mail: one called sendmail, msmtp, exim or the like as sendmail -t with the message on stdin, any other as Slurm calls it, -s SUBJECT ADDRESS with the text on stdin") \
-    X(TEXT, smtp_server, SmtpServer, "", "", ANY, ACTS, "host[:port] mail is handed to instead of MailProg") \
+    X(TEXT, smtp_server, SmtpServer, "", "", ANY, ACTS, "[smtp[s]://]host[:port] mail is handed to instead of MailProg") \
+    X(TEXT, smtp_tls, SmtpTls, "try", "", ONE_WORD, ACTS, "whether the way to SmtpServer is encrypted (smtps://host is, from the first byte)") \
+    X(TEXT, smtp_login, SmtpLogin, "", "", ANY, ACTS, "file with user:password for SmtpServer in its first line, which nobody but its owner may read; sent over an encrypted way only, unless SmtpTls=no") \
     X(TEXT, mail_from, MailFrom, "", "", ANY, ACTS, "sender of mail; default remuda@host") \
     X(TEXT, mail_domain, MailDomain, "", "", ANY, ACTS, "put after user names without one") \
     X(TEXT, propagate_limits, PropagateResourceLimits, "ALL", "", WORDS, ACTS, "soft limits taken from the submitter: ALL, NONE or a list") \

@@ -79,6 +79,9 @@
     X(SlurmctldParameters, LOST, , "user_resv_delete", "", "operators make and delete reservations") \
     X(SlurmctldParameters, IDLE, , "validate_nodeaddr_threads", "", "") \
     X(MetricsType, FLAG, metrics_on, "metrics/openmetrics", "", "in OpenMetrics, with Slurm's names and ours") \
+    X(SmtpTls, NAMED, , "no", "", "never") \
+    X(SmtpTls, NAMED, , "try", "", "where the server offers it, whoever it is") \
+    X(SmtpTls, NAMED, , "require", "", "always, and the server shows that it is the one that was named") \
     X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
     X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
     X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \

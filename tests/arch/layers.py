@@ -19,6 +19,7 @@ LAYERS = {
     "script": ({"model", "base"}, set()),
     "store": ({"model", "base"}, {"sqlite3.h"}),
     "io": ({"wire", "model", "base"}, {"uv.h", "openssl/", "http_parser.h"}),
+    "smtp": ({"io", "base"}, {"curl/"}),
     "node": ({"agent", "io", "wire", "model", "base"}, {"hwloc.h", "hwloc/"}),
     "controller": ({"core", "sched", "store", "io", "wire", "model", "base", "node"}, set()),
     "cli": ({"script", "io", "wire", "model", "base"}, set()),
@@ -26,7 +27,7 @@ LAYERS = {
 }
 # The only thing of node/ that the controller may see: the entry of the other role of the same program.
 ONLY = {("controller", "node"): {"node/node.h"}}
-LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h")
+LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/")
 # Library headers that one file alone may include.
 ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.

@@ -3,13 +3,19 @@
  * is each of them; of a mail server it comes in two pieces. */
 #include "fuzz.h"
 
-#include "io/smtp.h"
 #include "node/hardware/gpu_watch.c" /* its reader of lines is nobody else's */
 #include "node/step/proc_tree.h"
+#include "smtp/letter.h"
+#include "smtp/replies.h"
 
 const char *const fuzz_words[] = {
     "220 mail.example.org ESMTP\r\n",
     "250-",
+    "server mail:25\n",
+    "name us\n",
+    "from a@b\n",
+    "to c\n",
+    "RCPT TO:<c>\r\n",
     "250 OK\r\n",
     "550 5.1.1 no such user\r\n",
     "354",
@@ -39,33 +45,36 @@ const char *const fuzz_words[] = {
 
 static void smtp_check(const char *data, size_t size)
 {
-    struct str in = STR_INIT;
-    char *text;
-    int code;
-    for (int piece = 0; piece < 2; piece++) {
-        str_addn(&in, data + (piece ? size / 2 : 0), piece ? size - size / 2 : size / 2);
-        for (size_t before = in.len; smtp_reply_take(&in, &code, &text); before = in.len) {
-            CHECK(in.len < before && code >= 0 && code <= 999);
-            CHECK(!strchr(text, '\n'));
-            free(text);
-        }
+    struct replies r = {0};
+    for (size_t at = 0, n = 0; at < size; at += n) {
+        const char *end = memchr(data + at, '\n', size - at);
+        n = end ? (size_t)(end - data) - at + 1 : size - at;
+        if (data[at] == 'R')
+            replies_sent(&r, data + at, n);
+        else
+            replies_came(&r, data + at, n);
+        CHECK(replies_code(&r) >= 0 && replies_code(&r) <= 999);
+        CHECK(r.last.len <= 500 && r.refused.len < 8000);
     }
-    str_done(&in);
+    replies_done(&r);
 }
 
-static void server_check(const char *text)
+static void letter_check(const char *text)
 {
-    char *host, *port;
     struct str out = STR_INIT;
-    smtp_server_split(text, &host, &port);
-    CHECK(port[0]);
-    free(host);
-    free(port);
-    smtp_data_add(&out, text);
-    CHECK(out.len >= 3 && strcmp(str_text(&out) + out.len - 3, ".\r\n") == 0);
+    struct arena *a = arena_new();
+    struct letter l;
+    if (letter_read(text, a, &l, NULL)) {
+        const char *url = letter_url(&l, a);
+        CHECK(!url || strncmp(url, "smtp", 4) == 0);
+        CHECK(l.to.n > 0);
+        letter_done(&l);
+    }
+    letter_lines_add(&out, text);
     for (const char *line = str_text(&out); *line; line = strchr(line, '\n') + 1)
         CHECK(strchr(line, '\r') == strchr(line, '\n') - 1 && strcspn(line, "\r") <= 998);
     str_done(&out);
+    arena_free(a);
 }
 
 /* ---- the process that watches GPUs ---- */
@@ -129,7 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     l = l ? l : loop_new(NULL);
     log = log ? log : log_open(NULL, LOG_IS_ERROR, NULL);
     smtp_check((const char *)data, size);
-    server_check(text);
+    letter_check(text);
     watch_check(l, log, (const char *)data, size);
     proc_check(text);
     free(text);

@@ -74,7 +74,6 @@ const char *node_gres_conf(const struct node_options *o, struct arena *a);
 struct node node_self(const struct node_daemon *d);
 /* Makes the control groups and fills d->site. */
 void node_site_fill(struct node_daemon *d, const char *node_dir);
-const char *node_shepherd_program(struct arena *a);
 
 /* The devices among it, which may have changed. */
 void node_site_devices(struct node_daemon *d);

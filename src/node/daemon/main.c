@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "io/daemon.h"
 #include "io/files.h"
+#include "io/release.h"
 #include "node/daemon/daemon.h"
 #include "node/hardware/gpu_time.h"
 #include "node/node.h"
@@ -236,8 +237,9 @@ static bool loop_begin(struct node_daemon *d, const char *node_dir, struct err *
     series_feed_devices(d->series, d->machine.devices);
     node_devices_watch(d);
     d->programs = programs_new(d->loop, program_done, d);
-    d->herd = herd_new(d->loop, d->log, node_dir, node_shepherd_program(d->arena), d->known_groups,
-                       &herd_events, d, ret_err);
+    d->herd =
+        herd_new(d->loop, d->log, node_dir, release_program("remuda-shepherd", "node", d->arena),
+                 d->known_groups, &herd_events, d, ret_err);
     if (!d->herd)
         return false;
     herd_scan(d->herd, step_found);

@@ -4,6 +4,7 @@
 #include "io/build.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/release.h"
 #include "model/gres.h"
 #include "node/cgroup/base.h"
 #include "node/daemon/daemon.h"
@@ -44,30 +45,10 @@ struct node node_self(const struct node_daemon *d)
     return n;
 }
 
-static const char *executable_dir(struct arena *a)
-{
-    char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash)
-        *slash = '\0';
-    return arena_strdup(a, n > 0 ? path : ".");
-}
-
-/* Beside this program when installed or staged; in its own folder of a build directory. */
-const char *node_shepherd_program(struct arena *a)
-{
-    const char *beside = arena_printf(a, "%s/remuda-shepherd", executable_dir(a));
-    return access(beside, X_OK) == 0
-               ? beside
-               : arena_printf(a, "%s/../node/remuda-shepherd", executable_dir(a));
-}
-
 /* Where sbatch and the others are: DIR/bin of a staged tree, else beside this program. */
 static const char *commands_dir(struct arena *a)
 {
-    const char *dir = executable_dir(a);
+    const char *dir = release_dir(a);
     const char *bin = arena_printf(a, "%s/bin", dir);
     return access(arena_printf(a, "%s/sbatch", bin), X_OK) == 0 ? bin : dir;
 }
