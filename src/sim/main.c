@@ -25,6 +25,9 @@ static const struct command {
     {"check", sim_check,
      "check TRACE EXPECTED.csv…\n"
      "         schedules against those of other simulators, to the second; prints TAP\n"},
+    {"series", sim_series,
+     "series DIR <SAMPLES\n"
+     "         samples of jobs, written as text (sim/series.c), into files of days\n"},
     {"story", sim_story,
      "story [--bless] FILE…\n"
      "         plays a story (tests/story/*.story) and compares its trace; --bless writes the "

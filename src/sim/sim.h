@@ -2,7 +2,8 @@
 #ifndef REMUDA_SIM_SIM_H
 #define REMUDA_SIM_SIM_H
 
-int sim_worlds(int argc, char **argv);  /* seeded worlds with faults, each played twice */
+int sim_worlds(int argc, char **argv); /* seeded worlds with faults, each played twice */
+int sim_series(int argc, char **argv);
 int sim_story(int argc, char **argv);   /* a script in, a narrated trace out, compared */
 int sim_run(int argc, char **argv);     /* a workload under a policy */
 int sim_compare(int argc, char **argv); /* the same workload twice */

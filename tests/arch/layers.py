@@ -16,13 +16,14 @@ LAYERS = {
     "core": ({"sched", "model", "base"}, set()),
     "agent": ({"model", "base"}, set()),
     "wire": ({"model", "base"}, set()),
+    "reading": ({"wire", "model", "base"}, set()),
     "script": ({"model", "base"}, set()),
     "store": ({"model", "base"}, {"sqlite3.h"}),
     "io": ({"wire", "model", "base"}, {"uv.h", "openssl/", "http_parser.h"}),
     "smtp": ({"io", "base"}, {"curl/"}),
     "node": ({"agent", "io", "wire", "model", "base"}, {"hwloc.h", "hwloc/"}),
-    "controller": ({"core", "sched", "store", "io", "wire", "model", "base", "node"}, set()),
-    "cli": ({"script", "io", "wire", "model", "base"}, set()),
+    "controller": ({"core", "sched", "store", "reading", "io", "wire", "model", "base", "node"}, set()),
+    "cli": ({"reading", "script", "io", "wire", "model", "base"}, set()),
     "sim": ({"core", "agent", "sched", "wire", "store", "model", "base"}, {"zlib.h"}),
 }
 # The only thing of node/ that the controller may see: the entry of the other role of the same program.

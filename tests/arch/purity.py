@@ -17,6 +17,7 @@ PURE = {
     "agent": ["model", "base"],
     "script": ["model", "base"],
     "wire": ["model", "base"],
+    "reading": ["wire", "model", "base"],
 }
 ALLOWED = set(
     """

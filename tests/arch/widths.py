@@ -19,6 +19,7 @@ WIDER = {
     "io": 2,
     "model": 6,
     "node": 12,
+    "reading": 0,
     "sched": 0,
     "script": 0,
     "sim": 0,

@@ -2,8 +2,8 @@
 #ifndef REMUDA_CLI_PLOT_PICTURE_H
 #define REMUDA_CLI_PLOT_PICTURE_H
 
-#include "cli/plot/curves.h"
 #include "model/job.h"
+#include "reading/curves.h"
 
 /* As `nvidia-smi --query-gpu=… --format=csv` writes them: a row for each sample of each device, all
  * columns of SERIES_VALUES that any of them has. With steps instead of devices where there are

@@ -2,9 +2,9 @@
  * of each part of the time, and behind it, lighter, from the least to the most. */
 #include "base/duration.h"
 #include "base/plain.h"
-#include "cli/plot/chart.h"
 #include "cli/plot/picture.h"
 #include "cli/program/localtime.h"
+#include "reading/chart.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -174,7 +174,7 @@ static void times_write(double y, int64_t from_ms, int64_t to_ms, struct str *ou
     for (int i = 0; i <= TICKS; i++) {
         struct str text = STR_INIT;
         double x = LEFT + (double)(WIDTH - LEFT - RIGHT) * i / TICKS;
-        chart_time(from_ms + (to_ms - from_ms) * i / TICKS, to_ms - from_ms, &text);
+        chart_time(from_ms + (to_ms - from_ms) * i / TICKS, to_ms - from_ms, &civil_local, &text);
         label_write(out, x, y + 22, "ink",
                     i == TICKS ? "end"
                     : i        ? "middle"

@@ -3,27 +3,25 @@
 #include "base/duration.h"
 #include "base/list.h"
 #include "base/plain.h"
-#include "cli/plot/chart.h"
+#include "cli/plot/fetch.h"
 #include "cli/plot/picture.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/program/window.h"
 #include "model/array.h"
 #include "model/job.h"
+#include "reading/chart.h"
 
-#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WIDTH_LEAST   40
-#define WIDTH_MOST    400
 #define WIDTH_DEFAULT 80
 #define WATCH_S       2
 #define TALL_MOST     6  /* charts that get four rows each */
@@ -283,32 +281,15 @@ static bool span_find(const struct plotting *p, int64_t *ret_from_ms, int64_t *r
 
 /* ---- the terminal ---- */
 
-static int terminal_width(void)
-{
-    struct winsize w;
-    int64_t columns = 0;
-    const char *told = getenv("COLUMNS");
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col)
-        columns = w.ws_col;
-    else if (!told || !text_to_i64(told, 1, 10000, &columns))
-        columns = WIDTH_DEFAULT;
-    return columns < WIDTH_LEAST ? WIDTH_LEAST : columns > WIDTH_MOST ? WIDTH_MOST : (int)columns;
-}
-
-static bool shows_colour(void)
-{
-    const char *none = getenv("NO_COLOR"), *term = getenv("TERM");
-    return isatty(STDOUT_FILENO) && text_empty(none) && !text_empty(term) && !text_is(term, "dumb");
-}
-
 static struct chart_style style_of(const struct plotting *p)
 {
     size_t n = p->curves.v.n;
     int tall = n <= TALL_MOST ? 4 : n <= LOW_MOST ? 2 : 1;
-    return (struct chart_style){.width = terminal_width(),
+    return (struct chart_style){.width = window_width(WIDTH_DEFAULT),
                                 .rows = p->l->height ? (int)p->l->height : tall,
-                                .utf8 = text_is(nl_langinfo(CODESET), "UTF-8"),
-                                .colour = shows_colour()};
+                                .utf8 = window_has_utf8(),
+                                .colour = window_has_colour(),
+                                .zone = &civil_local};
 }
 
 static void head_write(const struct plotting *p, int64_t from_ms, int64_t to_ms, struct str *out)

@@ -10,6 +10,8 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/reports/efficiency.h"
+#include "cli/reports/report_job.h"
+#include "model/array.h"
 #include "wire/json.h"
 
 #include <langinfo.h>
@@ -29,8 +31,9 @@
 
 struct report_line {
     const char *state_dir, *user, *accounts, *from, *to;
+    const char *job;
     bool me, all, json;
-    int64_t most;
+    int64_t most, attempt;
 };
 
 struct person {
@@ -47,6 +50,19 @@ struct showing {
     bool blocks; /* the terminal shows block elements */
 };
 
+static bool job_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct report_line *l = to;
+    struct job_ref ref;
+    if (l->job)
+        return err_set(ret_err, ERR_USAGE, "one job is looked at, and \"%s\" is another", word);
+    if (!job_ref_parse(word, &ref, ret_err))
+        return false;
+    job_ref_done(&ref);
+    l->job = arena_strdup(a, word);
+    return true;
+}
+
 #define AT(member) offsetof(struct report_line, member)
 static const struct option_row rows[] = {
     OPT_VALUE("account", 'A', "accounts", "jobs of these accounts", set_any_text, AT(accounts)),
@@ -57,14 +73,19 @@ static const struct option_row rows[] = {
               set_own_number, AT(most), .min = 0, .max = 100000),
     OPT_FLAG("json", 0, "everything as JSON", AT(json)),
     OPT_FLAG("me", 0, "one's own jobs, as always where nobody is named", AT(me)),
+    OPT_VALUE("run", 0, "number",
+              "of a job that was requeued: which of its runs, from 1 on; else the last",
+              set_own_number, AT(attempt), .min = 1, .max = INT32_MAX),
     OPT_VALUE("starttime", 'S', "time", "since then; else for 30 days", set_any_text, AT(from)),
     OWN_STATE(struct report_line),
     OPT_VALUE("user", 'u', "users", "jobs of these users", set_any_text, AT(user)),
 };
-OPTION_TABLE(report_options, rows, .usage = "remuda report [OPTIONS]",
+OPTION_TABLE(report_options, rows, .usage = "remuda report [OPTIONS] [JOB]",
              .about = "  How much of their CPUs, memory and GPUs jobs used, by person and by job, "
-                      "and what would do next time.\n",
-             .words = WORDS_MIXED, .word = own_word_refuse);
+                      "and what would do next time.\n"
+                      "  With a job (42, 42_7, 42+1): what it did while it ran, and what to do "
+                      "about it.\n",
+             .words = WORDS_MIXED, .word = job_take);
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
@@ -423,7 +444,9 @@ int cmd_report(int argc, char **argv)
         struct client *c = cluster_reach(state_dir_find(l.state_dir, s.a), &e);
         if (c && l.json)
             client_keep_texts(c);
-        if (!c || !report_show(&s, c, &e))
+        bool ok = c && (l.job ? report_jobs(c, l.job, (uint32_t)l.attempt, l.json, &e)
+                              : report_show(&s, c, &e));
+        if (!ok)
             status = own_line_failed("remuda report", &e);
         if (c)
             client_close(c);

@@ -2,16 +2,18 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "cli/plot/remarks.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "cli/reports/efficiency.h"
+#include "cli/reports/seen.h"
 #include "model/array.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define FEW 16 /* elements: of more, only those that ran for long are looked at */
 
 struct seff_line {
     const char *job;
@@ -113,25 +115,15 @@ static void gpus_print(const struct efficiency *e)
         puts("GPU Efficiency: not known (its GPUs were not sampled)");
 }
 
-/* What its series say; a controller that keeps none, or is of an earlier release, says nothing. */
-static void remarks_print(struct client *c, const struct job *j)
+/* A controller that keeps no series, or is of an earlier release, has nothing to say. */
+static void seen_print(struct client *c, const struct job *j)
 {
-    struct curves curves = {0};
-    struct str text = STR_INIT;
-    struct err ignored = {0};
-    const struct msg_get_series get = {.job_id = j->id, .attempt = j->attempt};
-    if (curves_fetch(&curves, c, &get, &ignored)) {
-        curves_join_steps(&curves);
-        remarks_say(&curves, j, &text);
-    }
-    struct span rest = span_of(text.len ? str_text(&text) : NULL), line;
-    if (text.len)
-        printf("Seen while it ran (remuda plot %llu):\n", (unsigned long long)j->id);
-    while (span_next(&rest, '\n', &line))
-        if (line.len)
-            printf("  %.*s\n", (int)line.len, line.data);
-    str_done(&text);
-    curves_done(&curves);
+    struct seen seen;
+    seen_read(&seen, c, j, 0);
+    if (seen.reading.found.n)
+        printf("Seen while it ran (remuda report %llu):\n", (unsigned long long)j->id);
+    seen_print_lines(&seen, 2);
+    seen_done(&seen);
 }
 
 static void job_print(const struct past *p, const struct job *j, const char *cluster)
@@ -161,13 +153,6 @@ static void job_print(const struct past *p, const struct job *j, const char *clu
                enum_name(&job_state_names, j->state));
 }
 
-/* Of shorter ones there are too few samples. */
-static bool worth_a_look(const struct job *j)
-{
-    int64_t end_us = j->end_us ? j->end_us : time_now_us();
-    return j->start_us && end_us - j->start_us >= REMARKS_SAMPLES * USEC_PER_SEC;
-}
-
 static int job_show(const struct seff_line *l, struct arena *a)
 {
     struct past p = {0};
@@ -182,8 +167,8 @@ static int job_show(const struct seff_line *l, struct arena *a)
         if (i)
             putchar('\n');
         job_print(&p, p.job.v[i], cluster_name(dir, a));
-        if (worth_a_look(p.job.v[i]))
-            remarks_print(c, p.job.v[i]);
+        if (p.job.n <= FEW || seen_is_worth(p.job.v[i]))
+            seen_print(c, p.job.v[i]);
     }
     if (!ok)
         program_error("seff", "%s", e.text);

@@ -1,9 +1,8 @@
 /* A column of a Braille chart is half a letter wide; in it are all dots from the least to the most
  * of its time, and on to the column before: a dip of one sample is seen however long the time. */
-#include "cli/plot/chart.h"
+#include "reading/chart.h"
 
-#include "base/duration.h"
-#include "cli/program/localtime.h"
+#include "base/civil.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,10 +81,9 @@ const char *chart_number(const struct series_value *v, double n, char text[CHART
     return text;
 }
 
-void chart_time(int64_t ms, int64_t span_ms, struct str *out)
+void chart_time(int64_t ms, int64_t span_ms, const struct civil_zone *zone, struct str *out)
 {
-    civil_format(ms * 1000, time_now_us(), span_ms > 86400000 ? "%m-%dT%H:%M" : "%H:%M:%S",
-                 &civil_local, out);
+    civil_format(ms * 1000, ms * 1000, span_ms > 86400000 ? "%m-%dT%H:%M" : "%H:%M:%S", zone, out);
 }
 
 /* ---- drawing ---- */
@@ -281,9 +279,9 @@ void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style 
     int beside = style->rows == 1 ? style->width / 2 < 34 ? style->width / 2 : 34 : LABEL + 1,
         cells = style->width - beside - 1;
     int64_t span = to_ms - from_ms;
-    chart_time(from_ms, span, &from);
-    chart_time(from_ms + span / 2, span, &middle);
-    chart_time(to_ms, span, &to);
+    chart_time(from_ms, span, style->zone, &from);
+    chart_time(from_ms + span / 2, span, style->zone, &middle);
+    chart_time(to_ms, span, style->zone, &to);
     int left = cells / 2 - (int)middle.len / 2 - (int)from.len,
         right = cells - (int)(from.len + middle.len + to.len) - (left > 0 ? left : 0);
     if (left < 1 || right < 1)

@@ -1,13 +1,10 @@
-#include "cli/plot/curves.h"
+#include "reading/curves.h"
 
 #include "base/plain.h"
 #include "model/job.h"
-#include "model/message.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define PARTS_MAX 100000u
 
 void curves_done(struct curves *c)
 {
@@ -32,15 +29,43 @@ static struct curve *curve_of(struct curves *c, const struct series_source_key *
                               uint32_t index)
 {
     const struct series_value *value = series_value_of(id);
-    if (!value)
+    if (!value || (c->wants && !c->wants(value)))
         return NULL;
     for (size_t i = c->v.n; i-- > 0;) /* blocks of a source follow one another */
         if (is_of(c->v.v[i], key, id, index))
             return c->v.v[i];
+    if (c->most && c->v.n >= c->most) {
+        c->cut = true;
+        return NULL;
+    }
     struct curve *new = xcalloc(1, sizeof *new);
     *new = (struct curve){.value = value, .key = *key, .index = index};
     vec_push(&c->v, new);
     return new;
+}
+
+/* Into the last cell, where it is of its time. */
+static bool cell_join(const struct curves *c, struct curve *to, int64_t at_ms, double v)
+{
+    struct moment *last = to->at.n ? &to->at.v[to->at.n - 1] : NULL;
+    if (!c->cell_ms || !last || at_ms / c->cell_ms != last->at_ms / c->cell_ms)
+        return false;
+    to->in_cell++;
+    switch (to->value->join) {
+    case SERIES_MEAN: last->v += (v - last->v) / (double)to->in_cell; break;
+    case SERIES_MOST: last->v = v > last->v ? v : last->v; break;
+    case SERIES_LAST: last->v = v; break;
+    case SERIES_BITS: last->v = (double)((int64_t)last->v | (int64_t)v); break;
+    }
+    return true;
+}
+
+static void moment_add(const struct curves *c, struct curve *to, int64_t at_ms, double v)
+{
+    if (cell_join(c, to, at_ms, v))
+        return;
+    vec_push(&to->at, ((struct moment){at_ms, v}));
+    to->in_cell = 1;
 }
 
 static void block_add(struct curves *c, struct span bytes, struct arena *a)
@@ -53,10 +78,10 @@ static void block_add(struct curves *c, struct span bytes, struct arena *a)
         if (!to)
             continue;
         to->gap_ms = to->gap_ms && to->gap_ms < b.head.gap_ms ? to->gap_ms : b.head.gap_ms;
+        to->gap_ms = to->gap_ms > c->cell_ms ? to->gap_ms : c->cell_ms;
         for (size_t k = 0; k < b.head.n; k++)
             if (b.col[i].v[k] != SERIES_ABSENT)
-                vec_push(&to->at,
-                         ((struct moment){b.at_ms[k], (double)b.col[i].v[k] / to->value->scale}));
+                moment_add(c, to, b.at_ms[k], (double)b.col[i].v[k] / to->value->scale);
     }
 }
 
@@ -93,7 +118,7 @@ static int by_source(const void *va, const void *vb)
     return (x->index > y->index) - (x->index < y->index);
 }
 
-static void curves_sort(struct curves *c)
+void curves_order(struct curves *c)
 {
     for (size_t i = 0; i < c->v.n; i++)
         moments_sort(c->v.v[i]);
@@ -101,7 +126,7 @@ static void curves_sort(struct curves *c)
         qsort(c->v.v, c->v.n, sizeof *c->v.v, by_source);
 }
 
-static void blocks_add(struct curves *c, const char *blocks, size_t len)
+void curves_take(struct curves *c, const char *blocks, size_t len)
 {
     struct arena *a = arena_new();
     struct span block;
@@ -114,50 +139,8 @@ static void blocks_add(struct curves *c, const char *blocks, size_t len)
 
 void curves_add(struct curves *c, const char *blocks, size_t len)
 {
-    blocks_add(c, blocks, len);
-    curves_sort(c);
-}
-
-/* ---- fetching ---- */
-
-static bool part_take(struct curves *c, const struct message *m, struct err *ret_err)
-{
-    const struct msg_done *done = m->body;
-    const struct msg_series_part *part = m->body;
-    if (m->kind == MSG_DONE)
-        return err_set(ret_err, ERR_INVALID, "%s",
-                       done->detail ? done->detail : refusal_text((enum refusal)done->refusal));
-    if (m->kind != MSG_SERIES_PART)
-        return err_set(ret_err, ERR_INTERNAL, "the controller answers with something else");
-    if (part->warning) {
-        free(c->warning);
-        c->warning = xstrdup(part->warning);
-    }
-    blocks_add(c, part->blocks.data, part->blocks.len);
-    return true;
-}
-
-bool curves_fetch(struct curves *c, struct client *client, const struct msg_get_series *get,
-                  struct err *ret_err)
-{
-    struct msg_get_series ask = *get;
-    struct str next = STR_INIT;
-    bool ok = true, more = true;
-    for (unsigned parts = 0; ok && more && parts < PARTS_MAX; parts++) {
-        struct arena *a = arena_new();
-        struct message m;
-        ok = client_call(client, MSG_GET_SERIES, &ask, 0, a, &m, ret_err) &&
-             part_take(c, &m, ret_err);
-        const char *said = ok ? ((const struct msg_series_part *)m.body)->next : NULL;
-        more = said != NULL;
-        str_clear(&next);
-        str_add(&next, said);
-        ask.after = more ? str_text(&next) : NULL;
-        arena_free(a);
-    }
-    str_done(&next);
-    curves_sort(c);
-    return ok;
+    curves_take(c, blocks, len);
+    curves_order(c);
 }
 
 /* ---- steps together ---- */

@@ -1,13 +1,15 @@
 /* Charts of curves in a terminal: Braille dots, block elements, or letters alone. */
-#ifndef REMUDA_CLI_PLOT_CHART_H
-#define REMUDA_CLI_PLOT_CHART_H
+#ifndef REMUDA_READING_CHART_H
+#define REMUDA_READING_CHART_H
 
-#include "cli/plot/curves.h"
+#include "base/civil.h"
+#include "reading/curves.h"
 
 struct chart_style {
     int width; /* columns of the terminal */
     int rows;  /* of a chart; 1: a line of blocks, with its name and figures beside it */
     bool utf8, colour;
+    const struct civil_zone *zone; /* of its times */
 };
 
 /* A name for the curve, with its least, mean and most, then the chart. */
@@ -34,6 +36,6 @@ double chart_top(const struct series_value *v, double most);
 const char *chart_number(const struct series_value *v, double number,
                          char text[CHART_NUMBER_BYTES]);
 /* "12:04:10", or with the date where the span is longer than a day. */
-void chart_time(int64_t ms, int64_t span_ms, struct str *out);
+void chart_time(int64_t ms, int64_t span_ms, const struct civil_zone *zone, struct str *out);
 
 #endif

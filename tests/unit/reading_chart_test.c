@@ -1,7 +1,6 @@
-/* Curves put together of blocks, what is said of them, and their charts. */
+/* Curves put together of blocks, and their charts. */
 #include "base/alloc.h"
-#include "cli/plot/chart.h"
-#include "cli/plot/remarks.h"
+#include "reading/chart.h"
 #include "unit.h"
 
 #include <string.h>
@@ -10,14 +9,6 @@
 
 typedef int64_t (*shape_fn)(size_t i);
 
-static int64_t idle(size_t i)
-{
-    return i * 0;
-}
-static int64_t busy(size_t i)
-{
-    return 92 + (int64_t)(i % 7);
-}
 static int64_t dips(size_t i)
 {
     return i % 20 < 16 ? 40 + (int64_t)(i % 9) : 3;
@@ -29,14 +20,6 @@ static int64_t now_and_then(size_t i)
 static int64_t full(size_t i)
 {
     return 100 + (int64_t)(i * 0);
-}
-static int64_t one_cpu(size_t i)
-{
-    return 100 - (int64_t)(i % 4);
-}
-static int64_t four_cpus(size_t i)
-{
-    return 300 + (int64_t)(i % 100);
 }
 
 static void add(struct curves *c, int64_t step, int32_t device, uint16_t id, shape_fn shape,
@@ -60,53 +43,6 @@ static void add(struct curves *c, int64_t step, int32_t device, uint16_t id, sha
     str_done(&block);
     str_done(&all);
     series_grow_free(g);
-}
-
-/* What must be said, and nothing else is; NULL: nothing. */
-static const struct {
-    const char *what;
-    shape_fn util, sm, cpu;
-    size_t n;
-    int32_t cpus;
-    const char *said;
-} profiles[] = {
-    {"at work", busy, NULL, four_cpus, 300, 4, NULL},
-    {"at work, by its processors too", busy, busy, four_cpus, 300, 4, NULL},
-    {"never touched", idle, NULL, one_cpu, 300, 1, "was never used"},
-    {"never touched, as it seems", idle, busy, one_cpu, 300, 1, "never above 0 %"},
-    {"loads badly", dips, NULL, one_cpu, 300, 1, "never above 48 %"},
-    {"now and then", now_and_then, NULL, one_cpu, 300, 1, NULL},
-    {"hangs in a collective", full, idle, one_cpu, 300, 1, "it waited"},
-    {"short", idle, NULL, one_cpu, 20, 8, NULL},
-    {"CPUs that it does not need", busy, NULL, one_cpu, 300, 8, "of its 8 CPUs at most 1.0"},
-    {"half of its CPUs", busy, NULL, four_cpus, 300, 7, NULL},
-    {"no GPU, one CPU", NULL, NULL, one_cpu, 300, 1, NULL},
-    {"no GPU, at work", NULL, NULL, four_cpus, 300, 4, NULL},
-    {"no GPU, idle CPUs", NULL, NULL, one_cpu, 300, 16, "of its 16 CPUs"},
-};
-
-static void what_is_said_and_what_is_not(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < ARRAY_LEN(profiles); i++) {
-        struct curves c = {0};
-        struct str said = STR_INIT;
-        const struct job j = {.alloc_cpus = profiles[i].cpus, .alloc_nodes = 1};
-        add(&c, -1, SERIES_OF_STEP, SERIES_CPU, profiles[i].cpu, profiles[i].n);
-        if (profiles[i].util)
-            add(&c, 0, 2, SERIES_GPU_UTIL, profiles[i].util, profiles[i].n);
-        if (profiles[i].sm)
-            add(&c, 0, 2, SERIES_GPU_SM, profiles[i].sm, profiles[i].n);
-        curves_join_steps(&c);
-        remarks_say(&c, &j, &said);
-        const char *wanted = profiles[i].said;
-        if (wanted ? !strstr(str_text(&said), wanted) : said.len > 0)
-            fail_msg("%s: %s", profiles[i].what, str_text(&said));
-        if (wanted && strchr(str_text(&said), '\n') != str_text(&said) + said.len - 1)
-            fail_msg("%s, more than one line: %s", profiles[i].what, str_text(&said));
-        str_done(&said);
-        curves_done(&c);
-    }
 }
 
 /* ---- steps ---- */
@@ -188,7 +124,7 @@ static void every_width_keeps_its_columns(void **state)
     add(&c, 0, 1, SERIES_GPU_UTIL, dips, 300);
     for (int width = 40; width <= 200; width += 7)
         for (int rows = 1; rows <= 5; rows += 2) {
-            const struct chart_style style = {.width = width, .rows = rows};
+            const struct chart_style style = {.width = width, .rows = rows, .zone = &civil_utc};
             struct str out = STR_INIT;
             chart_write(c.v.v[0], 0, 600000, &style, &out);
             chart_times_write(0, 600000, &style, &out);
@@ -203,7 +139,6 @@ static void every_width_keeps_its_columns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_said_and_what_is_not),
         cmocka_unit_test(steps_are_added_up_and_the_nodes_figures_are_not),
         cmocka_unit_test(a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap),
         cmocka_unit_test(numbers_are_short_and_axes_round),

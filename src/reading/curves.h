@@ -1,10 +1,9 @@
 /* The series of a job, fetched and put together: a curve for each value of each device and step. */
-#ifndef REMUDA_CLI_PLOT_CURVES_H
-#define REMUDA_CLI_PLOT_CURVES_H
+#ifndef REMUDA_READING_CURVES_H
+#define REMUDA_READING_CURVES_H
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "io/client.h"
 #include "model/series.h"
 #include "wire/series.h"
 
@@ -20,18 +19,25 @@ struct curve {
     uint32_t index;               /* of a core */
     int64_t gap_ms;               /* so far apart are its samples, as was asked for */
     VEC(struct moment) at;        /* in order, each time once */
+    size_t in_cell;               /* samples that the last of them was made of */
 };
 
 struct curves {
     VEC(struct curve *) v; /* by node, steps before devices, in the order of values */
     char *warning;         /* what could not be read; NULL = nothing */
+    /* Set before anything is added, so that a long job of many nodes has its bounds. */
+    bool (*wants)(const struct series_value *v); /* the others are left out; NULL = all */
+    int64_t cell_ms; /* the samples of such a time become one, as their value is joined; 0 = each */
+    size_t most;     /* curves; 0 = no bound */
+    bool cut;        /* there were more */
 };
 
 void curves_done(struct curves *c);
-/* Adds what there is of that run (0 = the last) after from_us; asks again until all has come. */
-bool curves_fetch(struct curves *c, struct client *client, const struct msg_get_series *get,
-                  struct err *ret_err);
-/* The same of blocks that are here already. */
+/* Adds the samples of blocks, one after another as series_next() takes them. Sorted and each time
+ * once after curves_order(). */
+void curves_take(struct curves *c, const char *blocks, size_t len);
+void curves_order(struct curves *c);
+/* Both. */
 void curves_add(struct curves *c, const char *blocks, size_t len);
 /* Of values that steps have for themselves, a curve for all steps of a job on a node: their sum; of
  * what is the node's, one of them. The steps' own go. */

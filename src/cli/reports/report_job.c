@@ -1,0 +1,210 @@
+#include "cli/reports/report_job.h"
+
+#include "base/civil.h"
+#include "base/duration.h"
+#include "base/plain.h"
+#include "cli/program/localtime.h"
+#include "cli/program/window.h"
+#include "cli/reports/efficiency.h"
+#include "cli/reports/seen.h"
+#include "reading/chart.h"
+#include "wire/json.h"
+
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+
+#define JOBS_MOST   20u
+#define CHARTS_MOST 9u
+#define WIDTH       80
+
+/* ---- the head ---- */
+
+static void head_write(const struct job *j, const struct efficiency *e, struct str *out)
+{
+    str_add(out, "Job ");
+    job_label(j, out);
+    if (j->spec.name) {
+        str_addc(out, ' ');
+        str_add_plain(out, j->spec.name);
+    }
+    str_add(out, " of ");
+    str_add_plain(out, j->user_name ? j->user_name : "?");
+    str_addf(out, ": %s", enum_name(&job_state_names, j->state));
+    if (j->restarts)
+        str_addf(out, ", run %u", j->attempt);
+    str_add(out, ", ");
+    duration_format(e->ran_s * USEC_PER_SEC, out);
+    if (j->nodes) {
+        str_add(out, " on ");
+        str_add_plain(out, j->nodes);
+    }
+    str_addf(out, ", %d CPU%s", j->alloc_cpus, j->alloc_cpus == 1 ? "" : "s");
+    if (e->gpus)
+        str_addf(out, ", %d GPU%s", e->gpus, e->gpus == 1 ? "" : "s");
+    str_addc(out, '\n');
+}
+
+/* ---- the picture ---- */
+
+/* What its GPUs did; without GPUs, its CPUs. */
+static bool is_drawn(const struct curves *c, const struct curve *one)
+{
+    bool gpus = false, util = false;
+    for (size_t i = 0; i < c->v.n; i++) {
+        gpus = gpus || c->v.v[i]->value->id == SERIES_GPU_UTIL ||
+               c->v.v[i]->value->id == SERIES_GPU_SM;
+        util = util || c->v.v[i]->value->id == SERIES_GPU_UTIL;
+    }
+    return one->value->id == SERIES_CPU ||
+           (util ? one->value->id == SERIES_GPU_UTIL : gpus && one->value->id == SERIES_GPU_SM);
+}
+
+static void charts_write(const struct curves *c, struct str *out)
+{
+    int64_t from, to;
+    size_t n = 0, shown = 0;
+    for (size_t i = 0; i < c->v.n; i++)
+        n += is_drawn(c, c->v.v[i]);
+    struct chart_style style = {.width = window_width(WIDTH),
+                                .rows = n <= 2 ? 3 : 1,
+                                .utf8 = window_has_utf8(),
+                                .colour = window_has_colour(),
+                                .zone = &civil_local};
+    if (!curves_span(c, &from, &to))
+        return;
+    for (int gpus = 1; gpus >= 0; gpus--)
+        for (size_t i = 0; i < c->v.n && shown < CHARTS_MOST; i++)
+            if (is_drawn(c, c->v.v[i]) && (c->v.v[i]->value->id != SERIES_CPU) == gpus) {
+                chart_write(c->v.v[i], from, to, &style, out);
+                shown++;
+            }
+    chart_times_write(from, to, &style, out);
+    if (n > shown)
+        str_addf(out, "and %zu more: remuda plot shows them\n", n - shown);
+}
+
+/* ---- one job ---- */
+
+static void nothing_print(const struct seen *s, const struct job *j)
+{
+    if (!s->curves.v.n)
+        puts("  Nothing was sampled: it was too short, its samples are too old (JobSeriesKeep), or "
+             "it asked for none (--acctg-freq=0).");
+    else if (s->reading.samples < READING_SAMPLES)
+        printf("  %zu samples: too few to say anything.\n", s->reading.samples);
+    else
+        printf("  Nothing stands out. remuda plot %" PRIu64 " shows all of it.\n", j->id);
+}
+
+static void job_print(const struct past *p, const struct job *j, const struct seen *s)
+{
+    struct str text = STR_INIT;
+    struct efficiency e;
+    efficiency_of(p, j, time_now_us(), &e);
+    head_write(j, &e, &text);
+    charts_write(&s->curves, &text);
+    fputs(str_text(&text), stdout);
+    str_done(&text);
+    if (s->reading.found.n)
+        seen_print_lines(s, 2);
+    else
+        nothing_print(s, j);
+    if (s->curves.cut)
+        puts("  Only a part of its GPUs and nodes was looked at: there are too many.");
+}
+
+static void job_json(const struct job *j, const struct seen *s, struct json_out *o)
+{
+    struct str label = STR_INIT;
+    job_label(j, &label);
+    json_object(o);
+    json_key_i64(o, "job_id", (int64_t)j->id);
+    json_key_text(o, "job", str_text(&label));
+    json_key_text(o, "state", enum_name(&job_state_names, j->state));
+    json_key_i64(o, "run", j->attempt);
+    json_key_i64(o, "samples", (int64_t)s->reading.samples);
+    json_key(o, "findings");
+    json_array(o);
+    for (size_t i = 0; i < s->reading.found.n; i++) {
+        const struct finding *f = &s->reading.found.v[i];
+        json_object(o);
+        json_key_text(o, "kind", finding_word(f->kind));
+        json_key_text(o, "text", f->text);
+        json_key_text(o, "next", f->next);
+        json_object_end(o);
+    }
+    json_array_end(o);
+    json_object_end(o);
+    str_done(&label);
+}
+
+/* ---- all that are named ---- */
+
+static bool has_run(const struct job *j)
+{
+    return j->start_us && j->state != JOB_PENDING;
+}
+
+static void jobs_json(struct client *c, const struct past *p, uint32_t attempt)
+{
+    struct str text = STR_INIT;
+    struct json_out o;
+    json_begin(&o, &text, true);
+    json_object(&o);
+    json_key(&o, "jobs");
+    json_array(&o);
+    for (size_t i = 0; i < p->job.n; i++) {
+        struct seen s;
+        if (!has_run(p->job.v[i]))
+            continue;
+        seen_read(&s, c, p->job.v[i], attempt);
+        job_json(p->job.v[i], &s, &o);
+        seen_done(&s);
+    }
+    json_array_end(&o);
+    json_object_end(&o);
+    puts(str_text(&text));
+    str_done(&text);
+}
+
+static size_t jobs_print(struct client *c, const struct past *p, uint32_t attempt)
+{
+    size_t shown = 0, n = 0;
+    for (size_t i = 0; i < p->job.n; i++) {
+        const struct job *j = p->job.v[i];
+        struct seen s;
+        if (!has_run(j) || n++ >= JOBS_MOST)
+            continue;
+        if (shown++)
+            putchar('\n');
+        seen_read(&s, c, j, attempt);
+        job_print(p, j, &s);
+        seen_done(&s);
+    }
+    if (n > shown)
+        printf("\nand %zu more: name one, as %" PRIu64 "_7\n", n - shown,
+               p->job.v[0]->array_job_id ? p->job.v[0]->array_job_id : p->job.v[0]->id);
+    return n;
+}
+
+bool report_jobs(struct client *c, const char *job, uint32_t attempt, bool json,
+                 struct err *ret_err)
+{
+    struct past p = {0};
+    struct arena *a = arena_new();
+    const struct msg_query q = {.ids = job};
+    setlocale(LC_CTYPE, "");
+    bool ok = past_read(c, &q, a, &p, ret_err);
+    if (ok && !p.job.n)
+        ok = err_set(ret_err, ERR_INVALID, "there is no job %s", job);
+    else if (ok && json)
+        jobs_json(c, &p, attempt);
+    else if (ok && !jobs_print(c, &p, attempt))
+        ok = err_set(ret_err, ERR_INVALID, "job %s has not run yet: remuda why %s says why", job,
+                     job);
+    past_done(&p);
+    arena_free(a);
+    return ok;
+}

@@ -1,0 +1,54 @@
+/* What is known of a job while its findings are looked for. */
+#ifndef REMUDA_READING_LOOK_H
+#define REMUDA_READING_LOOK_H
+
+#include "reading/dips.h"
+#include "reading/reading.h"
+
+/* One GPU of the job; curves that there are not are NULL. */
+struct look_gpu {
+    const char *node; /* as the node gave it */
+    int32_t number;
+    const struct curve *util, *sm, *mem, *throttle, *clock, *temp, *power, *ecc;
+    const struct curve *work; /* what says best whether it was at work: util, of an instance sm */
+    struct figures f, sm_f;   /* of work and sm */
+    bool unused, hangs;
+    struct dips dips[READING_PHASES]; /* in each phase */
+};
+
+/* One node of the job. */
+struct look_node {
+    const char *name;
+    double cpus, mem_mib; /* that it has there; 0 = not known */
+    const struct curve *cpu, *rss, *swap, *read, *write, *psi_cpu, *psi_mem, *psi_io;
+};
+
+struct look {
+    const struct curves *curves;
+    const struct job *job;
+    const struct civil_zone *zone;
+    struct reading *to;
+    int64_t from_ms, to_ms; /* first and last sample */
+    VEC(struct look_gpu) gpu;
+    VEC(struct look_node) node;
+    struct stretch phase[READING_PHASES]; /* at least one */
+    double phase_mean[READING_PHASES];
+    size_t nphases;
+    bool phases_of_gpus; /* else of CPUs */
+    bool needs_cpus;     /* a finding says to use more of them: none says to give them back */
+};
+
+const struct look_node *look_node_of(const struct look *l, const char *name);
+
+/* A flag for each GPU; the caller frees. */
+bool *marks_new(const struct look *l);
+size_t marks_count(const struct look *l, const bool *mark);
+
+bool look_is_low(const struct look_gpu *g);
+void look_dips(struct look *l);
+void look_held(struct look *l);
+void look_phases(struct look *l);
+void look_gpus(struct look *l);
+void look_hosts(struct look *l);
+
+#endif

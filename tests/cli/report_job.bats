@@ -1,0 +1,125 @@
+#!/usr/bin/env bats
+# What is said of a job (remuda report JOB, seff), and the pictures of jobs that ran twice, of arrays and of het jobs: samples of hours, written by
+# `remuda-sim series` as nodes send them.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    cluster --nodes 2
+    cd "$WORK"
+}
+
+setup() { cd "$WORK"; }
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down || true
+}
+
+# samples PROFILE JOB RUN [REFERENCE]: of so many samples, that end when the job began.
+samples() {
+    local node
+    node=$(sacct -X -D -n -j "${4:-$2}" -o nodelist | head -1 | tr -d ' ')
+    python3 "$BATS_TEST_DIRNAME/profiles.py" "$1" "$2" "$3" "$node" "$(($(date +%s) - 3300))" >samples."$2.$3"
+    mkdir -p -m 700 "$REMUDA_STATE/series"
+    remuda-sim series "$REMUDA_STATE/series" <samples."$2.$3"
+}
+
+run_job() { # OPTION…: its number, when it is over and its own samples are there
+    local id
+    id=$(sbatch --parsable --mem=10000 -c1 "$@" 2>/dev/null || sbatch --parsable -c1 "$@")
+    wait_state "$id" COMPLETED
+    echo "$id"
+}
+
+@test "the guide's exercise without a line of user code: what its users found is said" {
+    id=$(run_job --wrap true)
+    samples guide "$id" 1
+    remuda report "$id" >said
+    grep -q "it had 2 phases: .* its GPUs 44 % busy, .* 39 % busy" said
+    tr '\n' ' ' <said | tr -s ' ' >flat
+    grep -qE "GPU 0 was never above 50 % \(49 % at most, 4[12] % in the mean\); in phase 2 \([0-9:]+ to [0-9:]+\) it fell to 3 % every 2 min 42 s for 20 s, 10 times: input stalls between epochs" flat
+    grep -q "full meanwhile: ask for more CPUs (-c) or more loader workers" flat
+    seff "$id" | tr '\n' ' ' | tr -s ' ' | grep -q "Seen while it ran (remuda report $id): it had 2 phases"
+    remuda report "$id" --json | python3 -c '
+import json, sys
+j = json.load(sys.stdin)["jobs"][0]
+kinds = [f["kind"] for f in j["findings"]]
+assert kinds[:2] == ["phases", "gpu-low"], kinds
+assert "more loader workers" in j["findings"][1]["next"]'
+}
+
+@test "a job that is well, one that is too short, one that never was" {
+    id=$(run_job --wrap true)
+    samples flat "$id" 1
+    remuda report "$id" >said
+    ! grep -qE "never|phases|ask for|waited" said
+    short=$(run_job --wrap true)
+    remuda report "$short" | grep -qE "Nothing was sampled|too few"
+    run ! remuda report 99999
+    [[ "$output" == *"no job 99999"* || "$output" == *"nvalid job id"* ]]
+    run ! remuda report 1 2
+    [[ "$output" == *"one job is looked at"* ]]
+    waits=$(sbatch --parsable --hold --wrap true)
+    run ! remuda report "$waits"
+    [[ "$output" == *"has not run yet"* ]]
+    scancel "$waits"
+}
+
+@test "60 columns, letters alone" {
+    id=$(run_job --wrap true)
+    samples node8 "$id" 1
+    COLUMNS=60 LC_ALL=C remuda report "$id" >said
+    [ "$(tail -n +2 said | awk '{ if (length($0) > most) most = length($0) } END { print most }')" -le 60 ]
+    ! LC_ALL=C grep -q '[^ -~]' said
+    grep -q "GPU 3 was busy 56 % in the mean, the others 94 %" said
+}
+
+@test "a job that ran twice: its last run, or the one that is asked for" {
+    # The second run is another node's or the same one's, as the planner likes.
+    id=$(sbatch --parsable -c1 --requeue --wrap 'test "${SLURM_RESTART_COUNT:-0}" -gt 0 || sleep 60')
+    wait_state "$id" RUNNING
+    scontrol requeue "$id"
+    wait_state "$id" COMPLETED
+    samples flat "$id" 1
+    samples guide "$id" 2
+    remuda report "$id" | grep -q "it had 2 phases"
+    ! remuda report "$id" --run 1 | grep -q "it had 2 phases"
+    remuda plot "$id" --value util | grep -q "util: mean 42 %"
+    remuda plot "$id" --run 2 --value util | grep -q "util: mean 42 %"
+    remuda plot "$id" --run 1 --value util | grep -q "util: mean 93 %"
+    remuda plot "$id" --run 1 --value util --csv | grep -q " 93 %"
+    run ! remuda plot "$id" --run 3
+    [[ "$output" == *"no such job"* || "$output" == *"nvalid job id"* || "$output" == *"no samples"* || "$output" == *"ran"* ]]
+}
+
+@test "an array: each element has its own picture, and the whole says how to name one" {
+    id=$(sbatch --parsable -c1 --array=1-3 --wrap true)
+    done_all() { [ "$(state "$1" | grep -cx COMPLETED)" = 3 ]; }
+    eventually done_all "$id"
+    raw=$(sacct -X -n -j "${id}_2" -o jobidraw | tr -d ' ')
+    samples guide "$raw" 1 "${id}_2"
+    remuda plot "${id}_2" --value util | grep -q "util: mean 42 %"
+    remuda plot "${id}_2" --value util | grep -q "Job ${id}_2 COMPLETED"
+    remuda report "${id}_2" | grep -q "it had 2 phases"
+    run ! remuda plot "$id"
+    [[ "$output" == *"$id is 3 jobs: name one, as ${id}_"* ]]
+    remuda report "$id" >all
+    [ "$(grep -c "^Job ${id}_[123] " all)" = 3 ]
+    [ "$(grep -c "it had 2 phases" all)" = 1 ]
+}
+
+@test "a het job: its components" {
+    id=$(sbatch --parsable -c1 : -c1 --wrap true)
+    eventually has_state "$id" COMPLETED
+    second=$((id + 1))
+    wait_state "$second" COMPLETED
+    samples guide "$second" 1
+    remuda plot "$id+1" --value util | grep -q "util: mean 42 %"
+    remuda plot "$id+1" --value util | grep -q "Job $id+1 COMPLETED"
+    run ! remuda plot "$id"
+    [[ "$output" == *"$id is 2 jobs: name one"* ]]
+    remuda report "$id" >all
+    grep -q "^Job $id+0 " all
+    grep -q "^Job $id+1 " all
+}

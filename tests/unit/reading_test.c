@@ -1,0 +1,816 @@
+/* What is said of jobs, and what is not: a table of profiles, each made of curves as nodes send
+ * them. What is found is compared whole: a word too many fails as one too few. */
+#include "base/alloc.h"
+#include "reading/changes.h"
+#include "reading/dips.h"
+#include "reading/reading.h"
+#include "unit.h"
+
+#include <string.h>
+
+#define BEGAN_MS INT64_C(1790000000000)
+#define GAP_MS   2000
+#define HALF_H   900u /* samples */
+
+/* Even on all machines. */
+static double noise(size_t i, unsigned salt)
+{
+    uint64_t x = (i + 1) * UINT64_C(0x9e3779b97f4a7c15) + salt * UINT64_C(0xd1b54a32d192ed03);
+    x ^= x >> 31;
+    x *= UINT64_C(0xbf58476d1ce4e5b9);
+    x ^= x >> 27;
+    return (double)(x % 20001) / 10000 - 1; /* -1 to 1 */
+}
+
+/* ---- shapes, by the number of the sample ---- */
+
+typedef double (*shape_fn)(size_t i);
+
+/* The guide's: 27 min of ten epochs that cannot be told apart, 27 min of ten that each end with
+ * 20 s of nothing. */
+#define EPOCH  81u /* samples: 2 min 42 s */
+#define STANDS 10u
+static double guide(size_t i)
+{
+    return i >= 10 * EPOCH && i % EPOCH >= EPOCH - STANDS ? 3 : 44 + 5 * noise(i, 1);
+}
+static double guide_cpu(size_t i)
+{
+    return 520 + 20 * noise(i, 2);
+}
+static double zero(size_t i)
+{
+    return (double)(i * 0);
+}
+static double flat(size_t i)
+{
+    return 93 + (double)(i * 0);
+}
+static double noisy(size_t i)
+{
+    return 80 + 18 * noise(i, 3);
+}
+static double wild(size_t i)
+{
+    return 50 + 50 * noise(i, 4);
+}
+static double dim(size_t i)
+{
+    return 30 + 3 * noise(i, 5);
+}
+static double full(size_t i)
+{
+    return 100 + (double)(i * 0);
+}
+static double bursts(size_t i)
+{
+    return i % 30 == 7 ? 85 : 0;
+}
+static double sm_none(size_t i)
+{
+    return 0.3 + 0.2 * noise(i, 6);
+}
+static double sm_well(size_t i)
+{
+    return 60 + 5 * noise(i, 7);
+}
+static double late_hang_util(size_t i)
+{
+    return i < 600 ? 90 + 5 * noise(i, 8) : 100;
+}
+static double late_hang_sm(size_t i)
+{
+    return i < 600 ? 55 + 5 * noise(i, 9) : 0.2;
+}
+static double dips_high(size_t i)
+{
+    return i % 60 >= 52 ? 5 : 92 + 4 * noise(i, 10);
+}
+static double dips_of_one(size_t i)
+{
+    return i % 50 == 49 ? 2 : 88 + 4 * noise(i, 11);
+}
+static double stalls(size_t i)
+{
+    static const unsigned at[] = {60, 95, 220, 400, 430, 700};
+    for (size_t k = 0; k < ARRAY_LEN(at); k++)
+        if (i >= at[k] && i < at[k] + 20 + 5 * (k % 3))
+            return 0;
+    return 85 + 6 * noise(i, 12);
+}
+static double ends_early(size_t i)
+{
+    return i < 400 ? 90 + 4 * noise(i, 13) : 0;
+}
+static double starts_late(size_t i)
+{
+    return i < 400 ? 0 : 90 + 4 * noise(i, 14);
+}
+static double two_levels(size_t i)
+{
+    return (i < 450 ? 88 : 60) + 4 * noise(i, 15);
+}
+static double swings(size_t i)
+{
+    return (i % 100 < 50 ? 92 : 62) + 3 * noise(i, 16);
+}
+static double slower(size_t i)
+{
+    return 45 + 5 * noise(i, 17);
+}
+static double one_cpu(size_t i)
+{
+    return 98 + 2 * noise(i, 18);
+}
+static double two_cpus(size_t i)
+{
+    return 190 + 9 * noise(i, 19);
+}
+static double six_cpus(size_t i)
+{
+    return 590 + 9 * noise(i, 20);
+}
+static double spike_cpu(size_t i)
+{
+    return i == 3 ? 800 : 100;
+}
+static double third_cpu(size_t i)
+{
+    return 32 + 2 * noise(i, 21);
+}
+static double rss_flat(size_t i)
+{
+    return 4000 + 20 * noise(i, 22);
+}
+static double rss_leaks(size_t i)
+{
+    return 2000 + 2.0 * (double)i + 60 * noise(i, 23);
+}
+static double rss_loads(size_t i)
+{
+    return i < 150 ? 100 + 30.0 * (double)i : 4600 + 10 * noise(i, 24);
+}
+static double rss_levels(size_t i) /* up, ever slower */
+{
+    return 8000 - 6000.0 * 120 / (120 + (double)i);
+}
+static double rss_step(size_t i)
+{
+    return i < 500 ? 2000 : 6000;
+}
+static double rss_full(size_t i)
+{
+    return 7900 + 50 * noise(i, 25);
+}
+static double rss_saws(size_t i) /* freed each time */
+{
+    return 2000 + 10.0 * (double)(i % 90);
+}
+static double pressed(size_t i)
+{
+    return 60 + 5 * noise(i, 26);
+}
+static double read_some(size_t i)
+{
+    return 9000 + 100 * noise(i, 27);
+}
+static double wrote_in_dips(size_t i)
+{
+    return i % 60 >= 52 ? 900000 : 200;
+}
+static double heat(size_t i)
+{
+    return i % 3 ? 0x20 : 0;
+}
+static double heat_clock(size_t i)
+{
+    return i % 3 ? 1100 : 1410;
+}
+static double hot(size_t i)
+{
+    return 88 + 2 * noise(i, 28);
+}
+static double power_cap(size_t i)
+{
+    return 4 + (double)(i * 0);
+}
+static double good_clock(size_t i)
+{
+    return 1900 + 20 * noise(i, 29);
+}
+static double power_cap_some(size_t i)
+{
+    return i % 2 ? 4 : 0;
+}
+static double power_clock(size_t i)
+{
+    return i % 2 ? 1300 : 1900;
+}
+static double ecc(size_t i)
+{
+    return i < 700 ? 2 : 5;
+}
+static double seven_hundred_w(size_t i)
+{
+    return 700 + (double)(i * 0);
+}
+
+/* ---- curves ---- */
+
+struct part {
+    const char *node;
+    int32_t device; /* SERIES_OF_STEP */
+    uint16_t id;
+    shape_fn shape;
+    size_t gap_from, gap_to; /* samples that did not come */
+};
+
+#define STEP SERIES_OF_STEP
+
+static void part_add(struct curves *c, const struct part *p, size_t n, int64_t gap_ms)
+{
+    struct series_source_key key = {
+        .job_id = 7, .attempt = 1, .step_id = p->device < 0 ? -1 : 0, .device = p->device};
+    strcpy(key.node, p->node);
+    struct series_grow *g = series_grow_new(&key);
+    struct str block = STR_INIT, all = STR_INIT;
+    for (size_t i = 0; i < n; i++) {
+        double v = p->shape(i);
+        if (i < p->gap_from || i >= p->gap_to)
+            series_grow_add(g, BEGAN_MS + (int64_t)i * gap_ms, gap_ms,
+                            &(struct series_point){
+                                p->id, 0, (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
+                            1);
+        if (series_grow_count(g) < SERIES_BLOCK_SAMPLES && i + 1 < n)
+            continue;
+        str_clear(&block);
+        series_grow_encode(g, 0, true, &block);
+        series_put(&all, &block);
+        series_grow_clear(g);
+    }
+    curves_take(c, all.data, all.len);
+    str_done(&block);
+    str_done(&all);
+    series_grow_free(g);
+}
+
+/* ---- the table ---- */
+
+#define A(device, value, shape)                                                                    \
+    {                                                                                              \
+        "gpu7", device, SERIES_##value, shape, 0, 0                                                \
+    }
+#define B(device, value, shape)                                                                    \
+    {                                                                                              \
+        "gpu8", device, SERIES_##value, shape, 0, 0                                                \
+    }
+
+struct profile {
+    const char *what;
+    struct part part[12];
+    size_t n;
+    int32_t cpus, nodes;
+    int64_t mem_mib;
+    const char *found;   /* words of all findings, in their order */
+    const char *says[6]; /* all of these are in the text */
+    enum job_state state;
+};
+
+static const struct profile profiles[] = {
+    {.what = "the guide's own",
+     .part = {A(0, GPU_UTIL, guide), A(STEP, CPU, guide_cpu), A(STEP, RSS, rss_flat)},
+     .n = 20 * EPOCH,
+     .cpus = 6,
+     .mem_mib = 16000,
+     .found = "phases gpu-low",
+     .says =
+         {"it had 2 phases: 14:13 to 14:40 its GPUs 44 % busy, 14:40 to 15:07 39 % busy",
+          "GPU 0 was never above 50 %", "in phase 2 (",
+          "fell to 3 % every 2 min 42 s for 20 s, 10 times",
+          "5.2 of its 6 CPUs were full meanwhile: ask for more CPUs (-c) or more loader workers"}},
+    {.what = "flat and high",
+     .part = {A(0, GPU_UTIL, flat), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "noisy and well",
+     .part = {A(0, GPU_UTIL, noisy), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "anything at all",
+     .part = {A(0, GPU_UTIL, wild), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "by its processors too",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_SM, sm_well), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "never touched",
+     .part = {A(2, GPU_UTIL, zero), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-unused",
+     .says = {"GPU 2 was never used: ask for no GPU"}},
+    {.what = "one of four never touched",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, flat), A(2, GPU_UTIL, flat),
+              A(3, GPU_UTIL, zero), A(STEP, CPU, two_cpus)},
+     .n = HALF_H,
+     .cpus = 2,
+     .found = "gpu-unused",
+     .says = {"GPU 3 was never used: ask for 3 GPUs"}},
+    {.what = "three of four never touched",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, zero), A(2, GPU_UTIL, zero),
+              A(3, GPU_UTIL, zero)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-unused",
+     .says = {"GPUs 1-3 were never used: ask for 1 GPU,"}},
+    {.what = "low all the time",
+     .part = {A(0, GPU_UTIL, dim), A(STEP, CPU, third_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-low",
+     .says = {"never above 50 % (33 % at most, 30 % in the mean): larger batches"}},
+    {.what = "low, its one loader full",
+     .part = {A(0, GPU_UTIL, dim), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 8,
+     .found = "gpu-low",
+     .says = {"1 of its 8 CPUs was busy: more loader workers"}},
+    {.what = "eight low ones are one sentence",
+     .part = {A(0, GPU_UTIL, dim), A(1, GPU_UTIL, dim), A(2, GPU_UTIL, dim), A(3, GPU_UTIL, dim),
+              B(0, GPU_UTIL, dim), B(1, GPU_UTIL, dim), B(2, GPU_UTIL, dim), B(3, GPU_UTIL, dim)},
+     .n = HALF_H,
+     .cpus = 2,
+     .nodes = 2,
+     .found = "gpu-low",
+     .says = {"gpu7 GPUs 0-3, gpu8 GPUs 0-3 were never above 50 %"}},
+    {.what = "in bursts",
+     .part = {A(0, GPU_UTIL, bursts), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-low",
+     .says = {"GPU 0 was busy in 2.8 % of the time, in bursts"}},
+    {.what = "hangs from the start",
+     .part = {A(0, GPU_UTIL, full), A(0, GPU_SM, sm_none), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-hang",
+     .says = {"its processors had work in 0.3 % of it: it waited, as in a collective that hangs"}},
+    {.what = "hangs at the end, both",
+     .part = {A(0, GPU_UTIL, late_hang_util), A(0, GPU_SM, late_hang_sm),
+              A(1, GPU_UTIL, late_hang_util), A(1, GPU_SM, late_hang_sm), A(STEP, CPU, two_cpus)},
+     .n = 2 * HALF_H,
+     .cpus = 2,
+     .found = "gpu-hang",
+     .says = {"GPUs 0,1 were busy 100 % of the time from "}},
+    {.what = "dips that come regularly",
+     .part = {A(0, GPU_UTIL, dips_high), A(STEP, CPU, third_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-dips",
+     .says = {"GPU 0: it fell to 5 % every 2 min for 16 s, 15 times",
+              "see what the program does there"}},
+    {.what = "dips while it writes",
+     .part = {A(0, GPU_UTIL, dips_high), A(STEP, CPU, third_cpu), A(STEP, WRITE, wrote_in_dips)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-dips",
+     .says = {"it wrote 879 MiB/s meanwhile: write checkpoints"}},
+    {.what = "dips of a sample",
+     .part = {A(0, GPU_UTIL, dips_of_one), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 2,
+     .found = "gpu-dips",
+     .says = {"every 1 min 40 s for 2 s, 18 times"}},
+    {.what = "stands still, whenever",
+     .part = {A(0, GPU_UTIL, stalls), A(STEP, CPU, one_cpu), A(STEP, PSI_IO, pressed)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-stalls disks",
+     .says = {"GPU 0 stood still 6 times, ", "waited for disks"}},
+    {.what = "done early",
+     .part = {A(0, GPU_UTIL, ends_early), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases gpu-idle",
+     .says = {"did nothing from ", "16 min 38 s: end the job"}},
+    {.what = "begins late",
+     .part = {A(0, GPU_UTIL, starts_late), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases gpu-idle",
+     .says = {"prepare data in a job without GPUs"}},
+    {.what = "two levels",
+     .part = {A(0, GPU_UTIL, two_levels), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases",
+     .says = {"its GPUs 88 % busy", " 60 % busy"}},
+    {.what = "swings",
+     .part = {A(0, GPU_UTIL, swings), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases",
+     .says = {"comes again each 3 min 20 s, between "}},
+    {.what = "uneven",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, slower), A(2, GPU_UTIL, flat)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-uneven",
+     .says = {"GPU 1 was busy 45 % in the mean, the others 93 %"}},
+    {.what = "uneven nodes",
+     .part = {A(0, GPU_UTIL, flat), B(0, GPU_UTIL, wild), A(STEP, CPU, one_cpu),
+              B(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 2,
+     .nodes = 2,
+     .found = "gpu-uneven",
+     .says = {"gpu8 GPU 0 was busy 50 %"}},
+    {.what = "slowed by heat",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_THROTTLE, heat), A(0, GPU_SM_CLOCK, heat_clock),
+              A(0, GPU_TEMP, hot)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-heat",
+     .says = {"slowed by heat in 67 % of the time, at up to 90 C: 1100 MHz instead of 1410"}},
+    {.what = "at its power limit, and well",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_THROTTLE, power_cap), A(0, GPU_SM_CLOCK, good_clock)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "slowed by its power limit",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_THROTTLE, power_cap_some),
+              A(0, GPU_SM_CLOCK, power_clock), A(0, GPU_POWER, seven_hundred_w)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-power",
+     .says = {"at up to 700 W: 1300 MHz instead of 1900"}},
+    {.what = "memory errors",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_ECC, ecc)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-ecc",
+     .says = {"had 3 memory errors"}},
+    {.what = "leaks",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_leaks)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = "memory-grows",
+     .says = {"its memory grew steadily, from 2.5 GiB to 3.6 GiB, 3.5 GiB an hour; at that rate "
+              "its 31 GiB last another "}},
+    {.what = "leaks on the GPU",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_MEM, rss_leaks)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-memory-grows",
+     .says = {"the memory in use of GPU 0 grew steadily"}},
+    {.what = "loads its data, then stays",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_loads)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = ""},
+    {.what = "grows ever slower",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_levels)},
+     .n = 3 * HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = ""},
+    {.what = "one step up",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_step)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = ""},
+    {.what = "is freed each time",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_saws)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = ""},
+    {.what = "nearly full",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_full)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 8000,
+     .found = "memory-full",
+     .says = {"nearly full: 7.8 GiB of 7.8 GiB: ask for more (--mem=12000M)"}},
+    {.what = "ran out",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_full)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 10000,
+     .state = JOB_OUT_OF_MEMORY,
+     .found = "memory-full",
+     .says = {"it ran out of memory: 7.8 GiB of 9.8 GiB"}},
+    {.what = "swaps",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_flat), A(STEP, SWAP, rss_flat)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = "swaps",
+     .says = {"had up to 3.9 GiB swapped out"}},
+    {.what = "CPUs that it does not need",
+     .part = {A(STEP, CPU, two_cpus)},
+     .n = HALF_H,
+     .cpus = 16,
+     .found = "cpus-unused",
+     .says =
+         {"of its 16 CPUs at most 2.0 were busy at a time: ask for fewer (-c, -n): 3 would do"}},
+    {.what = "and one moment of all",
+     .part = {A(STEP, CPU, spike_cpu)},
+     .n = HALF_H,
+     .cpus = 16,
+     .found = "cpus-unused",
+     .says = {"at most 1.0 were busy at a time but for moments (8.0)"}},
+    {.what = "its CPUs at work",
+     .part = {A(STEP, CPU, six_cpus)},
+     .n = HALF_H,
+     .cpus = 6,
+     .found = ""},
+    {.what = "more threads than CPUs",
+     .part = {A(STEP, CPU, six_cpus), A(STEP, PSI_CPU, pressed)},
+     .n = HALF_H,
+     .cpus = 6,
+     .found = "cpus-short",
+     .says = {"waited for one in 60 % of the time"}},
+    {.what = "disks",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, PSI_IO, pressed), A(STEP, READ, read_some),
+              A(STEP, WRITE, zero)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "disks",
+     .says = {"waited for disks in 60 % of the time, and read 8.8 MiB/s, wrote 0.0 MiB/s"}},
+    {.what = "its second node did nothing",
+     .part = {A(STEP, CPU, six_cpus), B(STEP, CPU, zero)},
+     .n = HALF_H,
+     .cpus = 12,
+     .nodes = 2,
+     .found = "cpus-unused nodes-uneven",
+     .says = {"gpu8 did nothing, while the busiest node used 5.9 CPUs: start the program on each "
+              "node with srun"}},
+    {.what = "its second node did little",
+     .part = {A(STEP, CPU, six_cpus), B(STEP, CPU, two_cpus)},
+     .n = HALF_H,
+     .cpus = 12,
+     .nodes = 2,
+     .found = "nodes-uneven",
+     .says = {"gpu8 used 1.9 CPUs in the mean, the busiest node 5.9"}},
+    {.what = "a node was away",
+     .part = {{"gpu7", 0, SERIES_GPU_UTIL, flat, 200, 500}, A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gap",
+     .says = {"nothing is known of 10 min 2 s on gpu7"}},
+    {.what = "an instance at work, of which no more is known",
+     .part = {A(0, GPU_MEM, rss_flat), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "an instance that idles, on a GPU that says so",
+     .part = {A(0, GPU_SM, zero), A(0, GPU_MEM, rss_flat)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-unused",
+     .says = {"GPU 0 was never used"}},
+    {.what = "short",
+     .part = {A(0, GPU_UTIL, zero), A(STEP, CPU, one_cpu)},
+     .n = 20,
+     .cpus = 8,
+     .found = ""},
+    {.what = "one sample",
+     .part = {A(0, GPU_UTIL, zero), A(STEP, CPU, one_cpu)},
+     .n = 1,
+     .cpus = 8,
+     .found = ""},
+    {.what = "none", .n = 0, .cpus = 8, .found = ""},
+};
+
+static void words_of(const struct reading *r, struct str *out)
+{
+    for (size_t i = 0; i < r->found.n; i++)
+        str_addf(out, "%s%s", i ? " " : "", finding_word(r->found.v[i].kind));
+}
+
+static void profile_read(const struct profile *p, int64_t gap_ms, bool bound, struct reading *r)
+{
+    struct curves c = {0};
+    struct job j = {.alloc_cpus = p->cpus,
+                    .alloc_nodes = p->nodes ? p->nodes : 1,
+                    .alloc_mem_mib = p->mem_mib,
+                    .state = p->state,
+                    .start_us = BEGAN_MS * 1000,
+                    .end_us = (BEGAN_MS + (int64_t)p->n * gap_ms) * 1000};
+    if (bound)
+        reading_bound(&c, &j, j.end_us, 1u << 20);
+    for (size_t i = 0; i < ARRAY_LEN(p->part) && p->part[i].node; i++)
+        part_add(&c, &p->part[i], p->n, gap_ms);
+    curves_order(&c);
+    reading_make(&c, &j, &civil_utc, r);
+    curves_done(&c);
+}
+
+static void each_profile_says_what_it_must_and_nothing_else(void **state)
+{
+    size_t wrong = 0;
+    (void)state;
+    assert_true(ARRAY_LEN(profiles) >= 30);
+    for (size_t i = 0; i < ARRAY_LEN(profiles); i++) {
+        const struct profile *p = &profiles[i];
+        struct reading r;
+        struct str words = STR_INIT, text = STR_INIT;
+        profile_read(p, GAP_MS, i % 2, &r);
+        words_of(&r, &words);
+        reading_write(&r, &text);
+        bool ok = text_is(str_text(&words), p->found);
+        for (size_t k = 0; k < ARRAY_LEN(p->says) && p->says[k]; k++)
+            ok = ok && strstr(str_text(&text), p->says[k]);
+        if (!ok)
+            print_error("%s: [%s], wanted [%s]\n%s\n", p->what, str_text(&words), p->found,
+                        str_text(&text));
+        wrong += !ok;
+        str_done(&words);
+        str_done(&text);
+        reading_done(&r);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+/* The guide's exercise with other numbers, and profiles of which nothing is to be said. */
+static struct {
+    size_t epoch, stands;
+    double level, noise;
+    unsigned salt;
+} made;
+
+static double made_guide(size_t i)
+{
+    return i >= 10 * made.epoch && i % made.epoch >= made.epoch - made.stands
+               ? 2
+               : made.level + made.noise * noise(i, made.salt);
+}
+static double made_well(size_t i)
+{
+    return made.level + made.noise * noise(i, made.salt);
+}
+
+static void read_made(shape_fn shape, size_t n, int64_t gap_ms, struct str *words, struct str *text)
+{
+    struct reading r;
+    struct profile p = {.part = {A(0, GPU_UTIL, shape), A(STEP, CPU, one_cpu)}, .n = n, .cpus = 1};
+    profile_read(&p, gap_ms, made.salt % 2, &r);
+    words_of(&r, words);
+    reading_write(&r, text);
+    reading_done(&r);
+}
+
+static void the_guides_case_is_found_whatever_its_numbers(void **state)
+{
+    static const size_t epochs[] = {12, 20, 45, 81, 150, 400}, stands[] = {1, 2, 5, 10, 40};
+    (void)state;
+    for (unsigned i = 0; i < ARRAY_LEN(epochs) * ARRAY_LEN(stands) * 3; i++) {
+        struct str words = STR_INIT, text = STR_INIT, every = STR_INIT;
+        made.epoch = epochs[i % ARRAY_LEN(epochs)];
+        made.stands = stands[i / ARRAY_LEN(epochs) % ARRAY_LEN(stands)];
+        made.level = 25 + (double)(i % 20);
+        made.noise = 1 + (double)(i % 4);
+        made.salt = i;
+        if (made.stands * 3 > made.epoch)
+            continue;
+        read_made(made_guide, 20 * made.epoch, i % 2 ? 1000 : 2000, &words, &text);
+        str_add(&every, ", 10 times");
+        if (!text_is(str_text(&words), "phases gpu-low") ||
+            !strstr(str_text(&text), str_text(&every)))
+            fail_msg("%zu %zu %f %f %u: [%s]\n%s", made.epoch, made.stands, made.level, made.noise,
+                     made.salt, str_text(&words), str_text(&text));
+        str_done(&words);
+        str_done(&text);
+        str_done(&every);
+    }
+}
+
+static void of_what_is_well_nothing_is_said_however_it_shakes(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 300; i++) {
+        struct str words = STR_INIT, text = STR_INIT;
+        made.level = 60 + (double)(i % 40);
+        made.noise = (double)(i * 7 % 40);
+        made.salt = 1000 + i;
+        read_made(made_well, 30 + i * 13, i % 3 ? 2000 : 10000, &words, &text);
+        if (words.len)
+            fail_msg("%f %f %u: [%s]\n%s", made.level, made.noise, made.salt, str_text(&words),
+                     str_text(&text));
+        str_done(&words);
+        str_done(&text);
+    }
+}
+
+/* A week: what is read of it is bounded, and says the same. */
+static void a_long_job_is_read_in_bounds(void **state)
+{
+    struct reading r;
+    struct str words = STR_INIT;
+    struct profile p = {
+        .part = {A(0, GPU_UTIL, dim), A(STEP, CPU, one_cpu), A(STEP, RSS, rss_leaks)},
+        .n = 302400,
+        .cpus = 1};
+    (void)state;
+    profile_read(&p, GAP_MS, true, &r);
+    words_of(&r, &words);
+    assert_string_equal(str_text(&words), "gpu-low memory-grows");
+    assert_true(r.samples <= 20001);
+    str_done(&words);
+    reading_done(&r);
+}
+
+static void more_curves_than_the_bound_are_left_out(void **state)
+{
+    struct curves c = {.most = 3};
+    (void)state;
+    for (int32_t i = 0; i < 8; i++)
+        part_add(&c, &(struct part){"gpu7", i, SERIES_GPU_UTIL, flat, 0, 0}, 100, GAP_MS);
+    curves_order(&c);
+    assert_int_equal(c.v.n, 3);
+    assert_true(c.cut);
+    curves_done(&c);
+}
+
+/* ---- the methods by themselves ---- */
+
+static void changes_are_found_where_they_are_and_nowhere_else(void **state)
+{
+    double v[600];
+    size_t at[8];
+    (void)state;
+    for (unsigned salt = 0; salt < 200; salt++) {
+        for (size_t i = 0; i < 600; i++)
+            v[i] = 60 + 10 * noise(i, 100 + salt);
+        assert_int_equal(changes_find((const double *const[]){v}, 1, 600, 30, 2, at, 8), 0);
+        for (size_t i = 0; i < 600; i++)
+            v[i] = (i < 200 ? 60 : i < 450 ? 40 : 75) + 10 * noise(i, 100 + salt);
+        assert_int_equal(changes_find((const double *const[]){v}, 1, 600, 30, 2, at, 8), 2);
+        assert_in_range(at[0], 195, 205);
+        assert_in_range(at[1], 445, 455);
+    }
+}
+
+static void periods_are_found_and_noise_has_none(void **state)
+{
+    double v[600], like;
+    (void)state;
+    for (unsigned salt = 0; salt < 100; salt++) {
+        for (size_t i = 0; i < 600; i++)
+            v[i] = 60 + 10 * noise(i, 300 + salt);
+        assert_int_equal(period_find(v, 600, 4, &like), 0);
+        for (size_t i = 0; i < 600; i++)
+            v[i] = (i % 47 < 20 ? 60 : 85) + 10 * noise(i, 300 + salt);
+        assert_in_range(period_find(v, 600, 4, &like), 46, 48);
+        assert_true(like > 0.5);
+    }
+    assert_int_equal(period_find(v, 5, 4, &like), 0);
+}
+
+/* Epochs are no clock: their lengths differ. */
+static void dips_that_come_nearly_regularly_are_regular(void **state)
+{
+    (void)state;
+    for (unsigned salt = 0; salt < 50; salt++) {
+        struct curve c = {.value = series_value_of(SERIES_GPU_UTIL), .gap_ms = GAP_MS};
+        struct dips d;
+        size_t next = 60, ends = 0;
+        for (size_t i = 0; i < 900; i++) {
+            if (i == next) {
+                ends = i + 5 + (size_t)(2 + 2 * noise(i, salt));
+                next = i + 60 + (size_t)(8 + 8 * noise(i + 1, salt));
+            }
+            vec_push(&c.at, ((struct moment){BEGAN_MS + (int64_t)i * GAP_MS,
+                                             i < ends ? 2 : 80 + 5 * noise(i, salt)}));
+        }
+        dips_find(&c, 0, INT64_MAX, &d);
+        assert_in_range(d.every_ms, 110000, 155000);
+        assert_in_range(d.for_ms, 10000, 20000);
+        dips_done(&d);
+        vec_done(&c.at);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_profile_says_what_it_must_and_nothing_else),
+        cmocka_unit_test(the_guides_case_is_found_whatever_its_numbers),
+        cmocka_unit_test(of_what_is_well_nothing_is_said_however_it_shakes),
+        cmocka_unit_test(a_long_job_is_read_in_bounds),
+        cmocka_unit_test(more_curves_than_the_bound_are_left_out),
+        cmocka_unit_test(changes_are_found_where_they_are_and_nowhere_else),
+        cmocka_unit_test(periods_are_found_and_noise_has_none),
+        cmocka_unit_test(dips_that_come_nearly_regularly_are_regular),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
