@@ -132,6 +132,65 @@ void duration_format_short(int64_t us, struct str *out)
     two_digits(out, sec % 60);
 }
 
+void duration_say(int64_t us, struct str *out)
+{
+    static const struct {
+        int64_t sec;
+        const char *name;
+    } unit[] = {{86400, "d"}, {3600, "h"}, {60, "min"}};
+    int64_t sec = us > 0 ? us / USEC_PER_SEC : 0;
+    if (us == TIME_UNLIMITED) {
+        str_add(out, "unlimited");
+        return;
+    }
+    if (sec < 60) {
+        str_addf(out, "%lld s", (long long)sec);
+        return;
+    }
+    const char *between = "";
+    for (size_t i = 0; i < sizeof unit / sizeof unit[0]; i++) {
+        if (sec >= unit[i].sec) {
+            str_addf(out, "%s%lld %s", between, (long long)(sec / unit[i].sec), unit[i].name);
+            between = " ";
+        }
+        sec %= unit[i].sec;
+    }
+}
+
+bool duration_parse_units(const char *text, int64_t *ret_us, struct err *ret_err)
+{
+    static const struct {
+        char name;
+        int64_t us;
+    } unit[] = {
+        {'d', USEC_PER_DAY}, {'h', USEC_PER_HOUR}, {'m', USEC_PER_MIN}, {'s', USEC_PER_SEC}};
+    int64_t sum = 0;
+    size_t next = 0;
+    const char *p = text + strspn(text, "0123456789");
+    if (p == text || !*p || !memchr("dhms", *p, 4))
+        return duration_parse(text, ret_us, ret_err);
+    for (p = text; *p; p++) {
+        int64_t n = 0, part;
+        const char *from = p;
+        for (; *p >= '0' && *p <= '9'; p++)
+            if (__builtin_mul_overflow(n, 10, &n) || __builtin_add_overflow(n, *p - '0', &n))
+                return err_set(ret_err, ERR_LIMIT, "\"%.60s\" is too long a time", text);
+        while (next < sizeof unit / sizeof unit[0] && unit[next].name != *p)
+            next++;
+        if (p == from || next == sizeof unit / sizeof unit[0])
+            return err_set(ret_err, ERR_INVALID,
+                           "\"%.60s\" is no time: 2h, 90m and 1d12h are, and all that --time of "
+                           "sbatch takes",
+                           text);
+        if (__builtin_mul_overflow(n, unit[next].us, &part) ||
+            __builtin_add_overflow(sum, part, &sum))
+            return err_set(ret_err, ERR_LIMIT, "\"%.60s\" is too long a time", text);
+        next++;
+    }
+    *ret_us = sum;
+    return true;
+}
+
 /* ---- sizes and counts ---- */
 
 static const char size_units[] = "KMGTP";

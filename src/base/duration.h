@@ -31,12 +31,19 @@ static inline int64_t time_add(int64_t at_us, int64_t span_us)
  * days-hours:minutes, days-hours:minutes:seconds, UNLIMITED, INFINITE, -1. Seconds are kept (Slurm
  * rounds up to minutes; callers that want that do it). */
 bool duration_parse(const char *text, int64_t *ret_us, struct err *ret_err);
+/* The same, and 2h, 90m, 1d12h30m: days, hours, minutes, seconds in this order, each at most
+ * once. */
+bool duration_parse_units(const char *text, int64_t *ret_us, struct err *ret_err);
 /* LSF's -W: minutes or hours:minutes. */
 bool duration_parse_lsf(const char *text, int64_t *ret_us, struct err *ret_err);
 /* "[days-]HH:MM:SS" (sacct, scontrol); TIME_UNLIMITED is "UNLIMITED". */
 void duration_format(int64_t us, struct str *out);
 /* squeue's shorter form: "M:SS", "H:MM:SS", "D-HH:MM:SS"; TIME_UNLIMITED is "UNLIMITED". */
 void duration_format_short(int64_t us, struct str *out);
+
+/* As one says it: "2 h", "1 d 2 h 30 min", "45 s"; what is left under a minute goes, but of less
+ * than that. TIME_UNLIMITED is "unlimited". */
+void duration_say(int64_t us, struct str *out);
 
 /* A memory size with optional suffix K M G T (any case, optional B: "1GB", "4g"); no suffix means
  * MiB. Result in MiB, K rounded up. */

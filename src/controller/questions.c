@@ -1,4 +1,6 @@
-/* One copy at a time, so that no more than one processor is taken from others; and where others ask
+/* What a copy finds of a request that changes something comes back to the machine, which does it.
+ *
+ * One copy at a time, so that no more than one processor is taken from others; and where others ask
  * for something, a fifth of that one: a copy that took so long is followed by a rest of four times
  * as long. A fork costs those others more than its own time, too: each page that is written
  * afterwards is copied first. What waits holds its request, so a user may have a bounded number
@@ -96,6 +98,12 @@ static struct question *question_new(struct controller *c, uint64_t session,
     return one;
 }
 
+/* Submissions come here only to be tried. */
+static bool changes(const struct question *one)
+{
+    return message_changes(one->m.kind) && one->m.kind != MSG_SUBMIT;
+}
+
 static struct event event_of(const struct question *one)
 {
     return (struct event){.kind = EV_MESSAGE,
@@ -113,6 +121,7 @@ static void work_out(void *ctx, struct str *out)
     struct event ev = event_of(one);
     struct effects fx;
     effects_init(&fx);
+    ev.aside = true;
     core_step(one->c->core, &ev, &fx);
     for (size_t i = 0; i < fx.n; i++)
         if (fx.v[i].kind == FX_REPLY && fx.v[i].conn == one->session)
@@ -145,13 +154,37 @@ static bool rests(struct questions *q)
     return left > 0;
 }
 
+/* A request that changes something: the machine does what the copy found, if that is still so. */
+static void change_do(const struct question *one, const struct str *found)
+{
+    struct controller *c = one->c;
+    struct arena *a = arena_new();
+    struct frame frame;
+    struct message answer = {0};
+    struct event ev = event_of(one);
+    struct err err = {0};
+    if (!turns_admit(c->turns, false)) {
+        refuse(one, "the store is away; nothing was changed");
+    } else if (frame_take(found->data, found->len, &frame, &err) > 0 &&
+               wire_decode(&frame, a, &answer, &err) && answer.kind == MSG_DONE) {
+        ev.worked = answer.body;
+        turns_step(c->turns, &ev);
+        session_answered(c->sessions, one->session, NULL);
+    } else {
+        refuse(one, "the answer that was worked out cannot be read; ask again");
+    }
+    arena_free(a);
+}
+
 static void worked_out(void *ctx, const struct str *answer, int64_t cpu_us)
 {
     struct question *one = ctx;
     struct questions *q = one->c->questions;
     q->copy = NULL;
     q->now = NULL;
-    if (answer && answer->len)
+    if (answer && answer->len && changes(one))
+        change_do(one, answer);
+    else if (answer && answer->len)
         session_answered(q->c->sessions, one->session, answer);
     else
         refuse(one, "the answer took too long to work out; ask again later");
@@ -164,7 +197,10 @@ static void answer_here(struct question *one)
 {
     struct event ev = event_of(one);
     ev.hurry = true;
-    turns_step_reading(one->c->turns, &ev);
+    if (changes(one))
+        turns_step(one->c->turns, &ev);
+    else
+        turns_step_reading(one->c->turns, &ev);
     session_answered(one->c->sessions, one->session, NULL);
     question_free(one);
 }

@@ -39,7 +39,6 @@ struct core *core_new(uint64_t seed, const char *host)
     c->crontab = map_u64_new();
     accounts_init(c);
     c->jobs.next_id = 1;
-    c->jobs.top_order = UINT32_MAX - 1;
     return c;
 }
 
@@ -128,6 +127,7 @@ void core_free(struct core *c)
     arena_free(c->settings_arena);
     intern_free(c->pool);
     free(c->host);
+    free(c->jobs.heads);
     free(c);
 }
 
@@ -187,6 +187,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_JOB_CONTROL: req_job_control(c, m->body); return;
     case MSG_CANCEL: req_cancel(c, m->body); return;
     case MSG_UPDATE_JOB: req_update_job(c, m->body); return;
+    case MSG_EXTEND: req_extend(c, m->body); return;
     case MSG_UPDATE_NODE: req_update_node(c, m->body); return;
     case MSG_UPDATE_PARTITION: req_update_partition(c, m->body); return;
     case MSG_UPDATE_RESERVATION: req_update_reservation(c, m->body); return;
@@ -292,6 +293,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->turn.seq = ev->msg ? ev->msg->seq : 0;
     c->turn.request = ev->msg ? ev->msg->request : 0;
     c->turn.hurry = ev->hurry;
+    c->turn.aside = ev->aside;
+    c->turn.worked = ev->worked;
     clock_look(c, ev);
     size_t from = fx->n;
     switch (ev->kind) {
@@ -421,6 +424,12 @@ static void node_load(struct core *c, const struct node *row)
     n->n.last_busy_us = row->last_busy_us;
 }
 
+static void heads_load(struct core *c, const char *heads)
+{
+    free(c->jobs.heads);
+    c->jobs.heads = xstrdup(heads);
+}
+
 static void meta_load(struct core *c, const struct meta *row)
 {
     uint64_t n;
@@ -428,6 +437,8 @@ static void meta_load(struct core *c, const struct meta *row)
         c->usage.at_us = (int64_t)n;
     else if (text_is(row->key, "clock"))
         clock_load(c, row->value);
+    else if (text_is(row->key, "heads"))
+        heads_load(c, row->value);
     else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
              n > c->jobs.next_id)
         c->jobs.next_id = n;
@@ -591,6 +602,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     arena_free(a);
     crons_look(c);
     settle(c);
+    cluster_heads_take(c->cluster, c->jobs.heads);
     rows_left_out(c);
     plan_soon(c);
     c->turn.fx = NULL;

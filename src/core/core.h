@@ -60,6 +60,10 @@ struct event {
     /* EV_CONFIG: name of the machine's boot, or NULL; EV_STORE_AWAY: why. */
     const char *text;
     bool hurry; /* EV_MESSAGE: others wait, what can be cut short is */
+    bool aside; /* EV_MESSAGE: in a copy of the machine, where it holds nobody up */
+    /* EV_MESSAGE: what such a copy answered to it, which is checked before it is done; NULL = no
+     * copy was asked. */
+    const struct msg_done *worked;
     /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next
      * wake says otherwise. */
     bool plan_rests;
@@ -176,8 +180,9 @@ struct core_sight {
 void core_sight_of(const struct core *c, const struct peer *peer, struct arena *a,
                    struct core_sight *ret);
 
-/* Would the answer to it take long, and change nothing? Then it may be worked out in a copy of the
- * machine: core_step there, and its FX_REPLY is the answer. */
+/* Would the answer to it take long? Then it may be worked out in a copy of the machine: core_step
+ * there, and its FX_REPLY is the answer; of a request that changes something (message_changes) that
+ * answer comes back in the event (`worked`). */
 bool core_asks_much(const struct core *c, const struct message *m);
 
 /* Is a forecast of who starts when due that takes longer than a wake may? Of a copy of the machine

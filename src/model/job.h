@@ -202,6 +202,9 @@ enum mail_type {
     X(TEXT, alloc, 0, "what it holds on each node (model/alloc.h)")                                                      \
     X(TEXT, alloc_gres, 0, "gres held in all: gpu:v100=4,nic=2")                                                         \
     X(SPAN, limit_us, 0, "limit in force for this run (partition default applied)")                                      \
+    X(SPAN, extended_us, 0, "of that, what was granted while it ran (remuda extend)")                                    \
+    X(TEXT, extensions, 0, "who had it extended, when, by how much: the last few")                                       \
+    X(TEXT, place, 0, "scontrol top: the place in the order that it took of another of its user's (top.c)")              \
     X(TEXT, admin_comment, 0, "administrator's comment")                                                                 \
     X(TEXT, system_comment, 0, "comment of the system: what was accepted without effect, clamped, …")                    \
     X(BOOL, oom, 0, "the kernel killed a process of it for memory")                                                      \

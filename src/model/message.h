@@ -198,6 +198,14 @@ extern const struct enum_names job_action_names;
     X(I32, reset_accrue, 0, "ResetAccrueTime")                                                             \
     X(SPAN, step_limit_us, 0, "of the step that ids names (of all steps of the job): its time limit")
 
+/* Answered with DONE: `detail` says what was granted and what more would do, `count` is what was
+ * granted, in seconds. */
+#define MSG_EXTEND_FIELDS(X)                                                                               \
+    X(TEXT, id, 0, "a running job, an element of an array, a component")                                   \
+    X(SPAN, add_us, 0, "so much longer it would run")                                                      \
+    X(BOOL, all, 0, "all of that or nothing")                                                              \
+    X(BOOL, test_only, 0, "say what would be granted, change nothing")
+
 #define MSG_UPDATE_NODE_FIELDS(X)                                                                          \
     X(TEXT, names, 0, "nodes, ranges allowed")                                                             \
     X(TEXT, state, 0, "DOWN, DRAIN, UNDRAIN, FAIL, RESUME, IDLE, FUTURE, POWER_DOWN …")                    \
@@ -713,6 +721,7 @@ enum who {
     X(JOB_CONTROL, "job_control", job_control, OWNER, "hold, release, requeue, suspend, resume, top")      \
     X(CANCEL, "cancel", cancel, OWNER, "end or signal jobs")                                               \
     X(UPDATE_JOB, "update_job", update_job, OWNER, "change jobs")                                          \
+    X(EXTEND, "extend", extend, OWNER, "give a running job more time, where that harms nobody")               \
     X(UPDATE_NODE, "update_node", update_node, OPERATOR, "change nodes")                                   \
     X(UPDATE_PARTITION, "update_partition", update_partition, ADMIN, "change partitions")                  \
     X(UPDATE_RESERVATION, "update_reservation", update_reservation, OPERATOR, "change reservations")       \
@@ -828,6 +837,9 @@ struct msg_cancel {
 };
 struct msg_update_job {
     MSG_UPDATE_JOB_FIELDS(FIELD_MEMBER)
+};
+struct msg_extend {
+    MSG_EXTEND_FIELDS(FIELD_MEMBER)
 };
 struct msg_update_node {
     MSG_UPDATE_NODE_FIELDS(FIELD_MEMBER)

@@ -39,6 +39,7 @@
     X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", RANGE(USEC_PER_SEC, INT64_MAX), ACTS, "how often a node daemon reports") \
     X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "2", "sec", FREQUENCIES, ACTS, "how often what running jobs use is sampled, in seconds; 0 = at the end alone. A list: task=2,energy=10,network=5,filesystem=5 (power of GPUs; interfaces of the node; bytes read and written); what is not named goes with task") \
     X(BOOL, job_requeue, JobRequeue, "YES", "", ANY, ACTS, "jobs may be requeued unless --no-requeue") \
+    X(TEXT, owner_extends, OwnerExtends, "command", "", ONE_WORD, ACTS, "who may have the time limit of a running job raised where that delays nobody: no (operators), command (its owner, too, with remuda extend), update (and with scontrol update)") \
     X(I32, max_batch_requeue, MaxBatchRequeue, "5", "", ANY, ACTS, "requeues after failed launches before a job is held") \
     X(BOOL, return_to_service, ReturnToService, "YES", "", SLURM_WRITES("2", "YES"), ACTS, "a DOWN node that reports again is used again") \
     X(POLICY, enforce_part_limits, EnforcePartLimits, "REFUSE", "", ANY, ACTS, "jobs outside a partition's limits: REFUSE (ANY, YES: of several partitions one must take it), ALL (each must), PEND (NO) or CLAMP with a warning") \

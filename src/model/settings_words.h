@@ -78,6 +78,9 @@
     X(SlurmctldParameters, IDLE, , "reboot_from_controller", "", "nodes are not booted") \
     X(SlurmctldParameters, LOST, , "user_resv_delete", "", "operators make and delete reservations") \
     X(SlurmctldParameters, IDLE, , "validate_nodeaddr_threads", "", "") \
+    X(OwnerExtends, FLAG, extend_never, "no", "", "operators only") \
+    X(OwnerExtends, NAMED, , "command", "", "its owner, too, with remuda extend") \
+    X(OwnerExtends, FLAG, extend_update, "update", "", "and with scontrol update TimeLimit= and TimeLimit+=, all of it or nothing") \
     X(MetricsType, FLAG, metrics_on, "metrics/openmetrics", "", "in OpenMetrics, with Slurm's names and ours") \
     X(SmtpTls, NAMED, , "no", "", "never") \
     X(SmtpTls, NAMED, , "try", "", "where the server offers it, whoever it is") \

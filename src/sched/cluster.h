@@ -83,6 +83,15 @@ void cluster_node_free_gres(struct cluster *cl, const char *name, struct str *ou
 
 #define NOT_AGEING (INT64_MAX / 4)
 
+/* What an order of the queue looks at (order.h), where that is not the job's own: a place that it
+ * took of another job of its user's, who took that of another (scontrol top). Places change hands;
+ * none is made and none is lost, so that nobody else is served sooner or later for it. */
+struct order_place {
+    uint64_t job_id; /* whose place it was at first; 0 = its own */
+    int64_t submit_us, since_us, limit_us, width;
+    int32_t nice;
+};
+
 struct waiting {
     uint64_t job_id;               /* an array is one entry */
     const struct job_request *req; /* copied into the class */
@@ -104,7 +113,7 @@ struct waiting {
     uint64_t priority_asked; /* 0 = computed */
     /* A start is kept for it only when its priority is so high */
     uint64_t promise_priority;
-    uint32_t order; /* scontrol top: smaller first among equals; 0 normally */
+    struct order_place place;
     /* Reservations it did not ask for that draw it, comma-separated; NULL = none */
     const char *magnets;
     /* Numbers of the caps it counts against, comma-separated. Behind a number: :N it may exceed it
@@ -126,8 +135,18 @@ void cluster_set_assoc_fairshare(struct cluster *cl, uint32_t assoc, int64_t fac
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);
-/* Of a job that waits: its bits in head and oldest, for a cluster that is built anew and is to plan
- * the same. Both are 0 after any other change of its request. */
+/* Is the order one of places? Not that of PriorityType=priority/multifactor and basic. */
+bool cluster_has_places(const struct cluster *cl);
+/* The place of a job that waits, and where it stands by that: a larger key goes first (the
+ * priority in PRIORITY_ONE-ths, where there are no places). False: it does not wait. */
+bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_place *ret,
+                    uint64_t *ret_key);
+/* Who stands first in its partition until it starts: "42:batch,43:gpu/resv". For a cluster that is
+ * built anew and is to plan the same; names that are not there any more count for nothing. */
+void cluster_heads_tell(const struct cluster *cl, struct str *out);
+void cluster_heads_take(struct cluster *cl, const char *heads);
+/* Of a job that waits: its bits in head and oldest. Both are 0 after any other change of its
+ * request. */
 void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_head,
                       uint64_t *ret_oldest);
 

@@ -292,6 +292,14 @@ static bool job_verb(struct story *s, char **word, size_t n)
         answer_say(s, answered, refusal);
         return true;
     }
+    if (text_is(word[0], "extend") && n == 3) {
+        struct msg_extend m = {.id = word[1]};
+        if (!duration_parse(word[2], &m.add_us, NULL))
+            return false;
+        bool answered = world_request(s->w, MSG_EXTEND, &m, &refusal);
+        answer_say(s, answered, refusal);
+        return true;
+    }
     return false;
 }
 

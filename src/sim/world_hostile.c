@@ -110,6 +110,7 @@ void world_hostile(struct world *w, struct rng *rng)
                                               MSG_CANCEL,
                                               MSG_UPDATE_JOB,
                                               MSG_UPDATE_JOB,
+                                              MSG_EXTEND,
                                               MSG_UPDATE_NODE,
                                               MSG_ATTACH,
                                               MSG_CREATE_STEP,

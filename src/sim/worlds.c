@@ -218,6 +218,16 @@ static void update(struct play *p)
     world_request(p->w, MSG_UPDATE_JOB, &m, NULL);
 }
 
+static void extend(struct play *p)
+{
+    char text[32];
+    struct msg_extend m = {.id = any_id(p, text, sizeof text),
+                           .add_us = some_time(p, 100 * USEC_PER_SEC) + USEC_PER_SEC,
+                           .all = rng_chance(&p->rng, 300),
+                           .test_only = rng_chance(&p->rng, 200)};
+    world_request(p->w, MSG_EXTEND, &m, NULL);
+}
+
 /* Short ones, so that faults come while they begin, end, come again, move and go. */
 static void reserve(struct play *p)
 {
@@ -341,6 +351,8 @@ static void act(struct play *p)
         control(p);
     else if (dice < 73)
         cancel(p);
+    else if (dice < 77 && rng_chance(&p->rng, 400))
+        extend(p);
     else if (dice < 77)
         update(p);
     else if (dice < 79)

@@ -124,6 +124,8 @@ static const struct request_case cases[] = {
      &(const struct msg_update_job){.ids = "1", .admin_comment = "theirs"}, OPERATES},
     {MSG_UPDATE_JOB, "a longer limit while it runs",
      &(const struct msg_update_job){.ids = "2", .time_limit_add_us = 10 * MIN}, OPERATES},
+    {MSG_EXTEND, "more time", &(const struct msg_extend){.id = "2", .add_us = 10 * MIN},
+     OWNERS | OPERATES},
     {MSG_UPDATE_NODE, "drain",
      &(const struct msg_update_node){.names = "n1", .state = "DRAIN", .reason = "x"}, OPERATES},
     {MSG_UPDATE_NODE, "weight",

@@ -74,6 +74,7 @@ static const struct {
     {"srun", "", WANTED_FILE},
     {"sbcast", "", WANTED_FILE},
     {"remuda why", "", WANTED_JOBS},
+    {"remuda extend", "", WANTED_RUNNING},
     {"remuda logs", "", WANTED_JOBS},
     {"remuda shell", "", WANTED_RUNNING},
     {"remuda config", "check ", WANTED_FILE},

@@ -134,7 +134,16 @@ OWN_TEXT(qos, j->spec.req.qos)
 OWN_TEXT(reason, enum_name(&job_reason_names, j->reason))
 OWN_TEXT(reservation, job_reservation(j))
 OWN_NUMBER(restarts, j->restarts)
-OWN_TEXT(system_comment, j->system_comment)
+CELL(system_comment)
+{
+    if (row->step)
+        return;
+    cell_text(row->job->system_comment, "", out);
+    if (!row->job->extended_us)
+        return;
+    str_addf(out, "%stime limit extended: ", out->len ? "; " : "");
+    job_cell_extensions(row->job, env, out);
+}
 OWN_NUMBER(uid, j->user_id)
 OWN_TEXT(user, j->user_name)
 #define X(member, ...) OWN_TEXT(member, j->spec.member)

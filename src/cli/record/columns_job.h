@@ -13,7 +13,9 @@ extern const struct column_table job_columns;
 void job_cell_nodes(const struct job *j, struct str *out); /* "4", or "2-4" asked */
 int64_t job_limit_us(const struct job *j); /* in force or asked; 0 = the partition's default */
 int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without suspensions */
-void job_cell_memory(const struct job *j, struct str *out);  /* "4000M", "2Gc" per CPU */
+/* Who had its limit raised while it ran: "alice(2026-11-23T19:00:00,+02:00:00)", the last few */
+void job_cell_extensions(const struct job *j, const struct cell_env *env, struct str *out);
+void job_cell_memory(const struct job *j, struct str *out); /* "4000M", "2Gc" per CPU */
 /* Waiting indexes, in `most` characters; 0 = all. */
 void job_cell_array(const struct job *j, size_t most, struct str *out);
 /* "42", "42_7", "42_[1-9]" with the waiting indexes in `most` characters. */

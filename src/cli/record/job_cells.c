@@ -2,6 +2,7 @@
 #include "cli/record/columns_job.h"
 #include "cli/record/node_words.h"
 #include "model/alloc.h"
+#include "model/extension.h"
 #include "model/job_counts.h"
 #include "model/pattern.h"
 
@@ -22,6 +23,21 @@ int64_t job_elapsed_us(const struct job *j, int64_t now_us)
         end = j->suspend_us;
     int64_t elapsed = end - j->start_us - j->suspended_us;
     return elapsed > 0 ? elapsed : 0;
+}
+
+void job_cell_extensions(const struct job *j, const struct cell_env *env, struct str *out)
+{
+    struct arena *a = arena_new();
+    struct extension_row row;
+    struct span rest = span_of(j->extensions ? j->extensions : "");
+    for (const char *comma = ""; extensions_next(&rest, a, &row); comma = ",") {
+        str_addf(out, "%s%s(", comma, row.user);
+        cell_time(env, row.at_us, "Unknown", out);
+        str_add(out, ",+");
+        duration_format(row.add_us, out);
+        str_addc(out, ')');
+    }
+    arena_free(a);
 }
 
 const char *job_partition(const struct job *j)

@@ -123,6 +123,14 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     record_add(r, "TimeLimit", limit ? span_text(limit, a) : "Partition_Limit");
     record_add(r, "TimeMin",
                j->spec.req.time_min_us ? span_text(j->spec.req.time_min_us, a) : "N/A");
+    if (j->extended_us) {
+        struct str who = STR_INIT;
+        job_cell_extensions(j, env, &who);
+        record_break(r);
+        record_add(r, "ExtendedBy", span_text(j->extended_us, a));
+        record_add(r, "Extensions", str_text(&who));
+        str_done(&who);
+    }
     record_break(r);
     record_add(r, "SubmitTime", cell_time_text(env, j->submit_us, "Unknown", a));
     record_add(

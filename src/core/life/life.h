@@ -8,6 +8,12 @@
 /* ---- cron.c ---- */
 void crons_again(struct core *c); /* those that are marked wait for their next time */
 
+/* ---- extended.c ---- */
+/* The limit of a running job is another (r->j.limit_us). */
+void job_limit_changed(struct core *c, struct jobrec *r);
+/* It was raised by so much for the peer at hand. */
+void job_extended(struct core *c, struct jobrec *r, int64_t add_us);
+
 /* ---- forget.c ---- */
 void job_forget(struct core *c, struct jobrec *r); /* out of all indexes, freed */
 

@@ -16,7 +16,9 @@ static void run_clear(struct core *c, struct jobrec *r)
     r->j.start_us = r->j.end_us = r->j.suspend_us = r->j.suspended_us = 0;
     r->j.stopped_us = 0;
     preempt_clear(r);
-    r->j.limit_us = 0;
+    r->j.limit_us = r->j.extended_us = 0;
+    text_set(c, &r->j.extensions, NULL);
+    text_set(c, &r->j.place, NULL);
     r->j.exit_status = 0;
     r->j.oom = false;
     r->j.killed_by_uid_plus1 = 0;

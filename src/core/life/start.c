@@ -97,6 +97,19 @@ static void starts_take(struct core *c)
     vec_done(&kept);
 }
 
+/* Who stands first stays first, also in the next life of the controller. */
+static void heads_store(struct core *c)
+{
+    struct str heads = STR_INIT;
+    cluster_heads_tell(c->cluster, &heads);
+    if (!text_is(c->jobs.heads ? c->jobs.heads : "", str_text(&heads))) {
+        fx_store(c, TABLE_META, &(struct meta){.key = "heads", .value = str_text(&heads)});
+        free(c->jobs.heads);
+        c->jobs.heads = xstrdup(str_text(&heads));
+    }
+    str_done(&heads);
+}
+
 void starts_apply(struct core *c)
 {
     struct budget budget = {.forecast_most = c->planning.foresees ? FORECAST_MOST : 0};
@@ -111,6 +124,7 @@ void starts_apply(struct core *c)
     c->diag.plan_at_us = c->turn.now_us;
     c->diag.considered_sum += c->planning.considered;
     c->planning.due_us = c->plan->next_us;
+    heads_store(c);
     starts_take(c);
     preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */

@@ -87,7 +87,7 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
         .nice = r->j.spec.nice,
         .site = r->j.spec.site_factor,
         .priority_asked = r->j.spec.priority_asked,
-        .order = r->order,
+        .place = place_taken(r),
         .magnets = magnets_of(c, r),
         .caps = limits_waiting(c, r),
         .promise_priority = limits_promise_priority(c, r),

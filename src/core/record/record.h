@@ -52,6 +52,11 @@ bool array_over(const struct core *c, uint64_t array_id); /* all its elements ar
 bool may_control(const struct core *c, const struct jobrec *r);
 /* May the peer at hand cancel, hold and change it? Coordinators of its account, too. */
 bool may_manage(const struct core *c, const struct jobrec *r);
+/* The place in the order that it took of another (job.place); job_id 0 = it has its own. And
+ * back. */
+struct order_place place_taken(const struct jobrec *r);
+void place_give(struct core *c, struct jobrec *r, const struct order_place *place);
+void place_nice(struct core *c, struct jobrec *r, int32_t nice); /* of one that it took */
 /* Does the peer at hand do so as an operator, or as a coordinator of its account? */
 bool peer_directs(const struct core *c, const struct jobrec *r);
 /* Is the peer a coordinator of the account, or of one above it? Not from a host that is not

@@ -89,7 +89,6 @@ struct jobrec {
     int64_t charged_us; /* run time that fair share knows of */
     int64_t timer_us;   /* due time in the heap; 0 = none */
     uint32_t mailed;    /* enum mail_type bits of limit mails sent in this run */
-    uint32_t order;     /* scontrol top */
     /* That nodes still have, told to end (former_runs.c): it does not start meanwhile. */
     uint32_t former_runs;
     /* Why the planner does not have it, as time is counted (waited.c); NONE: it has it. */
@@ -203,7 +202,7 @@ struct job_index {
     uint64_t next_id;
     uint64_t stored_id; /* next_id as the store has it */
     uint64_t pending, running;
-    uint32_t top_order; /* the last given by `scontrol top` */
+    char *heads; /* who stands first in its partition, as the store has it; owned, NULL = nobody */
 };
 
 struct node_index {
@@ -321,7 +320,9 @@ struct core_turn {
     struct effects *fx;
     const struct peer *peer; /* NULL = nobody asks */
     uint64_t conn, seq, request;
-    bool hurry; /* others wait */
+    bool hurry;                    /* others wait */
+    bool aside;                    /* this is a copy of the machine, which holds nobody up */
+    const struct msg_done *worked; /* what such a copy answered */
 };
 
 struct core {

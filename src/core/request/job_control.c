@@ -1,4 +1,4 @@
-/* job_control: hold, release, requeue, suspend, resume, top. */
+/* job_control: hold, release, requeue, suspend, resume. */
 #include "base/plain.h"
 #include "core/request/request.h"
 
@@ -8,6 +8,7 @@
 
 struct control {
     const struct msg_job_control *m;
+    top_list top;
 };
 
 static enum refusal hold_set(struct core *c, struct jobrec *r, bool as_user)
@@ -80,21 +81,6 @@ static enum refusal resume(struct core *c, struct jobrec *r, const char **detail
     return REFUSE_NONE;
 }
 
-/* Ahead of the user's other jobs of equal priority. */
-static enum refusal top(struct core *c, struct jobrec *r, const char **detail)
-{
-    if (r->j.state != JOB_PENDING)
-        return job_live(r) ? REFUSE_NOT_PENDING : REFUSE_ALREADY_DONE;
-    if (r->j.spec.hold) {
-        *detail = "it is held: `scontrol release` lets it start";
-        return REFUSE_HELD;
-    }
-    r->order = c->jobs.top_order--;
-    eligible_update(c, r);
-    plan_soon(c);
-    return REFUSE_NONE;
-}
-
 /* Somebody's line in the error output of a job: printable, and short enough for a terminal. */
 static const char *line_of(struct core *c, const char *text)
 {
@@ -146,7 +132,7 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
                         const char **detail)
 {
     (void)ref;
-    const struct control *x = ctx;
+    struct control *x = ctx;
     if (r->j.cron && table_change(x->m, r)) {
         *detail = CRON_CHANGE_TEXT;
         return REFUSE_CRON_CHANGE;
@@ -159,16 +145,22 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
     case ACTION_REQUEUE_HOLD: return job_requeue(c, r, true, x->m->special_exit, detail);
     case ACTION_SUSPEND: return suspend(c, r);
     case ACTION_RESUME: return resume(c, r, detail);
-    case ACTION_TOP: return top(c, r, detail);
+    case ACTION_TOP: return job_top(c, r, &x->top, detail);
     case ACTION_NOTIFY: return notify(c, r, x->m->text, detail);
     }
     return REFUSE_BAD_MESSAGE;
 }
 
+static void control_done(void *ctx)
+{
+    struct control *x = ctx;
+    vec_done(&x->top);
+}
+
 static bool control_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
 {
     (void)a, (void)ret_err;
-    *(struct control *)ctx = (struct control){body};
+    *(struct control *)ctx = (struct control){.m = body};
     return true;
 }
 
@@ -177,6 +169,7 @@ static const struct sweep_kind controlling = {
     .act = act,
     .ctx_size = sizeof(struct control),
     .fill = control_fill,
+    .done = control_done,
 };
 
 void req_job_control(struct core *c, const struct msg_job_control *m)

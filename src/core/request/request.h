@@ -29,6 +29,13 @@ int64_t sweeps_due(const struct core *c);
 void sweeps_heed(struct core *c, const struct peer *asks); /* somebody else is there */
 void sweeps_free(struct core *c);
 
+/* ---- top.c ---- */
+/* Those that one request put to the top so far, in order. */
+typedef VEC(uint64_t) top_list;
+/* Puts it before its user's other jobs in the same queue, behind those of the list, which it
+ * joins. */
+enum refusal job_top(struct core *c, struct jobrec *r, top_list *before, const char **detail);
+
 /* ---- requeue.c ---- */
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
                          const char **detail);
@@ -87,6 +94,11 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m);
 
 /* ---- update_job.c ---- */
 void req_update_job(struct core *c, const struct msg_update_job *m);
+
+/* ---- extend.c: more time for running jobs, where that delays nobody ---- */
+void req_extend(struct core *c, const struct msg_extend *m);
+/* All of it or nothing; nothing changes yet. */
+enum refusal extend_check(struct core *c, struct jobrec *r, int64_t add_us, const char **detail);
 
 /* ---- update_node.c ---- */
 void req_update_node(struct core *c, const struct msg_update_node *m);

@@ -14,7 +14,8 @@ struct update {
     const struct job_spec *values; /* NULL if none are given */
     /* of the job at hand */
     struct job_spec trial;
-    bool limit; /* the time limit changes, to trial.req.time_limit_us */
+    bool limit;      /* the time limit changes, to trial.req.time_limit_us */
+    int64_t extends; /* it is its owner's to raise it by so much, as nobody is delayed */
 };
 
 static bool given(const struct update *u, const char *field)
@@ -146,13 +147,30 @@ static enum refusal coordinator_check(const struct update *u, const char **detai
     return REFUSE_NONE;
 }
 
-static enum refusal operator_check(const struct core *c, const struct jobrec *r,
-                                   const struct update *u, const char **detail)
+/* The owner's own limit, while the job runs. */
+static enum refusal raise_check(struct core *c, struct jobrec *r, struct update *u,
+                                const char **detail)
 {
-    if (u->limit && runs(r) && u->trial.req.time_limit_us > r->j.limit_us)
+    if (!u->limit || !runs(r) || u->trial.req.time_limit_us <= r->j.limit_us)
+        return REFUSE_NONE;
+    if (!c->settings.word.extend_update || u->trial.req.time_limit_us == TIME_UNLIMITED)
         return refuse(REFUSE_ACCESS_DENIED,
-                      "only operators may raise the limit of a running job; you may lower it",
+                      c->settings.word.extend_never
+                          ? "only operators may raise the limit of a running job; you may lower it"
+                          : "only operators may raise the limit of a running job; you may lower "
+                            "it, and `remuda extend` gives you what delays nobody",
                       detail);
+    u->extends = u->trial.req.time_limit_us - r->j.limit_us;
+    u->trial.req.time_limit_us = r->j.spec.req.time_limit_us;
+    return extend_check(c, r, u->extends, detail);
+}
+
+static enum refusal operator_check(struct core *c, struct jobrec *r, struct update *u,
+                                   const char **detail)
+{
+    enum refusal refusal = raise_check(c, r, u, detail);
+    if (refusal)
+        return refusal;
     if (given(u, "priority_asked") && u->values->priority_asked)
         return refuse(REFUSE_ACCESS_DENIED,
                       "only operators may set a priority; Nice= lowers it, `scontrol top` reorders "
@@ -287,15 +305,15 @@ static void rename(struct core *c, struct jobrec *r, const struct update *u)
     vec_done(&former);
 }
 
-static void limit_take(struct core *c, struct jobrec *r)
+/* A raise that the site leaves to the owner is one like those of `remuda extend`. */
+static void limit_take(struct core *c, struct jobrec *r, const struct update *u)
 {
+    if (u->extends) {
+        job_extended(c, r, u->extends);
+        return;
+    }
     r->j.limit_us = r->j.spec.req.time_limit_us;
-    int64_t end = job_limit_end(c, r);
-    cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
-    /* The warnings belong to a moment before the limit: with a later limit they are due again. */
-    r->warned =
-        r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
-    r->mailed = 0;
+    job_limit_changed(c, r);
 }
 
 static void hold_take(struct core *c, struct jobrec *r, const struct update *u)
@@ -342,12 +360,14 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
     if (u->m->array_limit_plus1)
         r->j.array_limit = u->m->array_limit_plus1 - 1;
     if (u->limit && runs(r))
-        limit_take(c, r);
+        limit_take(c, r, u);
     minutes_changed(c);
     if (r->j.state != JOB_PENDING)
         running_priority_take(c, r, u);
     if (r->j.state == JOB_PENDING)
         waiting_take(c, r, u);
+    if (given(u, "nice"))
+        place_nice(c, r, u->values->nice);
 }
 
 static enum refusal resize(struct core *c, struct jobrec *r, const struct update *u,
@@ -378,6 +398,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
             detail);
     if (r->waiting)
         waited_count(c, r); /* with another request it is of another class */
+    u->extends = 0;
     trial_make(r, u);
     enum refusal refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->turn.peer))

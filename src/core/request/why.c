@@ -7,6 +7,7 @@
 #include "core/record/private.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
+#include "model/extension.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
 
@@ -258,6 +259,23 @@ static const char *in_short(const struct plan_wait *wait, const char *because, s
     return wait->detail ? wait->detail : because;
 }
 
+static const char *extended_text(const struct jobrec *r, struct arena *a)
+{
+    struct str s = STR_INIT;
+    struct extension_row row;
+    struct span rest = span_of(r->j.extensions ? r->j.extensions : "");
+    if (!r->j.extended_us)
+        return NULL;
+    str_add(&s, "while it ran, its time limit was raised by ");
+    duration_say(r->j.extended_us, &s);
+    for (const char *sep = " ("; extensions_next(&rest, a, &row); sep = ", ") {
+        str_addf(&s, "%s%s: ", sep, row.user);
+        duration_say(row.add_us, &s);
+    }
+    str_addc(&s, ')');
+    return text_of(a, &s);
+}
+
 static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t cost_max,
                     uint64_t *cost, struct why *w)
 {
@@ -266,7 +284,8 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     fill_head(r, w, a);
     w->waited_for = waited_text(c, r, a);
     if (r->j.state != JOB_PENDING) {
-        w->because = r->j.reason_detail; /* what is known of its end, if it was not its own */
+        /* What is known of its end, if it was not its own */
+        w->because = text_empty(r->j.reason_detail) ? extended_text(r, a) : r->j.reason_detail;
         const char *stuck = job_stuck_said(c, r, a);
         if (stuck)
             w->because = arena_printf(a, "%s%sits end waits for what cannot be ended %s",
@@ -389,6 +408,6 @@ bool core_asks_much(const struct core *c, const struct message *m)
 {
     if (map_u64_count(c->jobs.by_id) + c->node.n < LITTLE)
         return false;
-    return m->kind == MSG_WHY ||
+    return m->kind == MSG_WHY || m->kind == MSG_EXTEND ||
            (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->test_only);
 }

@@ -29,9 +29,7 @@ static uint32_t lane_ahead(const struct cluster *cl, const struct lane *l, int32
         size_t middle = (low + high) / 2;
         const struct wjob *other = l->job[l->first + middle];
         uint64_t theirs = priority_of(cl, o, &other->w, now_us);
-        bool before = theirs != priority             ? theirs > priority
-                      : other->w.order != j->w.order ? other->w.order < j->w.order
-                                                     : wjob_order(other, j) < 0;
+        bool before = theirs != priority ? theirs > priority : wjob_order(other, j) < 0;
         if (before)
             low = middle + 1;
         else
@@ -53,8 +51,6 @@ static int ranked_order(const void *va, const void *vb)
         return a->tier > b->tier ? -1 : 1;
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
-    if (a->job->w.order != b->job->w.order)
-        return a->job->w.order < b->job->w.order ? -1 : 1;
     return wjob_order(a->job, b->job);
 }
 

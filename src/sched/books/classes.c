@@ -108,15 +108,24 @@ static void class_drop(struct cluster *cl, struct sclass *k)
 
 /* ---- lanes ---- */
 
+/* The times and the number by which it stands among equals. */
+static struct order_place stand_of(const struct waiting *w)
+{
+    if (w->place.job_id)
+        return w->place;
+    return (struct order_place){.job_id = w->job_id,
+                                .submit_us = w->submit_us,
+                                .since_us = w->ages_us ? w->ages_us : w->eligible_us};
+}
+
 int wjob_order(const struct wjob *a, const struct wjob *b)
 {
-    int64_t x = a->w.ages_us ? a->w.ages_us : a->w.eligible_us,
-            y = b->w.ages_us ? b->w.ages_us : b->w.eligible_us;
-    if (x != y)
-        return x < y ? -1 : 1;
-    if (a->w.submit_us != b->w.submit_us)
-        return a->w.submit_us < b->w.submit_us ? -1 : 1;
-    return (a->w.job_id > b->w.job_id) - (a->w.job_id < b->w.job_id);
+    struct order_place x = stand_of(&a->w), y = stand_of(&b->w);
+    if (x.since_us != y.since_us)
+        return x.since_us < y.since_us ? -1 : 1;
+    if (x.submit_us != y.submit_us)
+        return x.submit_us < y.submit_us ? -1 : 1;
+    return (x.job_id > y.job_id) - (x.job_id < y.job_id);
 }
 
 static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
@@ -125,7 +134,7 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
     for (struct lane *l = k->lanes; l; l = l->next)
         if (l->nice == w->nice && l->site == w->site && l->qos_factor == w->qos_factor &&
             l->assoc_factor == w->assoc_factor && l->priority_asked == w->priority_asked &&
-            l->promise_priority == w->promise_priority && l->order == w->order &&
+            l->promise_priority == w->promise_priority && !l->placed && !w->place.job_id &&
             l->uid_plus1 == owner && l->het == w->het_job_id)
             return l;
     struct lane *l = xcalloc(1, sizeof *l);
@@ -136,7 +145,7 @@ static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct
                        .assoc_factor = w->assoc_factor,
                        .priority_asked = w->priority_asked,
                        .promise_priority = w->promise_priority,
-                       .order = w->order,
+                       .placed = w->place.job_id != 0,
                        .uid_plus1 = owner,
                        .het = w->het_job_id,
                        .next = k->lanes,

@@ -270,7 +270,7 @@ struct lane {
     int32_t nice, site;
     int64_t qos_factor, assoc_factor;
     uint64_t priority_asked, promise_priority;
-    uint32_t order;
+    bool placed;        /* its one job has the place of another */
     uint32_t uid_plus1; /* of a lane that is one user's own; 0 = anybody's */
     uint64_t het;       /* a heterogeneous job's components have lanes of their own */
     struct wjob **job;

@@ -5,6 +5,12 @@
 
 #include <stdlib.h>
 
+static bool same_place(const struct order_place *a, const struct order_place *b)
+{
+    return a->job_id == b->job_id && a->submit_us == b->submit_us && a->since_us == b->since_us &&
+           a->limit_us == b->limit_us && a->width == b->width && a->nice == b->nice;
+}
+
 static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 {
     return a->het_job_id == b->het_job_id && a->het_size == b->het_size && a->uid == b->uid &&
@@ -12,7 +18,7 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
            a->eligible_us == b->eligible_us && a->ages_us == b->ages_us &&
            a->deadline_us == b->deadline_us && a->nice == b->nice && a->site == b->site &&
            a->qos_factor == b->qos_factor && a->assoc_factor == b->assoc_factor &&
-           a->priority_asked == b->priority_asked && a->order == b->order &&
+           a->priority_asked == b->priority_asked && same_place(&a->place, &b->place) &&
            text_is(a->magnets, b->magnets) && text_is(a->caps, b->caps) &&
            record_equal(&job_request_fields, a->req, b->req);
 }

@@ -51,6 +51,8 @@ static int64_t next_time(const struct pass *p)
             at = p->promise.v[i].start_us;
     if (at == INT64_MAX || p->cost < EXACT_COST)
         return at;
+    if (p->v->exact_until_us == INT64_MAX)
+        p->v->exact_until_us = p->w->now_us;
     int64_t coarse = time_add(p->w->now_us, (p->w->now_us - p->v->now_us) / GAP),
             shared = world_end_of_share(p->w, SHARE);
     coarse = coarse < shared ? coarse : shared;
@@ -83,6 +85,7 @@ static int64_t cpus_up(const struct cluster *cl)
 static void foresee_rest(struct pass *p)
 {
     struct placement nowhere = {0};
+    p->v->log_cut = true;
     int64_t cpus = cpus_up(p->cl), done = p->started_size, ahead = 0;
     int64_t span = (p->w->now_us - p->v->now_us) / USEC_PER_SEC;
     /* The pace: CPU seconds started a second; at most all CPUs, and at least a tenth of them. */

@@ -53,10 +53,28 @@ void planned_put(struct map_u64 *planned, struct planned f)
     map_u64_put(planned, f.job_id, own);
 }
 
+static void log_start(struct plan_private *v, uint64_t job_id, int64_t start_us)
+{
+    struct started s = {job_id, start_us};
+    if (v->logs)
+        vec_push(&v->log, s);
+}
+
+void log_unstart(struct plan_private *v, uint64_t job_id, int64_t start_us)
+{
+    for (size_t i = v->log.n; i-- > 0;)
+        if (v->log.v[i].job_id == job_id && v->log.v[i].start_us == start_us) {
+            vec_remove(&v->log, i);
+            return;
+        }
+}
+
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise)
 {
     struct planned *old = map_u64_get(p->v->planned, job_id);
+    if (at->at.n > 0) /* else it is only a guess by the size of the queue */
+        log_start(p->v, job_id, start_us);
     if (old && (old->pass == p->v->pass || !promise)) /* an array's first element speaks for it */
         return;
     uint32_t *node = xmalloc((at->at.n + 1) * sizeof *node);
@@ -95,6 +113,7 @@ bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
                            .priority = priority,
                            .backfilled = p->promise.n > 0};
     vec_push(&p->v->start, s);
+    log_start(p->v, j->w.job_id, p->w->now_us);
     return true;
 }
 

@@ -25,6 +25,8 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
                   bool promise);
 /* No longer so. */
 void foreseen_drop(struct pass *p, const struct wjob *j);
+/* A promise that is taken back was no start (plan_private.log). */
+void log_unstart(struct plan_private *v, uint64_t job_id, int64_t start_us);
 /* What is to start now is no longer planned. */
 void planned_prune(struct plan_private *v);
 /* What is planned now is `instead` (becomes its own; NULL = nothing). What was is freed later. */

@@ -145,6 +145,7 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
             struct promised *pr = &p->promise.v[--p->promise.n];
             world_break(p->w, pr->world_job);
             foreseen_drop(p, pr->job);
+            log_unstart(p->v, pr->job->w.job_id, pr->start_us);
         }
         if (n > 0 && n < h->n && ++tries < h->n) {
             to_front(h, n);

@@ -23,8 +23,6 @@ static int entry_order(const struct entry *a, const struct entry *b)
         return a->key > b->key ? -1 : 1;
     if (a->priority != b->priority)
         return a->priority > b->priority ? -1 : 1;
-    if (a->job->w.order != b->job->w.order)
-        return a->job->w.order < b->job->w.order ? -1 : 1;
     int by_age = wjob_order(a->job, b->job);
     return by_age ? by_age : (int)a->number - (int)b->number;
 }

@@ -62,6 +62,12 @@ struct planned {
     char *names;   /* owned; folded, made when asked for */
 };
 
+/* A start that a pass found or foresaw. */
+struct started {
+    uint64_t job_id;
+    int64_t start_us;
+};
+
 /* A promise in the world of a pass. */
 struct promised {
     uint32_t world_job;
@@ -117,6 +123,12 @@ struct plan_private {
     int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;  /* its cost in steps */
     uint64_t forecast_serial;
+    /* Of a question about starts: each is logged, elements of arrays for themselves, and the queue
+     * stays as the last real pass left it. */
+    bool logs;
+    VEC(struct started) log;
+    bool log_cut;           /* starts were foreseen that are in no log */
+    int64_t exact_until_us; /* what was foreseen to start before is exact; INT64_MAX = all is */
 };
 
 struct pass {

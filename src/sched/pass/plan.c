@@ -46,6 +46,9 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
     vec_clear(&v->start);
     vec_clear(&v->preempt);
     vec_clear(&v->resume);
+    vec_clear(&v->log);
+    v->log_cut = false;
+    v->exact_until_us = INT64_MAX;
     for (size_t i = v->owed.n; i-- > 0;)
         if (v->owed.v[i].until_us <= now_us)
             vec_remove(&v->owed, i);
@@ -90,6 +93,7 @@ void plan_free(struct plan *p)
     vec_done(&p->priv->preempt);
     vec_done(&p->priv->resume);
     vec_done(&p->priv->owed);
+    vec_done(&p->priv->log);
     free(p->priv);
     free(p);
 }
@@ -129,7 +133,7 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
     p->served = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof p->served[0]);
     hets_collect(p);
     live_build(p);
-    if (!instead)
+    if (!instead && !v->logs)
         oldest_choose(p);
     live_order(p);
 }

@@ -201,15 +201,50 @@ static int64_t width_of(const struct cluster *cl, const struct option *o)
     return worth > cpus ? worth : cpus > 0 ? cpus : 1;
 }
 
+static struct order_place place_of(const struct cluster *cl, const struct option *o,
+                                   const struct waiting *w)
+{
+    if (w->place.job_id)
+        return w->place;
+    return (struct order_place){.job_id = w->job_id,
+                                .submit_us = w->submit_us,
+                                .since_us = w->ages_us ? w->ages_us : w->eligible_us,
+                                .limit_us = o->limit_us,
+                                .width = width_of(cl, o),
+                                .nice = w->nice};
+}
+
+bool cluster_has_places(const struct cluster *cl)
+{
+    return cl->policy.order != ORDER_PRIORITY;
+}
+
+bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_place *ret,
+                    uint64_t *ret_key)
+{
+    cluster_settle(cl);
+    const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
+    const struct compiled *c = j ? demand_of(cl, j->lane->klass) : NULL;
+    if (!c || !c->n)
+        return false;
+    *ret = place_of(cl, &c->option[0], &j->w);
+    struct waiting plain = j->w;
+    plain.head = plain.oldest = 0;
+    *ret_key = priority_of(cl, &c->option[0], &plain, now_us);
+    return true;
+}
+
 struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               const struct waiting *w, int64_t now_us)
 {
+    struct order_place place = place_of(cl, o, w);
     return (struct order_job){.job_id = w->job_id,
-                              .submit_us = ages_from(w),
+                              .submit_us = place.since_us > place.submit_us ? place.since_us
+                                                                            : place.submit_us,
                               .now_us = now_us,
-                              .limit_us = o->limit_us,
-                              .width = width_of(cl, o),
-                              .nice = w->nice,
+                              .limit_us = place.limit_us,
+                              .width = place.width,
+                              .nice = place.nice,
                               .age_bound_us = cl->policy.age_bound_us,
                               .head = w->head & serve_bit(o->serve),
                               .oldest = w->oldest & serve_bit(o->serve)};

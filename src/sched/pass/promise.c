@@ -84,6 +84,7 @@ void promise_drop(struct pass *p, const struct wjob *j)
     for (size_t i = 0; i < p->promise.n; i++)
         if (p->promise.v[i].job == j) {
             world_break(p->w, p->promise.v[i].world_job);
+            log_unstart(p->v, j->w.job_id, p->promise.v[i].start_us);
             p->served[p->promise.v[i].part] &= p->promise.v[i].extra;
             vec_remove(&p->promise, i);
             p->again = true;

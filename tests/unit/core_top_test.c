@@ -1,0 +1,193 @@
+/* `scontrol top`: before one's other jobs of the same queue, and nobody else is moved for it. */
+#include "core_help.h"
+
+#define HOUR USEC_PER_HOUR
+
+static const char ageing[] = "ClusterName=test\nOperators=olga\nKillWait=30\n"
+                             "NodeName=n[1-4] CPUs=8 RealMemory=8000\n"
+                             "PartitionName=main Nodes=n[1-4] Default=YES State=UP\n"
+                             "PartitionName=other Nodes=n[1-4] State=UP\n";
+/* Orders of the queue, each a row of the same configuration. */
+static const char *const orders[] = {
+    "",
+    "SchedulerParameters=order=arrival\n",
+    "SchedulerParameters=order=sjf\n",
+    "SchedulerParameters=order=saf\n",
+    "SchedulerParameters=order=wfp\n",
+    "PriorityType=priority/multifactor\nPriorityWeightAge=1000\n",
+    "PriorityType=priority/basic\n",
+};
+#define MULTIFACTOR 5
+
+static int open_it(void **unused)
+{
+    world_open(ageing, 4);
+    return 0;
+}
+
+static uint64_t wide(int64_t limit_us)
+{
+    struct job_spec s = a_job("wide");
+    s.req.ntasks = 32;
+    s.req.min_nodes = s.req.max_nodes = 4;
+    s.req.time_limit_us = limit_us;
+    return submit(s);
+}
+
+/* The jobs in the order in which they start, one at a time: their places in `id`. */
+static void starts_are(uint64_t running, const uint64_t *id, const int *place, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        script_ends(running, 0);
+        running = id[place[i]];
+        if (state(running) != JOB_RUNNING)
+            fail_msg("job %llu is not the %zu. to start", (unsigned long long)running, i + 1);
+        pass(MIN);
+    }
+    script_ends(running, 0);
+    pass(MIN);
+}
+
+static void the_last_goes_first_in_any_order(void **unused)
+{
+    for (size_t o = 0; o < ARRAY_LEN(orders); o++) {
+        am_alice();
+        configure(arena_printf(w.a, "%s%s", orders[o], ageing));
+        uint64_t runs = wide(HOUR), id[4];
+        for (int i = 0; i < 4; i++) {
+            id[i] = wide(HOUR);
+            pass(SEC);
+        }
+        assert_int_equal(control(ids_of(id[3]), ACTION_TOP), REFUSE_NONE);
+        starts_are(runs, id, (const int[]){3, 0, 1, 2}, 4);
+    }
+}
+
+/* Several at once keep the order in which they are named. */
+static void a_list_in_its_order(void **unused)
+{
+    for (size_t o = 0; o < ARRAY_LEN(orders); o++) {
+        am_alice();
+        configure(arena_printf(w.a, "%s%s", orders[o], ageing));
+        uint64_t runs = wide(HOUR), id[4];
+        for (int i = 0; i < 4; i++) {
+            id[i] = wide(HOUR);
+            pass(SEC);
+        }
+        const char *ids =
+            arena_printf(w.a, "%llu,%llu", (unsigned long long)id[2], (unsigned long long)id[1]);
+        assert_int_equal(control(ids, ACTION_TOP), REFUSE_NONE);
+        starts_are(runs, id, (const int[]){2, 1, 0, 3}, 4);
+    }
+}
+
+/* A long job takes the place of a short one, which has its own from then on. */
+static void places_change_hands(void **unused)
+{
+    uint64_t runs = wide(HOUR), brief = wide(10 * MIN), middle = wide(2 * HOUR),
+             lengthy = wide(40 * HOUR);
+    am_bob();
+    uint64_t bobs = wide(HOUR);
+    am_alice();
+    assert_int_equal(control(ids_of(lengthy), ACTION_TOP), REFUSE_NONE);
+    assert_non_null(job(lengthy)->place);
+    uint64_t id[] = {brief, middle, lengthy, bobs};
+    /* Bob's stays between the first and the second of alice's. */
+    starts_are(runs, id, (const int[]){2, 3, 0, 1}, 4);
+}
+
+static void others_are_not_moved(void **unused)
+{
+    uint64_t runs = wide(HOUR);
+    am_bob();
+    uint64_t bobs = wide(HOUR);
+    am_alice();
+    uint64_t a = wide(2 * HOUR), b = wide(3 * HOUR);
+    assert_int_equal(control(ids_of(b), ACTION_TOP), REFUSE_NONE);
+    uint64_t id[] = {bobs, a, b};
+    starts_are(runs, id, (const int[]){0, 2, 1}, 3);
+}
+
+static void other_queues_are_not_touched(void **unused)
+{
+    wide(HOUR);
+    struct job_spec s = a_wide_job("other");
+    s.req.partition = "other";
+    s.req.time_limit_us = MIN;
+    uint64_t other = submit(s), here = wide(HOUR);
+    assert_int_equal(control(ids_of(here), ACTION_TOP), REFUSE_NONE);
+    assert_null(job(other)->place);
+    assert_null(job(here)->place);
+}
+
+static void it_survives_a_restart(void **unused)
+{
+    uint64_t runs = wide(HOUR), id[] = {wide(HOUR), wide(2 * HOUR), wide(30 * HOUR)};
+    assert_int_equal(control(ids_of(id[2]), ACTION_TOP), REFUSE_NONE);
+    restart(ageing);
+    for (int n = 1; n <= 4; n++)
+        hello_holding(n, &(struct held){.job_id = runs, .attempt = 1, .step_id = STEP_BATCH}, 1);
+    starts_are(runs, id, (const int[]){2, 0, 1}, 3);
+}
+
+static void with_priorities_nice_is_shared(void **unused)
+{
+    configure(arena_printf(w.a, "%s%s", orders[MULTIFACTOR], ageing));
+    wide(HOUR);
+    uint64_t id[4];
+    int64_t before = 0, after = 0;
+    for (int i = 0; i < 4; i++) {
+        struct job_spec s = a_job("nice");
+        s.req.ntasks = 32;
+        s.req.min_nodes = 4;
+        s.nice = 50 * i;
+        id[i] = submit(s);
+        before += s.nice;
+    }
+    assert_int_equal(control(ids_of(id[3]), ACTION_TOP), REFUSE_NONE);
+    for (int i = 0; i < 4; i++)
+        after += job(id[i])->spec.nice;
+    assert_int_equal(job(id[3])->spec.nice, 0);
+    assert_int_equal(job(id[0])->spec.nice, 50);
+    assert_int_equal(job(id[1])->spec.nice, 100);
+    assert_int_equal(before, after);
+    assert_null(job(id[3])->place);
+}
+
+static void what_cannot_go_to_the_top(void **unused)
+{
+    uint64_t runs = wide(HOUR), held = wide(HOUR), asked = wide(HOUR);
+    assert_int_equal(control(ids_of(runs), ACTION_TOP), REFUSE_NOT_PENDING);
+    assert_int_equal(control(ids_of(held), ACTION_HOLD), REFUSE_NONE);
+    assert_int_equal(control(ids_of(held), ACTION_TOP), REFUSE_HELD);
+    am_bob();
+    assert_int_equal(control(ids_of(asked), ACTION_TOP), REFUSE_ACCESS_DENIED);
+    am_olga();
+    struct job_spec v = {.priority_asked = 100};
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){
+            .ids = ids_of(asked), .fields = "priority_asked", .values = {&v, 1}});
+    am_alice();
+    assert_int_equal(control(ids_of(asked), ACTION_TOP), REFUSE_DISABLED);
+    struct job_spec later = a_job("later");
+    later.begin_us = w.now + HOUR;
+    uint64_t id = submit(later);
+    assert_int_equal(control(ids_of(id), ACTION_TOP), REFUSE_DISABLED);
+}
+
+#define OPENED(function) cmocka_unit_test_setup_teardown(function, open_it, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OPENED(the_last_goes_first_in_any_order),
+        OPENED(a_list_in_its_order),
+        OPENED(places_change_hands),
+        OPENED(others_are_not_moved),
+        OPENED(other_queues_are_not_touched),
+        OPENED(it_survives_a_restart),
+        OPENED(with_priorities_nice_is_shared),
+        OPENED(what_cannot_go_to_the_top),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
