@@ -310,9 +310,10 @@ const struct message_row message_table[MESSAGE_COUNT] = {
 bool message_changes(enum message_kind kind)
 {
     return kind == MSG_SUBMIT || kind == MSG_JOB_CONTROL || kind == MSG_CANCEL ||
-           kind == MSG_UPDATE_JOB || kind == MSG_EXTEND || kind == MSG_UPDATE_NODE || kind == MSG_UPDATE_PARTITION ||
-           kind == MSG_UPDATE_RESERVATION || kind == MSG_FINISH_JOB || kind == MSG_EXPEL ||
-           kind == MSG_CHANGE_ACCOUNTS || kind == MSG_SET_CRONTAB;
+           kind == MSG_UPDATE_JOB || kind == MSG_EXTEND || kind == MSG_UPDATE_NODE ||
+           kind == MSG_UPDATE_PARTITION || kind == MSG_UPDATE_RESERVATION ||
+           kind == MSG_FINISH_JOB || kind == MSG_EXPEL || kind == MSG_CHANGE_ACCOUNTS ||
+           kind == MSG_SET_CRONTAB;
 }
 
 bool message_kind_parse(const char *name, enum message_kind *ret)

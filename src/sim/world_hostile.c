@@ -102,28 +102,17 @@ static void record_fill(const struct fields *t, void *record, struct rng *rng, u
 void world_hostile(struct world *w, struct rng *rng)
 {
     world_doubt_end(w); /* he may let his own go */
-    static const enum message_kind kinds[] = {MSG_SUBMIT,
-                                              MSG_SUBMIT,
-                                              MSG_SUBMIT,
-                                              MSG_WHY,
-                                              MSG_JOB_CONTROL,
-                                              MSG_CANCEL,
-                                              MSG_UPDATE_JOB,
-                                              MSG_UPDATE_JOB,
-                                              MSG_EXTEND,
-                                              MSG_UPDATE_NODE,
-                                              MSG_ATTACH,
-                                              MSG_CREATE_STEP,
-                                              MSG_ATTACH_STEP,
-                                              MSG_FINISH_JOB,
-                                              MSG_MAKE_TOKEN,
-                                              MSG_EXPEL,
-                                              MSG_UPDATE_PARTITION,
-                                              MSG_NODE_HELLO,
-                                              MSG_HEARTBEAT,
-                                              MSG_REPORT,
-                                              MSG_WAIT_JOB,
-                                              MSG_UPDATE_RESERVATION};
+    static const enum message_kind kinds[] = {MSG_SUBMIT,           MSG_SUBMIT,
+                                              MSG_SUBMIT,           MSG_WHY,
+                                              MSG_JOB_CONTROL,      MSG_CANCEL,
+                                              MSG_UPDATE_JOB,       MSG_UPDATE_JOB,
+                                              MSG_EXTEND,           MSG_UPDATE_NODE,
+                                              MSG_ATTACH,           MSG_CREATE_STEP,
+                                              MSG_ATTACH_STEP,      MSG_FINISH_JOB,
+                                              MSG_MAKE_TOKEN,       MSG_EXPEL,
+                                              MSG_UPDATE_PARTITION, MSG_NODE_HELLO,
+                                              MSG_HEARTBEAT,        MSG_REPORT,
+                                              MSG_WAIT_JOB,         MSG_UPDATE_RESERVATION};
     enum message_kind kind = kinds[rng_below(rng, ARRAY_LEN(kinds))];
     const struct fields *t = message_table[kind].fields;
     struct str bytes = STR_INIT;

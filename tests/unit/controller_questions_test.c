@@ -6,6 +6,7 @@
 #include "controller/session.h"
 #include "controller/turn.h"
 #include "io/aside.h"
+#include "wire/frame.h"
 
 #define TOOK_US 20000
 
@@ -14,7 +15,9 @@ static struct {
                  int64_t cpu_us); /* of the copy at work; NULL = none is */
     void *ctx;
     size_t copies, answered, here;
-    bool others, no_room;
+    bool others, no_room, away;
+    uint64_t granted; /* as the machine was told that a copy found it */
+    size_t done_here;
 } note;
 
 /* ---- stand-ins ---- */
@@ -72,6 +75,21 @@ void turns_step_reading(struct turns *t, const struct event *ev)
     note.here++;
 }
 
+void turns_step(struct turns *t, const struct event *ev)
+{
+    (void)t;
+    assert_int_equal(ev->msg->kind, MSG_EXTEND);
+    note.granted = ev->worked ? ev->worked->count : 0;
+    note.done_here++;
+}
+
+bool turns_admit(struct turns *t, bool from_node)
+{
+    (void)t;
+    assert_false(from_node);
+    return !note.away;
+}
+
 void core_step(struct core *c, const struct event *ev, struct effects *fx)
 {
     (void)c, (void)ev, (void)fx;
@@ -122,6 +140,35 @@ static void ask(struct asked *a, uint32_t uid)
     struct message m = {.kind = MSG_WHY, .seq = 1, .body = &why};
     struct peer p = {.uid = uid};
     question_ask(a->c.questions, uid, &m, &p);
+}
+
+/* What changes something is done by the machine itself, with what the copy found. */
+static void what_a_copy_found_is_done(void **state)
+{
+    struct asked *a = *state;
+    struct msg_extend extend = {.id = "1", .add_us = 60};
+    struct message m = {.kind = MSG_EXTEND, .seq = 1, .body = &extend};
+    struct msg_done found = {.detail = "some", .count = 7200};
+    struct peer p = {.uid = 1};
+    struct str answer = STR_INIT;
+    wire_encode(&(struct message){.kind = MSG_DONE, .seq = 1, .body = &found}, &answer);
+    for (int away = 0; away < 2; away++) {
+        note.away = away;
+        note.done_here = note.answered = 0;
+        question_ask(a->c.questions, 1, &m, &p);
+        void (*done)(void *, const struct str *, int64_t) = note.done;
+        note.done = NULL;
+        done(note.ctx, &answer, TOOK_US);
+        assert_int_equal(note.done_here, !away);
+        assert_int_equal(note.answered, 1);
+        assert_int_equal(note.granted, 7200);
+    }
+    note.away = false;
+    note.no_room = true;
+    question_ask(a->c.questions, 1, &m, &p);
+    assert_int_equal(note.done_here, 1);
+    assert_int_equal(note.granted, 0);
+    str_done(&answer);
 }
 
 static void copy_ends(void)
@@ -208,6 +255,7 @@ int main(void)
         QUESTION(with_others_about_a_copy_is_followed_by_a_rest),
         QUESTION(who_asks_in_the_rest_waits_too),
         QUESTION(without_room_for_a_copy_the_loop_answers),
+        QUESTION(what_a_copy_found_is_done),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

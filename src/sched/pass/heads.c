@@ -1,4 +1,4 @@
-/* The heads (firsts.h) across a restart, by name: numbers of partitions and reservations are another
+/* The heads (firsts.h) across a restart, by name: numbers of partitions and reservations are others
  * after a change of the configuration. */
 #include "base/list.h"
 #include "sched/books/settle.h"
