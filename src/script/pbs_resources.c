@@ -66,7 +66,7 @@ static bool time_read(struct reading *d, struct span text, int64_t *ret)
     int64_t total = 0;
     int fields = 0;
     for (; span_next(&rest, ':', &part); fields++) {
-        int32_t n;
+        int32_t n = 0;
         const char *dot = memchr(part.data, '.', part.len);
         if (dot && !rest.len)
             part.len = (size_t)(dot - part.data);
