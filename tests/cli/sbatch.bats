@@ -34,6 +34,21 @@ field() {
     [ "$(cat "slurm-${BASH_REMATCH[1]}.out")" = "hello from ${BASH_REMATCH[1]} in $PWD" ]
 }
 
+# /etc/profile begins PATH anew; the commands of the cluster are there all the same.
+@test "a script that is a login shell finds the commands of its cluster" {
+    printf '%s\n' '#!/bin/bash -l' 'command -v srun' 'echo "[${BASH_ENV-gone}]"' 'srun -n1 bash -lc "command -v srun"' > login.sh
+    sbatch -W -n 1 -o out login.sh
+    [ "$(cat out)" = "$(printf '%s\n' "$(command -v srun)" '[gone]' "$(command -v srun)")" ]
+    printf '%s\n' '#!/bin/bash -l' 'command -v srun' > step.sh
+    chmod +x step.sh
+    [ "$(srun -n 1 ./step.sh)" = "$(command -v srun)" ]
+    # Whoever has a BASH_ENV keeps it.
+    echo 'MINE=yes' > mine
+    printf '%s\n' '#!/bin/bash -l' 'echo "$MINE $BASH_ENV"' > login.sh
+    BASH_ENV=$PWD/mine sbatch -W -n 1 -o out login.sh
+    [ "$(cat out)" = "yes $PWD/mine" ]
+}
+
 @test "arguments of the script arrive as they were typed" {
     script "-o out" <<< 'printf "[%s]" "$@"'
     sbatch -W job.sh 'two words' '' 'a\nb' $'line\nbreak' '*'

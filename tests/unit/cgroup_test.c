@@ -41,7 +41,7 @@ static bool is_ours(const char *path)
 static void file_fill(const char *dir, const char *name, const char *text)
 {
     char path[4096];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
+    assert_in_range(snprintf(path, sizeof path, "%s/%s", dir, name), 1, sizeof path - 1);
     FILE *f = fopen(path, "w");
     assert_non_null(f);
     fputs(text, f);

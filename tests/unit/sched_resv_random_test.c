@@ -219,7 +219,7 @@ static void outside_check(const struct scene *sc, const struct task *j, const st
 static void inside_check(const struct scene *sc, const struct task *j, const struct kept *k,
                          const struct node *n)
 {
-    int64_t keeps[AMOUNTS], own[AMOUNTS], from, to;
+    int64_t keeps[AMOUNTS], own[AMOUNTS], from = 0, to = 0;
     if (k->r.flags & (RESV_FLEX | RESV_ANY_NODES))
         return;
     assert_true(kept_on(sc, &k->r, n, keeps));

@@ -8,6 +8,7 @@
 #include "model/gres.h"
 #include "node/cgroup/base.h"
 #include "node/daemon/daemon.h"
+#include "node/step/login_shell.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -124,6 +125,18 @@ static const char *gpu_names(const char *devices, bool hides, struct arena *a)
     return result;
 }
 
+/* Without it login shells find no commands of ours, as anywhere else. */
+static void login_path_write(const struct node_daemon *d)
+{
+    struct str text = STR_INIT;
+    struct err err = {0};
+    login_path_text(d->site.bin_dir, &text);
+    const char *path = arena_printf(d->arena, "%s/" LOGIN_PATH_FILE, d->site.node_dir);
+    if (!file_write_atomic(path, text.data, text.len, 0644, &err))
+        log_warning(d->log, "%s", err.text);
+    str_done(&text);
+}
+
 void node_site_fill(struct node_daemon *d, const char *node_dir)
 {
     const struct machine *m = &d->machine;
@@ -140,6 +153,7 @@ void node_site_fill(struct node_daemon *d, const char *node_dir)
         .limits = {.memory_mib = m->memory_mib, .pids_max = pids_possible()},
         .is_root = geteuid() == 0,
     };
+    login_path_write(d);
     node_site_devices(d);
 }
 

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "node/shepherd/setup.h"
 #include "node/step/dir.h"
+#include "node/step/login_shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -136,10 +137,10 @@ static char **env_make(struct setup *s)
     struct str login = STR_INIT; /* lives on in the environment */
     struct env e;
     char pid[24];
-    e.v = plan_texts(p->env, 3, &e.n);
+    e.v = plan_texts(p->env, 4, &e.n);
     if (p->login_env && login_env(p, e.v, &login)) {
         /* An assignment has two bytes at least. */
-        e.v = xrealloc(e.v, (e.n + login.len / 2 + 4) * sizeof *e.v);
+        e.v = xrealloc(e.v, (e.n + login.len / 2 + 5) * sizeof *e.v);
         env_drop(&e, "PATH=");
         env_fill(&e, p, &login);
     } else if (p->login_env) {
@@ -147,6 +148,8 @@ static char **env_make(struct setup *s)
                p->user ? p->user : "the owner");
     }
     tmpdir_ensure(s, &e);
+    if (p->bin_dir && login_shell_script(p->script.data, p->script.len))
+        login_path_set(&e, s->herd->node_dir);
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
     env_add(&e, "SLURM_TASK_PID", pid);
     e.v[e.n] = NULL;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "node/step/descriptors.h"
+#include "node/step/login_shell.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -241,6 +242,15 @@ void path_add(struct env *e, const char *bin_dir, const char *path)
     str_add(&text, path);
     env_add(e, "PATH", str_text(&text));
     str_done(&text);
+}
+
+void login_path_set(struct env *e, const char *node_dir)
+{
+    struct str path = STR_INIT;
+    str_addf(&path, "%s/" LOGIN_PATH_FILE, node_dir);
+    if (!env_has(e->v, e->n, "BASH_ENV=") && access(str_text(&path), R_OK) == 0)
+        env_add(e, "BASH_ENV", str_text(&path));
+    str_done(&path);
 }
 
 void env_drop(struct env *e, const char *assignment)

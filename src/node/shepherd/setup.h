@@ -61,6 +61,8 @@ void env_add(struct env *e, const char *name, const char *value);
 void env_drop(struct env *e, const char *assignment); /* "NAME=" */
 /* PATH with the commands of this cluster before it. */
 void path_add(struct env *e, const char *bin_dir, const char *path);
+/* For a program that is a login shell (step/login_shell.h), unless it has a BASH_ENV of its own. */
+void login_path_set(struct env *e, const char *node_dir);
 /* A TMPDIR that is not there is made; one that cannot be is replaced, as Slurm does. */
 void tmpdir_ensure(struct setup *s, struct env *e);
 

@@ -14,6 +14,7 @@
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 #include "node/shepherd/task_files.h"
+#include "node/step/login_shell.h"
 #include "node/step/multi_prog.h"
 
 #include <errno.h>
@@ -437,6 +438,18 @@ static struct plan_bytes program_of(struct making *m)
     _exit(1);
 }
 
+static bool is_login_shell(const char *path, char *const *argv)
+{
+    char line[1024];
+    if (login_shell_words((const char *const *)argv))
+        return true;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t n = fd < 0 ? 0 : read(fd, line, sizeof line);
+    if (fd >= 0)
+        close(fd);
+    return n > 0 && login_shell_script(line, (size_t)n);
+}
+
 static _Noreturn void program_exec(struct making *m)
 {
     size_t n;
@@ -444,6 +457,10 @@ static _Noreturn void program_exec(struct making *m)
     if (n == 0)
         setup_fail(&m->setup, "no program was given");
     char *path = found_in_path(m, argv[0]);
+    if (m->t->plan->bin_dir && is_login_shell(path, argv)) {
+        login_path_set(&m->env, m->t->herd->node_dir);
+        m->env.v[m->env.n] = NULL;
+    }
     remarks_write(&m->setup);
     execve(path, argv, m->env.v);
     int why = errno;
