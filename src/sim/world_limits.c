@@ -263,7 +263,8 @@ static void gains_check(struct world *w, const struct books *b, const struct job
     }
 }
 
-/* Remembers it. */
+/* Remembers it. An element that is split off takes what its array gained before, which is no more
+ * than there was, though a limit may have been lowered since. */
 static bool gains_more(struct world *w, const struct job *j)
 {
     int64_t now = gains(j), before = (int64_t)(uintptr_t)map_u64_get(w->gaining, j->id);
@@ -271,7 +272,8 @@ static bool gains_more(struct world *w, const struct job *j)
         map_u64_put(w->gaining, j->id, (void *)(uintptr_t)now);
     else
         map_u64_del(w->gaining, j->id);
-    return now > before && j->accrue_us; /* 0: there was no limit when it began */
+    bool inherited = !j->array_pending && j->accrue_us != world_wall(w);
+    return now > before && j->accrue_us && !inherited; /* 0: there was no limit when it began */
 }
 
 /* ---- starts --------------------------------------------------------------------------------- */
