@@ -26,6 +26,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("why", cmd_why, OWN, "why jobs wait, when they will start, what would let them start sooner")          \
     X("extend", cmd_extend, OWN, "more time for a running job, as much as delays nobody")                    \
     X("plot", cmd_plot, OWN, "what a job did with its GPUs, CPUs and bytes: charts, CSV, JSON, SVG")         \
+    X("top", cmd_top, OWN, "the cluster now: how busy each GPU is, and whose job it does")                   \
     X("report", cmd_report, OWN, "how well jobs used what they had, and what to ask for next time")          \
     X("may", cmd_may, OWN, "what you may use: partitions, accounts, QOS, what is left of their limits, free GPUs") \
     X("accounts", cmd_accounts, OWN, "who is in which account, with which limits, and how much of them is used") \
@@ -119,7 +120,7 @@ COMMANDS(X)
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
-    X(up) X(down) X(status) X(why) X(extend) X(plot) X(report) X(may) X(accounts) X(config) X(lint) X(translate) X(import) X(gpus) X(token) X(join) X(leave)  \
+    X(up) X(down) X(status) X(why) X(extend) X(plot) X(top) X(report) X(may) X(accounts) X(config) X(lint) X(translate) X(import) X(gpus) X(token) X(join) X(leave)  \
     X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;
