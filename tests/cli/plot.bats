@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What jobs did, as it was sampled (remuda plot): from a fake NVML that plays profiles, through real daemons, to charts, CSV, JSON and SVG.
+# What jobs did, as it was sampled (remuda plot): from a fake NVML that plays profiles, through real daemons, to charts, CSV, JSON, SVG and PNG.
 bats_require_minimum_version 1.5.0
 load common
 
@@ -176,6 +176,36 @@ for name in "p.svg", "p=light.svg", "p=dark.svg":
 P
     grep -q prefers-color-scheme p.svg
     ! grep -q prefers-color-scheme p=dark.svg
+}
+
+@test "a picture of dots: a PNG, light and dark, where cairo is; else the nearest is named" {
+    id=$(cat "$TOP/played")
+    run ! env REMUDA_CAIRO=/nowhere.so remuda plot "$id" --png
+    [[ "$output" == *"cairo, which is not installed"*"--svg"* ]]
+    run ! remuda plot "$id" --png=blue
+    [[ "$output" == *"--png=light and --png=dark"* ]]
+    python3 -c 'import ctypes; ctypes.CDLL("libcairo.so.2")' 2>/dev/null || skip "libcairo2 is not installed"
+    for theme in "" =light =dark; do remuda plot "$id" --png$theme >"p$theme.png"; done
+    cmp p.png p=light.png
+    python3 - <<'P'
+import struct, zlib
+def dots(name):
+    data = open(name, "rb").read()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, body = 8, b""
+    while at < len(data):
+        n, kind = struct.unpack(">I4s", data[at:at + 8])
+        assert zlib.crc32(data[at + 4:at + 8 + n]) == struct.unpack(">I", data[at + 8 + n:at + 12 + n])[0]
+        if kind == b"IHDR": width, height, depth, colour = struct.unpack(">IIBB", data[at + 8:at + 18])
+        if kind == b"IDAT": body += data[at + 8:at + 8 + n]
+        at += 12 + n
+    raw = zlib.decompress(body)
+    assert width == 1920 and height > 600 and depth == 8 and colour == 2, (width, height, depth, colour)
+    assert len(raw) == height * (1 + 3 * width)
+    assert len(set(raw)) > 50 # letters and lines, not one colour
+    return raw[1:4]
+assert dots("p=light.png") == b"\xff\xff\xff" and dots("p=dark.png") == b"\x14\x17\x1b"
+P
 }
 
 @test "what cannot be drawn is said" {

@@ -1,4 +1,4 @@
-/* Curves as files: for programs (CSV, JSON), for people (SVG). */
+/* Curves as files: for programs (CSV, JSON), for people (SVG, PNG). */
 #ifndef REMUDA_CLI_PLOT_PICTURE_H
 #define REMUDA_CLI_PLOT_PICTURE_H
 
@@ -14,5 +14,9 @@ void picture_json(const struct curves *c, const struct job *j, struct str *out);
 enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK }; /* AUTO: as the viewer's is */
 void picture_svg(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
                  enum picture_theme theme, struct str *out);
+/* The same as the bytes of a PNG, by cairo, which is opened for it (REMUDA_CAIRO: another one than
+ * the system's); AUTO is light. ERR_UNSUPPORTED: it is not there. */
+bool picture_png(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
+                 enum picture_theme theme, struct str *out, struct err *ret_err);
 
 #endif

@@ -30,7 +30,7 @@
 struct plot_line {
     const char *state_dir, *job, *step, *values, *gpus, *from, *to, *theme;
     int64_t attempt, height;
-    bool watch, csv, csv_bare, json, svg, all;
+    bool watch, csv, csv_bare, json, svg, png, all;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -86,17 +86,32 @@ static SETTER(csv_set)
                    value);
 }
 
-static SETTER(theme_set)
+static bool theme_read(struct plot_line *l, const char *name, const char *value, struct arena *a,
+                       struct err *ret_err)
+{
+    l->theme = text_empty(value) ? "auto" : arena_strdup(a, value);
+    return text_is_nocase(l->theme, "auto") || text_is_nocase(l->theme, "light") ||
+           text_is_nocase(l->theme, "dark") ||
+           err_set(ret_err, ERR_USAGE, "--%s, --%s=light and --%s=dark are drawn, not \"%.40s\"",
+                   name, name, name, value);
+}
+
+static SETTER(svg_set)
 {
     struct plot_line *l = to;
     (void)row;
     (void)env;
     l->svg = true;
-    l->theme = text_empty(value) ? "auto" : arena_strdup(a, value);
-    return text_is_nocase(l->theme, "auto") || text_is_nocase(l->theme, "light") ||
-           text_is_nocase(l->theme, "dark") ||
-           err_set(ret_err, ERR_USAGE, "--svg, --svg=light and --svg=dark are drawn, not \"%.40s\"",
-                   value);
+    return theme_read(l, "svg", value, a, ret_err);
+}
+
+static SETTER(png_set)
+{
+    struct plot_line *l = to;
+    (void)row;
+    (void)env;
+    l->png = true;
+    return theme_read(l, "png", value, a, ret_err);
 }
 
 #define AT(member) offsetof(struct plot_line, member)
@@ -114,13 +129,18 @@ static const struct option_row rows[] = {
               AT(height), .min = 1, .max = 40),
     OWN_HELP,
     OPT_FLAG("json", 0, "everything as JSON", AT(json)),
+    {.name = "png",
+     .arg = ARG_OPTIONAL,
+     .metavar = "theme",
+     .set = png_set,
+     .doc = "a picture of dots, on standard output, by cairo: light or dark"},
     OPT_VALUE("run", 0, "number", "which run of a job that was requeued, from 1 on; else the last",
               set_own_number, AT(attempt), .min = 1, .max = INT32_MAX),
     OWN_STATE(struct plot_line),
     {.name = "svg",
      .arg = ARG_OPTIONAL,
      .metavar = "theme",
-     .set = theme_set,
+     .set = svg_set,
      .doc = "a picture, on standard output: light, dark, or as its viewer is"},
     OPT_VALUE("to", 'E', "time", "until then; else to its end", set_any_text, AT(to)),
     OPT_VALUE("value", 0, "words", "what is drawn: util,mem,power,cpu,rss,read …", values_set, 0),
@@ -333,25 +353,40 @@ static void screen_write(struct plotting *p, struct str *out)
     chart_times_write(from, to, &style, out);
 }
 
-static int file_write(struct plotting *p)
+static enum picture_theme theme_of(const struct plot_line *l)
+{
+    return text_is_nocase(l->theme, "dark")    ? PICTURE_DARK
+           : text_is_nocase(l->theme, "light") ? PICTURE_LIGHT
+                                               : PICTURE_AUTO;
+}
+
+static bool picture_make(struct plotting *p, struct str *out, bool *ret_any, struct err *ret_err)
 {
     int64_t from, to;
-    struct str out = STR_INIT;
-    bool any = span_find(p, &from, &to);
+    *ret_any = span_find(p, &from, &to);
     if (p->l->csv)
-        picture_csv(&p->curves, !p->l->csv_bare, &out);
+        picture_csv(&p->curves, !p->l->csv_bare, out);
     else if (p->l->json)
-        picture_json(&p->curves, &p->job, &out);
-    else if (any && p->l->svg)
-        picture_svg(&p->curves, &p->job, from, to,
-                    text_is_nocase(p->l->theme, "dark")    ? PICTURE_DARK
-                    : text_is_nocase(p->l->theme, "light") ? PICTURE_LIGHT
-                                                           : PICTURE_AUTO,
-                    &out);
-    else if (any)
-        screen_write(p, &out);
-    fwrite(str_text(&out), 1, out.len, stdout);
+        picture_json(&p->curves, &p->job, out);
+    else if (*ret_any && p->l->png)
+        return picture_png(&p->curves, &p->job, from, to, theme_of(p->l), out, ret_err);
+    else if (*ret_any && p->l->svg)
+        picture_svg(&p->curves, &p->job, from, to, theme_of(p->l), out);
+    else if (*ret_any)
+        screen_write(p, out);
+    return true;
+}
+
+static int file_write(struct plotting *p)
+{
+    struct str out = STR_INIT;
+    struct err err = {0};
+    bool any, ok = picture_make(p, &out, &any, &err);
+    if (ok)
+        fwrite(str_text(&out), 1, out.len, stdout);
     str_done(&out);
+    if (!ok)
+        return own_line_failed("remuda plot", &err);
     if (!any)
         nothing_say(p);
     return any ? 0 : 1;
@@ -383,12 +418,18 @@ static bool line_check(const struct plot_line *l, struct err *ret_err)
     struct idset ids = IDSET_INIT;
     if (!l->job)
         return err_set(ret_err, ERR_USAGE, "which job? remuda plot JOB");
-    if (l->csv + l->json + l->svg + l->watch > 1)
-        return err_set(ret_err, ERR_USAGE, "one of --csv, --json, --svg and -w goes at a time");
+    if (l->csv + l->json + l->svg + l->png + l->watch > 1)
+        return err_set(ret_err, ERR_USAGE,
+                       "one of --csv, --json, --svg, --png and -w goes at a time");
     if (l->watch && !isatty(STDOUT_FILENO))
         return err_set(
             ret_err, ERR_USAGE,
             "-w draws on a terminal again and again; without it the chart is drawn once");
+    if (l->png && isatty(STDOUT_FILENO))
+        return err_set(ret_err, ERR_USAGE,
+                       "--png writes bytes that are nothing for a terminal: remuda plot %s --png "
+                       ">job.png",
+                       l->job);
     bool ok = !l->gpus || idset_parse(&ids, l->gpus, 1u << 20, NULL);
     idset_done(&ids);
     return ok || err_set(ret_err, ERR_USAGE, "--gpu has numbers, as 0,2-3, not \"%.40s\"", l->gpus);

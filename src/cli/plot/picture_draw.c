@@ -1,0 +1,227 @@
+/* A chart for each value, one below the other, with a line for each device, node or step: the mean
+ * of each part of the time, and behind it, lighter, from the least to the most. */
+#include "base/duration.h"
+#include "base/plain.h"
+#include "cli/plot/picture_pen.h"
+#include "cli/program/localtime.h"
+#include "reading/chart.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEFT    96
+#define RIGHT   24
+#define TOP     58
+#define CHART   150
+#define BETWEEN 62
+#define BOTTOM  44
+#define PARTS   420
+#define TICKS   6
+#define WIDTH   PICTURE_WIDTH
+
+/* Distinct to the colour-blind as well (after Okabe and Ito), on both grounds. */
+const struct picture_ground picture_light = {
+    "#ffffff",
+    "#1b1f24",
+    "#d6dbe1",
+    {"#0072b2", "#d55e00", "#009e73", "#b0568d", "#7a6a00", "#3a8fc4", "#a03c1e", "#555555"}};
+const struct picture_ground picture_dark = {
+    "#14171b",
+    "#e8ebee",
+    "#3a4149",
+    {"#56b4e9", "#ff9e4a", "#3dd6a8", "#e79cc6", "#f0e442", "#9fd0f5", "#ff7f66", "#c0c0c0"}};
+
+static void label_write(const struct pen *pen, double x, double y, enum pen_letters how,
+                        enum pen_anchor at, const char *text)
+{
+    struct str plain = STR_INIT;
+    str_add_plain(&plain, text);
+    pen->text(pen->ctx, x, y, how, at, str_text(&plain));
+    str_done(&plain);
+}
+
+/* ---- one chart ---- */
+
+struct panel {
+    const struct series_value *value;
+    VEC(const struct curve *) curve;
+    double y, top;
+};
+
+static double x_of(size_t part)
+{
+    return LEFT + (WIDTH - LEFT - RIGHT) * ((double)part + 0.5) / PARTS;
+}
+
+static double y_of(const struct panel *p, double v)
+{
+    return p->y + CHART - CHART * (v < p->top ? v : p->top) / p->top;
+}
+
+static void axis_write(const struct panel *p, const struct pen *pen)
+{
+    char number[CHART_NUMBER_BYTES];
+    for (int i = 0; i <= 4; i++) {
+        double v = p->top * i / 4, y = y_of(p, v);
+        pen->rule(pen->ctx, LEFT, y, WIDTH - RIGHT, y);
+        if (i % 2 == 0)
+            label_write(pen, LEFT - 8, y + 5, PEN_INK, PEN_END, chart_number(p->value, v, number));
+    }
+}
+
+/* A band and a line for each stretch without a gap. */
+static void stretch_write(const struct panel *p, const struct chart_part *part, size_t from,
+                          size_t to, size_t colour, const struct pen *pen)
+{
+    struct pen_point at[2 * PARTS + 2];
+    size_t n = 0;
+    for (size_t i = from; i < to; i++)
+        at[n++] = (struct pen_point){x_of(i), y_of(p, part[i].most)};
+    for (size_t i = to; i-- > from;)
+        at[n++] = (struct pen_point){x_of(i), y_of(p, part[i].least)};
+    pen->band(pen->ctx, at, n, colour);
+    n = 0;
+    for (size_t i = from; i < to; i++)
+        at[n++] = (struct pen_point){x_of(i), y_of(p, part[i].mean)};
+    if (to == from + 1) /* a single sample is a dash */
+        at[n++] = (struct pen_point){x_of(from) + 2, at[0].y};
+    pen->line(pen->ctx, at, n, colour);
+}
+
+static void curve_write(const struct panel *p, const struct curve *c, int64_t from_ms,
+                        int64_t to_ms, size_t colour, const struct pen *pen)
+{
+    struct chart_part part[PARTS];
+    chart_parts(c, from_ms, to_ms, part, PARTS);
+    for (size_t i = 0, k; i < PARTS; i = k + 1) {
+        for (k = i; k < PARTS && part[k].any; k++)
+            continue;
+        if (k > i)
+            stretch_write(p, part, i, k, colour, pen);
+    }
+}
+
+static void legend_write(const struct panel *p, const struct pen *pen)
+{
+    double x = LEFT;
+    struct str name = STR_INIT;
+    str_addf(&name, "%s", p->value->title);
+    label_write(pen, x, p->y - 14, PEN_NAME, PEN_START, str_text(&name));
+    x += 10.0 * (double)name.len + 20;
+    for (size_t i = 0; i < p->curve.n; i++) {
+        str_clear(&name);
+        curve_name(p->curve.v[i], &name);
+        double needs = 26 + 8.4 * (double)name.len + 14;
+        if (x + needs > WIDTH - RIGHT - (i + 1 < p->curve.n ? 90 : 0)) {
+            str_clear(&name);
+            str_addf(&name, "and %zu more", p->curve.n - i);
+            label_write(pen, x, p->y - 14, PEN_FAINT, PEN_START, str_text(&name));
+            break;
+        }
+        pen->key(pen->ctx, x, p->y - 21, 18, 5, i % PICTURE_COLOURS);
+        label_write(pen, x + 24, p->y - 14, PEN_INK, PEN_START, str_text(&name));
+        x += needs;
+    }
+    str_done(&name);
+}
+
+static void panel_write(const struct panel *p, int64_t from_ms, int64_t to_ms,
+                        const struct pen *pen)
+{
+    axis_write(p, pen);
+    for (size_t i = 0; i < p->curve.n; i++)
+        curve_write(p, p->curve.v[i], from_ms, to_ms, i % PICTURE_COLOURS, pen);
+    legend_write(p, pen);
+}
+
+/* ---- the picture ---- */
+
+static void times_write(double y, int64_t from_ms, int64_t to_ms, const struct pen *pen)
+{
+    for (int i = 0; i <= TICKS; i++) {
+        struct str text = STR_INIT;
+        double x = LEFT + (double)(WIDTH - LEFT - RIGHT) * i / TICKS;
+        chart_time(from_ms + (to_ms - from_ms) * i / TICKS, to_ms - from_ms, &civil_local, &text);
+        label_write(pen, x, y + 22, PEN_INK,
+                    i == TICKS ? PEN_END
+                    : i        ? PEN_MIDDLE
+                               : PEN_START,
+                    str_text(&text));
+        str_done(&text);
+    }
+}
+
+static void title_write(const struct job *j, int64_t from_ms, int64_t to_ms, const struct pen *pen)
+{
+    struct str text = STR_INIT;
+    str_add(&text, "Job ");
+    job_label(j, &text);
+    if (j->spec.name)
+        str_addf(&text, " %s", j->spec.name);
+    if (j->user_name)
+        str_addf(&text, " of %s", j->user_name);
+    str_add(&text, ", ");
+    civil_format(from_ms * 1000, from_ms * 1000, "%Y-%m-%d", &civil_local, &text);
+    str_add(&text, ", ");
+    duration_format((to_ms - from_ms) / 1000 * USEC_PER_SEC, &text);
+    label_write(pen, LEFT, 26, PEN_BIG, PEN_START, str_text(&text));
+    str_done(&text);
+}
+
+static size_t panels_find(const struct curves *c, int64_t from_ms, int64_t to_ms,
+                          struct panel *panel)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < series_values_n; i++) {
+        struct panel *p = &panel[n];
+        double most = 0;
+        *p = (struct panel){.value = &series_values[i],
+                            .y = TOP + 20 + (double)n * (CHART + BETWEEN)};
+        for (size_t k = 0; k < c->v.n; k++) {
+            struct figures f;
+            if (c->v.v[k]->value != p->value)
+                continue;
+            curve_figures(c->v.v[k], from_ms, to_ms, &f);
+            most = f.most > most ? f.most : most;
+            vec_push(&p->curve, c->v.v[k]);
+        }
+        p->top = chart_top(p->value, most);
+        n += p->curve.n > 0;
+    }
+    return n;
+}
+
+static double height_of(size_t n)
+{
+    return n ? TOP + 20 + (double)n * (CHART + BETWEEN) - BETWEEN + BOTTOM : TOP + BOTTOM;
+}
+
+double picture_height(const struct curves *c)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < series_values_n; i++) {
+        bool any = false;
+        for (size_t k = 0; k < c->v.n; k++)
+            any = any || c->v.v[k]->value == &series_values[i];
+        n += any;
+    }
+    return height_of(n);
+}
+
+void picture_draw(const struct pen *pen, const struct curves *c, const struct job *j,
+                  int64_t from_ms, int64_t to_ms)
+{
+    struct panel *panel = xcalloc(series_values_n + 1, sizeof *panel);
+    size_t n = panels_find(c, from_ms, to_ms, panel);
+    title_write(j, from_ms, to_ms, pen);
+    for (size_t i = 0; i < n; i++)
+        panel_write(&panel[i], from_ms, to_ms, pen);
+    if (n)
+        times_write(height_of(n) - BOTTOM, from_ms, to_ms, pen);
+    else
+        label_write(pen, LEFT, TOP + 10, PEN_INK, PEN_START, "no samples");
+    for (size_t i = 0; i < n; i++)
+        vec_done(&panel[i].curve);
+    free(panel);
+}
