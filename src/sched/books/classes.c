@@ -108,24 +108,35 @@ static void class_drop(struct cluster *cl, struct sclass *k)
 
 /* ---- lanes ---- */
 
-/* The times and the number by which it stands among equals. */
-static struct order_place stand_of(const struct waiting *w)
+/* The times and the number by which it stands among equals: its own, or those of its place. */
+static inline int64_t stands_since(const struct waiting *w)
 {
     if (w->place.job_id)
-        return w->place;
-    return (struct order_place){.job_id = w->job_id,
-                                .submit_us = w->submit_us,
-                                .since_us = w->ages_us ? w->ages_us : w->eligible_us};
+        return w->place.since_us;
+    return w->ages_us ? w->ages_us : w->eligible_us;
+}
+
+static inline int64_t stands_submitted(const struct waiting *w)
+{
+    return w->place.job_id ? w->place.submit_us : w->submit_us;
+}
+
+static inline uint64_t stands_as(const struct waiting *w)
+{
+    return w->place.job_id ? w->place.job_id : w->job_id;
 }
 
 int wjob_order(const struct wjob *a, const struct wjob *b)
 {
-    struct order_place x = stand_of(&a->w), y = stand_of(&b->w);
-    if (x.since_us != y.since_us)
-        return x.since_us < y.since_us ? -1 : 1;
-    if (x.submit_us != y.submit_us)
-        return x.submit_us < y.submit_us ? -1 : 1;
-    return (x.job_id > y.job_id) - (x.job_id < y.job_id);
+    int64_t x = stands_since(&a->w), y = stands_since(&b->w);
+    if (x != y)
+        return x < y ? -1 : 1;
+    x = stands_submitted(&a->w);
+    y = stands_submitted(&b->w);
+    if (x != y)
+        return x < y ? -1 : 1;
+    uint64_t p = stands_as(&a->w), q = stands_as(&b->w);
+    return (p > q) - (p < q);
 }
 
 static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
