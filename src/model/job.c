@@ -13,8 +13,11 @@ static const char *const exclusives[] = {[EXCLUSIVE_UNSET] = "no",
                                          [EXCLUSIVE_TOPO] = "topo"};
 static const char *const dialects[] = {
     [DIALECT_SLURM] = "slurm", [DIALECT_LSF] = "lsf", [DIALECT_PBS] = "pbs"};
-static const char *const open_modes[] = {
-    [OPEN_UNSET] = "unset", [OPEN_APPEND] = "append", [OPEN_TRUNCATE] = "truncate"};
+static const char *const open_modes[] = {[OPEN_UNSET] = "unset",
+                                         [OPEN_APPEND] = "append",
+                                         [OPEN_TRUNCATE] = "truncate",
+                                         [OPEN_TRUNCATE_OUTPUT] = "truncate-output",
+                                         [OPEN_TRUNCATE_ERROR] = "truncate-error"};
 static const char *const hints[] = {[HINT_UNSET] = "none",
                                     [HINT_COMPUTE_BOUND] = "compute_bound",
                                     [HINT_MEMORY_BOUND] = "memory_bound",

@@ -17,7 +17,14 @@
 
 enum tristate { UNSET, YES, NO };
 enum exclusive { EXCLUSIVE_UNSET, EXCLUSIVE_NODE, EXCLUSIVE_USER, EXCLUSIVE_MCS, EXCLUSIVE_TOPO };
-enum open_mode { OPEN_UNSET, OPEN_APPEND, OPEN_TRUNCATE };
+/* The last two: one of two files is begun anew, the other continued. */
+enum open_mode {
+    OPEN_UNSET,
+    OPEN_APPEND,
+    OPEN_TRUNCATE,
+    OPEN_TRUNCATE_OUTPUT,
+    OPEN_TRUNCATE_ERROR
+};
 /* In whose words a job was submitted: its environment and the end of its output are as there. */
 enum dialect { DIALECT_SLURM, DIALECT_LSF, DIALECT_PBS };
 enum hint {
@@ -112,7 +119,7 @@ enum mail_type {
     X(TEXT, std_in, 0, "standard input, pattern; NULL = /dev/null")                                                      \
     X(TEXT, std_out, 0, "standard output, pattern; NULL = slurm-%j.out or slurm-%A_%a.out")                              \
     X(TEXT, std_err, 0, "standard error, pattern; NULL = with standard output")                                          \
-    X(ENUM, open_mode, &open_mode_names, "output files: append or truncate")                                             \
+    X(ENUM, open_mode, &open_mode_names, "output files: append, truncate, or only one of the two begun anew")             \
     X(TIME, begin_us, 0, "not before")                                                                                   \
     X(TIME, deadline_us, 0, "must end by; cancelled when it no longer can")                                              \
     X(SPAN, delay_boot_us, 0, "--delay-boot")                                                                            \
@@ -147,7 +154,8 @@ enum mail_type {
     X(I32, sample_s_plus1, 0, "seconds between samples of its usage, plus 1 (1: none but at the end); 0 = JobAcctGatherFrequency") \
     X(ENUM, dialect, &dialect_names, "in whose words it was submitted: slurm, lsf or pbs")                                 \
     X(TEXT, project, 0, "project it was submitted under, as asked (bsub -P)")                                            \
-    X(TEXT, dialect_site, 0, "of PBS: flavour and server, \"pro:head\"; NULL = none")
+    X(TEXT, dialect_site, 0, "of PBS: flavour and server, \"pro:head\"; NULL = none")                                     \
+    X(TEXT, job_group, 0, "group of jobs it was submitted in, as asked (bsub -g): /a/b")
 
 /* What became of it. */
 #define JOB_STATE_FIELDS(X)                                                                                              \

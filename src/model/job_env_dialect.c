@@ -196,13 +196,27 @@ static void put_pbs_ids(struct writer *m, bool torque)
     str_done(&text);
 }
 
+/* What the submission says of it counts. */
+static void put_unless_told(struct writer *m, const char *name, int64_t n)
+{
+    size_t len = strlen(name), left = m->e->exported.len;
+    for (const char *at = m->e->exported.data; left > 0;) {
+        size_t step = strnlen(at, left) + 1;
+        if (step > len + 1 && memcmp(at, name, len) == 0 && at[len] == '=')
+            return;
+        left -= step < left ? step : left;
+        at += step;
+    }
+    put_i64(m, name, n);
+}
+
 static void put_pbs_sizes(struct writer *m, bool torque)
 {
     const struct job *j = m->job;
     int64_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
     if (!torque) {
-        put_i64(m, "NCPUS", each);
-        put_i64(m, "OMP_NUM_THREADS", each);
+        put_unless_told(m, "NCPUS", each);
+        put_unless_told(m, "OMP_NUM_THREADS", each);
         return;
     }
     int64_t nodes = m->e->alloc && m->e->alloc->n ? (int64_t)m->e->alloc->n : 1;

@@ -19,6 +19,7 @@ struct dialect_site {
     bool torque;              /* else PBS Pro */
     const char *cluster;      /* its name; NULL = not known */
     const char *pbs_server;   /* what follows the number in ids of PBS; NULL = not known */
+    const char *user;         /* who submits; NULL = not known */
 };
 struct dialect_site dialect_site_of(const struct settings *s);
 struct dialect_site dialect_site_standard(void); /* of the defaults */

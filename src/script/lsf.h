@@ -24,9 +24,10 @@ struct lsf_request {
     int64_t gpu_mem_mib;
     /* Where */
     const char *queues, *features, *candidates, *excluded, *reservation;
+    const char *host_select; /* what of select[] only hosts can answer (lsf_select.h) */
     /* When, how */
-    const char *run_limit, *begin, *warn_signal;
-    int64_t warn_before_s;
+    const char *run_limit, *warn_signal;
+    int64_t warn_before_s, begin_us, end_by_us; /* -b, -t; 0 = not given */
     const char *depend_text;
     struct lsf_depend depend;
     bool hold, wait, orphan_ends;
@@ -38,6 +39,13 @@ struct lsf_request {
     const char *out, *err_file, *in, *work_dir, *out_dir;
     bool out_anew, err_anew; /* -oo, -eo */
     const char *mail_to, *export_env, *login_shell;
+    const char *env_without; /* names, with commas, that do not go with it */
+    /* Soft limits, -C -S -D -F: RLIMIT_*, bytes; INT64_MAX = none. */
+    struct lsf_ulimit {
+        int resource;
+        int64_t bytes;
+    } ulimit[4];
+    size_t nulimit;
     bool mail_begin, mail_end, mail_fail;
     bool keep_output; /* of sbatch: output files that are not named are Slurm's */
     bool help, version, lint;

@@ -93,6 +93,13 @@ static bool size_finish(const struct lsf_request *r, struct dialect_out *d, stru
            dialect_give_flag(d, "-x", "exclusive", r->exclusive || r->whole_hosts, e);
 }
 
+/* gtile: so many GPUs of each socket, and so of as many sockets as make them all. */
+static int32_t sockets_of(const struct lsf_request *r)
+{
+    int32_t tile = r->gpus_per_socket;
+    return tile > 0 ? (r->gpus + tile - 1) / tile : 0;
+}
+
 static bool gpus_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
 {
     if (!r->gpus)
@@ -102,6 +109,7 @@ static bool gpus_finish(const struct lsf_request *r, struct dialect_out *d, stru
     return dialect_give(d, "-gpu num", r->gpus_per_task ? "gpus-per-task" : "gpus-per-node", count,
                         e) &&
            dialect_give_number(d, "-gpu gtile", "gpus-per-socket", r->gpus_per_socket, e) &&
+           dialect_give_number(d, "-gpu gtile", "sockets-per-node", sockets_of(r), e) &&
            dialect_give(
                d, "-gpu gmem", "gpu-mem",
                r->gpu_mem_mib ? arena_printf(d->a, "%lldM", (long long)r->gpu_mem_mib) : NULL, e);
@@ -132,25 +140,29 @@ static const char *pattern_of(const struct lsf_request *r, const char *file, str
     return text;
 }
 
-/* A directory gets ID.out in it. */
-static const char *output_of(const struct lsf_request *r, struct arena *a)
+/* A directory gets ID.out, or ID.err, in it. */
+static const char *file_of(const struct lsf_request *r, const char *file, const char *ending,
+                           struct arena *a)
 {
-    const char *standard = r->array ? "%J.%I.out" : "%J.out";
-    if (!r->out)
-        return pattern_of(r, standard, a);
-    size_t len = strlen(r->out);
-    bool dir = len && r->out[len - 1] == '/';
-    return pattern_of(r, dir ? arena_printf(a, "%s%s", r->out, standard) : r->out, a);
+    const char *standard = arena_printf(a, r->array ? "%%J.%%I.%s" : "%%J.%s", ending);
+    size_t len = file ? strlen(file) : 0;
+    bool dir = len && file[len - 1] == '/';
+    return pattern_of(r, dir ? arena_printf(a, "%s%s", file, standard) : file ? file : standard, a);
+}
+
+/* -o and -e go on with their files, -oo and -eo begin them anew. */
+static const char *open_mode_of(const struct lsf_request *r, bool two_files)
+{
+    bool out = r->out ? r->out_anew : r->err_anew, err = two_files ? r->err_anew : out;
+    return out ? err ? "truncate" : "truncate-output" : err ? "truncate-error" : "append";
 }
 
 static bool files_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
 {
-    const char *out = output_of(r, d->a), *err = pattern_of(r, r->err_file, d->a);
+    const char *out = file_of(r, r->out, "out", d->a);
+    const char *err = r->err_file ? file_of(r, r->err_file, "err", d->a) : NULL;
     struct lsf_request here = *r; /* -outdir is of output alone */
     here.out_dir = NULL;
-    if (r->out && err && r->out_anew != r->err_anew)
-        return dialect_refuse(e, r->out_anew ? "-oo with -e" : "-o with -eo",
-                              "both files are opened alike; write -o and -e, or -oo and -eo");
     if (!r->out && r->keep_output)
         return dialect_give(d, "-e", "error", err, e) &&
                dialect_give(d, "-cwd", "chdir", r->work_dir, e);
@@ -159,10 +171,9 @@ static bool files_finish(const struct lsf_request *r, struct dialect_out *d, str
                  r->array ? "ID.INDEX.out" : "ID.out");
     if (text_is(err, out))
         err = NULL; /* joined */
-    bool anew = r->out ? r->out_anew : r->err_anew;
     return dialect_give(d, "-o", "output", out, e) && dialect_give(d, "-e", "error", err, e) &&
            dialect_give(d, "-i", "input", pattern_of(&here, r->in, d->a), e) &&
-           dialect_give(d, "-o", "open-mode", anew ? "truncate" : "append", e) &&
+           dialect_give(d, "-o", "open-mode", open_mode_of(r, err != NULL), e) &&
            dialect_give(d, "-cwd", "chdir", r->work_dir, e);
 }
 
@@ -176,14 +187,35 @@ static bool mail_finish(const struct lsf_request *r, struct dialect_out *d, stru
            dialect_give(d, "-u", "mail-user", r->mail_to, e);
 }
 
+static const char *moment_of(int64_t us, struct dialect_out *d)
+{
+    struct str text = STR_INIT;
+    if (!us)
+        return NULL;
+    civil_format_iso(us, d->env->zone, &text);
+    const char *kept = arena_strdup(d->a, str_text(&text));
+    str_done(&text);
+    return kept;
+}
+
+/* The time of -t comes before the end of -W: then all there is until it is the limit. */
+static bool end_comes_first(const struct lsf_request *r, const struct option_env *env)
+{
+    int64_t minutes;
+    return r->end_by_us && r->run_limit && text_to_i64(r->run_limit, 0, INT32_MAX, &minutes) &&
+           env->now_us + minutes * USEC_PER_MIN > r->end_by_us;
+}
+
 static bool order_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
 {
     const char *signal = NULL;
     if (r->warn_signal || r->warn_before_s)
         signal = arena_printf(d->a, "B:%s@%lld", r->warn_signal ? r->warn_signal : "URG",
                               (long long)(r->warn_before_s ? r->warn_before_s : 60));
-    return dialect_give(d, "-W", "time", r->run_limit, e) &&
-           dialect_give(d, "-b", "begin", r->begin, e) &&
+    const char *limit = end_comes_first(r, d->env) ? NULL : r->run_limit;
+    return dialect_give(d, "-W", "time", limit, e) &&
+           dialect_give(d, "-b", "begin", moment_of(r->begin_us, d), e) &&
+           dialect_give(d, "-t", "deadline", moment_of(r->end_by_us, d), e) &&
            dialect_give(d, "-wa", "signal", signal, e) &&
            dialect_give_flag(d, "-H", "hold", r->hold, e) &&
            dialect_give_flag(d, "-r", "requeue", r->rerun == YES, e) &&
@@ -207,6 +239,7 @@ static bool texts_finish(const struct lsf_request *r, struct dialect_out *d, str
                       : text_is_nocase(r->export_env, "all") ? "ALL"
                                                              : r->export_env;
     d->o->spec.project = r->project;
+    d->o->spec.job_group = r->job_group;
     if (r->login_shell)
         d->o->spec.get_user_env = true;
     return dialect_give(d, "-J", "job-name", r->name, e) &&

@@ -8,6 +8,7 @@
 #include "script/lsf_write.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 #define LSF_SETTER(name)                                                                           \
     static bool name##_in(struct lsf_request *r, const struct option_row *row, const char *value,  \
@@ -50,6 +51,34 @@ LSF_SETTER(set_limit)
         size.len--;
     return (lsf_size_read(size, r->site->lsf_limit_kib, &r->limit_kib) && r->limit_kib > 0) ||
            refuse(row, value, "an amount of memory is needed, as 4GB", ret_err);
+}
+
+/* -C, -S, -D, -F: soft limits of each process, in KB or in the unit of the site. */
+LSF_SETTER(set_ulimit)
+{
+    static const struct {
+        char letter;
+        int resource;
+    } limits[] = {{'C', RLIMIT_CORE}, {'S', RLIMIT_STACK}, {'D', RLIMIT_DATA}, {'F', RLIMIT_FSIZE}};
+    int64_t kib;
+    size_t i = 0, at = 0;
+    while (limits[i].letter != row->name[0])
+        i++;
+    if (!lsf_size_read(span_of(value), r->site->lsf_limit_kib, &kib))
+        return refuse(row, value, "an amount is needed, as 8192 or 8MB", ret_err);
+    while (at < r->nulimit && r->ulimit[at].resource != limits[i].resource)
+        at++;
+    CHECK(at < ARRAY_LEN(r->ulimit));
+    r->ulimit[at] = (struct lsf_ulimit){limits[i].resource, kib * 1024};
+    r->nulimit = at == r->nulimit ? at + 1 : r->nulimit;
+    return true;
+}
+
+/* "/a/b": letters of a path, so that a group is a prefix of those in it. */
+LSF_SETTER(set_group)
+{
+    r->job_group = value[0] == '/' ? arena_strdup(a, value) : arena_printf(a, "/%s", value);
+    return value[0] || refuse(row, value, "a job group is needed: /GROUP", ret_err);
 }
 
 LSF_SETTER(set_resources)
@@ -107,7 +136,9 @@ static int64_t begin_next(const int64_t *f, int n, const struct option_env *env)
 }
 
 /* [[[Y:]M:]D:]H:M */
-LSF_SETTER(set_begin)
+static bool moment_read(const struct option_row *row, const char *value,
+                        const struct option_env *env, struct arena *a, int64_t *ret,
+                        struct err *ret_err)
 {
     static const int64_t most[] = {9999, 12, 31, 23, 59};
     struct span rest = span_of(value), one;
@@ -123,11 +154,18 @@ LSF_SETTER(set_begin)
         ok = f[i] <= most[5 - n + i] && (f[i] > 0 || 5 - n + i > 2);
     if (!ok || n < 2)
         return refuse(row, value, "[[[year:]month:]day:]hour:minute is needed", ret_err);
-    struct str text = STR_INIT;
-    civil_format_iso(begin_next(f, n, env) * USEC_PER_SEC, env->zone, &text);
-    r->begin = arena_strdup(a, str_text(&text));
-    str_done(&text);
+    *ret = begin_next(f, n, env) * USEC_PER_SEC;
     return true;
+}
+
+LSF_SETTER(set_begin)
+{
+    return moment_read(row, value, env, a, &r->begin_us, ret_err);
+}
+
+LSF_SETTER(set_end)
+{
+    return moment_read(row, value, env, a, &r->end_by_us, ret_err);
 }
 
 LSF_SETTER(set_warn_signal)
@@ -235,20 +273,24 @@ LSF_SETTER(set_err)
     return *value || refuse(row, value, "a file is needed", ret_err);
 }
 
-/* "none", "all", "all, A, B=1"; given several times the lists add up. */
+/* "none", "all", "all, ~A, B=1"; given several times the lists add up. */
 LSF_SETTER(set_env)
 {
-    if (strchr(value, '~'))
-        return dialect_refuse(ret_err, "-env with ~NAME", "unset NAME in the script");
     bool alone = text_is_nocase(value, "none") || text_is_nocase(value, "all") || !r->export_env ||
                  text_is_nocase(r->export_env, "none");
     const char *before = alone ? NULL : r->export_env;
     struct str list = STR_INIT;
     struct span rest = span_of(value), one;
     str_add(&list, before ? before : "");
-    while (span_next(&rest, ',', &one))
-        str_addf(&list, "%s%.*s", list.len ? "," : "", (int)span_trim(one).len,
-                 span_trim(one).data);
+    while (span_next(&rest, ',', &one)) {
+        one = span_trim(one);
+        if (one.len && one.data[0] == '~')
+            r->env_without =
+                arena_printf(a, "%s%s%.*s", r->env_without ? r->env_without : "",
+                             r->env_without ? "," : "", (int)one.len - 1, one.data + 1);
+        else
+            str_addf(&list, "%s%.*s", list.len ? "," : "", (int)one.len, one.data);
+    }
     r->export_env = arena_strdup(a, str_text(&list));
     str_done(&list);
     return true;
@@ -308,17 +350,16 @@ LSF_SETTER(set_interactive)
     {                                                                                              \
         .name = name_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_, .why = why_           \
     }
-#define ULIMIT "set it in the script: ulimit"
-#define CSM    "it belongs to clusters with CSM"
+#define CSM "it belongs to clusters with CSM"
 
 static const struct option_row rows[] = {
     FLAG_("B", "mail when it begins", set_flag, .at = AT_(mail_begin), .becomes = "mail-type",
           .write = lsf_write_begin_mail),
-    REFUSED_("C", ARG_REQUIRED, "largest core file", ULIMIT " -c"),
-    REFUSED_("D", ARG_REQUIRED, "largest data segment", ULIMIT " -d"),
+    VALUE_("C", "size", "largest core file, in KB or with a unit", set_ulimit),
+    VALUE_("D", "size", "largest data segment, in KB or with a unit", set_ulimit),
     REFUSED_("E", ARG_REQUIRED, "command before the job", "call it in the script"),
     REFUSED_("Ep", ARG_REQUIRED, "command after the job", "call it at the end of the script"),
-    REFUSED_("F", ARG_REQUIRED, "largest file", ULIMIT " -f"),
+    VALUE_("F", "size", "largest file, in KB or with a unit", set_ulimit),
     VALUE_("G", "group", "account to charge", set_text, .at = AT_(group), .becomes = "account",
            .write = lsf_write_account),
     FLAG_("H", "submit held; bresume lets it go", set_flag, .at = AT_(hold), .becomes = "hold",
@@ -352,8 +393,9 @@ static const struct option_row rows[] = {
         .becomes = "constraint exclude nodelist mincpus tmp mem mem-per-cpu licenses gpus-per-node "
                    "gpus-per-task nodes ntasks-per-node distribution switches cpus-per-task",
         .write = lsf_resources_write),
-    REFUSED_("S", ARG_REQUIRED, "largest stack", ULIMIT " -s"),
-    REFUSED_("T", ARG_REQUIRED, "threads, at most", ULIMIT " -u"),
+    VALUE_("S", "size", "largest stack, in KB or with a unit", set_ulimit),
+    REFUSED_("T", ARG_REQUIRED, "threads, at most",
+             "a limit of threads is of a user on a host, not of a job: ulimit -u in the script"),
     VALUE_("U", "name", "reservation to run in", set_text, .at = AT_(reservation),
            .write = lsf_write_reservation, .becomes = "reservation"),
     FLAG_("V", "show the version", set_flag, .at = AT_(version)),
@@ -386,9 +428,10 @@ static const struct option_row rows[] = {
            .write = lsf_write_error_anew),
     REFUSED_("f", ARG_REQUIRED, "file to copy", "copy it in the script"),
     REFUSED_("freq", ARG_REQUIRED, "CPU frequency", "srun --cpu-freq in the script sets it"),
-    IDLE_("g", ARG_REQUIRED, "job group", "there are no job groups"),
+    VALUE_("g", "group", "job group, for bjobs -g and bkill -g: /a/b", set_group,
+           .write = lsf_write_group),
     VALUE_("gpu", "num=N:…", "GPUs: num, gmodel, gmem, gtile, mode, j_exclusive; - = one", set_gpu,
-           .becomes = "gpus-per-node gpus-per-task gpus-per-socket gpu-mem",
+           .becomes = "gpus-per-node gpus-per-task gpus-per-socket sockets-per-node gpu-mem",
            .write = lsf_write_gpus),
     FLAG_("h", "show this help", set_flag, .alias = "help", .at = AT_(help)),
     REFUSED_("hostfile", ARG_REQUIRED, "file with hosts and slots", "name hosts with -m"),
@@ -416,7 +459,8 @@ static const struct option_row rows[] = {
            .write = lsf_write_output_anew),
     VALUE_("outdir", "dir", "directory of output files", set_text, .at = AT_(out_dir),
            .becomes = "output error"),
-    REFUSED_("p", ARG_REQUIRED, "processes, at most", ULIMIT " -u"),
+    REFUSED_("p", ARG_REQUIRED, "processes, at most",
+             "a limit of processes is of a user on a host, not of a job: ulimit -u in the script"),
     REFUSED_("pack", ARG_REQUIRED, "submissions in a file", "call bsub for each"),
     REFUSED_("ptl", ARG_REQUIRED, "time it may wait", "bkill ends what waits"),
     VALUE_("q", "queues", "queue, or several to choose from", set_queues, .becomes = "partition",
@@ -431,7 +475,8 @@ static const struct option_row rows[] = {
           "jobs of one user go in the order of their priority; btop moves one"),
     REFUSED_("stage", ARG_REQUIRED, "files to stage", CSM),
     REFUSED_("step_cgroup", ARG_REQUIRED, "control groups of steps", CSM),
-    REFUSED_("t", ARG_REQUIRED, "time to be ended at", "-W limits the run"),
+    VALUE_("t", "time", "ended at [[[year:]month:]day:]hour:minute", set_end, .becomes = "deadline",
+           .write = lsf_write_end),
     FLAG_("ti", "end it when -w can never hold", set_flag, .at = AT_(orphan_ends),
           .write = lsf_write_orphan, .becomes = "kill-on-invalid-dep"),
     FLAG_("tty", "with a terminal (-Ip)", set_interactive, .hidden = true),

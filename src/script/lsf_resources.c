@@ -1,6 +1,7 @@
 /* bsub -R: "select[E] order[K] rusage[U] span[S] same[R] cu[C] affinity[A]", any of them; text
  * before the first section is what select would hold. */
 #include "script/lsf.h"
+#include "script/lsf_select.h"
 #include "script/lsf_term.h"
 #include "script/lsf_write.h"
 
@@ -38,6 +39,19 @@ static void list_join(struct reading *d, const char **list, struct span word, co
 
 /* ---- select ---- */
 
+/* What no option of a job says is asked of each host when the job is submitted. */
+static bool of_hosts(struct reading *d, struct span text)
+{
+    struct lsf_request *r = d->r;
+    text = span_trim(text);
+    if (!lsf_select_check(text, r->site->lsf_resource_kib, d->e))
+        return err_prefix(d->e, "-R %s", d->whole);
+    r->host_select =
+        r->host_select ? arena_printf(d->a, "%s&&(%.*s)", r->host_select, (int)text.len, text.data)
+                       : arena_printf(d->a, "(%.*s)", (int)text.len, text.data);
+    return true;
+}
+
 static bool size_term(struct reading *d, const struct lsf_term *t)
 {
     int64_t kib;
@@ -45,10 +59,7 @@ static bool size_term(struct reading *d, const struct lsf_term *t)
         return refuse_value(d, t->value, "a size is needed, as 4000 or 4GB");
     if (!lsf_term_is_least(t))
         return refuse_value(d, t->name, "only a least amount can be asked for: mem>4GB");
-    if (span_is_nocase(t->name, "tmp"))
-        d->r->tmp_mib = (kib + UNIT_KIB_MIB - 1) / UNIT_KIB_MIB;
-    else
-        lsf_note(d->r, d->a, "select[mem]", "hosts are chosen by what rusage[mem] reserves");
+    d->r->tmp_mib = (kib + UNIT_KIB_MIB - 1) / UNIT_KIB_MIB;
     return true;
 }
 
@@ -86,8 +97,8 @@ static bool term_take(struct reading *d, struct span text)
 {
     struct lsf_term t;
     struct span feature;
-    if (!lsf_term_split(text, &t) || (t.name.len && t.name.data[0] == '!'))
-        return refuse_value(d, text, "a resource, or NAME OP VALUE, is needed; ! is not supported");
+    if (!lsf_term_split(text, &t))
+        return refuse_value(d, text, "a resource, or NAME OP VALUE, is needed");
     if (feature_of(&t, &feature))
         list_join(d, &d->r->features, feature, "&");
     else if (lsf_name_is_one_of(t.name, "type"))
@@ -95,12 +106,14 @@ static bool term_take(struct reading *d, struct span text)
                refuse_value(d, text, "type==any and type==local are allowed");
     else if (lsf_name_is_one_of(t.name, "hname"))
         return host_term(d, &t);
-    else if (lsf_name_is_one_of(t.name, "mem maxmem tmp maxtmp"))
+    else if (lsf_name_is_one_of(t.name, "mem maxmem ngpus"))
+        return of_hosts(d, text);
+    else if (lsf_name_is_one_of(t.name, "tmp maxtmp"))
         return size_term(d, &t);
     else if (lsf_name_is_one_of(t.name, "ncpus ncores maxcpus"))
         return (lsf_term_is_least(&t) && lsf_count_read(t.value, 1 << 20, &d->r->min_cpus)) ||
                refuse_value(d, text, "a least number is needed: ncpus>=4");
-    else if (lsf_name_is_one_of(t.name, "swp maxswp r15s r1m r15m ut pg io ls it ngpus"))
+    else if (lsf_name_is_one_of(t.name, "swp maxswp r15s r1m r15m ut pg io ls it"))
         lsf_note(d->r, d->a, arena_printf(d->a, "select[%.*s]", (int)t.name.len, t.name.data),
                  "hosts are not chosen by load");
     else
@@ -112,9 +125,14 @@ static bool term_take(struct reading *d, struct span text)
 
 static struct span parentheses_off(struct span s)
 {
-    s = span_trim(s);
-    while (s.len > 1 && s.data[0] == '(' && s.data[s.len - 1] == ')')
+    for (s = span_trim(s); s.len > 1 && s.data[0] == '(';) {
+        size_t depth = 1, i = 1;
+        for (; i < s.len && depth; i++)
+            depth += (size_t)(s.data[i] == '(') - (size_t)(s.data[i] == ')');
+        if (depth || i < s.len)
+            break; /* the first one closes before the end */
         s = span_trim((struct span){s.data + 1, s.len - 2});
+    }
     return s;
 }
 
@@ -138,7 +156,14 @@ static bool piece_next(struct span *rest, char doubled, struct span *ret)
     return true;
 }
 
-/* One of several features. */
+/* "a && b || c": || holds the parts together. */
+static bool piece_is_either(struct span text)
+{
+    struct span rest = text, one;
+    return piece_next(&rest, '|', &one) && one.len < text.len;
+}
+
+/* Features and models of hosts alone, with || between: true, and they are taken. */
 static bool alternatives_take(struct reading *d, struct span text)
 {
     struct span rest = text, one, feature;
@@ -146,7 +171,7 @@ static bool alternatives_take(struct reading *d, struct span text)
     while (piece_next(&rest, '|', &one)) {
         struct lsf_term t;
         if (!lsf_term_split(parentheses_off(one), &t) || !feature_of(&t, &feature))
-            return refuse_value(d, text, "|| may join features and models of hosts only");
+            return false;
         list_join(d, &list, feature, "|");
     }
     bool alone = !d->r->features;
@@ -155,13 +180,27 @@ static bool alternatives_take(struct reading *d, struct span text)
     return true;
 }
 
+/* "a && b && (c || d)", with features and models alone in the parentheses, are options of the job;
+ * what else there may be is an expression that hosts answer. */
+static bool is_plain(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] == '!' && (i + 1 == text.len || text.data[i + 1] != '='))
+            return false;
+    return true;
+}
+
 static bool select_read(struct reading *d, struct span text)
 {
-    struct span rest = parentheses_off(text), one;
+    struct span whole = span_trim(text), rest = parentheses_off(whole), one;
+    if (!is_plain(whole))
+        return of_hosts(d, whole);
+    if (piece_is_either(rest))
+        return alternatives_take(d, rest) || of_hosts(d, whole);
     while (rest.len && piece_next(&rest, '&', &one)) {
         one = parentheses_off(one);
-        bool ok =
-            memmem(one.data, one.len, "||", 2) ? alternatives_take(d, one) : term_take(d, one);
+        bool ok = memmem(one.data, one.len, "||", 2) ? alternatives_take(d, one) || of_hosts(d, one)
+                                                     : term_take(d, one);
         if (!ok)
             return false;
     }
@@ -228,7 +267,7 @@ static bool rusage_read(struct reading *d, struct span text)
     for (struct span part; span_next(&text, ',', &part);)
         for (struct span one; span_next(&part, ':', &one);) {
             one = span_trim(one);
-            if (one.len && one.data[0] == '(')
+            if (memchr(one.data, '(', one.len))
                 return dialect_refuse(d->e, "-R rusage[] with phases",
                                       "ask for the most of all phases");
             if (one.len && !rusage_term(d, one))

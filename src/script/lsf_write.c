@@ -121,19 +121,36 @@ WRITER(run_limit)
         arena_printf(w->a, "%lld:%02lld", (long long)(minutes / 60), (long long)(minutes % 60)));
 }
 
-WRITER(begin)
+static void moment_write(struct writing *w, const struct option_row *row, const char *option,
+                         int64_t us)
 {
     struct civil c;
-    int64_t sec = civil_sec(w->j->begin_us);
-    if (!w->j->begin_us)
+    int64_t sec = civil_sec(us);
+    if (!us)
         return;
-    writing_said(w, "begin");
+    writing_said(w, option);
     if (sec % 60)
-        writing_lost(w, "begin", "-b has minutes: rounded up");
+        writing_lost(w, option, "-%s has minutes: rounded up", row->name);
     w->env->zone->sec_to_local((sec + 59) / 60 * 60, &c);
     writing_line(
         w, row->name,
         arena_printf(w->a, "%04d:%02d:%02d:%02d:%02d", c.year, c.month, c.day, c.hour, c.minute));
+}
+
+WRITER(begin)
+{
+    moment_write(w, row, "begin", w->j->begin_us);
+}
+
+WRITER(end)
+{
+    moment_write(w, row, "deadline", w->j->deadline_us);
+}
+
+WRITER(group)
+{
+    if (w->j->job_group)
+        writing_line(w, row->name, w->j->job_group);
 }
 
 WRITER(hold)
@@ -372,7 +389,7 @@ static void output_write(struct writing *w, const struct option_row *row, bool a
 {
     const struct job_spec *j = w->j;
     const char *standard = j->array ? "slurm-%A_%a.out" : "slurm-%A.out";
-    if (anew != (j->open_mode != OPEN_APPEND))
+    if (anew != (j->open_mode != OPEN_APPEND && j->open_mode != OPEN_TRUNCATE_ERROR))
         return;
     if (writing_given(w, "open-mode"))
         writing_said(w, "open-mode");
@@ -393,7 +410,8 @@ WRITER(output_anew)
 
 static void error_write(struct writing *w, const struct option_row *row, bool anew)
 {
-    if (w->j->std_err && anew == (w->j->open_mode != OPEN_APPEND))
+    bool goes_on = w->j->open_mode == OPEN_APPEND || w->j->open_mode == OPEN_TRUNCATE_OUTPUT;
+    if (w->j->std_err && anew == !goes_on)
         writing_text(w, "error", row->name, pattern_of(w, "error", w->j->std_err));
 }
 

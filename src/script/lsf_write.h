@@ -11,6 +11,7 @@
     X(begin)                                                                                       \
     X(begin_mail) X(chdir) X(comment) X(depend) X(end_mail) X(environment) X(error) X(error_anew)  \
         X(exclusive) X(fail_mail) X(gpus) X(hold) X(hosts) X(input) X(login) X(mail_user)          \
+            X(end) X(group) \
             X(no_rerun) X(notify) X(orphan) X(output) X(output_anew) X(project) X(queues) X(rerun) \
                 X(reservation) X(run_limit) X(slots) X(wait) X(warn_signal) X(warn_time)
 // clang-format on

@@ -375,7 +375,8 @@ static bool row_set(struct option_line *l, const struct option_row *row, const c
 {
     size_t i = option_row_index(l->table, row);
     if (!row->set)
-        return err_set(e, ERR_UNSUPPORTED, "--%s: %s", row->name, row->why);
+        return err_set(e, ERR_UNSUPPORTED, "%s%s: %s", l->table->one_dash ? "-" : "--", row->name,
+                       row->why);
     if (!row->set(l->to, row, value, l->env, l->a, e))
         return false;
     l->source[i] = source;

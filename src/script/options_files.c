@@ -11,8 +11,13 @@ JOB_SETTER(set_open_mode)
         o->spec.open_mode = OPEN_APPEND;
     else if (text_is_nocase(value, "truncate") || text_is_nocase(value, "t"))
         o->spec.open_mode = OPEN_TRUNCATE;
+    else if (text_is_nocase(value, "truncate-output"))
+        o->spec.open_mode = OPEN_TRUNCATE_OUTPUT;
+    else if (text_is_nocase(value, "truncate-error"))
+        o->spec.open_mode = OPEN_TRUNCATE_ERROR;
     else
-        return value_refuse(row, value, ret_err, "append and truncate are allowed");
+        return value_refuse(row, value, ret_err,
+                            "append, truncate, truncate-output and truncate-error are allowed");
     return true;
 }
 

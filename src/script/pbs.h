@@ -26,6 +26,7 @@ struct pbs_request {
     struct pbs_resources l;
     const char *name, *queue, *account, *project, *begin, *array, *shell, *variables, *depend;
     const char *out, *err_file, *mail_to, *mail_points, *reservation, *group, *dir, *args, *prefix;
+    const char *origin; /* what PBS_O_WORKDIR is; NULL = where qsub was called */
     const char *umask;
     char join; /* 'o', 'e'; 0 = two files */
     bool drop_out, drop_err;

@@ -58,17 +58,35 @@ PBS_SETTER(set_queue)
     r->queue = at ? arena_strndup(a, value, (size_t)(at - value)) : arena_strdup(a, value);
     if (text_empty(r->queue))
         r->queue = NULL;
-    if (at && !text_is(at + 1, r->site->pbs_server))
-        pbs_note(r, a, "-q @SERVER", "there is one server");
-    return true;
+    if (!at || !r->site->pbs_server || text_is(at + 1, r->site->pbs_server))
+        return true;
+    return dialect_refuse(ret_err, arena_printf(a, "-q @%s", at + 1), "this server is %s",
+                          r->site->pbs_server);
 }
 
 PBS_SETTER(set_project)
 {
-    if (r->site->torque)
-        return dialect_refuse(ret_err, "-P (run as another user)", "submit as that user");
+    if (r->site->torque && text_is(r->site->user, "root"))
+        return dialect_refuse(ret_err, "-P of root (run as another user)",
+                              "submit as that user; of other users it is the account");
     r->project = arena_strdup(a, value);
     return true;
+}
+
+PBS_SETTER(set_directory)
+{
+    r->dir = r->origin = arena_strdup(a, value);
+    return *value || refuse(row, value, "a directory is needed", ret_err);
+}
+
+/* USER[@HOST],…: who submits is the only one it may be. */
+PBS_SETTER(set_user)
+{
+    size_t len = strcspn(value, "@,");
+    const char *self = r->site->user;
+    if (self && strlen(self) == len && strncmp(self, value, len) == 0)
+        return true;
+    return dialect_refuse(ret_err, "-u with another user", "submit as that user");
 }
 
 PBS_SETTER(set_join)
@@ -182,7 +200,11 @@ static bool attribute_set(struct pbs_request *r, struct span name, struct span v
         return true;
     }
     if (span_is(name, "umask")) {
+        bool decimal = r->site->torque && text[0] != '0';
+        int64_t n;
         r->umask = text;
+        if (decimal && text_to_i64(text, 0, 0777, &n))
+            r->umask = arena_printf(a, "%llo", (unsigned long long)n);
         return strspn(text, "01234567") == strlen(text) ||
                dialect_blame(e, "-W umask", text, "octal digits are needed");
     }
@@ -248,8 +270,7 @@ static const struct option_row rows[] = {
            .write = pbs_write_account),
     VALUE_("C", "prefix", "what lines of the script begin with that hold options", set_any_text,
            .at = AT_(prefix)),
-    VALUE_("D", "dir", "work directory (Torque: its root)", set_text, .at = AT_(dir),
-           .becomes = "chdir"),
+    REFUSED_("D", ARG_REQUIRED, "root directory of the job", "-d names its work directory"),
     VALUE_("F", "arguments", "arguments of the script", set_text, .at = AT_(args)),
     FLAG_("I", "interactive: a shell on the first node, at this terminal", set_flag,
           .at = AT_(interactive)),
@@ -307,11 +328,11 @@ static const struct option_row rows[] = {
            .becomes = "requeue no-requeue", .write = pbs_write_rerun),
     VALUE_("t", "list[%k]", "an array (Torque)", set_text, .at = AT_(array), .becomes = "array",
            .write = pbs_write_torque_array),
-    REFUSED_("u", ARG_REQUIRED, "run as another user", "submit as that user"),
+    VALUE_("u", "user", "run as this user: oneself", set_user),
     VALUE_("v", "names", "variables that go with it: A,B=1", set_variables, .becomes = "export",
            .write = pbs_write_variables),
     FLAG_("version", "show the version", set_flag, .at = AT_(version)),
-    VALUE_("w", "dir", "work directory", set_text, .at = AT_(dir), .becomes = "chdir"),
+    VALUE_("w", "dir", "work directory, and PBS_O_WORKDIR", set_directory, .becomes = "chdir"),
     REFUSED_("x", ARG_REQUIRED, "command of an interactive job", "give it as the script"),
     FLAG_("z", "do not print the id", set_flag, .at = AT_(quiet)),
 };

@@ -207,12 +207,39 @@ static bool node_part(struct reading *d, struct span text, bool first)
         l->host = kept(d, text);
         l->nodes = 1;
     } else if (span_is(text, "exclusive_process") || span_is(text, "shared") ||
-               span_is(text, "default") || span_is(text, "exclusive_thread")) {
+               span_is(text, "default") || span_is(text, "exclusive_thread") ||
+               span_is(text, "reseterr")) {
         pbs_note(d->r, d->a, "mode of GPUs", "a job always has its GPUs for itself");
     } else {
         property_add(d, text);
     }
     return true;
+}
+
+static bool node_whole(struct reading *d, struct span text)
+{
+    struct span one;
+    for (bool first = true; span_next(&text, ':', &one); first = false)
+        if (!node_part(d, one, first))
+            return false;
+    return true;
+}
+
+/* What follows the number, or the name, of a part. */
+static struct span tail_of(struct span part)
+{
+    const char *colon = memchr(part.data, ':', part.len);
+    size_t skip = colon ? (size_t)(colon - part.data) : part.len;
+    return (struct span){part.data + skip, part.len - skip};
+}
+
+/* "2:ppn=4" and "1:ppn=4", "n1:ppn=4" and "n2:ppn=4": the same of other nodes. */
+static bool tail_is_same(struct span head, struct span part, struct span last)
+{
+    struct span a = tail_of(part), b = tail_of(last), before = last;
+    before.len -= b.len;
+    return is_number(head) == is_number(before) && a.len == b.len &&
+           memcmp(a.data, b.data, a.len) == 0;
 }
 
 static bool nodes_read(struct reading *d, struct span text)
@@ -223,15 +250,29 @@ static bool nodes_read(struct reading *d, struct span text)
         d->r->l.exclusive = span_is(mode, "excl");
         text.len = (size_t)(hash - text.data);
     }
-    if (memchr(text.data, '+', text.len))
-        return dialect_refuse(d->e, "-l nodes with different parts",
-                              "ask for the largest of them on all nodes: nodes=N:ppn=P");
-    struct span rest = text, one;
-    d->r->l.nodes_given = true;
-    d->r->l.nodes = 1;
-    for (bool first = true; span_next(&rest, ':', &one); first = false)
-        if (!node_part(d, one, first))
+    struct span rest = text, part, one, last;
+    struct pbs_resources *l = &d->r->l;
+    int32_t all = 0;
+    const char *hosts = NULL;
+    l->nodes_given = true;
+    for (bool more = span_next(&rest, '+', &part), begun = false; more; begun = true) {
+        struct span inside = part;
+        span_next(&inside, ':', &one);
+        if (begun && !tail_is_same(one, part, last))
+            return dialect_refuse(d->e, "-l nodes with different parts",
+                                  "ask for the largest of them on all nodes: nodes=N:ppn=P");
+        last = part;
+        l->nodes = 1;
+        l->host = NULL;
+        if (begun ? !node_part(d, one, true) : !node_whole(d, part))
             return false;
+        all += l->nodes;
+        if (l->host)
+            hosts = hosts ? arena_printf(d->a, "%s,%s", hosts, l->host) : l->host;
+        more = span_next(&rest, '+', &part);
+    }
+    l->nodes = all;
+    l->host = hosts;
     return d->r->l.nodes > 0 || refuse(d, text, "a node at least is needed");
 }
 

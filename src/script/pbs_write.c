@@ -290,7 +290,7 @@ static void file_write(struct writing *w, const struct option_row *row, const ch
 
 WRITER(output)
 {
-    if (w->j->open_mode == OPEN_APPEND)
+    if (w->j->open_mode != OPEN_UNSET && w->j->open_mode != OPEN_TRUNCATE)
         writing_lost(w, "open-mode", "PBS begins files anew");
     else if (writing_given(w, "open-mode"))
         writing_said(w, "open-mode");

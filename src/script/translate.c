@@ -41,6 +41,11 @@ static bool is_of_command(const char *name)
     return false;
 }
 
+static bool opens_apart(const struct writing *w)
+{
+    return w->j->open_mode == OPEN_TRUNCATE_OUTPUT || w->j->open_mode == OPEN_TRUNCATE_ERROR;
+}
+
 static void slurm_write(struct writing *w)
 {
     const struct option_row *row;
@@ -49,6 +54,8 @@ static void slurm_write(struct writing *w)
         if (w->o->source[i] == FROM_DEFAULT || is_of_command(row->name))
             continue;
         w->said[i] = true;
+        if (opens_apart(w) && text_is(row->name, "open-mode"))
+            given = "append";
         if (!writing_line(w, row->name,
                           row->arg == ARG_NONE || (row->arg == ARG_OPTIONAL && !*given) ? NULL
                                                                                         : given))
@@ -56,6 +63,10 @@ static void slurm_write(struct writing *w)
     }
     if (w->j->get_user_env && !writing_given(w, "get-user-env"))
         writing_line(w, "get-user-env", NULL);
+    if (opens_apart(w))
+        writing_lost(w, "open-mode", "Slurm begins both files anew, or continues both");
+    if (w->j->job_group)
+        writing_lost(w, NULL, "the job group %s: Slurm has none", w->j->job_group);
     if (w->j->project && !text_is(w->j->project, w->j->req.account))
         writing_lost(w, NULL, "the project %s: Slurm has accounts only", w->j->project);
 }
@@ -67,6 +78,8 @@ static void others_write(struct writing *w)
     for (size_t i = 0; (row = option_row_at(t, i)); i++)
         if (row->write)
             row->write(w, row);
+    if (w->j->job_group && w->to == DIALECT_PBS)
+        writing_lost(w, NULL, "the job group %s: PBS has none", w->j->job_group);
     for (size_t i = 0; (row = option_at(i)); i++) {
         const char *given = w->o->given[i];
         bool idle = row->support == SUPPORT_NO_EFFECT || is_of_command(row->name);
@@ -90,6 +103,15 @@ static void unread_note(struct translating *t)
         return;
     if (lsf->candidates)
         writing_lost(&t->w, NULL, "-m and hname==, one of the hosts %s: left out", lsf->candidates);
+    if (lsf->nulimit)
+        writing_lost(&t->w, NULL,
+                     "-C, -S, -D and -F, limits of processes: left out; ulimit in the "
+                     "script sets them");
+    if (lsf->env_without)
+        writing_lost(&t->w, NULL, "-env ~NAME: left out; unset %s in the script", lsf->env_without);
+    if (lsf->host_select)
+        writing_lost(&t->w, NULL, "select[%s] chooses among the hosts there are: left out",
+                     lsf->host_select);
     if (lsf->interactive != LSF_BATCH)
         writing_lost(&t->w, NULL, "-I: a script is not interactive; left out");
     for (size_t i = 0; i < lsf->depend.n; i++)

@@ -86,8 +86,15 @@ submitted() {
     submitted -oo oo echo two
     eventually reported oo
     [ "$(head -1 oo)" = "two" ]
-    run -255 --separate-stderr bsub -oo a -e b true
-    [[ "$stderr" == "-oo with -e is not supported: "*" Job not submitted." ]]
+    echo old | tee mixed.o > mixed.e
+    submitted -oo mixed.o -e mixed.e 'echo new; echo new >&2'
+    eventually reported mixed.o
+    [ "$(head -1 mixed.o)" = new ]
+    [ "$(cat mixed.e)" = "old"$'\n'"new" ]
+    mkdir -p dir
+    submitted -o dir -e dir 'echo out; echo err >&2'
+    eventually reported "dir/$id.out"
+    [ "$(cat "dir/$id.err")" = err ]
 }
 
 @test "an array: indexes, names, %J the array's number, one line from bsub" {

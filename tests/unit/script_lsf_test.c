@@ -3,6 +3,7 @@
 
 #include "base/duration.h"
 #include "script/lsf.h"
+#include "script/lsf_select.h"
 
 #include <stdio.h>
 
@@ -134,6 +135,15 @@ static void directives_become_a_job(void **state)
         {"#BSUB -outdir d -o x", "--ntasks=1 --output=d/x"},
         {"#BSUB -u me@x -B -N", "--mail-type=BEGIN,END,FAIL --mail-user=me@x --ntasks=1"},
         {"#BSUB -Ne", "--mail-type=FAIL --ntasks=1"},
+        {"#BSUB -t 16:00", "--deadline=2026-03-02T16:00:00 --ntasks=1"},
+        {"#BSUB -t 16:00 -W 10", "--deadline=2026-03-02T16:00:00 --time=10 --ntasks=1"},
+        {"#BSUB -t 16:00 -W 24:00", "--deadline=2026-03-02T16:00:00 --ntasks=1"},
+        {"#BSUB -g /a/b -C 0 -S 8MB -D 100 -F 1", "--ntasks=1"},
+        {"#BSUB -R \"select[mem>4000 && !a]\"", "--ntasks=1"},
+        {"#BSUB -gpu num=4:gtile=2",
+         "--ntasks=1 --sockets-per-node=2 --gpus-per-node=4 --gpus-per-socket=2"},
+        {"#BSUB -e err/", "--ntasks=1 --error=err/%A.err"},
+        {"#BSUB -env \"all, ~A, B=1\"", "--ntasks=1 --export=all,B=1"},
         {"#BSUB -x -H -r", "--hold --requeue --ntasks=1 --exclusive"},
         {"#BSUB -nnodes 2", "--nodes=2 --exclusive"},
         {"#BSUB -b 16:00", "--begin=2026-03-02T16:00:00 --ntasks=1"},
@@ -186,6 +196,94 @@ static void sites_differ(void **state)
     assert_string_equal(options_of_world(l), "--mem=8192M --nodes=1 --ntasks=4");
 }
 
+/* -o and -e continue their files, -oo and -eo begin them anew, each for itself. */
+static void each_file_is_opened_as_its_option_says(void **state)
+{
+    static const struct {
+        const char *directives;
+        enum open_mode mode;
+    } rows[] = {
+        {"", OPEN_APPEND},
+        {"#BSUB -o a", OPEN_APPEND},
+        {"#BSUB -oo a", OPEN_TRUNCATE},
+        {"#BSUB -o a -e b", OPEN_APPEND},
+        {"#BSUB -oo a -eo b", OPEN_TRUNCATE},
+        {"#BSUB -oo a -e b", OPEN_TRUNCATE_OUTPUT},
+        {"#BSUB -o a -eo b", OPEN_TRUNCATE_ERROR},
+        {"#BSUB -oo a -e a", OPEN_TRUNCATE},
+    };
+    struct lsf_world *l = world_of(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char script[200];
+        snprintf(script, sizeof script, "#!/bin/sh\n%s\necho\n", rows[i].directives);
+        assert_true(become(l, script, ""));
+        if ((enum open_mode)l->w->comp->spec.open_mode != rows[i].mode)
+            fail_msg("%s: %d", rows[i].directives, (int)l->w->comp->spec.open_mode);
+    }
+}
+
+/* What select[] asks of hosts, word by word, of one that has it and one that has not. */
+static void hosts_answer_a_select(void **state)
+{
+    static const struct lsf_host_facts host = {"n1", "gpu32gb,XeonGold6226R", 4096, 100, 8, 2};
+    static const struct {
+        const char *text;
+        bool holds;
+    } rows[] = {
+        {"gpu32gb", true},
+        {"!gpu32gb", false},
+        {"sxm2", false},
+        {"! sxm2", true},
+        {"defined(gpu32gb)", true},
+        {"!defined(sxm2)", true},
+        {"model==XeonGold6226R", true},
+        {"model != XeonGold6226R", false},
+        {"hname==n1", true},
+        {"hname!='n1'", false},
+        {"type==any", true},
+        {"mem>4000", true},
+        {"mem>4GB", false},
+        {"mem>=4GB", true},
+        {"mem==4GB", true},
+        {"maxmem<4GB", false},
+        {"tmp>1000", false},
+        {"ncpus>=8", true},
+        {"ncpus>8", false},
+        {"ngpus>0", true},
+        {"ngpus==0", false},
+        {"ngpus", true},
+        {"r1m<0.5 && ut", true},
+        {"sxm2 || gpu32gb && mem>1", true},
+        {"(sxm2 || gpu32gb) && mem>1TB", false},
+        {"sxm2 && gpu32gb || ncpus==8", true},
+        {"!(sxm2 || ncpus<8)", true},
+        {"!!gpu32gb", true},
+    };
+    struct err e = {0};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct span text = span_of(rows[i].text);
+        if (!lsf_select_check(text, 1024, &e))
+            fail_msg("%s: %s", rows[i].text, e.text);
+        if (lsf_select_holds(text, 1024, &host) != rows[i].holds)
+            fail_msg("%s", rows[i].text);
+    }
+    static const char *const none[] = {"",     "a &&",    "a b",  "(a",       "a)", "mem>x",
+                                       "mem>", "frob==1", "&& a", "hname<n1", "!"};
+    for (size_t i = 0; i < ARRAY_LEN(none); i++)
+        if (lsf_select_check(span_of(none[i]), 1024, &e))
+            fail_msg("\"%s\" is an expression?", none[i]);
+    char deep[400];
+    memset(deep, '(', sizeof deep - 1);
+    deep[sizeof deep - 1] = 0;
+    assert_false(lsf_select_check(span_of(deep), 1024, &e));
+    struct str part = STR_INIT;
+    assert_true(lsf_select_part(span_of("a && b select[mem>1] rusage[mem=2] select[c]"), &part));
+    assert_string_equal(str_text(&part), "(a && b)&&(mem>1)&&(c)");
+    assert_false(lsf_select_part(span_of("select[a"), &part));
+    str_done(&part);
+}
+
 static void what_is_not_there_is_refused_by_name(void **state)
 {
     static const struct {
@@ -224,8 +322,20 @@ static void what_is_not_there_is_refused_by_name(void **state)
          "{a} || {b}",
          "-R with {} is not supported"},
         {"-R\x1f"
-         "select[!a]",
-         "! is not supported"},
+         "select[!a && (b]",
+         "a parenthesis is not closed"},
+        {"-R\x1f"
+         "select[frob==3 || mem>1]",
+         "\"frob\": no such resource"},
+        {"-R\x1f"
+         "rusage[mem=(1 2):duration=(3 4)]",
+         "-R rusage[] with phases is not supported"},
+        {"-p\x1f"
+         "10",
+         "-p is not supported"},
+        {"-C\x1f"
+         "much",
+         "an amount is needed"},
         {"-R\x1f"
          "same[model]",
          "-R same[model] is not supported"},
@@ -271,11 +381,6 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-w\x1f"
          "done(1",
          "cannot be read at"},
-        {"-oo\x1f"
-         "a\x1f"
-         "-e\x1f"
-         "b",
-         "-oo with -e is not supported"},
         {"-q\x1f"
          " ",
          "a queue is needed"},
@@ -396,6 +501,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_command_line_beats_the_script, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(sites_differ, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(each_file_is_opened_as_its_option_says, world_setup,
+                                        world_teardown),
+        cmocka_unit_test(hosts_answer_a_select),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_refused_by_name, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(what_has_no_effect_is_said, world_setup, world_teardown),

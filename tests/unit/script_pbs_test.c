@@ -17,6 +17,8 @@ static struct pbs_world *world_of(void **state)
     static struct pbs_world p;
     p.w = *state;
     p.site = dialect_site_standard();
+    p.site.pbs_server = "head";
+    p.site.user = "me";
     return &p;
 }
 
@@ -106,6 +108,14 @@ static void directives_become_a_job(void **state)
         {"#PBS -l nodes=1:ppn=8:gpus=2:k80",
          "--nodes=1 --ntasks=8 --ntasks-per-node=8 --gpus-per-node=2 "
          "--constraint=k80"},
+        {"#PBS -l nodes=1:ppn=2+2:ppn=2", "--nodes=3 --ntasks=6 --ntasks-per-node=2"},
+        {"#PBS -l nodes=n1:ppn=2+n2:ppn=2",
+         "--nodes=2 --ntasks=4 --ntasks-per-node=2 --nodelist=n1,n2"},
+        {"#PBS -l nodes=n1+n2", "--nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist=n1,n2"},
+        {"#PBS -l nodes=1:gpus=1:reseterr",
+         "--nodes=1 --ntasks=1 --ntasks-per-node=1 --gpus-per-node=1"},
+        {"#PBS -u me -w /tmp", "--nodes=1 --ntasks=1"},
+        {"#PBS -q work@head", "--partition=work --nodes=1 --ntasks=1"},
         {"#PBS -l nodes=1:gpus=1:exclusive_process",
          "--nodes=1 --ntasks=1 --ntasks-per-node=1 --gpus-per-node=1"},
         {"#PBS -l nodes=2:ppn=2#excl", "--nodes=2 --ntasks=4 --ntasks-per-node=2 --exclusive"},
@@ -203,7 +213,10 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-W depend=afterok", "names no job"},
         {"-W depend=afterok:x", "\"x\" is no job id"},
         {"-W depend=frob:1", "there is no \"frob\""},
-        {"-u other", "-u is not supported: submit as that user"},
+        {"-u other", "-u with another user is not supported: submit as that user"},
+        {"-l nodes=n1:ppn=2+2:ppn=2", "-l nodes with different parts is not supported"},
+        {"-q work@other", "-q @other is not supported: this server is head"},
+        {"-D /", "-D is not supported"},
         {"-p 5000", "-1024 to 1023 is allowed"},
         {"-j x", "oe, eo and n are allowed"},
         {"-a 99", "[[[[CC]YY]MM]DD]hhmm[.SS] is needed"},
@@ -227,8 +240,16 @@ static void torque_differs(void **state)
 {
     struct pbs_world *p = world_of(state);
     p->site.torque = true;
+    assert_true(become(p, "#PBS -P proj\n", ""));
+    assert_string_equal(p->request.project, "proj");
+    p->site.user = "root";
     assert_false(become(p, "#PBS -P other\n", ""));
-    assert_non_null(strstr(p->w->err.text, "-P (run as another user) is not supported"));
+    assert_non_null(strstr(p->w->err.text, "-P of root (run as another user) is not supported"));
+    /* Torque's umask is octal behind a 0 only; Pro's always. */
+    assert_true(become(p, "#PBS -W umask=63\n", ""));
+    assert_string_equal(p->request.umask, "77");
+    assert_true(become(p, "#PBS -W umask=077\n", ""));
+    assert_string_equal(p->request.umask, "077");
     assert_true(become(p, "#PBS -N a # note\n", ""));
     assert_string_equal(p->request.name, "a");
 }

@@ -41,12 +41,13 @@ static const struct pool slurm_pool[] = {
 static const struct pool lsf_pool[] = {
     {"B", "", NULL}, {"G", "grp", NULL}, {"H", "", NULL}, {"J", "a\nb[1-9]\nc[2-8:2,20]%3\n[4-5]", NULL}, {"Jd", "some text", NULL}, {"K", "", NULL}, {"L", "/bin/bash", NULL},
     {"M", "4GB\n500MB", NULL}, {"N", "", NULL}, {"Ne", "", NULL}, {"P", "proj", NULL},
-    {"R", "span[hosts=1]\nspan[ptile=2]\nspan[ptile=4] rusage[mem=4GB]\nrusage[mem=2GB/task]\nrusage[mem=16GB/job]\nselect[a && b]\nselect[(a || b)]\naffinity[core(4)]\nrusage[matlab=2:mem=1GB/host]\ncu[maxcus=2]\nspan[stripe]\nselect[tmp>=300MB && ncpus>=4 && hname!='n1']", NULL},
-    {"U", "resv", NULL}, {"W", "90\n24:00\n1:30", NULL}, {"b", "2026:12:24:10:00", NULL}, {"cwd", "/tmp/d", NULL}, {"e", "e.%J\ne.%J.%I", NULL}, {"env", "all\nnone\nA,B=1", NULL}, {"eo", "e.%J", NULL},
-    {"gpu", "num=2\nnum=1:gmodel=V100\nnum=1/task\nnum=2:gmodel=A100-40G\nnum=2:gtile=1\n-", NULL}, {"i", "in", NULL}, {"is", "in2", NULL}, {"n", "1\n4\n5\n8", NULL}, {"nnodes", "2", NULL}, {"notify", "done\nstart exit", NULL},
+    {"R", "span[hosts=1]\nspan[ptile=2]\nspan[ptile=4] rusage[mem=4GB]\nrusage[mem=2GB/task]\nrusage[mem=16GB/job]\nselect[a && b]\nselect[(a || b)]\naffinity[core(4)]\nrusage[matlab=2:mem=1GB/host]\ncu[maxcus=2]\nspan[stripe]\nselect[tmp>=300MB && ncpus>=4 && hname!='n1']\nselect[mem>1GB && !a]", NULL},
+    {"U", "resv", NULL}, {"W", "90\n24:00\n1:30", NULL}, {"b", "2026:12:24:10:00", NULL}, {"cwd", "/tmp/d", NULL}, {"e", "e.%J\ne.%J.%I\nd/", NULL}, {"env", "all\nnone\nA,B=1", NULL}, {"eo", "e.%J", NULL},
+    {"gpu", "num=2\nnum=1:gmodel=V100\nnum=1/task\nnum=2:gmodel=A100-40G\nnum=2:gtile=1\n-", NULL}, {"g", "/a\n/a/b", NULL}, {"t", "2026:12:24:10:00", NULL}, {"i", "in", NULL}, {"is", "in2", NULL}, {"n", "1\n4\n5\n8", NULL}, {"nnodes", "2", NULL}, {"notify", "done\nstart exit", NULL},
     {"o", "o.%J\nout\nd/", NULL}, {"oo", "o.%J.%I\no", NULL}, {"q", "hpc\na b", NULL}, {"r", "", NULL}, {"rn", "", NULL}, {"ti", "", NULL}, {"u", "x@y", NULL},
     {"w", "done(12)\ndone(12) && ended(13)\nexit(4) || started(5)\ndone(3[2])\ndone(8[*])", NULL}, {"wa", "USR1", NULL}, {"wt", "5", NULL}, {"x", "", NULL}, {"outdir", "out", NULL},
     {"I", NULL, "not of scripts"}, {"IS", NULL, "the same"}, {"ISp", NULL, "the same"}, {"ISs", NULL, "the same"}, {"Ip", NULL, "the same"}, {"Is", NULL, "the same"}, {"tty", NULL, "the same"},
+    {"C", NULL, "limits of the process that submits"}, {"D", NULL, "the same"}, {"F", NULL, "the same"}, {"S", NULL, "the same"},
     {"V", NULL, "of the command"}, {"Zs", NULL, "always so"}, {"h", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"m", NULL, "hosts of the cluster"}, {"ul", NULL, "always so"},
 };
 static const struct pool pbs_pool[] = {
@@ -55,7 +56,7 @@ static const struct pool pbs_pool[] = {
     {"j", "oe\neo\nn", NULL},
     {"l", "select=2:ncpus=4:mem=8gb\nselect=1:ncpus=8:mpiprocs=4:ngpus=2\nselect=4:ncpus=2:mpiprocs=2:mem=4gb,place=scatter\nselect=3:ncpus=1:ngpus=1:a=true,place=scatter:excl\nnodes=2:ppn=4\nnodes=1:ppn=8:gpus=2,mem=16gb\nprocs=6,pmem=1gb\nncpus=4,mem=4gb\nwalltime=1:30:00\nwalltime=90\nncpus=2,pmem=500mb\nselect=1:ncpus=2:host=n3\nfile=3gb\nsoftware=matlab:2\nqos=high", NULL},
     {"m", "abe\nn\na\nbej", NULL}, {"n", "", NULL}, {"o", "out\nd/\no.^array_index^\n/dev/null", NULL}, {"p", "-10\n-1024", NULL}, {"q", "work\nq@srv", NULL}, {"r", "y\nn", NULL}, {"t", "1,5\n3\n1-8%2", NULL}, {"v", "A,B=1", NULL},
-    {"C", NULL, "of the command line"}, {"D", NULL, "as -d"}, {"F", NULL, "arguments"}, {"I", NULL, "not of scripts"}, {"help", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"version", NULL, "of the command"}, {"w", NULL, "as -d"}, {"z", NULL, "of the command"},
+    {"C", NULL, "of the command line"}, {"D", NULL, "as -d"}, {"F", NULL, "arguments"}, {"I", NULL, "not of scripts"}, {"help", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"u", NULL, "oneself"}, {"version", NULL, "of the command"}, {"w", NULL, "as -d"}, {"z", NULL, "of the command"},
 };
 // clang-format on
 
@@ -293,6 +294,7 @@ static bool is_apart(const char *field)
                                         "dialect",
                                         "dialect_site",
                                         "project",
+                                        "job_group",
                                         "no_effect",
                                         "hint",
                                         "nice"};

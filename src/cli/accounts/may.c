@@ -8,16 +8,15 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/table/listing.h"
 #include "wire/json.h"
 
-#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SCHEMA     "remuda.may/1"
-#define GROUPS_MAX 1024
+#define SCHEMA "remuda.may/1"
 
 struct may_line {
     const char *state_dir, *user;
@@ -265,23 +264,6 @@ static void head_print(struct may_line *k, const struct msg_allowed *m)
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-static const char *groups_of(const struct passwd *pw, struct arena *a)
-{
-    gid_t list[GROUPS_MAX];
-    int n = GROUPS_MAX;
-    struct str names = STR_INIT;
-    if (getgrouplist(pw->pw_name, pw->pw_gid, list, &n) < 0)
-        return NULL;
-    for (int i = 0; i < n; i++) {
-        const struct group *g = getgrgid(list[i]);
-        if (g)
-            list_addf(&names, "%s", g->gr_name);
-    }
-    const char *text = arena_strdup(a, str_text(&names));
-    str_done(&names);
-    return text;
-}
-
 static bool ask(struct may_line *k, const struct msg_may *m, struct message *ret)
 {
     struct err err = {0};
@@ -318,7 +300,7 @@ static int may(struct may_line *k)
     bool first = true, ok;
     if (pw) {
         m.uid = pw->pw_uid;
-        m.groups = groups_of(pw, k->a);
+        m.groups = listing_groups(pw->pw_name, pw->pw_gid, k->a);
     } else if (k->user) {
         m.uid = UINT32_MAX - 1; /* nobody's: not root's */
     }

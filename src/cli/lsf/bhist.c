@@ -62,7 +62,7 @@ static const struct option_row rows[] = {
     FLAG("d", ended, "ended jobs only"),
     FLAG("e", failed, "jobs only that did not end well"),
     OPT_REFUSED("f", 0, ARG_REQUIRED, "file of events", "the history is in one database"),
-    OPT_REFUSED("g", 0, ARG_REQUIRED, "jobs of a group", "there are no job groups"),
+    VALUE("g", "group", filter.group, set_text, "jobs of this group, and of those below it"),
     {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},
     FLAG("l", longer, "what happened to each job"),
     VALUE("m", "hosts", filter.host, set_text, "jobs on these hosts"),

@@ -17,7 +17,7 @@ struct bjobs {
     struct lsf_filter filter; /* first: lsf_id_take fills it */
     bool done, pending, running, suspended;
     bool wide, wider, longer, unbroken, arrays, sums, json, noheader, help, version;
-    const char *format_text;
+    const char *format_text, *application;
     struct lsf_format format;
     struct past past; /* what steps used, where that is shown */
     struct arena *a;
@@ -43,10 +43,9 @@ static const struct option_row rows[] = {
     FLAG("W", wider, "more columns, nothing cut"),
     OPT_ACCEPTED("X", 0, ARG_NONE, "hosts as they are (always so)"),
     FLAG("a", filter.all, "ended jobs of the last hour, too"),
-    OPT_REFUSED("app", 0, ARG_REQUIRED, "jobs of an application profile",
-                "there are no application profiles"),
+    VALUE("app", "profile", application, "jobs of an application profile: none has one"),
     FLAG("d", done, "ended jobs of the last hour only"),
-    OPT_REFUSED("g", 0, ARG_REQUIRED, "jobs of a group", "there are no job groups"),
+    VALUE("g", "group", filter.group, "jobs of this group, and of those below it"),
     OPT_REFUSED("gpu", 0, ARG_NONE, "what GPUs the job has",
                 "bjobs -o \"jobid gpu_num gpu_alloc\" shows them; remuda gpus"),
     {.name = "h", .alias = "help", .doc = "show this help", .set = set_flag, .at = AT(help)},
@@ -358,6 +357,7 @@ static int bjobs_run(struct bjobs *b)
     if (b->format_text && !lsf_format_parse(&lsf_job_fields, b->format_text, b->a, &b->format, &e))
         return lsf_line_failed(NAME, &e);
     b->longer = b->longer || b->unbroken;
+    b->filter.none = b->application != NULL;
     b->filter.all = b->filter.all || b->done;
     struct client *c = lsf_connect(NAME, state_dir_find(NULL, b->a));
     if (!c)

@@ -41,6 +41,11 @@ FIELD_FN(user_group)
     return j->group_name;
 }
 
+FIELD_FN(job_group)
+{
+    return j->spec.job_group;
+}
+
 FIELD_FN(queue)
 {
     return job_partition(j);
@@ -325,7 +330,7 @@ static const struct lsf_field fields[] = {
     {"proj_name", "proj project", 11, project, false},
     {"application", "app", 13, unknown, false},
     {"service_class", "sla", 13, unknown, false},
-    {"job_group", "group", 10, unknown, false},
+    {"job_group", "group", 10, job_group, false},
     {"job_priority", "priority", 12, priority, false},
     {"dependency", "", 15, dependency, false},
     {"pend_reason", "", 11, pend_reason, false},

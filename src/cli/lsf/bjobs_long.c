@@ -92,6 +92,8 @@ void lsf_long_head(const struct lsf_long *l, const struct job *j)
     struct str text = STR_INIT;
     str_addf(&text, "Job <%s>, Job Name <%s>, User <%s>, Project <%s>, ", lsf_job_id(j, l->a),
              lsf_job_name(j, l->a), j->user_name, project);
+    if (j->spec.job_group)
+        str_addf(&text, "Job Group <%s>, ", j->spec.job_group);
     if (j->spec.mail_user)
         str_addf(&text, "Mail <%s>, ", j->spec.mail_user);
     str_addf(&text, "Status <%s>, Queue <%s>, Command <%s>, Share group charged </%s>",
@@ -105,14 +107,15 @@ void lsf_long_head(const struct lsf_long *l, const struct job *j)
 
 static void files_add(const struct job *j, struct arena *a, struct str *text)
 {
-    bool anew = j->spec.open_mode == OPEN_TRUNCATE;
+    bool anew = j->spec.open_mode == OPEN_TRUNCATE, out = j->spec.open_mode == OPEN_TRUNCATE_OUTPUT,
+         err = j->spec.open_mode == OPEN_TRUNCATE_ERROR;
     if (j->spec.std_in)
         str_addf(text, ", Input File <%s>", file_of(j, j->spec.std_in, a));
     if (j->spec.std_out)
-        str_addf(text, ", Output File%s <%s>", anew ? " (overwrite)" : "",
+        str_addf(text, ", Output File%s <%s>", anew || out ? " (overwrite)" : "",
                  file_of(j, j->spec.std_out, a));
     if (j->spec.std_err)
-        str_addf(text, ", Error File%s <%s>", anew ? " (overwrite)" : "",
+        str_addf(text, ", Error File%s <%s>", anew || err ? " (overwrite)" : "",
                  file_of(j, j->spec.std_err, a));
 }
 

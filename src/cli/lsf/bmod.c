@@ -83,7 +83,7 @@ static const struct option_row rows[] = {
     BACK("bn", "begin_us", "at any time"),
     TO("e", "file", "standard error"),
     BACK("en", "std_err", "standard error with standard output"),
-    OPT_REFUSED("g", 0, ARG_REQUIRED, "job group", "there are no job groups"),
+    OPT_REFUSED("g", 0, ARG_REQUIRED, "job group", "a job stays in the group it was submitted in"),
     TO("gpu", "num=N:…", "GPUs"),
     BACK("gpun", "gpus_per_node,gpus_per_task,gpus_per_socket,gpu_mem_mib", "no GPUs"),
     {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},

@@ -8,6 +8,7 @@
 #include "cli/lsf/lsf.h"
 #include "cli/lsf/names.h"
 #include "cli/program/commands.h"
+#include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "cli/submit/batch.h"
 #include "cli/submit/host.h"
@@ -18,9 +19,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +49,8 @@ static int not_submitted(const char *text)
 
 static int failed(const struct err *e)
 {
+    if (e->lead[0])
+        fprintf(stderr, NAME ": %s\n", e->lead);
     return not_submitted(e->text);
 }
 
@@ -134,9 +139,13 @@ static bool words_load(struct bsub *s, struct err *e)
 static const char *first_command(const struct submit_script *script, struct arena *a)
 {
     struct span rest = {script->text, script->len}, line;
+    bool goes_on = false; /* a #BSUB line that ends in a backslash */
     while (span_next(&rest, '\n', &line)) {
         line = span_trim(line);
-        if (line.len && line.data[0] != '#')
+        bool command = line.len && line.data[0] != '#' && !goes_on;
+        bool directive = line.len > 5 && memcmp(line.data, "#BSUB", 5) == 0;
+        goes_on = (directive || goes_on) && line.len && line.data[line.len - 1] == '\\';
+        if (command)
             return arena_strndup(a, line.data, line.len < 256 ? line.len : 256);
     }
     return NULL;
@@ -207,14 +216,61 @@ static bool options_read(struct bsub *s, struct err *e)
     return true;
 }
 
+/* A directory gets ID.out in it, with and without a slash at its end. */
+static const char *named_file(const struct bsub *s, const char *file)
+{
+    struct stat st;
+    size_t len = file ? strlen(file) : 0;
+    if (!len || file[len - 1] == '/' || strchr(file, '%') || stat(file, &st) != 0 ||
+        !S_ISDIR(st.st_mode))
+        return file;
+    return arena_printf(s->b.line.a, "%s/", file);
+}
+
+/* %P and %U, which are known; %J and %I are not yet. */
+static bool work_dir_expand(struct bsub *s, struct err *e)
+{
+    struct lsf_request *r = &s->request;
+    const struct passwd *p = getpwuid(getuid());
+    struct str out = STR_INIT;
+    if (!r->work_dir || !strchr(r->work_dir, '%'))
+        return true;
+    for (const char *c = r->work_dir; *c; c++) {
+        const char *value = c[0] != '%'   ? NULL
+                            : c[1] == 'P' ? (r->project ? r->project : "default")
+                            : c[1] == 'U' ? (p ? p->pw_name : NULL)
+                                          : NULL;
+        if (c[0] == '%' && (c[1] == 'J' || c[1] == 'I')) {
+            str_done(&out);
+            return err_set(e, ERR_UNSUPPORTED,
+                           "-cwd %s: %%J and %%I are not known before the job is submitted; in the "
+                           "script: mkdir -p $LSB_JOBID && cd $LSB_JOBID",
+                           r->work_dir);
+        }
+        if (value)
+            str_add(&out, value);
+        else
+            str_addc(&out, *c);
+        c += value != NULL;
+    }
+    r->work_dir = arena_strdup(s->b.line.a, str_text(&out));
+    str_done(&out);
+    return true;
+}
+
 static bool options_become(struct bsub *s, struct err *e)
 {
     struct submit_command *line = &s->b.line;
     struct dialect_out d = {line->comp, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
     line->ncomp = 1;
-    if (!lsf_finish(&s->request, &d, e) || !lsf_names_resolve(&s->request, s->client, &d, e) ||
+    s->request.out = named_file(s, s->request.out);
+    s->request.err_file = named_file(s, s->request.err_file);
+    if (!work_dir_expand(s, e) || !lsf_finish(&s->request, &d, e) ||
+        !lsf_names_resolve(&s->request, s->client, &d, e) ||
         !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
         return false;
+    if (s->request.no_effect)
+        str_addf(&s->warnings, "without effect: %s\n", s->request.no_effect);
     line->comp[0].spec.dialect = DIALECT_LSF;
     return true;
 }
@@ -229,8 +285,37 @@ static bool work_dir_make(const struct bsub *s, struct err *e)
 
 /* ---- submitting ---- */
 
+/* -env "all,~A": what the job has is what this process has. */
+static void environment_cut(struct bsub *s)
+{
+    struct span rest = span_of(s->request.env_without), one;
+    while (s->request.env_without && span_next(&rest, ',', &one))
+        unsetenv(arena_strndup(s->b.line.a, one.data, one.len));
+}
+
+/* -C, -S, -D, -F: jobs take the limits of this process along. */
+static bool ulimits_set(const struct bsub *s, struct err *e)
+{
+    for (size_t i = 0; i < s->request.nulimit; i++) {
+        const struct lsf_ulimit *u = &s->request.ulimit[i];
+        struct rlimit r;
+        if (getrlimit((__rlimit_resource_t)u->resource, &r) != 0)
+            return err_set(e, ERR_INTERNAL, "getrlimit: %s", strerror(errno));
+        if ((rlim_t)u->bytes > r.rlim_max)
+            return err_set(e, ERR_INVALID,
+                           "the hard limit here is %llu KB: a limit of -C, -S, -D or -F is at most "
+                           "that",
+                           (unsigned long long)r.rlim_max / 1024);
+        r.rlim_cur = (rlim_t)u->bytes;
+        if (setrlimit((__rlimit_resource_t)u->resource, &r) != 0)
+            return err_set(e, ERR_INTERNAL, "setrlimit: %s", strerror(errno));
+    }
+    return true;
+}
+
 static void environment_add(struct bsub *s)
 {
+    environment_cut(s);
     struct batch *b = &s->b;
     b->env[b->nenv++] = arena_printf(b->line.a, "LS_SUBCWD=%s", b->line.cwd);
     b->env[b->nenv++] = arena_printf(b->line.a, "LSF_VERSION=%d", 34);
@@ -246,6 +331,22 @@ static const char *queue_of(struct bsub *s, uint64_t job_id)
     return queue && s->queue_given ? queue : lsf_queue_of_job(s->client, job_id, s->b.line.a);
 }
 
+static void time_print(const char *what, int64_t us)
+{
+    struct str text = STR_INIT;
+    if (us)
+        civil_format(us, us, "%a %b %e %H:%M:%S %Y", &civil_local, &text);
+    if (text.len)
+        fprintf(stderr, "%s %s\n", what, str_text(&text));
+    str_done(&text);
+}
+
+static void times_print(const struct bsub *s)
+{
+    time_print("Job will be scheduled after", s->request.begin_us);
+    time_print("Job will be terminated by", s->request.end_by_us);
+}
+
 static void submitted_print(struct bsub *s, const struct msg_submitted *m)
 {
     FILE *to = getenv("BSUB_STDERR") ? stderr : stdout;
@@ -253,6 +354,7 @@ static void submitted_print(struct bsub *s, const struct msg_submitted *m)
         fprintf(stderr, NAME ": %s\n", m->warning);
     if (getenv("BSUB_QUIET"))
         return;
+    times_print(s);
     const char *queue = queue_of(s, m->job_id);
     fprintf(to, "Job <%llu> is submitted to %squeue <%s>.\n", (unsigned long long)m->job_id,
             s->queue_given ? "" : "default ", queue);
@@ -296,7 +398,8 @@ static int batch_run(struct bsub *s)
     if (s->request.wait && s->request.array)
         return not_submitted("-K is not taken with a job array");
     environment_add(s);
-    struct job_spec *specs = work_dir_make(s, &e) ? batch_specs(&s->b, &e) : NULL;
+    struct job_spec *specs =
+        work_dir_make(s, &e) && ulimits_set(s, &e) ? batch_specs(&s->b, &e) : NULL;
     if (specs && !specs->command) /* of a script that is no file: its first command */
         specs->command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
     warnings_print(s);

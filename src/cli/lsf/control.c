@@ -58,7 +58,12 @@ static SETTER(set_signal)
          .set = set_text,                                                                          \
          .at = AT(filter.project)},                                                                \
         OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),                                        \
-        OPT_REFUSED("g", 0, ARG_REQUIRED, "jobs of a group", "there are no job groups"),           \
+        {.name = "g",                                                                              \
+         .arg = ARG_REQUIRED,                                                                      \
+         .metavar = "group",                                                                       \
+         .doc = "jobs of this group, and of those below it",                                       \
+         .set = set_text,                                                                          \
+         .at = AT(filter.group)},                                                                  \
         {.name = "h", .alias = "help", .doc = "show this help", .set = set_nothing},               \
         {.name = "m",                                                                              \
          .arg = ARG_REQUIRED,                                                                      \
@@ -399,7 +404,7 @@ static bool targets_find(struct lsf_control *k, struct err *e)
 static bool is_filtered(const struct lsf_control *k)
 {
     const struct lsf_filter *f = &k->filter;
-    return f->name || f->queue || f->host || f->users || f->project;
+    return f->name || f->queue || f->host || f->users || f->project || f->group;
 }
 
 static int control_run(struct lsf_control *k, lsf_deed one)
@@ -407,7 +412,7 @@ static int control_run(struct lsf_control *k, lsf_deed one)
     struct err e = {0};
     int status = 0;
     if (!k->filter.ids.n && !k->every && !is_filtered(k)) {
-        fprintf(stderr, "Job ID or one of the options -J, -q, -m, -u must be specified.\n");
+        fprintf(stderr, "Job ID or one of the options -J, -g, -q, -m, -u must be specified.\n");
         return LSF_EXIT;
     }
     k->client = lsf_connect(k->name, state_dir_find(NULL, k->a));

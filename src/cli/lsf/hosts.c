@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/list.h"
+#include "cli/lsf/names.h"
 #include "cli/lsf/overview.h"
 #include "cli/program/commands.h"
 #include "model/gres.h"
@@ -9,11 +10,32 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SELECT_KIB 1024 /* sizes without a unit are MB, as bhosts shows them */
+
+/* What else stands in a text of -R does not choose among hosts. */
+static SETTER(set_select)
+{
+    struct lsf_overview *o = to;
+    struct str text = STR_INIT;
+    bool ok = lsf_select_part(span_of(value), &text);
+    o->select = text.len ? arena_strdup(a, str_text(&text)) : NULL;
+    str_done(&text);
+    if (!ok)
+        return err_set(ret_err, ERR_VALUE, "-R %.200s: a bracket is not closed", value);
+    return !o->select || lsf_select_check(span_of(o->select), SELECT_KIB, ret_err) ||
+           err_prefix(ret_err, "-R %.200s", value);
+}
+
+#define SELECT_OPTION                                                                              \
+    {                                                                                              \
+        .name = "R", .arg = ARG_REQUIRED, .metavar = "select",                                     \
+        .doc = "hosts that are so: \"select[mem>4GB && gpu32gb]\"", .set = set_select              \
+    }
+
 static const struct option_row host_rows[] = {
     LSF_OVERVIEW_OPTIONS,
     LSF_FORMAT_OPTIONS,
-    OPT_REFUSED("R", 0, ARG_REQUIRED, "hosts with these resources",
-                "bhosts -o \"name model ng maxmem\" and sinfo -N -o have columns to choose by"),
+    SELECT_OPTION,
     OPT_REFUSED("a", 0, ARG_NONE, "hosts of other clusters", "there is one cluster"),
     {.name = "gpu", .doc = "each GPU; with -l its state, too", .set = set_flag, .at = LSF_AT(gpus)},
     OPT_REFUSED("s", 0, ARG_REQUIRED, "shared resources", "scontrol show licenses has them"),
@@ -22,7 +44,7 @@ static const struct option_row load_rows[] = {
     LSF_OVERVIEW_OPTIONS,
     OPT_ACCEPTED("E", 0, ARG_NONE, "load as it counts (always so)"),
     OPT_ACCEPTED("N", 0, ARG_NONE, "the same, by speed (all are equally fast)"),
-    OPT_REFUSED("R", 0, ARG_REQUIRED, "hosts with these resources", "sinfo -N -o has columns"),
+    SELECT_OPTION,
     {.name = "gpu", .doc = "GPUs of each", .set = set_flag, .at = LSF_AT(gpus)},
     {.name = "noheader", .doc = "no headings", .set = set_flag, .at = LSF_AT(noheader)},
 };
@@ -42,6 +64,21 @@ OPTION_TABLE(nodestat_options, node_rows, .usage = "nodestat [OPTIONS] [queue â€
              .letters_attach = true);
 
 /* ---- a host ---- */
+
+static bool none_is_so(const struct lsf_overview *o, struct err *e)
+{
+    if (o->select)
+        return err_set(e, ERR_NOT_FOUND, "No host is so: select[%s]", o->select);
+    return err_set(e, ERR_NOT_FOUND, "%s: Bad host name", o->words ? o->words : "none");
+}
+
+/* Named, or none is, and so as -R says. */
+static bool is_asked(const struct lsf_overview *o, const struct node *n)
+{
+    struct lsf_host_facts facts = lsf_facts_of(n);
+    return lsf_overview_asked(o, n->name) &&
+           (!o->select || lsf_select_holds(span_of(o->select), SELECT_KIB, &facts));
+}
 
 struct host_row {
     const struct node *n;
@@ -371,13 +408,13 @@ static bool hosts_show(struct lsf_overview *o, struct err *e)
         return false;
     for (size_t i = 0; i < o->node.n; i++) {
         struct host_row h = row_of(o, o->node.v[i]);
-        if (lsf_overview_asked(o, h.n->name))
+        if (is_asked(o, h.n))
             vec_push(&row, arena_dup(o->a, &h, sizeof h));
     }
     size_t shown = row.n;
     hosts_print(o, row.v, row.n);
     vec_done(&row);
-    return shown || err_set(e, ERR_NOT_FOUND, "%s: Bad host name", o->words ? o->words : "none");
+    return shown || none_is_so(o, e);
 }
 
 /* ---- lsload ---- */
@@ -402,7 +439,7 @@ static bool loads_show(struct lsf_overview *o, struct err *e)
     if (!lsf_nodes_read(o, e))
         return false;
     for (size_t i = 0; i < o->node.n; i++) {
-        if (!lsf_overview_asked(o, o->node.v[i]->name))
+        if (!is_asked(o, o->node.v[i]))
             continue;
         if (shown++ == 0 && !o->noheader)
             str_addf(&o->out, "%s %s\n",
@@ -411,7 +448,7 @@ static bool loads_show(struct lsf_overview *o, struct err *e)
                              : " r15s   r1m  r15m   ut    pg  ls    it   tmp   swp   mem");
         load_line(o, o->node.v[i]);
     }
-    return shown || err_set(e, ERR_NOT_FOUND, "%s: Bad host name", o->words ? o->words : "none");
+    return shown || none_is_so(o, e);
 }
 
 /* ---- nodestat ---- */

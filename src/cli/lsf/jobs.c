@@ -62,12 +62,25 @@ static bool index_is_meant(const struct reading *r, uint32_t index)
     return ref->task_id == index || idset_has(&ref->tasks, index);
 }
 
+/* A group is a path; those below it are in it. "/" has every job that is in one. */
+static bool in_group(const char *group, const char *asked)
+{
+    const char *path = asked[0] == '/' ? asked + 1 : asked;
+    size_t len = strlen(path);
+    if (text_empty(group))
+        return false;
+    len -= len && path[len - 1] == '/';
+    return !len || (strncmp(group + 1, path, len) == 0 && strchr("/", group[1 + len]));
+}
+
 static bool is_meant(const struct reading *r, const struct job *j)
 {
     const struct lsf_filter *f = r->f;
-    return (!f->queue || list_has(f->queue, job_partition(j)) ||
+    return !f->none &&
+           (!f->queue || list_has(f->queue, job_partition(j)) ||
             list_has(j->spec.req.partition, f->queue)) &&
            (!r->name || text_glob(r->name, j->spec.name ? j->spec.name : "")) &&
+           (!f->group || in_group(j->spec.job_group, f->group)) &&
            (!f->project || text_is(f->project, j->spec.project ? j->spec.project : "default"));
 }
 
@@ -228,10 +241,17 @@ bool lsf_job_is_suspended(const struct job *j)
     return j->state == JOB_SUSPENDED || (j->state == JOB_RUNNING && j->stopped_us);
 }
 
+/* In the history what waits has no priority, held or not: the reason tells. */
+static bool is_held(const struct job *j)
+{
+    return j->reason == REASON_HELD_USER || j->reason == REASON_HELD_ADMIN ||
+           j->reason == REASON_LAUNCH_FAILED_HELD || j->state == JOB_SPECIAL_EXIT;
+}
+
 const char *lsf_job_state(const struct job *j)
 {
     if (lsf_job_is_pending(j))
-        return j->priority == 0 || j->state == JOB_SPECIAL_EXIT ? "PSUSP" : "PEND";
+        return is_held(j) ? "PSUSP" : "PEND";
     if (j->state == JOB_SUSPENDED)
         return j->suspended_by == SUSPENDER_PERSON ? "USUSP" : "SSUSP";
     if (j->state == JOB_RUNNING && j->stopped_us)

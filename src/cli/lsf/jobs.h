@@ -17,6 +17,8 @@ struct lsf_filter {
     const char *host;      /* -m */
     const char *name;      /* -J: '*' stands for any letters; "NAME[3]" for an element */
     const char *project;   /* -P */
+    const char *group;     /* -g: "/a" has "/a/b", too */
+    bool none;             /* what no job has was asked for: an application profile */
     VEC(const char *) ids; /* "12", "12[1-3]": whoever they are of */
     bool all;              /* -a: ended ones of the last hour, too */
     bool past;             /* of the whole history, in these times (0 = any) */

@@ -2,6 +2,8 @@
 
 #include "base/hostlist.h"
 #include "cli/lsf/lsf.h"
+#include "model/gres.h"
+#include "model/node.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -84,9 +86,10 @@ const char *lsf_queue_of_job(struct client *c, uint64_t job_id, struct arena *a)
 /* ---- hosts ---- */
 
 struct hosts {
-    const char *candidates;
+    const char *candidates, *select; /* NULL = any */
+    int64_t kib;                     /* of sizes without unit in `select` */
     struct str others;
-    unsigned found;
+    unsigned found, all;
 };
 
 static bool is_candidate(const char *candidates, const char *name)
@@ -98,11 +101,29 @@ static bool is_candidate(const char *candidates, const char *name)
     return false;
 }
 
+struct lsf_host_facts lsf_facts_of(const struct node *n)
+{
+    struct gres_list list;
+    struct arena *a = arena_new();
+    struct lsf_host_facts facts = {.name = n->name,
+                                   .features = n->features,
+                                   .mem_mib = n->memory_mib ? n->memory_mib : n->real_memory_mib,
+                                   .tmp_mib = n->tmp_disk_mib,
+                                   .cpus = n->cpus};
+    if (n->gres && gres_parse(n->gres, a, &list, NULL))
+        facts.gpus = (int32_t)gres_count(&list, "gpu");
+    arena_free(a);
+    return facts;
+}
+
 static void node_take(void *ctx, const void *record)
 {
     struct hosts *h = ctx;
     const struct node *n = record;
-    if (is_candidate(h->candidates, n->name))
+    struct lsf_host_facts facts = lsf_facts_of(n);
+    h->all++;
+    if ((!h->candidates || is_candidate(h->candidates, n->name)) &&
+        (!h->select || lsf_select_holds(span_of(h->select), h->kib, &facts)))
         h->found++;
     else
         str_addf(&h->others, "%s%s", h->others.len ? "," : "", n->name);
@@ -111,13 +132,19 @@ static void node_take(void *ctx, const void *record)
 static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
                           struct err *e)
 {
-    struct hosts h = {.candidates = r->candidates};
-    struct msg_query q = {.what = QUERY_NODES, .fields = "name"};
+    struct hosts h = {
+        .candidates = r->candidates, .select = r->host_select, .kib = r->site->lsf_resource_kib};
+    struct msg_query q = {.what = QUERY_NODES};
     struct msg_done done;
-    if (!r->candidates)
+    if (!r->candidates && !r->host_select)
         return true;
     bool ok = client_query(c, &q, &node_fields, d->a, node_take, &h, &done, e);
-    if (ok && !h.found)
+    if (ok && !h.found && h.all && r->host_select)
+        ok = err_set(e, ERR_NOT_FOUND,
+                     "-R select[%s]: none of the %u hosts is so; bhosts -R shows "
+                     "which are",
+                     r->host_select, h.all);
+    else if (ok && !h.found && r->candidates)
         ok = err_set(e, ERR_NOT_FOUND, "%s: Bad host name, host group name or cluster name",
                      r->candidates);
     if (ok && r->excluded)

@@ -4,15 +4,19 @@
 #define REMUDA_CLI_LSF_NAMES_H
 
 #include "io/client.h"
+#include "model/node.h"
 #include "script/lsf.h"
+#include "script/lsf_select.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* -w becomes a dependency, -m leaves out all other hosts. ERR_NOT_FOUND in LSF's words for a job
+/* -w becomes a dependency; -m, and what of select[] hosts answer, leave out all others. ERR_NOT_FOUND in LSF's words for a job
  * that there is not. */
 bool lsf_names_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
                        struct err *ret_err);
+/* What select[] may ask of a host. */
+struct lsf_host_facts lsf_facts_of(const struct node *n);
 /* The queue that the job is in; "" if it cannot be learned. */
 const char *lsf_queue_of_job(struct client *c, uint64_t job_id, struct arena *a);
 

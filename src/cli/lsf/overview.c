@@ -11,9 +11,12 @@
 #include "cli/submit/host.h"
 #include "cli/submit/site.h"
 #include "cli/table/listing.h"
+#include "model/may.h"
 
+#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 bool lsf_overview_word(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
@@ -31,7 +34,12 @@ static const struct option_row queue_rows[] = {
      .doc = "queues with this host",
      .set = set_text,
      .at = LSF_AT(host)},
-    OPT_REFUSED("u", 0, ARG_REQUIRED, "queues a user may use", "remuda may USER shows them"),
+    {.name = "u",
+     .arg = ARG_REQUIRED,
+     .metavar = "user",
+     .doc = "queues this user may use; all: every queue",
+     .set = set_text,
+     .at = LSF_AT(user)},
 };
 static const struct option_row id_rows[] = {
     OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),
@@ -81,7 +89,7 @@ bool lsf_running_read(struct lsf_overview *o, struct err *ret_err)
     struct msg_done done;
     struct msg_query q = {
         .what = QUERY_JOBS,
-        .fields = "id,array_job_id,array_task_id,array_pending,array_size,state,priority,partition,"
+        .fields = "id,array_job_id,array_task_id,array_pending,array_size,state,reason,partition,"
                   "run_partition,ntasks,alloc_tasks,alloc_cpus,alloc,nodes,suspended_by,"
                   "stopped_us"};
     return client_query(o->client, &q, &job_fields, o->a, job_keep, o, &done, ret_err);
@@ -309,19 +317,58 @@ static void queues_print(struct lsf_overview *o, const void *const *row, size_t 
     }
 }
 
+/* -u: *ret, names with commas; "" = none. */
+static bool usable_read(struct lsf_overview *o, const char **ret, struct err *e)
+{
+    const struct passwd *p = getpwnam(o->user);
+    struct msg_may m = {.user = o->user};
+    struct message answer;
+    struct str names = STR_INIT;
+    bool ok = true;
+    if (!p)
+        return err_set(e, ERR_NOT_FOUND, "%s: No such user", o->user);
+    m.user = p->pw_uid == getuid() ? NULL : o->user;
+    m.uid = p->pw_uid;
+    m.groups = listing_groups(p->pw_name, p->pw_gid, o->a);
+    do {
+        ok = client_call(o->client, MSG_MAY, &m, 0, o->a, &answer, e);
+        if (ok && answer.kind != MSG_ALLOWED) {
+            const struct msg_done *done = answer.body;
+            ok = err_set(e, ERR_DENIED, "%s",
+                         done->detail ? done->detail : refusal_text((enum refusal)done->refusal));
+        }
+        if (!ok)
+            break;
+        const struct msg_allowed *part = answer.body;
+        const struct may_partition *of = part->partitions.v;
+        for (size_t i = 0; i < part->partitions.n; i++)
+            if (of[i].usable)
+                list_addf(&names, "%s", of[i].name);
+        m.from = part->next;
+    } while (m.from);
+    *ret = arena_strdup(o->a, str_text(&names));
+    str_done(&names);
+    return ok;
+}
+
 static bool queues_show(struct lsf_overview *o, struct err *e)
 {
     VEC(const void *) row = {0};
-    if (!lsf_queues_read(o, e) || !lsf_running_read(o, e))
+    const char *usable = NULL;
+    if (!lsf_queues_read(o, e) || !lsf_running_read(o, e) ||
+        (o->user && !text_is(o->user, "all") && !usable_read(o, &usable, e)))
         return false;
     for (size_t i = 0; i < o->queue.n; i++) {
         struct queue_row q = {o->queue.v[i], loads_of(o, o->queue.v[i]->name)};
-        if (lsf_overview_asked(o, q.p->name) && has_host(q.p, o->host))
+        if (lsf_overview_asked(o, q.p->name) && has_host(q.p, o->host) &&
+            (!usable || list_has(usable, q.p->name)))
             vec_push(&row, arena_dup(o->a, &q, sizeof q));
     }
     size_t shown = row.n;
     queues_print(o, row.v, row.n);
     vec_done(&row);
+    if (!shown && usable && !o->words)
+        return err_set(e, ERR_NOT_FOUND, "%s: User cannot use any queue", o->user);
     return shown || err_set(e, ERR_NOT_FOUND, "%s: No such queue", o->words ? o->words : "none");
 }
 

@@ -9,8 +9,10 @@
 
 struct lsf_overview {
     const char *name;
-    const char *words; /* queues or hosts asked for, parted by commas; NULL = all */
-    const char *host;  /* bqueues -m */
+    const char *words;  /* queues or hosts asked for, parted by commas; NULL = all */
+    const char *host;   /* bqueues -m */
+    const char *user;   /* bqueues -u */
+    const char *select; /* bhosts -R: an expression of hosts, checked; NULL = any */
     bool wide, longer, noheader, json, gpus, gpus_long, models;
     const char *format_text;
     struct lsf_format format;

@@ -1,4 +1,4 @@
-/* bpeek, and what DTU has beside LSF: bstat, classstat. */
+/* bpeek, and what DTU has beside LSF: bstat, showstart, classstat. */
 #include "base/alloc.h"
 #include "base/list.h"
 #include "cli/lsf/jobs.h"
@@ -75,6 +75,17 @@ static const struct option_row stat_rows[] = {
     OPT_ACCEPTED("v", 0, ARG_NONE, "say more (there is no more)"),
 };
 static const struct option_row class_rows[] = {HELP};
+static const struct option_row start_rows[] = {
+    HELP,
+    {.name = "u",
+     .arg = ARG_REQUIRED,
+     .metavar = "user",
+     .doc = "jobs of this user; all",
+     .set = set_text,
+     .at = AT(filter.users)},
+};
+OPTION_TABLE(showstart_options, start_rows, .usage = "showstart [OPTIONS] [job_ID …]",
+             .words = WORDS_MIXED, .word = lsf_id_take, .one_dash = true);
 OPTION_TABLE(bpeek_options, peek_rows, .usage = "bpeek [OPTIONS] [job_ID | \"job_ID[index]\"]",
              .words = WORDS_MIXED, .word = lsf_id_take, .one_dash = true);
 OPTION_TABLE(bstat_options, stat_rows, .usage = "bstat [OPTIONS] [job_ID …]", .words = WORDS_MIXED,
@@ -184,6 +195,34 @@ static int stat_show(struct site_command *s)
     return 0;
 }
 
+/* ---- showstart ---- */
+
+static int start_show(struct site_command *s)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < s->jobs.job.n; i++) {
+        const struct job *j = s->jobs.job.v[i];
+        if (!lsf_job_is_pending(j)) {
+            if (s->filter.ids.n)
+                fprintf(stderr, "Job <%s> : %s\n", lsf_job_id(j, s->a),
+                        lsf_job_is_over(j) ? "Already finished." : "Already started.");
+            continue;
+        }
+        if (shown++ == 0)
+            str_add(&s->out,
+                    "JOBID      USER    QUEUE      SUBMIT_TIME  ESTIMATED_SIM_START_T JOB_NAME\n");
+        str_addf(&s->out, "%-10s %-7.7s %-10.10s %-12s %-21s %s\n", lsf_job_id(j, s->a),
+                 j->user_name, job_partition(j), lsf_time(j->submit_us, s->a),
+                 lsf_time(j->planned_us, s->a), lsf_job_name(j, s->a));
+    }
+    for (size_t i = 0; i < s->jobs.missing.n; i++)
+        fprintf(stderr, "Job <%s> is not found\n", s->jobs.missing.v[i]);
+    if (!shown && !s->jobs.job.n && !s->jobs.missing.n)
+        fputs("No pending job found\n", stderr);
+    listing_flush(&s->out);
+    return 0;
+}
+
 /* ---- classstat ---- */
 
 static void queue_keep(void *ctx, const void *record)
@@ -270,3 +309,4 @@ static int command_run(const char *name, const struct option_table *t, bool ever
 COMMAND(bpeek, false, peek)
 COMMAND(bstat, false, stat_show)
 COMMAND(classstat, true, class_show)
+COMMAND(showstart, false, start_show)

@@ -18,7 +18,8 @@ struct qalter {
     struct qcontrol control; /* first: qcontrol_word fills it */
     struct pbs_request request;
     struct option_env env;
-    bool rerun_given, join_given;
+    bool rerun_given, join_given, slots_given;
+    uint32_t slots; /* 0 = no limit */
 };
 
 /* As the row of qsub of that name sets it. */
@@ -32,6 +33,28 @@ static SETTER(set_as_qsub)
     return same->set(&q->request, same, value, &q->env, a, ret_err);
 }
 
+static SETTER(set_holds)
+{
+    *(const char **)((char *)to + row->at) = arena_strdup(a, value);
+    return (*value && strspn(value, "uosnp") == strlen(value)) ||
+           err_set(ret_err, ERR_VALUE, "illegal -h value: %s; u, o, s, p and n are allowed", value);
+}
+
+/* "%5", or "5" */
+static SETTER(set_slots)
+{
+    struct qalter *q = to;
+    int64_t n;
+    if (!text_to_i64(*value == '%' ? value + 1 : value, 0, UINT32_MAX, &n))
+        return err_set(ret_err, ERR_VALUE,
+                       "illegal -t value: %s; %%N, so many elements at once, is allowed: the "
+                       "elements themselves stay as they are",
+                       value);
+    q->slots_given = true;
+    q->slots = (uint32_t)n;
+    return true;
+}
+
 #define TO(name_, metavar_, doc_)                                                                  \
     {                                                                                              \
         .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_as_qsub   \
@@ -41,13 +64,18 @@ static const struct option_row rows[] = {
     TO("M", "addresses", "who gets the mail"),
     TO("N", "name", "name"),
     TO("P", "project", "project: the account, without -A"),
-    OPT_REFUSED("R", 0, ARG_REQUIRED, "streams that are not kept", "-o /dev/null, -e /dev/null"),
+    TO("R", "o|e|oe", "streams that are not kept"),
     OPT_REFUSED("S", 0, ARG_REQUIRED, "shell of the script", "the script stays as it is"),
     TO("W", "attributes", "depend=…, x=advres:NAME"),
     TO("a", "time", "not before [[[[CC]YY]MM]DD]hhmm[.SS]"),
     OPT_NO_EFFECT("c", 0, ARG_REQUIRED, "checkpoints (programs write their own)"),
     TO("e", "path", "standard error"),
-    OPT_REFUSED("h", 0, ARG_REQUIRED, "holds", "qhold and qrls set and release one"),
+    {.name = "h",
+     .arg = ARG_REQUIRED,
+     .metavar = "uosnp",
+     .doc = "u, o, s: hold it; n: let it go",
+     .set = set_holds,
+     .at = offsetof(struct qalter, control.hold)},
     OPT_ACCEPTED("help", 0, ARG_NONE, "show this help"),
     TO("j", "oe|eo|n", "one file for both streams"),
     OPT_NO_EFFECT("k", 0, ARG_REQUIRED, "streams that stay on the node (none does)"),
@@ -57,11 +85,14 @@ static const struct option_row rows[] = {
     TO("p", "n", "priority, -1024 to 1023"),
     OPT_REFUSED("q", 0, ARG_REQUIRED, "queue", "qmove moves a job"),
     TO("r", "y|n", "run it again when a node fails"),
-    OPT_REFUSED("t", 0, ARG_REQUIRED, "elements that run at once",
-                "scontrol update JobId=… ArrayTaskThrottle=N"),
+    {.name = "t",
+     .arg = ARG_REQUIRED,
+     .metavar = "%n",
+     .doc = "elements of an array that run at once (Torque)",
+     .set = set_slots},
     OPT_REFUSED("u", 0, ARG_REQUIRED, "run as another user", "submit as that user"),
     OPT_REFUSED("v", 0, ARG_REQUIRED, "variables that go with it",
-                "the environment is that of the submission"),
+                "a job has the environment it was submitted with; qsub it again"),
     OPT_ACCEPTED("version", 0, ARG_NONE, "show the version"),
 };
 OPTION_TABLE(qalter_options, rows, .usage = "qalter [OPTIONS] job_id …", .words = WORDS_MIXED,
@@ -114,12 +145,14 @@ static void files_set(const struct qalter *q, const struct job *j, struct job_sp
                       struct str *also)
 {
     const struct pbs_request *r = &q->request;
-    if (r->out) {
-        after->std_out = file_of(q, r->out);
+    if (r->out || r->drop_out) {
+        after->std_out = r->drop_out ? "/dev/null" : file_of(q, r->out);
         str_add(also, also->len ? ",std_out" : "std_out");
     }
-    if (r->err_file || (q->join_given && r->join)) {
-        after->std_err = r->err_file && !r->join ? file_of(q, r->err_file) : NULL;
+    if (r->err_file || r->drop_err || (q->join_given && r->join)) {
+        after->std_err = r->drop_err               ? "/dev/null"
+                         : r->err_file && !r->join ? file_of(q, r->err_file)
+                                                   : NULL;
         str_add(also, also->len ? ",std_err" : "std_err");
     }
     if (r->name) {
@@ -142,9 +175,31 @@ static const struct job *job_of(const struct qcontrol *k, const char *id, struct
     return l->job.n ? l->job.v[0] : NULL;
 }
 
+/* What of -W is settled when a job is submitted. */
+static bool attributes_check(const struct pbs_request *r)
+{
+    const char *fixed = r->umask ? "umask" : r->wait ? "block" : r->group ? "group_list" : NULL;
+    if (fixed)
+        fprintf(stderr,
+                NAME ": -W %s is not supported: it is of the submission; depend= and x=advres: "
+                     "may be changed\n",
+                fixed);
+    return !fixed;
+}
+
+/* -h: as qhold and qrls do it. */
+static int hold_set(const struct qcontrol *k, const char *id)
+{
+    struct msg_job_control m = {.action = text_is(k->hold, "n") ? ACTION_RELEASE : ACTION_UHOLD,
+                                .ids = lsf_job_ref(pbs_operand(id, k->a), k->a)};
+    return k->hold ? qcontrol_ask(k, id, MSG_JOB_CONTROL, &m) : 0;
+}
+
 static int alter_one(const struct qcontrol *k, const char *id)
 {
     const struct qalter *q = (const struct qalter *)k;
+    if (!attributes_check(&q->request))
+        return PBS_REFUSED;
     struct lsf_job_list l = {0};
     const struct job *j = job_of(k, id, &l);
     struct pbs_request none = {0};
@@ -160,13 +215,18 @@ static int alter_one(const struct qcontrol *k, const char *id)
         const char *ref = lsf_job_ref(pbs_operand(id, k->a), k->a);
         struct msg_update_job m = {.ids = ref,
                                    .fields = changed_fields(&before, &after, str_text(&also), k->a),
-                                   .values = {&after, 1}};
-        if (!text_empty(m.fields))
+                                   .values = {&after, 1},
+                                   .array_limit_plus1 = q->slots_given ? q->slots + 1 : 0};
+        if (text_empty(m.fields))
+            m.fields = NULL;
+        if (m.fields || q->slots_given)
             status = qcontrol_ask(k, id, MSG_UPDATE_JOB, &m);
     } else {
         fprintf(stderr, NAME ": %s\n", e.text);
         status = e.code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
     }
+    if (!status)
+        status = hold_set(k, id);
     fputs(str_text(&warnings), stderr);
     str_done(&warnings);
     str_done(&also);

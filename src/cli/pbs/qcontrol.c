@@ -20,6 +20,13 @@ bool qcontrol_word(void *to, const char *word, struct arena *a, struct err *ret_
     return true;
 }
 
+static SETTER(set_hold)
+{
+    *(const char **)((char *)to + row->at) = arena_strdup(a, value);
+    return (*value && strspn(value, "uosnp") == strlen(value)) ||
+           err_set(ret_err, ERR_VALUE, "illegal -h value: %s; u, o, s, p and n are allowed", value);
+}
+
 #define COMMON                                                                                     \
     OPT_ACCEPTED("help", 0, ARG_NONE, "show this help"),                                           \
         OPT_ACCEPTED("version", 0, ARG_NONE, "show the version")
@@ -30,11 +37,19 @@ static const struct option_row del_rows[] = {
                  "force: at once (a job goes KillWait after SIGTERM at most)"),
     OPT_REFUSED("m", 0, ARG_REQUIRED, "a text with the mail", "scontrol notify tells the job"),
     OPT_ACCEPTED("p", 0, ARG_NONE, "purge (the same as without)"),
-    OPT_ACCEPTED("x", 0, ARG_NONE, "jobs that are over, too: nothing is done to them"),
+    {.name = "x",
+     .doc = "jobs that are over, too: their history is kept, which is said",
+     .set = set_flag,
+     .at = offsetof(struct qcontrol, over)},
 };
 static const struct option_row hold_rows[] = {
     COMMON,
-    OPT_ACCEPTED("h", 0, ARG_REQUIRED, "u, o, s: which hold (each is the user's)"),
+    {.name = "h",
+     .arg = ARG_REQUIRED,
+     .metavar = "uosnp",
+     .doc = "u, o, s: which hold (each is the user's); n: none",
+     .set = set_hold,
+     .at = offsetof(struct qcontrol, hold)},
 };
 static const struct option_row signal_rows[] = {
     COMMON,
@@ -127,12 +142,21 @@ static int del_one(const struct qcontrol *q, const char *id)
 
 static int hold_one(const struct qcontrol *q, const char *id)
 {
+    if (text_is(q->hold, "n"))
+        return 0;
     return control(q, id, ACTION_UHOLD, NULL);
 }
 
 static int rls_one(const struct qcontrol *q, const char *id)
 {
+    if (text_is(q->hold, "n"))
+        return 0;
     return control(q, id, ACTION_RELEASE, NULL);
+}
+
+static int not_running(const struct qcontrol *q, const char *id)
+{
+    return qcontrol_problem(q, "Request invalid for state of job", id, PBS_BAD_STATE);
 }
 
 static int sig_one(const struct qcontrol *q, const char *id)
@@ -143,13 +167,14 @@ static int sig_one(const struct qcontrol *q, const char *id)
     if (text_is(q->signal, "resume"))
         return control(q, id, ACTION_RESUME, NULL);
     if (q->signal && (!signal_parse(q->signal, &signo) || signo <= 0))
-        return qcontrol_problem(q, "unknown signal name", q->signal, PBS_USAGE);
-    return cancel(q, id, signo);
+        return qcontrol_problem(q, arena_printf(q->a, "unknown signal name %s", q->signal), id,
+                                PBS_USAGE);
+    return q->pending ? not_running(q, id) : cancel(q, id, signo);
 }
 
 static int rerun_one(const struct qcontrol *q, const char *id)
 {
-    return control(q, id, ACTION_REQUEUE, NULL);
+    return q->pending ? not_running(q, id) : control(q, id, ACTION_REQUEUE, NULL);
 }
 
 static int move_one(const struct qcontrol *q, const char *id)
@@ -167,8 +192,10 @@ static int msg_one(const struct qcontrol *q, const char *id)
     return control(q, id, ACTION_NOTIFY, q->first);
 }
 
+#define OVER_ALREADY (-1) /* and that is all right */
+
 /* Is there such a job, and is it not over? Else what to end with, which is said. */
-static int look(const struct qcontrol *q, const char *id)
+static int look(struct qcontrol *q, const char *id)
 {
     struct lsf_filter one = {0};
     struct lsf_job_list l = {0};
@@ -176,14 +203,19 @@ static int look(const struct qcontrol *q, const char *id)
     bool over = true;
     vec_push(&one.ids, pbs_operand(id, q->a));
     bool ok = lsf_jobs_read(q->client, &one, q->a, &l, &e);
-    for (size_t i = 0; i < l.job.n; i++)
+    q->pending = true;
+    for (size_t i = 0; i < l.job.n; i++) {
         over = over && lsf_job_is_over(l.job.v[i]);
+        q->pending = q->pending && lsf_job_is_pending(l.job.v[i]);
+    }
     size_t n = l.job.n;
     lsf_filter_done(&one);
     lsf_job_list_done(&l);
     if (!ok || !n)
         return qcontrol_problem(q, q->site->torque ? "Unknown Job Id Error" : "Unknown Job Id", id,
                                 PBS_UNKNOWN_JOB);
+    if (over && q->over)
+        return qcontrol_problem(q, "-x: the history is kept of", id, 0), OVER_ALREADY;
     return over ? qcontrol_problem(q, "Job has finished", id, PBS_FINISHED) : 0;
 }
 
@@ -201,8 +233,8 @@ int qcontrol_line(struct qcontrol *q, const struct option_table *t, void *to, in
     if (!q->client)
         return PBS_NO_CONTROLLER;
     for (size_t i = 0; i < q->id.n; i++) {
-        int problem_found = look(q, q->id.v[i]);
-        int ended = problem_found ? problem_found : one(q, q->id.v[i]);
+        int found = look(q, q->id.v[i]);
+        int ended = found == OVER_ALREADY ? 0 : found ? found : one(q, q->id.v[i]);
         status = ended ? ended : status;
     }
     client_close(q->client);

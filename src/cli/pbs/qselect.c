@@ -23,7 +23,7 @@ struct condition {
 
 struct qselect {
     struct lsf_filter filter;
-    const char *states, *account, *project, *host;
+    const char *states, *account, *project, *host, *rerunable;
     bool past, arrays, elements, held;
     struct condition condition[16];
     size_t conditions;
@@ -36,9 +36,25 @@ struct qselect {
 static const char *const comparisons[] = {"eq", "ne", "ge", "gt", "le", "lt"};
 static const char *const resources[] = {"ncpus", "mem", "walltime", "nodect", "nodes", "ngpus"};
 
+/* 0: it has none of the kind. */
+static int64_t time_of(const struct job *j, char which)
+{
+    switch (which) {
+    case 'a': return j->spec.begin_us;
+    case 'e': return j->eligible_us;
+    case 's': return lsf_job_is_pending(j) ? 0 : j->start_us;
+    case 't': return lsf_job_is_pending(j) ? j->planned_us : j->start_us;
+    default: return j->submit_us; /* c, q */
+    }
+}
+
 static int64_t value_of(const struct job *j, const char *resource, struct arena *a)
 {
     int64_t limit = job_limit_us(j);
+    if (!resource[1])
+        return time_of(j, resource[0]) / USEC_PER_SEC;
+    if (text_is(resource, "priority"))
+        return -(int64_t)j->spec.nice;
     if (text_is(resource, "ncpus"))
         return qstat_cpus(j);
     if (text_is(resource, "ngpus"))
@@ -114,6 +130,62 @@ static SETTER(set_conditions)
     return true;
 }
 
+/* Takes ".gt." or "gt." off; none: equal. */
+static const char *comparison_take(const char *text, enum comparison *ret)
+{
+    const char *at = text + (*text == '.');
+    *ret = IS_EQ;
+    for (size_t i = 0; i < ARRAY_LEN(comparisons); i++)
+        if (strncmp(at, comparisons[i], 2) == 0 && at[2] == '.') {
+            *ret = (enum comparison)i;
+            return at + 3;
+        }
+    return text;
+}
+
+static bool condition_add(struct qselect *q, struct condition c, struct err *e)
+{
+    if (q->conditions == ARRAY_LEN(q->condition))
+        return err_set(e, ERR_VALUE, "%zu conditions at most are taken", ARRAY_LEN(q->condition));
+    q->condition[q->conditions++] = c;
+    return true;
+}
+
+/* -a, -t: the time as qsub -a reads it. */
+static SETTER(set_moment)
+{
+    static const struct option_env here = {.zone = &civil_local};
+    struct option_env now = here;
+    struct pbs_request r = {0};
+    struct condition c = {.resource = "a"};
+    const struct option_row *date = option_row_named(&qsub_options, "a");
+    const char *rest = value;
+    now.now_us = time_now_us();
+    if (row->name[0] == 't') {
+        if (!*value || !strchr("aceqst", *value))
+            return err_set(ret_err, ERR_VALUE,
+                           "illegal -t value: %s; a, c, e, q, s and t are known, as s.gt.12312359",
+                           value);
+        c.resource = arena_strndup(a, value, 1);
+        rest++;
+    }
+    rest = comparison_take(rest, &c.how);
+    if (!date->set(&r, date, rest, &now, a, ret_err) ||
+        !civil_parse(r.begin, now.now_us, &civil_local, true, &c.value, ret_err))
+        return false;
+    c.value /= USEC_PER_SEC;
+    return condition_add(to, c, ret_err);
+}
+
+static SETTER(set_priority)
+{
+    struct condition c = {.resource = "priority"};
+    const char *rest = comparison_take(value, &c.how);
+    return (text_to_i64(*rest == '+' ? rest + 1 : rest, -1024, 1023, &c.value) ||
+            err_set(ret_err, ERR_VALUE, "illegal -p value: %s; -1024 to 1023 is allowed", value)) &&
+           condition_add(to, c, ret_err);
+}
+
 /* ---- qselect ---- */
 
 #define AT(member) offsetof(struct qselect, member)
@@ -133,8 +205,11 @@ static const struct option_row select_rows[] = {
     VALUE("N", "name", filter.name, "jobs of this name"),
     VALUE("P", "project", project, "jobs of this project"),
     FLAG("T", elements, "elements of arrays, too"),
-    OPT_REFUSED("a", 0, ARG_REQUIRED, "by the time not before which they start",
-                "-s W has those that wait for a time"),
+    {.name = "a",
+     .arg = ARG_REQUIRED,
+     .metavar = "[.op.]time",
+     .doc = "by the time not before which they start: .gt.12312359",
+     .set = set_moment},
     OPT_REFUSED("c", 0, ARG_REQUIRED, "by checkpoint intervals", "there are no checkpoints"),
     OPT_ACCEPTED("help", 0, ARG_NONE, "show this help"),
     {.name = "h",
@@ -148,11 +223,19 @@ static const struct option_row select_rows[] = {
      .metavar = "resource.op.value",
      .doc = "ncpus, mem, walltime, nodect, ngpus; eq, ne, ge, gt, le, lt",
      .set = set_conditions},
-    OPT_REFUSED("p", 0, ARG_REQUIRED, "by priority", "squeue -o \"%i %Q\" shows it"),
+    {.name = "p",
+     .arg = ARG_REQUIRED,
+     .metavar = "[.op.]n",
+     .doc = "by priority, as qsub -p sets it: .ge.0",
+     .set = set_priority},
     VALUE("q", "queue", filter.queue, "jobs of this queue"),
-    OPT_REFUSED("r", 0, ARG_REQUIRED, "by whether they may run again", "qstat -f shows it"),
+    VALUE("r", "y|n", rerunable, "jobs that may run again, or not"),
     VALUE("s", "letters", states, "jobs in these states: QRHWES, with -x F"),
-    OPT_REFUSED("t", 0, ARG_REQUIRED, "by times", "qstat -f -F json has them"),
+    {.name = "t",
+     .arg = ARG_REQUIRED,
+     .metavar = "which[.op.]time",
+     .doc = "by times: a not before, c or q submitted, e eligible, s start, t planned start",
+     .set = set_moment},
     VALUE("u", "users", filter.users, "jobs of these users"),
     OPT_ACCEPTED("version", 0, ARG_NONE, "show the version"),
     FLAG("x", past, "ended jobs, too"),
@@ -169,8 +252,12 @@ static bool is_meant(const struct qselect *q, const struct job *j)
         (q->account && !text_is(q->account, j->spec.req.account)) ||
         (q->project && !text_is(q->project, j->spec.project)))
         return false;
+    if (q->rerunable && (j->spec.requeue == NO) != text_is(q->rerunable, "n"))
+        return false;
     for (size_t i = 0; i < q->conditions; i++)
-        if (!holds(&q->condition[i], value_of(j, q->condition[i].resource, q->a)))
+        if (!q->condition[i].resource[1] && !time_of(j, q->condition[i].resource[0]))
+            return false;
+        else if (!holds(&q->condition[i], value_of(j, q->condition[i].resource, q->a)))
             return false;
     return true;
 }

@@ -38,6 +38,8 @@ static int failed(const struct err *e)
     fprintf(stderr, NAME ": %s\n", e->text);
     if (e->code == ERR_USAGE)
         fprintf(stderr, "usage: qsub [OPTIONS] [script]; qsub --help lists the options\n");
+    if (strncmp(e->text, "Unknown resource", 16) == 0)
+        return PBS_UNKNOWN_RESOURCE;
     return e->code == ERR_USAGE ? PBS_USAGE : e->code == ERR_UNSUPPORTED ? PBS_REFUSED : 1;
 }
 
@@ -221,6 +223,26 @@ static void variable_add(struct qsub *s, const char *name, const char *value)
         s->b.env[s->b.nenv++] = arena_printf(s->b.line.a, "PBS_O_%s=%s", name, value);
 }
 
+static void number_add(struct qsub *s, const char *name, int32_t n)
+{
+    CHECK(s->b.nenv < BATCH_ENV_MAX);
+    if (n > 0)
+        s->b.env[s->b.nenv++] = arena_printf(s->b.line.a, "%s=%d", name, n);
+}
+
+/* Of the first chunk: its CPUs, and its ompthreads, else its CPUs. What -v says of the latter
+ * counts. */
+static void threads_add(struct qsub *s)
+{
+    const struct pbs_resources *l = &s->request.l;
+    const char *listed = s->request.variables;
+    if (s->site.torque || !l->select)
+        return;
+    number_add(s, "NCPUS", l->ncpus);
+    if (!listed || !strstr(listed, "OMP_NUM_THREADS"))
+        number_add(s, "OMP_NUM_THREADS", l->threads ? l->threads : l->ncpus);
+}
+
 static void environment_add(struct qsub *s)
 {
     static const char *const copied[] = {"LANG", "LOGNAME", "PATH", "MAIL", "SHELL", "TZ"};
@@ -229,10 +251,11 @@ static void environment_add(struct qsub *s)
         variable_add(s, copied[i], getenv(copied[i]));
     variable_add(s, "HOME", s->home);
     variable_add(s, "HOST", submit_hostname(s->b.line.a));
-    variable_add(s, "WORKDIR", s->b.line.cwd);
+    variable_add(s, "WORKDIR", s->request.origin ? s->request.origin : s->b.line.cwd);
     variable_add(s, "QUEUE", s->request.queue ? s->request.queue : "default");
     if (uname(&system) == 0)
         variable_add(s, "SYSTEM", system.sysname);
+    threads_add(s);
     if (s->site.torque)
         variable_add(s, "INITDIR", s->request.dir ? s->request.dir : s->home);
 }
@@ -246,6 +269,10 @@ static bool options_become(struct qsub *s, struct err *e)
     if (!pbs_finish(&s->request, &d, e) ||
         !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
         return false;
+    if (s->request.array && s->request.rerun_no && !s->site.torque)
+        return err_set(e, ERR_INVALID, "cannot submit non-rerunable Array Job");
+    if (s->request.no_effect)
+        str_addf(&s->warnings, "without effect: %s\n", s->request.no_effect);
     j->dialect = DIALECT_PBS;
     j->dialect_site =
         arena_printf(line->a, "%s:%s", s->site.torque ? "torque" : "pro", pbs_server(&s->site));
@@ -268,6 +295,25 @@ static int job_wait(struct qsub *s, uint64_t job_id)
     return signo ? 128 + signo : status_code(end->exit_status);
 }
 
+/* A reservation is a queue of PBS, too: where there is no partition of that name, there may be one.
+ * False: it could not be asked. */
+static bool reservation_try(struct qsub *s, struct msg_submit *m, struct job_spec *spec,
+                            struct message *answer, struct err *e)
+{
+    const struct msg_done *done = answer->body;
+    struct message second;
+    if (answer->kind == MSG_SUBMITTED || done->refusal != REFUSE_INVALID_PARTITION ||
+        s->request.reservation)
+        return true;
+    spec->req.reservation = spec->req.partition;
+    spec->req.partition = NULL;
+    if (!batch_send(&s->b, s->client, m, &second, e))
+        return false;
+    if (second.kind == MSG_SUBMITTED)
+        *answer = second;
+    return true;
+}
+
 static int submit(struct qsub *s, struct job_spec *specs, const struct str *env)
 {
     struct msg_submit m = {.specs = {specs, 1},
@@ -275,7 +321,8 @@ static int submit(struct qsub *s, struct job_spec *specs, const struct str *env)
                            .env = {env->data, env->len}};
     struct message answer;
     struct err e = {0};
-    if (!batch_send(&s->b, s->client, &m, &answer, &e))
+    if (!batch_send(&s->b, s->client, &m, &answer, &e) ||
+        !reservation_try(s, &m, specs, &answer, &e))
         return failed(&e);
     if (answer.kind != MSG_SUBMITTED)
         return refused(s, answer.body);

@@ -17,13 +17,13 @@
     X("sview", SLURM, "a window on the cluster", "squeue, sinfo, scontrol show")                             \
     X("bapp", LSF, "list application profiles", "there are none")                                            \
     X("bchkpnt", LSF, "checkpoint a job", "the program writes its own; bkill -s tells it when")              \
-    X("bgadd", LSF, "make a job group", "there are no job groups; -J NAME and bkill -J name jobs together")  \
-    X("bgdel", LSF, "remove a job group", "there are no job groups")                                         \
-    X("bgmod", LSF, "change a job group", "there are no job groups")                                         \
+    X("bgadd", LSF, "make a job group", "bsub -g /NAME makes it")  \
+    X("bgdel", LSF, "remove a job group", "it goes with its jobs")                                         \
+    X("bgmod", LSF, "change a job group", "a group has no limits; an array's %5 bounds how many run")                                         \
     X("bgpinfo", LSF, "list global policies", "there is one cluster; sshare has fair shares")                \
     X("bhpart", LSF, "list fair share of host partitions", "sshare")                                         \
     X("bjdepinfo", LSF, "which jobs a job waits for", "bjobs -o \"jobid dependency\" 12; remuda why 12")     \
-    X("bjgroup", LSF, "list job groups", "there are no job groups")                                          \
+    X("bjgroup", LSF, "list job groups", "bjobs -u all -o \"job_group jobid stat\"")                                          \
     X("blaunch", LSF, "start a task on a host of the job", "srun -w HOST -n 1 COMMAND in the job")           \
     X("blimits", LSF, "list limits", "remuda may; sacctmgr show qos")                                        \
     X("bmgroup", LSF, "list groups of hosts", "sinfo")                                                       \
@@ -52,7 +52,6 @@
     X("lsmon", LSF, "watch the load of hosts", "watch lsload")                                               \
     X("lsplace", LSF, "hosts that are fit for a task", "bhosts; sinfo -N")                                   \
     X("lsrun", LSF, "run a command on a host", "srun -w HOST COMMAND")                                       \
-    X("showstart", PBS, "when a job will start (DTU, Moab)", "remuda why 12; squeue --start")                \
     X("canceljob", PBS, "end a job (Moab)", "qdel 12")                                                       \
     X("checkjob", PBS, "why a job waits (Moab)", "remuda why 12; qstat -f 12")                               \
     X("mdiag", PBS, "look at everything (Moab)", "qstat -f, pbsnodes -a, scontrol show")                     \

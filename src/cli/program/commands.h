@@ -88,6 +88,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("bstat", cmd_bstat, LSF, "DTU: one line a job")                                                        \
     X("classstat", cmd_classstat, LSF, "DTU: slots of each queue")                                           \
     X("nodestat", cmd_nodestat, LSF, "DTU: state, slots and load of hosts")                                  \
+    X("showstart", cmd_showstart, LSF, "DTU: when waiting jobs are planned to start")                        \
     X("qsub", cmd_qsub, PBS, "submit a job in the words of PBS")                                             \
     X("qstat", cmd_qstat, PBS, "PBS: list jobs")                                                             \
     X("qdel", cmd_qdel, PBS, "PBS: end jobs")                                                                \
@@ -115,7 +116,7 @@ COMMANDS(X)
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
-    X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(lsclusters) X(badmin) X(bbot) \
+    X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(showstart) X(lsclusters) X(badmin) X(bbot) \
     X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg) \
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */

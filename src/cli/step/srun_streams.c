@@ -81,6 +81,9 @@ bool streams_choose(const struct submit_options *o, struct arena *a, struct srun
 {
     int flags = output_flags(o);
     *ret = (struct srun_streams){.o = o, .a = a};
+    if (o->spec.open_mode > OPEN_TRUNCATE)
+        return err_set(e, ERR_VALUE,
+                       "--open-mode of srun: append and truncate are allowed, of both files alike");
     if (!way_choose(ret, o->spec.std_in, STDIN_FILENO, O_RDONLY, &ret->in, e) ||
         !way_choose(ret, o->spec.std_out, STDOUT_FILENO, flags, &ret->out, e))
         return false;

@@ -332,7 +332,9 @@ static const char *given_text(const struct submit_options *o, const char *name, 
 size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a,
                           const char **ret)
 {
-    const char *const mode[] = {[OPEN_UNSET] = NULL, [OPEN_APPEND] = "a", [OPEN_TRUNCATE] = "t"};
+    /* What is of one of the job's files only says nothing of its steps. */
+    const char *const mode[] = {
+        [OPEN_APPEND] = "a", [OPEN_TRUNCATE] = "t", [OPEN_TRUNCATE_ERROR] = NULL};
     bool job = command != CMD_SRUN;
     const struct {
         const char *name, *value;

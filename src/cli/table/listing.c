@@ -6,6 +6,7 @@
 #include "cli/program/program.h"
 #include "model/state.h"
 
+#include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,25 @@ static bool uid_of(const char *user, uint64_t *ret)
     if (entry)
         *ret = entry->pw_uid;
     return entry || text_to_u64(user, UINT32_MAX, ret);
+}
+
+#define GROUPS_MAX 1024
+
+const char *listing_groups(const char *user, gid_t primary, struct arena *a)
+{
+    gid_t list[GROUPS_MAX];
+    int n = GROUPS_MAX;
+    struct str names = STR_INIT;
+    if (getgrouplist(user, primary, list, &n) < 0)
+        return NULL;
+    for (int i = 0; i < n; i++) {
+        const struct group *g = getgrgid(list[i]);
+        if (g)
+            list_addf(&names, "%s", g->gr_name);
+    }
+    const char *text = arena_strdup(a, str_text(&names));
+    str_done(&names);
+    return text;
 }
 
 bool listing_uids(const char *users, struct arena *a, const char **ret, struct err *ret_err)

@@ -8,7 +8,10 @@
 #include "cli/table/columns.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
+/* Names of the groups of a user, with commas, as this host knows them; NULL = too many. */
+const char *listing_groups(const char *user, gid_t primary, struct arena *a);
 /* "alice,1001" → "1000,1001". Error "Invalid user: NAME". */
 bool listing_uids(const char *users, struct arena *a, const char **ret, struct err *ret_err);
 /* The same of users that there are; the others are named on stderr and left out, as in Slurm. "" =

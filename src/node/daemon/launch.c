@@ -59,7 +59,13 @@ static void files_plan(const struct launch_site *site, const struct job *j, int6
     p->std_in = expanded(j->spec.std_in, &env, a);
     p->std_out = expanded(text_empty(j->spec.std_out) ? standard : j->spec.std_out, &env, a);
     p->std_err = expanded(j->spec.std_err, &env, a);
-    p->append = j->spec.open_mode == OPEN_APPEND;
+    switch ((enum open_mode)j->spec.open_mode) {
+    case OPEN_UNSET:
+    case OPEN_TRUNCATE: p->append = APPEND_NONE; break;
+    case OPEN_APPEND: p->append = APPEND_BOTH; break;
+    case OPEN_TRUNCATE_OUTPUT: p->append = APPEND_ERROR; break;
+    case OPEN_TRUNCATE_ERROR: p->append = APPEND_OUTPUT; break;
+    }
 }
 
 /* ---- resources ---- */

@@ -35,16 +35,17 @@
 static void files_open(struct setup *s)
 {
     const struct step_plan *p = s->plan;
-    int flags = p->append ? 0 : O_TRUNC;
+    bool out_goes_on = p->append == APPEND_BOTH || p->append == APPEND_OUTPUT;
+    bool err_goes_on = p->append == APPEND_BOTH || p->append == APPEND_ERROR;
     file_place_check(s, "output", p->std_out);
     file_place_check(s, "error", p->std_err);
     file_place_check(s, "input", p->std_in);
-    int out = output_open(p->std_out, flags);
+    int out = output_open(p->std_out, out_goes_on ? 0 : O_TRUNC);
     if (out < 0)
         setup_fail(s, "cannot open the output file %s: %s", p->std_out, strerror(errno));
     move_to(out, STDOUT_FILENO);
     if (p->std_err && strcmp(p->std_err, p->std_out) != 0) {
-        int err = output_open(p->std_err, flags);
+        int err = output_open(p->std_err, err_goes_on ? 0 : O_TRUNC);
         if (err < 0)
             setup_fail(s, "cannot open the error file %s: %s", p->std_err, strerror(errno));
         move_to(err, STDERR_FILENO);

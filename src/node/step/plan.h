@@ -15,6 +15,9 @@ struct plan_bytes {
     size_t len;
 };
 
+/* Which output files are continued, not begun anew. */
+enum plan_append { APPEND_NONE, APPEND_BOTH, APPEND_OUTPUT, APPEND_ERROR };
+
 /* X(type, member, doc). Types: I64; TEXT (NULL = not given); BYTES. Members absent in the encoded
  * form are 0. */
 // clang-format off
@@ -38,7 +41,7 @@ struct plan_bytes {
     X(TEXT, std_in, "standard input file; NULL = /dev/null")                                                 \
     X(TEXT, std_out, "standard output file")                                                                 \
     X(TEXT, std_err, "standard error file; NULL = with standard output")                                     \
-    X(I64, append, "output files: append instead of truncating")                                             \
+    X(I64, append, "enum plan_append: which output files are continued, not begun anew")                     \
     X(I64, umask_plus1, "umask, plus 1; 0 = leave it")                                                       \
     X(I64, nice, "nice value to run with")                                                                   \
     X(TEXT, rlimits, "soft limits: NOFILE=1024,STACK=unlimited")                                             \

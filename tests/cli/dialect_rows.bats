@@ -1,0 +1,238 @@
+#!/usr/bin/env bats
+# Rows of spec/dialects.md 1 to 8, tried one by one with the commands: what each option becomes, what is said, and what it ends with.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    cluster <<'END'
+ClusterName=head
+KillWait=1
+NodeName=n[1-2] CPUs=16 RealMemory=64000 Gres=gpu:2 Feature=bigmem,XeonA Virtual=YES
+NodeName=s1 CPUs=32 Sockets=2 CoresPerSocket=16 RealMemory=256000 Gres=gpu:4 Feature=power9 Virtual=YES
+PartitionName=workq Nodes=n[1-2],s1 Default=YES MaxTime=1-00:00:00
+PartitionName=closed Nodes=s1 AllowGroups=nobody-is-in-it
+END
+}
+
+teardown_file() {
+    scancel -u "$(id -un)" || true
+    remuda down
+}
+
+setup() { cd "$WORK" || exit 1; }
+
+# Runs bsub with these words, held; its job is $id.
+held() {
+    run -0 --separate-stderr bsub -H -o /dev/null "$@" sleep 100
+    id=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+}
+shown() { squeue -h -j "$id" -O "$1:100" | sed 's/ *$//'; }
+queued() {
+    run -0 --separate-stderr qsub -h "$@" <<< 'sleep 100'
+    id=${output%%[.[]*}
+}
+over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
+
+@test "bsub: what has no effect is said once on stderr, and the job runs without it" {
+    local row
+    for row in "-We 10" "-sp 5" "-sla gold" "-Lp x" "-a esub" "-v 100" "-R order[ut]" "-R select[r1m<1]" "-gpu num=1:glink=yes"; do
+        # shellcheck disable=SC2086 # words
+        held $row
+        [[ "$stderr" == "bsub: without effect: "* ]] || { echo "$row: $stderr"; false; }
+        [ "$(grep -c "without effect" <<< "$stderr")" = 1 ]
+    done
+    held -n 2
+    [ "$stderr" = "" ]
+}
+
+@test "bsub -b and -t say when; -t is the end, whatever -W says" {
+    held -b 2030:01:02:10:00
+    [ "$stderr" = "Job will be scheduled after Wed Jan  2 10:00:00 2030" ]
+    held -t 2030:01:02:10:00 -W 10
+    [ "$stderr" = "Job will be terminated by Wed Jan  2 10:00:00 2030" ]
+    [ "$(scontrol show job "$id" | grep -o 'Deadline=[^ ]*')" = "Deadline=2030-01-02T10:00:00" ]
+    run -255 --separate-stderr bsub -t 25:00 true
+    [[ "$stderr" == *"[[[year:]month:]day:]hour:minute is needed"* ]]
+}
+
+@test "bsub -C -S -D -F are limits of the job, -env ~NAME leaves a variable out, -cwd takes %U and %P" {
+    export LEFT_OUT=1 KEPT=2
+    run -0 --separate-stderr bsub -K -o "$WORK/limits.o" -P proj -C 0 -F 1MB -env 'all,~LEFT_OUT' -cwd "$WORK/%U-%P" 'ulimit -c; ulimit -f; echo "${LEFT_OUT-none} $KEPT"; pwd'
+    eventually grep -q "^$WORK/" limits.o
+    # dash and bash count files in blocks of 512 and 1024 bytes.
+    [[ "$(head -4 limits.o | tr '\n' ' ')" =~ ^0\ (1024|2048)\ none\ 2\ $WORK/$(id -un)-proj\ $ ]]
+    run -255 --separate-stderr bsub -cwd "$WORK/%J" true
+    [[ "$stderr" == "-cwd $WORK/%J: %J and %I are not known before the job is submitted"* ]]
+    [ ! -e "$WORK/%J" ]
+    run -255 --separate-stderr bsub -p 10 true
+    [[ "$stderr" == "-p is not supported: "* ]]
+}
+
+@test "select[]: what no option of a job says is asked of each host; bhosts -R and lsload -R say which are so" {
+    held -R "select[mem>100GB]"
+    [ "$(shown ExcNodes)" = "n1,n2" ]
+    held -R "select[!bigmem && ngpus>3]"
+    [ "$(shown ExcNodes)" = "n1,n2" ]
+    held -R "select[power9 || mem<100GB] rusage[mem=10]"
+    [ "$(shown ExcNodes)" = "" ]
+    held -R "select[bigmem && hname!='n1']"
+    [ "$(shown ExcNodes) $(shown Feature)" = "n1 bigmem" ]
+    run -255 --separate-stderr bsub -R "select[mem>9TB]" true
+    [[ "$stderr" == *"none of the 3 hosts is so; bhosts -R shows which are. Job not submitted." ]]
+    run -255 --separate-stderr bsub -R "select[frob!=1 || mem>1]" true
+    [[ "$stderr" == *'"frob": no such resource'* ]]
+    [ "$(bhosts -noheader -o hname -R "select[mem>100GB || hname==n2] order[ut]" | tr '\n' ' ')" = "n2 s1 " ]
+    [ "$(lsload -noheader -R '!bigmem' | awk '{print $1}')" = s1 ]
+    run -255 --separate-stderr bhosts -R "mem>9TB"
+    [ "$stderr" = "No host is so: select[(mem>9TB)]" ]
+    run -255 --separate-stderr bhosts -R "select[mem>"
+    [[ "$stderr" == *"a bracket is not closed"* ]]
+}
+
+@test "job groups: bsub -g, bjobs -g, bkill -g; a group has those below it" {
+    held -g /g/one
+    local one=$id
+    held -g /g/two
+    local two=$id
+    held -g /gg
+    [ "$(bjobs -noheader -o jobid -g /g | tr '\n' ' ')" = "$one $two " ]
+    [ "$(bjobs -noheader -o 'jobid job_group' -g /g/two)" = "$two /g/two" ]
+    [ "$(bjobs -noheader -o jobid -g / | tr '\n' ' ')" = "$one $two $id " ]
+    run -0 --separate-stderr bjobs -app none
+    [ "$stderr" = "No unfinished job found" ]
+    run -0 bkill -g /g 0
+    [ "$output" = "Job <$one> is being terminated"$'\n'"Job <$two> is being terminated" ]
+    wait_state "$two" CANCELLED
+    [ "$(bjobs -noheader -o stat "$id")" = PSUSP ]
+}
+
+@test "what waits is PEND in every listing, what is held PSUSP" {
+    run -0 --separate-stderr bsub -J 'w[1-3]%1' -o /dev/null sleep 100
+    id=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+    eventually has_state "$id" RUNNING
+    [ "$(bjobs -noheader -o stat "$id" | tr '\n' ' ')" = "RUN PEND PEND " ]
+    [ "$(bjobs -a -J 'w*' -noheader -o stat | tr '\n' ' ')" = "RUN PEND PEND " ]
+    [ "$(bjobs -A "$id" | awk 'NR == 2 {print $4, $5, $7, $11}')" = "3 2 1 0" ]
+    bkill "$id"
+}
+
+@test "bqueues -u: the queues a user may use; showstart: when what waits is planned to start" {
+    if [ "$(id -u)" = 0 ]; then
+        [ "$(bqueues -u nobody -noheader | awk '{print $1}' | tr '\n' ' ')" = "workq " ]
+    fi
+    bqueues -u "$(id -un)" -noheader | grep -q '^workq '
+    [ "$(bqueues -u all -noheader | wc -l)" = 2 ]
+    run -255 --separate-stderr bqueues -u nobody-of-that-name
+    [ "$stderr" = "nobody-of-that-name: No such user" ]
+    held -J later
+    run -0 --separate-stderr showstart "$id"
+    [ "${lines[0]}" = "JOBID      USER    QUEUE      SUBMIT_TIME  ESTIMATED_SIM_START_T JOB_NAME" ]
+    [[ "${lines[1]}" =~ ^$id\ .*\ workq\ .*\ later$ ]]
+    run -0 --separate-stderr showstart 987654
+    [ "$stderr" = "Job <987654> is not found" ]
+}
+
+@test "qsub: rows that are refused by name, each with its status" {
+    local row status_wanted says
+    while IFS='|' read -r row status_wanted says; do
+        # shellcheck disable=SC2086 # words
+        run --separate-stderr qsub -h $row <<< true
+        [[ "$status" = "$status_wanted" && "$stderr" == "qsub: "*"$says"* ]] || { echo "qsub $row: $status $stderr"; false; }
+    done <<'END'
+-q workq@other|188|-q @other is not supported: this server is head
+-q @other|188|this server is head
+-l foo=1|187|Unknown resource Resource_List.foo
+-q nosuch|170|Unknown queue
+-J 1-3 -r n|1|cannot submit non-rerunable Array Job
+-u somebody|188|-u with another user is not supported
+-D /|188|-D is not supported
+-W sandbox=PRIVATE|188|-W sandbox is not supported
+-W depend=syncwith:1|188|-W depend=syncwith is not supported
+-l place=pack|1|Cannot have "place" without "select"
+-l cput=9|188|-l cput is not supported
+END
+}
+
+@test "qsub: @server of ours, -u oneself, -w, nodes named one by one, threads of a chunk; what has no effect is said" {
+    queued -q workq@head -u "$(id -un)"
+    queued -l nodes=n1:ppn=2+n2:ppn=2
+    [ "$(shown NumNodes) $(shown NumTasks) $(shown ReqNodes)" = "2 4 n[1-2]" ] || [ "$(shown ReqNodes)" = "n1,n2" ]
+    queued -l nodes=1:gpus=1:reseterr
+    queued -k oe
+    [ "$stderr" = "qsub: without effect: -k: output is written to its file directly" ]
+    run -0 --separate-stderr qsub -W block=true -w "$WORK" -j oe -o threads.o -l select=1:ncpus=4:mpiprocs=2:ompthreads=3 <<< 'echo $NCPUS $OMP_NUM_THREADS $PBS_O_WORKDIR; pwd; wc -l < $PBS_NODEFILE'
+    eventually test -s threads.o
+    [ "$(tr '\n' ' ' < threads.o)" = "4 3 $WORK $WORK 2 " ]
+    run -0 --separate-stderr qsub -W block=true -j oe -o told.o -v OMP_NUM_THREADS=7 -l select=1:ncpus=4 <<< 'echo $NCPUS $OMP_NUM_THREADS'
+    eventually test -s told.o
+    [ "$(cat told.o)" = "4 7" ]
+}
+
+@test "a reservation is a queue of qsub, too" {
+    [ "$(id -u)" = 0 ] || skip "only operators make reservations"
+    scontrol create reservation ReservationName=res1 StartTime=now Duration=60 Nodes=n2 Users="$(id -un)"
+    queued -q res1
+    [ "$(scontrol show job "$id" | grep -o 'Reservation=[^ ]*')" = "Reservation=res1" ]
+    scancel "$id"
+    scontrol delete ReservationName=res1
+}
+
+@test "qsig and qrerun of what waits, qhold -h, qdel -x: PBS' words and statuses" {
+    queued -N waits
+    run -168 --separate-stderr qsig -s USR1 "$id"
+    [ "$stderr" = "qsig: Request invalid for state of job $id.head" ]
+    run -168 --separate-stderr qrerun "$id.head"
+    [ "$stderr" = "qrerun: Request invalid for state of job $id.head" ]
+    run -2 --separate-stderr qsig -s NOPE "$id"
+    [ "$stderr" = "qsig: unknown signal name NOPE $id.head" ]
+    run -2 --separate-stderr qhold -h x "$id"
+    [[ "$stderr" == *"illegal -h value: x"* ]]
+    qrls -h n "$id"
+    [ "$(qstat "$id" | awk 'NR == 3 {print $5}')" = H ]
+    qdel "$id"
+    eventually over "$id"
+    run -35 --separate-stderr qdel "$id"
+    run -0 --separate-stderr qdel -x "$id"
+    [ "$stderr" = "qdel: -x: the history is kept of $id.head" ]
+}
+
+@test "qalter -h -R -t, and what it cannot change is refused by name" {
+    queued -J 0-9%2
+    qalter -t %5 "$id[]"
+    [ "$(scontrol show job "$id" | grep -o 'ArrayTaskThrottle=[0-9]*')" = "ArrayTaskThrottle=5" ]
+    queued -N one
+    qalter -R oe "$id"
+    [ "$(shown StdOut) $(shown StdErr)" = "/dev/null /dev/null" ]
+    qalter -h n "$id"
+    wait_state "$id" RUNNING
+    qdel "$id"
+    queued -N two
+    run -188 --separate-stderr qalter -W umask=22 "$id"
+    [[ "$stderr" == "qalter: -W umask is not supported: it is of the submission"* ]]
+    run -2 --separate-stderr qalter -v A=1 "$id"
+    [[ "$stderr" == "qalter: -v: "* ]]
+    run -2 --separate-stderr qalter -t 1-3 "$id"
+    [[ "$stderr" == *"illegal -t value: 1-3"* ]]
+    qdel "$id"
+}
+
+@test "qselect -a -p -r -t" {
+    queued -N early -a 204001021000 -p -7 -r n
+    local early=$id
+    queued -N late -a 204101021000
+    local late=$id
+    [ "$(qselect -a.gt.203506010000 -a.lt.204006010000)" = "$early.head" ]
+    [ "$(qselect -a .gt.204006010000)" = "$late.head" ]
+    [ "$(qselect -p.eq.-7)" = "$early.head" ]
+    [ "$(qselect -r n -N early)" = "$early.head" ]
+    [ "$(qselect -r y -N early)" = "" ]
+    [ "$(qselect -ta.ge.204101021000)" = "$late.head" ]
+    [ "$(qselect -tq.gt.204001010000)" = "" ]
+    [ "$(qselect -N late -tq.lt.204001010000)" = "$late.head" ]
+    [ "$(qselect -N late -ts.gt.202001010000)" = "" ]
+    run -2 --separate-stderr qselect -tm.gt.204001010000
+    [[ "$stderr" == *"a, c, e, q, s and t are known"* ]]
+    run -2 --separate-stderr qselect -p many
+    [[ "$stderr" == *"-1024 to 1023 is allowed"* ]]
+    qdel "$early" "$late"
+}
