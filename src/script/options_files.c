@@ -17,7 +17,8 @@ JOB_SETTER(set_open_mode)
         o->spec.open_mode = OPEN_TRUNCATE_ERROR;
     else
         return value_refuse(row, value, ret_err,
-                            "append, truncate, truncate-output and truncate-error are allowed");
+                            "append and truncate are allowed; truncate-output and "
+                            "truncate-error begin one of the two files anew");
     return true;
 }
 

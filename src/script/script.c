@@ -240,6 +240,12 @@ static bool lsf_apply(struct script_reader *r, const char *text, size_t len,
     if (lsf.depend.n || lsf.candidates || lsf.interactive != LSF_BATCH || lsf.wait)
         return err_set(e, ERR_UNSUPPORTED,
                        "-w, -m, -I and -K of #BSUB lines are read by bsub: bsub < FILE");
+    if (lsf.host_select)
+        lsf_note(&lsf, r->a, "select[] of hosts", "bsub asks them, sbatch does not");
+    if (lsf.nulimit)
+        lsf_note(&lsf, r->a, "-C, -S, -D, -F", "bsub sets them; ulimit in the script");
+    if (lsf.env_without)
+        lsf_note(&lsf, r->a, "-env ~NAME", "bsub leaves them out; unset in the script");
     return lsf_finish(&lsf, out, e);
 }
 

@@ -145,7 +145,7 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
     } enums[] = {
         {&job_state_names, JOB_STATE_COUNT},     {&job_reason_names, REASON_COUNT},
         {&refusal_names, REFUSAL_COUNT},         {&tristate_names, NO + 1},
-        {&exclusive_names, EXCLUSIVE_TOPO + 1},  {&open_mode_names, OPEN_TRUNCATE + 1},
+        {&exclusive_names, EXCLUSIVE_TOPO + 1},  {&open_mode_names, OPEN_TRUNCATE_ERROR + 1},
         {&hint_names, HINT_NOMULTITHREAD + 1},   {&node_state_names, NODE_FUTURE + 1},
         {&part_state_names, PART_INACTIVE + 1},  {&part_share_names, SHARE_FORCE + 1},
         {&preempt_mode_names, PREEMPT_GANG + 1}, {&suspender_names, SUSPENDER_GANG + 1},
