@@ -4,15 +4,30 @@
 #include "controller/answer.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "wire/frame.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #define READ_BYTES (512u << 10)
+#define KEEP_LEAST (64u << 10) /* in memory, whatever the others have */
+
+/* Of one user. Answers are made on several threads. */
+struct room {
+    uid_t uid;
+    size_t answers;
+    _Atomic size_t memory, disk;
+};
+
+struct answer_rooms {
+    struct map_u64 *by_uid;
+    size_t disk_most;
+};
 
 struct answer {
     char *dir;
@@ -26,8 +41,82 @@ struct answer {
     uint64_t rows;
     int fd; /* -1 = all is in memory */
     off_t file_len, file_read;
-    bool too_large;
+    bool too_large, unread; /* unread: because of others that nobody reads */
+    struct answer_rooms *rooms;
+    struct room *room;   /* NULL: nobody's */
+    size_t memory, disk; /* as the room was told */
 };
+
+/* ---- rooms ---- */
+
+struct answer_rooms *answer_rooms_new(size_t disk_most)
+{
+    struct answer_rooms *all = xcalloc(1, sizeof *all);
+    all->by_uid = map_u64_new();
+    all->disk_most = disk_most;
+    return all;
+}
+
+void answer_rooms_free(struct answer_rooms *all)
+{
+    if (!all)
+        return;
+    CHECK(map_u64_count(all->by_uid) == 0);
+    map_u64_free(all->by_uid);
+    free(all);
+}
+
+void answer_of(struct answer *a, struct answer_rooms *all, uid_t uid)
+{
+    struct room *r = map_u64_get(all->by_uid, uid);
+    if (!r) {
+        r = xcalloc(1, sizeof *r);
+        r->uid = uid;
+        map_u64_put(all->by_uid, uid, r);
+    }
+    r->answers++;
+    a->rooms = all;
+    a->room = r;
+}
+
+/* What it has now is what the room knows of. */
+static void room_tell(struct answer *a, size_t memory, size_t disk)
+{
+    if (!a->room)
+        return;
+    atomic_fetch_add(&a->room->memory, memory - a->memory);
+    atomic_fetch_add(&a->room->disk, disk - a->disk);
+    a->memory = memory;
+    a->disk = disk;
+}
+
+static void room_note(struct answer *a)
+{
+    room_tell(a, a->buf.len + a->window.len, (size_t)a->file_len);
+}
+
+static void room_leave(struct answer *a)
+{
+    if (!a->room)
+        return;
+    room_tell(a, 0, 0);
+    if (--a->room->answers)
+        return;
+    map_u64_del(a->rooms->by_uid, a->room->uid);
+    free(a->room);
+}
+
+/* In memory, of rows that come. */
+static size_t keep_most(const struct answer *a)
+{
+    return a->room && atomic_load(&a->room->memory) > ANSWERS_MEMORY_BYTES ? KEEP_LEAST
+                                                                           : ANSWER_MEMORY_BYTES;
+}
+
+static bool room_is_full(const struct answer *a)
+{
+    return a->room && atomic_load(&a->room->disk) - a->disk > a->rooms->disk_most;
+}
 
 struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t, const char *wanted)
 {
@@ -46,6 +135,7 @@ void answer_free(struct answer *a)
         return;
     if (a->writer)
         rows_writer_end(a->writer);
+    room_leave(a);
     if (a->fd >= 0)
         close(a->fd);
     str_done(&a->buf);
@@ -98,6 +188,17 @@ static void writer_end(struct answer *a)
     a->writer = NULL;
 }
 
+/* Only why is said. */
+static void rows_drop(struct answer *a)
+{
+    str_done(&a->buf);
+    if (a->fd >= 0)
+        close(a->fd);
+    a->fd = -1;
+    a->file_len = 0;
+    room_note(a);
+}
+
 void answer_row(struct answer *a, const void *record)
 {
     if (a->too_large)
@@ -106,11 +207,17 @@ void answer_row(struct answer *a, const void *record)
         a->writer = rows_writer_new(a->t, a->wanted, a->seq, &a->buf);
     rows_writer_add(a->writer, record);
     a->rows++;
-    if (a->buf.len < ANSWER_MEMORY_BYTES)
+    if (a->buf.len >= a->memory + KEEP_LEAST)
+        room_note(a);
+    if (a->buf.len < keep_most(a))
         return;
     writer_end(a);
     answer_spill(a);
-    a->too_large = a->buf.len > ANSWER_BYTES_MAX;
+    room_note(a);
+    a->unread = room_is_full(a);
+    a->too_large = a->unread || a->buf.len > ANSWER_BYTES_MAX;
+    if (a->unread)
+        rows_drop(a);
 }
 
 void answer_row_callback(void *answer, const void *record)
@@ -125,13 +232,18 @@ void answer_end(struct answer *a, enum refusal refusal, const char *detail)
     if (a->too_large) {
         done.refusal = REFUSE_BUSY;
         done.detail =
-            "the answer is too large to keep in memory and its disk is full; ask for less, or free "
-            "space in the state directory";
+            a->unread
+                ? "answers to you of more than 1 GiB wait on the controller's disk, and nobody "
+                  "reads them: read them or end these commands first"
+                : "the answer is too large to keep in memory and its disk is full; ask for less, "
+                  "or free "
+                  "space in the state directory";
     }
     struct message m = {.kind = MSG_DONE, .seq = a->seq, .body = &done};
     wire_encode(&m, &a->buf);
     if (a->fd >= 0)
         answer_spill(a);
+    room_note(a);
 }
 
 uint64_t answer_rows(const struct answer *a)
@@ -196,6 +308,7 @@ bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *re
         if (!window_fill(a, ret_err))
             return false;
     }
+    room_note(a);
     *ret_data = a->window.data + a->used;
     a->used += *ret_len;
     return true;

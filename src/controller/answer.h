@@ -11,15 +11,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define ANSWER_MEMORY_BYTES (2u << 20)  /* more goes to a file */
 #define ANSWER_BYTES_MAX    (64u << 20) /* when it cannot go to a file */
 
-struct answer; /* opaque */
+/* What all answers to one user may have together that are not read yet: beyond, each has to go to
+ * its file sooner; and one that would be made while the others have so much on the disk is refused. */
+#define ANSWERS_MEMORY_BYTES (32u << 20)
+#define ANSWERS_DISK_BYTES   (1u << 30)
+
+struct answer;       /* opaque */
+struct answer_rooms; /* opaque: what users have of it */
+
+/* disk_most: ANSWERS_DISK_BYTES */
+struct answer_rooms *answer_rooms_new(size_t disk_most);
+void answer_rooms_free(struct answer_rooms *all); /* all answers are gone */
 
 struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t,
                           const char *wanted);
 void answer_free(struct answer *a);
+/* It is that user's, before its first row; this and answer_free are called on one thread. */
+void answer_of(struct answer *a, struct answer_rooms *all, uid_t uid);
 /* One row. */
 void answer_row(struct answer *a, const void *record);
 /* For callbacks: answer is the ctx. */

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "controller/answer.h"
 #include "controller/config_file.h"
 #include "controller/foresight.h"
 #include "controller/given.h"
@@ -18,8 +19,8 @@
 #include "controller/past.h"
 #include "controller/payload.h"
 #include "controller/private_files.h"
-#include "controller/query.h"
 #include "controller/questions.h"
+#include "controller/reads.h"
 #include "controller/series_store.h"
 #include "controller/session.h"
 #include "controller/traffic.h"
@@ -264,8 +265,8 @@ static void controller_end(struct controller *c)
     listener_free(c->listener);
     metrics_port_free(c->metrics);
     past_free(c->past);
+    reads_free(c->reads);
     series_store_free(c->series);
-    history_free(c->history);
     payloads_free(c->payloads);
     questions_free(c->questions);
     foresight_free(c->foresight);
@@ -277,6 +278,7 @@ static void controller_end(struct controller *c)
     hosts_free(c->hosts);
     turns_free(c->turns);
     sessions_free(c->sessions);
+    answer_rooms_free(c->answers);
     traffic_free(c->traffic);
     mailer_free(c->mailer);
     users_free(c->users);
@@ -331,9 +333,10 @@ static bool store_start(struct controller *c, struct err *ret_err)
     }
     c->core = core_new(seed_make(), c->host);
     c->payloads = payloads_new(c, path, writer);
-    c->history = history_new(c, path, writer);
+    c->reads = reads_new(c->loop, path, writer);
+    c->answers = answer_rooms_new(ANSWERS_DISK_BYTES);
     c->past = past_new(c, path, writer);
-    c->series = series_store_new(c, path, writer);
+    c->series = series_store_new(c);
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
     c->foresight = foresight_new(c);

@@ -42,7 +42,8 @@ struct controller {
     struct questions *questions;
     struct foresight *foresight;
     struct payloads *payloads;
-    struct history *history;
+    struct reads *reads;
+    struct answer_rooms *answers;
     struct past *past;
     struct series_store *series;
     bool stopping;

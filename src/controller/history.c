@@ -1,35 +1,20 @@
-/* Two threads with a read-only handle each work off the reads of the past in the order they came;
- * SQLite's write-ahead log lets them read while the writer commits. An answer is made as a whole
- * (in a file when it is large) before it is sent: a slow reader holds no transaction open. */
+/* Reads of the past are made on threads with a read-only handle each (reads.h); SQLite's write-ahead
+ * log lets them read while the writer commits. An answer is made as a whole (in a file when it is
+ * large) before it is sent: a slow reader holds no transaction open. */
 #include "base/alloc.h"
 #include "base/list.h"
 #include "controller/answer.h"
 #include "controller/query.h"
-#include "controller/reader.h"
+#include "controller/reads.h"
 #include "controller/session.h"
 #include "io/clock.h"
-#include "io/work.h"
 
 #include <stdlib.h>
 
-#define THREADS      2
-#define READS_MAX    256 /* that may wait */
 #define IDS_PER_GROW 1024
 
-struct read_queue {
-    struct history *history;
-    struct worker *worker; /* NULL until needed */
-    struct reader reader;  /* the worker's */
-    size_t waiting;
-};
-
-struct history {
-    struct controller *c;
-    struct read_queue queue[THREADS];
-};
-
 struct read {
-    struct read_queue *queue;
+    struct controller *c;
     uint64_t session;
     struct core_sight sight; /* of who asks */
     uint32_t uid;
@@ -38,28 +23,6 @@ struct read {
     struct msg_query query;
     struct answer *answer;
 };
-
-struct history *history_new(struct controller *c, const char *store_path,
-                            const struct writer *writer)
-{
-    struct history *h = xcalloc(1, sizeof *h);
-    h->c = c;
-    for (size_t i = 0; i < THREADS; i++)
-        h->queue[i] =
-            (struct read_queue){.history = h, .reader = {.path = store_path, .writer = writer}};
-    return h;
-}
-
-void history_free(struct history *h)
-{
-    if (!h)
-        return;
-    for (size_t i = 0; i < THREADS; i++) {
-        worker_free(h->queue[i].worker);
-        reader_done(&h->queue[i].reader);
-    }
-    free(h);
-}
 
 /* ---- on the reader's thread ---- */
 
@@ -228,13 +191,13 @@ static bool past_read(struct store *s, struct read *r, struct err *ret_err)
     return jobs_read(s, r, answer_row_callback, a, ret_err);
 }
 
-static void read_run(void *ctx)
+static void read_run(void *ctx, struct reader *reader)
 {
     struct read *r = ctx;
     struct err err = {0};
-    struct store *s = reader_begin(&r->queue->reader, &err);
+    struct store *s = reader_begin(reader, &err);
     bool ok = s && past_read(s, r, &err);
-    reader_end(&r->queue->reader);
+    reader_end(reader);
     enum refusal refusal = REFUSE_NONE;
     if (!ok)
         refusal = err.code == ERR_INVALID ? REFUSE_INVALID_JOB_ID : REFUSE_STORE;
@@ -246,8 +209,7 @@ static void read_run(void *ctx)
 static void read_done(void *ctx)
 {
     struct read *r = ctx;
-    r->queue->waiting--;
-    session_answer(r->queue->history->c->sessions, r->session, r->answer);
+    session_answer(r->c->sessions, r->session, r->answer);
     arena_free(r->arena);
     free(r);
 }
@@ -259,32 +221,26 @@ static bool may_read(const struct core_sight *sight, enum query_what what)
            (what != QUERY_PAST_RESERVATIONS || sight->past_reservations);
 }
 
-void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q,
+void history_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                  const struct peer *peer)
 {
-    struct read_queue *queue = &h->queue[h->queue[1].waiting < h->queue[0].waiting];
     struct answer *a =
-        answer_new(h->c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
-    if (queue->waiting >= READS_MAX) {
-        answer_end(a, REFUSE_BUSY, "too many reads of the accounting wait already; try again");
-        session_answer(h->c->sessions, id, a);
-        return;
-    }
+        answer_new(c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
+    answer_of(a, c->answers, peer->uid);
     struct read *r = xcalloc(1, sizeof *r);
-    *r = (struct read){
-        .queue = queue, .session = id, .arena = arena_new(), .answer = a, .uid = peer->uid};
+    *r = (struct read){.c = c, .session = id, .arena = arena_new(), .answer = a, .uid = peer->uid};
     r->user = peer->user ? arena_strdup(r->arena, peer->user) : NULL;
-    core_sight_of(h->c->core, peer, r->arena, &r->sight);
+    core_sight_of(c->core, peer, r->arena, &r->sight);
     if (!may_read(&r->sight, (enum query_what)q->what)) {
         answer_end(a, REFUSE_ACCESS_DENIED, "PrivateData: this is for operators");
-        session_answer(h->c->sessions, id, a);
+        session_answer(c->sessions, id, a);
         arena_free(r->arena);
         free(r);
         return;
     }
     record_copy(message_table[MSG_QUERY].fields, &r->query, q, r->arena);
-    if (!queue->worker)
-        queue->worker = worker_new(h->c->loop, "history");
-    queue->waiting++;
-    worker_add(queue->worker, read_run, read_done, r);
+    if (reads_add(c->reads, peer->uid, read_run, read_done, r))
+        return;
+    answer_end(a, REFUSE_BUSY, "too many of your reads of the accounting wait already; try again");
+    read_done(r);
 }

@@ -270,11 +270,12 @@ void query_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg
                const struct peer *peer)
 {
     if (of_the_past(q)) {
-        history_run(c->history, id, seq, q, peer);
+        history_run(c, id, seq, q, peer);
         return;
     }
     struct answer *a =
         answer_new(c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
+    answer_of(a, c->answers, peer->uid);
     if (q->what == QUERY_SETTINGS) {
         settings_answer(c, a);
         answer_end(a, REFUSE_NONE, NULL);

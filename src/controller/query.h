@@ -15,15 +15,9 @@ const struct fields *query_record_fields(enum query_what what);
 struct diag;
 void diag_complete(struct controller *c, struct diag *d);
 
-struct history; /* opaque: threads with read-only handles */
-struct writer;
-
-struct history *history_new(struct controller *c, const char *store_path,
-                            const struct writer *writer);
-void history_free(struct history *h); /* waits for the reads under way */
-/* Jobs or (QUERY_STEPS) their steps out of the store; the answer goes to the session when it is
- * complete. */
-void history_run(struct history *h, uint64_t id, uint64_t seq, const struct msg_query *q,
+/* Jobs or (QUERY_STEPS) their steps out of the store, on a thread (reads.h); the answer goes to the
+ * session when it is complete. */
+void history_run(struct controller *c, uint64_t id, uint64_t seq, const struct msg_query *q,
                  const struct peer *peer);
 
 #endif

@@ -16,23 +16,6 @@
 #define PART_BYTES (1u << 20)
 #define SLACK_US   SERIES_DAY_US /* clocks of nodes */
 
-struct series_reader {
-    struct reader store;
-};
-
-struct series_reader *series_reader_new(const char *store_path, const struct writer *writer)
-{
-    struct series_reader *r = xcalloc(1, sizeof *r);
-    r->store = (struct reader){.path = store_path, .writer = writer};
-    return r;
-}
-
-void series_reader_free(struct series_reader *r)
-{
-    reader_done(&r->store);
-    free(r);
-}
-
 static void answer(struct series_ask *q, enum message_kind kind, const void *body)
 {
     wire_encode(&(struct message){.kind = kind, .seq = q->seq, .body = body}, &q->out);
@@ -68,17 +51,17 @@ static void job_take(void *ctx, const void *record)
     *f = (struct found_job){f->q, true, j->attempt, j->start_us, j->end_us};
 }
 
-static bool job_find(struct series_reader *r, const struct series_ask *q, struct found_job *ret,
+static bool job_find(struct reader *reader, const struct series_ask *q, struct found_job *ret,
                      struct err *ret_err)
 {
     char ids[24];
     snprintf(ids, sizeof ids, "%" PRIu64, q->get.job_id);
     const struct msg_query query = {
         .what = QUERY_HISTORY, .ids = ids, .states = "all", .duplicates = true};
-    struct store *s = reader_begin(&r->store, ret_err);
+    struct store *s = reader_begin(reader, ret_err);
     *ret = (struct found_job){.q = q};
     bool ok = s && store_query_jobs(s, &query, job_take, ret, ret_err);
-    reader_end(&r->store);
+    reader_end(reader);
     return ok || ret_err->code == ERR_INVALID;
 }
 
@@ -160,13 +143,13 @@ static void blocks_take(struct part *p, const struct found_job *j, struct str *w
     }
 }
 
-void series_read(struct series_reader *r, struct series_ask *q)
+void series_read(struct reader *store, struct series_ask *q)
 {
     struct found_job job;
     struct err err = {0};
     struct part p = {.q = q};
     struct str warning = STR_INIT;
-    if (!job_find(r, q, &job, &err)) {
+    if (!job_find(store, q, &job, &err)) {
         series_refuse(q, REFUSE_STORE, err.text);
         return;
     }

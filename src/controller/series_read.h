@@ -15,12 +15,8 @@ struct series_ask {
     struct str out; /* the answer: a frame */
 };
 
-struct series_reader; /* opaque */
-struct series_reader *series_reader_new(const char *store_path, const struct writer *writer);
-void series_reader_free(struct series_reader *r);
-
 /* Who does not see the job is told the same as of one that never was. */
-void series_read(struct series_reader *r, struct series_ask *q);
+void series_read(struct reader *store, struct series_ask *q);
 void series_refuse(struct series_ask *q, enum refusal refusal, const char *detail);
 
 #endif

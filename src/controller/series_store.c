@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "controller/reads.h"
 #include "controller/series_days.h"
 #include "controller/series_read.h"
 #include "controller/session.h"
@@ -21,7 +22,6 @@
 #define FIRST_LOOK_US INT64_C(60000000)
 #define LOOK_US       INT64_C(3600000000)
 #define WAITING_MAX   (64u << 20) /* bytes of frames */
-#define READS_MAX     64
 #define OLDEST_US     (40 * SERIES_DAY_US)
 #define AHEAD_US      (2 * SERIES_DAY_US)
 #define FILES_MAX     3 /* days that are open at once */
@@ -47,8 +47,7 @@ struct frames {
 struct series_store {
     struct controller *c;
     char *dir;
-    struct worker *writer, *reader;
-    struct series_reader *past;
+    struct worker *writer;
     struct timer *gather, *look;
     struct frames in, out; /* that came; that are being written */
     size_t bytes;
@@ -56,7 +55,6 @@ struct series_store {
     int64_t thinning_us; /* the day; 0 = none */
     struct series_keep keep;
     char *trouble;
-    size_t reads;
     /* The writing thread's: */
     struct open_day day[FILES_MAX];
     struct err err;
@@ -310,16 +308,15 @@ struct ask {
     struct series_ask ask;
 };
 
-static void ask_run(void *ctx)
+static void ask_run(void *ctx, struct reader *reader)
 {
     struct ask *q = ctx;
-    series_read(q->s->past, &q->ask);
+    series_read(reader, &q->ask);
 }
 
 static void ask_done(void *ctx)
 {
     struct ask *q = ctx;
-    q->s->reads--;
     session_answered(q->s->c->sessions, q->ask.session, &q->ask.out);
     str_done(&q->ask.out);
     arena_free(q->ask.arena);
@@ -334,25 +331,19 @@ void series_store_ask(struct series_store *s, uint64_t session, uint64_t seq,
     q->ask.dir = s->dir;
     record_copy(message_table[MSG_GET_SERIES].fields, &q->ask.get, m, q->ask.arena);
     core_sight_of(s->c->core, peer, q->ask.arena, &q->ask.sight);
-    if (++s->reads > READS_MAX) {
-        series_refuse(&q->ask, REFUSE_BUSY, "too many reads of series wait already; try again");
-        ask_done(q);
+    if (reads_add(s->c->reads, peer->uid, ask_run, ask_done, q))
         return;
-    }
-    if (!s->reader)
-        s->reader = worker_new(s->c->loop, "plots");
-    worker_add(s->reader, ask_run, ask_done, q);
+    series_refuse(&q->ask, REFUSE_BUSY, "too many of your reads wait already; try again");
+    ask_done(q);
 }
 
 /* ---- life ---- */
 
-struct series_store *series_store_new(struct controller *c, const char *store_path,
-                                      const struct writer *writer)
+struct series_store *series_store_new(struct controller *c)
 {
     struct series_store *s = xcalloc(1, sizeof *s);
     s->c = c;
     s->dir = xasprintf("%s/series", c->state_dir);
-    s->past = series_reader_new(store_path, writer);
     s->gather = timer_new(c->loop, write_begin, s);
     s->look = timer_new(c->loop, look, s);
     return s;
@@ -368,8 +359,6 @@ void series_store_free(struct series_store *s)
     if (!s)
         return;
     worker_free(s->writer);
-    worker_free(s->reader);
-    series_reader_free(s->past);
     for (size_t i = 0; i < FILES_MAX; i++)
         day_close(&s->day[i]);
     for (size_t i = 0; i < s->in.n; i++)

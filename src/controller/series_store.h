@@ -4,12 +4,10 @@
 #define REMUDA_CONTROLLER_SERIES_STORE_H
 
 #include "controller/controller.h"
-#include "controller/writer.h"
 
 struct series_store; /* opaque */
 
-struct series_store *series_store_new(struct controller *c, const char *store_path,
-                                      const struct writer *writer);
+struct series_store *series_store_new(struct controller *c);
 /* Waits for what is being written. */
 void series_store_free(struct series_store *s); /* NULL is fine */
 /* Looks from now on, each hour, what is to be thinned. */

@@ -141,6 +141,10 @@ static void message_take(struct session *s, const struct message *m)
         s->querying = true;
         session_gate(s);
         question_ask(c->questions, s->id, m, &peer);
+    } else if (m->kind == MSG_GET_SCRIPT && s->large) {
+        s->querying = true;
+        session_gate(s);
+        session_step(s, m, &peer);
     } else if (m->kind == MSG_MAKE_TOKEN && peer.is_admin) {
         struct msg_make_token make;
         struct token token;
@@ -218,7 +222,7 @@ static void session_frame(void *ctx, struct conn *conn, const struct frame *f)
     }
     if (!s->remote || remote_take(s, &m)) {
         int64_t began = clock_monotonic_us();
-        if (rate_admits(s, &m))
+        if (session_reads_on(s, &m) && rate_admits(s, &m))
             message_take(s, &m);
         int64_t spent = clock_monotonic_us() - began;
         message_counted(s, &m, spent);
@@ -260,8 +264,10 @@ static void held_remove(struct session *s)
 
 static void session_drained(void *ctx, struct conn *conn)
 {
+    struct session *s = ctx;
     (void)conn;
-    session_pump(ctx);
+    session_pump(s);
+    session_gate(s);
 }
 
 static void session_closed(void *ctx, struct conn *conn, const struct err *why)

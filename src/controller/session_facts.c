@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #define CONNECTIONS_LEAST 16 /* that any user may have, however many others have */
+#define UNSENT_GATE       (8u << 20)
 
 size_t sessions_count(const struct sessions *s)
 {
@@ -21,7 +22,8 @@ bool session_is_there(const struct sessions *s, uint64_t id)
 
 void session_gate(struct session *s)
 {
-    if (!s->user_known || s->querying || s->held || s->resting)
+    bool behind = !s->trusted && conn_unsent(s->conn) > UNSENT_GATE; /* reads too slowly */
+    if (!s->user_known || s->querying || s->held || s->resting || behind)
         conn_pause(s->conn);
     else
         conn_resume(s->conn);

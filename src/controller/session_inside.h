@@ -47,6 +47,8 @@ struct session {
     struct share_wait waiting; /* for the user's next slice */
     struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */
+    size_t unsent;             /* bytes on their way, as the share was told */
+    bool large;                /* a script is on its way, as the share was told */
     uint64_t bytes, frames;    /* that had come when the user was last charged */
     bool surplus;              /* above a limit: welcome only if it turns out to be a node daemon */
     bool is_node;              /* it has */
@@ -121,6 +123,10 @@ bool session_ready(void *session, struct conn *conn);
 void session_worked(void *session, struct conn *conn, int64_t ns);
 void session_kept(void *session, struct conn *conn, ptrdiff_t more);
 void halves_sweep(void *sessions);
+/* Does the user read what he asks for? Else this is refused, and the connection closed. */
+bool session_reads_on(struct session *s, const struct message *m);
+/* What is on its way to the user has changed. */
+void session_unsent_note(struct session *s);
 /* A new connection of this host, of a user whose turn it is not, is kept aside until it is: true.
  * One too many is sent away: true. */
 bool session_park(struct sessions *s, int fd, const struct conn_peer *who);

@@ -13,6 +13,15 @@
 
 #define PIECE_BYTES (256u << 10) /* of an answer sent at a time */
 
+/* The answer to get_script left, or waits only for who reads it. */
+static void script_answered(struct session *s, enum message_kind kind)
+{
+    if (!s->large || (kind != MSG_SCRIPT && kind != MSG_DONE))
+        return;
+    s->querying = false;
+    session_gate(s);
+}
+
 /* ---- messages out ---- */
 
 static void payload_attach(const struct message *m, const struct payload *p, struct str *out)
@@ -90,6 +99,7 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
         queued_free(q);
         return;
     }
+    enum message_kind kind = q->msg.kind;
     q->ready = true;
     if (p) {
         payload_attach(&q->msg, p, &q->bytes);
@@ -101,6 +111,7 @@ static void payload_came(void *ctx, const struct payload *p, const struct err *w
         wire_encode(&m, &q->bytes);
     }
     queued_send(s);
+    script_answered(s, kind);
 }
 
 static void payload_wait(struct session *s, const struct message *m, uint64_t job)
@@ -169,11 +180,12 @@ void session_send(struct sessions *all, uint64_t id, const struct message *m, ui
     if (!s->first) {
         conn_send(s->conn, frame.data, frame.len);
         str_done(&frame);
-        return;
+    } else {
+        struct queued *q = queued_add(s);
+        q->bytes = frame;
+        q->ready = true;
     }
-    struct queued *q = queued_add(s);
-    q->bytes = frame;
-    q->ready = true;
+    script_answered(s, m->kind);
 }
 
 /* ---- answers out ---- */
@@ -183,7 +195,8 @@ void session_pump(struct session *s)
     struct err err = {0};
     const char *data;
     size_t len;
-    while (s->answer && conn_unsent(s->conn) <= CONN_HIGH_BYTES && !conn_is_closing(s->conn)) {
+    size_t ahead = s->share && share_unread(s->share) ? 0 : CONN_HIGH_BYTES;
+    while (s->answer && conn_unsent(s->conn) <= ahead && !conn_is_closing(s->conn)) {
         if (answer_next(s->answer, PIECE_BYTES, &data, &len, &err)) {
             conn_send(s->conn, data, len);
             continue;

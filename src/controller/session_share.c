@@ -47,9 +47,49 @@ static bool is_half(struct session *s, const struct conn *conn)
     return half;
 }
 
+/* ---- answers that are not read ---- */
+
+void session_unsent_note(struct session *s)
+{
+    size_t now = conn_unsent(s->conn);
+    if (!s->share || s->trusted)
+        return;
+    share_unsent(s->share, (ptrdiff_t)(now - s->unsent));
+    s->unsent = now;
+    if (now > CONN_HIGH_BYTES)
+        session_gate(s);
+    if (s->large && !s->querying && now < CONN_LOW_BYTES) {
+        share_large_sent(s->share);
+        s->large = false;
+    }
+}
+
+bool session_reads_on(struct session *s, const struct message *m)
+{
+    if (!s->share || s->trusted)
+        return true;
+    if (share_unread(s->share)) {
+        session_refuse(s, m->seq, REFUSE_BUSY,
+                       "answers of more than 128 MiB are on their way to you on other connections "
+                       "and nobody reads them: read or close these first");
+        conn_close(s->conn);
+        return false;
+    }
+    if (m->kind != MSG_GET_SCRIPT || s->large)
+        return true;
+    s->large = share_large(s->share);
+    if (!s->large)
+        session_refuse(s, m->seq, REFUSE_BUSY,
+                       "eight scripts are on their way to you already: read them, then ask again");
+    return s->large;
+}
+
 void session_worked(void *ctx, struct conn *conn, int64_t ns)
 {
     struct session *s = ctx;
+    session_unsent_note(s);
+    if (s->answer && conn_unsent(conn) == 0)
+        session_pump(s);
     bool half = is_half(s, conn);
     if (!s->share || s->trusted)
         crowd_spent(s->owner->crowd, &s->place, ns);

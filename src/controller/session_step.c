@@ -12,6 +12,11 @@ void session_uncount(struct session *s)
         return;
     share_wait_cancel(s->share, &s->waiting);
     share_bytes(s->share, -(ptrdiff_t)s->kept);
+    share_unsent(s->share, -(ptrdiff_t)s->unsent);
+    if (s->large)
+        share_large_sent(s->share);
+    s->unsent = 0;
+    s->large = false;
     share_leave(s->share);
     s->share = NULL;
     s->resting = false;

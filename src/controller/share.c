@@ -47,13 +47,15 @@
 #define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
 #define BURST              8           /* connections that go on at once */
 #define BYTES_MAX          (64u << 20)
+#define UNSENT_MAX         (128u << 20)
+#define LARGE_MAX          8 /* answers of some MiB at once */
 
 struct share {
     struct shares *all;
     uint64_t key;     /* uid; of an address see share_join_address */
     bool vouched;     /* an address from which a host of the cluster speaks */
     int64_t slice_ns; /* with others about who ask for little */
-    size_t connections, bytes;
+    size_t connections, bytes, unsent, large;
     int64_t debt_ns, counted_us; /* the debt as it was then */
     int64_t alone_ns;            /* spent since the loop last looked round */
     uint64_t round;              /* the last one in which something was done for the user */
@@ -455,4 +457,29 @@ bool share_bytes(struct share *s, ptrdiff_t more)
 {
     s->bytes += (size_t)more;
     return more <= 0 || s->bytes <= BYTES_MAX;
+}
+
+bool share_unsent(struct share *s, ptrdiff_t more)
+{
+    s->unsent += (size_t)more;
+    return !share_unread(s);
+}
+
+bool share_unread(const struct share *s)
+{
+    return s->unsent > UNSENT_MAX;
+}
+
+bool share_large(struct share *s)
+{
+    if (s->large >= LARGE_MAX)
+        return false;
+    s->large++;
+    return true;
+}
+
+void share_large_sent(struct share *s)
+{
+    CHECK(s->large > 0);
+    s->large--;
 }

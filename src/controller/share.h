@@ -58,5 +58,13 @@ void share_wait_cancel(struct share *s, struct share_wait *w);
 /* Bytes of messages that are not whole yet, of all connections of the user:
  * more (or, below 0, less). False: it is more than a user may have. */
 bool share_bytes(struct share *s, ptrdiff_t more);
+/* The same of bytes on their way to the user, who does not read them. False: so many that nothing
+ * more is to be asked for. */
+bool share_unsent(struct share *s, ptrdiff_t more);
+bool share_unread(const struct share *s); /* is it so? */
+/* One large answer more is made, from memory and at once (a script); share_large_sent, when most of
+ * it has left. False: as many are under way as a user may have. */
+bool share_large(struct share *s);
+void share_large_sent(struct share *s);
 
 #endif

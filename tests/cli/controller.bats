@@ -154,6 +154,18 @@ log_has() { grep -q -- "$1" "$S/log/controller.log" || { cat "$S/log/controller.
     [ "$output" = "done NONE" ]
 }
 
+@test "answers that nobody reads: so many bytes a user, and the others are served" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be another user"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"
+    start
+    run frames unread 64101 40
+    [ "${lines[0]}" = bounded ]
+    [ "${lines[1]}" = "done BUSY eight scripts are on their way to you already: read them, then ask again" ]
+    [ "${lines[2]}" = "an answer comes" ]
+    run frames ping
+    [ "$output" = "done NONE" ]
+}
+
 @test "a flood of one user leaves the others their share" {
     [ "$(id -u)" = 0 ] || skip "needs root to be two users"
     chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR/test"

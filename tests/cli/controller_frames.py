@@ -10,6 +10,7 @@ import socket
 import struct
 import sys
 import time
+import traceback
 
 
 class Connection:
@@ -183,6 +184,8 @@ def as_user(uid, work):
         os.setuid(int(uid))
         try:
             work()
+        except Exception:
+            traceback.print_exc()
         finally:
             os._exit(0)
     return pid
@@ -213,13 +216,46 @@ def halves(c, uid, count):
     os.waitpid(as_user(uid, work), 0)
 
 
+def unread(c, uid, count):
+    """As that user: a job with a script of 4 MiB, which is asked for 15 times on each of so many connections, and no answer is read. Prints whether the
+    controller holds all of it in memory."""
+    held = []
+
+    def memory():
+        pid = open(f"{sys.argv[1]}/controller.pid").read().strip()
+        return next(int(line.split()[1]) >> 10 for line in open(f"/proc/{pid}/status") if line.startswith("VmRSS"))
+
+    def work():
+        first = Connection(sys.argv[1])
+        first.submit(b"#!/bin/sh\n" + b"#" * (4194304 - 10), hold=True)
+        job, before, most = first.receive()["job_id"], memory(), 0
+        for _ in range(int(count)):
+            one = Connection(sys.argv[1])
+            held.append(one)
+            for _ in range(15):
+                one.send("get_script", job_id=job)
+        for _ in range(40):
+            time.sleep(0.05)
+            most = max(most, memory() - before)
+        print("bounded" if most < 500 else f"{most} MiB more", flush=True)
+        reader = held[-1]
+        reader.socket.settimeout(10)
+        got = 0
+        while got < 15 and (m := reader.receive()) is not None:
+            got += 1
+        print(show(m), flush=True)
+        print("an answer comes" if got else "none comes", flush=True)
+
+    os.waitpid(as_user(uid, work), 0)
+
+
 def flood(c, uid, other, count):
     """One user submits over fifty connections as fast as it goes; another submits so many jobs one after another meanwhile."""
 
     def submit_for_ever():
         connections = [Connection(sys.argv[1]) for _ in range(50)]
         for one in connections:
-            for _ in range(40):
+            for _ in range(int(os.environ.get("ROUNDS", "40"))):
                 one.submit()
         while True:
             for one in connections:
@@ -283,7 +319,7 @@ def storm(c, uid, other):
 
 
 def main():
-    command = {f.__name__: f for f in (halves, flood, storm, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
+    command = {f.__name__: f for f in (halves, unread, flood, storm, ping, submit, blast, jobs, query, garbage, message, script, slow, many)}[sys.argv[2]]
     command(Connection(sys.argv[1]), *sys.argv[3:])
 
 

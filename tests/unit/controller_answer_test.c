@@ -134,6 +134,59 @@ static void a_refusal_has_no_rows(void **state)
     answer_free(a);
 }
 
+static struct answer *of_user(struct answer_rooms *rooms, const char *dir, uid_t uid, int mib)
+{
+    struct answer *a = answer_new(dir, 9, &job_fields, "array_pending");
+    char *text = xmalloc((1u << 20) + 1);
+    memset(text, 'x', 1u << 20);
+    text[1u << 20] = '\0';
+    answer_of(a, rooms, uid);
+    for (int i = 0; i < mib; i++)
+        answer_row(a, &(struct job){.array_pending = text});
+    free(text);
+    answer_end(a, REFUSE_NONE, NULL);
+    return a;
+}
+
+static int32_t refusal_of(struct answer *a, uint64_t *ret_bytes)
+{
+    struct reading r = {.arena = arena_new()};
+    const char *data;
+    size_t len;
+    *ret_bytes = 0;
+    while (answer_next(a, 1, &data, &len, NULL)) {
+        struct frame f;
+        *ret_bytes += len;
+        assert_true(frame_take(data, len, &f, NULL) > 0);
+        if (!wire_is_rows(&f))
+            frame_read(&r, &f);
+    }
+    arena_free(r.arena);
+    return r.refusal;
+}
+
+/* One may be as large as it is, and those of others are others'. */
+static void what_a_user_does_not_read_is_bounded(void **state)
+{
+    const char *dir = ((struct world *)*state)->dir;
+    struct answer_rooms *rooms = answer_rooms_new(8u << 20);
+    uint64_t bytes;
+    struct answer *large = of_user(rooms, dir, 1, 20), *refused = of_user(rooms, dir, 1, 4),
+                  *other = of_user(rooms, dir, 2, 4);
+    assert_int_equal(refusal_of(refused, &bytes), REFUSE_BUSY);
+    assert_true(bytes < 4096); /* its rows are not kept */
+    assert_int_equal(refusal_of(other, &bytes), REFUSE_NONE);
+    assert_int_equal(refusal_of(large, &bytes), REFUSE_NONE);
+    assert_true(bytes > 20u << 20);
+    answer_free(large);
+    struct answer *again = of_user(rooms, dir, 1, 4);
+    assert_int_equal(refusal_of(again, &bytes), REFUSE_NONE);
+    answer_free(again);
+    answer_free(refused);
+    answer_free(other);
+    answer_rooms_free(rooms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -141,6 +194,7 @@ int main(void)
         TEST(large_answers_go_through_a_file),
         TEST(without_a_file_they_stay_in_memory_within_bounds),
         TEST(a_refusal_has_no_rows),
+        TEST(what_a_user_does_not_read_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

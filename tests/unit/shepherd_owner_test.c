@@ -38,6 +38,7 @@ static struct arena *arena;
 static const char *key;
 static struct msg_stream_tasks tasks;
 static bool done, started, envy;
+static uid_t came_as; /* whose connection it was */
 static pid_t envious; /* who envies the shepherd its rights */
 
 /* As the owner, until it is killed or has done the shepherd something; ready when this returns. */
@@ -71,9 +72,12 @@ static void *hello(void *ctx, struct stream_peer *p, const struct msg_stream_hel
     struct ucred who;
     socklen_t len = sizeof who;
     (void)m;
-    if (envy && hub_wait_for(hub, v, false) == 3 &&
-        getsockopt(v[2].fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0)
-        envious = envious_start(who.pid);
+    if (hub_wait_for(hub, v, false) == 3 &&
+        getsockopt(v[2].fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0) {
+        came_as = who.uid;
+        if (envy)
+            envious = envious_start(who.pid);
+    }
     tasks.proof = key + strlen(key) / 2;
     peer_send(p, MSG_STREAM_TASKS, &tasks);
     return ctx;
@@ -228,6 +232,16 @@ static void test_a_labelled_file_is_the_owners(void **state)
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_uid, geteuid() == 0 ? NOBODY : geteuid());
     assert_int_equal(st.st_mode & 0777, 0640);
+}
+
+/* Whoever the owner's address belongs to must not take it for root. */
+static void test_it_connects_as_the_owner(void **state)
+{
+    (void)state;
+    came_as = 0;
+    launch("true");
+    until(&done);
+    assert_int_equal(came_as, geteuid() == 0 ? NOBODY : geteuid());
 }
 
 /* ---- while it has his effective user ---- */
@@ -411,6 +425,7 @@ int main(void)
         TEST(its_output_does_not_go_to_the_kernel),
         TEST(nor_with_labels),
         TEST(a_labelled_file_is_the_owners),
+        TEST(it_connects_as_the_owner),
         TEST(its_owner_does_not_slow_it_down),
         TEST(a_labelled_pipe_that_is_full_holds_the_task_only),
         TEST(a_labelled_pipe_loses_nothing),

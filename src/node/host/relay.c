@@ -24,6 +24,7 @@
 #include "io/splice.h"
 #include "model/limits.h"
 #include "model/protocol.h"
+#include "node/host/entrance.h"
 #include "node/host/host_file.h"
 #include "node/node.h"
 
@@ -52,6 +53,7 @@ struct relay {
     struct listener *listener;
     struct host_file file;
     struct tls_context *tls;
+    struct entrance *entrance;
     struct tcp_address to;
     bool found;   /* `to` is known */
     bool reached; /* the controller was once there: better than no address */
@@ -71,7 +73,8 @@ struct pair {
     bool is_node;
     struct conn_peer who;
     struct relay_user *user; /* NULL: it was refused */
-    struct pair *next;       /* in relay.waiting */
+    struct entrance_place place;
+    struct pair *next; /* in relay.waiting */
 };
 
 static struct conn *near_of(const struct pair *p)
@@ -84,6 +87,7 @@ static void pair_frame(struct splice *s, enum splice_end from, const struct fram
     struct pair *p = (struct pair *)s;
     static const char hello[] = "\"type\":\"node_hello\"";
     if (from == SPLICE_FAR) {
+        entrance_passed(p->relay->entrance, &p->place);
         p->heard = p->relay->reached = true;
         p->relay->told = false;
     } else if (!p->heard && memmem(f->json, f->json_len, hello, sizeof hello - 1)) {
@@ -121,6 +125,7 @@ static void near_tell(struct pair *p, const char *why)
 static void pair_gone(struct splice *s, enum splice_end which, const struct err *why)
 {
     struct pair *p = (struct pair *)s;
+    entrance_leave(p->relay->entrance, &p->place);
     if (which == SPLICE_NEAR)
         waiting_remove(p);
     else if (!p->heard && near_of(p))
@@ -190,10 +195,23 @@ static struct conn *dial(struct relay *r, const struct conn_ops *ops, void *ctx,
     return fd < 0 ? NULL : conn_new_tls(r->loop, fd, r->tls, ops, ctx, ret_err);
 }
 
-static void pair_dial(struct pair *p)
+/* The handshake is over, and who speaks was said. */
+static void far_worked(void *ctx, struct conn *far, int64_t ns)
 {
+    struct pair *p = ctx;
+    (void)ns;
+    if (p->place.state == ENTRANCE_BEGINS && conn_tls_peer(far) && conn_unsent(far) == 0)
+        entrance_passed(p->relay->entrance, &p->place);
+}
+
+static void pair_dial(void *ctx)
+{
+    static struct conn_ops far_ops;
+    struct pair *p = ctx;
     struct err err = {0};
-    struct conn *far = p->splice.end[SPLICE_FAR] = dial(p->relay, &splice_conn_ops, p, &err);
+    far_ops = splice_conn_ops;
+    far_ops.worked = far_worked;
+    struct conn *far = p->splice.end[SPLICE_FAR] = dial(p->relay, &far_ops, p, &err);
     if (!far) {
         near_tell(p, err.text);
         conn_close(near_of(p));
@@ -206,6 +224,11 @@ static void pair_dial(struct pair *p)
                             .version = build_name()};
     conn_send_message(far, &(struct message){.kind = MSG_VOUCH, .body = &who});
     conn_resume(near_of(p));
+}
+
+static void pair_enter(struct pair *p)
+{
+    entrance_take(p->relay->entrance, &p->place, p->who.uid, pair_dial, p);
 }
 
 static void waiting_refuse(struct relay *r, const char *why)
@@ -238,7 +261,7 @@ static void lookup_done(void *ctx, const struct name_found *found)
     for (struct pair *next; p; p = next) {
         next = p->next;
         p->next = NULL;
-        pair_dial(p);
+        pair_enter(p);
     }
 }
 
@@ -282,7 +305,7 @@ static void accepted(void *ctx, int fd)
         return;
     conn_pause(near);
     if (r->found) {
-        pair_dial(p);
+        pair_enter(p);
         return;
     }
     p->next = r->waiting;
@@ -399,6 +422,7 @@ static bool begin(struct relay *r, bool foreground, struct err *ret_err)
         return false;
     r->tls = tls_context_client(r->file.authority, r->file.cert, r->file.key, ret_err);
     r->renew = timer_new(r->loop, renew, r);
+    r->entrance = entrance_new(r->loop);
     if (!r->tls || !loop_on_signal(r->loop, SIGTERM, stop_asked, r, ret_err) ||
         !loop_on_signal(r->loop, SIGINT, stop_asked, r, ret_err) ||
         !loop_on_signal(r->loop, SIGHUP, log_rotated, r, ret_err))

@@ -1,6 +1,7 @@
 #include "node/shepherd/stream.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/as_owner.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -153,10 +154,18 @@ static int one_connect(struct span address, const struct step_plan *p, int64_t u
         return -1;
     memcpy(text, address.data, address.len);
     text[address.len] = '\0';
-    int fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd >= 0 && (local ? unix_connect(fd, text, p, until_us) : tcp_connect(fd, text, until_us)))
-        return fd;
+    /* What listens there may ask the kernel who comes, and a packet filter may, too. */
+    struct own_ids own;
+    bool reached = false;
+    int fd = -1;
+    if (as_owner(p, &own))
+        fd = socket(local ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0)
+        reached = local ? unix_connect(fd, text, p, until_us) : tcp_connect(fd, text, until_us);
     int why = errno;
+    as_before(p, &own);
+    if (reached)
+        return fd;
     if (fd >= 0)
         close(fd);
     errno = why;

@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "model/job.h"
 #include "model/pattern.h"
+#include "node/shepherd/as_owner.h"
 #include "node/shepherd/setup.h"
 
 #include <errno.h>
@@ -51,20 +52,6 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
 
 /* ---- opening ---- */
 
-/* The owner's rights and no others. The ids of the file system alone would not do: what is open
- * under /proc/sys is asked for the effective user, and a quota or the room kept for root for
- * capabilities, which go with him. False: it did not. */
-static bool as_owner(const struct step_plan *p)
-{
-    return !p->switch_user || (setegid((gid_t)p->gid) == 0 && seteuid((uid_t)p->uid) == 0);
-}
-
-static void as_before(const struct step_plan *p, uid_t uid, gid_t gid)
-{
-    if (p->switch_user)
-        CHECK(seteuid(uid) == 0 && setegid(gid) == 0);
-}
-
 /* Those before it may have the same file. */
 static int file_of_others(const struct task_set *t, size_t i, const char *path)
 {
@@ -112,14 +99,14 @@ void task_files_open(struct task_set *t)
     const struct step_plan *p = t->plan;
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return;
-    uid_t uid = geteuid();
-    gid_t gid = getegid(), *groups = xcalloc(GROUPS_MAX, sizeof *groups);
+    struct own_ids own;
+    gid_t *groups = xcalloc(GROUPS_MAX, sizeof *groups);
     int n = p->switch_user ? getgroups(GROUPS_MAX, groups) : 0;
     if (!p->switch_user ||
         setgroups(p->groups.len / sizeof(gid_t), p->groups.len ? p->groups.data : &none) == 0) {
-        if (as_owner(p))
+        if (as_owner(p, &own))
             all_open(t);
-        as_before(p, uid, gid);
+        as_before(p, &own);
     }
     if (p->switch_user)
         setgroups((size_t)(n > 0 ? n : 0), groups);
@@ -169,11 +156,12 @@ bool task_file_is_late(const struct task_file *f)
 
 void task_file_flush(struct task_set *t, struct task_file *f)
 {
-    uid_t uid = geteuid();
-    gid_t gid = getegid();
-    if (task_file_is_late(f) && as_owner(t->plan))
+    struct own_ids own;
+    if (!task_file_is_late(f))
+        return;
+    if (as_owner(t->plan, &own))
         late_write(f);
-    as_before(t->plan, uid, gid);
+    as_before(t->plan, &own);
 }
 
 /* Lines of several tasks do not mix as long as each goes out in one write. */

@@ -1,0 +1,25 @@
+/* Reads of the store beside the loop (history, series), on a few threads: each user has one at a
+ * time, users take turns, and nobody has more than some waiting. */
+#ifndef REMUDA_CONTROLLER_READS_H
+#define REMUDA_CONTROLLER_READS_H
+
+#include "controller/reader.h"
+#include "io/loop.h"
+
+#include <sys/types.h>
+
+#define READS_THREADS  4
+#define READS_PER_USER 64 /* that wait */
+
+struct reads; /* opaque */
+
+struct reads *reads_new(struct loop *l, const char *store_path, const struct writer *writer);
+/* Those that wait run first. Blocks: for the end of a daemon. NULL is fine. */
+void reads_free(struct reads *all);
+
+/* run(ctx, reader) on a thread, then done(ctx) on the loop. False: so many of the user wait
+ * already; neither is called. */
+bool reads_add(struct reads *all, uid_t uid, void (*run)(void *ctx, struct reader *r), loop_fn done,
+               void *ctx);
+
+#endif
