@@ -17,7 +17,7 @@
 #define ANSWER_BYTES_MAX    (64u << 20) /* when it cannot go to a file */
 
 /* What all answers to one user may have together that are not read yet: beyond, each has to go to
- * its file sooner; and one that would be made while the others have so much on the disk is refused. */
+ * its file sooner; one that would be made while the others have so much on the disk is refused. */
 #define ANSWERS_MEMORY_BYTES (32u << 20)
 #define ANSWERS_DISK_BYTES   (1u << 30)
 

@@ -1,6 +1,6 @@
-/* Reads of the past are made on threads with a read-only handle each (reads.h); SQLite's write-ahead
- * log lets them read while the writer commits. An answer is made as a whole (in a file when it is
- * large) before it is sent: a slow reader holds no transaction open. */
+/* Reads of the past are made on threads with a read-only handle each (reads.h); SQLite's
+ * write-ahead log lets them read while the writer commits. An answer is made as a whole (in a file
+ * when it is large) before it is sent: a slow reader holds no transaction open. */
 #include "base/alloc.h"
 #include "base/list.h"
 #include "controller/answer.h"

@@ -1,6 +1,7 @@
 /* Who may begin a connection to the controller now: there are few places there for those who have
- * not said who they are, and when they run short the oldest goes. So no more begin here at once than
- * there is room for, and users take turns. Root has no turn: its node daemon keeps the host going. */
+ * not said who they are, and when they run short the oldest goes. So no more begin here at once
+ * than there is room for, and users take turns. Root has no turn: its node daemon keeps the host
+ * going. */
 #ifndef REMUDA_NODE_HOST_ENTRANCE_H
 #define REMUDA_NODE_HOST_ENTRANCE_H
 
