@@ -96,6 +96,7 @@ static void clock_look(struct agent *a, const struct agent_event *ev)
     moved(&a->devices.due_us, by_us);
     while (held_next(&a->held, &w))
         moved(&w.step->prove_until_us, by_us);
+    gpus_clock_set(&a->gpus, by_us);
     for (struct report *p = a->reports.first; p; p = p->next)
         moved(&p->sent_us, by_us);
 }
@@ -123,7 +124,7 @@ void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effe
     case AGENT_CHANGED: node_changed(&t); break;
     case AGENT_LOOKED:
     case AGENT_DEVICE_SIGN: devices_seen(&t, ev); break;
-    case AGENT_GPU_USED: devices_used(&t, ev); break;
+    case AGENT_GPU_USED: gpus_used(&t, ev); break;
     }
     devices_date(&t);
 }
@@ -152,6 +153,7 @@ void agent_free(struct agent *a)
     held_done(&a->held);
     reports_done(&a->reports);
     devices_done(&a->devices);
+    gpus_now_done(&a->gpus);
     arena_free(a->node_arena);
     arena_free(a->welcome_arena);
     free(a);

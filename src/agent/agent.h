@@ -37,8 +37,8 @@ enum agent_event_kind {
     AGENT_LOOKED,      /* the answer to AGENT_LOOK: seen */
     AGENT_DEVICE_SIGN, /* a device showed by itself how it is: seen */
     AGENT_CHANGED,     /* after agent_set_node */
-    /* What steps use of the GPUs at this moment: used; others use nothing. ok: how busy the GPUs
-     * are can be told. */
+    /* What steps use of the GPUs at this moment: used; others use nothing; and what the GPUs do:
+     * gpus. ok: how busy they are can be told. */
     AGENT_GPU_USED,
 };
 
@@ -74,6 +74,18 @@ struct gpu_used {
     int64_t step_id;
     int32_t util; /* percent, summed over GPUs */
     int64_t mem_bytes;
+    int64_t energy_mj; /* since the last time */
+};
+
+/* What one of them does; -1 = not told. */
+struct gpu_now {
+    int32_t index;
+    int32_t util; /* percent */
+    int64_t mem_bytes, power_mw;
+    int64_t energy_mj; /* since the last time; 0 = not told */
+    int64_t own_bytes; /* beyond what is in use of one that nobody has; 0 = not known */
+    bool idle;         /* it can be found out, and it does nothing */
+    bool explained;    /* the steps' parts of all that are in `used` */
 };
 
 struct agent_event {
@@ -91,6 +103,8 @@ struct agent_event {
     size_t nseen;
     const struct gpu_used *used;
     size_t nused;
+    const struct gpu_now *gpus;
+    size_t ngpus;
 };
 
 enum agent_effect_kind {

@@ -80,8 +80,6 @@ void devices_give_back(struct turn *t, const struct held_step *s);
 /* All that the step had is clean, or ill: then it is told to be out. */
 bool devices_proven(const struct turn *t, const struct held_step *s);
 
-/* A sample for each step that has GPUs and runs. */
-void devices_used(struct turn *t, const struct agent_event *ev);
 void devices_look(struct turn *t); /* now, if there is something to look at */
 void devices_seen(struct turn *t, const struct agent_event *ev);
 void devices_learn_failed(struct turn *t, const char *failed); /* from the controller */

@@ -153,30 +153,3 @@ void devices_seen(struct turn *t, const struct agent_event *ev)
     steps_proven(t);
     devices_announce(t);
 }
-
-/* ---- what is used of them ---- */
-
-void devices_used(struct turn *t, const struct agent_event *ev)
-{
-    struct held_walk walk = {0};
-    while (held_next(&t->a->held, &walk)) {
-        struct held_step *s = walk.step;
-        struct gpu_used used = {0};
-        if (s->state != HELD_RUNNING || s->gpus.count == 0)
-            continue;
-        for (size_t i = 0; i < ev->nused; i++)
-            if (ev->used[i].job_id == s->job_id && ev->used[i].attempt == s->attempt &&
-                ev->used[i].step_id == s->step_id)
-                used = ev->used[i];
-        s->gpu.samples++;
-        s->gpu.mem_sum_kib += used.mem_bytes / 1024;
-        if (used.mem_bytes > s->gpu.mem_max_bytes)
-            s->gpu.mem_max_bytes = used.mem_bytes;
-        if (!ev->ok)
-            continue;
-        s->gpu.util_samples++;
-        s->gpu.util_sum += used.util;
-        if (used.util > s->gpu.util_max)
-            s->gpu.util_max = used.util;
-    }
-}

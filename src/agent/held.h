@@ -55,6 +55,7 @@ struct held_step {
         int64_t util_sum, mem_sum_kib;
         int32_t util_max;
         int64_t mem_max_bytes;
+        int64_t energy_mj;
     } gpu;       /* what its processes used of the GPUs, since this daemon knows it */
     char *stuck; /* what of it outlives SIGKILL, in words; NULL = nothing known; owned */
     int64_t stuck_pid, stuck_since_us;

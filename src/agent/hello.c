@@ -51,7 +51,8 @@ void heartbeat_send(struct turn *t)
                                  .free_mem_mib = a->free_mem_mib,
                                  .devices_seq = devices_speak(&a->devices) ? a->devices.seq : 0,
                                  .devices_out = devices_speak(&a->devices) ? a->devices.text : NULL,
-                                 .device_health = a->devices.n ? a->devices.health : NULL};
+                                 .device_health = a->devices.n ? a->devices.health : NULL,
+                                 .gpu_use = gpus_say(t)};
     struct node self = *a->node;
     self.device_health = beat.device_health;
     if (a->node_changed)

@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "agent/devices.h"
+#include "agent/gpus_now.h"
 #include "agent/held.h"
 #include "agent/report.h"
 
@@ -25,6 +26,7 @@ struct agent {
     bool node_changed; /* since it was told of */
     int32_t load_centi;
     int64_t free_mem_mib; /* as they were at the last heartbeat */
+    struct gpus_now gpus;
 };
 
 /* One step of the machine at work. */

@@ -77,7 +77,9 @@ enum group_back {
     X(min_cpu_us, "CPU time, least of a task")                                                               \
     X(cpu_task, "task with least")                                                                           \
     X(ave_cpu_us, "mean")                                                                                    \
-    X(prolog, "FAILED: the site's prolog did")
+    X(prolog, "FAILED: the site's prolog did")                                                               \
+    X(energy_mj, "its part of the energy of the node's CPUs, millijoules; 0 = not told")                     \
+    X(cpu_khz, "mean clock of its CPUs while they worked for it; 0 = not told")
 // clang-format on
 
 struct note {

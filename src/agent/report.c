@@ -34,8 +34,8 @@ static void gpu_usage_fill(struct step *u, const struct held_step *s)
     u->gpu_util_samples = s->gpu.util_samples;
     u->gpu_util_max = s->gpu.util_max;
     u->gpu_util_ave = s->gpu.util_samples ? (int32_t)(s->gpu.util_sum / s->gpu.util_samples) : 0;
-    u->gpu_util_tot = u->gpu_util_ave;
-    u->gpu_mem_max_bytes = u->gpu_mem_tot_bytes = s->gpu.mem_max_bytes;
+    u->gpu_util_tot = u->gpu_util_min = u->gpu_util_ave;
+    u->gpu_mem_max_bytes = u->gpu_mem_tot_bytes = u->gpu_mem_min_bytes = s->gpu.mem_max_bytes;
     u->gpu_mem_ave_bytes = s->gpu.samples ? s->gpu.mem_sum_kib / s->gpu.samples * 1024 : 0;
 }
 
@@ -85,6 +85,8 @@ static void usage_fill(struct report *p, const struct held_step *s, const struct
         .write_max_bytes = n->write_bytes,
         .min_cpu_us = cpu_us,
         .ave_cpu_us = cpu_us,
+        .energy_mj = n->energy_mj + s->gpu.energy_mj,
+        .cpu_khz = n->cpu_khz,
     };
     if (n->tasks)
         tasks_fill(&p->usage, n);

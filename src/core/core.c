@@ -92,6 +92,7 @@ void core_free(struct core *c)
     for (size_t i = 0; i < c->node.n; i++) {
         vec_done(&c->node.v[i]->job);
         vec_done(&c->node.v[i]->former);
+        free(c->node.v[i]->gpus.v);
         free(c->node.v[i]);
     }
     for (size_t i = 0; i < c->part.n; i++)

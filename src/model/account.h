@@ -112,6 +112,7 @@ bool flag_words_parse(const struct flag_word *words, size_t n, const char *text,
     X(I64, usage_factor_e6_plus1, 0, "use counts times this, in millionths, plus 1; 0 = 1.0")       \
     X(I64, usage_threshold_e6_plus1, 0, "least fair share of who uses it, in millionths, plus 1; 0 = none") \
     X(I64, limit_factor_e6_plus1, 0, "its associations' limits count times this, in millionths, plus 1; 0 = 1.0") \
+    X(TEXT, gpu_idle, 0, "what is done about its jobs whose GPUs are idle (model/gpu_idle.h); NULL = as their partition says") \
     X(BOOL, deleted, 0, "removed")                                                                  \
     X(TIME, made_us, 0, "added")                                                                    \
     X(TIME, changed_us, 0, "changed last")

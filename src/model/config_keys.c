@@ -6,6 +6,7 @@
 #include "base/duration.h"
 #include "base/list.h"
 #include "base/str.h"
+#include "model/gpu_idle.h"
 #include "model/gres.h"
 #include "model/limits.h"
 #include "model/priority.h"
@@ -273,6 +274,14 @@ PART_KEY(windows)
 
 PART_AS(tier, number(value, 0, PRIORITY_MAX, &p->priority_tier, ret_err))
 PART_AS(factor, number(value, 0, PRIORITY_MAX, &p->priority_job_factor, ret_err))
+PART_KEY(gpu_idle)
+{
+    struct partition *p = record;
+    struct gpu_idle read;
+    p->gpu_idle = text_empty(value) ? NULL : value;
+    return gpu_idle_parse(value, &read, ret_err);
+}
+
 PART_AS(grace, setting_parse_span(value, "sec", &p->grace_time_us, ret_err))
 PART_KEY(billing)
 {
@@ -402,6 +411,7 @@ static const struct line_key partition_rows[] = {
     {"PriorityJobFactor", part_factor},
     {"Priority", part_priority},
     {"PreemptMode", part_preempt},
+    {"GpuIdle", part_gpu_idle},
     {"GraceTime", part_grace},
     {"OverTimeLimit", part_over_time},
     {"OverSubscribe", part_share},

@@ -233,7 +233,12 @@ enum mail_type {
     X(U32, cron_last, 0, "and where it ends")                                                                            \
     X(TIME, cron_ran_us, 0, "of scrontab: the time for which it ran last")                                         \
     X(TIME, accrue_us, 0, "gains priority by age from; 0 = from eligible_us; the last instant of 9999 = not yet, by a limit") \
-    X(TEXT, accruing, 0, "array record under such a limit: how many of those next to start gain, and from when (accrue.c)")
+    X(TEXT, accruing, 0, "array record under such a limit: how many of those next to start gain, and from when (accrue.c)") \
+    X(U32, gpu_idle_told, 0, "bits of enum gpu_idle_stage: what GpuIdle had done about this run while its GPUs are idle")      \
+    X(TIME, gpu_idle_told_us, 0, "and when its owner was told last; 0 = not")                                            \
+    X(I64, energy_mj, 0, "energy of all its steps so far, millijoules; 0 = not told")                                      \
+    X(SPAN, gpu_idle_us, 0, "all its GPUs have been idle for so long, as its nodes said last; 0 = they are not, or that is not known (computed)") \
+    X(TEXT, gpu_idle_next, 0, "and what GpuIdle does about it next, in words (computed)")
 // clang-format on
 
 /* accrue_us of a job that does not gain priority by age. */
@@ -326,6 +331,10 @@ enum step_shares { SHARES_CPUS = 1, SHARES_MEMORY = 2, SHARES_GRES = 4 };
     X(I64, gpu_mem_max_bytes, 0, "GPU memory its processes had on a node at most")      \
     X(I64, gpu_mem_ave_bytes, 0, "the same, mean over time and nodes")                  \
     X(I64, gpu_mem_tot_bytes, 0, "sum over nodes of the most")                          \
+    X(I32, gpu_util_min, 0, "the least of the nodes' means")                            \
+    X(I64, gpu_mem_min_bytes, 0, "the least of the nodes' mosts")                       \
+    X(I64, energy_mj, 0, "energy of its GPUs and its part of that of its CPUs, millijoules; 0 = not told") \
+    X(I64, cpu_khz, 0, "mean clock of its CPUs while they worked for it; 0 = not told") \
     X(TEXT, user_name, 0, "owner of the job (computed)")                                \
     X(U32, user_id, 0, "uid of the owner (computed)")                                   \
     X(U64, array_job_id, 0, "array its job is an element of; 0 = none (computed)")      \

@@ -516,6 +516,7 @@ extern const struct fields held_fields;
     X(I32, protocol_oldest, 0, "the oldest it understands")                                                \
     X(TEXT, version, 0, "its Remuda version")                                                              \
     X(BOOL, series, 0, "samples are to be sent (SERIES)")                                                  \
+    X(BOOL, no_gpu_use, 0, "what GPUs do is not measured (DisableGPUAcct)")                                \
     X(TEXT, frequencies, 0, "of what is sampled at another gap: energy=10,network=0,filesystem=30, in seconds")
 // clang-format on
 #define MSG_HEARTBEAT_FIELDS(X)                                                                    \
@@ -525,7 +526,8 @@ extern const struct fields held_fields;
     X(TEXT, devices_out, 0, "as node.devices_out")                                                 \
     X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")   \
     X(LIST, node, &node_fields,                                                                    \
-      "the node as a hello describes it, if its devices are others than those told")
+      "the node as a hello describes it, if its devices are others than those told")               \
+    X(TEXT, gpu_use, 0, "what its GPUs do (model/gpu_use.h); NULL = that is not known")
 /* An operator brings broken devices back: the node looks at them again. */
 #define MSG_DEVICES_RETRY_FIELDS(X) X(U64, devices_seq, 0, "what the controller knows")
 

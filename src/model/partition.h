@@ -67,7 +67,8 @@ extern const struct enum_names part_state_names, part_share_names, preempt_mode_
     X(TEXT, tres, 0, "all it has: cpu=8,mem=16000M,node=2,gres/gpu=4 (computed)") \
     X(TEXT, cpu_bind, 0, "how tasks are bound that nobody asks to be bound, where their nodes do not say it (CpuBind)") \
     X(TEXT, def_cpu_per_gpu_types, 0, "CPUs a GPU by its type, where that is not as def_cpu_per_gpu says: a100=16,v100=8") \
-    X(TEXT, def_mem_per_gpu_types, 0, "memory a GPU by its type, the same: a100=64000")
+    X(TEXT, def_mem_per_gpu_types, 0, "memory a GPU by its type, the same: a100=64000") \
+    X(TEXT, gpu_idle, 0, "what is done about its jobs whose GPUs are idle (model/gpu_idle.h); NULL = as GpuIdle of the cluster says")
 // clang-format on
 
 struct partition {

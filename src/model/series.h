@@ -42,6 +42,7 @@ enum series_source { SERIES_STEP, SERIES_DEVICE };
     X(15, GPU_ENCODER, "enc", DEVICE, "%", 1, MEAN, "utilization.encoder [%]", "video encoder")                              \
     X(16, GPU_DECODER, "dec", DEVICE, "%", 1, MEAN, "utilization.decoder [%]", "video decoder")                              \
     X(17, GPU_ECC, "ecc", DEVICE, "", 1, LAST, "ecc.errors.uncorrected.volatile.total", "memory errors that could not be corrected, since the driver was loaded") \
+    X(18, GPU_XID, "xid", DEVICE, "", 1, LAST, "xid.count", "XIDs (errors that the driver names by a number) since the node's daemon was started") \
     X(20, GPU_SM, "sm", DEVICE, "%", 10, MEAN, "sm_activity [%]", "processors (SMs) that had work, of all and all the time: near 0 where util is 100 means it waits, as in a collective") \
     X(21, GPU_OCCUPANCY, "occupancy", DEVICE, "%", 10, MEAN, "sm_occupancy [%]", "warps at work, of those that could be")    \
     X(22, GPU_TENSOR, "tensor", DEVICE, "%", 10, MEAN, "tensor_activity [%]", "tensor cores")                                \

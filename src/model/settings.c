@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
+#include "model/gpu_idle.h"
 #include "model/priority.h"
 #include "model/series.h"
 #include "model/settings_value.h"
@@ -44,6 +45,10 @@
 #define SERIES_AGES                                                                                \
     {                                                                                              \
         .form = FORM_SERIES_AGES                                                                   \
+    }
+#define GPU_IDLE                                                                                   \
+    {                                                                                              \
+        .form = FORM_GPU_IDLE                                                                      \
     }
 #define AGE                                                                                        \
     {                                                                                              \
@@ -222,6 +227,7 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
     struct tres_weights w;
     struct age age;
     struct series_keep keep;
+    struct gpu_idle idle;
     int32_t first, last;
     bool may_be_empty = text_empty(k->standard) || k->allowed.form != FORM_WORD;
     switch (text_empty(text) && may_be_empty ? FORM_ANY : k->allowed.form) {
@@ -247,6 +253,10 @@ static bool text_set(const struct setting *k, struct settings *s, const char *te
         break;
     case FORM_SERIES_AGES:
         if (!series_keep_parse(text, &keep, ret_err))
+            return false;
+        break;
+    case FORM_GPU_IDLE:
+        if (!gpu_idle_parse(text, &idle, ret_err))
             return false;
         break;
     case FORM_AGE:

@@ -16,7 +16,7 @@
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed,
  * effect, doc) allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS:
  * one, or a list, of its words in model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES;
- * FREQUENCIES; SERIES_AGES; AGE; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS,
+ * FREQUENCIES; SERIES_AGES; GPU_IDLE; AGE; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS,
  * or KEPT: kept for compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO,
  * 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 // clang-format off
@@ -135,6 +135,7 @@
     X(I32, pids_max, PidsMax, "0", "", ANY, ACTS, "processes and threads a job may have on a node; 0 = half of what the machine can have") \
     X(TEXT, job_acct_gather_params, JobAcctGatherParams, "", "", WORDS, ACTS, "OverMemoryKill: jobs over their memory are ended at the samples also where the kernel holds them to it; without such a kernel they always are") \
     X(TEXT, job_series_keep, JobSeriesKeep, "2s:1d,10s:30d,1m:365d", "", SERIES_AGES, ACTS, "how long the samples that `remuda plot` draws are kept, and how fine: GAP:AGE,…, each coarser and older; none = they are not kept") \
+    X(TEXT, gpu_idle, GpuIdle, "", "", GPU_IDLE, ACTS, "what is done about jobs that do not use their GPUs: warn:30m,notify:1h,cancel:2h (or requeue:2h), grace:10m after the start, interactive:1h later without a script, exempt:ACCOUNT; of a partition or QOS its own; empty or none = nothing") \
     X(SPAN, unkillable_timeout_us, UnkillableStepTimeout, "60", "sec", ANY, ACTS, "processes that outlive SIGKILL this long are reported (the node is not drained)") \
     X(TEXT, purge_job_after, PurgeJobAfter, "", "", AGE, ACTS, "jobs that ended so long ago are removed with their steps and scripts: 12months (or 12), 30days, 48hours; empty or NONE = never") \
     X(TEXT, purge_step_after, PurgeStepAfter, "", "", AGE, ACTS, "the same of the steps of jobs that ended so long ago") \
@@ -192,6 +193,7 @@ enum setting_form {
     FORM_LICENCES,
     FORM_FREQUENCIES,
     FORM_SERIES_AGES,
+    FORM_GPU_IDLE,
     FORM_AGE
 };
 enum setting_effect { EFFECT_ACTS, EFFECT_KEPT };

@@ -273,7 +273,7 @@
     X(JobAcctGatherParams, FLAG, over_memory_kill, "OverMemoryKill", "", "jobs over their memory are ended at the samples also where the kernel holds them to it") \
     X(JobAcctGatherParams, IDLE, , "NoShared", "", "what processes share counts once, in parts") \
     X(JobAcctGatherParams, IDLE, , "UsePss", "", "what processes share always counts in parts before a job is ended for it") \
-    X(JobAcctGatherParams, IDLE, , "DisableGPUAcct", "", "the use of GPUs is not measured yet") \
+    X(JobAcctGatherParams, FLAG, no_gpu_use, "DisableGPUAcct", "", "what GPUs do is not measured: no figures in sacct, no curves, and GpuIdle says nothing") \
     RLIMIT_WORDS(X, PropagateResourceLimits) \
     RLIMIT_WORDS(X, PropagateResourceLimitsExcept)
 /* Names of limits, as ulimit's; each also with RLIMIT_ before it. */

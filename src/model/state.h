@@ -206,6 +206,7 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(PROLOG, "Prolog", "its prolog is running")                                                                  \
     X(STORE_AWAY, "SchedDefer", "the store is away; nothing is started until it is back")                         \
     X(SPECIAL_EXIT, "JobHeldUser", "requeued and held with state SPECIAL_EXIT") \
+    X(GPU_IDLE, "GpuIdle", "its GPUs did nothing for as long as GpuIdle allows") \
     LIMIT_REASONS(X)
 // clang-format on
 

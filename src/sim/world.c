@@ -44,6 +44,8 @@ static void happen(struct world *w, struct happening *h)
             controller_start(w);
         break;
     case H_AGENT_WAKE:
+        if (n->agent)
+            simnode_gpus_say(w, h->node);
         if (n->agent && agent_wake_due(n->agent) <= world_wall(w))
             simnode_event(w, h->node,
                           (struct agent_event){.kind = AGENT_WAKE, .free_mem_mib = 1000});

@@ -270,6 +270,7 @@ void simnode_connect(struct world *w, size_t i);
 void simnode_event(struct world *w, size_t i, struct agent_event ev);
 void simnode_looked(struct world *w, const struct happening *h);
 void simstep_ends(struct world *w, const struct happening *h);
+void simnode_gpus_say(struct world *w, size_t i);
 void simstep_dies(struct world *w, struct simnode *n, struct simstep *s);
 
 /* ---- world_simstep.c: steps on a node ---- */

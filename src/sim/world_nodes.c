@@ -287,6 +287,31 @@ void simnode_start(struct world *w, size_t i)
     world_plan(w, world_delay(w), (struct happening){.what = H_CONNECT, .node = i});
 }
 
+/* What its GPUs do: for half a minute the same, by node and number, so that some are
+ * idle for minutes; now and then one does not answer. */
+void simnode_gpus_say(struct world *w, size_t i)
+{
+    struct simnode *n = &w->node.v[i];
+    struct gpu_now gpu[2] = {{.index = 0}, {.index = 1}};
+    size_t count = 0;
+    if (!n->gpus.devices)
+        return;
+    for (int32_t k = 0; k < 2; k++) {
+        uint64_t now[3] = {(uint64_t)(w->now_us / (30 * USEC_PER_SEC)), i, (uint64_t)k};
+        uint64_t does = hash_bytes(HASH_INIT, now, sizeof now) % 8;
+        if (does == 0)
+            continue;
+        gpu[count++] = (struct gpu_now){.index = k,
+                                        .util = does == 1 ? 50 : 0,
+                                        .mem_bytes = 1 << 20,
+                                        .power_mw = -1,
+                                        .idle = does > 1};
+    }
+    simnode_event(
+        w, i,
+        (struct agent_event){.kind = AGENT_GPU_USED, .gpus = gpu, .ngpus = count, .ok = true});
+}
+
 void simnode_looked(struct world *w, const struct happening *h)
 {
     struct simnode *n = &w->node.v[h->node];

@@ -425,7 +425,7 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
     p.minutes = p.accounts && seed / 4 % 2 == 1;
     struct err err = {0};
     static const char *const modes[] = {"OFF", "CANCEL", "REQUEUE", "REQUEUE", "SUSPEND,GANG"};
-    char config[700];
+    char config[800];
     const char *mode = modes[rng_below(&p.rng, ARRAY_LEN(modes))];
     snprintf(config, sizeof config,
              "ClusterName=w\nKillWait=3\nSlurmdTimeout=60\nMinJobAge=100000000\nAttachGrace="
@@ -433,11 +433,14 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
              "%d] CPUs=%d "
              "RealMemory=2000 Gres=gpu:v100:2 Virtual=YES\n"
              "PreemptType=preempt/%s\nPreemptMode=%s\nSchedulerTimeSlice=5\n"
-             "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s\n"
+             "PartitionName=main Nodes=ALL Default=YES GraceTime=%d%s%s\n"
              "PartitionName=high Nodes=ALL PriorityTier=9\n%s",
              (int)rng_range(&p.rng, 1, 5), (int)rng_range(&p.rng, 2, 6),
              p.accounts && seed % 4 < 2 ? "qos" : "partition_prio", mode,
              (int)rng_below(&p.rng, 2) * 7, strchr(mode, ',') ? " OverSubscribe=FORCE:2" : "",
+             seed % 5 == 3   ? " GpuIdle=warn:20s,notify:40s,cancel:1m,grace:5s,interactive:20s"
+             : seed % 5 == 4 ? " GpuIdle=warn:30s,requeue:1m,grace:0"
+                             : "",
              !p.accounts    ? ""
              : !p.minutes   ? "AccountingStorageEnforce=limits,qos\n"
              : seed / 8 % 2 ? "AccountingStorageEnforce=safe,limits,qos\n" MINUTES

@@ -30,6 +30,7 @@
  *                            when it is asked for that
  *   mw GPU N, celsius GPU N, smclock GPU N, reasons GPU N, encoder GPU N, memtemp GPU N
  *                            what its sensors say; without such a line it does not tell
+ *   energy GPU 1             it has a counter of energy: mw, or the watts that are played
  *   pcie GPU TX RX, nvlink GPU TX RX
  *                            so many KiB a second go over it
  *   gpm GPU SM TENSOR        activity in tenths of a percent; without such a line it has none

@@ -98,7 +98,8 @@ static void signs(void *ctx, const struct device_seen *seen)
     CHECK(seen->why && (int)seen->sign >= 0 && (int)seen->sign < DEVICE_SIGNS_N);
 }
 
-static void used(void *ctx, const struct gpu_used *used, size_t n, bool known)
+static void used(void *ctx, const struct gpu_used *used, size_t n, const struct gpu_now *gpus,
+                 size_t ngpus, bool known)
 {
     (void)ctx, (void)known;
     for (size_t i = 0; i < n; i++)

@@ -200,7 +200,7 @@ static void test_a_new_daemon_knows_who_has_what(void **state)
 static void test_what_steps_used_of_their_gpus_is_reported(void **state)
 {
     (void)state;
-    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30}, {9, 1, 0, 50, 1}};
+    struct gpu_used used[] = {{5, 1, STEP_BATCH, 90, INT64_C(3) << 30, 7000}, {9, 1, 0, 50, 1, 1}};
     both_clean();
     launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
     step_note(NOTE_STARTED, STEP_BATCH);
@@ -210,7 +210,82 @@ static void test_what_steps_used_of_their_gpus_is_reported(void **state)
     str_clear(&said);
     step((struct agent_event){.kind = AGENT_GPU_USED, .used = used, .nused = 2, .ok = false});
     step_note(NOTE_EXITED, STEP_BATCH);
-    EXPECT("report exited 5.1 #100 gpus=3 util=90/45 of 2 mem=3072/1365; look 1/1");
+    EXPECT("report exited 5.1 #100 gpus=3 util=90/45 of 2 mem=3072/1365 energy=14000; look 1/1");
+}
+
+/* Processes that are hidden: steps of srun have what their device does, in equal parts, else the
+ * script; energy adds up. */
+static void test_a_device_whose_processes_are_hidden_is_its_holders(void **state)
+{
+    (void)state;
+    struct gpu_now hidden = {.index = 1,
+                             .util = 60,
+                             .mem_bytes = INT64_C(2) << 30,
+                             .power_mw = 200000,
+                             .energy_mj = 200000,
+                             .own_bytes = INT64_C(1) << 30};
+    struct gpu_now known = hidden;
+    known.explained = true;
+    both_clean();
+    launch_with(5, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, STEP_BATCH);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .gpus = &hidden, .ngpus = 1, .ok = true});
+    step((struct agent_event){.kind = AGENT_GPU_USED, .gpus = &known, .ngpus = 1, .ok = true});
+    step_launch(5, 0, "n1 cpus=0 mem=1 gpu:v100=1");
+    step_note(NOTE_STARTED, 0);
+    step((struct agent_event){.kind = AGENT_GPU_USED, .gpus = &hidden, .ngpus = 1, .ok = true});
+    str_clear(&said);
+    step_note(NOTE_EXITED, 0);
+    EXPECT("report exited 5.1 #100 gpus=1 util=60/60 of 1 mem=1024/1024 energy=200000; look "
+           "1/2(5.1.-1)");
+    step_note(NOTE_EXITED, STEP_BATCH);
+    EXPECT("report exited 5.1 #101 gpus=3 util=60/20 of 3 mem=1024/341 energy=200000");
+}
+
+/* Idle since the first look that found it so; what was not seen for a while begins anew, and so
+ * does what worked in between. */
+static void test_since_when_a_device_is_idle(void **state)
+{
+    (void)state;
+    struct gpu_now gpu[] = {{.index = 0, .util = 0, .mem_bytes = 0, .power_mw = -1, .idle = true},
+                            {.index = 1, .util = 30, .mem_bytes = -1, .power_mw = 99500}};
+    struct agent_event ev = {.kind = AGENT_GPU_USED, .gpus = gpu, .ngpus = 2, .ok = true};
+    both_clean();
+    step(ev);
+    for (int i = 0; i < 4; i++) {
+        wait_us(10000000);
+        str_clear(&said);
+        step(ev);
+    }
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_CHANGED});
+    EXPECT("heartbeat node use=0:0:0:-:40;1:30:-:100:-");
+    gpu[0].idle = false;
+    gpu[1] = gpu[0];
+    gpu[1].index = 1;
+    gpu[1].idle = true;
+    gpu[1].util = -1;
+    step(ev);
+    wait_us(1000000);
+    gpu[0].idle = true;
+    step(ev);
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_CHANGED});
+    EXPECT("heartbeat node use=0:0:0:-:0;1:-:0:-:1");
+    /* Nothing is heard of the second for a while. */
+    ev.ngpus = 1;
+    for (int i = 0; i < 4; i++) {
+        wait_us(10000000);
+        step(ev);
+    }
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_CHANGED});
+    EXPECT("heartbeat node use=0:0:0:-:40");
+    ev.ngpus = 2;
+    step(ev);
+    str_clear(&said);
+    step((struct agent_event){.kind = AGENT_CHANGED});
+    EXPECT("heartbeat node use=0:0:0:-:40;1:-:0:-:0");
 }
 
 static void test_what_was_seen_of_an_earlier_use_proves_nothing(void **state)
@@ -448,6 +523,8 @@ int main(void)
         TEST_GPUS(a_device_of_a_job_that_is_ended_is_waited_for),
         TEST_GPUS(a_new_daemon_knows_who_has_what),
         TEST_GPUS(what_steps_used_of_their_gpus_is_reported),
+        TEST_GPUS(a_device_whose_processes_are_hidden_is_its_holders),
+        TEST_GPUS(since_when_a_device_is_idle),
         TEST_GPUS(what_was_seen_of_an_earlier_use_proves_nothing),
         TEST_GPUS(a_broken_device_is_out_until_it_is_asked_back),
         TEST_GPUS(a_new_daemon_is_told_what_is_broken),

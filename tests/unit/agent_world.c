@@ -78,6 +78,8 @@ static void report_say(const struct msg_report *m)
         str_addf(&said, " gpus=%lld util=%d/%d of %lld mem=%lld/%lld", (long long)u->gpu_samples,
                  u->gpu_util_max, u->gpu_util_ave, (long long)u->gpu_util_samples,
                  (long long)(u->gpu_mem_max_bytes >> 20), (long long)(u->gpu_mem_ave_bytes >> 20));
+    if (u && u->energy_mj)
+        str_addf(&said, " energy=%lld", (long long)u->energy_mj);
     outs_say(m->devices_out);
     health_keep(m->device_health);
 }
@@ -99,6 +101,8 @@ static void hello_say(const struct msg_node_hello *m)
 static void heartbeat_say(const struct msg_heartbeat *m)
 {
     str_add(&said, m->node.n ? " node" : "");
+    if (m->gpu_use)
+        str_addf(&said, " use=%s", m->gpu_use);
     outs_say(m->devices_out);
     health_keep(m->device_health);
 }

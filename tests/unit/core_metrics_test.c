@@ -241,6 +241,61 @@ static void a_page_goes_on_without_a_job_that_ended(void **unused)
     well_formed(page(METRICS_ALL, true));
 }
 
+static const char *device_labels(const char *format, int device)
+{
+    struct str text = STR_INIT;
+    for (const char *at = format; *at; at++) {
+        bool number = at[0] == '%' && at[1] == 'd';
+        if (number)
+            str_addf(&text, "%d", device);
+        else
+            str_addc(&text, *at);
+        at += number;
+    }
+    const char *labels = arena_strdup(w.a, str_text(&text));
+    str_done(&text);
+    return labels;
+}
+
+/* What each of its devices does, by the node's word; of what is not told there is no row. */
+static void each_device_has_its_load(void **unused)
+{
+    am_root();
+    configure("ClusterName=test\nOperators=olga\nGresTypes=gpu\n"
+              "NodeName=n1 CPUs=8 RealMemory=8000 Gres=gpu:a100_1g.5gb:4\n"
+              "PartitionName=main Nodes=n1 Default=YES State=UP\n");
+    gpu_hello(1);
+    am_alice();
+    struct job_spec s = gpu_job(2);
+    s.req.account = "astro";
+    uint64_t id = submit(s);
+    assert_int_equal(state(id), JOB_RUNNING);
+    struct msg_heartbeat m = {.gpu_use = "0:47:1024:210:-;1:-:5:-:90;2:1:1:1:1;3:1:1:1:1"};
+    am_root();
+    say(CONN_OF(1), MSG_HEARTBEAT, &m);
+    am_alice();
+    const char *text = page(METRICS_RUNNING, true);
+    well_formed(text);
+    const char *who = arena_printf(w.a,
+                                   "{job_id=\"%llu\",user=\"alice\",account=\"astro\",partition="
+                                   "\"main\",node=\"n1\",kind=\"gpu\",index=\"%%d\",type="
+                                   "\"a100_1g.5gb\",uuid=\"MIG-1-%%d\"}",
+                                   (unsigned long long)id);
+#define OF(name, device)                                                                           \
+    arena_printf(w.a, "remuda_job_device_" name "%s", device_labels(who, device))
+    assert_int_equal(value(text, OF("busy_percent", 0)), 47);
+    assert_int_equal(value(text, OF("memory_bytes", 0)), INT64_C(1) << 30);
+    assert_int_equal(value(text, OF("power_watts", 0)), 210);
+    assert_int_equal(value(text, OF("idle_seconds", 0)), 0);
+    assert_int_equal(value(text, OF("idle_seconds", 1)), 90);
+    assert_int_equal(value(text, OF("memory_bytes", 1)), 5 << 20);
+    assert_int_equal(times(text, "remuda_job_device_busy_percent{"), 1);
+    assert_int_equal(times(text, "remuda_job_device_power_watts{"), 1);
+    assert_int_equal(times(text, "remuda_job_device_memory_bytes{"), 2);
+    script_ends(id, 0);
+    assert_int_equal(times(page(METRICS_RUNNING, true), "remuda_job_device_idle_seconds{"), 0);
+}
+
 /* ---- sums ----------------------------------------------------------------------------------- */
 
 static void sums_are_what_is_there(void **unused)
@@ -398,6 +453,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         GPU_STORY(a_thousand_short_jobs),
+        GPU_STORY(each_device_has_its_load),
         GPU_STORY(a_page_goes_on_without_a_job_that_ended),
         GPU_STORY(sums_are_what_is_there),
         GPU_STORY(a_drained_node_is_away_and_a_broken_gpu_broken),

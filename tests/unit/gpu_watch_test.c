@@ -153,7 +153,8 @@ static void signed_by_itself(void *ctx, const struct device_seen *seen)
     str_addf(&said, "%s %d %s; ", device_sign_word(seen->sign), seen->index, seen->why);
 }
 
-static void used(void *ctx, const struct gpu_used *u, size_t n, bool util_known)
+static void used(void *ctx, const struct gpu_used *u, size_t n, const struct gpu_now *gpus,
+                 size_t ngpus, bool util_known)
 {
     (void)ctx;
     for (size_t i = 0; i < n; i++)

@@ -157,6 +157,7 @@ enum entity {
     X(FAIRSHARE, "fairshare,shares", 2, 0, TREE | ON(CLUSTER))                                               \
     X(FLAGS, "flags", 2, ON(QOS) | ON(ACCOUNT), ON(QOS) | ON(ACCOUNT))                                       \
     X(FORMAT, "format", 2, ~0u, 0)                                                                           \
+    X(GPU_IDLE, "gpuidle", 3, 0, ON(QOS))                                                                    \
     X(GRACE_TIME, "gracetime", 3, 0, ON(QOS))                                                                \
     X(IDS, "ids", 1, ON(ASSOC) | ON(QOS) | ON(TRES) | ON(TRANSACTION) | ON(WCKEY) | ON(RESERVATION), 0)      \
     X(LIMIT_FACTOR, "limitfactor", 6, 0, ON(QOS))                                                            \

@@ -214,6 +214,12 @@ CELL(grace)
     duration_format(r->qos->q->grace_us, out);
 }
 
+CELL(gpu_idle)
+{
+    ROW;
+    str_add(out, r->qos->q->gpu_idle);
+}
+
 CELL(exempt)
 {
     ROW;
@@ -339,6 +345,7 @@ static const struct column_row rows[] = {
     {"Description", "Descr", 20, ON(ACCOUNT) | ON(QOS), cell_descr},
     {"FairShare,Share", "Share", 9, TREE, cell_share},
     {"Flags", "Flags", 20, ON(QOS) | ON(ACCOUNT), cell_flags},
+    {"GpuIdle", "GpuIdle", 30, ON(QOS), cell_gpu_idle},
     {"GraceTime", "GraceTime", 10, ON(QOS), cell_grace},
     {"ID", "ID", 6, TREE | ON(QOS), cell_assoc_id},
     {"LimitFactor", "LimitFactor", 11, ON(QOS), cell_limit_factor},

@@ -2,6 +2,7 @@
 #include "cli/accounts/accounts.h"
 
 #include "base/duration.h"
+#include "model/gpu_idle.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -282,6 +283,21 @@ static bool preempt_mode_take(struct taking *t, const struct spec *sp)
     return true;
 }
 
+/* "none" is a policy: that nothing is done. Without one, that of the partition holds. */
+static bool gpu_idle_take(struct taking *t, const struct spec *sp)
+{
+    struct gpu_idle read;
+    struct err e = {0};
+    const char *value = text_empty(sp->value) || text_is(sp->value, "-1") ? NULL : sp->value;
+    if (!gpu_idle_parse(value, &read, &e)) {
+        sacctmgr_fail(t->s, "%s", e.text);
+        return wrong(t, sp);
+    }
+    t->st->qos.gpu_idle = value;
+    field_note(t, "gpu_idle");
+    return true;
+}
+
 static bool qos_take(struct taking *t, const struct spec *sp)
 {
     struct qos *q = &t->st->qos;
@@ -296,6 +312,7 @@ static bool qos_take(struct taking *t, const struct spec *sp)
     case KEY_PREEMPT_MODE: return preempt_mode_take(t, sp);
     case KEY_EXEMPT_TIME:
         return span_take(t, sp, false, "preempt_exempt_us", &q->preempt_exempt_us);
+    case KEY_GPU_IDLE: return gpu_idle_take(t, sp);
     case KEY_GRACE_TIME: return span_take(t, sp, true, "grace_us", &q->grace_us);
     case KEY_USAGE_FACTOR:
         return factor_take(t, sp, "usage_factor_e6_plus1", &q->usage_factor_e6_plus1);
@@ -364,6 +381,8 @@ static void qos_say(struct taking *t)
     if (q->grace_us)
         say(out, 24, "GraceTime",
             arena_printf(t->s->a, "%lld", (long long)(q->grace_us / USEC_PER_SEC)));
+    if (q->gpu_idle)
+        say(out, 24, "GpuIdle", q->gpu_idle);
     limits_say(t, 24);
     if (q->preempt)
         say(out, 24, "Preempt", q->preempt);

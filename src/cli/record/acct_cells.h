@@ -23,7 +23,7 @@
     X(max_read_task) X(max_read_node) X(max_write_task) X(max_write_node) X(min_cpu_task) X(min_cpu_node)    \
     X(usage_in_max_task) X(usage_in_max_node) X(usage_in_min_task) X(usage_in_min_node)                      \
     X(usage_out_ave) X(usage_out_max) X(usage_out_max_task) X(usage_out_max_node) X(usage_out_tot)            \
-    X(ave_cpu) X(min_cpu) X(suspended)                                                                        \
+    X(ave_cpu) X(min_cpu) X(suspended) X(ave_cpu_freq) X(energy) X(energy_raw)                                                                        \
     X(system_cpu) X(user_cpu) X(total_cpu) X(usage_in_ave) X(usage_in_max) X(usage_in_min) X(usage_in_tot)                                          \
     X(alloc_cpus) X(elapsed) X(elapsed_raw) X(cpu_time) X(cpu_time_raw) X(planned) X(planned_cpu) X(planned_cpu_raw)
 // clang-format on

@@ -4,6 +4,8 @@
 #include "cli/record/columns_job.h"
 #include "model/alloc.h"
 
+#include <string.h>
+
 #define CELL(name) ACCT_CELL(, name)
 
 // clang-format off
@@ -221,13 +223,19 @@ STEP_EXTREME(min_cpu, min_cpu_task)
 
 /* "cpu=00:00:04,mem=12K,…" of a step. */
 struct usage_in {
-    int64_t disk, mem, pages, vmem, gpu_mem;
+    int64_t mj, disk, mem, pages, vmem, gpu_mem;
     int32_t gpu_util;
 };
 
+static int64_t joules(int64_t mj)
+{
+    return mj / 1000 + (mj % 1000 >= 500);
+}
+
+/* Of each task nothing is known of its energy: the mean is the whole by their number. */
 static void usage_in_add(const struct step *s, const struct usage_in *u, struct str *out)
 {
-    str_addf(out, "fs/disk=%lld", (long long)u->disk);
+    str_addf(out, "energy=%lld,fs/disk=%lld", (long long)joules(u->mj), (long long)u->disk);
     if (s->gpu_samples) {
         str_add(out, ",gres/gpumem=");
         size_format_bytes(u->gpu_mem, 0, out);
@@ -240,12 +248,11 @@ static void usage_in_add(const struct step *s, const struct usage_in *u, struct 
     size_format_bytes(u->vmem, 0, out);
 }
 
-static void cpu_in_add(int64_t us, bool more, struct str *out)
+static void cpu_in_add(int64_t us, struct str *out)
 {
     str_add(out, "cpu=");
     duration_format(us / USEC_PER_SEC * USEC_PER_SEC, out);
-    if (more)
-        str_addc(out, ',');
+    str_addc(out, ',');
 }
 
 CELL(usage_in_ave)
@@ -254,10 +261,11 @@ CELL(usage_in_ave)
     (void)env;
     if (!s)
         return;
-    cpu_in_add(s->ave_cpu_us, true, out);
+    cpu_in_add(s->ave_cpu_us, out);
     usage_in_add(s,
-                 &(struct usage_in){mean_of(s->read_bytes, s), s->ave_rss_bytes, s->ave_pages,
-                                    s->ave_vm_bytes, s->gpu_mem_ave_bytes, s->gpu_util_ave},
+                 &(struct usage_in){mean_of(s->energy_mj, s), mean_of(s->read_bytes, s),
+                                    s->ave_rss_bytes, s->ave_pages, s->ave_vm_bytes,
+                                    s->gpu_mem_ave_bytes, s->gpu_util_ave},
                  out);
 }
 
@@ -269,10 +277,11 @@ CELL(usage_in_max)
     if (!s)
         return;
     if (s->ntasks <= 1)
-        cpu_in_add(s->cpu_user_us + s->cpu_system_us, true, out);
+        cpu_in_add(s->cpu_user_us + s->cpu_system_us, out);
     usage_in_add(s,
-                 &(struct usage_in){s->read_max_bytes, s->max_rss_bytes, s->max_pages,
-                                    s->max_vm_bytes, s->gpu_mem_max_bytes, s->gpu_util_max},
+                 &(struct usage_in){mean_of(s->energy_mj, s), s->read_max_bytes, s->max_rss_bytes,
+                                    s->max_pages, s->max_vm_bytes, s->gpu_mem_max_bytes,
+                                    s->gpu_util_max},
                  out);
 }
 
@@ -283,18 +292,75 @@ CELL(usage_in_tot)
     if (!s)
         return;
     int64_t n = s->ntasks > 0 ? s->ntasks : 1;
-    cpu_in_add(s->cpu_user_us + s->cpu_system_us, true, out);
+    cpu_in_add(s->cpu_user_us + s->cpu_system_us, out);
     usage_in_add(s,
-                 &(struct usage_in){s->read_bytes, s->ave_rss_bytes * n, s->ave_pages * n,
-                                    s->ave_vm_bytes * n, s->gpu_mem_tot_bytes, s->gpu_util_tot},
+                 &(struct usage_in){s->energy_mj, s->read_bytes, s->ave_rss_bytes * n,
+                                    s->ave_pages * n, s->ave_vm_bytes * n, s->gpu_mem_tot_bytes,
+                                    s->gpu_util_tot},
                  out);
 }
 
+/* The least of several tasks is kept of CPU time, and of GPUs by node. */
 CELL(usage_in_min)
 {
+    const struct step *s = row->step;
     (void)env;
+    if (!s)
+        return;
+    cpu_in_add(s->min_cpu_us, out);
+    str_addf(out, "energy=%lld", (long long)joules(mean_of(s->energy_mj, s)));
+    if (s->gpu_samples) {
+        str_add(out, ",gres/gpumem=");
+        size_format_bytes(s->gpu_mem_min_bytes, 0, out);
+    }
+    if (s->gpu_util_samples)
+        str_addf(out, ",gres/gpuutil=%d", s->gpu_util_min);
+}
+
+/* Units of 1000: 2596142 is 2.60M, 3000 is 3K. */
+static void thousands_add(const struct cell_env *env, int64_t n, struct str *out)
+{
+    static const char letters[] = " KMGTP";
+    const char *wanted = env->unit ? strchr(letters, env->unit) : NULL;
+    double value = (double)n;
+    size_t unit = 0;
+    if (env->noconvert && !env->unit) {
+        str_add_i64(out, n);
+        return;
+    }
+    while (n && letters[unit + 1] && (wanted ? &letters[unit] < wanted : value >= 1000)) {
+        value /= 1000;
+        unit++;
+    }
+    if (value == (double)(int64_t)value)
+        str_add_i64(out, (int64_t)value);
+    else
+        str_addf(out, "%.2f", value);
+    if (unit)
+        str_addc(out, letters[unit]);
+}
+
+/* In kHz, but it does not say so: as Slurm has it. */
+CELL(ave_cpu_freq)
+{
     if (row->step)
-        cpu_in_add(row->step->min_cpu_us, false, out);
+        thousands_add(env, row->step->cpu_khz, out);
+}
+
+static int64_t energy_of(const struct acct_row *row)
+{
+    return joules(row->step ? row->step->energy_mj : row->job->energy_mj);
+}
+
+CELL(energy)
+{
+    thousands_add(env, energy_of(row), out);
+}
+
+CELL(energy_raw)
+{
+    (void)env;
+    str_add_i64(out, energy_of(row));
 }
 
 CELL(usage_in_max_task)

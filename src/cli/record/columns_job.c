@@ -115,6 +115,15 @@ TEXT_CELL(user, j->user_name, "nobody")
 JOB_ATTRIBUTES(X)
 #undef X
 TEXT_CELL(work_dir, j->spec.work_dir, "(null)")
+/* For how long all its GPUs have done nothing. */
+CELL(gpu_idle)
+{
+    (void)env;
+    if (j->gpu_idle_us > 0)
+        duration_format(j->gpu_idle_us / USEC_PER_SEC * USEC_PER_SEC, out);
+    else
+        str_add(out, "N/A");
+}
 /* Slurm's word, and after this one the nodes. */
 CELL(reason)
 {
@@ -402,6 +411,7 @@ CONSTANT_CELL(empty, "")
     X("EndTime", 'e', "END_TIME", end, "end_us")                                                             \
     X("exit_code", 0, "EXIT_CODE", exit_code, "exit_status")                                                 \
     X("Feature", 'f', "FEATURES", feature, "constraint")                                                     \
+    X("GpuIdle", 0, "GPU_IDLE", gpu_idle, "gpu_idle_us")                                                    \
     X("GroupID", 'G', "GROUP", group_id, "group_id")                                                         \
     X("GroupName", 'g', "GROUP", group, "group_name")                                                        \
     X("HetJobID", 0, "HET_JOB_ID", het_id, "het_job_id")                                                     \

@@ -10,6 +10,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/reports/efficiency.h"
+#include "cli/reports/idle.h"
 #include "cli/reports/report_job.h"
 #include "model/array.h"
 #include "wire/json.h"
@@ -32,7 +33,7 @@
 struct report_line {
     const char *state_dir, *user, *accounts, *from, *to;
     const char *job;
-    bool me, all, json;
+    bool me, all, idle, json;
     int64_t most, attempt;
 };
 
@@ -69,6 +70,10 @@ static const struct option_row rows[] = {
     OPT_FLAG("all", 'a', "jobs of everybody", AT(all)),
     OPT_VALUE("endtime", 'E', "time", "until then; else now", set_any_text, AT(to)),
     OWN_HELP,
+    OPT_FLAG("idle", 'i',
+             "running jobs whose GPUs do nothing, for how long, and what GpuIdle does; "
+             "an operator sees everybody's",
+             AT(idle)),
     OPT_VALUE("jobs", 'n', "count", "so many jobs are listed, those that wasted most; else 10",
               set_own_number, AT(most), .min = 0, .max = 100000),
     OPT_FLAG("json", 0, "everything as JSON", AT(json)),
@@ -120,7 +125,7 @@ static bool query_make(const struct report_line *l, struct arena *a, struct msg_
         return false;
     if (l->user)
         return uids_of(l->user, a, &ret->uids, ret_err);
-    if (!l->all && (l->me || !l->accounts))
+    if (!l->all && (l->me || (!l->accounts && !l->idle)))
         ret->uids = arena_printf(a, "%u", (unsigned)getuid());
     return true;
 }
@@ -419,6 +424,8 @@ static bool report_show(struct showing *s, struct client *c, struct err *ret_err
 {
     struct msg_query q;
     size_t n;
+    if (s->l->idle)
+        return query_make(s->l, s->a, &q, ret_err) && idle_report(c, &q, s->l->json, s->a, ret_err);
     if (!query_make(s->l, s->a, &q, ret_err) || !past_read(c, &q, s->a, &s->past, ret_err))
         return false;
     struct pair *pair = pairs_make(s, &n);

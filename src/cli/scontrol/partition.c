@@ -71,6 +71,8 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
     record_add(r, "DisableRootJobs", p->disable_root ? "YES" : "NO");
     record_add(r, "ExclusiveUser", p->exclusive_user ? "YES" : "NO");
     record_add(r, "ExclusiveTopo", "NO");
+    if (p->gpu_idle)
+        record_add(r, "GpuIdle", p->gpu_idle);
     record_addf(r, "GraceTime", "%lld", (long long)(p->grace_time_us / USEC_PER_SEC));
     record_add(r, "Hidden", p->hidden ? "YES" : "NO");
     record_break(r);

@@ -43,6 +43,7 @@ static const struct part_key {
     {"AllowQos", "allow_qos", PART_VALUE},
     {"DenyQos", "deny_qos", PART_VALUE},
     {"AllocNodes", "alloc_nodes", PART_VALUE},
+    {"GpuIdle", "gpu_idle", PART_VALUE},
     {"GraceTime", "grace_time_us", PART_VALUE},
     {"PreemptMode", "preempt_mode", PART_INPUT},
     {"LLN", "lln", PART_INPUT},

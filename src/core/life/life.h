@@ -91,6 +91,9 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node);
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report);
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why);
 
+/* ---- gpu_idle.c ---- */
+void gpu_idle_look(struct core *c, const struct noderec *n); /* it said what its GPUs do */
+
 /* ---- requeue.c ---- */
 /* From the end of a run, or from being over; `how` is what the former run is remembered as. */
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special);

@@ -22,9 +22,11 @@ static void run_clear(struct core *c, struct jobrec *r)
     r->j.exit_status = 0;
     r->j.oom = false;
     r->j.killed_by_uid_plus1 = 0;
-    r->j.cpu_user_us = r->j.cpu_system_us = 0;
+    r->j.cpu_user_us = r->j.cpu_system_us = r->j.energy_mj = 0;
     r->started = r->script_ended = r->warned = false;
     r->mailed = 0;
+    r->j.gpu_idle_told = 0;
+    r->j.gpu_idle_told_us = 0;
     steps_drop(c, r);
 }
 

@@ -76,6 +76,7 @@ static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
         .protocol_oldest = PROTOCOL_OLDEST,
         .version = REMUDA_VERSION,
         .series = series_keep_parse(s->job_series_keep, &keep, NULL) && keep.n > 0,
+        .no_gpu_use = s->word.no_gpu_use,
         .frequencies = s->other_freqs,
         .devices_failed = node_devices_failed(c, n),
         .topology_addr =
@@ -239,6 +240,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
         effect_add(c->turn.fx, FX_CLOSE)->conn = n->conn;
     }
     former_runs_forget(c, n);
+    node_gpus_forget(n);
     n->conn = c->turn.conn;
     n->pid = m->pid;
     n->lost_us = 0;
@@ -270,6 +272,8 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
         node_plan_update(c, n);
     }
     node_devices_take(c, n, m->devices_seq, m->devices_out, m->device_health);
+    node_gpus_take(c, n, m->gpu_use);
+    gpu_idle_look(c, n);
 }
 
 /* ---- reports -------------------------------------------------------------------------------- */

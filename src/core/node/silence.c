@@ -11,6 +11,7 @@ void node_closed(struct core *c, uint64_t conn)
     n->n.responding = false;
     n->lost_us = c->turn.now_us;
     former_runs_forget(c, n);
+    node_gpus_forget(n);
     node_plan_update(c, n);
     node_watch(c, n);
 }
@@ -50,6 +51,7 @@ static void connection_drop(struct core *c, struct noderec *n)
     n->conn = 0;
     n->n.responding = false;
     former_runs_forget(c, n);
+    node_gpus_forget(n);
 }
 
 static void silent(struct core *c, struct noderec *n)

@@ -109,6 +109,10 @@ struct metric_row {
     X(JOB_MEM, "remuda_job_memory_bytes", false, "Memory that the job has, in all") \
     X(JOB_MEM_USED, "remuda_job_memory_max_bytes", false, "Largest resident set of a task so far") \
     X(JOB_DEVICE, "remuda_job_device", false, "1 of each device that a running job has") \
+    X(DEVICE_BUSY, "remuda_job_device_busy_percent", false, "Part of the time in which the device worked, as its node said last") \
+    X(DEVICE_MEM, "remuda_job_device_memory_bytes", false, "Memory of the device in use") \
+    X(DEVICE_POWER, "remuda_job_device_power_watts", false, "Electric power of the device") \
+    X(DEVICE_IDLE, "remuda_job_device_idle_seconds", false, "For how long the device has done nothing; 0: it works") \
     X(JOB_GPU_BUSY, "remuda_job_gpu_busy_percent", false, "What its processes used of its GPUs of the node, on average so far, 100 a GPU") \
     X(JOB_GPU_MEM, "remuda_job_gpu_memory_max_bytes", false, "GPU memory that its processes had on the node at most")
 // clang-format on

@@ -2,6 +2,7 @@
 #include "core/query/metrics.h"
 #include "core/record/private.h"
 #include "model/device_out.h"
+#include "model/gpu_use.h"
 #include "model/gres.h"
 #include "model/job_counts.h"
 
@@ -201,8 +202,24 @@ static const struct device *device_find(const struct device_list *list, const ch
     return NULL;
 }
 
+/* What its node does not tell is absent. */
+static void device_use_rows(struct metrics *m, const struct gpu_use *u)
+{
+    const struct str *labels = &m->job.labels;
+    if (u->util >= 0) {
+        row_i64(m, ROW_DEVICE_BUSY, labels, u->util);
+        row_i64(m, ROW_DEVICE_IDLE, labels, u->idle_s > 0 ? u->idle_s : 0);
+    } else if (u->idle_s >= 0) {
+        row_i64(m, ROW_DEVICE_IDLE, labels, u->idle_s);
+    }
+    if (u->mem_mib >= 0)
+        row_i64(m, ROW_DEVICE_MEM, labels, u->mem_mib * MIB_BYTES);
+    if (u->watts >= 0)
+        row_i64(m, ROW_DEVICE_POWER, labels, u->watts);
+}
+
 static void device_rows(struct metrics *m, const struct device_list *known,
-                        const struct alloc_gres *g)
+                        const struct alloc_gres *g, const struct noderec *n)
 {
     struct str *labels = &m->job.labels;
     struct idset set = IDSET_INIT;
@@ -217,17 +234,20 @@ static void device_rows(struct metrics *m, const struct device_list *known,
         label_add(labels, "type", d && d->type ? d->type : g->type);
         label_add(labels, "uuid", d ? d->uuid : NULL);
         row_i64(m, ROW_JOB_DEVICE, labels, 1);
+        const struct gpu_use *u = n && text_is(g->kind, "gpu") ? node_gpu_use(n, index) : NULL;
+        if (u)
+            device_use_rows(m, u);
         str_cut(labels, before);
     }
     idset_done(&set);
 }
 
-struct gpu_use {
+struct gpus_used {
     int64_t percent, bytes;
     bool busy, memory; /* is it known? */
 };
 
-static void gpu_use_add(struct gpu_use *u, const struct step *s)
+static void gpu_use_add(struct gpus_used *u, const struct step *s)
 {
     u->busy |= s->gpu_util_samples > 0;
     u->memory |= s->gpu_samples > 0;
@@ -239,7 +259,7 @@ static void gpu_use_add(struct gpu_use *u, const struct step *s)
 static void gpu_rows(struct metrics *m, const struct core *c, const struct jobrec *r,
                      const struct noderec *n)
 {
-    struct gpu_use u = {0};
+    struct gpus_used u = {0};
     for (size_t i = 0; i < r->step.n; i++) {
         const struct steprec *st = r->step.v[i];
         if (!step_live(st))
@@ -274,7 +294,7 @@ bool metrics_job_node(struct metrics *m, const struct core *c)
         devices_parse(n->n.devices, a, &known, NULL);
     label_add(&at->labels, "node", has->node);
     for (size_t i = 0; i < has->ngres; i++)
-        device_rows(m, &known, &has->gres[i]);
+        device_rows(m, &known, &has->gres[i], n);
     if (n)
         gpu_rows(m, c, r, n);
     str_cut(&at->labels, before);

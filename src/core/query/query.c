@@ -153,11 +153,24 @@ static int64_t expected_end(const struct job *j, int64_t now_us)
         time_add(j->suspended_us, j->state == JOB_SUSPENDED ? now_us - j->suspend_us : 0));
 }
 
-static void job_show(const struct core *c, const struct jobrec *r, int64_t now_us,
-                     struct part_cpus *known, const struct view *v)
+static void gpu_idle_fill(const struct core *c, const struct jobrec *r, struct job *j,
+                          struct str *next)
+{
+    int64_t gpus;
+    if (j->state != JOB_RUNNING || !job_has_gpus(r))
+        return;
+    j->gpu_idle_us = job_gpus_idle(c, r, 0, &gpus);
+    j->gpu_idle_us = j->gpu_idle_us > 0 ? j->gpu_idle_us : 0;
+    if (j->gpu_idle_us && gpu_idle_say(c, r, next))
+        j->gpu_idle_next = str_text(next);
+}
+
+static void job_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
+                     int64_t now_us, struct part_cpus *known, const struct view *v)
 {
     struct job j = r->j;
     struct plan_wait wait;
+    struct str next = STR_INIT;
     if (j.state == JOB_PENDING) {
         j.reason = pending_reason(c, r, now_us, &wait);
         /* A sentence kept in the record tells of what holds the job; of a former run's end it says
@@ -177,8 +190,11 @@ static void job_show(const struct core *c, const struct jobrec *r, int64_t now_u
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
             j.end_us = j.preempt_end_us;
+        if (!q->fields || list_has(q->fields, "gpu_idle_us"))
+            gpu_idle_fill(c, r, &j, &next);
     }
     v->row(v->ctx, &j);
+    str_done(&next);
 }
 
 static void step_show(const struct jobrec *r, const struct step *s, const struct view *v)
@@ -218,7 +234,7 @@ static void record_show(const struct show *x, const struct jobrec *r, const stru
         !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
         return;
     if (x->what == QUERY_JOBS)
-        job_show(x->c, r, x->now_us, x->known, x->v);
+        job_show(x->c, r, x->f->q, x->now_us, x->known, x->v);
     if (x->what == QUERY_PRIORITY)
         priority_show(x->c, r, x->f->q, x->now_us, x->v);
     if (x->what != QUERY_STEPS)

@@ -206,3 +206,30 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
     str_done(&line);
     str_done(&text);
 }
+
+void mail_gpu_idle(struct core *c, struct jobrec *r, const char *sentence)
+{
+    struct arrayrec *array = r->j.array_job_id ? array_of(c, r->j.array_job_id) : NULL;
+    bool per_task = r->j.spec.mail_types & MAIL_ARRAY_TASKS;
+    const char *to = r->j.spec.mail_user ? r->j.spec.mail_user : r->j.user_name;
+    struct str line = STR_INIT, text = STR_INIT;
+    if (text_empty(to) || (array && !per_task && array->idle_mailed))
+        return;
+    if (array)
+        array->idle_mailed = true;
+    job_words(r, true, name_of(c, r), &line);
+    str_add(&line, " GPUs idle");
+    run_time(c, r, &line);
+    str_addf(&text, "Of this job %s.\n", sentence);
+    if (array && !per_task)
+        str_add(&text, "Of other elements of its array no such mail comes.\n");
+    str_addc(&text, '\n');
+    body(c, r, false, &text);
+    struct effect *e = effect_add(c->turn.fx, FX_MAIL);
+    e->mail.uid = r->j.user_id;
+    e->mail.to = arena_strdup(c->turn.fx->arena, to);
+    e->mail.subject = arena_strdup(c->turn.fx->arena, str_text(&line));
+    e->mail.body = arena_strdup(c->turn.fx->arena, str_text(&text));
+    str_done(&line);
+    str_done(&text);
+}

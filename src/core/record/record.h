@@ -340,6 +340,25 @@ const char *job_stuck_said(const struct core *c, const struct jobrec *r, struct 
 void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena *a,
                     struct str *out);
 
+/* ---- gpu_idle.c ---- */
+struct gpu_use;
+struct gpu_idle;
+void node_gpus_take(struct core *c, struct noderec *n, const char *text); /* NULL: not known */
+void node_gpus_forget(struct noderec *n);
+const struct gpu_use *node_gpu_use(const struct noderec *n, uint32_t index); /* NULL: not known */
+bool job_has_gpus(const struct jobrec *r);
+/* So long all GPUs of a job (of all its components) have been idle, not counting the grace after
+ * its start; 0 = they are not; -1 = that is not known. */
+int64_t job_gpus_idle(const struct core *c, const struct jobrec *r, int64_t grace_us,
+                      int64_t *ret_gpus);
+/* What is done about it, with the times for this job; no stages = nothing. Appends whose policy it
+ * is ("GpuIdle of partition gpu"), unless NULL. */
+void gpu_idle_policy(const struct core *c, const struct jobrec *r, struct gpu_idle *ret,
+                     struct str *ret_whose);
+/* "its GPU has done nothing for 00:45:00; after 02:00:00 it is cancelled (GpuIdle of …)"; false =
+ * it is not idle, or that is not known. */
+bool gpu_idle_say(const struct core *c, const struct jobrec *r, struct str *out);
+
 /* ---- waiters.c ---- */
 void req_wait_job(struct core *c, const struct msg_wait_job *m);
 /* The peer at hand may have no more. */
@@ -357,5 +376,8 @@ void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is
 
 /* ---- mail.c ---- */
 void mail_job(struct core *c, struct jobrec *r, uint32_t type);
+/* That its GPUs are idle, in that sentence, whatever its --mail-type: once for an array, unless
+ * that says ARRAY_TASKS. */
+void mail_gpu_idle(struct core *c, struct jobrec *r, const char *sentence);
 
 #endif

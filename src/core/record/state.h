@@ -78,9 +78,10 @@ struct jobrec {
     VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
     VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
     VEC_SMALL(struct hold) hold;
-    struct step_queue *queue;             /* step/queue.c; NULL = none waits, none left memory */
-    int64_t next_step;                    /* number of the next step */
-    int64_t gone_user_us, gone_system_us; /* CPU time of steps that left memory */
+    struct step_queue *queue; /* step/queue.c; NULL = none waits, none left memory */
+    int64_t next_step;        /* number of the next step */
+    /* CPU time and energy of steps that left memory */
+    int64_t gone_user_us, gone_system_us, gone_energy_mj;
     /* Came back by a requeue; 0 = not in this life of the controller. */
     int64_t back_us;
     /* Connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous
@@ -116,6 +117,7 @@ struct arrayrec {
     int32_t exit_least, exit_most;    /* wait statuses of those that ended */
     int64_t began_us;                 /* when the last of those that began did */
     bool begun;                       /* one of them has started */
+    bool idle_mailed;                 /* that GPUs of one of them are idle */
     struct idset gone_well, gone_bad; /* of those that ended so which left memory */
 };
 
@@ -139,6 +141,12 @@ struct noderec {
     int64_t lost_us;
     int64_t alarm_us;  /* when it is looked at whether it is silent; 0 = never */
     VEC(uint64_t) job; /* jobs that hold something here */
+    /* What its GPUs do, as it said last (record/gpu_idle.c); said_us 0 = that is not known. */
+    struct {
+        struct gpu_use *v;
+        uint32_t n;
+        int64_t said_us;
+    } gpus;
     /* Told to end, not yet gone (former_runs.c); empty while not connected. */
     VEC(struct former_run) former;
     bool mentioned;              /* while a configuration is applied */

@@ -3,8 +3,17 @@
 #include "core/record/record.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
+#include "model/gpu_idle.h"
 
 /* ---- QOS ------------------------------------------------------------------------------------ */
+
+static enum refusal gpu_idle_check(struct change *g, const char *text)
+{
+    struct gpu_idle read;
+    struct err err = {0};
+    return gpu_idle_parse(text, &read, &err) ? REFUSE_NONE
+                                             : change_refuse(g, REFUSE_UPDATE, "%s", err.text);
+}
 
 enum refusal change_qos_add(struct change *g, const struct qos *asked)
 {
@@ -15,6 +24,8 @@ enum refusal change_qos_add(struct change *g, const struct qos *asked)
         refusal = change_texts_check(g, &qos_fields, &q);
     if (!refusal)
         refusal = change_qos_check(g, q.preempt);
+    if (!refusal)
+        refusal = gpu_idle_check(g, q.gpu_idle);
     if (refusal || qos_find(g->c, q.name))
         return refusal;
     const struct qosrec *former = map_str_get(g->c->accounts.qos_of, q.name);
@@ -39,6 +50,8 @@ enum refusal change_qos_modify(struct change *g, const struct qos *asked)
         refusal = change_texts_check(g, &qos_fields, &q);
     if (!refusal)
         refusal = change_qos_check(g, q.preempt);
+    if (!refusal)
+        refusal = gpu_idle_check(g, q.gpu_idle);
     if (!refusal && q.preempt && list_has(q.preempt, q.name))
         refusal = change_refuse(g, REFUSE_UPDATE, "jobs of a QOS do not give way to each other");
     if (refusal)

@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "core/record/limits.h"
 #include "core/request/request.h"
+#include "model/gpu_idle.h"
 
 #include <string.h>
 
@@ -98,6 +99,12 @@ static enum refusal trial_make(struct core *c, const struct msg_update_partition
         const struct field *f = &partition_fields.field[i];
         if (list_has(m->fields, f->name))
             field_take(f, trial, values);
+    }
+    struct gpu_idle idle;
+    struct err err = {0};
+    if (!gpu_idle_parse(trial->gpu_idle, &idle, &err)) {
+        *detail = arena_strdup(c->turn.fx->arena, err.text);
+        return REFUSE_UPDATE;
     }
     if (values && list_has(m->fields, "nodes"))
         return nodes_read(c, values->nodes, &trial->nodes, detail);

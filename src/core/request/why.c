@@ -284,8 +284,12 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     fill_head(r, w, a);
     w->waited_for = waited_text(c, r, a);
     if (r->j.state != JOB_PENDING) {
+        struct str idle = STR_INIT;
         /* What is known of its end, if it was not its own */
         w->because = text_empty(r->j.reason_detail) ? extended_text(r, a) : r->j.reason_detail;
+        if (gpu_idle_say(c, r, &idle))
+            w->because = arena_strdup(a, str_text(&idle));
+        str_done(&idle);
         const char *stuck = job_stuck_said(c, r, a);
         if (stuck)
             w->because = arena_printf(a, "%s%sits end waits for what cannot be ended %s",

@@ -82,7 +82,7 @@ void steps_drop(struct core *c, struct jobrec *r)
     step_queue_free(r);
     vec_clear(&r->step);
     vec_clear(&r->wish);
-    r->next_step = r->gone_user_us = r->gone_system_us = 0;
+    r->next_step = r->gone_user_us = r->gone_system_us = r->gone_energy_mj = 0;
 }
 
 /* The batch script's stays: what it used is the job's. */
@@ -106,6 +106,7 @@ void steps_trim(struct core *c, struct jobrec *r)
             step_queue_gone(r, &st->s);
         r->gone_user_us += st->s.cpu_user_us;
         r->gone_system_us += st->s.cpu_system_us;
+        r->gone_energy_mj += st->s.energy_mj;
         steprec_free(c, st);
     }
     r->step.n = kept;
@@ -143,6 +144,11 @@ void step_usage_copy(struct step *to, const struct step *from)
     to->gpu_mem_max_bytes = from->gpu_mem_max_bytes;
     to->gpu_mem_ave_bytes = from->gpu_mem_ave_bytes;
     to->gpu_mem_tot_bytes = from->gpu_mem_tot_bytes;
+    to->gpu_util_min = from->gpu_util_min;
+    to->gpu_mem_min_bytes = from->gpu_mem_min_bytes;
+    /* A node's daemon that was started anew knows of less: what was said stands. */
+    to->energy_mj = from->energy_mj > to->energy_mj ? from->energy_mj : to->energy_mj;
+    to->cpu_khz = from->cpu_khz;
 }
 
 static int64_t larger(int64_t a, int64_t b)
@@ -179,6 +185,10 @@ static void gpu_usage_add(struct step *a, const struct step *b)
     a->gpu_mem_ave_bytes = weighed(a->gpu_mem_ave_bytes >> 10, a->gpu_samples,
                                    b->gpu_mem_ave_bytes >> 10, b->gpu_samples)
                            << 10;
+    if (b->gpu_samples && (!a->gpu_samples || b->gpu_mem_min_bytes < a->gpu_mem_min_bytes))
+        a->gpu_mem_min_bytes = b->gpu_mem_min_bytes;
+    if (b->gpu_util_samples && (!a->gpu_util_samples || b->gpu_util_min < a->gpu_util_min))
+        a->gpu_util_min = b->gpu_util_min;
     a->gpu_samples += b->gpu_samples;
     a->gpu_util_samples += b->gpu_util_samples;
     a->gpu_util_max = b->gpu_util_max > a->gpu_util_max ? b->gpu_util_max : a->gpu_util_max;
@@ -187,10 +197,21 @@ static void gpu_usage_add(struct step *a, const struct step *b)
     a->gpu_mem_tot_bytes += b->gpu_mem_tot_bytes;
 }
 
+/* Clocks count as long as the CPUs worked with them. */
+static void energy_add(struct step *a, const struct step *b)
+{
+    int64_t a_ms = (a->cpu_user_us + a->cpu_system_us) / 1000,
+            b_ms = (b->cpu_user_us + b->cpu_system_us) / 1000;
+    a->energy_mj += b->energy_mj;
+    if (b->cpu_khz)
+        a->cpu_khz = a->cpu_khz ? weighed(a->cpu_khz, a_ms + 1, b->cpu_khz, b_ms + 1) : b->cpu_khz;
+}
+
 /* Adds what `bn` tasks on `node` used to what `an` tasks elsewhere did. */
 static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t bn,
                       const char *node)
 {
+    energy_add(a, b);
     a->cpu_user_us += b->cpu_user_us;
     a->cpu_system_us += b->cpu_system_us;
     if (b->max_rss_bytes > a->max_rss_bytes || !a->max_rss_node) {
@@ -228,9 +249,11 @@ static void job_usage_sum(struct jobrec *r)
 {
     r->j.cpu_user_us = r->gone_user_us;
     r->j.cpu_system_us = r->gone_system_us;
+    r->j.energy_mj = r->gone_energy_mj;
     for (size_t i = 0; i < r->step.n; i++) {
         r->j.cpu_user_us += r->step.v[i]->s.cpu_user_us;
         r->j.cpu_system_us += r->step.v[i]->s.cpu_system_us;
+        r->j.energy_mj += r->step.v[i]->s.energy_mj;
     }
 }
 

@@ -102,7 +102,8 @@ static void shepherd_note(void *ctx, const struct note *n)
 static void step_sampled(void *ctx, struct span line)
 {
     struct node_daemon *d = ctx;
-    series_feed_line(d->series, line);
+    const struct msg_node_welcome *w = agent_welcome(d->agent);
+    series_feed_line(d->series, line, !w || !w->no_gpu_use);
 }
 
 static void gpu_sampled(void *ctx, int32_t index, struct span values)
@@ -172,12 +173,15 @@ static void devices_looked(void *ctx, const struct device_seen *seen, size_t n)
     devices_event(ctx, AGENT_LOOKED, seen, n);
 }
 
-static void gpus_used(void *ctx, const struct gpu_used *used, size_t n, bool util_known)
+static void gpus_used(void *ctx, const struct gpu_used *used, size_t n, const struct gpu_now *gpus,
+                      size_t ngpus, bool util_known)
 {
     struct agent_event ev = {.kind = AGENT_GPU_USED,
                              .now_us = clock_now_us(),
                              .used = used,
                              .nused = n,
+                             .gpus = gpus,
+                             .ngpus = ngpus,
                              .ok = util_known};
     node_event(ctx, &ev);
 }

@@ -354,7 +354,7 @@ static void step_ended(struct series_feed *f)
     f->flushing = true;
 }
 
-void series_feed_line(struct series_feed *f, struct span line)
+void series_feed_line(struct series_feed *f, struct span line, bool gpus_too)
 {
     struct series_source_key key = {.device = SERIES_OF_STEP};
     unsigned long long job, gpus;
@@ -373,7 +373,7 @@ void series_feed_line(struct series_feed *f, struct span line)
                                         f->point, SERIES_VALUES_MAX);
         if (f->npoints)
             sample_add(f, &key, at_ms, gap_ms);
-        if (gpus && f->gpus) {
+        if (gpus && f->gpus && gpus_too) {
             struct want *w = want_of(f, job, attempt);
             w->gap_ms = gap_ms;
             w->said_us = clock_monotonic_us();

@@ -137,8 +137,13 @@ static void nothing(struct gpu_helper *h)
 
 static void usage(struct gpu_helper *h)
 {
-    if (h->amd.amd)
-        gpu_usage_amd(&h->usage, h->amd.amd);
+    for (size_t i = 0; h->amd.amd && i < h->gpu.n; i++) {
+        struct gpu *g = &h->gpu.v[i];
+        if (g->maker != &gpu_amd || !g->amd.found)
+            continue;
+        struct gpu_asked asked = gpu_asked_of(g);
+        gpu_usage_amd(&h->usage, h->amd.amd, g->amd.number, &asked, &g->meter);
+    }
 }
 
 static void sample(struct gpu_helper *h, struct gpu *g, struct str *out)

@@ -263,7 +263,7 @@ static void device_take(struct helper *p, struct gpu *g, const char *files)
     files_read(g, files);
     g->maker = maker_of(g);
     g->nvidia.is_mig = text_starts(g->uuid, "MIG-");
-    g->nvidia.used_since_us = (unsigned long long)time(NULL) * 1000000;
+    g->meter.since_us = (unsigned long long)time(NULL) * 1000000;
     vec_push(&p->h.gpu, *g);
 }
 

@@ -196,8 +196,12 @@ static void usage(struct gpu_helper *h)
 {
     for (size_t i = 0; i < h->gpu.n; i++) {
         struct gpu *g = &h->gpu.v[i];
-        if (g->maker == &gpu_nvidia && g->nvidia.handle && !g->hangs && g->told == DEVICE_WELL)
-            gpu_usage_nvidia(&h->usage, &h->nvml, g->nvidia.handle, &g->nvidia.used_since_us);
+        if (g->maker != &gpu_nvidia || !g->nvidia.handle || g->hangs || g->told != DEVICE_WELL)
+            continue;
+        struct gpu_asked asked = gpu_asked_of(g);
+        if (asked.is_part)
+            asked.activity = gpu_nvidia_activity(h, &g->nvidia);
+        gpu_usage_nvidia(&h->usage, &h->nvml, g->nvidia.handle, &asked, &g->meter);
     }
 }
 

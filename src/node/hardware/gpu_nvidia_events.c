@@ -61,6 +61,8 @@ static bool driver_tells(const struct nvml *n, nvml_device whole)
 static void event_take(struct gpu_helper *h, const struct nvml_event *e)
 {
     const char *text = e->type & NVML_EVENT_XID ? xid_fatal(e->data) : NULL;
+    for (size_t i = 0; i < h->gpu.n && (e->type & NVML_EVENT_XID); i++)
+        h->gpu.v[i].nvidia.xids += is_of(&h->gpu.v[i], e);
     if (!text || driver_tells(&h->nvml, e->device))
         return;
     for (size_t i = 0; i < h->gpu.n; i++) {

@@ -7,6 +7,8 @@
 #include "model/series.h"
 #include "node/hardware/gpu_parts.h"
 
+#include <string.h>
+
 #define FIELD_MEMORY_TEMP 82
 #define FIELD_NVLINK_TX   138 /* KiB, of all links with this scope: */
 #define FIELD_NVLINK_RX   139
@@ -22,6 +24,7 @@
 #define CLOCK_MAX_MHZ 100000u
 #define TEMP_MAX      300
 #define GPM_LEAST_MS  110
+#define GPM_SM        2
 
 static void say(struct str *out, int id, long long value)
 {
@@ -109,21 +112,22 @@ static void fields_say(const struct nvml *n, struct gpu *g, struct str *out)
 
 /* ---- activity (GPM) ---- */
 
-static bool activity_begin(const struct nvml *n, struct nvidia_gpu *g)
+static bool activity_begin(const struct nvml *n, const struct nvidia_gpu *g,
+                           struct nvidia_activity *y)
 {
     struct nvml_gpm_support support = {.version = 1};
     bool complete = n->gpm_support && n->gpm_alloc && n->gpm_free && n->gpm_metrics &&
                     (g->is_mig ? n->gpm_mig_sample != NULL : n->gpm_sample != NULL);
-    if (g->gpm[0])
+    if (y->sample[0])
         return true;
-    g->gpm_none = !complete || n->gpm_support(g->whole, &support) != NVML_OK ||
-                  !support.supported || n->gpm_alloc(&g->gpm[0]) != NVML_OK;
-    if (!g->gpm_none && n->gpm_alloc(&g->gpm[1]) != NVML_OK) {
-        n->gpm_free(g->gpm[0]);
-        g->gpm[0] = NULL;
-        g->gpm_none = true;
+    y->none = !complete || n->gpm_support(g->whole, &support) != NVML_OK || !support.supported ||
+              n->gpm_alloc(&y->sample[0]) != NVML_OK;
+    if (!y->none && n->gpm_alloc(&y->sample[1]) != NVML_OK) {
+        n->gpm_free(y->sample[0]);
+        y->sample[0] = NULL;
+        y->none = true;
     }
-    return !g->gpm_none;
+    return !y->none;
 }
 
 static bool activity_take(const struct nvml *n, const struct nvidia_gpu *g, void *to)
@@ -132,46 +136,60 @@ static bool activity_take(const struct nvml *n, const struct nvidia_gpu *g, void
                       : n->gpm_sample(g->handle, to)) == NVML_OK;
 }
 
-static void activity_say(const struct nvml *n, void *older, void *newer, struct str *out)
+/* True: `m`, whose metrics are named, has what was since the sample before. The newer sample is the
+ * older one of the next time. */
+static bool activity_read(const struct nvml *n, const struct nvidia_gpu *g,
+                          struct nvidia_activity *y, struct nvml_gpm *m)
 {
-    static const struct {
-        unsigned metric;
-        int series;
-    } row[] = {{2, SERIES_GPU_SM},    {3, SERIES_GPU_OCCUPANCY}, {5, SERIES_GPU_TENSOR},
-               {10, SERIES_GPU_DRAM}, {11, SERIES_GPU_FP64},     {12, SERIES_GPU_FP32},
-               {13, SERIES_GPU_FP16}};
-    static struct nvml_gpm m;
-    m = (struct nvml_gpm){
-        .version = 1, .n = sizeof row / sizeof row[0], .older = older, .newer = newer};
-    for (size_t i = 0; i < m.n; i++)
-        m.metric[i].id = row[i].metric;
-    if (n->gpm_metrics(&m) != NVML_OK)
-        return;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        double percent = m.metric[i].value;
-        if (m.metric[i].answer == NVML_OK && percent >= 0 && percent <= 100)
-            say(out, row[i].series, (long long)(percent * 10 + 0.5));
-    }
+    int64_t now = gpu_now_ms();
+    bool pair = y->before;
+    if (y->none || !g->whole || !activity_begin(n, g, y) || (pair && now - y->at_ms < GPM_LEAST_MS))
+        return false;
+    y->before = activity_take(n, g, y->sample[1]);
+    if (!y->before)
+        return false;
+    m->version = 1;
+    m->older = y->sample[0];
+    m->newer = y->sample[1];
+    bool told = pair && n->gpm_metrics(m) == NVML_OK;
+    y->sample[0] = m->newer;
+    y->sample[1] = m->older;
+    y->at_ms = now;
+    return told;
+}
+
+/* In tenths of a percent; -1 = not told, or it cannot be. */
+static int activity_of(const struct nvml_gpm_metric *m)
+{
+    return m->answer == NVML_OK && m->value >= 0 && m->value <= 100 ? (int)(m->value * 10 + 0.5)
+                                                                    : -1;
 }
 
 static void activity(const struct nvml *n, struct nvidia_gpu *g, struct str *out)
 {
-    int64_t now = gpu_now_ms();
-    if (g->gpm_none || !g->whole || !activity_begin(n, g))
+    static const struct {
+        unsigned metric;
+        int series;
+    } row[] = {{GPM_SM, SERIES_GPU_SM}, {3, SERIES_GPU_OCCUPANCY}, {5, SERIES_GPU_TENSOR},
+               {10, SERIES_GPU_DRAM},   {11, SERIES_GPU_FP64},     {12, SERIES_GPU_FP32},
+               {13, SERIES_GPU_FP16}};
+    static struct nvml_gpm m;
+    m = (struct nvml_gpm){.n = sizeof row / sizeof row[0]};
+    for (size_t i = 0; i < m.n; i++)
+        m.metric[i].id = row[i].metric;
+    if (!activity_read(n, g, &g->gpm[0], &m))
         return;
-    if (g->gpm_before && now - g->gpm_ms < GPM_LEAST_MS)
-        return;
-    if (!activity_take(n, g, g->gpm[1])) {
-        g->gpm_before = false;
-        return;
-    }
-    if (g->gpm_before)
-        activity_say(n, g->gpm[0], g->gpm[1], out);
-    void *older = g->gpm[0];
-    g->gpm[0] = g->gpm[1];
-    g->gpm[1] = older;
-    g->gpm_before = true;
-    g->gpm_ms = now;
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        if (activity_of(&m.metric[i]) >= 0)
+            say(out, row[i].series, activity_of(&m.metric[i]));
+}
+
+int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g)
+{
+    static struct nvml_gpm m;
+    m = (struct nvml_gpm){.n = 1};
+    m.metric[0].id = GPM_SM;
+    return activity_read(&h->nvml, g, &g->gpm[1], &m) ? activity_of(&m.metric[0]) : -1;
 }
 
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
@@ -184,6 +202,8 @@ void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
         sensors_say(&h->nvml, g->nvidia.handle, out);
         fields_say(&h->nvml, g, out);
     }
+    if (h->events || g->nvidia.xids)
+        say(out, SERIES_GPU_XID, (long long)g->nvidia.xids);
     activity(&h->nvml, &g->nvidia, out);
 }
 
@@ -191,12 +211,12 @@ void gpu_nvidia_sample_end(struct gpu_helper *h)
 {
     for (size_t i = 0; i < h->gpu.n; i++) {
         struct nvidia_gpu *g = &h->gpu.v[i].nvidia;
-        for (size_t k = 0; k < 2; k++) {
-            if (g->gpm[k] && h->nvml.gpm_free)
-                h->nvml.gpm_free(g->gpm[k]);
-            g->gpm[k] = NULL;
+        for (size_t k = 0; k < 4; k++) {
+            void *sample = g->gpm[k / 2].sample[k % 2];
+            if (sample && h->nvml.gpm_free)
+                h->nvml.gpm_free(sample);
         }
-        g->gpm_before = g->gpm_none = false;
+        memset(g->gpm, 0, sizeof g->gpm);
         for (size_t k = 0; k < 4; k++)
             g->counted[k].known = false;
     }

@@ -33,17 +33,20 @@ struct nvidia_gpu {
     bool is_mig;
     unsigned gpu_instance, compute_instance; /* of an instance; NVML_NO_INSTANCE = not known */
     bool has_ecc;
-    uint64_t ecc;                     /* uncorrectable errors that were told */
-    unsigned long long used_since_us; /* wall clock: older samples of its use are counted */
+    uint64_t ecc; /* uncorrectable errors that were told */
     struct nvidia_counted {
         bool known;
         unsigned long long value;
         int64_t at_ms;
-    } counted[4];    /* PCIe and NVLink, sent and received */
-    void *gpm[2];    /* samples of its activity; NULL: none yet */
-    bool gpm_before; /* gpm[0] has the one before */
-    bool gpm_none;   /* it does not tell */
-    int64_t gpm_ms;  /* of gpm[0] */
+    } counted[4]; /* PCIe and NVLink, sent and received */
+    /* Samples of its activity: for its curve, and each second of an instance. */
+    struct nvidia_activity {
+        void *sample[2]; /* NULL: none yet */
+        bool before;     /* the first has the one before */
+        bool none;       /* it does not tell */
+        int64_t at_ms;   /* of the first */
+    } gpm[2];
+    unsigned long long xids; /* that were reported */
 };
 struct amd_gpu {
     bool found;
@@ -75,6 +78,7 @@ struct gpu {
     enum device_sign told;
     bool has_base;
     uint64_t base_bytes; /* of its memory, when it was found clean */
+    struct gpu_meter meter;
 };
 
 struct gpu_helper {
@@ -109,6 +113,9 @@ struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
  * does not tell that. */
 struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
                                  const char *asked);
+
+/* As its use is asked for. */
+struct gpu_asked gpu_asked_of(const struct gpu *g);
 
 /* ---- who is on a device (gpu_search.c) ---- */
 
@@ -168,6 +175,9 @@ struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int c
                                 const char *asked);
 /* gpu_nvidia_series.c */
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out);
+/* Tenths of a percent of its time in which an instance worked, since the last time; -1 = it does not
+ * tell, or this is the first time. */
+int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g);
 /* The library is being closed: what it gave for samples goes. */
 void gpu_nvidia_sample_end(struct gpu_helper *h);
 /* XID events (gpu_nvidia_events.c). */

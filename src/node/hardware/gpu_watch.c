@@ -5,7 +5,8 @@
  * can be. From it: "at INDEX" when it begins to ask for a device (-1: to open a library),
  * "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked
  * at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for the log, and every second "used
- * STEP PERCENT BYTES" for each step that computes, then "usage 1" (0: percents are not known).
+ * STEP PERCENT BYTES MJ" for each step that computes and "gpu …" for each device (gpu_usage.h), then
+ * "usage 1" (0: percents are not known).
  *
  * A process that starts may take its time, as long as something is heard of it now and then. A look
  * that is not answered in time is answered here, with what is known: that the process still starts,
@@ -38,6 +39,7 @@
 #define HANGS_MAX        2 /* suspicion needs more than one */
 #define NOWHERE          INT32_C(-1)
 #define USED_PERCENT_MAX 6400 /* of 64 devices */
+#define USED_MW_MAX      INT64_C(5000000)
 #define USED_BYTES_MAX   (INT64_C(1) << 50)
 #define LINE_MAX_BYTES   (64u << 10)
 #define USED_MAX         4096 /* steps in one answer */
@@ -68,6 +70,7 @@ struct gpu_watch {
     VEC(struct device_look) asked; /* not answered */
     VEC(struct device_seen) seen;
     VEC(struct gpu_used) used;
+    VEC(struct gpu_now) now;
     struct arena *arena; /* texts of `seen` */
     int32_t at;          /* the device that the process asks for */
     bool ready;          /* the process has started */
@@ -222,6 +225,13 @@ static int64_t number_of(struct span s)
     return strtoll(text, NULL, 10);
 }
 
+static int64_t bounded_of(struct span *line, int64_t most)
+{
+    struct span piece = {0};
+    int64_t n = span_next(line, ' ', &piece) && piece.len ? number_of(piece) : -1;
+    return n < 0 || n > most ? -1 : n;
+}
+
 static void used_take(struct gpu_watch *w, struct span line)
 {
     struct span step, util, bytes;
@@ -230,6 +240,8 @@ static void used_take(struct gpu_watch *w, struct span line)
     if (!span_next(&line, ' ', &step) || !span_next(&line, ' ', &util) ||
         !span_next(&line, ' ', &bytes))
         return;
+    used.energy_mj = bounded_of(&line, INT64_C(60) * USED_MW_MAX * USED_MAX);
+    used.energy_mj = used.energy_mj < 0 ? 0 : used.energy_mj;
     snprintf(name, sizeof name, "%.*s", (int)step.len, step.data);
     if (!step_dir_name_parse(name, &used.job_id, &used.attempt, &used.step_id))
         return;
@@ -241,6 +253,25 @@ static void used_take(struct gpu_watch *w, struct span line)
     used.mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
     if (w->used.n < USED_MAX)
         vec_push(&w->used, used);
+}
+
+static void gpu_take(struct gpu_watch *w, struct span line)
+{
+    struct gpu_now g = {.index = (int32_t)bounded_of(&line, INT16_MAX)};
+    struct span work = {0};
+    g.util = (int32_t)bounded_of(&line, 100);
+    g.mem_bytes = bounded_of(&line, USED_BYTES_MAX);
+    g.power_mw = bounded_of(&line, USED_MW_MAX);
+    g.energy_mj = bounded_of(&line, INT64_C(60) * USED_MW_MAX);
+    g.energy_mj = g.energy_mj < 0 ? 0 : g.energy_mj;
+    if (!span_next(&line, ' ', &work))
+        return;
+    g.idle = span_is(work, "i");
+    g.explained = bounded_of(&line, 1) == 1;
+    g.own_bytes = bounded_of(&line, USED_BYTES_MAX);
+    g.own_bytes = g.own_bytes < 0 ? 0 : g.own_bytes;
+    if (g.index >= 0 && w->now.n < USED_MAX)
+        vec_push(&w->now, g);
 }
 
 static bool seen_take(struct span line, bool has_use, struct arena *a, struct device_seen *ret)
@@ -292,8 +323,11 @@ static void line_take(struct gpu_watch *w, struct span line)
     } else if (span_is(word, "used")) {
         used_take(w, line);
     } else if (span_is(word, "usage")) {
-        w->ops.used(w->ctx, w->used.v, w->used.n, span_is(line, "1"));
+        w->ops.used(w->ctx, w->used.v, w->used.n, w->now.v, w->now.n, span_is(line, "1"));
         vec_clear(&w->used);
+        vec_clear(&w->now);
+    } else if (span_is(word, "gpu")) {
+        gpu_take(w, line);
     } else if (span_is(word, "seen")) {
         if (w->seen.n < SEEN_MAX && seen_take(line, true, w->arena, &seen))
             vec_push(&w->seen, seen);
@@ -361,6 +395,7 @@ static void process_drop(struct gpu_watch *w)
         timer_stop(w->start);
     str_clear(&w->in);
     vec_clear(&w->used);
+    vec_clear(&w->now);
 }
 
 static void process_done(void *ctx, const struct spawn_result *r)
@@ -551,6 +586,7 @@ void gpu_watch_free(struct gpu_watch *w)
     vec_done(&w->asked);
     vec_done(&w->seen);
     vec_done(&w->used);
+    vec_done(&w->now);
     arena_free(w->arena);
     free(w->released);
     free(w);

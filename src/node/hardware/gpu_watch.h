@@ -19,8 +19,10 @@ struct gpu_watch_ops {
     /* The libraries and their versions, when they are open: "NVML 12.560.35.03, driver
      * 560.35.03". */
     void (*library)(void *ctx, const char *text);
-    /* Every second: what steps use of the GPUs; util_known: how busy they are can be told. */
-    void (*used)(void *ctx, const struct gpu_used *used, size_t n, bool util_known);
+    /* Every second: what steps use of the GPUs, and what these do; util_known: how busy they are can
+     * be told. */
+    void (*used)(void *ctx, const struct gpu_used *used, size_t n, const struct gpu_now *gpus,
+                 size_t ngpus, bool util_known);
     /* What gpu_watch_sample asked for, of one device: "NUMBER:VALUE …" (model/series.h). */
     void (*sampled)(void *ctx, int32_t index, struct span values);
     int64_t answer_us;  /* so long a look may take; 0 = 15 s */

@@ -58,3 +58,13 @@ struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *cod
     return gpu_word_of((enum device_sign)sign, SAY_CANNOT_BE_ASKED, g->uuid, asked, code->name,
                        number, code->text);
 }
+
+struct gpu_asked gpu_asked_of(const struct gpu *g)
+{
+    return (struct gpu_asked){.index = g->index,
+                              .is_part = g->nvidia.is_mig,
+                              .activity = -1,
+                              .has_base = g->has_base,
+                              .base_bytes = g->base_bytes,
+                              .now_ms = gpu_now_ms()};
+}

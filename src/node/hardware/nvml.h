@@ -137,6 +137,7 @@ enum {
     X(numa_node, false, "nvmlDeviceGetNumaNodeId", (nvml_device, unsigned *))                                \
     X(persistence, false, "nvmlDeviceGetPersistenceMode", (nvml_device, unsigned *))                         \
     X(power, false, "nvmlDeviceGetPowerUsage", (nvml_device, unsigned *))                                    \
+    X(energy, false, "nvmlDeviceGetTotalEnergyConsumption", (nvml_device, unsigned long long *))             \
     X(temperature, false, "nvmlDeviceGetTemperature", (nvml_device, int, unsigned *))                        \
     X(clock, false, "nvmlDeviceGetClockInfo", (nvml_device, int, unsigned *))                                \
     X(clock_reasons, false,                                                                                  \

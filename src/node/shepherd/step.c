@@ -20,6 +20,7 @@
 #include "node/shepherd/step.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/energy.h"
 #include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/series.h"
@@ -153,6 +154,7 @@ static bool exit_tell(struct shepherd *s, bool clean)
 {
     shepherd_usage_of_ended(s);
     shepherd_suspension_count(s);
+    shepherd_energy_end(s);
     shepherd_series_end(s);
     s->note.kind = NOTE_EXITED;
     s->note.status = s->status;

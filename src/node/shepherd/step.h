@@ -57,6 +57,7 @@ struct shepherd {
     int64_t group_rss;                             /* most that the step's control group had */
     int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
     struct shepherd_series *series;                /* shepherd/series.h; NULL: nothing told yet */
+    struct shepherd_energy *energy;                /* shepherd/energy.h; NULL: no sample yet */
     pid_t *pids, *tops;                            /* room for a walk */
 };
 

@@ -1,6 +1,7 @@
 #include "node/shepherd/usage.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/energy.h"
 #include "node/shepherd/memory_watch.h"
 #include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
@@ -170,6 +171,7 @@ static size_t sample(struct shepherd *s)
     shepherd_usage_of_ended(s);
     s->note.cpu_user_us += s->live_user_us;
     s->note.cpu_system_us += s->live_system_us;
+    shepherd_energy_sample(s);
     return n;
 }
 

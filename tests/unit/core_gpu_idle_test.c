@@ -1,0 +1,458 @@
+/* GpuIdle: what becomes of jobs that do not use their GPUs. A table of what nodes say, minute by
+ * minute, and of what is then done; and the cases that no table has. */
+#include "core_help.h"
+#include "model/gpu_idle.h"
+#include "model/gpu_use.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NODES                                                                                      \
+    "ClusterName=test\nOperators=olga\nGresTypes=gpu\nMinJobAge=300\nKillWait=30\nSlurmdTimeout=300\n"               \
+    "NodeName=n[1-4] CPUs=8 RealMemory=8000 Gres=gpu:v100:4\n"
+#define POLICY "GpuIdle=warn:30m,notify:60m,cancel:120m,grace:10m,interactive:60m,exempt:spared"
+#define CONF_IDLE                                                                                  \
+    NODES "PartitionName=main Nodes=n[1-4] Default=YES State=UP " POLICY "\n"                      \
+          "PartitionName=free Nodes=n[1-4] State=UP\n"                                             \
+          "PartitionName=back Nodes=n[1-4] State=UP GpuIdle=warn:30m,requeue:60m,grace:0\n"
+
+static void gpu_hello_holding(int n, struct held *held, size_t nheld)
+{
+    struct node node = {.name = arena_printf(w.a, "n%d", n),
+                        .real_cpus = 8,
+                        .real_memory_mib = 8000,
+                        .real_gres = "gpu:v100:4",
+                        .devices =
+                            "gpu:v100:0:16000;gpu:v100:1:16000;gpu:v100:2:16000;gpu:v100:3:16000",
+                        .version = "test"};
+    struct msg_node_hello m = {
+        .node = {&node, 1}, .held = {held, nheld}, .pid = 7, .devices_seq = 5};
+    struct peer asks = w.peer;
+    am_root();
+    say(CONN_OF(n), MSG_NODE_HELLO, &m);
+    w.peer = asks;
+}
+
+static void gpu_hello(int n)
+{
+    gpu_hello_holding(n, NULL, 0);
+}
+
+/* Its script runs, as its node says. */
+static void script_runs(uint64_t id)
+{
+    int n = atoi(job(id)->batch_host + 1);
+    report(n, (struct msg_report){.kind = REPORT_STARTED,
+                                  .job_id = id,
+                                  .attempt = job(id)->attempt,
+                                  .step_id = STEP_BATCH});
+}
+
+static int idle_setup(void **unused)
+{
+    (void)unused;
+    world_open(CONF_IDLE, 0);
+    for (int n = 1; n <= 4; n++)
+        gpu_hello(n);
+    return 0;
+}
+
+static struct job_spec gpu_job(int gpus)
+{
+    struct job_spec s = a_job("train");
+    s.req.gres = arena_printf(w.a, "gpu:%d", gpus);
+    s.req.time_limit_us = 24 * 60 * MIN;
+    return s;
+}
+
+/* ---- what nodes say ---- */
+
+/* Device 0 to 3 of node n: for so many seconds idle, -1 = busy, -2 = it is not told of. */
+static int64_t idle_s[5][4];
+static uint64_t idle_mails, lines;
+
+static void all_are(int64_t s)
+{
+    for (int n = 0; n < 5; n++)
+        for (int i = 0; i < 4; i++)
+            idle_s[n][i] = s;
+}
+
+static void beat(int n)
+{
+    struct str text = STR_INIT;
+    struct peer asks = w.peer;
+    for (int i = 0; i < 4; i++) {
+        struct gpu_use u = {
+            .index = i, .util = 0, .mem_mib = 100, .watts = 50, .idle_s = idle_s[n][i]};
+        if (idle_s[n][i] > -2)
+            gpu_use_format(&u, &text);
+    }
+    struct msg_heartbeat m = {.gpu_use = text.len ? str_text(&text) : NULL};
+    am_root();
+    say(CONN_OF(n), MSG_HEARTBEAT, &m);
+    w.peer = asks;
+    for (size_t i = 0; i < w.fx.n; i++) {
+        const struct effect *e = &w.fx.v[i];
+        idle_mails += e->kind == FX_MAIL && strstr(e->mail.subject, "GPUs idle") != NULL;
+        lines += e->kind == FX_SEND && e->msg.kind == MSG_SIGNAL &&
+                 ((const struct msg_signal *)e->msg.body)->say != NULL;
+    }
+    str_done(&text);
+}
+
+/* Minutes pass, in each of which every node says what its devices do. */
+static void minutes(int count)
+{
+    for (int m = 0; m < count; m++) {
+        w.now += MIN;
+        effects_reset(&w.fx);
+        for (int n = 1; n <= 4; n++) {
+            for (int i = 0; i < 4; i++)
+                idle_s[n][i] += idle_s[n][i] >= 0 ? 60 : 0;
+            beat(n);
+        }
+        settle(0);
+    }
+}
+
+static void begin(void)
+{
+    idle_mails = lines = 0;
+    all_are(0);
+}
+
+/* ---- a table ---- */
+
+struct scene {
+    const char *name;
+    int from;    /* minute in which its devices become idle; -1 = they never are */
+    int to;      /* … and are busy again; 0 = never */
+    int minutes; /* looked at then */
+    bool salloc; /* no script */
+    const char *partition, *account;
+    enum job_state state;
+    uint64_t lines, mails;
+};
+
+static const struct scene scenes[] = {
+    {"busy all the time", -1, 0, 300, false, "main", NULL, JOB_RUNNING, 0, 0},
+    {"not long enough", 0, 0, 39, false, "main", NULL, JOB_RUNNING, 0, 0},
+    {"warned", 0, 0, 41, false, "main", NULL, JOB_RUNNING, 1, 0},
+    {"told by mail", 0, 0, 71, false, "main", NULL, JOB_RUNNING, 2, 1},
+    {"not yet at its end", 0, 0, 129, false, "main", NULL, JOB_RUNNING, 2, 1},
+    {"cancelled", 0, 0, 132, false, "main", NULL, JOB_COMPLETING, 2, 1},
+    {"works again after the warning", 0, 45, 110, false, "main", NULL, JOB_RUNNING, 1, 0},
+    {"works in the last minute", 0, 128, 140, false, "main", NULL, JOB_RUNNING, 2, 1},
+    {"the count begins anew", 20, 0, 48, false, "main", NULL, JOB_RUNNING, 0, 0},
+    {"idle late", 20, 0, 51, false, "main", NULL, JOB_RUNNING, 1, 0},
+    {"salloc: each stage an hour later", 0, 0, 99, true, "main", NULL, JOB_RUNNING, 0, 0},
+    {"salloc: warned then", 0, 0, 101, true, "main", NULL, JOB_RUNNING, 1, 0},
+    {"salloc: cancelled in the end", 0, 0, 193, true, "main", NULL, JOB_COMPLETING, 2, 1},
+    {"no policy", 0, 0, 300, false, "free", NULL, JOB_RUNNING, 0, 0},
+    {"an account that is exempt", 0, 0, 300, false, "main", "spared", JOB_RUNNING, 0, 0},
+    {"another account", 0, 0, 71, false, "main", "other", JOB_RUNNING, 2, 1},
+    {"requeued", 0, 0, 62, false, "back", NULL, JOB_REQUEUED, 1, 0},
+    {"salloc cannot be requeued", 0, 0, 122, true, "back", NULL, JOB_COMPLETING, 1, 0},
+};
+
+static void each_scene(void **unused)
+{
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(scenes); i++) {
+        const struct scene *s = &scenes[i];
+        struct job_spec spec = gpu_job(2);
+        spec.req.partition = s->partition;
+        spec.req.account = s->account;
+        spec.batch = !s->salloc;
+        begin();
+        all_are(s->from == 0 ? 0 : -1);
+        uint64_t id = submit(spec);
+        if (state(id) != JOB_RUNNING)
+            fail_msg("%s: does not run", s->name);
+        if (spec.batch)
+            script_runs(id);
+        for (int m = 1; m <= s->minutes; m++) {
+            if (m == s->from)
+                all_are(0);
+            if (m == s->to)
+                all_are(-1);
+            minutes(1);
+        }
+        if (state(id) != s->state || lines != s->lines || idle_mails != s->mails)
+            fail_msg("%s: %s with %llu lines and %llu mails", s->name,
+                     enum_name(&job_state_names, state(id)), (unsigned long long)lines,
+                     (unsigned long long)idle_mails);
+        if (s->state == JOB_COMPLETING) {
+            assert_int_equal(job(id)->reason, REASON_GPU_IDLE);
+            assert_int_equal(job(id)->end_state, JOB_CANCELLED);
+            assert_non_null(strstr(job(id)->system_comment, "its 2 GPUs have done nothing for"));
+        }
+        am_root();
+        cancel(ids_of(id));
+        if (s->state == JOB_REQUEUED) {
+            assert_non_null(strstr(job(id)->system_comment, "GpuIdle of partition back"));
+        }
+        for (int n = 1; n <= 4; n++)
+            report(n,
+                   (struct msg_report){
+                       .kind = REPORT_RELEASED, .job_id = id, .attempt = 1, .step_id = STEP_BATCH});
+        am_alice();
+    }
+}
+
+/* ---- cases ---- */
+
+static void one_busy_device_is_enough(void **unused)
+{
+    (void)unused;
+    struct job_spec wide = gpu_job(2);
+    wide.req.min_nodes = 2;
+    wide.req.ntasks = 2;
+    wide.req.ntasks_per_node = 1;
+    begin();
+    uint64_t id = submit(wide);
+    assert_int_equal(state(id), JOB_RUNNING);
+    for (int n = 0; n < 5; n++)
+        idle_s[n][1] = n == 2 ? -1 : 0; /* of the second node the second */
+    minutes(300);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(lines, 0);
+    /* It becomes idle, too: counted from then. */
+    idle_s[2][1] = 0;
+    minutes(29);
+    assert_int_equal(lines, 0);
+    minutes(2);
+    assert_int_equal(lines, 1);
+}
+
+static void what_is_not_told_is_no_ones_fault(void **unused)
+{
+    (void)unused;
+    begin();
+    all_are(-2);
+    uint64_t id = submit(gpu_job(4));
+    minutes(300);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(lines, 0);
+    assert_int_equal(job(id)->gpu_idle_us, 0);
+    /* Three of four tell: nothing is known of the fourth. */
+    all_are(0);
+    for (int n = 0; n < 5; n++)
+        idle_s[n][3] = -2;
+    minutes(300);
+    assert_int_equal(lines, 0);
+}
+
+static void suspended_is_not_idle(void **unused)
+{
+    (void)unused;
+    begin();
+    uint64_t id = submit(gpu_job(1));
+    script_runs(id);
+    am_root();
+    minutes(25);
+    assert_int_equal(control(ids_of(id), ACTION_SUSPEND), REFUSE_NONE);
+    minutes(200);
+    assert_int_equal(lines, 0);
+    assert_int_equal(control(ids_of(id), ACTION_RESUME), REFUSE_NONE);
+    minutes(29);
+    assert_int_equal(lines, 0);
+    minutes(2);
+    assert_int_equal(lines, 1);
+}
+
+/* Nothing was heard for hours: it is told first, and has as long as there is between the stages. */
+static void nobody_is_ended_untold(void **unused)
+{
+    (void)unused;
+    begin();
+    uint64_t id = submit(gpu_job(1));
+    script_runs(id);
+    w.now += 500 * MIN;
+    all_are(500 * 60);
+    beat(1);
+    for (int n = 2; n <= 4; n++)
+        beat(n);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(lines, 1);
+    assert_int_equal(idle_mails, 1);
+    minutes(59);
+    assert_int_equal(state(id), JOB_RUNNING);
+    minutes(2);
+    assert_int_equal(state(id), JOB_COMPLETING);
+    assert_int_equal(lines, 1);
+}
+
+/* What was told is known after a restart; what the devices do, nodes say again. */
+static void a_restart_tells_nobody_twice(void **unused)
+{
+    (void)unused;
+    begin();
+    uint64_t id = submit(gpu_job(1));
+    script_runs(id);
+    minutes(75);
+    assert_int_equal(lines, 2);
+    assert_int_equal(idle_mails, 1);
+    restart(CONF_IDLE);
+    for (int n = 1; n <= 4; n++) {
+        struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+        bool here = strcmp(job(id)->batch_host, arena_printf(w.a, "n%d", n)) == 0;
+        gpu_hello_holding(n, &held, here);
+    }
+    assert_int_equal(state(id), JOB_RUNNING);
+    minutes(20);
+    assert_int_equal(lines, 2);
+    assert_int_equal(idle_mails, 1);
+    minutes(40);
+    assert_int_equal(state(id), JOB_COMPLETING);
+}
+
+static void why_and_listings_say_it(void **unused)
+{
+    (void)unused;
+    begin();
+    uint64_t id = submit(gpu_job(2));
+    script_runs(id);
+    minutes(75);
+    assert_true(job(id)->gpu_idle_us >= 74 * MIN);
+    assert_non_null(strstr(job(id)->gpu_idle_next,
+                           "after 02:00:00 it is cancelled (GpuIdle of partition main)"));
+    const char *text = why_one(id)->because;
+    assert_non_null(strstr(text, "its 2 GPUs have done nothing for 01:05:00"));
+}
+
+static void elements_of_an_array_send_one_mail(void **unused)
+{
+    (void)unused;
+    begin();
+    struct job_spec s = gpu_job(1);
+    s.array = "0-7";
+    uint64_t id = submit(s);
+    assert_int_not_equal(id, 0);
+    minutes(75);
+    assert_int_equal(lines, 16); /* each was warned and told */
+    assert_int_equal(idle_mails, 1);
+}
+
+static void a_job_without_gpus_is_left_alone(void **unused)
+{
+    (void)unused;
+    begin();
+    uint64_t id = submit(a_job("cpu"));
+    minutes(9);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->gpu_idle_us, 0);
+    assert_int_equal(lines, 0);
+}
+
+/* All of a heterogeneous job is idle, or nothing of it is. */
+static void components_count_together(void **unused)
+{
+    (void)unused;
+    begin();
+    struct job_spec specs[2] = {gpu_job(1), gpu_job(1)};
+    specs[0].req.nodelist = "n1";
+    specs[1].req.nodelist = "n2";
+    uint64_t id = submit_all(specs, 2);
+    assert_int_equal(state(id), JOB_RUNNING);
+    for (int i = 0; i < 4; i++)
+        idle_s[2][i] = -1;
+    minutes(200);
+    assert_int_equal(lines, 0);
+    for (int i = 0; i < 4; i++)
+        idle_s[2][i] = 0;
+    minutes(65);
+    assert_int_equal(idle_mails, 1);
+    minutes(60);
+    assert_int_equal(state(id), JOB_COMPLETING);
+    assert_int_equal(state(id + 1), JOB_COMPLETING);
+}
+
+/* The policy of a QOS comes before that of the partition, that before the cluster's. */
+static void whose_policy_it_is(void **unused)
+{
+    (void)unused;
+    struct gpu_idle p;
+    struct err e = {0};
+    begin();
+    am_root();
+    configure(NODES "GpuIdle=warn:5m,grace:0\n"
+                    "PartitionName=main Nodes=n[1-4] Default=YES State=UP GpuIdle=none\n"
+                    "PartitionName=other Nodes=n[1-4] State=UP\n");
+    am_alice();
+    uint64_t quiet = submit(gpu_job(1));
+    minutes(20);
+    assert_int_equal(lines, 0);
+    struct job_spec s = gpu_job(1);
+    s.req.partition = "other";
+    uint64_t loud = submit(s);
+    minutes(20);
+    assert_int_equal(lines, 1);
+    assert_int_equal(state(quiet), JOB_RUNNING);
+    assert_int_equal(state(loud), JOB_RUNNING);
+    static const char *const wrong[] = {
+        "cancel:2h",         /* nobody is told */
+        "warn:2h,cancel:1h", /* too late */
+        "warn:30",           /* of what? */
+        "warn:30m,cancel:1h,requeue:2h",
+        "grace:10m", /* and then? */
+        "warn:0m",
+        "warn",
+        "sleep:3m",
+        "warn:1h,notify:1h",
+        "warn:1h,exempt:",
+        "a,b",
+    };
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        if (gpu_idle_parse(wrong[i], &p, &e))
+            fail_msg("%s is taken", wrong[i]);
+        assert_true(strlen(e.text) > 20);
+    }
+    static const char *const right[] = {"",
+                                        "none",
+                                        "NONE",
+                                        "warn:1s",
+                                        "warn:30m, notify:1h",
+                                        "notify:90s,requeue:2d,grace:0,exempt:a,exempt:b"};
+    for (size_t i = 0; i < ARRAY_LEN(right); i++)
+        if (!gpu_idle_parse(right[i], &p, &e))
+            fail_msg("%s is refused: %s", right[i], e.text);
+    assert_int_equal(p.nexempt, 2);
+    assert_int_equal(p.after_us[GPU_IDLE_NUMBER_REQUEUE], 48 * 60 * MIN);
+}
+
+static void what_a_node_says_is_read_or_left_out(void **unused)
+{
+    (void)unused;
+    struct gpu_use u[4];
+    assert_int_equal(gpu_use_read("0:47:1024:210:-;3:0:512:55:1800", u, 4), 2);
+    assert_true(u[0].index == 0 && u[0].util == 47 && u[0].mem_mib == 1024 && u[0].watts == 210 &&
+                u[0].idle_s == -1);
+    assert_true(u[1].index == 3 && u[1].util == 0 && u[1].idle_s == 1800);
+    assert_int_equal(gpu_use_read("0:101:1:1:1;1:1:1:1;-:1:1:1:1;2:-:-:-:-;x;;99999:1:1:1:1", u, 4),
+                     1);
+    assert_true(u[0].index == 2 && u[0].util == -1 && u[0].mem_mib == -1);
+    assert_int_equal(gpu_use_read(NULL, u, 4), 0);
+    assert_int_equal(gpu_use_read("0:1:1:1:1;1:1:1:1:1;2:1:1:1:1;3:1:1:1:1;4:1:1:1:1", u, 4), 4);
+}
+
+int main(void)
+{
+#define IDLE_TEST(name) cmocka_unit_test_setup_teardown(name, idle_setup, teardown)
+    const struct CMUnitTest tests[] = {
+        IDLE_TEST(each_scene),
+        IDLE_TEST(one_busy_device_is_enough),
+        IDLE_TEST(what_is_not_told_is_no_ones_fault),
+        IDLE_TEST(suspended_is_not_idle),
+        IDLE_TEST(nobody_is_ended_untold),
+        IDLE_TEST(a_restart_tells_nobody_twice),
+        IDLE_TEST(why_and_listings_say_it),
+        IDLE_TEST(elements_of_an_array_send_one_mail),
+        IDLE_TEST(a_job_without_gpus_is_left_alone),
+        IDLE_TEST(components_count_together),
+        IDLE_TEST(whose_policy_it_is),
+        cmocka_unit_test(what_a_node_says_is_read_or_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
