@@ -230,6 +230,14 @@ def bench_floods():
 def bench_series():
     """What it costs to sample jobs, and how much their samples take: see series.py."""
     series.measure(STAGE, row, at_most)
+    directory = pathlib.Path(tempfile.mkdtemp(prefix="remuda-bench-"))
+    try:
+        for line in run(BUILD / "bench" / "remuda-series-bench", directory).splitlines():
+            name, figure, goal = (part.strip() for part in line.split("|"))
+            number, unit = figure.split(" ", 1)
+            row(name, float(number), unit, "8 GPUs and 4 steps each, every 2 s", "", at_most(float(goal[2:]), unit) if goal else None)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def planner(name):

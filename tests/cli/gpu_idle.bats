@@ -116,6 +116,7 @@ assert job["gpus"] == 1 and job["idle_s"] > 0 and job["partition"] == "free", jo
     eventually is_over "$id"
     whole() { remuda plot "$id" --csv=nounits 2>/dev/null >csv && [ "$(grep -c ' 200.00' csv)" -ge 3 ]; }
     eventually whole
+    sacct -P -j "$id" -o jobid,tresusageinmax,consumedenergyraw # for who reads a failure
     [[ "$(of "$id.batch" tresusageinmax)" == *",gres/gpuutil=50,mem="* ]]
     [[ "$(of "$id.batch" tresusageinmin)" == *",gres/gpuutil="* ]]
     of "$id.batch" tresusageinave,tresusageintot,consumedenergyraw,elapsedraw >sums

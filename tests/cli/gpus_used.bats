@@ -40,7 +40,7 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
     # The second held a GPU and did nothing with it; of the batch script's own there was nothing either.
     [[ "$(of "$id.1" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
     [[ "$(of "$id.batch" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
-    [[ "$(of "$id.0" tresusageinmin)" != *gres* ]]
+    [[ "$(of "$id.0" tresusageinmin)" == *",gres/gpumem=3G,gres/gpuutil="* ]]
     sacct -j "$id" --json | python3 -c '
 import json, sys
 s = {x["step"]["id"]: x["statistics"] for x in json.load(sys.stdin)["jobs"][0]["steps"]}

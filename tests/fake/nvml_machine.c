@@ -71,10 +71,13 @@ int fake_fact(const char *word, unsigned gpu, unsigned n, unsigned long long *a,
     int found = 0;
     FILE *f = path ? fopen(path, "re") : NULL;
     while (f && !found && fgets(line, sizeof line, f)) {
-        *a = *b = 0;
-        if (sscanf(line, "%31s %u %llu %llu", first, &which, a, b) >= 2 &&
-            strcmp(first, word) == 0 && which == gpu)
-            found = n-- == 0;
+        unsigned long long one = 0, two = 0;
+        if (sscanf(line, "%31s %u %llu %llu", first, &which, &one, &two) < 2 ||
+            strcmp(first, word) != 0 || which != gpu || n-- != 0)
+            continue;
+        found = 1;
+        *a = one;
+        *b = two;
     }
     if (f)
         fclose(f);

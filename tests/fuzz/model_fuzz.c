@@ -7,6 +7,8 @@
 #include "model/alloc.h"
 #include "model/array.h"
 #include "model/dependency.h"
+#include "model/gpu_idle.h"
+#include "model/gpu_use.h"
 #include "model/gres.h"
 #include "model/job.h"
 #include "model/limits.h"
@@ -53,6 +55,30 @@ static bool gres_rewrite(const char *text, struct arena *a, struct str *out, str
     if (ok)
         gres_format(&list, out);
     return ok;
+}
+
+/* What a node says of its GPUs: what is taken is written as it was. */
+static bool use_rewrite(const char *text, struct arena *a, struct str *out, struct err *e)
+{
+    struct gpu_use u[GPU_USE_MAX];
+    size_t n = gpu_use_read(text, u, GPU_USE_MAX);
+    (void)a;
+    for (size_t i = 0; i < n; i++)
+        gpu_use_format(&u[i], out);
+    return n || (err_set(e, ERR_INVALID, "nothing in it"), false);
+}
+
+static void idle_check(const char *text)
+{
+    struct gpu_idle p;
+    struct err e = {0};
+    if (!gpu_idle_parse(text, &p, &e)) {
+        refusal_check(&e);
+        return;
+    }
+    for (int i = 0; i < GPU_IDLE_STAGE_COUNT; i++)
+        CHECK(!(p.stages >> i & 1) || p.after_us[i] > 0);
+    CHECK(!(p.stages & GPU_IDLE_ENDS) || (p.stages & ~GPU_IDLE_ENDS));
 }
 
 /* --gpus is written in the full form, which --gres reads. */
@@ -173,6 +199,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gpus_check(text, a);
     rewrite_check(devices_rewrite, text, a);
     rewrite_check(alloc_rewrite, text, a);
+    rewrite_check(use_rewrite, text, a);
+    idle_check(text);
     rewrite_check(dependency_rewrite, text, a);
     dependency_words_check(data, size, a);
     rewrite_check(array_rewrite, text, a);

@@ -28,7 +28,7 @@ static void job_keep(void *ctx, const void *record)
     struct idle_jobs *i = ctx;
     const struct job *j = record;
     struct job *copy;
-    if (j->gpu_idle_us <= 0)
+    if (j->gpu_idle_us < USEC_PER_SEC)
         return;
     copy = arena_alloc(i->a, sizeof *copy);
     record_copy(&job_fields, copy, j, i->a);

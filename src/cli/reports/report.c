@@ -71,9 +71,7 @@ static const struct option_row rows[] = {
     OPT_VALUE("endtime", 'E', "time", "until then; else now", set_any_text, AT(to)),
     OWN_HELP,
     OPT_FLAG("idle", 'i',
-             "running jobs whose GPUs do nothing, for how long, and what GpuIdle does; "
-             "an operator sees everybody's",
-             AT(idle)),
+             "running jobs all of whose GPUs do nothing, and what GpuIdle does about it", AT(idle)),
     OPT_VALUE("jobs", 'n', "count", "so many jobs are listed, those that wasted most; else 10",
               set_own_number, AT(most), .min = 0, .max = 100000),
     OPT_FLAG("json", 0, "everything as JSON", AT(json)),

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "core/record/private.h"
+#include "model/gpu_idle.h"
 #include "model/gres.h"
 
 #include <string.h>
@@ -156,12 +157,14 @@ static int64_t expected_end(const struct job *j, int64_t now_us)
 static void gpu_idle_fill(const struct core *c, const struct jobrec *r, struct job *j,
                           struct str *next)
 {
+    struct gpu_idle p;
     int64_t gpus;
     if (j->state != JOB_RUNNING || !job_has_gpus(r))
         return;
     j->gpu_idle_us = job_gpus_idle(c, r, 0, &gpus);
     j->gpu_idle_us = j->gpu_idle_us > 0 ? j->gpu_idle_us : 0;
-    if (j->gpu_idle_us && gpu_idle_say(c, r, next))
+    gpu_idle_policy(c, r, &p, NULL);
+    if (j->gpu_idle_us && p.stages && gpu_idle_say(c, r, next))
         j->gpu_idle_next = str_text(next);
 }
 
