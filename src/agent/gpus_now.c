@@ -2,9 +2,9 @@
  * cannot be had, is used by whom it was given to: by the steps of srun that have it, in equal
  * parts, else by the batch script.
  *
- * A device is idle since the first of the looks in a row that found it so. When nothing was heard of
- * it for SILENT_US (its library hangs, the process that asks was started anew), that count begins
- * anew: nobody may be punished for what was not seen. */
+ * A device is idle since the first of the looks in a row that found it so. When nothing was heard
+ * of it for SILENT_US (its library hangs, the process that asks was started anew), that count
+ * begins anew: nobody may be punished for what was not seen. */
 #include "agent/gpus_now.h"
 
 #include "agent/inside.h"

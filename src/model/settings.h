@@ -16,7 +16,8 @@
 /* X(type, member, Key, default as text, unit shown by scontrol ("" none; "sec" for spans), allowed,
  * effect, doc) allowed: what is accepted beyond the type. ANY; RANGE(least, most); ONE_WORD, WORDS:
  * one, or a list, of its words in model/settings_words.h; PORT_RANGE; TRES_WEIGHTS; LICENCES;
- * FREQUENCIES; SERIES_AGES; GPU_IDLE; AGE; SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS,
+ * FREQUENCIES; SERIES_AGES; GPU_IDLE; AGE;
+ * SLURM_WRITES(a value of Slurm's, what it is here). effect: ACTS,
  * or KEPT: kept for compatibility, and giving it is a warning. Types: TEXT, I32, BOOL (YES/NO,
  * 1/0), SPAN (seconds in the file), MIB, PERCENT (in hundredths), POLICY (enum limit_policy). */
 // clang-format off

@@ -1,5 +1,5 @@
-/* remuda report --idle: running jobs all of whose GPUs do nothing, those first that have done so for
- * longest. */
+/* remuda report --idle: running jobs all of whose GPUs do nothing, those first that have done so
+ * for longest. */
 #include "cli/reports/idle.h"
 
 #include "base/alloc.h"

@@ -1,8 +1,9 @@
-/* GpuIdle: each time a node says what its GPUs do, the jobs there that do not use theirs are warned,
- * told of by mail, and in the end sent back or cancelled. What was done is kept in the job, so that
- * nobody is told twice because the controller was started anew, and is forgotten as soon as one of
- * its GPUs works. A job is never ended before its user was told, and had as long to react as there
- * is between the two stages: when nothing was heard of the node for hours, it is told first. */
+/* GpuIdle: each time a node says what its GPUs do, the jobs there that do not use theirs are
+ * warned, told of by mail, and in the end sent back or cancelled. What was done is kept in the
+ * job, so that nobody is told twice because the controller was started anew, and is forgotten as
+ * soon as one of its GPUs works. A job is never ended before its user was told, and had as long to
+ * react as there is between the two stages: when nothing was heard of the node for hours, it is
+ * told first. */
 #include "model/gpu_idle.h"
 #include "core/life/life.h"
 #include "core/record/accounts.h"

@@ -175,8 +175,8 @@ struct gpu_word gpu_nvidia_word(struct gpu_helper *h, const struct gpu *g, int c
                                 const char *asked);
 /* gpu_nvidia_series.c */
 void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out);
-/* Tenths of a percent of its time in which an instance worked, since the last time; -1 = it does not
- * tell, or this is the first time. */
+/* Tenths of a percent of its time in which an instance worked, since the last time; -1 = it does
+ * not tell, or this is the first time. */
 int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g);
 /* The library is being closed: what it gave for samples goes. */
 void gpu_nvidia_sample_end(struct gpu_helper *h);

@@ -1,9 +1,10 @@
-/* How busy a device is, its own figure says, which is that of its job's curve (gpu_nvidia_series.c);
- * so what the accounting has of a job's steps together is what the curve shows. Its parts go to
- * steps by what NVML tells of each process (samples of the last seconds), and equally where it does
- * not (older drivers, AMD). Of instances there is no such figure: then percents are not known.
- * Memory is told of each process. Energy is the device's counter, or its power over the time that
- * passed, and goes where the work is; of a device that does nothing equally to whom it is of.
+/* How busy a device is, its own figure says, which is that of its job's curve
+ * (gpu_nvidia_series.c); so what the accounting has of a job's steps together is what the curve
+ * shows. Its parts go to steps by what NVML tells of each process (samples of the last seconds),
+ * and equally where it does not (older drivers, AMD). Of instances there is no such figure: then
+ * percents are not known. Memory is told of each process. Energy is the device's counter, or its
+ * power over the time that passed, and goes where the work is; of a device that does nothing
+ * equally to whom it is of.
  *
  * Processes may be hidden (a container without the host's numbers): then the device is not
  * explained, and who has it in the daemon's books has its figures (agent/gpus_now.c).

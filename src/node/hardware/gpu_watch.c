@@ -5,8 +5,8 @@
  * can be. From it: "at INDEX" when it begins to ask for a device (-1: to open a library),
  * "ready" after the start, "library TEXT", "seen INDEX USE SIGN WHY" for each that was to be looked
  * at and "done"; at any time "sign INDEX SIGN WHY", "note TEXT" for the log, and every second "used
- * STEP PERCENT BYTES MJ" for each step that computes and "gpu …" for each device (gpu_usage.h), then
- * "usage 1" (0: percents are not known).
+ * STEP PERCENT BYTES MJ" for each step that computes and "gpu …" for each device (gpu_usage.h),
+ * then "usage 1" (0: percents are not known).
  *
  * A process that starts may take its time, as long as something is heard of it now and then. A look
  * that is not answered in time is answered here, with what is known: that the process still starts,

@@ -19,8 +19,8 @@ struct gpu_watch_ops {
     /* The libraries and their versions, when they are open: "NVML 12.560.35.03, driver
      * 560.35.03". */
     void (*library)(void *ctx, const char *text);
-    /* Every second: what steps use of the GPUs, and what these do; util_known: how busy they are can
-     * be told. */
+    /* Every second: what steps use of the GPUs, and what these do; util_known: how busy they are
+     * can be told. */
     void (*used)(void *ctx, const struct gpu_used *used, size_t n, const struct gpu_now *gpus,
                  size_t ngpus, bool util_known);
     /* What gpu_watch_sample asked for, of one device: "NUMBER:VALUE …" (model/series.h). */
