@@ -250,9 +250,10 @@ class Slurm:
         """Jobs outlive their daemons: they are ended first."""
         quiet = dict(env=self.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=20)
         waiting = lambda: subprocess.run(["/usr/bin/squeue", "-h", "-o", "%u"], env=self.env, capture_output=True, text=True, timeout=20).stdout.split()
-        users = ",".join(sorted(set(waiting())))
+        users = sorted(set(waiting()))
+        for user in users:
+            subprocess.run(["/usr/bin/scancel", "-u", user], **quiet)
         if users:
-            subprocess.run(["/usr/bin/scancel", "-u", users], **quiet)
             until(lambda: not waiting(), 10)
 
     def close(self):
