@@ -185,7 +185,8 @@ enum mail_type {
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
     X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
     X(ENUM, suspended_by, &suspender_names, "who suspended it: somebody, preemption, or gang scheduling")                \
-    X(TIME, stopped_us, 0, "while RUNNING: its owner stopped all of it with SIGSTOP; 0 = not")                           \
+    X(TIME, stopped_us, 0, "while RUNNING: since when it is stopped by SIGSTOP or SIGTSTP (STOPPED); 0 = is not")           \
+    X(BOOL, stopped_partly, 0, "stopped_us: the script alone was told, or its steps alone")                               \
     X(TIME, preempt_us, 0, "told to give way to another job; 0 = not")                                                   \
     X(TIME, preempt_end_us, 0, "and ended then at the latest: GraceTime of its partition is over")                       \
     X(U64, preempt_for, 0, "the job it gives (gave) way to")                                                             \

@@ -75,7 +75,8 @@
     X(RESERVATION_OVERLAP, "Requested reservation overlaps with another reservation") \
     X(RATE_LIMITED, "RPC rate limited") \
     X(CRON_CHANGE, "Cannot modify scrontab jobs through scontrol") \
-    X(CRON_CANCEL, "Cannot cancel scrontab jobs without --cron flag.")
+    X(CRON_CANCEL, "Cannot cancel scrontab jobs without --cron flag.") \
+    X(NICE, "Invalid --nice value")
 // clang-format on
 
 enum refusal {

@@ -21,8 +21,8 @@ enum command { CMD_SBATCH = 1, CMD_SALLOC = 2, CMD_SRUN = 4 };
 
 /* What srun and salloc need beside the job: how a step is launched. */
 struct launch_options {
-    bool async, label, unbuffered, pty, exact, overlap, multi_prog, preserve_env, disable_status,
-        quit_on_interrupt, interactive, no_rendezvous, wait_children;
+    bool async, label, unbuffered, pty, exact, whole, overlap, multi_prog, preserve_env,
+        disable_status, quit_on_interrupt, interactive, no_rendezvous, wait_children;
     enum tristate kill_on_bad_exit;
     bool wait_given;
     int64_t wait_us;        /* --wait; 0 = for ever */

@@ -435,6 +435,25 @@ static void gpus_judge(struct finishing *f)
                 *rule[i].text = NULL;
 }
 
+/* How much of its nodes a step has is said once. */
+static bool share_judge(struct finishing *f, struct err *e)
+{
+    const struct launch_options *l = &f->o->launch;
+    bool alone = f->q->exclusive == EXCLUSIVE_NODE;
+    if (f->command != CMD_SRUN)
+        return true;
+    if (l->whole && (l->exact || alone)) {
+        err_set(e, ERR_INVALID, "--whole is the default; leave it out with --%s",
+                l->exact ? "exact" : "exclusive");
+        return err_lead(e, "error: --exact and --whole are mutually exclusive.");
+    }
+    if (alone && source_of(f, "overlap") > FROM_ENVIRONMENT) {
+        err_set(e, ERR_INVALID, "--overlap shares CPUs with other steps; give one of them");
+        return err_lead(e, "error: --exclusive and --overlap are mutually exclusive");
+    }
+    return true;
+}
+
 bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
                     struct str *warnings, struct err *ret_err)
 {
@@ -446,6 +465,7 @@ bool options_finish(struct submit_options *o, unsigned command, struct arena *a,
     o->spec.no_effect = o->no_effect;
     return memory_judge(&f, ret_err) && cpus_judge(&f, ret_err) && specialised_judge(&f, ret_err) &&
            gpus_per_node_merge(&f, ret_err) && nodelist_judge(&f, ret_err) &&
+           share_judge(&f, ret_err) &&
            (is_step(&f) ? step_gpus_derive(&f, ret_err) : gpus_finish(&f, ret_err)) &&
            tasks_derive(&f, ret_err) && times_check(&f, ret_err);
 }

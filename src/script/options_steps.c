@@ -213,6 +213,7 @@ const struct option_row options_steps[] = {
     STEP_FLAG("wait-for-children", 0, "SLURM_WAIT_FOR_CHILDREN", "tasks end with the last process they started", wait_children),
     STEP_VALUE("wait", 'W', ARG_REQUIRED, "SLURM_WAIT", "seconds",
                "how long to wait for the other tasks after the first ended; 0 = for ever", set_wait, wait_us),
+    STEP_FLAG("whole", 0, NULL, "all CPUs of the job on the step's nodes, which is the default", whole),
 };
 // clang-format on
 const size_t options_steps_n = ARRAY_LEN(options_steps);

@@ -1,6 +1,7 @@
 /* Lives of jobs: submitted, started, ended, cancelled, requeued, lost with their node, carried over
  * a restart. */
 #include "core_help.h"
+#include "model/stopped.h"
 
 /* ---- submission ---- */
 
@@ -59,6 +60,11 @@ static void a_refused_submission_leaves_no_trace(void **unused)
     s = a_job("one");
     s.req.gres = "gpu:1";
     refused(s, REFUSE_GRES);
+    s = a_job("one");
+    s.nice = -5;
+    refused(s, REFUSE_NICE);
+    am_olga();
+    assert_true(submit(s) != 0);
 }
 
 static void numbers_are_never_given_twice(void **unused)
@@ -398,6 +404,41 @@ static void a_job_that_its_owner_stopped_keeps_what_it_has_and_its_time_goes_by(
     assert_int_equal(job(id)->stopped_us, 0);
 }
 
+static void step_signalled(uint64_t id, int signo, bool batch)
+{
+    say(1, MSG_CANCEL, &(struct msg_cancel){.ids = ids_of(id), .signal = signo, .batch = batch});
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+/* Of a stop that was for the steps alone, or the script alone, a daemon that comes back is not told:
+ * it would stop the rest, too. */
+static void a_job_of_which_a_part_was_stopped_is_stopped_for_listings(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int n = job(id)->batch_host[1] - '0';
+    struct held held = {.job_id = id, .attempt = 1, .step_id = STEP_BATCH};
+    step_signalled(id, 19, false);
+    assert_true(job_is_stopped(job(id)));
+    assert_string_equal(job_state_shown(job(id)), "STOPPED");
+    assert_string_equal(job_state_shown_short(job(id)), "ST");
+    assert_true(job(id)->stopped_partly);
+    gone(n);
+    hello_holding(n, &held, 1);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 0);
+    step_signalled(id, 18, false);
+    assert_false(job_is_stopped(job(id)));
+    step_signalled(id, 20, false); /* SIGTSTP is a program's own affair */
+    assert_false(job_is_stopped(job(id)));
+    step_signalled(id, 19, true);
+    assert_true(job_is_stopped(job(id)));
+    assert_int_equal(signal_to_all(id, 19), REFUSE_NONE);
+    assert_false(job(id)->stopped_partly);
+    step_signalled(id, 19, false); /* all of it stays stopped */
+    assert_false(job(id)->stopped_partly);
+    step_signalled(id, 18, true);
+    assert_string_equal(job_state_shown(job(id)), "RUNNING");
+}
+
 static const struct msg_job_ended *ended(void)
 {
     for (size_t i = 0; i < w.fx.n; i++)
@@ -660,6 +701,7 @@ int main(void)
         STORY(a_requeue_with_a_hold_waits_for_its_release),
         STORY(a_suspended_job_keeps_its_time),
         STORY(a_job_that_its_owner_stopped_keeps_what_it_has_and_its_time_goes_by),
+        STORY(a_job_of_which_a_part_was_stopped_is_stopped_for_listings),
         STORY(who_waits_is_told_the_end),
         STORY(a_node_that_is_gone_for_a_moment_loses_nothing),
         STORY(a_launch_lost_on_its_way_is_sent_again),

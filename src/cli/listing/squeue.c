@@ -2,6 +2,7 @@
  * here, as are sorting, expanding arrays (-r) and repeating (-i). */
 #include "cli/listing/squeue.h"
 #include "base/alloc.h"
+#include "base/list.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
@@ -10,6 +11,7 @@
 #include "cli/table/listing.h"
 #include "model/array.h"
 #include "model/state.h"
+#include "model/stopped.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +39,7 @@ static SETTER(set_states)
 {
     struct squeue *s = to;
     s->nothing |= list_empty(value);
+    s->states_asked = !list_empty(value) && !text_is_nocase(value, "all");
     return list_empty(value) || listing_states("squeue", value, s->l.a, &s->query.states, ret_err);
 }
 
@@ -209,6 +212,10 @@ static void job_keep(void *ctx, const void *record)
         return;
     if (s->start && j->state != JOB_PENDING)
         return;
+    /* The controller counts them among those that run; who asks for these in Slurm does not see
+     * them. */
+    if (s->states_asked && job_is_stopped(j) && !list_has(s->query.states, STATE_STOPPED))
+        return;
     if (!s->all && s->hidden && listing_has(s->hidden, job_partition(j)))
         return;
     vec_push(&s->job, arena_dup(s->l.round, j, sizeof *j));
@@ -323,7 +330,7 @@ static bool prepare(void *ctx, struct err *ret_err)
 #define STEP_ALWAYS "job_id,step_id"
 #define JOB_ALWAYS                                                                                 \
     "id,array_job_id,array_task_id,array_pending,array_limit,state,partition,run_partition,"       \
-    "priority,"                                                                                    \
+    "priority,stopped_us,"                                                                         \
     "reservation,run_reservation,licenses"
 
 static bool rows_sorted(struct squeue *s, const struct sort *sort, struct client *c,

@@ -13,7 +13,8 @@ struct squeue {
     struct listing l;
     struct msg_query query;
     const char *sort, *reservation, *licenses, *nodes;
-    bool nothing; /* a list to choose by is empty */
+    bool nothing;      /* a list to choose by is empty */
+    bool states_asked; /* -t, and not all */
     bool all, array, start, steps, by_partition, only_state;
     size_t id_words; /* ids given on the command line, repeated ones counted */
     VEC(const struct job *) job;

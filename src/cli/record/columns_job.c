@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "model/array.h"
 #include "model/job_attributes.h"
+#include "model/stopped.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -106,8 +107,8 @@ NUMBER_CELL(req_switch, j->spec.req.switches)
 TEXT_CELL(reservation, job_reservation(j), "(null)")
 NUMBER_CELL(restarts, j->restarts)
 TEXT_CELL(planned_nodes, j->planned_nodes, "(null)")
-TEXT_CELL(state, enum_name(&job_state_names, j->state), "")
-TEXT_CELL(state_compact, job_state_short(j->state), "")
+TEXT_CELL(state, job_state_shown(j), "")
+TEXT_CELL(state_compact, job_state_shown_short(j), "")
 TEXT_CELL(system_comment, j->system_comment, "(null)")
 NUMBER_CELL(user_id, j->user_id)
 TEXT_CELL(user, j->user_name, "nobody")
@@ -471,8 +472,8 @@ CONSTANT_CELL(empty, "")
     X("Sockets", 'H', "SOCKETS_PER_NODE", sockets, "sockets_per_node")                                       \
     X("SPerBoard", 0, "SOCKETS_PER_BOARD", zero, "id")                                                       \
     X("StartTime", 'S', "START_TIME", start, "start_us,planned_us")                                          \
-    X("State", 'T', "STATE", state, "state")                                                                 \
-    X("StateCompact", 't', "ST", state_compact, "state")                                                     \
+    X("State", 'T', "STATE", state, "state,stopped_us")                                                      \
+    X("StateCompact", 't', "ST", state_compact, "state,stopped_us")                                          \
     X("StdErr", 0, "STDERR", std_err, F_PATH)                                                                \
     X("StdIn", 0, "STDIN", std_in, F_PATH)                                                                   \
     X("StdOut", 0, "STDOUT", std_out, F_PATH)                                                                \

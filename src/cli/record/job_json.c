@@ -10,6 +10,7 @@
 #include "model/alloc.h"
 #include "model/gres.h"
 #include "model/job_attributes.h"
+#include "model/stopped.h"
 
 #include <string.h>
 
@@ -92,7 +93,9 @@ static void state(struct json_out *o, const struct job *j)
     bool completing = j->state == JOB_COMPLETING;
     json_key_words(o, "job_state",
                    enum_name(&job_state_names, completing ? j->end_state : j->state),
-                   completing ? "COMPLETING" : NULL);
+                   completing          ? "COMPLETING"
+                   : job_is_stopped(j) ? STATE_STOPPED
+                                       : NULL);
     text(o, "state_reason", enum_name(&job_reason_names, j->reason));
     description(o, j);
     json_key_exit(o, "exit_code", j->exit_status);

@@ -11,6 +11,7 @@
 #include "model/job_attributes.h"
 #include "model/mail_type.h"
 #include "model/refusal.h"
+#include "model/stopped.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +97,7 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     int64_t limit = job_limit_us(j);
     bool first_reason = j->state == JOB_PENDING || j->reason != REASON_NONE;
     record_break(r);
-    record_add(r, "JobState", enum_name(&job_state_names, j->state));
+    record_add(r, "JobState", job_state_shown(j));
     const char *reason = enum_name(&job_reason_names, first_reason ? j->reason : REASON_NONE);
     if (text_empty(j->away_nodes))
         record_add(r, "Reason", reason);

@@ -130,6 +130,12 @@ static void process_print(const struct processes *all, const struct process *p)
            task && p->local ? p->local : "-", task && p->global ? p->global : "-");
 }
 
+static bool step_word(const char *word)
+{
+    return (*word && !word[strspn(word, "0123456789")]) || text_is(word, "batch") ||
+           text_is(word, "extern") || text_is(word, "interactive");
+}
+
 void scontrol_listpids(struct scontrol *s, int n, char **word)
 {
     struct processes all = {.s = s};
@@ -138,6 +144,11 @@ void scontrol_listpids(struct scontrol *s, int n, char **word)
                       : dot ? arena_strndup(s->a, word[0], (size_t)(dot - word[0]))
                             : word[0];
     size_t shown = 0;
+    if (dot && !step_word(dot + 1)) {
+        scontrol_refuse(s, "\"%s\" does not look like a stepid", word[0]);
+        scontrol_fail(s, "a step's number is needed, or batch, extern or interactive");
+        return;
+    }
     if (job && (text_is(job, "*") || text_is(job, "")))
         job = NULL;
     processes_find(&all);
@@ -150,7 +161,11 @@ void scontrol_listpids(struct scontrol *s, int n, char **word)
     if (!shown && !job)
         scontrol_refuse(s, "No job steps exist on this node.");
     else if (!shown)
-        scontrol_refuse(s, "JobId=%s does not exist on node %s.", word[0], node ? node : "(null)");
+        scontrol_refuse(s,
+                        dot       ? "StepId=%s does not exist on node %s."
+                        : all.p.n ? "There are no steps for job %s on node %s."
+                                  : "JobId=%s does not exist on node %s.",
+                        word[0], node ? node : "(null)");
     vec_done(&all.p);
 }
 

@@ -30,7 +30,8 @@ static void version_run(struct scontrol *s, int n, char **word)
 static void cluster_run(struct scontrol *s, int n, char **word)
 {
     struct err err = {0};
-    if (n && !listing_clusters(word[0], &err))
+    const char *own = cluster_name(state_dir_find(NULL, s->a), s->a);
+    if (n && !listing_cluster_check("scontrol", word[0], "--cluster", own, &err))
         scontrol_fail(s, "%s", err.text);
 }
 
@@ -314,12 +315,31 @@ static void help_run(struct scontrol *s, int n, char **word)
             printf("  %-12s %s\n", commands[i].name, commands[i].doc);
 }
 
+/* "setdebugflags -Backfill": what is taken from the flags is no option. */
+static void flags_keep(int *argc, char ***argv, struct arena *a)
+{
+    int n = *argc;
+    for (int i = 1; i + 1 < n; i++) {
+        if (!text_is((*argv)[i], "setdebugflags") || (*argv)[i + 1][0] != '-' ||
+            (*argv)[i + 1][1] == '-')
+            continue;
+        char **longer = arena_alloc(a, (size_t)(n + 2) * sizeof *longer);
+        memcpy(longer, *argv, (size_t)(i + 1) * sizeof *longer);
+        longer[i + 1] = arena_strdup(a, "--");
+        memcpy(longer + i + 2, *argv + i + 1, (size_t)(n - i) * sizeof *longer);
+        *argv = longer;
+        *argc = n + 1;
+        return;
+    }
+}
+
 int cmd_scontrol(int argc, char **argv)
 {
     struct command_line l = {.s = {.a = arena_new()}};
     struct scontrol *s = &l.s;
     struct option_line line = {.table = &scontrol_options, .to = &l, .a = s->a};
     struct err err = {0};
+    flags_keep(&argc, &argv, s->a);
     option_line_read_variables(&line, getenv, NULL); /* first: --hide takes SCONTROL_ALL back */
     if (!option_line_read(&line, argc, argv, &err)) {
         program_usage_error("scontrol", &err);

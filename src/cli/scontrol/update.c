@@ -432,7 +432,9 @@ void scontrol_create(struct scontrol *s, int n, char **word)
             scontrol_fail(s, "%s", err.text);
         return;
     }
-    scontrol_fail(s, "Invalid creation entity: %s", word[0]);
+    bool bare = text_is_nocase(word[0], "partition") || text_is_nocase(word[0], "partitionname");
+    scontrol_fail(s, bare ? "Invalid input: %s  Request aborted" : "Invalid creation entity: %s",
+                  word[0]);
     scontrol_fail(
         s, "create PartitionName=NAME Nodes=LIST or reservation [NAME] StartTime=… Duration=… "
            "Users=… Nodes=…");

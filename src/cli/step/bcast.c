@@ -19,6 +19,12 @@
     "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; "              \
     "echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; "            \
     "cat >/dev/null; exit 1; fi; "                                                                 \
+    "d=.; case $1 in */*) d=${1%/*}/ ;; esac; w=; [ -d \"$d\" ] || w='No such file or "            \
+    "directory'; "                                                                                 \
+    "[ \"$w\" ] || [ -w \"$d\" ] || w='Permission denied'; if [ \"$w\" ]; then "                   \
+    "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): $w\" >&2; "                       \
+    "echo \"sbcast: error: the folder $d on $SLURMD_NODENAME must be there, and writable\" >&2; "  \
+    "cat >/dev/null; exit 1; fi; "                                                                 \
     "for o in \"$b\".*; do [ ! -e \"$o\" ] || kill -0 \"${o##*.}\" 2>/dev/null || rm -f \"$o\"; "  \
     "done; "                                                                                       \
     "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; cat >\"$t\" || exit 1; n=$(wc -c "      \

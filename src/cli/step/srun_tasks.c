@@ -80,7 +80,7 @@ static bool env_take(struct launch *l, size_t i, struct err *e)
         of_submission(l, o, "SLURM_SUBMIT_DIR", l->line.cwd),
         of_submission(l, o, "SLURM_SUBMIT_HOST", o->spec.alloc_host),
         arena_printf(l->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
-        "SLURM_PRIO_PROCESS=0",
+        arena_printf(l->line.a, "SLURM_PRIO_PROCESS=%d", submit_nice()),
     };
     submit_env_options(o, CMD_SRUN, l->line.a, extra + 4);
     /* Like any variable of srun's own: --export decides of it. */
@@ -227,6 +227,17 @@ static void gres_judge(const struct submit_options *o, struct job_request *r)
         r->gres = "none";
 }
 
+/* In an allocation --exclusive means --exact. In a job of its own it is about the job's nodes, and
+ * about the step where it was said how many tasks there are: without that all of a node is for the
+ * task on it. */
+static void exclusive_judge(const struct submit_options *o, struct msg_create_step *create)
+{
+    bool counted = option_source_of(o, "ntasks", CMD_SRUN) != FROM_DEFAULT ||
+                   option_source_of(o, "ntasks-per-node", CMD_SRUN) != FROM_DEFAULT;
+    if (o->spec.req.exclusive == EXCLUSIVE_NODE)
+        create->exact = counted;
+}
+
 bool srun_steps_take(struct launch *l, struct err *e)
 {
     struct job_spec *specs = arena_alloc(l->line.a, l->run.nsteps * sizeof *specs);
@@ -238,9 +249,8 @@ bool srun_steps_take(struct launch *l, struct err *e)
         if (!arbitrary_take(l, i, &specs[i], e))
             return false;
         gres_judge(&l->line.comp[i], &specs[i].req);
-        /* In a job of its own --exclusive was about the job's nodes; only in an allocation does it
-         * mean --exact. */
         if (!l->line.comp[i].launch.job_id) {
+            exclusive_judge(&l->line.comp[i], &l->step[i].create);
             specs[i].req.exclusive = EXCLUSIVE_UNSET;
             /* Nor was this about anything but which nodes the job gets. */
             specs[i].req.constraint = NULL;

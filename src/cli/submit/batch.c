@@ -80,7 +80,7 @@ bool batch_env(struct batch *b, struct str *out, struct err *e)
     const char *extra[4 + SUBMIT_ENV_OPTIONS + BATCH_ENV_MAX + 1] = {
         arena_printf(b->line.a, "SLURM_SUBMIT_DIR=%s", b->line.cwd),
         arena_printf(b->line.a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
-        "SLURM_PRIO_PROCESS=0",
+        arena_printf(b->line.a, "SLURM_PRIO_PROCESS=%d", submit_nice()),
         arena_printf(b->line.a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
     };
     size_t n = 4 + submit_env_options(o, CMD_SBATCH, b->line.a, extra + 4);

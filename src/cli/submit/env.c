@@ -17,6 +17,7 @@
 #include "model/limits.h"
 
 #include <string.h>
+#include <sys/resource.h>
 
 struct capture {
     struct span *v; /* VEC of "NAME=VALUE" */
@@ -352,4 +353,9 @@ size_t submit_env_options(const struct submit_options *o, unsigned command, stru
             ret[n++] = arena_printf(a, "%s=%s", all[i].name, all[i].value);
     ret[n] = NULL;
     return n;
+}
+
+int submit_nice(void)
+{
+    return getpriority(PRIO_PROCESS, 0);
 }

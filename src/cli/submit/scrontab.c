@@ -94,7 +94,7 @@ static bool env_make(struct scrontab_line *s, const struct submit_options *o, st
     const char *extra[4 + SUBMIT_ENV_OPTIONS + 1] = {
         arena_printf(a, "SLURM_SUBMIT_DIR=%s", s->home),
         arena_printf(a, "SLURM_SUBMIT_HOST=%s", o->spec.alloc_host),
-        "SLURM_PRIO_PROCESS=0",
+        arena_printf(a, "SLURM_PRIO_PROCESS=%d", submit_nice()),
         arena_printf(a, "SLURM_UMASK=%04o", (unsigned)o->spec.umask_plus1 - 1),
     };
     submit_env_options(o, CMD_SBATCH, a, extra + 4);

@@ -4,6 +4,7 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "model/job.h"
+#include "model/refusal.h"
 #include "model/signals.h"
 
 #include <stdio.h>
@@ -50,14 +51,40 @@ static void empty_array(struct json_out *j, const char *key)
     json_array_end(j);
 }
 
-void json_slurm_end(struct json_out *j)
+static void document_end(struct json_out *j)
 {
-    empty_array(j, "errors");
     empty_array(j, "warnings");
     json_object_end(j);
     str_addc(j->out, '\n');
     fwrite(str_text(j->out), 1, j->out->len, stdout);
     str_done(j->out);
+}
+
+void json_slurm_end(struct json_out *j)
+{
+    empty_array(j, "errors");
+    document_end(j);
+}
+
+#define CONNECTION_ERROR 1800 /* SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR */
+
+void json_slurm_away(const char *command)
+{
+    const char *text = refusal_text(REFUSE_NO_CONTROLLER);
+    struct str out = STR_INIT;
+    struct json_out j;
+    json_slurm_begin(&j, &out, command);
+    empty_array(&j, text_is(command, "sinfo") ? "sinfo" : "jobs");
+    json_key(&j, "errors");
+    json_array(&j);
+    json_object(&j);
+    json_key_text(&j, "description", text);
+    json_key_i64(&j, "error_number", CONNECTION_ERROR);
+    json_key_text(&j, "error", text);
+    json_key_text(&j, "source", command);
+    json_object_end(&j);
+    json_array_end(&j);
+    document_end(&j);
 }
 
 static void number(struct json_out *j, bool set, bool infinite, int64_t n)

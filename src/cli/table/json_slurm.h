@@ -9,6 +9,9 @@
  * warnings, prints and frees. */
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command);
 void json_slurm_end(struct json_out *j);
+/* A whole document of squeue, sinfo or sacct that says that the controller is away: no jobs, and
+ * what is wrong in `errors`. */
+void json_slurm_away(const char *command);
 
 /* {set, infinite: false, number}. */
 void json_key_number(struct json_out *j, const char *key, bool set, int64_t n);

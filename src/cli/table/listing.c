@@ -5,6 +5,7 @@
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "model/state.h"
+#include "model/stopped.h"
 
 #include <grp.h>
 #include <pwd.h>
@@ -108,6 +109,8 @@ bool listing_states(const char *command, const char *states, struct arena *a, co
         piece = span_trim(piece);
         const char *word = arena_strndup(a, piece.data, piece.len);
         ok = job_state_parse(word, &state) || state_unknown(command, word, ret_err);
+        if (ok && state_word_is_stopped(word))
+            list_addf(&names, "%s", STATE_STOPPED);
         if (ok && state >= 0)
             list_addf(&names, "%s", enum_name(&job_state_names, state));
     }

@@ -3,6 +3,7 @@
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
+#include "cli/table/json_slurm.h"
 #include "cli/table/listing.h"
 
 #include <stdio.h>
@@ -159,6 +160,8 @@ static bool run(struct listing *l, struct err *ret_err)
     l->away = !c;
     if (!c && k->show_away)
         k->show_away(l->ctx);
+    if (!c && l->json && !k->away)
+        json_slurm_away(k->name);
     if (!c)
         return false;
     if (l->json)

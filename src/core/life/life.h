@@ -142,6 +142,8 @@ int64_t resvs_due(const struct core *c); /* INT64_MAX = never */
  * *ret_partition: the reservation's, for jobs that name none. */
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,
                         const char *groups, struct str *why);
+/* Says to the user that a job does not outlive its reservation, where its limit is longer. */
+void resv_warn(const struct core *c, const struct job_request *req, struct str *to);
 void resv_show(const struct core *c, const struct msg_query *q, int64_t now_us,
                const struct view *v, size_t *ret_shown);
 /* Node.reserved, .maint, .reservation. */

@@ -121,17 +121,25 @@ static enum refusal resv_admit(const struct core *c, const struct resvrec *v,
         who_may(&v->r, why);
         return REFUSE_RESERVATION_ACCESS;
     }
-    int64_t least = req->time_min_us > 0 ? req->time_min_us : req->time_limit_us;
-    if ((v->r.flags & RESV_FLEX) || least <= 0 || least <= length)
+    if ((v->r.flags & RESV_FLEX) || req->time_min_us <= length)
         return REFUSE_NONE;
     str_addf(why, "the reservation %s lasts ", v->r.name);
     duration_format(length, why);
-    str_add(
-        why,
-        " and its jobs end with it; a longer time limit was asked for: give --time-min, a shorter "
-        "--time or none");
+    str_add(why, " and its jobs end with it; more was asked for at least: give a shorter "
+                 "--time-min, or none");
     (void)c;
     return REFUSE_TIME_LIMIT;
+}
+
+void resv_warn(const struct core *c, const struct job_request *req, struct str *to)
+{
+    const struct resvrec *v = req->reservation ? resv_find(c, req->reservation) : NULL;
+    int64_t length = v ? v->r.end_us - v->r.start_us : 0;
+    if (!v || (v->r.flags & RESV_FLEX) || req->time_limit_us <= length)
+        return;
+    str_addf(to, "%sthe reservation %s lasts ", to->len ? "; " : "", v->r.name);
+    duration_format(length, to);
+    str_add(to, " and its jobs end with it: the job gets no more of its time limit");
 }
 
 enum refusal resv_check(const struct core *c, const struct job_request *req, const char *user,

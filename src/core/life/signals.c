@@ -21,7 +21,7 @@ void job_warn(struct core *c, struct jobrec *r)
 
 void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n)
 {
-    bool stopped = r->j.state == JOB_SUSPENDED || r->j.stopped_us;
+    bool stopped = r->j.state == JOB_SUSPENDED || (r->j.stopped_us && !r->j.stopped_partly);
     struct msg_signal m = {
         .job_id = r->j.id, .attempt = r->j.attempt, .signal = stopped ? 19 : 18, .full = true};
     if ((stopped || (r->j.state == JOB_RUNNING && r->j.suspended_us)) && n->conn)

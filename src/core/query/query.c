@@ -6,6 +6,7 @@
 #include "core/record/private.h"
 #include "model/gpu_idle.h"
 #include "model/gres.h"
+#include "model/stopped.h"
 
 #include <string.h>
 
@@ -16,6 +17,7 @@ struct filter {
     struct arena *a;
     VEC(uint64_t) uid;
     uint32_t states;       /* bit a state */
+    bool stopped;          /* running ones that SIGSTOP stopped, too */
     struct hostlist nodes; /* jobs on any of these */
     VEC(struct job_ref) ref;
 };
@@ -41,6 +43,7 @@ static enum refusal states_read(struct filter *f, struct str *detail)
             str_addf(detail, "\"%s\" is no state of a job", word);
             return REFUSE_BAD_MESSAGE;
         }
+        f->stopped |= state_word_is_stopped(word);
         if (state >= 0)
             f->states |= 1u << state;
     }
@@ -131,12 +134,16 @@ static bool partition_fits(const struct filter *f, const struct jobrec *r)
            (r->j.state == JOB_PENDING && list_shares(wanted, r->j.spec.req.partition));
 }
 
+static bool state_fits(const struct filter *f, const struct job *j)
+{
+    return (f->states >> j->state & 1) || (f->stopped && job_is_stopped(j));
+}
+
 static bool job_fits(const struct filter *f, const struct jobrec *r)
 {
     const struct msg_query *q = f->q;
     const struct job_spec *s = &r->j.spec;
-    return (f->states >> r->j.state & 1) && uid_fits(f, r) &&
-           (!q->names || list_has(q->names, s->name)) &&
+    return state_fits(f, &r->j) && uid_fits(f, r) && (!q->names || list_has(q->names, s->name)) &&
            (!q->accounts || list_has(q->accounts, s->req.account)) &&
            (!q->qos || list_has(q->qos, s->req.qos)) && partition_fits(f, r) && nodes_fit(f, r);
 }

@@ -3,6 +3,7 @@
 #include "core/request/request.h"
 
 #include "model/signals.h"
+#include "model/stopped.h"
 
 struct cancel {
     const struct msg_cancel *m;
@@ -50,6 +51,12 @@ static bool on_nodes(const struct cancel *x, const struct jobrec *r)
     return found;
 }
 
+static bool state_fits(const char *states, const struct job *j)
+{
+    return !states || list_has(states, enum_name(&job_state_names, j->state)) ||
+           (job_is_stopped(j) && list_has(states, STATE_STOPPED));
+}
+
 static bool fits(const void *ctx, const struct jobrec *r)
 {
     const struct cancel *x = ctx;
@@ -57,7 +64,7 @@ static bool fits(const void *ctx, const struct jobrec *r)
     const struct job_spec *s = &r->j.spec;
     if (m->uids && !uid_in(x, r->j.user_id))
         return false;
-    if (m->states && !list_has(m->states, enum_name(&job_state_names, r->j.state)))
+    if (!state_fits(m->states, &r->j))
         return false;
     if (m->partitions &&
         !list_has(m->partitions, r->j.run_partition ? r->j.run_partition : s->req.partition))
@@ -103,15 +110,20 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
     return REFUSE_NONE;
 }
 
-/* A signal to the script and all steps that stops the job, or lets it go on: it holds what it has,
- * and its time goes by; listings of LSF's and PBS' show it as suspended. A node's daemon that comes
- * back is told again (suspend_repeat). */
+/* A signal that stops the job, or lets it go on: it holds what it has, and its time goes by;
+ * Slurm's listings say STOPPED, those of LSF's and PBS' that it is suspended. Where all of it was
+ * meant a node's daemon that comes back is told again (suspend_repeat). SIGTSTP, which a program
+ * may catch, is a stop of the whole job alone, as bstop sends it. */
 static void stop_note(struct core *c, struct jobrec *r, const struct msg_cancel *m)
 {
-    bool stops = m->signal == 19 || m->signal == 20, goes_on = m->signal == 18;
-    if (!m->full || (!stops && !goes_on) || stops == (r->j.stopped_us != 0))
+    bool stops = m->signal == 19 || (m->signal == 20 && m->full), goes_on = m->signal == 18;
+    bool partly = stops && !m->full && (!r->j.stopped_us || r->j.stopped_partly);
+    if (!stops && !goes_on)
+        return;
+    if (stops == (r->j.stopped_us != 0) && partly == r->j.stopped_partly)
         return;
     r->j.stopped_us = stops ? c->turn.now_us : 0;
+    r->j.stopped_partly = partly;
     job_save(c, r);
 }
 

@@ -81,10 +81,11 @@ static void mail_check(const struct core *c, struct submission *s, const struct 
 static enum refusal privileges_check(struct core *c, struct submission *s, struct job_spec *spec)
 {
     bool operates = peer_operates(c, c->turn.peer);
-    if (spec->nice < 0 && !operates) {
-        say(&s->warning, "only operators may ask for a negative nice value: it was set to 0");
-        spec->nice = 0;
-    }
+    if (spec->nice < 0 && !operates)
+        return refuse(s, REFUSE_NICE,
+                      "only operators may ask for a negative nice value; others may go "
+                      "from 0 to %d",
+                      NICE_MAX);
     if (!operates)
         spec->site_factor = 0;
     if (spec->nice > NICE_MAX)
@@ -209,8 +210,10 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
         refusal = exclude_check(c, &d->spec.req, &s->detail);
     if (!refusal)
         refusal = privileges_check(c, s, &d->spec);
-    if (!refusal)
+    if (!refusal) {
         mail_check(c, s, &d->spec);
+        resv_warn(c, &d->spec.req, &s->warning);
+    }
     if (!refusal)
         refusal = times_check(c, s, &d->spec);
     if (!refusal)

@@ -269,8 +269,7 @@ static void counts_read(struct reading *x)
     /* SLURM_MEM_PER_NODE tells a step all that its job has, as if nothing had been asked. */
     if (x->held->n && w->mem_node_mib == x->held->node[0].mem_mib)
         w->mem_node_mib = 0;
-    w->exact =
-        x->m->exact || r->cpus_per_task || r->cpus_per_gpu || r->exclusive != EXCLUSIVE_UNSET;
+    w->exact = x->m->exact || r->cpus_per_task || r->cpus_per_gpu || r->exclusive == EXCLUSIVE_NODE;
     if (x->m->overlap || x->m->interactive)
         w->shares = SHARES_CPUS | SHARES_MEMORY | SHARES_GRES;
     if (w->mem_node_mib + w->mem_cpu_mib + w->mem_gpu_mib == 0)

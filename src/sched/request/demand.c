@@ -145,15 +145,15 @@ static void option_make(struct demand_work *w, struct spart *part, const struct 
 {
     struct option *o = &w->c->option[w->c->n++];
     uint32_t chosen[NEEDS_MAX];
-    *o = (struct option){.part = part,
-                         .place = w->place,
-                         .resv = resv,
-                         .cut = resv && !drawn && w->req->time_limit_us <= 0,
-                         .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
-                         .tier = part->p.priority_tier,
-                         .job_factor =
-                             part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
-                         .mode = request_mode(w->req, &part->p)};
+    *o = (struct option){
+        .part = part,
+        .place = w->place,
+        .resv = resv,
+        .cut = resv && !drawn && (w->req->time_limit_us <= 0 || w->req->time_min_us <= 0),
+        .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
+        .tier = part->p.priority_tier,
+        .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
+        .mode = request_mode(w->req, &part->p)};
     option_memory(w, o);
     option_limits(w, o);
     for (size_t l = 0; l < w->liked.n; l++)

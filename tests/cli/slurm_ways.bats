@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# What was otherwise than in Slurm and is as there (decision 81): what a step of --exclusive has, jobs that are stopped, a limit beyond its
+# reservation; and small words of scontrol, sshare, sbcast, and --json without a controller.
+bats_require_minimum_version 1.5.0
+load common
+
+setup_file() {
+    cluster <<'END'
+ClusterName=ways
+NodeName=n[1-2] CPUs=4 RealMemory=1000 Virtual=YES
+PartitionName=main Nodes=ALL Default=YES
+END
+    eventually nodes_there
+}
+
+nodes_there() { [ "$(sinfo -h -r -o %D)" = 2 ]; }
+
+teardown_file() { remuda down; }
+
+says() { # says TEXT COMMAND…
+    local text=$1
+    shift
+    [ "$("$@")" = "$text" ]
+}
+
+# A job whose step runs; its number in $id.
+job_with_step() {
+    id=$(sbatch --parsable -o /dev/null --wrap 'srun sleep 600')
+    wait_state "$id" RUNNING
+    eventually says "$id.0" sh -c "squeue -h -s -j $id -o %i | grep -x $id.0"
+}
+
+@test "srun --exclusive: with a number of tasks their CPUs, without one the node's" {
+    cpus() { srun -Q "$@" sh -c 'echo $SLURM_CPUS_ON_NODE' | sort -u; }
+    [ "$(cpus --exclusive -n1)" = 1 ]
+    [ "$(cpus --exclusive -n3)" = 3 ]
+    [ "$(cpus --exclusive -N2 -n4)" = 2 ]
+    [ "$(cpus --exclusive --ntasks-per-node=2)" = 2 ]
+    [ "$(cpus --exclusive)" = 4 ]
+    [ "$(cpus --exclusive --exact -N1)" = 4 ]
+    [ "$(cpus --exclusive -c2 -n1)" = 2 ]
+    [ "$(srun -Q --exclusive -n1 sh -c 'echo $SLURM_JOB_CPUS_PER_NODE')" = 4 ]
+    [ "$(salloc -Q -n4 srun --exclusive=user -n1 sh -c 'echo $SLURM_CPUS_ON_NODE')" = 4 ]
+    [ "$(salloc -Q -n4 srun --exclusive -n1 sh -c 'echo $SLURM_CPUS_ON_NODE')" = 1 ]
+    [ "$(salloc -Q -n4 srun --whole -n1 sh -c 'echo $SLURM_CPUS_ON_NODE')" = 4 ]
+    run -1 --separate-stderr srun --exclusive --whole -n1 true
+    [ "${stderr_lines[0]}" = "srun: error: --exact and --whole are mutually exclusive." ]
+    run -1 --separate-stderr srun --exclusive --overlap -n1 true
+    [ "${stderr_lines[0]}" = "srun: error: --exclusive and --overlap are mutually exclusive" ]
+}
+
+@test "a job that SIGSTOP stopped is STOPPED until SIGCONT: whole, its script, its steps; not for one step, nor SIGTSTP" {
+    job_with_step
+    for how in "" -b -f; do
+        scancel $how -s STOP "$id"
+        eventually says "ST STOPPED" squeue -h -j "$id" -o '%t %T'
+        [ -z "$(squeue -h -t R -j "$id")" ]
+        [ "$(squeue -h -t ST -j "$id" -o %T)" = STOPPED ]
+        [ "$(squeue -h -t stopped,PD -j "$id" -o %T)" = STOPPED ]
+        [ "$(squeue -h -t all -j "$id" -o %T)" = STOPPED ]
+        scontrol show job "$id" | grep -q 'JobState=STOPPED '
+        squeue --json -j "$id" | jq -e '.jobs[0].job_state == ["RUNNING", "STOPPED"]' >/dev/null
+        [ "$(sacct -X -n -P -j "$id" -o state)" = RUNNING ]
+        scancel $how -s CONT "$id"
+        eventually says "R RUNNING" squeue -h -j "$id" -o '%t %T'
+    done
+    scancel -s STOP "$id.0"
+    [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]
+    scancel -s CONT "$id.0"
+    scancel -s TSTP "$id"
+    [ "$(squeue -h -j "$id" -o %T)" = RUNNING ]
+    scancel -s STOP "$id"
+    scancel -t STOPPED "$id"
+    wait_state "$id" CANCELLED
+}
+
+@test "a stop of the steps alone is not told again to a node's daemon that comes back" {
+    job_with_step
+    scancel -s STOP "$id"
+    eventually says STOPPED squeue -h -j "$id" -o %T
+    node=$(squeue -h -j "$id" -o %N)
+    kill -9 "$(remuda status --pid "node[$node]")" "$(remuda status --pid controller)"
+    remuda up -q 3>&-
+    eventually nodes_there
+    eventually says STOPPED squeue -h -j "$id" -o %T
+    scancel -s CONT "$id"
+    eventually says RUNNING squeue -h -j "$id" -o %T
+    scancel "$id.0" # the script is not stopped: it goes on and ends
+    eventually sh -c "! squeue -h -t R,ST,CG -j $id -o %i | grep -q ."
+}
+
+@test "a limit beyond the reservation's end is cut, which is said; --time-min is kept" {
+    scontrol create reservation=class StartTime=now Duration=30 Users="$(id -un)" Nodes=n2 >/dev/null
+    run -0 --separate-stderr sbatch --parsable --reservation=class -t 4:00:00 -o /dev/null --wrap 'sleep 600'
+    id=$output
+    [[ "$stderr" == *"the reservation class lasts 00:30:00 and its jobs end with it"* ]]
+    wait_state "$id" RUNNING
+    limit=$(scontrol show job "$id" | grep -o 'TimeLimit=[^ ]*')
+    [[ "$limit" == TimeLimit=00:[23]?:* ]]
+    scancel "$id"
+    run -1 --separate-stderr sbatch --reservation=class -t 4:00:00 --time-min=1:00:00 -o /dev/null --wrap true
+    [[ "$stderr" == *"more was asked for at least"* ]]
+    run -0 --separate-stderr sbatch --parsable -H --reservation=class -t 20 -o /dev/null --wrap true
+    [ -z "$stderr" ]
+    scancel "$output"
+    eventually scontrol delete reservation=class
+}
+
+@test "SLURM_PRIO_PROCESS is the nice value that the command had" {
+    [ "$(nice -n 7 srun -Q sh -c 'echo $SLURM_PRIO_PROCESS')" = "$(($(nice) + 7))" ]
+    nice -n 6 sbatch -W -o "$WORK/prio" --wrap 'echo $SLURM_PRIO_PROCESS' >/dev/null
+    [ "$(cat "$WORK/prio")" = "$(($(nice) + 6))" ]
+}
+
+@test "scontrol: another cluster's name, flags that are taken away, what listpids cannot find; sshare -h" {
+    run -1 --separate-stderr scontrol cluster elsewhere
+    [ "${stderr_lines[0]}" = "scontrol: error: No cluster 'elsewhere' known by database." ]
+    run -0 scontrol cluster ways
+    run --separate-stderr scontrol setdebugflags -Backfill
+    [[ "$stderr" != *"invalid option"* ]]
+    run -1 --separate-stderr scontrol create partition
+    [ "${stderr_lines[0]}" = "scontrol: error: Invalid input: partition  Request aborted" ]
+    job_with_step
+    run -1 --separate-stderr scontrol listpids "$id.9"
+    [ "${stderr_lines[0]}" = "StepId=$id.9 does not exist on node (null)." ]
+    run -1 --separate-stderr scontrol listpids "$id.frob"
+    [ "${stderr_lines[0]}" = "\"$id.frob\" does not look like a stepid" ]
+    run -1 --separate-stderr scontrol listpids 99999
+    [ "${stderr_lines[0]}" = "There are no steps for job 99999 on node (null)." ]
+    scancel "$id"
+    run -0 sshare -h
+    [[ "$output" != *Account* && "$output" != *Usage* ]]
+}
+
+@test "sbcast into a folder that is not there says Slurm's line" {
+    run --separate-stderr salloc -Q -n1 sbcast /etc/hostname /nosuch/folder/x
+    [ "$status" != 0 ]
+    [ "${stderr_lines[0]}" = "sbcast: error: REQUEST_FILE_BCAST(n1): No such file or directory" ]
+    cd "$WORK"
+    run -0 salloc -Q -n1 sbcast -f /etc/hostname here
+    cmp /etc/hostname "$WORK/here"
+}
+
+@test "--json without a controller: a document that says so, and status 1" {
+    mkdir -p "$WORK/away"
+    for c in squeue sinfo sacct; do
+        run -1 --separate-stderr env REMUDA_STATE="$WORK/away" "$c" --json
+        jq -e '.errors[0].error_number == 1800 and (.jobs // .sinfo) == []' <<<"$output"
+        [[ "$stderr" == *"Unable to contact slurm controller"* ]]
+    done
+}
