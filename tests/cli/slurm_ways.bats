@@ -107,9 +107,9 @@ job_with_step() {
 }
 
 @test "SLURM_PRIO_PROCESS is the nice value that the command had" {
-    [ "$(nice -n 7 srun -Q sh -c 'echo $SLURM_PRIO_PROCESS')" = "$(($(nice) + 7))" ]
+    [ "$(nice -n 7 srun -Q sh -c 'echo $SLURM_PRIO_PROCESS')" = "$(nice -n 7 nice)" ]
     nice -n 6 sbatch -W -o "$WORK/prio" --wrap 'echo $SLURM_PRIO_PROCESS' >/dev/null
-    [ "$(cat "$WORK/prio")" = "$(($(nice) + 6))" ]
+    [ "$(cat "$WORK/prio")" = "$(nice -n 6 nice)" ]
 }
 
 @test "scontrol: another cluster's name, flags that are taken away, what listpids cannot find; sshare -h" {
