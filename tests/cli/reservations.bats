@@ -77,8 +77,11 @@ teardown_file() { remuda down; }
     run -1 sbatch --reservation=inn --wrap=true
     [[ "$output" == *"Requested reservation is invalid"* ]]
     [[ "$output" == *"did you mean in?"* ]]
-    run -1 sbatch --reservation=in -t 2:00:00 --wrap=true
+    run -1 sbatch --reservation=in -t 3:00:00 --time-min=2:00:00 --wrap=true
     [[ "$output" == *"lasts 01:00:00"* ]]
+    run -0 sbatch --parsable --reservation=in -t 2:00:00 -o /dev/null --wrap=true # decision 81
+    [[ "$output" == *"lasts 01:00:00 and its jobs end with it"* ]]
+    wait_state "$(grep -oxE '[0-9]+' <<<"$output")" COMPLETED
     scontrol delete reservation in
     wait_state "$wide" COMPLETED
 }

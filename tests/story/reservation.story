@@ -8,7 +8,7 @@ submit limit=10:00 runs=300 name=inside reservation=class # 3
 submit runs=9999 name=unlimited reservation=class   # 4: gives no limit: is cut to the end
 submit limit=2:00:00 runs=60 name=after             # 5: n2 is free first
 submit nodes=2 limit=1:00:00 runs=60 name=both      # 6: when the reservation is over
-submit limit=30:00 reservation=class                # refused: longer than the reservation
+submit limit=30:00 mintime=25:00 reservation=class  # refused: longer than the reservation
 submit reservation=klass
 run 4000
 ----

@@ -3,9 +3,9 @@ nodes n[1-2] cpus=1 mem=2000
 reserve a start=60 length=10:00 nodes=n1
 reserve b start=60 length=10:00 nodes=n2 flags=NO_HOLD_JOBS_AFTER
 submit limit=5:00 runs=100 reservation=a  # 1
-submit limit=9:00 runs=10 reservation=a   # 2: what is left of it is too short then: held when it ends
+submit limit=9:00 mintime=9:00 runs=10 reservation=a   # 2: what is left of it is too short then: held when it ends
 submit limit=9:00 runs=200 reservation=b  # 3
-submit limit=9:00 runs=10 reservation=b   # 4: runs after b
+submit limit=9:00 mintime=9:00 runs=10 reservation=b   # 4: runs after b
 at 100
 unreserve a
 run 2000

@@ -139,21 +139,31 @@ static bool arm_join(struct feature_arm *to, const struct feature_arm *more)
     return true;
 }
 
+/* May a job of this reservation get less than its limit, which ends with the reservation? Not what
+ * says how much it needs at least, nor what fits into the next time of one that comes again. */
+static bool may_cut(const struct job_request *req, const struct reservation *r)
+{
+    if (req->time_limit_us <= 0)
+        return true;
+    bool fits = req->time_limit_us <= r->end_us - r->start_us;
+    return req->time_min_us <= 0 && !((r->flags & RESV_RECURRING) && fits);
+}
+
 /* `drawn`: the reservation draws the job, which did not ask for it. */
 static void option_make(struct demand_work *w, struct spart *part, const struct sresv *resv,
                         bool drawn)
 {
     struct option *o = &w->c->option[w->c->n++];
     uint32_t chosen[NEEDS_MAX];
-    *o = (struct option){
-        .part = part,
-        .place = w->place,
-        .resv = resv,
-        .cut = resv && !drawn && (w->req->time_limit_us <= 0 || w->req->time_min_us <= 0),
-        .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
-        .tier = part->p.priority_tier,
-        .job_factor = part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
-        .mode = request_mode(w->req, &part->p)};
+    *o = (struct option){.part = part,
+                         .place = w->place,
+                         .resv = resv,
+                         .cut = resv && !drawn && may_cut(w->req, &resv->r),
+                         .serve = part->idx + (resv ? resv->number * (uint32_t)w->cl->part.n : 0),
+                         .tier = part->p.priority_tier,
+                         .job_factor =
+                             part->p.priority_job_factor > 0 ? part->p.priority_job_factor : 1,
+                         .mode = request_mode(w->req, &part->p)};
     option_memory(w, o);
     option_limits(w, o);
     for (size_t l = 0; l < w->liked.n; l++)
