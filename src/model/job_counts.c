@@ -87,6 +87,12 @@ int64_t job_accrue_us(const struct job *j)
     return j->accrue_us ? j->accrue_us : j->eligible_us;
 }
 
+int64_t job_limit_asked(const struct job_request *req)
+{
+    int64_t limit_us = req->time_limit_us;
+    return limit_us <= 0 || limit_us == TIME_UNLIMITED ? 0 : limit_us - limit_us % USEC_PER_SEC;
+}
+
 /* Of what it holds; kind, or kind:type. */
 static int64_t gres_held(const struct job *j, const char *name)
 {

@@ -17,6 +17,8 @@ int64_t job_gpus_asked(const struct job *j);
 int64_t job_billing(const struct job *j);
 /* From when on it gains priority by age; 0 = it does not. */
 int64_t job_accrue_us(const struct job *j);
+/* The limit that it asks for, in whole seconds' µs; 0 = it gives none, or is to have none. */
+int64_t job_limit_asked(const struct job_request *req);
 /* What such weights (TRESBillingWeights) make of what the job has, or asks for; in thousandths,
  * 0 or more. `largest`: the largest weighted resource counts, not their sum (MAX_TRES). */
 int64_t job_billing_milli(const struct job *j, const struct tres_weights *w, bool largest);

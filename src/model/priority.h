@@ -55,6 +55,7 @@ extern const struct fields priority_fields;
     X(TEXT, user_name, 0, "name of the user")                                                      \
     X(I64, usage, 0, "decayed use, in thousandths of billing units × seconds")                     \
     X(TIME, at_us, 0, "decayed until then")                                                        \
+    X(TEXT, run_times, 0, "of the limits used last: seconds, and how long the last two jobs ran: 3600:130:125,86400:40") \
     X(I64, raw_shares, 0, "shares (computed)")                                                     \
     X(I64, norm_shares, 0, "of all, in 2^20ths (computed)")                                        \
     X(I64, norm_usage, 0, "of all use, in 2^20ths (computed)")                                     \

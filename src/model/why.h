@@ -72,6 +72,8 @@ extern const struct enum_names sureness_names;
     X(U32, rank, 0, "place in the order, 1 = next; 0 = not in it")                                           \
     X(U64, waiting, 0, "jobs in the order")                                                                  \
     X(TEXT, ahead, 0, "the first of those ahead")                                                            \
+    X(SPAN, limit_us, 0, "it asks for so long; 0 = it gives no limit")                                       \
+    X(SPAN, expected_us, 0, "such jobs of its owner ran so long; 0 = not known. The order alone looks at it") \
     X(TIME, planned_us, 0, "planned start; 0 = none")                                                        \
     X(TEXT, planned_nodes, 0, "its nodes, folded")                                                           \
     X(ENUM, sureness, &sureness_names, "how sure that is")                                                   \

@@ -120,7 +120,10 @@ struct waiting {
      * by so much (or has less, N < 0); @B only in some of its partitions, a bit each by their
      * places in its list; + it may exceed it all the same. NULL = none */
     const char *caps;
-    const struct share *share; /* the planner's own: fair share of its user */
+    /* The planner's own: fair share of its user; how long such jobs of that user in that account
+     * ran; what that user has and had, in whatever account */
+    const struct share *share, *own;
+    const struct person *person;
     /* The planner's own: the highest priority it had, where that must not fall */
     uint64_t floor;
     /* The planner's own, a bit for each of its partitions (order=ageing): it was the first that was
@@ -132,6 +135,15 @@ struct waiting {
 void cluster_set_fairshare(struct cluster *cl, uint32_t uid, const char *account, int64_t factor);
 /* The same of an association. */
 void cluster_set_assoc_fairshare(struct cluster *cl, uint32_t assoc, int64_t factor);
+/* Of all that was used of late, so much is this user's, in 2^20ths: the default order puts those
+ * first who used little. */
+void cluster_set_use(struct cluster *cl, uint32_t uid, int64_t used);
+/* Jobs of the user in that account (NULL = none given) that ask for limit_us (0 = they give no
+ * limit) are expected to run so long; 0 = nothing is known. The default order looks at it; what is
+ * promised, and when a job must end, goes by limits alone. The caller bounds how many there are. */
+void cluster_set_expected(struct cluster *cl, uint32_t uid, const char *account, int64_t limit_us,
+                          int64_t run_us);
+int64_t cluster_expected(struct cluster *cl, uint32_t uid, const char *account, int64_t limit_us);
 /* Adds or replaces. Only eligible jobs are given (no holds, dependencies or begin times open). */
 void cluster_wait(struct cluster *cl, const struct waiting *w);
 void cluster_unwait(struct cluster *cl, uint64_t job_id);

@@ -67,12 +67,34 @@ static void long_job(const struct made_options *o, struct rng *r, struct trace *
         made_job(t, (12 + 12 * k) * HOUR, 4, 6 * HOUR, 7 * DAY, 1000 + k, true);
 }
 
-static void array(const struct made_options *o, struct rng *r, struct trace *t)
+static void array_at(const struct made_options *o, struct rng *r, struct trace *t, int64_t at)
 {
     struct stream others = {0, 4 * DAY, o->load, 8, HOUR / 2, 2 * HOUR, o->users, 0, true};
     stream_fill(o, r, &others, t);
     for (int64_t k = 0; k < o->jobs; k++)
-        made_job(t, HOUR, 1, HOUR - rng_range(r, 0, 10 * MINUTE), HOUR, 1000, false);
+        made_job(t, at, 1, HOUR - rng_range(r, 0, 10 * MINUTE), HOUR, 1000, false);
+}
+
+static void array(const struct made_options *o, struct rng *r, struct trace *t)
+{
+    array_at(o, r, t, HOUR);
+}
+
+/* By then all others have used the machine, and who submits it has not. */
+static void late_array(const struct made_options *o, struct rng *r, struct trace *t)
+{
+    array_at(o, r, t, 2 * DAY);
+}
+
+/* Jobs of a minute that ask for half a day, and then, of the same limit, what needs it. */
+static void liar(const struct made_options *o, struct rng *r, struct trace *t)
+{
+    struct stream others = {0, 4 * DAY, o->load, 8, HOUR / 2, 4 * HOUR, o->users, 0, true};
+    stream_fill(o, r, &others, t);
+    for (int64_t k = 0; k < 30; k++)
+        made_job(t, 12 * HOUR + k * 2 * MINUTE, 1, MINUTE, 12 * HOUR, 1000, false);
+    for (int64_t k = 0; k < 2 * o->procs; k++)
+        made_job(t, 14 * HOUR, 1, 12 * HOUR - 1, 12 * HOUR, 1000, false);
 }
 
 /* One user keeps the queue full of jobs of minutes, the others run hours. */
@@ -123,6 +145,14 @@ const struct made_kind made_streams[] = {
      "others while one user's array of 5,000 one-hour jobs waits",
      {.procs = 128, .jobs = 5000, .seed = 1, .users = 20, .load = 0.5},
      array},
+    {"late-array",
+     "the same after two days in which that user used nothing",
+     {.procs = 128, .jobs = 5000, .seed = 1, .users = 20, .load = 0.5},
+     late_array},
+    {"liar",
+     "others while one user asks 12 h for jobs of a minute, and then needs them",
+     {.procs = 64, .seed = 1, .users = 20, .load = 0.5},
+     liar},
     {"flood",
      "others while one user keeps the queue full of jobs of minutes",
      {.procs = 64, .seed = 1, .users = 20, .load = 0.5},

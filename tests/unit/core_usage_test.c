@@ -2,6 +2,7 @@
  * the parts of a priority. */
 #include "core_help.h"
 
+#include "core/record/run_times.h"
 #include "model/job_counts.h"
 
 // clang-format off
@@ -69,6 +70,85 @@ static void test_use_is_charged_and_decays(void **unused)
     hello(1);
     pass(10 * MIN);
     near(share_of(ALICE)->usage, used / 4);
+}
+
+/* ---- how long jobs ran ---- */
+
+static uint64_t asks(int64_t limit_us, bool held)
+{
+    struct job_spec s = a_wide_job("a");
+    s.req.time_limit_us = limit_us;
+    s.hold = held;
+    return submit(s);
+}
+
+static void runs(int64_t limit_us, int64_t run_us)
+{
+    uint64_t id = asks(limit_us, false);
+    assert_int_equal(state(id), JOB_RUNNING);
+    pass(run_us);
+    script_ends(id, 0);
+}
+
+static int64_t expected_of(uint64_t id)
+{
+    return why_one(id)->expected_us;
+}
+
+static void test_how_long_such_jobs_ran_is_remembered(void **unused)
+{
+    (void)unused;
+    uint64_t waits = asks(60 * MIN, true), other = asks(50 * MIN, true);
+    am_bob();
+    uint64_t bobs = asks(60 * MIN, true);
+    am_alice();
+    assert_int_equal(expected_of(waits), 0);
+    for (int n = 1; n <= 3; n++) { /* 4 min; 4 and 8; 8 and 12 */
+        int64_t expected = (n == 1 ? 4 : 4 * n - 2) * MIN;
+        runs(60 * MIN, n * 4 * MIN);
+        for (int again = 0; again < 2; again++) {
+            assert_int_equal(expected_of(waits), expected);
+            assert_int_equal(why_one(waits)->limit_us, 60 * MIN);
+            assert_int_equal(expected_of(other), 0);
+            assert_int_equal(expected_of(bobs), 0);
+            restart(SHARE_CONF);
+            hello(1);
+        }
+    }
+    /* What somebody ended tells nothing of how long it would have run. */
+    uint64_t id = asks(50 * MIN, false);
+    pass(MIN);
+    cancel(ids_of(id));
+    script_ends(id, 9);
+    assert_int_equal(state(id), JOB_CANCELLED);
+    assert_int_equal(expected_of(other), 0);
+    assert_null(share_of(ALICE)->run_times); /* nobody else is told */
+}
+
+/* Of the limits that were used last so many are remembered. */
+static void test_run_times_are_bounded(void **unused)
+{
+    (void)unused;
+    struct run_times t = {0}, back;
+    struct str text = STR_INIT;
+    for (int64_t limit = 1; limit <= RUN_TIMES_MOST; limit++)
+        assert_int_equal(run_times_learn(&t, limit, 10 * limit), -1);
+    assert_int_equal(run_times_learn(&t, 1, 20), -1);
+    assert_int_equal(run_times_learn(&t, 100, 7), 2);
+    assert_int_equal(t.n, RUN_TIMES_MOST);
+    run_times_format(&t, &text);
+    assert_true(text_starts(str_text(&text), "100:7,1:20:10,16:160,"));
+    run_times_parse(str_text(&text), &back);
+    assert_memory_equal(&back, &t, sizeof t);
+    assert_int_equal(run_time_expected(&back.v[0]), 7);
+    assert_int_equal(run_time_expected(&back.v[1]), 15);
+    str_done(&text);
+    run_times_parse("3600:5:,x,:,7,-1:4,3600:0,86400:99999999999,60:40:50:9,0:3", &back);
+    assert_int_equal(back.n, 3);
+    assert_int_equal(back.v[0].limit_s, 3600);
+    assert_int_equal(back.v[0].before_last_s, 0);
+    assert_int_equal(run_time_expected(&back.v[1]), 45);
+    assert_int_equal(back.v[2].limit_s, 0);
 }
 
 static void test_weights_of_the_partition(void **unused)
@@ -234,6 +314,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         SHARES(test_use_is_charged_and_decays),
+        SHARES(test_how_long_such_jobs_ran_is_remembered),
+        SHARES(test_run_times_are_bounded),
         SHARES(test_weights_of_the_partition),
         SHARES(test_billing_stands_in_the_record),
         SHARES(test_who_used_less_comes_first),

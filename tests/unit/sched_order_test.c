@@ -65,6 +65,47 @@ static void the_head_and_the_oldest_go_first(void **state)
     assert_true(first_key(3600, 1800, true, false) > first_key(3600, 1799, true, true));
 }
 
+static uint64_t users_key(int64_t limit_s, int64_t expected_s, int64_t used, int64_t busy)
+{
+    struct order_job j = {.submit_us = NOW - HOUR,
+                          .now_us = NOW,
+                          .limit_us = limit_s * USEC_PER_SEC,
+                          .expected_us = expected_s * USEC_PER_SEC,
+                          .used = used,
+                          .busy = busy,
+                          .width = 4,
+                          .age_bound_us = 144000 * USEC_PER_SEC};
+    return order_key(ORDER_AGEING, &j);
+}
+
+/* In place of the limit, where it is known, and never more than that. */
+static void what_such_jobs_ran_counts(void **state)
+{
+    uint64_t day = users_key(86400, 0, 0, 0);
+    assert_true(users_key(86400, 600, 0, 0) > day);
+    assert_true(users_key(86400, 600, 0, 0) == users_key(600, 0, 0, 0));
+    assert_true(users_key(86400, 600, 0, 0) > users_key(3600, 0, 0, 0));
+    assert_true(users_key(86400, 600000, 0, 0) == day);
+    /* Who runs seconds gains nothing on who runs a minute. */
+    assert_true(users_key(86400, 1, 0, 0) == users_key(86400, 60, 0, 0));
+    assert_true(users_key(86400, 61, 0, 0) < users_key(86400, 60, 0, 0));
+}
+
+static void who_has_much_stands_back(void **state)
+{
+    const int64_t one = 1 << 20;
+    uint64_t before = users_key(3600, 0, 0, 0);
+    for (int64_t part = 1 << 12; part <= one; part *= 2) {
+        uint64_t used = users_key(3600, 0, part, 0), busy = users_key(3600, 0, 0, part);
+        assert_true(used < before && busy < used);
+        assert_true(users_key(3600, 0, part, part) < busy);
+        before = used;
+    }
+    /* Who has all of the machine waits behind what takes a hundred times as long. */
+    assert_true(users_key(360, 0, 0, one) < users_key(36000, 0, 0, 0));
+    assert_true(users_key(3600, 0, one, one) == users_key(3600, 0, 9 * one, 9 * one));
+}
+
 static void shortest_limits_and_areas(void **state)
 {
     assert_true(key_at(ORDER_SJF, 600, 64, 0, 0) > key_at(ORDER_SJF, 601, 1, 9, 0));
@@ -148,7 +189,7 @@ static void who_was_blocked_first_stays_first(void **state)
     cluster_free(cl);
 }
 
-/* Past the bound the oldest goes first whatever it asks; the others by their keys. */
+/* Past four times the bound the oldest goes first whatever it asks; the others by their keys. */
 static void past_the_bound_one_goes_first(void **state)
 {
     struct cluster *cl = cluster_new();
@@ -157,8 +198,8 @@ static void past_the_bound_one_goes_first(void **state)
     uint64_t head, oldest;
     put_nodes(cl, "n1", a_node(NULL));
     put_part(cl, &part);
-    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 50 * HOUR);
-    wait_for_nodes(cl, 2, "1", 800 * HOUR, NOW - 49 * HOUR);
+    wait_for_nodes(cl, 1, "1", 900 * HOUR, NOW - 162 * HOUR);
+    wait_for_nodes(cl, 2, "1", 1 * HOUR, NOW - 161 * HOUR);
     wait_for_nodes(cl, 3, "1", HOUR, NOW);
     sched_plan(cl, NOW, NULL, plan);
     assert_int_equal(plan->nstarts, 1);
@@ -172,6 +213,52 @@ static void past_the_bound_one_goes_first(void **state)
 }
 
 /* The shorter job overtakes in the default order, and not under the multifactor priority. */
+static void run_alone(struct cluster *cl, uint64_t id, uint32_t uid, const char *node)
+{
+    struct job_request req = {.partition = "main", .exclusive = EXCLUSIVE_NODE};
+    struct alloc_node on = {.node = node, .cpus = "0-7"};
+    struct alloc al = {.node = &on, .n = 1};
+    cluster_start(cl, id, &req, uid, "main", &al, NOW, NOW + HOUR);
+}
+
+/* Users 1000 and 1001 want the same; the first has half of the machine. */
+static void the_machine_is_shared_among_users(void **state)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct partition part = a_part("main", "ALL");
+    struct job_request req = {
+        .partition = "main", .exclusive = EXCLUSIVE_NODE, .time_limit_us = HOUR};
+    put_nodes(cl, "n[1-2]", a_node(NULL));
+    put_part(cl, &part);
+    run_alone(cl, 1, 1000, "n1");
+    for (uint64_t id = 2; id <= 5; id++) {
+        struct waiting w = {.job_id = id,
+                            .req = &req,
+                            .uid = id < 5 ? 1000 : 1001,
+                            .elements = 1,
+                            .submit_us = NOW - (10 - (int64_t)id) * USEC_PER_MIN};
+        w.eligible_us = w.submit_us;
+        cluster_wait(cl, &w);
+    }
+    assert_int_equal(rank_at(cl, plan, 5, NOW), 1);
+    assert_int_equal(plan->nstarts, 1);
+    assert_int_equal(plan->start[0].job_id, 5);
+    /* What it has counts as long as it has it; then what it had, which somebody has to say. */
+    cluster_release(cl, 1);
+    assert_int_equal(rank_at(cl, plan, 5, NOW), 4);
+    cluster_set_use(cl, 1000, 1 << 19);
+    assert_int_equal(rank_at(cl, plan, 5, NOW), 1);
+    /* Of what user 1000 asks an hour for, minutes are needed. */
+    cluster_set_expected(cl, 1000, NULL, HOUR, HOUR / 60);
+    assert_int_equal(rank_at(cl, plan, 5, NOW), 4);
+    assert_int_equal(cluster_expected(cl, 1000, NULL, HOUR), HOUR / 60);
+    cluster_set_expected(cl, 1000, NULL, HOUR, 0);
+    assert_int_equal(rank_at(cl, plan, 5, NOW), 1);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
 static void the_settings_choose(void **state)
 {
     for (int factors = 0; factors < 2; factors++) {
@@ -229,6 +316,9 @@ int main(void)
         cmocka_unit_test(the_head_and_the_oldest_go_first),
         cmocka_unit_test(who_was_blocked_first_stays_first),
         cmocka_unit_test(past_the_bound_one_goes_first),
+        cmocka_unit_test(what_such_jobs_ran_counts),
+        cmocka_unit_test(who_has_much_stands_back),
+        cmocka_unit_test(the_machine_is_shared_among_users),
         cmocka_unit_test(shortest_limits_and_areas),
         cmocka_unit_test(keys_stay_in_bounds),
         cmocka_unit_test(the_settings_choose),

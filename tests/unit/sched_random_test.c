@@ -385,7 +385,8 @@ static int64_t planned_now(const struct sim *s, uint64_t id)
 
 /* Backfill comes behind the first that is promised a start: planning again after the starts of a
  * pass, at the same time, finds it no later. (Who is promised one behind it may have to make room
- * for it, when it finds other nodes.) */
+ * for it, when it finds other nodes. In the default order it stands behind others' work as soon as
+ * more of its own user's runs: then all are of one user.) */
 static void turn_keeping(struct sim *s)
 {
     struct promise promised[ARRAY_LEN(s->job)];
@@ -446,6 +447,7 @@ static void the_first_promise_stays_when_others_start(void **state)
             struct sim s = {.rng = {seed * 104729},
                             .seed = seed,
                             .exact = seed % 2,
+                            .one_user = strstr(parameters[k], "ageing") != NULL,
                             .parameters = parameters[k]};
             world_play(&s, turn_keeping);
             check_all_ran(&s);

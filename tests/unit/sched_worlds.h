@@ -17,6 +17,7 @@ static inline uint64_t worlds_of(uint64_t n)
 
 struct task {
     uint64_t id;
+    uint32_t uid;
     struct job_request req;
     int64_t submit, limit, runs, start, end; /* start 0 = waits */
     uint32_t elements;
@@ -48,6 +49,7 @@ struct sim {
     uint64_t next_id;
     int64_t now;
     bool exact;             /* jobs end when their limit says */
+    bool one_user;          /* all jobs are of one user */
     bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
     const char *parameters; /* SchedulerParameters; NULL = none */
 };
@@ -149,7 +151,7 @@ static void job_wait(struct cluster *cl, const struct task *j)
 {
     struct waiting w = {.job_id = j->id,
                         .req = &j->req,
-                        .uid = 1000 + (uint32_t)(j->id % 3),
+                        .uid = j->uid,
                         .het_job_id = j->het,
                         .het_size = j->het ? 2 : 0,
                         .elements = j->elements,
@@ -162,12 +164,12 @@ static void job_wait(struct cluster *cl, const struct task *j)
 static bool task_make(struct sim *s, struct task *j)
 {
     *j = (struct task){.id = s->next_id++, .submit = s->now, .elements = 1};
+    j->uid = 1000 + (s->one_user ? 0 : (uint32_t)(j->id % 3));
     if (s->njobs > 0 && rng_chance(&s->rng, 500))
         j->req = s->job[rng_below(&s->rng, s->njobs)].req;
     else
         j->req = request_make(s);
-    return sched_check(s->cl, &j->req, 1000 + (uint32_t)(j->id % 3), NULL, NULL, NULL) ==
-           REFUSE_NONE;
+    return sched_check(s->cl, &j->req, j->uid, NULL, NULL, NULL) == REFUSE_NONE;
 }
 
 static inline void submit(struct sim *s)
@@ -213,8 +215,8 @@ static inline void start(struct sim *s, const struct plan_start *ps)
     assert_true(alloc_parse(str_text(&text), j->arena, &j->al, NULL));
     str_done(&text);
     j->part = arena_strdup(j->arena, ps->partition);
-    cluster_start(s->cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), ps->partition, &j->al,
-                  s->now, s->now + ps->limit_us);
+    cluster_start(s->cl, j->id, &j->req, j->uid, ps->partition, &j->al, s->now,
+                  s->now + ps->limit_us);
     cluster_unwait(s->cl, j->id);
 }
 
@@ -241,8 +243,7 @@ static inline struct cluster *rebuilt(struct sim *s)
             job_wait(cl, j);
             continue;
         }
-        cluster_start(cl, j->id, &j->req, 1000 + (uint32_t)(j->id % 3), j->part, &j->al, j->start,
-                      end_expected(j));
+        cluster_start(cl, j->id, &j->req, j->uid, j->part, &j->al, j->start, end_expected(j));
         if (j->was_suspended)
             cluster_suspend(cl, j->id, true);
         if (j->was_suspended && !j->suspended)

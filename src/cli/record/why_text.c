@@ -2,6 +2,7 @@
  * they become text with local times. */
 #include "cli/record/why_text.h"
 
+#include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
@@ -141,6 +142,43 @@ static void add_rank(struct str *out, const struct why *w)
     str_addc(out, '\n');
 }
 
+/* "2 h 10 min": the two largest units. */
+static void add_amount(struct str *out, int64_t us)
+{
+    static const struct {
+        int64_t us;
+        const char *name;
+    } unit[] = {{24 * USEC_PER_HOUR, "d"},
+                {USEC_PER_HOUR, "h"},
+                {USEC_PER_MIN, "min"},
+                {USEC_PER_SEC, "s"}};
+    size_t i = 0;
+    while (i < ARRAY_LEN(unit) - 1 && us < unit[i].us)
+        i++;
+    str_addf(out, "%lld %s", (long long)(us / unit[i].us), unit[i].name);
+    us %= unit[i].us;
+    if (++i < ARRAY_LEN(unit) && us >= unit[i].us)
+        str_addf(out, " %lld %s", (long long)(us / unit[i].us), unit[i].name);
+}
+
+/* What the order counts with where something is known of such jobs. */
+static void add_expected(struct str *out, const struct why *w)
+{
+    if (w->state != JOB_PENDING || !w->expected_us)
+        return;
+    str_add(out, "  expected to run ");
+    add_amount(out, w->expected_us);
+    if (w->limit_us) {
+        str_add(out, " of the ");
+        add_amount(out, w->limit_us);
+        str_add(out, " asked");
+    }
+    str_addf(out,
+             ", as such jobs of %s did last: its place in the order goes by that, its end by "
+             "its limit\n",
+             w->user_name ? w->user_name : "its owner");
+}
+
 static void add_plan(struct str *out, const struct why *w, int64_t now_us)
 {
     if (w->planned_us) {
@@ -234,6 +272,7 @@ void why_text(const struct why *w, int64_t now_us, struct str *out)
     for (size_t i = 0; i < w->blockers.n; i++)
         add_blocker(out, &b[i], now_us);
     add_rank(out, w);
+    add_expected(out, w);
     add_waited(out, w);
 }
 

@@ -148,6 +148,7 @@ static void ending(struct core *c, struct jobrec *r, enum job_state how, enum jo
         usage_refund(c, r);
     r->j.end_us = clock_end(c, r->j.start_us);
     r->j.reason = why;
+    usage_learn(c, r, how);
     if (r->j.state == JOB_SUSPENDED) {
         suspension_count(c, r);
         cluster_suspend(c->cluster, r->j.id, false); /* its processes are woken to end */

@@ -67,8 +67,11 @@ enum refusal query_shares(const struct core *c, const struct msg_query *q, const
     }
     if (rows.n > 1)
         qsort(rows.v, rows.n, sizeof rows.v[0], by_who);
-    for (size_t i = 0; i < rows.n; i++)
-        v->row(v->ctx, rows.v[i]);
+    for (size_t i = 0; i < rows.n; i++) {
+        struct usage row = *rows.v[i];
+        row.run_times = NULL; /* what jobs are expected to need is their owner's: remuda why */
+        v->row(v->ctx, &row);
+    }
     vec_done(&rows);
     return REFUSE_NONE;
 }

@@ -12,7 +12,10 @@
  * tree), or 2^−(use/share) with NO_FAIR_TREE. */
 #include "core/record/minutes.h"
 #include "core/record/record.h"
+#include "core/record/run_times.h"
 #include "core/record/use.h"
+
+#include "model/job_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,11 +46,23 @@ static struct usagerec *usage_of(struct core *c, uint32_t uid, const char *accou
     return u;
 }
 
+/* The planner hears how long jobs are expected to run. */
+static void run_times_tell(struct core *c, const struct usagerec *u)
+{
+    struct run_times t;
+    run_times_parse(u->u.run_times, &t);
+    for (size_t i = 0; i < t.n; i++)
+        cluster_set_expected(c->cluster, u->u.user_id, u->u.account, t.v[i].limit_s * USEC_PER_SEC,
+                             run_time_expected(&t.v[i]) * USEC_PER_SEC);
+}
+
 void usage_load(struct core *c, const struct usage *row)
 {
     struct usagerec *u = usage_of(c, row->user_id, row->account, row->user_name);
     u->u.usage = row->usage;
     u->u.at_us = row->at_us;
+    text_set(c, &u->u.run_times, row->run_times);
+    run_times_tell(c, u);
 }
 
 static void unsave(struct core *c, struct usagerec *u)
@@ -124,6 +139,35 @@ void usage_charge(struct core *c, struct jobrec *r)
     c->usage.any = true;
     uses_charge(c, r, seconds);
     minutes_changed(c);
+}
+
+/* Of a job that came to an end of its own, or reached its limit: others cut it short otherwise. */
+static bool run_tells(const struct jobrec *r, enum job_state how)
+{
+    bool own =
+        how == JOB_COMPLETED || how == JOB_FAILED || how == JOB_TIMEOUT || how == JOB_OUT_OF_MEMORY;
+    return own && r->j.reason != REASON_LAUNCH_FAILED && !r->j.requeue_pending;
+}
+
+void usage_learn(struct core *c, const struct jobrec *r, enum job_state how)
+{
+    const struct job_request *req = &r->j.spec.req;
+    struct run_times t;
+    struct str text = STR_INIT;
+    if (!run_tells(r, how))
+        return;
+    struct usagerec *u = usage_of(c, r->j.user_id, req->account, r->j.user_name);
+    int64_t limit_us = job_limit_asked(req);
+    run_times_parse(u->u.run_times, &t);
+    int64_t forgotten =
+        run_times_learn(&t, limit_us / USEC_PER_SEC, run_time(r, c->turn.now_us) / USEC_PER_SEC);
+    if (forgotten >= 0)
+        cluster_set_expected(c->cluster, r->j.user_id, req->account, forgotten * USEC_PER_SEC, 0);
+    run_times_format(&t, &text);
+    text_set(c, &u->u.run_times, str_text(&text));
+    str_done(&text);
+    unsave(c, u);
+    run_times_tell(c, u);
 }
 
 void usage_refund(struct core *c, const struct jobrec *r)
@@ -222,6 +266,21 @@ static size_t leaves(const struct core *c, struct leaf **ret)
     return n;
 }
 
+/* Each user's part of all use, in whatever accounts. */
+static void parts_tell(struct core *c, const struct leaf *leaf, size_t n, int64_t all)
+{
+    struct map_u64 *of = map_u64_new();
+    for (size_t i = 0; i < n; i++) {
+        uint64_t uid = leaf[i].u->u.user_id + UINT64_C(1);
+        int64_t sum = leaf[i].u->u.usage + (int64_t)(intptr_t)map_u64_get(of, uid);
+        map_u64_put(of, uid, (void *)(intptr_t)sum);
+    }
+    struct map_walk w = {0};
+    while (map_u64_next(of, &w))
+        cluster_set_use(c->cluster, (uint32_t)(w.key - 1), ratio20((intptr_t)w.value, all));
+    map_u64_free(of);
+}
+
 void usage_factors(struct core *c)
 {
     struct leaf *leaf;
@@ -240,6 +299,7 @@ void usage_factors(struct core *c)
             tree ? (int64_t)(n - first) * FACTOR_ONE / (int64_t)n : classic(c, u->usage, all, n);
         cluster_set_fairshare(c->cluster, u->user_id, u->account, u->fairshare);
     }
+    parts_tell(c, leaf, n, all);
     free(leaf);
     fairshare_update(c);
     minutes_changed(c);

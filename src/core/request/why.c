@@ -8,6 +8,7 @@
 #include "core/record/record.h"
 #include "core/request/request.h"
 #include "model/extension.h"
+#include "model/job_counts.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
 
@@ -172,6 +173,15 @@ static void fill_plan(struct core *c, const struct jobrec *r, const struct plan_
     w->sureness = sched_sureness(c->cluster, c->plan, r->j.id, a, &w->sure_text);
 }
 
+/* What the default order counts with instead of the limit. */
+static void fill_expected(struct core *c, const struct jobrec *r, struct why *w)
+{
+    const struct job_request *req = &r->j.spec.req;
+    w->limit_us = job_limit_asked(req);
+    int64_t ran_us = cluster_expected(c->cluster, r->j.user_id, req->account, w->limit_us);
+    w->expected_us = w->limit_us && ran_us > w->limit_us ? w->limit_us : ran_us;
+}
+
 static void fill_ahead(struct core *c, const struct jobrec *r, struct why *w, struct arena *a)
 {
     uint64_t ahead[AHEAD_SAID];
@@ -304,6 +314,7 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
     if (w->reason == REASON_BEGIN_TIME)
         w->planned_us = r->j.spec.begin_us;
     fill_plan(c, r, &wait, w, a);
+    fill_expected(c, r, w);
     if (full && !r->waiting)
         fill_minutes(c, r, w, a);
     if (!full || !r->waiting)

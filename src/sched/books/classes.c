@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
+#include "sched/books/people.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>
@@ -139,9 +140,15 @@ int wjob_order(const struct wjob *a, const struct wjob *b)
     return (p > q) - (p < q);
 }
 
+/* Does the order tell users apart? Then a lane is one user's own. */
+static bool lanes_by_user(const struct cluster *cl)
+{
+    return cl->policy.weight_fair > 0 || cl->policy.order == ORDER_AGEING;
+}
+
 static struct lane *lane_take(struct cluster *cl, struct sclass *k, const struct waiting *w)
 {
-    uint32_t owner = cl->policy.weight_fair > 0 ? w->uid + 1 : 0;
+    uint32_t owner = lanes_by_user(cl) ? w->uid + 1 : 0;
     for (struct lane *l = k->lanes; l; l = l->next)
         if (l->nice == w->nice && l->site == w->site && l->qos_factor == w->qos_factor &&
             l->assoc_factor == w->assoc_factor && l->priority_asked == w->priority_asked &&
@@ -236,6 +243,8 @@ static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_requ
     struct sclass *k = class_take(cl, &j->w, req, class_owner(cl, req, j->w.uid));
     j->w.share = j->w.assoc ? cluster_assoc_share(cl, j->w.assoc)
                             : cluster_share(cl, j->w.uid, req->account);
+    j->w.own = cluster_share(cl, j->w.uid, req->account);
+    j->w.person = cluster_person(cl, j->w.uid);
     lane_insert(lane_take(cl, k, &j->w), j);
     j->w.req = &k->req;
     j->w.magnets = k->magnets;
@@ -278,7 +287,7 @@ void classes_regroup(struct cluster *cl)
         struct wjob *j = w.value;
         const struct lane *l = j->lane;
         if (class_owner(cl, j->w.req, j->w.uid) == l->klass->uid_plus1 &&
-            (cl->policy.weight_fair > 0) == (l->uid_plus1 > 0))
+            lanes_by_user(cl) == (l->uid_plus1 > 0))
             continue;
         struct waiting same = j->w;
         wjob_change(cl, j, &same);

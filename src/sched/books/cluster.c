@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "sched/books/classes.h"
+#include "sched/books/people.h"
 #include "sched/books/qos.h"
 #include "sched/books/resv.h"
 #include "sched/books/settle.h"
@@ -24,6 +25,7 @@ struct cluster *cluster_new(void)
     cl->group.by_key = map_str_new();
     cl->part.by_name = map_str_new();
     cl->share_of = map_str_new();
+    cl->people = map_u64_new();
     cl->qos_of = map_str_new();
     cl->run.by_job = map_u64_new();
     cl->queue.by_job = map_u64_new();
@@ -103,9 +105,12 @@ void cluster_free(struct cluster *cl)
     map_str_free(cl->group.by_key);
     map_str_free(cl->part.by_name);
     w = (struct map_walk){0};
-    while (map_str_next(cl->share_of, &w))
+    while (map_str_next(cl->share_of, &w)) {
+        vec_done(&((struct share *)w.value)->expected);
         free(w.value);
+    }
     map_str_free(cl->share_of);
+    people_free(cl);
     vec_done(&cl->queue.head);
     vec_done(&cl->queue.oldest);
     map_u64_free(cl->run.by_job);

@@ -1,11 +1,20 @@
 /* Keys in fixed point.
  *
- * The ageing order is what won on the scoreboard (docs/scheduling.md): √(wait + an hour) ÷ limit
- * ÷ ⁴√width, so that short and narrow work goes first and everything gains on it by waiting; times
- * 1 + (wait ÷ age bound)⁶, which is little before the bound and soon all that counts behind it. Of
- * those past the bound the oldest goes before all that are not the head: who was first and blocked
- * stays first once it waited for half its limit, so that what drains for it does not drain in vain.
- * (From the beginning, a job that runs for days would be what hours wait for.)
+ * The default order is a product of powers (docs/scheduling.md has how they were found), so its key
+ * is a sum of logarithms:
+ *
+ *     √(wait + an hour) × (1 + (wait ÷ age bound)⁸) ÷ expected^¾ ÷ ⁴√width
+ *         ÷ (1 + 30 × used) ÷ (1 + 30 × busy)²
+ *
+ * Short and narrow work goes first, and everything gains by waiting: past the age bound that soon is
+ * all that counts. How long a job is expected to run is what others of its user ran that asked for
+ * as much time; what nobody knows anything of is expected to need its limit. Used and busy are the
+ * user's part of what all used of late and of what is in use now: who has much stands back while
+ * others wait, so that one user's flood costs others little.
+ *
+ * Who was first and blocked stays first once it waited for a part of its limit, so that what drains
+ * for it does not drain in vain. (From the beginning, a job that runs for days would be what hours
+ * wait for.)
  *
  * WFP3 of Tang et al. (2009) compares width × (wait ÷ limit)³; its cube root orders the
  * same and stays small. */
@@ -53,48 +62,91 @@ static int64_t wfp_key(const struct order_job *j)
     return clip((waited << 16) / limit_seconds(j), 0, INT64_MAX / root) * root;
 }
 
-static int64_t square_root(int64_t value)
+#define AGED (INT64_C(1) << 50) /* the oldest's; all others are below */
+#define HEAD (INT64_C(1) << 51)
+
+/* Powers of the default order are in sixteenths. */
+enum {
+    NEW_S = 3600, /* what a new job is worth, as if it had waited so long */
+    LEAST_S = 60, /* who is expected to run shorter gains nothing by it */
+    WAITED_POWER = 8,
+    EXPECTED_POWER = 12,
+    WIDTH_POWER = 4,
+    USED_TIMES = 30,
+    USED_POWER = 16,
+    BUSY_TIMES = 30,
+    BUSY_POWER = 32,
+    PAST_MOST = 32, /* waiting counts up to so many age bounds */
+    HEAD_PARTS = 2, /* the head stays once it waited for one of so many parts of its limit */
+};
+
+#define LOG_ONE   (INT64_C(1) << 32)
+#define KEY_MID   (INT64_C(1) << 39) /* the key where all powers come to 1 */
+#define KEY_BITS  1                  /* more places than a logarithm has */
+#define PAST_BITS 10
+
+/* Logarithm to the base of 2, in 2^32nds, of a number from 1 on: right to one in 20,000, and never
+ * less of more. */
+static int64_t logarithm(int64_t value)
 {
-    int64_t low = 0, high = INT64_C(1) << 31;
-    while (high - low > 1) {
-        int64_t middle = (low + high) / 2;
-        if (middle * middle <= value)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    static const uint32_t step[] = {
+        /* of 1 + i/64 */
+        0u,          96069025u,   190671290u,  283850911u,  375650042u,  466108992u,  555266329u,
+        643158980u,  729822323u,  815290272u,  899595355u,  982768792u,  1064840562u, 1145839467u,
+        1225793196u, 1304728378u, 1382670639u, 1459644647u, 1535674166u, 1610782092u, 1684990500u,
+        1758320681u, 1830793180u, 1902427828u, 1973243776u, 2043259527u, 2112492963u, 2180961372u,
+        2248681478u, 2315669461u, 2381940980u, 2447511201u, 2512394809u, 2576606037u, 2640158677u,
+        2703066100u, 2765341278u, 2826996792u, 2888044852u, 2948497312u, 3008365682u, 3067661139u,
+        3126394546u, 3184576457u, 3242217133u, 3299326552u, 3355914416u, 3411990165u, 3467562986u,
+        3522641820u, 3577235372u, 3631352117u, 3685000314u, 3738188006u, 3790923031u, 3843213029u,
+        3895065449u, 3946487553u, 3997486425u, 4048068976u, 4098241947u, 4148011917u, 4197385310u,
+        4246368395u,
+    };
+    int whole = 63 - __builtin_clzll((uint64_t)value);
+    uint64_t rest = whole ? (uint64_t)value << (64 - whole) : 0; /* behind the point */
+    size_t at = rest >> 58;
+    int64_t low = step[at], high = at < 63 ? (int64_t)step[at + 1] : LOG_ONE,
+            between = (int64_t)(rest << 6 >> 40);
+    return whole * LOG_ONE + low + ((high - low) * between >> 24);
 }
 
-#define AGED      (INT64_C(1) << 50) /* the oldest's; all others are below */
-#define HEAD      (INT64_C(1) << 51)
-#define HEAD_S    3600 /* what a new job is worth, as if it had waited so long */
-#define ROOT_BITS 8
-#define PAST_BITS 10
-#define PAST_MOST 32 /* waiting counts up to so many age bounds */
+/* Of 1 + times × part, that being in 2^20ths. */
+static int64_t logarithm_of_part(int64_t times, int64_t part)
+{
+    return logarithm((INT64_C(1) << 20) + times * clip(part, 0, INT64_C(1) << 20)) - 20 * LOG_ONE;
+}
 
-/* key × (1 + (waited ÷ bound)⁶), at most AGED − 1 */
-static int64_t past_count(int64_t key, int64_t waited, int64_t bound)
+/* Of 1 + (waited ÷ bound)⁸ */
+static int64_t logarithm_of_past(int64_t waited, int64_t bound)
 {
     int64_t past = clip((waited << PAST_BITS) / clip(bound, 1, SECONDS_MAX), 0,
                         PAST_MOST << PAST_BITS),
-            square = past * past >> PAST_BITS, fourth = square * square >> PAST_BITS,
-            times = (INT64_C(1) << PAST_BITS) + (fourth * square >> PAST_BITS);
-    key = clip(key, 0, AGED - 1);
-    return key > ((AGED - 1) << PAST_BITS) / times ? AGED - 1 : key * times >> PAST_BITS;
+            square = past * past >> PAST_BITS, fourth = square * square >> PAST_BITS;
+    return logarithm((INT64_C(1) << PAST_BITS) + (fourth * fourth >> PAST_BITS)) -
+           PAST_BITS * LOG_ONE;
+}
+
+static int64_t expected_seconds(const struct order_job *j)
+{
+    int64_t limit = limit_seconds(j), ran = j->expected_us / USEC_PER_SEC + j->nice;
+    return clip(j->expected_us > 0 && ran < limit ? ran : limit, LEAST_S, SECONDS_MAX);
 }
 
 static int64_t ageing_key(const struct order_job *j)
 {
     int64_t waited =
-        clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - HEAD_S);
-    if (j->head && 2 * waited >= limit_seconds(j))
+        clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - NEW_S);
+    if (j->head && HEAD_PARTS * waited >= limit_seconds(j))
         return HEAD;
     if (j->oldest)
         return AGED;
-    int64_t narrow = square_root(square_root(clip(j->width, 1, WIDTH_MAX) << 4 * ROOT_BITS));
-    int64_t key = square_root((waited + HEAD_S) << 20) << (26 + ROOT_BITS);
-    return past_count(key / limit_seconds(j) / narrow, waited, j->age_bound_us / USEC_PER_SEC);
+    int64_t sum = WAITED_POWER * logarithm(waited + NEW_S) -
+                  EXPECTED_POWER * logarithm(expected_seconds(j)) -
+                  WIDTH_POWER * logarithm(clip(j->width, 1, WIDTH_MAX)) -
+                  USED_POWER * logarithm_of_part(USED_TIMES, j->used) -
+                  BUSY_POWER * logarithm_of_part(BUSY_TIMES, j->busy);
+    int64_t past = logarithm_of_past(waited, j->age_bound_us / USEC_PER_SEC);
+    return clip(KEY_MID + (sum / 16 + past) * (1 << KEY_BITS), 1 << 20, AGED - 1);
 }
 
 uint64_t order_key(enum sched_order order, const struct order_job *j)

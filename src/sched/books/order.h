@@ -24,11 +24,15 @@ enum start_why { START_HEAD, START_PASSED, START_PROMISED };
 struct order_job {
     uint64_t job_id;
     int64_t submit_us, now_us;
-    int64_t limit_us; /* TIME_UNLIMITED = none */
-    int64_t width;    /* CPUs, or GPUs at their worth in CPUs, whichever is more */
+    int64_t limit_us;    /* TIME_UNLIMITED = none */
+    int64_t expected_us; /* how long such jobs of its user ran; 0 = not known */
+    /* In 2^20ths: of all recent use its user's part, and of the cluster the part that its user's
+     * running work has */
+    int64_t used, busy;
+    int64_t width; /* CPUs, or GPUs at their worth in CPUs, whichever is more */
     int32_t nice;
     int64_t age_bound_us; /* waiting counts more and more from there on */
-    bool head, oldest;    /* it was the first that was blocked; it waited longest, past the bound */
+    bool head, oldest;    /* it was the first that was blocked; it waited longest, far past the bound */
 };
 
 /* Larger first, below 2⁵²; equal ones go by who could run first. With 20 binary places, like the

@@ -118,6 +118,13 @@ static bool limits_users(const struct spart *p)
     return false;
 }
 
+static void group_count(struct cluster *cl, const struct group *g)
+{
+    cl->derived.cpus += (int64_t)g->nodes * g->cpus;
+    for (size_t d = DIM_GRES; d < g->ntotal; d++)
+        cl->derived.gpus += cl->dim.v[d].is_gpu ? g->nodes * g->total[d] : 0;
+}
+
 void cluster_settle(struct cluster *cl)
 {
     if (!cl->derived.stale)
@@ -132,6 +139,9 @@ void cluster_settle(struct cluster *cl)
     groups_make(cl);
     groups_rank(cl);
     shifts_set(cl);
+    cl->derived.cpus = cl->derived.gpus = 0;
+    for (size_t i = 0; i < cl->group.n; i++)
+        group_count(cl, cl->group.v[i]);
     cl->derived.stale = false;
     cl->derived.version++;
     cl->derived.up_version++;

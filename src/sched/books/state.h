@@ -167,6 +167,8 @@ struct lic_use {
 struct run {
     uint64_t job_id;
     uint32_t uid;
+    struct person *person; /* whose it is, and what it holds */
+    int64_t cpus, gpus;
     const char *partition;  /* interned */
     const char *qos_name;   /* interned; NULL = none */
     const struct sqos *qos; /* qos.h; NULL = none of that name was ever told */
@@ -218,9 +220,21 @@ struct licence {
 
 /* ---- waiting work ---- */
 
-/* Of a user in an account. */
+/* Of a user's jobs that ask for so much time: how long they are expected to run. */
+struct expected {
+    int64_t limit_us, run_us;
+};
+
+/* Of a user in an account, or of an association. */
 struct share {
     int64_t factor; /* in PRIORITY_ONE-ths */
+    VEC(struct expected) expected;
+};
+
+/* A user, in whatever account (people.h). */
+struct person {
+    int64_t used;       /* of all recent use, in FACTOR_ONE-ths */
+    int64_t cpus, gpus; /* that running work holds */
 };
 
 /* From when on it gains by waiting. */
@@ -301,7 +315,7 @@ struct policy {
     bool preempt_youngest;          /* who has run least goes first, whatever its size */
     int64_t preempt_exempt_us;      /* a job runs at least so long before it must go */
     enum sched_order order;         /* of the waiting work */
-    int64_t age_bound_us;           /* who waited longer goes first (order=ageing) */
+    int64_t age_bound_us;           /* from there on waiting counts more (order=ageing) */
     enum sched_backfill backfill;   /* what may pass a blocked job */
     enum sched_promises promise_to; /* who is promised a start */
     uint32_t promise_most;          /* promises at once, but for the first of each partition */
@@ -341,6 +355,7 @@ struct derived {
     bool stale;          /* they changed: settle before use */
     uint64_t version;    /* grows each time; classes made for an older one are made again */
     uint64_t up_version; /* grows when a node becomes available or not */
+    int64_t cpus, gpus;  /* of all nodes */
 };
 
 /* How nodes are connected. topo.c */
@@ -402,6 +417,7 @@ struct cluster {
     struct wiring wiring;
     VEC(struct sresv *) resv; /* resv.h; holes are NULL */
     struct map_str *share_of; /* "uid/account" → struct share */
+    struct map_u64 *people;   /* uid + 1 → struct person (people.c) */
     struct map_str *qos_of;   /* name → struct sqos (qos.h); places stay */
     struct run_book run;
     struct class_book klass;

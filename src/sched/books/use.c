@@ -8,6 +8,7 @@
 #include "model/limits.h"
 #include "sched/books/caps.h"
 #include "sched/books/licences.h"
+#include "sched/books/people.h"
 #include "sched/books/ranges.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"
@@ -117,6 +118,7 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
         vec_push(&h->node->hold, h);
         node_recount(cl, h->node);
     }
+    person_run(cl, r);
     run_licences(cl, r, req);
     cluster_run_qos(cl, job_id, req->qos);
 }
@@ -194,6 +196,7 @@ static void run_over(struct cluster *cl, struct run *r)
         cl->lic.v[r->lic[i].lic].used -= r->lic[i].count;
     for (size_t i = 0; i < r->ncap; i++)
         cl->lic.v[r->cap[i].lic].used -= r->cap[i].count;
+    person_run_over(r);
     map_u64_del(cl->run.by_job, r->job_id);
     cl->run.v[r->place] = cl->run.v[--cl->run.n];
     cl->run.v[r->place]->place = r->place;

@@ -11,6 +11,9 @@
 /* Of those past the bound so many are asked whether a limit keeps them: none of these may be the
  * one that others wait for. */
 #define TRIES 8
+/* Who waited so many times the age bound may be the oldest: far past what the key lets anybody
+ * wait, but for one who asks for much where others have endless little. */
+#define OLDEST_BOUNDS 4
 
 static bool ageing(const struct cluster *cl)
 {
@@ -78,7 +81,7 @@ void oldest_choose(struct pass *p)
     bool changed = cl->queue.oldest.n > 0;
     oldest_clear(cl);
     if (ageing(cl)) {
-        int64_t before_us = p->w->now_us - cl->policy.age_bound_us;
+        int64_t before_us = p->w->now_us - OLDEST_BOUNDS * cl->policy.age_bound_us;
         bool *seen = xcalloc(cl->part.n * (cl->resv.n + 1) + 1, sizeof seen[0]);
         for (size_t i = 0; i < p->entry.n; i++) {
             const struct entry *e = &p->entry.v[i];

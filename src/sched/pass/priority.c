@@ -6,6 +6,8 @@
 #include "base/amount.h"
 
 #include "base/alloc.h"
+#include "model/job_counts.h"
+#include "sched/books/people.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 #include "sched/plan.h"
@@ -234,6 +236,14 @@ bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
     return true;
 }
 
+/* Of such jobs; in the place of another (scontrol top), of such as that. */
+static int64_t expected_of(const struct waiting *w)
+{
+    if (!w->own)
+        return 0;
+    return share_expected(w->own, w->place.job_id ? w->place.limit_us : job_limit_asked(w->req));
+}
+
 struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                               const struct waiting *w, int64_t now_us)
 {
@@ -243,6 +253,9 @@ struct order_job order_job_of(const struct cluster *cl, const struct option *o,
                                                                             : place.submit_us,
                               .now_us = now_us,
                               .limit_us = place.limit_us,
+                              .expected_us = expected_of(w),
+                              .used = w->person ? w->person->used : 0,
+                              .busy = w->person ? person_busy(cl, w->person) : 0,
                               .width = place.width,
                               .nice = place.nice,
                               .age_bound_us = cl->policy.age_bound_us,

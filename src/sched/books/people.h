@@ -1,0 +1,20 @@
+/* What is known of the people whose work waits, beside what they ask for: how much they used and
+ * use, and how long such jobs of theirs ran. The default order (order.h) is all that looks at it. */
+#ifndef REMUDA_SCHED_BOOKS_PEOPLE_H
+#define REMUDA_SCHED_BOOKS_PEOPLE_H
+
+#include "sched/books/state.h"
+
+/* One that is new has used nothing. The cluster's own, and stays. */
+struct person *cluster_person(struct cluster *cl, uint32_t uid);
+/* What running work holds counts for its user. */
+void person_run(struct cluster *cl, struct run *r);
+void person_run_over(struct run *r);
+void people_free(struct cluster *cl);
+
+/* Of the whole cluster, the larger of its parts of all CPUs and all GPUs, in FACTOR_ONE-ths. */
+int64_t person_busy(const struct cluster *cl, const struct person *p);
+/* How long a job that asks for limit_us (0 = no limit given) is expected to run; 0 = not known. */
+int64_t share_expected(const struct share *s, int64_t limit_us);
+
+#endif
