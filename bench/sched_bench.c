@@ -62,12 +62,19 @@ static void nodes_make(struct bench *b, size_t n)
     cluster_put_partition(b->cl, &p, NULL);
 }
 
-static bool with_limits; /* of the next bench_open */
+/* Of the next bench_open */
+static bool with_limits;
+static bool by_default; /* the default order, which tells users apart, not the priority's */
 
 static void bench_open(struct bench *b, size_t nodes)
 {
     *b = (struct bench){.cl = cluster_new(), .plan = plan_new(), .rng = {42}, .next_id = 1};
     b->limits = with_limits;
+    if (by_default) {
+        struct settings usual;
+        settings_default(&usual);
+        cluster_set_policy(b->cl, &usual);
+    }
     nodes_make(b, nodes);
 }
 
@@ -259,6 +266,26 @@ static void sched_limits(void)
     row("sched-limits, of a pass without", least[1] / least[0], "times", "<= 1.3");
 }
 
+/* In the default order, each of 500 users with whatever shape, beside one that knows no users, in
+ * turn: three of each, the least counts. */
+static void sched_users(const char *what, size_t jobs, size_t shapes)
+{
+    double least[2] = {0, 0};
+    char name[96];
+    for (int i = 0; i < 6; i++) {
+        struct bench b;
+        by_default = i % 2;
+        double took = full_pass(1000, jobs, shapes, 64, &b, NULL);
+        bench_close(&b);
+        least[i % 2] = i < 2 || took < least[i % 2] ? took : least[i % 2];
+    }
+    by_default = false;
+    snprintf(name, sizeof name, "sched-users %s", what);
+    row(name, least[1], "ms", "");
+    snprintf(name, sizeof name, "sched-users %s, of a pass by priority", what);
+    row(name, least[1] / least[0], "times", "");
+}
+
 static void sched_100k(void)
 {
     struct bench b;
@@ -372,6 +399,10 @@ int main(int argc, char **argv)
         sched_5k();
     if (!*only || strcmp(only, "sched-limits") == 0)
         sched_limits();
+    if (!*only || strcmp(only, "sched-users") == 0) {
+        sched_users("5,000 shapes", 5000, 5000);
+        sched_users("20,000 jobs of 40 shapes", 20000, 40);
+    }
     if (!*only || strcmp(only, "sched-100k") == 0)
         sched_100k();
     if (!*only || strcmp(only, "sched-event") == 0)

@@ -109,3 +109,17 @@ batch() { sbatch --parsable -o /dev/null "$@" --wrap 'sleep 60'; }
     wait
     [ -z "$(ps -o pid= --ppid "$(remuda status --pid controller)")" ]
 }
+
+@test "what such jobs ran stands for the limit in the order, and why says it" {
+    done=$(sbatch --parsable -o /dev/null -t 7:00:00 --wrap true)
+    wait_state "$done" COMPLETED
+    held=$(batch -t 7:00:00 --hold)
+    run -0 remuda why "$held"
+    [[ $output == *"expected to run "*" s of the 7 h asked, as such jobs of $(id -un) did last"* ]]
+    run -0 remuda why --json "$held"
+    [ "$(jq -r '.jobs[0].limit_us' <<<"$output")" = 25200000000 ]
+    [ "$(jq -r '.jobs[0].expected_us > 0 and .jobs[0].expected_us < 600000000' <<<"$output")" = true ]
+    other=$(batch -t 6:00:00 --hold)
+    run -0 remuda why "$other"
+    [[ $output != *"expected to run"* ]]
+}
