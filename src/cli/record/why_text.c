@@ -2,7 +2,6 @@
  * they become text with local times. */
 #include "cli/record/why_text.h"
 
-#include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
@@ -142,35 +141,16 @@ static void add_rank(struct str *out, const struct why *w)
     str_addc(out, '\n');
 }
 
-/* "2 h 10 min": the two largest units. */
-static void add_amount(struct str *out, int64_t us)
-{
-    static const struct {
-        int64_t us;
-        const char *name;
-    } unit[] = {{24 * USEC_PER_HOUR, "d"},
-                {USEC_PER_HOUR, "h"},
-                {USEC_PER_MIN, "min"},
-                {USEC_PER_SEC, "s"}};
-    size_t i = 0;
-    while (i < ARRAY_LEN(unit) - 1 && us < unit[i].us)
-        i++;
-    str_addf(out, "%lld %s", (long long)(us / unit[i].us), unit[i].name);
-    us %= unit[i].us;
-    if (++i < ARRAY_LEN(unit) && us >= unit[i].us)
-        str_addf(out, " %lld %s", (long long)(us / unit[i].us), unit[i].name);
-}
-
 /* What the order counts with where something is known of such jobs. */
 static void add_expected(struct str *out, const struct why *w)
 {
     if (w->state != JOB_PENDING || !w->expected_us)
         return;
     str_add(out, "  expected to run ");
-    add_amount(out, w->expected_us);
+    duration_say(w->expected_us, out);
     if (w->limit_us) {
         str_add(out, " of the ");
-        add_amount(out, w->limit_us);
+        duration_say(w->limit_us, out);
         str_add(out, " asked");
     }
     str_addf(out,

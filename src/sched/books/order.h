@@ -32,7 +32,8 @@ struct order_job {
     int64_t width; /* CPUs, or GPUs at their worth in CPUs, whichever is more */
     int32_t nice;
     int64_t age_bound_us; /* waiting counts more and more from there on */
-    bool head, oldest;    /* it was the first that was blocked; it waited longest, far past the bound */
+    bool head,
+        oldest; /* it was the first that was blocked; it waited longest, far past the bound */
 };
 
 /* Larger first, below 2⁵²; equal ones go by who could run first. With 20 binary places, like the
