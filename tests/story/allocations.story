@@ -3,7 +3,7 @@ AttachGrace=20
 nodes n[1-2] cpus=2 mem=2000
 alloc tasks=4 nodes=2
 alloc tasks=4 nodes=2
-alloc tasks=1
+alloc tasks=4 nodes=2
 alloc tasks=1 array=0-1
 at 5
 hangup 3
