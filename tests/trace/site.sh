@@ -19,7 +19,7 @@ has "what was left out is counted" "$out" "5 jobs on 32 CPUs and 8 GPUs; left ou
 has "a job that no node can hold is named with the nearest" "$out" "8: .*the nearest are n\[1-4\] with 32000 MiB"
 has "a partition that is not there is said" "$out" "partitions that the configuration lacks, sent to its default one: 1"
 is "starts: ids as people know them, times since 1970, why" "$(sed -n 2,6p "$d/s.csv" | cut -d, -f1,3,7 | tr '\n' ' ')" \
-    "1,1790000000,head 2_7,1790003600,head 3,1790000200,head 5+0,1790007200,reservation 8,,refused "
+    "1,1790000000,head 2_7,1790003600,head 3,1790000200,backfill 5+0,1790007200,reservation 8,,refused "
 is "a job that depended on another arrives when it was eligible" "$(grep '^5+0' "$d/s.csv" | cut -d, -f2)" 1790004000
 sed 's/1790000\([0-9]*\)/1790000\1/g' "$jobs" | awk -F'|' 'BEGIN{OFS="|"}{for(i=NF;i>1;i--)printf "%s|",$i;print $1}' >"$d/turned"
 $sim run --untimed --from-sacct "$d/turned" --config "$conf" --starts "$d/t.csv" >/dev/null

@@ -6,11 +6,11 @@
  *     √(wait + an hour) × (1 + (wait ÷ age bound)⁸) ÷ expected^¾ ÷ ⁴√width
  *         ÷ (1 + 30 × used) ÷ (1 + 30 × busy)²
  *
- * Short and narrow work goes first, and everything gains by waiting: past the age bound that soon is
- * all that counts. How long a job is expected to run is what others of its user ran that asked for
- * as much time; what nobody knows anything of is expected to need its limit. Used and busy are the
- * user's part of what all used of late and of what is in use now: who has much stands back while
- * others wait, so that one user's flood costs others little.
+ * Short and narrow work goes first, and everything gains by waiting: past the age bound that soon
+ * is all that counts. How long a job is expected to run is what others of its user ran that asked
+ * for as much time; what nobody knows anything of is expected to need its limit. Used and busy are
+ * the user's part of what all used of late and of what is in use now: who has much stands back
+ * while others wait, so that one user's flood costs others little.
  *
  * Who was first and blocked stays first once it waited for a part of its limit, so that what drains
  * for it does not drain in vain. (From the beginning, a job that runs for days would be what hours
