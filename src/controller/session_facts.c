@@ -112,6 +112,7 @@ struct peer session_peer(const struct session *s)
         return p;
     enum host_kind kind = from ? (enum host_kind)from->kind : HOST_KIND_UNSET;
     p.host = from ? from->name : s->remote->address;
+    p.host_unsure = !from || (kind != HOST_TRUSTED && !from->named);
     p.is_admin = p.is_admin && host_may_send(kind, WHO_ADMIN);
     p.is_daemon = p.is_daemon && host_may_send(kind, WHO_NODE);
     p.is_plain = !host_may_send(kind, WHO_OPERATOR);

@@ -384,6 +384,7 @@ void core_check_turn(const struct core *c, uint32_t turn)
     parts_check(c);
     resvs_check(c);
     timers_check(c);
+    user_rooms_check(c);
     accrue_check(c);
     cluster_check(c->cluster);
     fields_check(c, turn);

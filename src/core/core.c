@@ -37,6 +37,7 @@ struct core *core_new(uint64_t seed, const char *host)
     c->joined.host = map_str_new();
     c->answered = map_u64_new();
     c->crontab = map_u64_new();
+    c->user_room = map_u64_new();
     accounts_init(c);
     c->jobs.next_id = 1;
     return c;
@@ -123,6 +124,7 @@ void core_free(struct core *c)
     host_records_free(c);
     answered_free(c);
     crontabs_free(c);
+    user_rooms_free(c);
     plan_free(c->plan);
     cluster_free(c->cluster);
     arena_free(c->settings_arena);
@@ -363,6 +365,7 @@ static void job_load(struct core *c, const struct job *row)
 {
     struct jobrec *r = job_new(c, row->id);
     record_take(c, &job_fields, &r->j, row);
+    user_room_texts(c, r);
     hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
         idset_parse(&r->pending, row->array_pending, LIMIT_ARRAY_INDEX, NULL);

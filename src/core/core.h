@@ -28,6 +28,7 @@ struct peer {
     /* All group names of the user, comma-separated; NULL = not looked up. */
     const char *groups;
     const char *host; /* where it is */
+    bool host_unsure; /* by a name that the host gave itself, and that proves nothing */
     bool is_admin;    /* root, SlurmUser or the user the controller runs as */
     bool is_daemon;   /* may speak as a node daemon; who is_admin may, too */
     /* Speaks from a host that is not believed to have administrators: no operator either. */

@@ -44,7 +44,8 @@ extern const struct host_kind_row host_kinds[HOST_KINDS];
     X(TIME, created_us, 0, "made at")                                                           \
     X(TEXT, created_by, 0, "made by")                                                           \
     X(ENUM, kind, &host_kind_names, "how far the host is believed")                             \
-    X(U32, uid, 0, "as whom a host that runs jobs, or speaks for one user, is joined")
+    X(U32, uid, 0, "as whom a host that runs jobs, or speaks for one user, is joined")          \
+    X(TEXT, name, 0, "what the host is called, whatever it calls itself; NULL = as it does")
 // clang-format on
 struct token {
     TOKEN_FIELDS(FIELD_MEMBER)
@@ -54,7 +55,7 @@ extern const struct fields token_fields;
 // clang-format off
 #define HOST_FIELDS(X)                                                                          \
     X(TEXT, id, 0, "its name in certificates")                                                  \
-    X(TEXT, name, 0, "host name, as it called itself")                                          \
+    X(TEXT, name, 0, "host name: its token's, or as it called itself")                          \
     X(ENUM, role, &host_role_names, "node or login")                                            \
     X(BOOL, trusted, 0, "kind is trusted (for releases that know no kinds)")                    \
     X(U32, uid, 0, "who joined it; an untrusted host speaks for this user alone")               \
@@ -62,7 +63,8 @@ extern const struct fields token_fields;
     X(TEXT, address, 0, "where it joined from")                                                 \
     X(TEXT, token, 0, "token it joined with")                                                   \
     X(TIME, joined_us, 0, "when")                                                               \
-    X(ENUM, kind, &host_kind_names, "how far it is believed")
+    X(ENUM, kind, &host_kind_names, "how far it is believed")                                   \
+    X(BOOL, named, 0, "its name is its token's")
 // clang-format on
 struct host {
     HOST_FIELDS(FIELD_MEMBER)

@@ -48,11 +48,178 @@ static void calls_are_bounded_for_each_user(void **unused)
     assert_int_equal(refusal(), REFUSE_NONE);
 }
 
+/* ---- what others have to look at ---- */
+
+static uint64_t after(const char *dependency)
+{
+    struct job_spec s = a_job("after");
+    s.dependency = dependency;
+    return submit(s);
+}
+
+/* Each end of a job would look at 4,096 conditions of as many jobs as there are. */
+static void crowds_that_wait_for_crowds_are_bounded(void **unused)
+{
+    struct job_spec held = a_job("held");
+    struct str all = STR_INIT;
+    size_t taken = 0;
+    held.hold = true;
+    configure(CONF "MaxUserTexts=0\n");
+    uint64_t one = submit(held);
+    str_add(&all, "afterany");
+    for (int i = 0; i < 4096; i++)
+        str_addf(&all, ":%llu", (unsigned long long)one);
+    while (taken < 300 && after(str_text(&all)))
+        taken++;
+    assert_int_equal(taken, 256);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_non_null(strstr(answer()->detail, "let one job wait for these"));
+    assert_int_not_equal(after(arena_printf(w.a, "afterany:%llu", (unsigned long long)one)), 0);
+    str_done(&all);
+}
+
+/* before:ARRAY:ARRAY:… looks at each of its elements as often. */
+static void what_before_names_is_bounded(void **unused)
+{
+    struct job_spec array = a_job("array");
+    struct str text = STR_INIT;
+    array.array = "0-199";
+    array.hold = true;
+    array.dependency = "on:4096";
+    uint64_t id = submit(array);
+    assert_int_not_equal(id, 0);
+    for (int i = 0; i < 190; i++)
+        control(arena_printf(w.a, "%llu_%d", (unsigned long long)id, i), ACTION_RELEASE);
+    str_add(&text, "before");
+    for (int i = 0; i < 400; i++)
+        str_addf(&text, ":%llu", (unsigned long long)id);
+    assert_int_equal(after(str_text(&text)), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_non_null(strstr(answer()->detail, "name each array once"));
+    str_done(&text);
+    assert_int_not_equal(after(arena_printf(w.a, "before:%llu", (unsigned long long)id)), 0);
+}
+
+/* ---- the controller's memory ---- */
+
+static char long_text[60001];
+
+static struct job_spec a_talker(void)
+{
+    struct job_spec s = a_job("talker");
+    memset(long_text, 'x', sizeof long_text - 1);
+    s.hold = true;
+    s.comment = long_text;
+    return s;
+}
+
+static size_t talkers_taken(size_t most)
+{
+    size_t n = 0;
+    while (n < most && submit(a_talker()))
+        n++;
+    return n;
+}
+
+static enum refusal comment(uint64_t id, const char *text)
+{
+    struct job_spec values = {.comment = text};
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = ids_of(id), .fields = "comment", .values = {&values, 1}});
+    return refusal();
+}
+
+/* A MiB holds 17 comments of 60,000 bytes; short ones are not counted. */
+static void long_texts_are_bounded_for_each_user(void **unused)
+{
+    struct job_spec quiet = a_job("quiet");
+    quiet.hold = true;
+    configure(CONF "MaxUserTexts=1\n");
+    assert_int_equal(talkers_taken(50), 17);
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(answer()->detail, "MaxUserTexts allows 1"));
+    uint64_t one = submit(quiet);
+    assert_int_not_equal(one, 0);
+    assert_int_equal(comment(one, long_text), REFUSE_TOO_LARGE);
+    am_bob();
+    assert_int_equal(talkers_taken(50), 17);
+    am_root();
+    assert_int_equal(talkers_taken(30), 30);
+    am_alice();
+    restart(CONF "MaxUserTexts=1\n"); /* it is counted anew */
+    assert_int_equal(talkers_taken(50), 0);
+    assert_int_equal(comment(1, "short"), REFUSE_NONE);
+    assert_int_equal(talkers_taken(50), 1);
+    assert_int_equal(cancel("2"), REFUSE_NONE);
+    assert_int_equal(talkers_taken(50), 0); /* it is there still, for squeue */
+    pass(400 * SEC);
+    assert_int_equal(talkers_taken(50), 1);
+}
+
+/* An array holds its texts once, however many elements become records. */
+static void elements_share_their_texts(void **unused)
+{
+    struct job_spec array = a_talker();
+    array.array = "0-99";
+    configure(CONF "MaxUserTexts=1\n");
+    uint64_t id = submit(array);
+    assert_int_not_equal(id, 0);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(
+            control(arena_printf(w.a, "%llu_%d", (unsigned long long)id, i), ACTION_RELEASE),
+            REFUSE_NONE);
+    assert_int_equal(talkers_taken(50), 16);
+}
+
+/* ---- its disk ---- */
+
+static size_t scripts_taken(size_t most, size_t bytes)
+{
+    struct job_spec s = a_job("script");
+    struct msg_submit m = {.specs = {&s, 1}, .script = {"#!/bin/sh\n", 10}};
+    size_t n = 0;
+    s.hold = true;
+    m.env = (struct blob){xcalloc(1, bytes), bytes};
+    for (; n < most; n++) {
+        say(1, MSG_SUBMIT, &m);
+        if (refusal())
+            break;
+    }
+    free((void *)(uintptr_t)m.env.data);
+    return n;
+}
+
+static void scripts_are_bounded_for_each_user_and_day(void **unused)
+{
+    configure(CONF "MaxUserScripts=24\n");
+    assert_int_equal(scripts_taken(50, 4 << 20), 5); /* with their scripts the sixth is too much */
+    assert_non_null(strstr(answer()->detail, "MaxUserScripts allows 24 a day"));
+    am_bob();
+    assert_int_equal(scripts_taken(50, 4 << 20), 5);
+    am_olga();
+    assert_int_equal(scripts_taken(10, 4 << 20), 10);
+    am_alice();
+    for (int i = 0; i < 60 * 60; i++) { /* asking often does not hold the clock */
+        w.now += SEC;
+        scripts_taken(1, 0);
+    }
+    assert_int_equal(scripts_taken(50, 4 << 20), 1);
+    w.now += 24 * 60 * MIN;
+    assert_int_equal(scripts_taken(50, 4 << 20), 5);
+    configure(CONF "MaxUserScripts=0\n");
+    assert_int_equal(scripts_taken(10, 4 << 20), 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         STORY(components_share_their_script),
         STORY(calls_are_bounded_for_each_user),
+        STORY(crowds_that_wait_for_crowds_are_bounded),
+        STORY(what_before_names_is_bounded),
+        STORY(long_texts_are_bounded_for_each_user),
+        STORY(elements_share_their_texts),
+        STORY(scripts_are_bounded_for_each_user_and_day),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,50 @@ static void test_who_is_shut_out_is_counted(void **state)
     assert_true(core_hosts_shut_out(w.c) == before + 1);
 }
 
+/* What a host calls itself proves nothing; what its token calls it is the administrator's word. */
+static void test_a_token_names_its_host(void **state)
+{
+    struct host says = a_host("h1", NULL), lies = a_host("h2", NULL);
+    struct token t = a_token("t1"), nameless = a_token("t2");
+    t.kind = nameless.kind = HOST_LOGIN;
+    t.name = "login1";
+    lies.token = "t2";
+    lies.name = "login1";
+    lies.named = true;
+    am_root();
+    t.uses_left = 2;
+    make(t);
+    assert_int_equal(refusal(), REFUSE_UPDATE); /* one name, one host */
+    t.uses_left = 1;
+    make(t);
+    make(nameless);
+    join(says);
+    join(lies);
+    restart(CONF);
+    assert_string_equal(core_host(w.c, "h1")->name, "login1");
+    assert_true(core_host(w.c, "h1")->named);
+    assert_string_equal(core_host(w.c, "h2")->name, "login1");
+    assert_false(core_host(w.c, "h2")->named);
+    t.name = "a,b";
+    make(t);
+    assert_int_equal(refusal(), REFUSE_UPDATE);
+}
+
+static void test_alloc_nodes_are_no_names_of_ones_own(void **state)
+{
+    struct job_spec s = a_job("there");
+    configure(CONF "PartitionName=closed Nodes=n1 AllocNodes=login State=UP\n");
+    s.req.partition = "closed";
+    am_alice();
+    assert_int_not_equal(submit(s), 0);
+    w.peer.host_unsure = true;
+    assert_int_equal(submit(s), 0);
+    assert_int_equal(refusal(), REFUSE_PARTITION_ACCESS);
+    assert_non_null(strstr(answer()->detail, "remuda token --name login"));
+    s.req.partition = "main";
+    assert_int_not_equal(submit(s), 0);
+}
+
 static void test_a_token_lets_in_once_and_a_restart_does_not_forget(void **state)
 {
     am_root();
@@ -324,6 +368,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_only_administrators_make_tokens_and_see_them, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(test_a_token_names_its_host, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_alloc_nodes_are_no_names_of_ones_own, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_token_lets_in_once_and_a_restart_does_not_forget,
                                         setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_token_for_several_ends_with_its_uses_or_its_time,

@@ -70,6 +70,12 @@ static SETTER(set_uses)
     return true;
 }
 
+static SETTER(set_name)
+{
+    ((struct token_line *)to)->token.name = value;
+    return true;
+}
+
 static SETTER(set_for)
 {
     int64_t *us = &((struct token_line *)to)->token.expires_us;
@@ -84,6 +90,8 @@ static const struct option_row token_rows[] = {
               set_for, 0),
     OPT_VALUE("host", 0, "untrusted|login|trusted", "what the machine may do here; see above",
               set_kind, 0),
+    OPT_VALUE("name", 0, "name", "what the machine is called here (AllocNodes=); else as it does",
+              set_name, 0),
     OPT_VALUE("role", 0, "node|login", "login: it runs no jobs", set_role, 0),
     OWN_STATE(struct token_line),
     OPT_VALUE("user", 0, "name", "whom an untrusted host speaks for", set_user, 0),
@@ -162,9 +170,9 @@ static const char *time_text(int64_t us, struct arena *a)
 static void token_row(void *ctx, const void *record)
 {
     const struct token *t = record;
-    printf("%-10s %-6s %-9s %5d  %-19s  %s\n", t->id, host_role_names.name[t->role],
+    printf("%-10s %-6s %-9s %5d  %-19s  %s%s%s\n", t->id, host_role_names.name[t->role],
            host_kind_names.name[t->kind], (int)t->uses_left, time_text(t->expires_us, ctx),
-           t->created_by ? t->created_by : "");
+           t->created_by ? t->created_by : "", t->name ? " for " : "", t->name ? t->name : "");
 }
 
 static void host_row(void *ctx, const void *record)

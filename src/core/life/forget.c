@@ -26,6 +26,7 @@ void job_forget(struct core *c, struct jobrec *r)
     }
     map_u64_del(c->jobs.by_id, r->j.id);
     steps_drop(c, r);
+    user_room_texts_drop(c, r);
     record_drop(c, &job_fields, &r->j);
     idset_done(&r->pending);
     vec_done(&r->step);

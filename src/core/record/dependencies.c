@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define LOOKED_MOST (1u << 20)
+
 static void text_write(struct core *c, struct jobrec *r)
 {
     struct str text = STR_INIT;
@@ -101,6 +103,21 @@ static bool waits_for(const struct dependency *d, const struct jobrec *r)
                                     (d->task_id == NO_TASK || d->task_id == r->j.array_task_id));
 }
 
+/* Whenever the job begins or ends, each condition of each job that waits for it is looked at, and
+ * each of their rows written. */
+static bool crowd_check(const struct core *c, const struct dependency_list *list,
+                        const struct dependency *d, struct err *ret_err)
+{
+    const struct id_list *others =
+        d->job_id && list->n > 1 ? map_u64_get(c->jobs.dependents, d->job_id) : NULL;
+    if (!others || (others->id.n + 1) * list->n <= LOOKED_MOST)
+        return true;
+    return err_set(ret_err, ERR_LIMIT,
+                   "%zu jobs wait for job %llu already, and this one would wait for it and %u "
+                   "others: let one job wait for these, and all the others for that one",
+                   (size_t)others->id.n, (unsigned long long)d->job_id, (unsigned)list->n - 1);
+}
+
 static uint64_t elements_of(const struct core *c, uint64_t array_id)
 {
     const struct arrayrec *array = array_of(c, array_id);
@@ -175,7 +192,7 @@ static bool list_check(const struct core *c, const struct jobrec *r, struct depe
             return err_set(ret_err, ERR_INVALID,
                            "\"(failed)\" is what is said of a dependency, and nothing to ask for: "
                            "leave it out");
-        if (!entry_check(c, r, d, ret_err))
+        if (!entry_check(c, r, d, ret_err) || !crowd_check(c, list, d, ret_err))
             return false;
         if (!dep_is_before((enum dep_kind)d->kind))
             list->v[kept++] = *d; /* there is no form where there is a before */

@@ -373,6 +373,21 @@ void waiters_answer(struct core *c, uint64_t job_id);
 int32_t status_rank(int32_t status);         /* exit code as Slurm counts: 128 and the signal */
 int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher rank */
 
+/* ---- user_room.c: what a user's jobs take of the controller's memory and disk ---- */
+/* Bytes of its long texts; those beyond are not told apart. */
+uint32_t texts_long(const struct job_spec *spec);
+/* May the user's jobs have so many more? Operators may have any number. Else why, in words. */
+bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why);
+/* Counts what the job has now; what it had before no more. An element has its array's. */
+void user_room_texts(struct core *c, struct jobrec *r);
+void user_room_texts_drop(struct core *c, struct jobrec *r);
+/* The same of scripts and environments, which stay on the disk: so many bytes a day. */
+void user_room_script(struct core *c, uint32_t uid, size_t bytes);
+/* Both, of what is submitted. */
+bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
+void user_rooms_check(const struct core *c);
+void user_rooms_free(struct core *c);
+
 /* ---- diag.c ---- */
 void diag_reset(struct core *c);
 void diag_count_end(struct core *c, const struct jobrec *r); /* of a job that is over */

@@ -95,12 +95,13 @@ struct jobrec {
     /* Why the planner does not have it, as time is counted (waited.c); NONE: it has it. */
     enum job_reason cause;
     bool cause_known;
-    bool waiting;      /* the planner has it */
-    bool started;      /* its batch script was seen running in this attempt */
-    bool script_ended; /* its batch script is over */
-    bool warned;       /* --signal was sent in this run */
-    bool steps_due;    /* steps of it are tried again when the event ends */
-    bool unsaved;      /* changed in this step; its row is made when the step ends */
+    bool waiting;        /* the planner has it */
+    bool started;        /* its batch script was seen running in this attempt */
+    bool script_ended;   /* its batch script is over */
+    bool warned;         /* --signal was sent in this run */
+    bool steps_due;      /* steps of it are tried again when the event ends */
+    bool unsaved;        /* changed in this step; its row is made when the step ends */
+    uint32_t long_texts; /* bytes of them, as its user's were counted (user_room.c) */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks
@@ -349,7 +350,8 @@ struct core {
     VEC(struct resvrec *) resv;
     VEC(struct waiter) waiter;
     VEC(struct alarm) heap;
-    struct map_u64 *crontab; /* user, plus 1 → struct crontabrec */
+    struct map_u64 *user_room; /* uid, plus 1 → struct user_room (record/user_room.c), owned */
+    struct map_u64 *crontab;   /* user, plus 1 → struct crontabrec */
     /* Number of a request → struct answered, owned; in the order of time. */
     struct map_u64 *answered;
     struct joined joined;

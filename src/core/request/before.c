@@ -4,6 +4,8 @@
 #include "core/record/record.h"
 #include "core/request/request.h"
 
+#define LOOKED_MOST 65536 /* jobs, for one request */
+
 static struct dependency *on_of(const struct jobrec *r)
 {
     for (size_t i = 0; i < r->deps.n; i++)
@@ -56,10 +58,18 @@ static bool list_check(const struct core *c, const struct jobrec *r,
                        const struct dependency_list *list, struct err *ret_err)
 {
     bool ok = true;
+    size_t looked = 0;
     for (size_t i = 0; ok && i < list->n; i++) {
         jobrec_vec others = {0};
         if (!dep_is_before((enum dep_kind)list->v[i].kind))
             continue;
+        const struct arrayrec *array = array_of(c, list->v[i].job_id);
+        looked += 1 + (array ? map_u64_count(array->element) : 0);
+        if (looked > LOOKED_MOST)
+            return err_set(ret_err, ERR_LIMIT,
+                           "before… names more than %d jobs and elements of arrays together: name "
+                           "each array once, or a job between",
+                           LOOKED_MOST);
         waiting_find(c, list->v[i].job_id, &others);
         if (!others.n)
             ok = err_set(ret_err, ERR_INVALID,

@@ -115,6 +115,16 @@ static const char *kind_fault(struct token *t)
     return NULL;
 }
 
+/* NULL: it may be a host's, and one host's. */
+static const char *name_fault(const struct token *t)
+{
+    if (strlen(t->name) > LIMIT_NAME_BYTES ||
+        strspn(t->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") !=
+            strlen(t->name))
+        return "a host's name has letters, digits, dots and dashes";
+    return t->uses_left > 1 ? "a token with a name is for one host" : NULL;
+}
+
 void req_make_token(struct core *c, const struct msg_make_token *m)
 {
     struct token *gone;
@@ -134,6 +144,8 @@ void req_make_token(struct core *c, const struct msg_make_token *m)
     }
     struct token t = *asked;
     const char *fault = kind_fault(&t);
+    if (!fault && !text_empty(t.name))
+        fault = name_fault(&t);
     if (fault) {
         reply_done(c, REFUSE_UPDATE, fault);
         return;
@@ -228,6 +240,9 @@ void req_join(struct core *c, const struct msg_join *m)
     h.role = t->role;
     h.kind = t->kind;
     h.trusted = t->kind == HOST_TRUSTED;
+    h.named = !text_empty(t->name);
+    if (h.named)
+        h.name = t->name;
     h.joined_us = c->turn.now_us;
     if (h.role == ROLE_LOGIN)
         h.nodes = NULL;

@@ -290,6 +290,8 @@ enum refusal submission_check(struct core *c, struct submission *s)
     if (!s->m->test_only && map_u64_count(c->jobs.by_id) + s->n > (size_t)c->settings.max_job_count)
         return refuse(s, REFUSE_QUEUE_FULL, "the queue is full: MaxJobCount is %d",
                       c->settings.max_job_count);
+    if (!user_room_fits(c, s->m, &s->detail))
+        return REFUSE_TOO_LARGE;
     for (size_t i = 0; i < s->n; i++) {
         s->draft[i].spec = specs[i];
         enum refusal refusal = draft_check(c, s, &s->draft[i]);
@@ -331,6 +333,7 @@ static struct jobrec *record_make(struct core *c, struct submission *s, struct d
         array_pending_text(c, r);
     }
     system_comment_set(c, r, s);
+    user_room_texts(c, r);
     return r;
 }
 
@@ -372,6 +375,7 @@ static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id
     if (!m->script.len && !m->env.len)
         return;
     struct payload row = {.job_id = id, .script = m->script, .env = m->env};
+    user_room_script(c, c->turn.peer->uid, m->script.len + m->env.len);
     fx_store(c, TABLE_PAYLOAD, &row);
 }
 

@@ -25,9 +25,19 @@ enum refusal submit_host_check(const struct core *c, const char *partitions, str
         for (size_t i = 0; i < c->part.n; i++) {
             const struct partition *p = &c->part.v[i]->p;
             if (!span_is(piece, p->name) || text_empty(p->alloc_nodes) ||
-                text_is_nocase(p->alloc_nodes, "ALL") || !c->turn.peer->host ||
-                host_listed(p->alloc_nodes, c->turn.peer->host))
+                text_is_nocase(p->alloc_nodes, "ALL") || !c->turn.peer->host)
                 continue;
+            bool listed = host_listed(p->alloc_nodes, c->turn.peer->host);
+            if (listed && !c->turn.peer->host_unsure)
+                continue;
+            if (listed) {
+                str_addf(why,
+                         "jobs of partition %s are submitted from %s; this host called itself %s "
+                         "when it joined, which proves nothing: an administrator may let it in by "
+                         "that name, with `remuda token --name %s`",
+                         p->name, p->alloc_nodes, c->turn.peer->host, c->turn.peer->host);
+                return REFUSE_PARTITION_ACCESS;
+            }
             str_addf(why, "jobs of partition %s are submitted from %s; this is %s", p->name,
                      p->alloc_nodes, c->turn.peer->host);
             return REFUSE_PARTITION_ACCESS;

@@ -351,6 +351,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
     else
         spec_take(c, r, u);
     limits_count(c, r, +1);
+    user_room_texts(c, r);
     if (cluster_is_running(c->cluster, r->j.id)) {
         cluster_run_qos(c->cluster, r->j.id, r->j.spec.req.qos);
         limits_running(c, r);
@@ -380,6 +381,19 @@ static enum refusal resize(struct core *c, struct jobrec *r, const struct update
     return to->min_nodes ? job_resize(c, r, NULL, to->min_nodes, detail) : REFUSE_NONE;
 }
 
+/* Texts may grow as far as the owner's jobs may have. */
+static enum refusal room_check(struct core *c, const struct jobrec *r, const struct update *u,
+                               const char **detail)
+{
+    struct str why = STR_INIT;
+    int64_t more = (int64_t)texts_long(&u->trial) - texts_long(&r->j.spec);
+    bool fits = user_room_texts_fit(c, r->j.user_id, more, &why);
+    if (!fits)
+        *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
+    str_done(&why);
+    return fits ? REFUSE_NONE : REFUSE_TOO_LARGE;
+}
+
 static enum refusal update_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
                                void *ctx, const char **detail)
 {
@@ -406,6 +420,8 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
             peer_directs(c, r) ? coordinator_check(u, detail) : operator_check(c, r, u, detail);
     if (!refusal)
         refusal = values_check(c, r, u, detail);
+    if (!refusal)
+        refusal = room_check(c, r, u, detail);
     if (!refusal)
         refusal = request_check(c, r, u, detail);
     if (!refusal && runs(r) && (given(u, "nodelist") || given(u, "min_nodes")))

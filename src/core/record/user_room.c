@@ -1,0 +1,160 @@
+/* A job may have a comment of 64 KiB and a command line of a MiB, and a user as many jobs as fit into
+ * the queue: without a bound of his own one user could fill the controller's memory, and with scripts
+ * and environments, which stay with their jobs, its disk.
+ *
+ * Texts that are alike lie in memory once, and most jobs' are short: what is beyond SHORT_BYTES of
+ * each text is counted, for each job. Scripts are counted when they come: a level that sinks to
+ * nothing in a day. It is not stored, so a new controller begins at nothing. */
+#include "core/record/record.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SHORT_BYTES 256u
+#define MIB         (INT64_C(1) << 20)
+
+struct user_room {
+    int64_t texts;
+    int64_t scripts, scripts_us; /* the level as it was then */
+};
+
+static struct user_room *room_find(const struct core *c, uint32_t uid)
+{
+    return map_u64_get(c->user_room, (uint64_t)uid + 1);
+}
+
+static struct user_room *room_of(struct core *c, uint32_t uid)
+{
+    struct user_room *u = room_find(c, uid);
+    if (!u) {
+        u = xcalloc(1, sizeof *u);
+        map_u64_put(c->user_room, (uint64_t)uid + 1, u);
+    }
+    return u;
+}
+
+static bool is_bound(const struct core *c, int32_t most)
+{
+    return most && !(c->turn.peer && peer_operates(c, c->turn.peer));
+}
+
+/* ---- texts ---- */
+
+uint32_t texts_long(const struct job_spec *spec)
+{
+    uint32_t sum = 0;
+    for (size_t i = 0; i < job_spec_fields.n; i++) {
+        const struct field *f = &job_spec_fields.field[i];
+        if (f->type != FIELD_TEXT)
+            continue;
+        const char *text = *(const char *const *)field_ptr(f, (void *)(uintptr_t)spec);
+        size_t len = text ? strlen(text) : 0;
+        sum += len > SHORT_BYTES ? (uint32_t)(len - SHORT_BYTES) : 0;
+    }
+    return sum;
+}
+
+bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struct str *why)
+{
+    const struct user_room *u = room_find(c, uid);
+    int64_t have = u ? u->texts : 0, most = c->settings.max_user_texts * MIB;
+    if (more <= 0 || !is_bound(c, c->settings.max_user_texts) || have + more <= most)
+        return true;
+    str_addf(why,
+             "your jobs' long texts (comments, command lines, lists) have %lld MiB in the "
+             "controller's memory; MaxUserTexts allows %d: shorten them, or wait until some of "
+             "your jobs are over",
+             (long long)(have / MIB), c->settings.max_user_texts);
+    return false;
+}
+
+void user_room_texts(struct core *c, struct jobrec *r)
+{
+    bool element = r->j.array_job_id && r->j.array_job_id != r->j.id;
+    uint32_t now = element ? 0 : texts_long(&r->j.spec);
+    if (now == r->long_texts)
+        return;
+    room_of(c, r->j.user_id)->texts += (int64_t)now - r->long_texts;
+    r->long_texts = now;
+}
+
+void user_room_texts_drop(struct core *c, struct jobrec *r)
+{
+    if (r->long_texts)
+        room_of(c, r->j.user_id)->texts -= r->long_texts;
+    r->long_texts = 0;
+}
+
+/* ---- scripts ---- */
+
+/* Sinks by whole seconds; *ret_us: until when it has. */
+static int64_t level(const struct core *c, const struct user_room *u, int64_t *ret_us)
+{
+    int64_t passed = (c->turn.now_us - u->scripts_us) / USEC_PER_SEC,
+            second = c->settings.max_user_scripts * MIB / (USEC_PER_DAY / USEC_PER_SEC);
+    *ret_us = c->turn.now_us;
+    if (passed >= USEC_PER_DAY / USEC_PER_SEC || !u->scripts)
+        return 0;
+    if (passed < 0)
+        return u->scripts; /* the clock was set */
+    *ret_us = u->scripts_us + passed * USEC_PER_SEC;
+    return u->scripts > passed * second ? u->scripts - passed * second : 0;
+}
+
+static bool script_fits(const struct core *c, uint32_t uid, size_t bytes, struct str *why)
+{
+    const struct user_room *u = room_find(c, uid);
+    int64_t until_us, have = u ? level(c, u, &until_us) : 0,
+                      most = c->settings.max_user_scripts * MIB;
+    if (!is_bound(c, c->settings.max_user_scripts) || have + (int64_t)bytes <= most)
+        return true;
+    str_addf(why,
+             "your jobs of the last 24 hours brought %lld MiB of scripts and environments; "
+             "MaxUserScripts allows %d a day: keep data in files, submit with --export=NONE, or "
+             "one array instead of many jobs",
+             (long long)(have / MIB), c->settings.max_user_scripts);
+    return false;
+}
+
+void user_room_script(struct core *c, uint32_t uid, size_t bytes)
+{
+    if (!bytes || !c->settings.max_user_scripts)
+        return;
+    struct user_room *u = room_of(c, uid);
+    int64_t until_us, have = level(c, u, &until_us);
+    u->scripts = have + (int64_t)bytes;
+    u->scripts_us = until_us;
+}
+
+bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why)
+{
+    const struct job_spec *specs = m->specs.v;
+    uint32_t uid = c->turn.peer->uid;
+    int64_t texts = 0;
+    for (size_t i = 0; i < m->specs.n; i++)
+        texts += texts_long(&specs[i]);
+    return m->test_only || (user_room_texts_fit(c, uid, texts, why) &&
+                            script_fits(c, uid, m->script.len + m->env.len, why));
+}
+
+/* ---- life ---- */
+
+void user_rooms_check(const struct core *c)
+{
+    struct map_walk w = {0};
+    int64_t counted = 0, there = 0;
+    while (map_u64_next(c->user_room, &w))
+        counted += ((const struct user_room *)w.value)->texts;
+    w = (struct map_walk){0};
+    while (map_u64_next(c->jobs.by_id, &w))
+        there += ((const struct jobrec *)w.value)->long_texts;
+    CHECK(counted == there);
+}
+
+void user_rooms_free(struct core *c)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->user_room, &w))
+        free(w.value);
+    map_u64_free(c->user_room);
+}
