@@ -462,6 +462,7 @@ static inline void start_controller(const char *conf)
     load(TABLE_ANSWERED);
     load(TABLE_JOB);
     load(TABLE_STEP);
+    load(TABLE_QUEUED_STEP);
     core_loaded(w.c, w.now, &w.fx);
     core_check(w.c);
     settle(0);

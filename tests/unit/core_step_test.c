@@ -735,6 +735,48 @@ static void what_a_daemon_had_not_begun_is_launched_again(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* ---- srun --async ---- */
+
+static uint64_t salloc_with_a_queued_step(void)
+{
+    struct job_spec spec = {.name = "true", .req = {.ntasks = 2}};
+    struct msg_create_step m = {
+        .job_id = salloc(2), .spec = {&spec, 1}, .async = true, .tasks = {"tasks", 5}};
+    spec.req.min_nodes = spec.req.max_nodes = 2;
+    say(SRUN, MSG_CREATE_STEP, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+    return m.job_id;
+}
+
+/* Told again until each node has begun it, over restarts of everybody; and then never again. */
+static void a_queued_step_begins_once_on_each_node(void **unused)
+{
+    (void)unused;
+    uint64_t id = salloc_with_a_queued_step();
+    struct held unbegun = {.job_id = id, .attempt = 1, .step_id = 0, .unbegun = true};
+    struct held begun = {.job_id = id, .attempt = 1, .step_id = 0};
+    node_says(1, id, 0, REPORT_STARTED, 0);
+    restart(CONF);
+    hello_holding(1, &begun, 1);
+    hello_holding(2, &unbegun, 1);
+    assert_int_equal(told(2, MSG_LAUNCH), 0);
+    gone(2);
+    hello(2); /* its daemon took it along */
+    assert_int_equal(told(2, MSG_LAUNCH), 1);
+    restart(CONF);
+    hello_holding(1, &begun, 1);
+    hello(2);
+    assert_int_equal(told(2, MSG_LAUNCH), 1);
+    node_says(2, id, 0, REPORT_STARTED, 0);
+    restart(CONF);
+    hello_holding(1, &begun, 1);
+    hello(2); /* it had begun there, and the node knows nothing of it any more */
+    assert_int_equal(told(2, MSG_LAUNCH), 0);
+    assert_int_equal(told(1, MSG_LAUNCH), 0);
+    ends(1, id, 0, 0);
+    assert_int_equal(row(id, 0)->state, JOB_NODE_FAIL);
+}
+
 static void what_was_not_begun_and_is_told_to_end_is_not_launched_again(void **unused)
 {
     (void)unused;
@@ -908,6 +950,7 @@ int main(void)
         STORY(a_lost_node_ends_a_step_of_a_job_that_goes_on),
         STORY(a_lost_launch_is_repeated),
         STORY(what_a_daemon_had_not_begun_is_launched_again),
+        STORY(a_queued_step_begins_once_on_each_node),
         STORY(what_was_not_begun_and_is_told_to_end_is_not_launched_again),
         STORY(an_unknown_step_on_a_node_is_ended),
         STORY(steps_outlive_the_controller),

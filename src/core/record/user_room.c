@@ -1,6 +1,6 @@
-/* A job may have a comment of 64 KiB and a command line of a MiB, and a user as many jobs as fit into
- * the queue: without a bound of his own one user could fill the controller's memory, and with scripts
- * and environments, which stay with their jobs, its disk.
+/* A job may have a comment of 64 KiB and a command line of a MiB, and a user as many jobs as fit
+ * into the queue: without a bound of his own one user could fill the controller's memory, and with
+ * scripts and environments, which stay with their jobs, its disk.
  *
  * Texts that are alike lie in memory once, and most jobs' are short: what is beyond SHORT_BYTES of
  * each text is counted, for each job. Scripts are counted when they come: a level that sinks to

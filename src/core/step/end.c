@@ -200,6 +200,8 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
     }
     part->seen = true;
     part->unbegun = false;
+    if (kind != REPORT_FAILED && kind != REPORT_LOST)
+        step_queue_begun(c, st);
     part_use(c, r, st, part, m);
     switch (kind) {
     case REPORT_STARTED:
@@ -261,9 +263,10 @@ static void part_compare(struct core *c, struct jobrec *r, struct steprec *st,
     if (held) {
         part->seen = true;
         part->unbegun = held->unbegun;
+        step_queue_begun(c, st);
         if (st->ending && !held->ended)
             stray(c, n, r->j.id, r->j.attempt, st->s.step_id);
-    } else if (!part->seen && st->asked && !st->ending) {
+    } else if (!part->seen && step_queue_may_begin(st) && !st->ending) {
         step_launch(c, r, st, part->node);
     } else if (!part->seen && st->s.lonely_us && !st->ending) {
         /* Made by a controller that died: its command may come back with what is to be launched. */

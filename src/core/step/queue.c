@@ -4,8 +4,9 @@
  * (queued_step); the step has its number and its row at once, PENDING, and waits for room in its
  * job and for the steps it depends on. Then it is launched as any other, only that the nodes are
  * told with the launch what runs. It ends as any other, with its job too; nobody's absence ends it.
- * The row of queued_step is there until the step is over, so that a controller that died after it
- * had stored the step and before it had told a node can tell it again.
+ * The row of queued_step is there until all its nodes have begun it, so that a controller that died
+ * after it had stored the step and before it had told a node can tell it again; and no longer, so
+ * that one that knows of the step by its row alone never has it run twice.
  *
  * How steps ended is known for all of the run at hand: of those that left memory their numbers are
  * kept, by how they ended. So a dependency is never open to doubt, and is read from its text
@@ -209,12 +210,39 @@ void step_queue_load(struct core *c, const struct queued_step *row)
     record_copy(&msg_create_step_fields, st->asked, &m, st->arena);
 }
 
-void step_queue_over(struct core *c, const struct steprec *st)
+/* Is what it came with stored? */
+static bool is_queued(const struct steprec *st)
+{
+    return st->s.detached && st->asked && st->asked->async;
+}
+
+static void row_remove(struct core *c, const struct steprec *st)
 {
     struct queued_step key = {
         .job_id = st->s.job_id, .attempt = st->s.attempt, .step_id = st->s.step_id};
-    if (st->s.detached)
-        fx_remove(c, TABLE_QUEUED_STEP, &key);
+    fx_remove(c, TABLE_QUEUED_STEP, &key);
+}
+
+void step_queue_begun(struct core *c, struct steprec *st)
+{
+    bool all = is_queued(st);
+    for (size_t i = 0; all && i < st->part.n; i++)
+        all = st->part.v[i].over || (st->part.v[i].seen && !st->part.v[i].unbegun);
+    if (!all)
+        return;
+    row_remove(c, st);
+    st->asked->async = false;
+}
+
+bool step_queue_may_begin(const struct steprec *st)
+{
+    return st->asked && (!st->s.detached || st->asked->async);
+}
+
+void step_queue_over(struct core *c, const struct steprec *st)
+{
+    if (is_queued(st))
+        row_remove(c, st);
 }
 
 void queue_take_out(struct jobrec *r, size_t i)

@@ -86,6 +86,10 @@ void steps_retry(struct core *c, struct jobrec *r); /* those that wait, while th
 enum refusal step_dependencies_look(const struct jobrec *r, const char *text, struct str *detail);
 void step_queue_drop(struct core *c, struct jobrec *r);         /* its job ends: they never run */
 void step_queue_over(struct core *c, const struct steprec *st); /* it ran */
+/* A node has begun it. When all have, what it came with is needed no more. */
+void step_queue_begun(struct core *c, struct steprec *st);
+/* May a node that does not have it be told to begin it, by what it came with? */
+bool step_queue_may_begin(const struct steprec *st);
 /* Ends a waiting step; false if none of that number waits. */
 bool step_queue_cancel(struct core *c, struct jobrec *r, int64_t step_id);
 /* Those that wait, as they are shown. */
