@@ -31,17 +31,57 @@ LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
     done
 }
 
-@test "--json where Slurm has it, a refusal by name where not; --yaml nowhere" {
-    for c in squeue sinfo sacct sshare sdiag; do
-        "$c" --json | python3 -c 'import json,sys; json.load(sys.stdin)'
-        run -1 "$c" --yaml
-        [[ "$output" == *"--yaml: not supported yet; --json has the same data"* ]]
+# The same keys in the same order, the same texts; numbers may have gone on between two calls.
+same_as_json() {
+    local json=$WORK/form.json yaml=$WORK/form.yaml
+    "$@" --json > "$json" && "$@" --yaml > "$yaml" || return 1
+    python3 - "$json" "$yaml" "$*" <<'END'
+import json, sys
+try:
+    import yaml
+except ImportError:
+    sys.exit(0 if open(sys.argv[2]).read().startswith("---\nmeta:\n") else 1)
+def shape(v):
+    if isinstance(v, dict):
+        return [(k, shape(x)) for k, x in v.items()]
+    if isinstance(v, list):
+        return [shape(x) for x in v]
+    return "number" if isinstance(v, (int, float)) and not isinstance(v, bool) else v
+a, b = json.load(open(sys.argv[1])), yaml.safe_load(open(sys.argv[2]))
+if shape(a) != shape(b):
+    sys.exit(f"{sys.argv[3]}: --yaml is another tree than --json")
+END
+}
+
+@test "--json and --yaml where Slurm has them, the same tree; a refusal by name where not" {
+    for c in squeue sinfo sacct sshare sdiag "scontrol show job" "scontrol show node" "scontrol show partition" "scontrol show reservation" \
+        "scontrol show licenses" "scontrol show step" "scontrol ping" "sacctmgr show user" "sacctmgr show account" "sacctmgr show assoc" "sacctmgr show qos"; do
+        # shellcheck disable=SC2086 # words
+        same_as_json $c
     done
     for c in sprio sstat; do
         for o in --json --yaml; do
             run -1 "$c" $o
             [[ "$output" == "$c: error: $o: not supported: Slurm's $c has no such output"* ]]
         done
+    done
+}
+
+@test "--json=VERSION: those there are, list names them, others are refused" {
+    for c in squeue "scontrol show node" "sacctmgr show user"; do
+        for v in v0.0.40 v0.0.43 latest data_parser/v0.0.42 v0.0.41+fast; do
+            # shellcheck disable=SC2086 # words
+            $c --json=$v | python3 -c 'import json,sys; json.load(sys.stdin)'
+        done
+        # shellcheck disable=SC2086 # words
+        [ "$($c --yaml=list)" = "Possible data_parser plugins:
+data_parser/v0.0.40
+data_parser/v0.0.41
+data_parser/v0.0.42
+data_parser/v0.0.43" ]
+        # shellcheck disable=SC2086 # words
+        run -1 $c --json=v9
+        [[ "$output" == *"--json=v9: there is no such data parser; v0.0.40 to v0.0.43, latest and list are allowed"* ]]
     done
 }
 

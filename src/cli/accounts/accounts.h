@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "cli/table/columns.h"
+#include "cli/table/json_slurm.h"
 #include "io/client.h"
 #include "model/account.h"
 
@@ -54,7 +55,8 @@ struct sacctmgr {
     const char *qos_file;  /* loaded with, or without, a file of accounts: one request */
     struct client *client; /* opened when first needed */
     const char *cluster;   /* its name; learned with the connection */
-    bool immediate, noheader, quiet, readonly, associations, json, oneliner;
+    bool immediate, noheader, quiet, readonly, associations, oneliner;
+    enum json_form json;
     char parsable; /* 'p', 'P' or 0 */
     int verbose;
     bool trial;       /* changes are tried and not made; nobody is asked */

@@ -108,5 +108,5 @@ void accounts_json(struct sacctmgr *s, const struct book *b, const struct accoun
         else if (entity == ENTITY_ACCOUNT && (!i || row[i].account != row[i - 1].account))
             account_json(&j, s, row[i].account);
     json_array_end(&j);
-    json_slurm_end(&j);
+    json_slurm_end(&j, s->json);
 }

@@ -304,8 +304,12 @@ static const struct option_row option_rows[] = {
     OPT_FLAG("associations", 's', "list the associations of what is shown", AT(associations)),
     OPT_ACCEPTED("help", 'h', ARG_NONE, "this text"),
     OPT_FLAG("immediate", 'i', "make changes without asking", AT(immediate)),
-    OPT_FLAG("json", 0, "accounts, users, associations, QOS as JSON", AT(json),
-             .arg = ARG_OPTIONAL),
+    {.name = "json",
+     .arg = ARG_OPTIONAL,
+     .metavar = "data_parser",
+     .doc = "accounts, users, associations, QOS as JSON; list: of which data parsers",
+     .set = json_form_set,
+     .at = AT(json)},
     OPT_FLAG("noheader", 'n', "no header lines", AT(noheader)),
     OPT_NO_EFFECT("oneliner", 'o', ARG_NONE, "one line a record, as always"),
     {.name = "parsable",
@@ -318,8 +322,12 @@ static const struct option_row option_rows[] = {
     OPT_ACCEPTED("usage", 0, ARG_NONE, "the same as --help"),
     {.name = "verbose", .letter = 'v', .doc = "say more", .set = set_count, .at = AT(verbose)},
     OPT_ACCEPTED("version", 'V', ARG_NONE, "version"),
-    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML",
-                "not supported yet; --json has the same data"),
+    {.name = "yaml",
+     .arg = ARG_OPTIONAL,
+     .metavar = "data_parser",
+     .doc = "the same as YAML",
+     .set = json_form_set,
+     .at = AT(json)},
 };
 OPTION_TABLE(sacctmgr_options, option_rows, .usage = "sacctmgr [<OPTION>] [<COMMAND>]",
              .words = WORDS_MIXED, .word = word_take, .variables_as_are = true);
@@ -356,6 +364,8 @@ int cmd_sacctmgr(int argc, char **argv)
         puts(SLURM_VERSION_TEXT);
     else if (option_line_has(&line, "help") || option_line_has(&line, "usage"))
         help_run(s, 0, NULL);
+    else if (json_form_listed(s->json))
+        s->rc = 0;
     else if (l.word.n)
         command_run(s, (int)l.word.n, l.word.v);
     else

@@ -565,7 +565,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     s->summary = (struct jobstats){s->step.v, s->step.n, s->node.v, s->node.n};
     s->acct_env.jobstats = s->jobstats ? &s->summary : NULL;
     if (s->l.json)
-        acct_json_print(s->job.v, s->job.n, s->step.v, s->step.n, &s->l.env);
+        acct_json_print(s->job.v, s->job.n, s->step.v, s->step.n, &s->l.env, s->l.json);
     else
         rows_print(s);
     return true;

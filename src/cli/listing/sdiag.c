@@ -339,7 +339,7 @@ static void json_print(const struct sdiag *s)
     json_empty(&j, "pending_rpcs");
     json_empty(&j, "pending_rpcs_by_hostlist");
     json_object_end(&j);
-    json_slurm_end(&j);
+    json_slurm_end(&j, s->l.json);
 }
 
 /* ---- running it ----------------------------------------------------------------------------- */

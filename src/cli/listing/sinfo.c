@@ -298,7 +298,7 @@ static void rows_print(struct sinfo *s, const struct sinfo_rows *rows)
     listing_end(&s->l);
 }
 
-static void rows_json(const struct sinfo_rows *rows)
+static void rows_json(const struct sinfo_rows *rows, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -308,7 +308,7 @@ static void rows_json(const struct sinfo_rows *rows)
     for (size_t i = 0; i < rows->row.n; i++)
         sinfo_row_json(&o, &rows->row.v[i]);
     json_array_end(&o);
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }
 
 /* sinfo -T */
@@ -371,7 +371,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
                               .keep_empty = !s->by_node && !s->reasons};
     sinfo_rows_make(s->part.v, s->part.n, &nodes, &wish, &rows);
     if (s->l.json)
-        rows_json(&rows);
+        rows_json(&rows, s->l.json);
     else
         rows_print(s, &rows);
     sinfo_rows_done(&rows);

@@ -363,7 +363,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     s->query.fields = s->l.json ? NULL : format_fields(&s->l.format, always, s->l.round);
     bool ok = rows_sorted(s, &sort, c, ret_err);
     if (ok && s->l.json)
-        job_json_print(s->job.v, s->job.n, "squeue");
+        job_json_print(s->job.v, s->job.n, "squeue", s->l.json);
     else if (ok)
         squeue_rows_print(s);
     sort_done(&sort);

@@ -227,7 +227,7 @@ static void json_print(const struct sshare *s)
     json_array_end(&j);
     json_key_i64(&j, "total_shares", (int64_t)s->line.n);
     json_object_end(&j);
-    json_slurm_end(&j);
+    json_slurm_end(&j, s->l.json);
 }
 
 static bool format_take(struct sshare *s, struct err *ret_err)

@@ -218,7 +218,7 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
 }
 
 void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step,
-                     size_t nsteps, const struct cell_env *env)
+                     size_t nsteps, const struct cell_env *env, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -239,5 +239,5 @@ void acct_json_print(const struct job *const *job, size_t njobs, const struct st
         json_object_end(&o);
     }
     json_array_end(&o);
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }

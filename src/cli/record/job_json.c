@@ -286,7 +286,8 @@ static void job_json(struct json_out *o, const struct job *j)
     arena_free(a);
 }
 
-void job_json_print(const struct job *const *job, size_t n, const char *command)
+void job_json_print(const struct job *const *job, size_t n, const char *command,
+                    enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -298,5 +299,5 @@ void job_json_print(const struct job *const *job, size_t n, const char *command)
     json_array_end(&o);
     json_key_time(&o, "last_backfill", time_now_us());
     json_key_time(&o, "last_update", time_now_us());
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }

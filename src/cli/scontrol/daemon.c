@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static void ping_json(const char *host, bool up, int64_t us)
+static void ping_json(const char *host, bool up, int64_t us, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -30,7 +30,7 @@ static void ping_json(const char *host, bool up, int64_t us)
     json_key_bool(&o, "primary", true);
     json_object_end(&o);
     json_array_end(&o);
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }
 
 void scontrol_ping(struct scontrol *s, int n, char **word)
@@ -45,7 +45,7 @@ void scontrol_ping(struct scontrol *s, int n, char **word)
     (void)word;
     gethostname(host, sizeof host - 1);
     if (s->json)
-        ping_json(host, up, time_now_us() - began);
+        ping_json(host, up, time_now_us() - began, s->json);
     else
         printf("Slurmctld(primary) at %s is %s\n", host, up ? "UP" : "DOWN");
     if (c)

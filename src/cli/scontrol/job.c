@@ -460,13 +460,13 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
             i++;
     }
     if (s->json && f.job.n)
-        job_json_print(f.job.v, f.job.n, "scontrol");
+        job_json_print(f.job.v, f.job.n, "scontrol", s->json);
     for (size_t i = 0; !s->json && i < f.job.n; i++)
         job_print(s, f.job.v[i], &env);
     if (done.refusal != REFUSE_NONE)
         scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal)done.refusal));
     else if (!f.job.n && s->json)
-        job_json_print(NULL, 0, "scontrol");
+        job_json_print(NULL, 0, "scontrol", s->json);
     else if (!f.job.n)
         puts("No jobs in the system");
     vec_done(&f.job);

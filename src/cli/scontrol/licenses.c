@@ -86,7 +86,7 @@ static bool licenses_read(struct scontrol *s, struct licenses *l, struct err *re
                         ret_err);
 }
 
-static void licenses_json(const struct licenses *l)
+static void licenses_json(const struct licenses *l, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -105,7 +105,7 @@ static void licenses_json(const struct licenses *l)
         json_object_end(&o);
     }
     json_array_end(&o);
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }
 
 static void license_print(struct scontrol *s, const struct license *one)
@@ -133,7 +133,7 @@ void scontrol_show_licenses(struct scontrol *s, const char *name)
     if (!licenses_read(s, &l, &err))
         scontrol_fail(s, "slurm_load_license error: %s", err.text);
     else if (s->json)
-        licenses_json(&l);
+        licenses_json(&l, s->json);
     for (size_t i = 0; !err.code && !s->json && i < l.v.n; i++)
         if (!name || text_is(name, l.v.v[i].name)) {
             license_print(s, &l.v.v[i]);

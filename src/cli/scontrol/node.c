@@ -180,7 +180,7 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_print(&r);
 }
 
-static void nodes_json(const struct found *f)
+static void nodes_json(const struct found *f, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -191,7 +191,7 @@ static void nodes_json(const struct found *f)
         node_json(&o, f->node.v[i]);
     json_array_end(&o);
     json_key_time(&o, "last_update", time_now_us());
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }
 
 /* One query for one list of names; names that are unknown are told one by one. */
@@ -280,6 +280,6 @@ void scontrol_show_nodes(struct scontrol *s, const char *names)
     else if (ok && !s->json)
         nodes_print_all(s, &f, &env);
     if (ok && s->json)
-        nodes_json(&f);
+        nodes_json(&f, s->json);
     vec_done(&f.node);
 }

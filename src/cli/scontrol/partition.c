@@ -142,7 +142,7 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_print(&r);
 }
 
-static void partitions_json(const struct found *f)
+static void partitions_json(const struct found *f, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -153,7 +153,7 @@ static void partitions_json(const struct found *f)
         partition_json(&o, f->part.v[i]);
     json_array_end(&o);
     json_key_time(&o, "last_update", time_now_us());
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }
 
 static void partitions_missing(struct scontrol *s, const char *names, const struct found *f)
@@ -182,7 +182,7 @@ void scontrol_show_partitions(struct scontrol *s, const char *names)
     if (!client_query(c, &q, &partition_fields, s->a, part_keep, &f, &done, &err))
         scontrol_fail(s, "slurm_load_partitions error: %s", err.text);
     else if (s->json)
-        partitions_json(&f);
+        partitions_json(&f, s->json);
     for (size_t i = 0; !s->json && i < f.part.n; i++)
         if (names || s->all || !f.part.v[i]->hidden)
             partition_print(s, f.part.v[i]);

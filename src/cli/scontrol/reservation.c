@@ -125,7 +125,7 @@ static void found_json(struct scontrol *s, const struct resv_found *f)
         resv_json(s, &o, f->v.v[i]);
     json_array_end(&o);
     json_key_time(&o, "last_update", time_now_us());
-    json_slurm_end(&o);
+    json_slurm_end(&o, s->json);
 }
 
 static void missing(struct scontrol *s, const char *names, const struct resv_found *f)

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "cli/table/json_slurm.h"
 #include "io/client.h"
 
 #include <stdbool.h>
@@ -11,7 +12,8 @@
 struct scontrol {
     struct arena *a;
     struct client *client; /* opened when first needed */
-    bool oneliner, all, json, quiet, future;
+    bool oneliner, all, quiet, future;
+    enum json_form json;
     int details; /* -d, -dd */
     int rc;      /* exit status so far */
     bool leave;  /* interactive: quit was said */

@@ -188,7 +188,7 @@ static void step_json(struct json_out *o, const struct step *p)
     str_done(&tres);
 }
 
-static void steps_json(const struct found *f)
+static void steps_json(const struct found *f, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -199,7 +199,7 @@ static void steps_json(const struct found *f)
         step_json(&o, f->step.v[i]);
     json_array_end(&o);
     json_key_time(&o, "last_update", time_now_us());
-    json_slurm_end(&o);
+    json_slurm_end(&o, form);
 }
 
 static void step_missing(struct scontrol *s, const char *ids)
@@ -223,7 +223,7 @@ void scontrol_show_steps(struct scontrol *s, const char *ids)
     else if (done.refusal != REFUSE_NONE)
         step_missing(s, ids);
     else if (s->json)
-        steps_json(&f);
+        steps_json(&f, s->json);
     for (size_t i = 0; !s->json && i < f.step.n; i++)
         step_print(s, f.step.v[i], &env);
     bool none = !s->rc && !f.step.n && !s->json; /* an empty list says it by itself */

@@ -1,15 +1,51 @@
 #include "cli/table/json_slurm.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "model/job.h"
 #include "model/refusal.h"
 #include "model/signals.h"
+#include "wire/yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* One tree is written, that of the newest; those before it differ in members that are more. */
+static const char *const parsers[] = {"v0.0.40", "v0.0.41", "v0.0.42", "v0.0.43"};
+
+SETTER(json_form_set)
+{
+    enum json_form *form = (enum json_form *)((char *)to + row->at);
+    const char *word = text_starts(value, "data_parser/") ? value + 12 : value;
+    size_t len = word ? strcspn(word, "+") : 0;
+    *form = text_is(row->name, "yaml") ? FORM_YAML : FORM_JSON;
+    if (!len || (len == 6 && memcmp(word, "latest", 6) == 0))
+        return true;
+    if (text_is(word, "list")) {
+        *form = FORM_LIST;
+        return true;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(parsers); i++)
+        if (strlen(parsers[i]) == len && memcmp(word, parsers[i], len) == 0)
+            return true;
+    return err_set(ret_err, ERR_VALUE,
+                   "--%s=%.100s: there is no such data parser; v0.0.40 to v0.0.43, latest and list "
+                   "are allowed",
+                   row->name, value);
+}
+
+bool json_form_listed(enum json_form form)
+{
+    if (form != FORM_LIST)
+        return false;
+    puts("Possible data_parser plugins:");
+    for (size_t i = 0; i < ARRAY_LEN(parsers); i++)
+        printf("data_parser/%s\n", parsers[i]);
+    return true;
+}
 
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command)
 {
@@ -51,24 +87,34 @@ static void empty_array(struct json_out *j, const char *key)
     json_array_end(j);
 }
 
-static void document_end(struct json_out *j)
+void json_form_print(const struct str *json, enum json_form form)
+{
+    struct str yaml = STR_INIT;
+    if (form == FORM_YAML)
+        CHECK(yaml_of_json(str_text(json), json->len, &yaml));
+    const struct str *text = form == FORM_YAML ? &yaml : json;
+    fwrite(str_text(text), 1, text->len, stdout);
+    str_done(&yaml);
+}
+
+static void document_end(struct json_out *j, enum json_form form)
 {
     empty_array(j, "warnings");
     json_object_end(j);
     str_addc(j->out, '\n');
-    fwrite(str_text(j->out), 1, j->out->len, stdout);
+    json_form_print(j->out, form);
     str_done(j->out);
 }
 
-void json_slurm_end(struct json_out *j)
+void json_slurm_end(struct json_out *j, enum json_form form)
 {
     empty_array(j, "errors");
-    document_end(j);
+    document_end(j, form);
 }
 
 #define CONNECTION_ERROR 1800 /* SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR */
 
-void json_slurm_away(const char *command)
+void json_slurm_away(const char *command, enum json_form form)
 {
     const char *text = refusal_text(REFUSE_NO_CONTROLLER);
     struct str out = STR_INIT;
@@ -84,7 +130,7 @@ void json_slurm_away(const char *command)
     json_key_text(&j, "source", command);
     json_object_end(&j);
     json_array_end(&j);
-    document_end(&j);
+    document_end(&j, form);
 }
 
 static void number(struct json_out *j, bool set, bool infinite, int64_t n)

@@ -3,15 +3,28 @@
 #ifndef REMUDA_CLI_TABLE_JSON_SLURM_H
 #define REMUDA_CLI_TABLE_JSON_SLURM_H
 
+#include "script/option.h"
 #include "wire/json.h"
 
+/* How a listing is printed: --json, --yaml, --json=list. */
+enum json_form { FORM_TABLE, FORM_JSON, FORM_YAML, FORM_LIST };
+
+/* --json and --yaml, by the row's name: an enum json_form at row->at. The value is a version of
+ * Slurm's data parser, or list; what it names beside them is refused. */
+SETTER(json_form_set);
+/* FORM_LIST: prints what may be named, as Slurm does; true. */
+bool json_form_listed(enum json_form form);
+
+/* A document of json_out in that form. */
+void json_form_print(const struct str *json, enum json_form form);
+
 /* Opens the document and writes `meta` with the command's name; json_slurm_end writes errors and
- * warnings, prints and frees. */
+ * warnings, prints it in that form and frees. */
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command);
-void json_slurm_end(struct json_out *j);
+void json_slurm_end(struct json_out *j, enum json_form form);
 /* A whole document of squeue, sinfo or sacct that says that the controller is away: no jobs, and
  * what is wrong in `errors`. */
-void json_slurm_away(const char *command);
+void json_slurm_away(const char *command, enum json_form form);
 
 /* {set, infinite: false, number}. */
 void json_key_number(struct json_out *j, const char *key, bool set, int64_t n);

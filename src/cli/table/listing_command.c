@@ -161,7 +161,7 @@ static bool run(struct listing *l, struct err *ret_err)
     if (!c && k->show_away)
         k->show_away(l->ctx);
     if (!c && l->json && !k->away)
-        json_slurm_away(k->name);
+        json_slurm_away(k->name, l->json);
     if (!c)
         return false;
     if (l->json)
@@ -182,7 +182,7 @@ int listing_main(struct listing *l, const struct listing_command *command, void 
     l->line = (struct option_line){
         .table = command->options, .to = ctx, .a = l->a, .variable_counts = variable_counts};
     bool ok = option_line_read(&l->line, argc, argv, &err);
-    if (ok && !program_information(&l->line)) {
+    if (ok && !program_information(&l->line) && !json_form_listed(l->json)) {
         if (option_line_has(&l->line, "helpformat"))
             command->formats();
         else

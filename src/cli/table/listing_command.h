@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "cli/table/columns.h"
+#include "cli/table/json_slurm.h"
 #include "io/client.h"
 #include "script/option.h"
 
@@ -27,7 +28,12 @@
 #define LISTING_HELP(letter) OPT_ACCEPTED("help", letter, ARG_NONE, "this text")
 #define LISTING_ITERATE                                                                            \
     OPT_VALUE("iterate", 'i', "seconds", "repeat every so many seconds", listing_set_iterate, 0)
-#define LISTING_JSON      OPT_FLAG("json", 0, "everything as JSON", LISTING(json), .arg = ARG_OPTIONAL)
+#define LISTING_FORM(name_, doc_)                                                                  \
+    {                                                                                              \
+        .name = name_, .arg = ARG_OPTIONAL, .metavar = "data_parser", .doc = doc_,                 \
+        .set = json_form_set, .at = LISTING(json)                                                  \
+    }
+#define LISTING_JSON      LISTING_FORM("json", "everything as JSON; list: of which data parsers")
 #define LISTING_LOCAL     OPT_NO_EFFECT("local", 0, ARG_NONE, "this cluster (the default)")
 #define LISTING_LONG(doc) OPT_FLAG("long", 'l', doc, LISTING(longer))
 #define LISTING_NO_JSON(name, why)                                                                 \
@@ -49,9 +55,7 @@
         .at = LISTING(verbose)                                                                     \
     }
 #define LISTING_VERSION OPT_ACCEPTED("version", 'V', ARG_NONE, "version")
-#define LISTING_YAML                                                                               \
-    OPT_REFUSED("yaml", 0, ARG_OPTIONAL, "everything as YAML",                                     \
-                "not supported yet; --json has the same data")
+#define LISTING_YAML    LISTING_FORM("yaml", "the same as YAML")
 
 SETTER(listing_set_iterate);
 SETTER(listing_set_format);      /* -o of squeue and sinfo: columns by letter */
@@ -93,15 +97,16 @@ struct listing {
     struct format format; /* the command parses it from one of the two below */
     /* Of -o and -O: the last one given counts, the other is NULL. */
     const char *format_text, *long_text;
-    const char *delimiter;       /* NULL = "|" */
-    char parsable;               /* 'p', 'P' or 0 */
-    bool noheader, longer, json; /* as asked for */
-    const char *clusters;        /* -M, or SLURM_CLUSTERS */
-    const char *asks;            /* see first of program_connect_for */
-    bool away;                   /* no controller answered */
-    bool unknown_said;           /* letters and names that are none have been named */
-    int verbose;                 /* -v, -vv */
-    int64_t iterate_s;           /* 0 = one listing */
+    const char *delimiter; /* NULL = "|" */
+    char parsable;         /* 'p', 'P' or 0 */
+    bool noheader, longer; /* as asked for */
+    enum json_form json;
+    const char *clusters; /* -M, or SLURM_CLUSTERS */
+    const char *asks;     /* see first of program_connect_for */
+    bool away;            /* no controller answered */
+    bool unknown_said;    /* letters and names that are none have been named */
+    int verbose;          /* -v, -vv */
+    int64_t iterate_s;    /* 0 = one listing */
     struct str out;
 };
 
