@@ -19,6 +19,7 @@
 #include "controller/past.h"
 #include "controller/payload.h"
 #include "controller/private_files.h"
+#include "controller/program_run.h"
 #include "controller/questions.h"
 #include "controller/reads.h"
 #include "controller/series_store.h"
@@ -200,7 +201,8 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
         table_load(&l, s, TABLE_NODE_SPELL, ret_err) && table_load(&l, s, TABLE_TOKEN, ret_err) &&
         table_load(&l, s, TABLE_HOST, ret_err) && table_load(&l, s, TABLE_RESERVATION, ret_err) &&
         accounts_load(&l, s, ret_err) && table_load(&l, s, TABLE_CRONTAB, ret_err) &&
-        table_load(&l, s, TABLE_ANSWERED, ret_err) && table_load(&l, s, TABLE_JOB, ret_err);
+        table_load(&l, s, TABLE_TRIGGER, ret_err) && table_load(&l, s, TABLE_ANSWERED, ret_err) &&
+        table_load(&l, s, TABLE_JOB, ret_err);
     l.table = TABLE_STEP;
     for (size_t i = 0; ok && i < l.n; i++)
         ok = store_query_steps(s, l.started[i].id, l.started[i].attempt, row_load, &l, ret_err);
@@ -208,6 +210,8 @@ static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
     ok = ok && table_load(&l, s, TABLE_QUEUED_STEP, ret_err);
     if (!ok || !given_compare(c, seq, ret_err))
         return false;
+    if (c->killed)
+        core_was_killed(c->core);
     core_loaded(c->core, clock_now_us(), turns_effects(c->turns));
     log_info(c->log, "loaded %llu rows from %s in %lld ms", (unsigned long long)l.rows,
              store_describe(s), (long long)(clock_monotonic_us() - start_us) / 1000);
@@ -280,6 +284,7 @@ static void controller_end(struct controller *c)
     sessions_free(c->sessions);
     answer_rooms_free(c->answers);
     traffic_free(c->traffic);
+    program_runs_free(c->programs);
     mailer_free(c->mailer);
     users_free(c->users);
     timer_free(c->stop_timer);
@@ -391,6 +396,7 @@ static bool controller_start(struct controller *c, struct err *ret_err)
         return false;
     c->users = users_new(c->loop, USER_MAX_AGE_US);
     c->mailer = mailer_new(c->loop, c->log);
+    c->programs = program_runs_new(c);
     c->hosts = hosts_new(c, remote_came);
     private_files_mend(c);
     if (!signals_start(c, ret_err) || !store_start(c, ret_err) || !listen_start(c, ret_err))
@@ -425,13 +431,21 @@ static bool controller_run(struct controller *c, const struct options *o, int re
     daemon_descriptors_raise();
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a failed write, as a full disk is */
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */
+    const char *running = controller_path(c, "running");
+    c->killed = access(running, F_OK) == 0;
     bool ok = controller_start(c, ret_err);
+    if (ok && !file_write_atomic(running, "", 0, 0600, &(struct err){0}))
+        log_warning(c->log,
+                    "%s cannot be written: whether this controller was killed would not be "
+                    "known to triggers",
+                    running);
     if (ok) {
         log_info(c->log, "controller of cluster %s, Remuda %s, process %d, state in %s",
                  core_settings(c->core)->cluster_name, build_name(), (int)getpid(), c->state_dir);
         daemon_ready(ready);
         loop_run(c->loop);
         log_info(c->log, "stopped");
+        unlink(running);
     } else if (!o->foreground) {
         log_error(c->log, "%s", ret_err->text);
     }

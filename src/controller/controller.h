@@ -33,6 +33,7 @@ struct controller {
     struct users *users;
     struct mailer *mailer;
     const char *smtp_program; /* path, whether it is there or not */
+    struct program_runs *programs;
     struct listener *listener;
     struct hosts *hosts;
     struct metrics_port *metrics; /* NULL until the state is loaded */
@@ -47,6 +48,7 @@ struct controller {
     struct past *past;
     struct series_store *series;
     bool stopping;
+    bool killed; /* the last controller did not end by itself */
     struct timer *stop_timer;
 };
 

@@ -176,6 +176,7 @@ static bool past_read(struct store *s, struct read *r, struct err *ret_err)
     case QUERY_SHARES:
     case QUERY_FAIR_SHARES:
     case QUERY_DIAG:
+    case QUERY_TRIGGERS:
     case QUERY_TOKENS:
     case QUERY_HOSTS:
     case QUERY_ACCOUNTS:

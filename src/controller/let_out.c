@@ -3,6 +3,7 @@
 #include "controller/foresight.h"
 #include "controller/joined.h"
 #include "controller/past.h"
+#include "controller/program_run.h"
 #include "controller/session.h"
 
 static void effect_log(struct controller *c, const struct effect *e)
@@ -25,6 +26,7 @@ static void effect_release(struct controller *c, const struct effect *e)
     case FX_MAIL:
         mailer_send(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body);
         return;
+    case FX_PROGRAM: program_run(c->programs, &e->program); return;
     case FX_CLOSE: session_close(c->sessions, e->conn); return;
     case FX_LOG: effect_log(c, e); return;
     case FX_STOP:

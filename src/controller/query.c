@@ -35,6 +35,7 @@ const struct fields *query_record_fields(enum query_what what)
     case QUERY_DIAG: return &diag_fields;
     case QUERY_TOKENS: return &token_fields;
     case QUERY_HOSTS: return &host_fields;
+    case QUERY_TRIGGERS: return &trigger_fields;
     case QUERY_ACCOUNTS: return &account_fields;
     case QUERY_ACCOUNT_USERS: return &account_user_fields;
     case QUERY_ASSOCS: return &assoc_fields;

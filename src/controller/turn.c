@@ -269,8 +269,17 @@ static void store_went(struct turns *t, const struct err *why)
     log_error(t->c->log,
               "the store is away: %s; changes wait, running jobs go on, tried again every second",
               why->text);
+    struct effects *fx = &t->open->fx;
+    size_t from = fx->n, kept = from;
     turns_step(t, &(struct event){
                       .kind = EV_STORE_AWAY, .now_us = clock_now_us(), .text = t->away_why.text});
+    for (size_t i = from; i < fx->n; i++) {
+        if (fx->v[i].kind == FX_PROGRAM) /* it tells of what is the case now */
+            t->ops->effect(t->c, &fx->v[i]);
+        else
+            fx->v[kept++] = fx->v[i];
+    }
+    fx->n = kept;
 }
 
 static void store_came(struct turns *t)

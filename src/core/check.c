@@ -2,6 +2,7 @@
  * Sums are counted again, and each index is compared with what it indexes in both directions. */
 #include "core/record/accounts.h"
 #include "core/record/accrue.h"
+#include "core/record/triggers.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -379,6 +380,7 @@ void core_check_turn(const struct core *c, uint32_t turn)
 {
     jobs_check(c, turn);
     crontabs_check(c);
+    triggers_check(c);
     arrays_check(c);
     nodes_check(c);
     parts_check(c);
@@ -418,5 +420,7 @@ uint64_t core_hash(const struct core *c)
     while (map_u64_next(c->crontab, &w))
         tables += record_hash(&crontab_fields, &((const struct crontabrec *)w.value)->t, HASH_INIT);
     hash = hash_bytes(hash, &tables, sizeof tables);
+    for (size_t i = 0; i < c->triggers.of.n; i++)
+        hash = record_hash(&trigger_fields, &c->triggers.of.v[i]->t, hash);
     return c->accounts.implied ? hash : accounts_hash(c, hash);
 }

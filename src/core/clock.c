@@ -10,6 +10,7 @@
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
  * is known of the time between: the wall clock is believed. */
 #include "core/record/minutes.h"
+#include "core/record/triggers.h"
 #include "core/turn.h"
 
 #include <string.h>
@@ -120,6 +121,7 @@ void clock_look(struct core *c, const struct event *ev)
     moved(&c->store.back_us, by_us);
     moved(&c->gang_due_us, by_us);
     usage_move(c, by_us);
+    triggers_move(c, by_us);
     waiting_look(c);
     timers_anew(c);
     plan_soon(c);

@@ -8,6 +8,7 @@
 #include "core/record/accounts.h"
 #include "core/record/accrue.h"
 #include "core/record/minutes.h"
+#include "core/record/triggers.h"
 #include "core/record/use.h"
 #include "core/turn.h"
 
@@ -125,6 +126,7 @@ void core_free(struct core *c)
     answered_free(c);
     crontabs_free(c);
     user_rooms_free(c);
+    triggers_free(c);
     plan_free(c->plan);
     cluster_free(c->cluster);
     arena_free(c->settings_arena);
@@ -197,6 +199,8 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_CHANGE_ACCOUNTS: req_change_accounts(c, m->body); return;
     case MSG_SET_CRONTAB: req_set_crontab(c, m->body); return;
     case MSG_GET_CRONTAB: req_get_crontab(c, m->body); return;
+    case MSG_SET_TRIGGER: req_set_trigger(c, m->body); return;
+    case MSG_CLEAR_TRIGGER: req_clear_trigger(c, m->body); return;
     case MSG_WAIT_JOB: req_wait_job(c, m->body); return;
     case MSG_ATTACH: req_attach(c, m->body); return;
     case MSG_CREATE_STEP: req_create_step(c, m->body); return;
@@ -273,6 +277,8 @@ static void wake(struct core *c)
         limits_look_on(c);
     sweeps_go(c);
     timers_fire(c);
+    if (triggers_due(c) <= c->turn.now_us && !c->store.away)
+        triggers_run(c);
     if (usage_due(c) <= c->turn.now_us && !c->store.away)
         usage_tick(c);
     if (minutes_due(c) && !c->store.away)
@@ -324,16 +330,23 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     case EV_CONFIG:
         clock_boot(c, ev->text);
         config_apply(c, ev->config);
+        if (c->store.loaded)
+            triggers_site(c, TRIGGER_BIT(RECONFIG));
         c->mail_fault = ev->mail_fault ? arena_strdup(c->settings_arena, ev->mail_fault) : NULL;
         break;
-    case EV_STORE_AWAY: c->store.away = true; break;
+    case EV_STORE_AWAY:
+        c->store.away = true;
+        triggers_store_away(c);
+        break;
     case EV_STORE_BACK:
         c->store.away = false;
         c->store.back_us = c->turn.now_us;
+        triggers_site(c, TRIGGER_BIT(ACCOUNTING_OPERATION) | TRIGGER_BIT(DATABASE_OPERATION));
         plan_soon(c);
         break;
     case EV_FORESEEN: foreseen_take(c, ev->foreseen); break;
     case EV_PAST: past_remove(c, ev->past); break;
+    case EV_PROGRAM_OVER: triggers_over(c); break;
     }
     settle(c);
     if (ev->kind == EV_MESSAGE)
@@ -356,6 +369,8 @@ int64_t core_wake_due(const struct core *c)
         due = c->gang_due_us;
     if (usage_due(c) < due && !c->store.away)
         due = usage_due(c);
+    if (triggers_due(c) < due && !c->store.away)
+        due = triggers_due(c);
     return c->planning.due_us && c->planning.due_us < due && !held ? c->planning.due_us : due;
 }
 
@@ -446,6 +461,9 @@ static void meta_load(struct core *c, const struct meta *row)
     else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
              n > c->jobs.next_id)
         c->jobs.next_id = n;
+    else if (text_is(row->key, "last_trigger") && text_to_u64(row->value, UINT32_MAX, &n) &&
+             n > c->triggers.last)
+        c->triggers.last = (uint32_t)n;
 }
 
 void core_load(struct core *c, enum store_table table, const void *record)
@@ -469,6 +487,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_TOKEN: token_load(c, record); break;
     case TABLE_HOST: host_load(c, record); break;
     case TABLE_CRONTAB: crontab_load(c, record); break;
+    case TABLE_TRIGGER: triggers_load(c, record); break;
     case TABLE_ANSWERED: answered_load(c, record); break;
     case TABLE_ACCOUNT:
     case TABLE_ACCOUNT_USER:
@@ -605,6 +624,9 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     }
     arena_free(a);
     crons_look(c);
+    triggers_restore(c);
+    triggers_site(c, TRIGGER_BIT(CONTROLLER_OPERATION) | TRIGGER_BIT(CONTROLLER_CONTROL) |
+                         (c->store.killed ? TRIGGER_BIT(CONTROLLER_FAILURE) : 0));
     settle(c);
     cluster_heads_take(c->cluster, c->jobs.heads);
     rows_left_out(c);

@@ -44,8 +44,9 @@ enum event_kind {
      * is back. */
     EV_STORE_AWAY,
     EV_STORE_BACK,
-    EV_FORESEEN, /* a part of the forecast that core_foresee made elsewhere */
-    EV_PAST,     /* rows of what is over, read from the store, are to be removed */
+    EV_FORESEEN,     /* a part of the forecast that core_foresee made elsewhere */
+    EV_PAST,         /* rows of what is over, read from the store, are to be removed */
+    EV_PROGRAM_OVER, /* one that FX_PROGRAM let out has ended, or could not be started */
 };
 
 struct event {
@@ -91,6 +92,8 @@ enum effect_kind {
      * node. */
     FX_RECONFIGURE,
     FX_ARCHIVE, /* conn, msg: write the past to files and remove it; the shell answers */
+    /* program: run it; EV_PROGRAM_OVER when it has ended. Not held back while the store is away. */
+    FX_PROGRAM,
 };
 
 enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };
@@ -103,6 +106,14 @@ struct mail {
     const char *body;
 };
 
+/* Of a trigger. */
+struct program_run {
+    uint32_t uid, gid;    /* as whom */
+    uint32_t trigger;     /* its number */
+    const char *line;     /* path and arguments, with blanks between */
+    const char *argument; /* one more: what happened to */
+};
+
 struct effect {
     enum effect_kind kind;
     uint64_t conn;
@@ -113,6 +124,7 @@ struct effect {
     bool add;           /* FX_STORE: put the row unless there is one of that key */
     const void *record; /* FX_STORE: copy in the arena */
     struct mail mail;
+    struct program_run program;
     enum log_level level;
     const char *text;
 };
@@ -141,6 +153,8 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx);
  * no job id below `next` is given (again). */
 void core_store_is_older(struct core *c);
 void core_ids_from(struct core *c, uint64_t next);
+/* Before core_loaded: the controller did not end by itself the last time. */
+void core_was_killed(struct core *c);
 
 void core_step(struct core *c, const struct event *ev, struct effects *fx);
 /* When it wants EV_WAKE; INT64_MAX = never, ≤ now = at the end of this turn. */

@@ -4,6 +4,7 @@
  * their jobs are tried; then each row that changed is written, once. Planning is not among it: it
  * waits for the event that the shell gives the machine when nobody has anything to say. */
 #include "core/record/limits.h"
+#include "core/record/triggers.h"
 #include "core/turn.h"
 
 /* What they depend on can never be, and their owners want them to be cancelled then. */
@@ -42,5 +43,6 @@ void settle(struct core *c)
     c->accounts.capacity_changed = false;
     accruing_run(c);
     steps_run(c);
+    triggers_settle(c);
     saves_write(c);
 }

@@ -1,5 +1,6 @@
 /* What is done when a time has come: a limit is reached, a step's command stays away, a deadline
  * passes, an ended job is forgotten. */
+#include "core/record/triggers.h"
 #include "core/turn.h"
 
 static void running_fire(struct core *c, struct jobrec *r)
@@ -7,6 +8,8 @@ static void running_fire(struct core *c, struct jobrec *r)
     steps_fire(c, r);
     if (due_signal(c, r) <= c->turn.now_us)
         job_warn(c, r);
+    if (due_trigger(c, r) <= c->turn.now_us)
+        triggers_time(c, r);
     for (size_t i = 0; i < LIMIT_MAILS; i++)
         if (due_mail(c, r, &limit_mails[i]) <= c->turn.now_us) {
             r->mailed |= limit_mails[i].type;

@@ -7,17 +7,17 @@
     static const char *const list##_text[] = {__VA_ARGS__};                                        \
     const struct enum_names list = {list##_text, ARRAY_LEN(list##_text)};
 
-NAMES(
-    query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
-    [QUERY_PARTITIONS] = "partitions", [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings",
-    [QUERY_STATUS] = "status", [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations",
-    [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag",
-    [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts", [QUERY_ACCOUNTS] = "accounts",
-    [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
-    [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
-    [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
-    [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations",
-    [QUERY_LIMIT_USE] = "limit_use", [QUERY_FAIR_SHARES] = "fair_shares", [QUERY_IN_USE] = "in_use")
+NAMES(query_what_names, [QUERY_JOBS] = "jobs", [QUERY_NODES] = "nodes",
+      [QUERY_PARTITIONS] = "partitions", [QUERY_STEPS] = "steps", [QUERY_SETTINGS] = "settings",
+      [QUERY_STATUS] = "status", [QUERY_HISTORY] = "history", [QUERY_RESERVATIONS] = "reservations",
+      [QUERY_PRIORITY] = "priority", [QUERY_SHARES] = "shares", [QUERY_DIAG] = "diag",
+      [QUERY_TOKENS] = "tokens", [QUERY_HOSTS] = "hosts", [QUERY_ACCOUNTS] = "accounts",
+      [QUERY_ACCOUNT_USERS] = "account_users", [QUERY_ASSOCS] = "assocs", [QUERY_QOS] = "qos",
+      [QUERY_LIMITS] = "limits", [QUERY_WCKEYS] = "wckeys", [QUERY_TRES] = "tres",
+      [QUERY_TRANSACTIONS] = "transactions", [QUERY_USED] = "used",
+      [QUERY_NODE_SPELLS] = "node_spells", [QUERY_PAST_RESERVATIONS] = "past_reservations",
+      [QUERY_LIMIT_USE] = "limit_use", [QUERY_FAIR_SHARES] = "fair_shares",
+      [QUERY_IN_USE] = "in_use", [QUERY_TRIGGERS] = "triggers")
 NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_RELEASE] = "release", [ACTION_REQUEUE] = "requeue",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
@@ -155,6 +155,12 @@ MESSAGE_ROWS(get_crontab, MSG_GET_CRONTAB_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_crontab
 MESSAGE_ROWS(crontab, MSG_CRONTAB_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_set_trigger
+MESSAGE_ROWS(set_trigger, MSG_SET_TRIGGER_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_clear_trigger
+MESSAGE_ROWS(clear_trigger, MSG_CLEAR_TRIGGER_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_wait_job
 MESSAGE_ROWS(wait_job, MSG_WAIT_JOB_FIELDS)
@@ -313,7 +319,7 @@ bool message_changes(enum message_kind kind)
            kind == MSG_UPDATE_JOB || kind == MSG_EXTEND || kind == MSG_UPDATE_NODE ||
            kind == MSG_UPDATE_PARTITION || kind == MSG_UPDATE_RESERVATION ||
            kind == MSG_FINISH_JOB || kind == MSG_EXPEL || kind == MSG_CHANGE_ACCOUNTS ||
-           kind == MSG_SET_CRONTAB;
+           kind == MSG_SET_CRONTAB || kind == MSG_SET_TRIGGER || kind == MSG_CLEAR_TRIGGER;
 }
 
 bool message_kind_parse(const char *name, enum message_kind *ret)

@@ -14,6 +14,7 @@
 #include "model/priority.h"
 #include "model/refusal.h"
 #include "model/reservation.h"
+#include "model/trigger.h"
 #include "model/used.h"
 #include "model/why.h"
 
@@ -63,9 +64,10 @@ enum query_what {
     QUERY_PAST_RESERVATIONS,
     QUERY_LIMIT_USE,
     QUERY_FAIR_SHARES,
-    QUERY_IN_USE
+    QUERY_IN_USE,
+    QUERY_TRIGGERS
 };
-#define QUERY_COUNT (QUERY_IN_USE + 1)
+#define QUERY_COUNT (QUERY_TRIGGERS + 1)
 extern const struct enum_names query_what_names;
 /* Filters are "and"ed; NULL = all. Answer: ROWS frames (wire.h) of the records asked for, then
  * DONE. */
@@ -288,6 +290,19 @@ extern const struct fields cron_entry_fields;
     X(U32, user_plus1, 0, "whose, plus 1; 0 = of who asks")
 #define MSG_CRONTAB_FIELDS(X)                                                                              \
     X(TEXT, text, 0, "the table, with its lines that were taken out marked; NULL = there is none")
+/* Sets a trigger for who asks. Answered with DONE; `count` is its number. */
+#define MSG_SET_TRIGGER_FIELDS(X)                                                                          \
+    X(U32, events, &range_trigger_events, "bits of enum trigger_event")                                    \
+    X(TEXT, job, 0, "reference of the job it is about; NULL = none")                                       \
+    X(TEXT, nodes, 0, "nodes it is about, ranges allowed; NULL = all")                                     \
+    X(I32, offset, &range_trigger_offset, "as in trigger")                                                 \
+    X(BOOL, permanent, 0, "as in trigger")                                                                 \
+    X(TEXT, program, 0, "as in trigger")
+/* Removes triggers; what is given has to fit. Answered with DONE. */
+#define MSG_CLEAR_TRIGGER_FIELDS(X)                                                                        \
+    X(U32, id, 0, "the trigger of that number; 0 = any")                                                   \
+    X(TEXT, job, 0, "those about this job; NULL = any")                                                    \
+    X(U32, user_plus1, 0, "those of this user, plus 1; 0 = anybody's")
 // clang-format on
 
 #define MSG_WAIT_JOB_FIELDS(X)                                                                     \
@@ -731,6 +746,8 @@ enum who {
     X(SET_CRONTAB, "set_crontab", set_crontab, ANYONE, "change one's table for scrontab")                  \
     X(GET_CRONTAB, "get_crontab", get_crontab, ANYONE, "read a table for scrontab: one's own; operators: anybody's") \
     X(CRONTAB, "crontab", crontab, CONTROLLER, "answer to get_crontab")                                    \
+    X(SET_TRIGGER, "set_trigger", set_trigger, ANYONE, "set a trigger: root, SlurmUser, the controller's user") \
+    X(CLEAR_TRIGGER, "clear_trigger", clear_trigger, ANYONE, "remove triggers: one's own; administrators: anybody's") \
     X(WAIT_JOB, "wait_job", wait_job, ANYONE, "wait for the end of a job")                                 \
     X(ATTACH, "attach", attach, OWNER, "wait for an allocation and hold it")                               \
     X(FINISH_JOB, "finish_job", finish_job, OWNER, "give an allocation back")                              \
@@ -806,6 +823,12 @@ struct msg_get_crontab {
 };
 struct msg_crontab {
     MSG_CRONTAB_FIELDS(FIELD_MEMBER)
+};
+struct msg_set_trigger {
+    MSG_SET_TRIGGER_FIELDS(FIELD_MEMBER)
+};
+struct msg_clear_trigger {
+    MSG_CLEAR_TRIGGER_FIELDS(FIELD_MEMBER)
 };
 struct msg_query {
     MSG_QUERY_FIELDS(FIELD_MEMBER)
@@ -1129,6 +1152,7 @@ extern const struct fields meta_fields;
     X(NODE_SPELL, "node_spell", node_spell_fields, "name,start_us", "how nodes were, and from when to when")    \
     X(PAST_RESERVATION, "past_reservation", reservation_fields, "name,start_us", "reservations that are over")  \
     X(CRONTAB, "crontab", crontab_fields, "user_id", "users' tables for scrontab")                          \
+    X(TRIGGER, "trigger_set", trigger_fields, "id", "triggers (strigger)")                                  \
     X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \
     X(LEFT_OUT, "left_out", left_out_fields, "name", "rows that a start could not take, in words")
 // clang-format on

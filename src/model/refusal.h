@@ -76,7 +76,9 @@
     X(RATE_LIMITED, "RPC rate limited") \
     X(CRON_CHANGE, "Cannot modify scrontab jobs through scontrol") \
     X(CRON_CANCEL, "Cannot cancel scrontab jobs without --cron flag.") \
-    X(NICE, "Invalid --nice value")
+    X(NICE, "Invalid --nice value") \
+    X(TRIGGER_DUPLICATE, "Duplicate event trigger") \
+    X(TRIGGER_NONE, "No such process")
 // clang-format on
 
 enum refusal {

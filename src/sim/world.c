@@ -68,6 +68,12 @@ static void happen(struct world *w, struct happening *h)
     case H_HANG_UP: simsrun_hangs_up(w, h->conn); break;
     case H_LOOKED: simnode_looked(w, h); break;
     case H_ASK_AGAIN: world_ask_again(w, h); break;
+    case H_PROGRAM_OVER:
+        if (w->core && w->epoch == h->turn) {
+            controller_event(w, (struct event){.kind = EV_PROGRAM_OVER});
+            controller_turn_end(w);
+        }
+        break;
     }
     str_done(&h->bytes);
 }
@@ -108,6 +114,7 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->job = map_u64_new();
     w->to_end = map_u64_new();
     w->cron = map_u64_new();
+    w->trigger_ran = map_u64_new();
     w->outs = map_str_new();
     effects_init(&w->fx);
     for (size_t i = 0; i < w->config.nnodes; i++) {
@@ -159,6 +166,7 @@ void simworld_free(struct world *w)
     map_u64_free(w->step_ended);
     map_u64_free(w->to_end);
     world_cron_free(w);
+    map_u64_free(w->trigger_ran);
     world_depend_free(w);
     struct map_walk jobs = {0};
     while (map_u64_next(w->job, &jobs))

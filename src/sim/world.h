@@ -111,6 +111,10 @@ void world_cron_change(struct world *w, struct rng *rng);
 /* The table is removed, and what is stopped goes on; asked again until nothing can be lost. */
 void world_cron_end(struct world *w);
 
+/* ---- triggers (world_triggers.c) ---- */
+void world_triggers_change(struct world *w, struct rng *rng);
+void world_triggers_end(struct world *w);
+
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
 const char *world_broken(const struct world *w);

@@ -76,6 +76,8 @@ static void effect_release(struct world *w, const struct effect *e)
         node_link_drop(w, node);
         world_plan(w, USEC_PER_SEC, (struct happening){.what = H_CONNECT, .node = node});
     }
+    if (e->kind == FX_PROGRAM)
+        world_trigger_runs(w, &e->program);
     if (e->kind != FX_REPLY && e->kind != FX_SEND)
         return;
     w->hash = hash_bytes(w->hash, &e->msg.kind, sizeof e->msg.kind);
@@ -216,10 +218,10 @@ static void row_load(void *ctx, const void *record)
 void controller_start(struct world *w)
 {
     static const enum store_table tables[] = {
-        TABLE_META,        TABLE_USAGE,   TABLE_PARTITION,    TABLE_NODE,    TABLE_NODE_SPELL,
-        TABLE_RESERVATION, TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,   TABLE_QOS,
-        TABLE_LIMIT,       TABLE_WCKEY,   TABLE_TRES,         TABLE_USE,     TABLE_CRONTAB,
-        TABLE_JOB,         TABLE_STEP,    TABLE_QUEUED_STEP,  TABLE_ANSWERED};
+        TABLE_META,        TABLE_USAGE,   TABLE_PARTITION,    TABLE_NODE,        TABLE_NODE_SPELL,
+        TABLE_RESERVATION, TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,       TABLE_QOS,
+        TABLE_LIMIT,       TABLE_WCKEY,   TABLE_TRES,         TABLE_USE,         TABLE_CRONTAB,
+        TABLE_TRIGGER,     TABLE_JOB,     TABLE_STEP,         TABLE_QUEUED_STEP, TABLE_ANSWERED};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
     controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config, .text = "boot"});

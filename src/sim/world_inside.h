@@ -87,7 +87,8 @@ enum happen {
     H_SRUN_CANCELS,
     H_HANG_UP,
     H_LOOKED,
-    H_ASK_AGAIN
+    H_ASK_AGAIN,
+    H_PROGRAM_OVER
 };
 
 struct happening {
@@ -125,7 +126,9 @@ struct world {
     struct map_u64 *depend;
     struct simdoubt *doubt; /* who was let go in the batch at hand */
     bool depend_off;
-    struct map_u64 *cron; /* jobs of scrontab → struct simcron, owned */
+    struct map_u64 *cron;        /* jobs of scrontab → struct simcron, owned */
+    struct map_u64 *trigger_ran; /* triggers that do not stay and have run */
+    bool trigger_doubt;          /* an older store may know them as waiting */
     VEC(struct happening) heap;
     struct map_u64 *acknowledged; /* ids whose submission was answered */
     struct map_u64 *made;         /* number of a submission → id of the job that was made of it */
@@ -178,6 +181,10 @@ void world_depend_check(struct world *w);                      /* of a batch all
 void world_depend_stop(struct world *w);                       /* the store is another */
 void world_depend_audit(struct world *w);                      /* all is healed and quiet */
 void world_depend_free(struct world *w);
+
+/* ---- world_trigger.c ---- */
+#define SIM_ONCE "/bin/once" /* program of triggers that do not stay */
+void world_trigger_runs(struct world *w, const struct program_run *run); /* it was let out */
 
 /* ---- world_cron.c ---- */
 void world_cron_check(struct world *w, const struct job *j); /* a row that was committed */

@@ -106,6 +106,7 @@ static void oracle_forget(struct world *w)
 
 void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us)
 {
+    w->trigger_doubt = true;
     if (!w->core)
         return;
     w->crash_back_us = back_after_us;

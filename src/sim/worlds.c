@@ -343,6 +343,8 @@ static void act(struct play *p)
         world_accounts_change(p->w, &p->rng, p->minutes);
     if (p->cron && rng_chance(&p->rng, 250))
         world_cron_change(p->w, &p->rng);
+    if (p->cron && rng_chance(&p->rng, 250))
+        world_triggers_change(p->w, &p->rng);
     if (p->commands && dice < 50)
         command(p);
     else if (dice < 55)
@@ -391,8 +393,10 @@ static void heal(struct play *p)
     if (p->accounts)
         world_accounts_open(p->w);
     bool ended = p->hostile && world_hostile_ends(p->w);
-    if (p->cron)
+    if (p->cron) {
         world_cron_end(p->w);
+        world_triggers_end(p->w);
+    }
     for (int i = 0; i < HEAL_ROUNDS && !world_idle(p->w) && !world_broken(p->w); i++) {
         world_run(p->w, world_now(p->w) + 10 * USEC_PER_SEC);
         if (!resumed) /* a crash that was to come at the next commit came at this one */

@@ -77,6 +77,7 @@ static bool rows_stay(enum store_table table)
     case TABLE_NODE_SPELL:
     case TABLE_PAST_RESERVATION:
     case TABLE_CRONTAB:
+    case TABLE_TRIGGER:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

@@ -70,6 +70,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
     case TABLE_CRONTAB:
+    case TABLE_TRIGGER:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;

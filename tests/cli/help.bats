@@ -153,10 +153,10 @@ sbatch: -------------------- --------------------
 sbatch: end of defined options" ]
 }
 
-@test "strigger is refused by name, with what tells of the same event" {
-    for c in --get "--set -j 5 --fini -p /bin/true" "--clear --id=3" "--set --node --down -p x" "--set -A -p x"; do
-        run -1 --separate-stderr strigger $c
-        [[ "$stderr" == "strigger: error: not supported yet: ${c%% *} (there are no triggers; "* ]]
+@test "events of strigger that cannot be are refused by name, with what tells of the same" {
+    for c in backup_slurmctld_failure burst_buffer primary_slurmctld_acct_buffer_full front_end; do
+        run -1 --separate-stderr strigger --set --$c -p /bin/true
+        [[ "$stderr" == "strigger: error: --$c: "*"; "* ]]
     done
     run -1 --separate-stderr strigger --node
     [ "${stderr_lines[0]}" = "strigger: error: You must use exactly one of the following options: --set, --get or --clear" ]

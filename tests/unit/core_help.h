@@ -312,6 +312,7 @@ static const struct fields *const row_fields[] = {
     [QUERY_LIMIT_USE] = &limit_use_fields,
     [QUERY_FAIR_SHARES] = &fair_share_fields,
     [QUERY_IN_USE] = &in_use_fields,
+    [QUERY_TRIGGERS] = &trigger_fields,
 };
 
 static inline void row_take(void *ctx, const void *record)
@@ -459,6 +460,7 @@ static inline void start_controller(const char *conf)
     load(TABLE_TOKEN);
     load(TABLE_HOST);
     load(TABLE_CRONTAB);
+    load(TABLE_TRIGGER);
     load(TABLE_ANSWERED);
     load(TABLE_JOB);
     load(TABLE_STEP);

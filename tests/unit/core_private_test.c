@@ -144,6 +144,7 @@ static bool row_is_his(enum query_what what, const void *row)
     case QUERY_NODES:
     case QUERY_PARTITIONS:
     case QUERY_HOSTS:
+    case QUERY_TRIGGERS: /* unit core_trigger */
     case QUERY_SETTINGS:
     case QUERY_HISTORY:
     case QUERY_DIAG:

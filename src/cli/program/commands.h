@@ -65,7 +65,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("sdiag", cmd_sdiag, SLURM, "what the controller has done, and how fast")                               \
     X("scontrol", cmd_scontrol, SLURM, "look at everything in detail; change jobs and nodes")                \
     X("scrontab", cmd_scrontab, SLURM, "a table of jobs that run again and again")                           \
-    X("strigger", cmd_strigger, SLURM, "refused: there are no triggers")                                     \
+    X("strigger", cmd_strigger, SLURM, "programs that run when something happens")                                    \
     X("bsub", cmd_bsub, LSF, "submit a job in the words of LSF: bsub < FILE")                                \
     X("bjobs", cmd_bjobs, LSF, "LSF: list jobs")                                                             \
     X("bkill", cmd_bkill, LSF, "LSF: end or signal jobs")                                                    \

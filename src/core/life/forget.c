@@ -1,5 +1,6 @@
 /* An ended job leaves memory; the store keeps its row. */
 #include "core/life/life.h"
+#include "core/record/triggers.h"
 
 void job_forget(struct core *c, struct jobrec *r)
 {
@@ -8,6 +9,7 @@ void job_forget(struct core *c, struct jobrec *r)
     if (r->waiting)
         cluster_unwait(c->cluster, r->j.id);
     live_index(c, r, false);
+    triggers_forget(c, r);
     dependencies_drop(c, r);
     if (r->j.array_job_id) {
         struct arrayrec *array = array_of(c, r->j.array_job_id);

@@ -34,6 +34,11 @@ void core_store_is_older(struct core *c)
     c->store.older = true;
 }
 
+void core_was_killed(struct core *c)
+{
+    c->store.killed = true;
+}
+
 void core_ids_from(struct core *c, uint64_t next)
 {
     c->jobs.next_id = next > c->jobs.next_id ? next : c->jobs.next_id;

@@ -106,6 +106,7 @@ static bool row_seen(const struct sight *s, enum query_what what, const void *ro
     case QUERY_SHARES:
     case QUERY_FAIR_SHARES:
     case QUERY_DIAG:
+    case QUERY_TRIGGERS:
     case QUERY_TOKENS:
     case QUERY_HOSTS:
     case QUERY_TRANSACTIONS:

@@ -4,6 +4,7 @@
 
 #include "base/list.h"
 #include "core/record/private.h"
+#include "core/record/triggers.h"
 #include "model/gpu_idle.h"
 #include "model/gres.h"
 #include "model/stopped.h"
@@ -557,6 +558,13 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
         tokens_show(c, v);
         return REFUSE_NONE;
     case QUERY_HOSTS: hosts_show(c, v); return REFUSE_NONE;
+    case QUERY_TRIGGERS:
+        if (c->settings.word.private_jobs && !peer_operates(c, peer)) {
+            str_add(detail, "PrivateData: this is for operators");
+            return REFUSE_ACCESS_DENIED;
+        }
+        triggers_show(c, v);
+        return REFUSE_NONE;
     case QUERY_ACCOUNTS:
     case QUERY_ACCOUNT_USERS:
     case QUERY_ASSOCS:

@@ -3,6 +3,7 @@
  * job (timers.c), and the job is armed anew. Entries of jobs that ended long before their limit
  * would gather for days: when most of the heap is out of date it is made anew. */
 #include "core/record/record.h"
+#include "core/record/triggers.h"
 
 #define HEAP_SLACK 1024         /* entries that may be out of date in any case */
 #define AGAIN_US   USEC_PER_SEC /* before a job that fired in vain fires again */
@@ -146,7 +147,7 @@ static int64_t running_due(const struct core *c, const struct jobrec *r)
         due = least(due, r->j.preempt_end_us);
     for (size_t i = 0; i < LIMIT_MAILS; i++)
         due = least(due, due_mail(c, r, &limit_mails[i]));
-    return due;
+    return least(due, due_trigger(c, r));
 }
 
 static int64_t pending_due(const struct core *c, const struct jobrec *r)

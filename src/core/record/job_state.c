@@ -4,6 +4,7 @@
 #include "core/record/accrue.h"
 #include "core/record/minutes.h"
 #include "core/record/record.h"
+#include "core/record/triggers.h"
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {
@@ -46,6 +47,8 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
         minutes_changed(c);
     if (was_live != job_live(r))
         live_index(c, r, job_live(r));
+    if (!job_live(r))
+        triggers_job_over(c, r);
     if (of_array)
         limit_look(c, r, active);
     if (to != JOB_PENDING)

@@ -1,4 +1,5 @@
 #include "core/record/record.h"
+#include "core/record/triggers.h"
 
 /* The planner counts on a node only while its daemon answers. What it reported less than configured
  * is not planned with. */
@@ -16,6 +17,7 @@ void node_plan_update(struct core *c, struct noderec *n)
         fx_log(c, LEVEL_ERROR, "node %s cannot be used: %s", n->n.name, err.text);
     arena_free(a);
     plan_soon(c);
+    triggers_node(c, n);
 }
 
 void node_save(struct core *c, struct noderec *n)
@@ -24,12 +26,14 @@ void node_save(struct core *c, struct noderec *n)
         return;
     fx_store(c, TABLE_NODE, &n->n);
     node_spell_note(c, n);
+    triggers_node(c, n);
 }
 
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id)
 {
     vec_push(&c->node.v[node]->job, job_id);
     c->node.v[node]->n.last_busy_us = c->turn.now_us;
+    triggers_node(c, c->node.v[node]);
 }
 
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
@@ -41,6 +45,7 @@ void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
             break;
         }
     n->n.last_busy_us = c->turn.now_us;
+    triggers_node(c, n);
 }
 
 void node_reason_set(struct core *c, struct noderec *n, const char *reason)

@@ -150,6 +150,8 @@ struct noderec {
     } gpus;
     /* Told to end, not yet gone (former_runs.c); empty while not connected. */
     VEC(struct former_run) former;
+    int64_t idle_us;             /* since when it has been idle, for triggers */
+    uint8_t is;                  /* how triggers saw it last */
     bool mentioned;              /* while a configuration is applied */
     bool withdrawn, was_drained; /* no longer configured; before that */
 };
@@ -176,6 +178,22 @@ struct resvrec {
 struct crontabrec {
     struct crontab t;  /* texts interned; no text: there is none, but jobs of one */
     VEC(uint64_t) job; /* that it has: live ones with j.cron */
+};
+
+/* See record/triggers.c. */
+struct triggerrec {
+    struct trigger t; /* texts interned; `what` without the nodes */
+    struct idset hit; /* nodes that it was pulled by, by index */
+    uint32_t saved;   /* how many of them the store knows */
+};
+struct trigger_book {
+    VEC(struct triggerrec *) of;       /* by number */
+    uint32_t last;                     /* number given last */
+    uint32_t of_jobs, of_nodes, timed; /* how many are about a job, of nodes' events, of limits */
+    uint32_t running;                  /* programs that were let out and have not ended */
+    bool changed;                      /* when the next is due is worked out when the event ends */
+    int64_t due_us;
+    VEC(uint64_t) ended; /* jobs that ended in this event */
 };
 
 struct waiter {
@@ -229,6 +247,7 @@ struct joined {
 struct store_state {
     bool loaded;     /* all its rows are in memory */
     bool away;       /* a commit failed */
+    bool killed;     /* the controller was, before */
     bool older;      /* it is one that was restored (life/restored.c) */
     int64_t back_us; /* when it was back last; 0 = it has not been away */
 };
@@ -352,6 +371,7 @@ struct core {
     VEC(struct alarm) heap;
     struct map_u64 *user_room; /* uid, plus 1 → struct user_room (record/user_room.c), owned */
     struct map_u64 *crontab;   /* user, plus 1 → struct crontabrec */
+    struct trigger_book triggers;
     /* Number of a request → struct answered, owned; in the order of time. */
     struct map_u64 *answered;
     struct joined joined;

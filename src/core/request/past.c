@@ -73,6 +73,7 @@ static void row_remove(struct core *c, const struct past_key *k)
     case TABLE_WCKEY:
     case TABLE_TRES:
     case TABLE_CRONTAB:
+    case TABLE_TRIGGER:
     case TABLE_ANSWERED:
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: return;

@@ -68,6 +68,10 @@ void before_apply(struct core *c, const struct jobrec *r, const char *text);
 /* ---- crontab.c ---- */
 void req_set_crontab(struct core *c, const struct msg_set_crontab *m);
 void req_get_crontab(struct core *c, const struct msg_get_crontab *m);
+
+/* ---- trigger.c ---- */
+void req_set_trigger(struct core *c, const struct msg_set_trigger *m);
+void req_clear_trigger(struct core *c, const struct msg_clear_trigger *m);
 /* Why scontrol does not change a job of scrontab. */
 #define CRON_CHANGE_TEXT                                                                           \
     "it comes of a line of its owner's table: `scrontab -e` changes it, and a # before the line "  \

@@ -1,6 +1,7 @@
 /* update_node: states with their reasons, and a node's own fields. All nodes named are checked
  * before the first is changed. */
 #include "base/list.h"
+#include "core/record/triggers.h"
 #include "core/request/request.h"
 
 #include "model/cpu_bind.h"
@@ -93,6 +94,7 @@ static void state_apply(struct core *c, struct noderec *n, enum word word, const
     case WORD_DOWN:
         n->n.state = NODE_DOWN;
         reason_set(c, n, reason);
+        triggers_node(c, n); /* while its jobs are known */
         jobs_lose(c, n);
         break;
     case WORD_DRAIN:
