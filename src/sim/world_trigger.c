@@ -1,6 +1,6 @@
 /* Of triggers the oracle sees to it that each that does not stay runs once at most, whatever
- * crashes. That none is forgotten is an invariant of the machine (triggers_check): its event and its
- * being pulled are one commit. */
+ * crashes. That none is forgotten is an invariant of the machine (triggers_check): its event and
+ * its being pulled are one commit. */
 #include "sim/world_inside.h"
 
 #include <string.h>

@@ -17,6 +17,7 @@ static const char *const orders[] = {
     "PriorityType=priority/multifactor\nPriorityWeightAge=1000\n",
     "PriorityType=priority/basic\n",
 };
+#define SHORTEST    2 /* what other runs teach of a limit has no say */
 #define MULTIFACTOR 5
 
 static int open_it(void **unused)
@@ -84,6 +85,7 @@ static void a_list_in_its_order(void **unused)
 /* A long job takes the place of a short one, which has its own from then on. */
 static void places_change_hands(void **unused)
 {
+    configure(arena_printf(w.a, "%s%s", orders[SHORTEST], ageing));
     uint64_t runs = wide(HOUR), brief = wide(10 * MIN), middle = wide(2 * HOUR),
              lengthy = wide(40 * HOUR);
     am_bob();
@@ -122,9 +124,11 @@ static void other_queues_are_not_touched(void **unused)
 
 static void it_survives_a_restart(void **unused)
 {
+    const char *conf = arena_printf(w.a, "%s%s", orders[SHORTEST], ageing);
+    configure(conf);
     uint64_t runs = wide(HOUR), id[] = {wide(HOUR), wide(2 * HOUR), wide(30 * HOUR)};
     assert_int_equal(control(ids_of(id[2]), ACTION_TOP), REFUSE_NONE);
-    restart(ageing);
+    restart(conf);
     for (int n = 1; n <= 4; n++)
         hello_holding(n, &(struct held){.job_id = runs, .attempt = 1, .step_id = STEP_BATCH}, 1);
     starts_are(runs, id, (const int[]){2, 0, 1}, 3);
