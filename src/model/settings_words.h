@@ -48,7 +48,7 @@
     X(SlurmctldParameters, NUMBER, rl_refill_period, "rl_refill_period", "", "seconds of a period; default 1") \
     X(SlurmctldParameters, NUMBER, rl_table_size, "rl_table_size", "", "users that are kept count of; default 8192; who used nothing lately is forgotten first") \
     X(SlurmctldParameters, NUMBER, rl_log_freq, "rl_log_freq", "", "a refusal is logged once in so many seconds a user; 0 = each; default 0") \
-    X(SlurmctldParameters, IDLE, , "allow_user_triggers", "", "there are no triggers") \
+    X(SlurmctldParameters, LOST, , "allow_user_triggers", "", "triggers run on the controller's host: administrators alone set them") \
     X(SlurmctldParameters, IDLE, , "cloud_dns", "", "no nodes are powered down") \
     X(SlurmctldParameters, IDLE, , "cloud_reg_addrs", "", "no nodes are powered down") \
     X(SlurmctldParameters, IDLE, , "conmgr_connect_timeout", "", "") \
@@ -59,7 +59,7 @@
     X(SlurmctldParameters, IDLE, , "conmgr_use_poll", "", "") \
     X(SlurmctldParameters, IDLE, , "conmgr_wait_write_delay", "", "") \
     X(SlurmctldParameters, IDLE, , "conmgr_write_timeout", "", "") \
-    X(SlurmctldParameters, IDLE, , "disable_triggers", "", "there are no triggers") \
+    X(SlurmctldParameters, FLAG, disable_triggers, "disable_triggers", "", "no further triggers are set (strigger); those there are stay") \
     X(SlurmctldParameters, IDLE, , "enable_configless", "", "hosts get what they need when they join") \
     X(SlurmctldParameters, IDLE, , "enable_expedited_requeue", "", "") \
     X(SlurmctldParameters, IDLE, , "enable_job_state_cache", "", "questions do not wait for the planner") \

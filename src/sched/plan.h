@@ -87,8 +87,6 @@ void plan_foreseen(struct plan *p, struct cluster *cl, struct foreseen *f, size_
 /* What the last pass found about a waiting job (texts valid until the next pass). False if it was
  * not waiting then. */
 bool plan_wait_of(const struct plan *p, struct cluster *cl, uint64_t job_id, struct plan_wait *ret);
-/* Multifactor priority now, as squeue %Q and sprio show it. */
-uint64_t sched_priority(struct cluster *cl, const struct waiting *w, int64_t now_us);
 
 /* The priority of a waiting job in each of its partitions, taken apart. Texts live during the call;
  * names of people are not filled in. */

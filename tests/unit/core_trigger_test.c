@@ -318,6 +318,8 @@ static void who_may(void **state_)
     assert_int_equal(clear((struct msg_clear_trigger){.user_plus1 = 5}), REFUSE_TRIGGER_NONE);
     assert_int_equal(clear((struct msg_clear_trigger){.job = ids_of(id)}), REFUSE_NONE);
     assert_int_equal(there(), 0);
+    configure(CONF "SlurmctldParameters=disable_triggers\n");
+    assert_int_equal(set(m), REFUSE_DISABLED);
 }
 
 static void what_makes_no_sense_is_refused(void **state_)

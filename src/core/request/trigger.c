@@ -23,6 +23,9 @@ static enum refusal asker_wrong(const struct core *c, const char **detail)
 {
     const struct peer *peer = c->turn.peer;
     size_t his = 0;
+    if (c->settings.word.disable_triggers)
+        return refuse(detail, REFUSE_DISABLED,
+                      "SlurmctldParameters=disable_triggers: no triggers are set here");
     if (!peer->is_admin || peer->is_plain)
         return refuse(detail, REFUSE_ACCESS_DENIED,
                       "programs of triggers run on the controller's host: root, SlurmUser and the "

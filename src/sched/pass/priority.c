@@ -301,19 +301,6 @@ uint64_t priority_of(const struct cluster *cl, const struct option *o, const str
     return p->increase_only && w->floor > priority ? w->floor : priority;
 }
 
-uint64_t sched_priority(struct cluster *cl, const struct waiting *w, int64_t now_us)
-{
-    cluster_settle(cl);
-    struct compiled *c = demand_compile(cl, w->req, NULL);
-    uint64_t best = 1;
-    for (size_t i = 0; i < c->n; i++) {
-        uint64_t p = priority_of(cl, &c->option[i], w, now_us) / PRIORITY_ONE;
-        best = p > best ? p : best;
-    }
-    demand_free(c);
-    return best;
-}
-
 /* ---- for people ---- */
 
 static const char *tres_name(const struct tres_weight *t)
