@@ -19,7 +19,7 @@ static const char *const parsers[] = {"v0.0.40", "v0.0.41", "v0.0.42", "v0.0.43"
 SETTER(json_form_set)
 {
     enum json_form *form = (enum json_form *)((char *)to + row->at);
-    const char *word = text_starts(value, "data_parser/") ? value + 12 : value;
+    const char *word = value && text_starts(value, "data_parser/") ? value + 12 : value;
     size_t len = word ? strcspn(word, "+") : 0;
     *form = text_is(row->name, "yaml") ? FORM_YAML : FORM_JSON;
     if (!len || (len == 6 && memcmp(word, "latest", 6) == 0))
