@@ -31,10 +31,10 @@ LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
     done
 }
 
-# The same keys in the same order, the same texts; numbers may have gone on between two calls.
+# The same keys in the same order, the same texts; numbers may have gone on between two calls, by which sdiag sorts.
 same_as_json() {
     local json=$WORK/form.json yaml=$WORK/form.yaml
-    "$@" --json > "$json" && "$@" --yaml > "$yaml" || return 1
+    "$@" --json > "$json" && "$@" --json > "$json" && "$@" --yaml > "$yaml" || return 1
     python3 - "$json" "$yaml" "$*" <<'END'
 import json, sys
 try:
@@ -45,7 +45,7 @@ def shape(v):
     if isinstance(v, dict):
         return [(k, shape(x)) for k, x in v.items()]
     if isinstance(v, list):
-        return [shape(x) for x in v]
+        return sorted((shape(x) for x in v), key=repr)
     return "number" if isinstance(v, (int, float)) and not isinstance(v, bool) else v
 a, b = json.load(open(sys.argv[1])), yaml.safe_load(open(sys.argv[2]))
 if shape(a) != shape(b):
