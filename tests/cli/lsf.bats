@@ -283,7 +283,7 @@ $id 3 arr[3]" ]
     [ "$output" = "Job <$id> is being stopped" ]
     [ "$(bjobs -noheader -o 'stat suspend_reason' "$id")" = "USUSP The job was suspended by the user" ]
     # By a signal to its processes: it keeps what it holds, for the cluster it runs.
-    [ "$(state "$id")" = RUNNING ]
+    [ "$(state "$id")" = STOPPED ]
     stopped() { grep -qs '^State:.T' /proc/"$(pgrep -f "^sleep 613[1]$" | head -1)"/status; }
     eventually stopped
     bhosts -w n1 | grep -qE " 3 +0 +0 +3 +0 $"
