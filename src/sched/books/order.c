@@ -132,20 +132,28 @@ static int64_t expected_seconds(const struct order_job *j)
     return clip(j->expected_us > 0 && ran < limit ? ran : limit, LEAST_S, SECONDS_MAX);
 }
 
+/* Of the wait and an hour. Nice is taken off the wait: what falls below none goes on as evenly
+ * below the hour, so that nice values tell apart jobs that have just come. */
+static int64_t logarithm_of_wait(int64_t waited)
+{
+    return waited >= 0 ? logarithm(waited + NEW_S)
+                       : 2 * logarithm(NEW_S) - logarithm(NEW_S - waited);
+}
+
 static int64_t ageing_key(const struct order_job *j)
 {
-    int64_t waited =
-        clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, 0, SECONDS_MAX - NEW_S);
+    int64_t waited = clip((j->now_us - j->submit_us) / USEC_PER_SEC - j->nice, -SECONDS_MAX,
+                          SECONDS_MAX - NEW_S);
     if (j->head && HEAD_PARTS * waited >= limit_seconds(j))
         return HEAD;
     if (j->oldest)
         return AGED;
-    int64_t sum = WAITED_POWER * logarithm(waited + NEW_S) -
+    int64_t sum = WAITED_POWER * logarithm_of_wait(waited) -
                   EXPECTED_POWER * logarithm(expected_seconds(j)) -
                   WIDTH_POWER * logarithm(clip(j->width, 1, WIDTH_MAX)) -
                   USED_POWER * logarithm_of_part(USED_TIMES, j->used) -
                   BUSY_POWER * logarithm_of_part(BUSY_TIMES, j->busy);
-    int64_t past = logarithm_of_past(waited, j->age_bound_us / USEC_PER_SEC);
+    int64_t past = logarithm_of_past(clip(waited, 0, SECONDS_MAX), j->age_bound_us / USEC_PER_SEC);
     return clip(KEY_MID + (sum / 16 + past) * (1 << KEY_BITS), 1 << 20, AGED - 1);
 }
 
