@@ -24,6 +24,17 @@ static void short_and_narrow_work_goes_first(void **state)
     assert_true(key_at(o, 600, 1, 500, 0) > key_at(o, 600, 1, 500, 100));
 }
 
+/* Also of jobs that have just come, however large the values are. */
+static void nice_values_tell_apart(void **state)
+{
+    static const int32_t nice[] = {-2000000, -3600, -2, 0, 1, 2, 3599, 3600, 3602, 100000, 2000000};
+    for (size_t i = 0; i + 1 < ARRAY_LEN(nice); i++)
+        for (int64_t waited = 0; waited < 10000; waited += 4999)
+            if (key_at(ORDER_AGEING, 86400, 8, waited, nice[i]) <=
+                key_at(ORDER_AGEING, 86400, 8, waited, nice[i + 1]))
+                fail_msg("%d and %d after %lld s", nice[i], nice[i + 1], (long long)waited);
+}
+
 static void waiting_pays(void **state)
 {
     enum sched_order o = ORDER_AGEING;
@@ -311,6 +322,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(short_and_narrow_work_goes_first),
+        cmocka_unit_test(nice_values_tell_apart),
         cmocka_unit_test(waiting_pays),
         cmocka_unit_test(past_the_bound_waiting_counts_more_and_more),
         cmocka_unit_test(the_head_and_the_oldest_go_first),
