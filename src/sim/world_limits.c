@@ -2,6 +2,8 @@
  * were committed, and what the controller has in memory of accounts is what the store has. */
 #include "base/idset.h"
 #include "base/list.h"
+#include "base/map.h"
+#include "model/alloc.h"
 #include "model/time_windows.h"
 #include "sim/world_inside.h"
 
@@ -278,7 +280,26 @@ static bool gains_more(struct world *w, const struct job *j)
 
 /* ---- starts --------------------------------------------------------------------------------- */
 
-static void start_check(struct world *w, const struct books *b, const struct job *started)
+/* Nodes it has that none of those before has: one that several share counts once. */
+static int64_t nodes_add(struct map_str *seen, const struct job *j, struct arena *a)
+{
+    struct alloc al = {0};
+    int64_t more = 0;
+    bool is = j->alloc && alloc_parse(j->alloc, a, &al, NULL);
+    for (size_t i = 0; is && i < al.n; i++) {
+        more += !map_str_get(seen, al.node[i].node);
+        map_str_put(seen, al.node[i].node, seen);
+    }
+    return more;
+}
+
+static int64_t amount_more(struct books *b, const struct limit *l, const struct job *j,
+                           struct map_str *seen)
+{
+    return text_is(l->tres, "node") ? nodes_add(seen, j, b->a) : amount_of(j, l->tres);
+}
+
+static void start_check(struct world *w, struct books *b, const struct job *started)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
@@ -292,13 +313,15 @@ static void start_check(struct world *w, const struct books *b, const struct job
         if (!concerns(b, l, started, started) || !amount_of(started, l->tres) ||
             !holds_then(b, l, started->start_us))
             continue;
+        struct map_str *seen = map_str_new();
         for (size_t k = 0; k < b->job.n; k++)
             if (concerns(b, l, b->job.v[k], started)) {
                 int64_t its = worth(b, l, b->job.v[k]);
-                sum += amount_of(b->job.v[k], l->tres);
+                sum += amount_more(b, l, b->job.v[k], seen);
                 if (b->job.v[k]->start_us == started->start_us && its > most)
                     most = its; /* which of them was the last is not known */
             }
+        map_str_free(seen);
         if (sum > most)
             world_broke(w,
                         "job %llu started, and with it there are %lld of %s, of which %lld may be",

@@ -19,7 +19,7 @@ static const struct {
      "AssocGrpCpuLimit"},
     {"physics", "GrpTRES=mem=150", "GrpTRES=mem=-1", 1, "bob:physics", "alice:chem",
      "AssocGrpMemLimit"},
-    {"physics", "GrpTRES=node=1", "GrpTRES=node=-1", 1, "bob:physics", "alice:chem",
+    {"physics", "GrpTRES=node=1", "GrpTRES=node=-1", 8, "bob:physics", "alice:chem",
      "AssocGrpNodeLimit"},
     {"physics", "GrpTRES=billing=4", "GrpTRES=billing=-1", 4, "bob:physics", "alice:chem",
      "AssocGrpBilling"},
@@ -129,6 +129,61 @@ static void a_whole_node(void **unused)
     assert_int_equal(state(second), JOB_PENDING);
     assert_int_equal(state(third), JOB_RUNNING);
     assert_int_equal(state(submit(job_of(1, NULL, "test"))), JOB_PENDING);
+}
+
+/* A node that several jobs of the limit share counts once, and comes free with the last of them; one
+ * that has it already is taken before the limit keeps a job waiting. */
+static void nodes_that_are_shared(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "GrpTRES=node=1"), REFUSE_NONE);
+    am_bob();
+    uint64_t others = submit(job_of(5, NULL, "normal"));
+    am_alice();
+    struct job_spec s = job_of(4, NULL, "test"), whole = job_of(1, NULL, "test");
+    s.req.time_limit_us = 60 * MIN;
+    uint64_t first = submit(s); /* n2: on n1 are 3 CPUs */
+    s.req.ntasks = 2;
+    s.req.time_limit_us = 30 * MIN;
+    uint64_t second = submit(s); /* n1 would be filled first */
+    assert_string_equal(job(others)->batch_host, "n1");
+    assert_string_equal(job(first)->batch_host, "n2");
+    assert_string_equal(job(second)->batch_host, "n2");
+    s.req.ntasks = 3;
+    uint64_t third = submit(s); /* no room for it there */
+    assert_string_equal(reason(third), "QOSGrpNodeLimit");
+    whole.req.exclusive = EXCLUSIVE_NODE;
+    uint64_t fourth = submit(whole);
+    assert_string_equal(reason(fourth), "QOSGrpNodeLimit");
+    const struct blocker *b = why_one(fourth)->blockers.v;
+    assert_non_null(strstr(b->what, "GrpTRES=node=1 of QOS test: 1 of 1 is in use"));
+    assert_int_equal(b->first_us, job(first)->start_us + 60 * MIN);
+    script_ends(first, 0);
+    assert_string_equal(job(third)->batch_host, "n2");
+    assert_int_equal(state(fourth), JOB_PENDING);
+    script_ends(second, 0);
+    assert_int_equal(state(fourth), JOB_PENDING);
+    script_ends(third, 0);
+    assert_int_equal(state(fourth), JOB_RUNNING);
+}
+
+/* Jobs on two nodes each, of which the cap has three: they overlap, or wait. */
+static void nodes_that_overlap(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "GrpTRES=node=3"), REFUSE_NONE);
+    struct job_spec s = job_of(4, NULL, "test");
+    s.req.min_nodes = s.req.max_nodes = 2;
+    s.req.ntasks_per_node = 2;
+    uint64_t id[5];
+    for (size_t i = 0; i < ARRAY_LEN(id); i++)
+        id[i] = submit(s);
+    for (size_t i = 0; i < ARRAY_LEN(id); i++) /* two nodes hold four; a fifth needs two more */
+        assert_int_equal(state(id[i]), i < 4 ? JOB_RUNNING : JOB_PENDING);
+    assert_string_equal(reason(id[4]), "QOSGrpNodeLimit");
+    script_ends(id[0], 0);
+    assert_int_equal(state(id[4]), JOB_RUNNING);
+    uint64_t one = submit(job_of(4, NULL, "test")), next = submit(job_of(5, NULL, "test"));
+    assert_string_equal(job(one)->batch_host, "n3");
+    assert_string_equal(reason(next), "QOSGrpNodeLimit");
 }
 
 /* What a job costs depends on the partition in which it is placed, and on what it gets there. */
@@ -554,6 +609,8 @@ int main(void)
         cmocka_unit_test(limits_of_what_runs),
         TREE_STORY(an_array),
         TREE_STORY(a_whole_node),
+        TREE_STORY(nodes_that_are_shared),
+        TREE_STORY(nodes_that_overlap),
         TREE_STORY(what_it_costs),
         TREE_STORY(relative),
         TREE_STORY(whose_it_is),

@@ -386,7 +386,7 @@ static void licences_out(struct work *w, blocker_vec *out)
             continue;
         if (is_cap(l)) {
             struct str what = STR_INIT;
-            cap_say(l, &w->c->lic[i], takes, &what);
+            cap_say(w->cl, &w->c->lic[i], takes, &what);
             struct blocker b = {.kind = BLOCKER_LIMIT, .what = arena_strdup(w->a, str_text(&what))};
             capped_users(w->cl, &w->c->lic[i], takes, w->now_us, w->a, &b);
             for (size_t k = 0; w->c->lic[i].places && !b.partition && k < w->c->n; k++)

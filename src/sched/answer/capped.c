@@ -15,8 +15,9 @@ struct user {
 bool capped_by(const struct cluster *cl, const struct class_note *note, const struct lic_use *use,
                int64_t now_us, int64_t *takes)
 {
+    bool noted = note && note->capped == use->lic + 1;
     *takes = use->count;
-    if (note && note->capped == use->lic + 1 && note->takes > use->count)
+    if (noted && (note->takes > use->count || cap_counts_nodes(&cl->lic.v[use->lic])))
         *takes = note->takes;
     struct lic_use asks = *use;
     asks.count = *takes;
@@ -47,10 +48,34 @@ static void jobs_say(const struct user *v, size_t n, struct arena *a, struct blo
     str_done(&jobs);
 }
 
+/* Ends in this order leave room for so much with the run that is returned; NULL = none does. */
+static const struct run *room_with(const struct cluster *cl, const struct lic_use *use,
+                                   int64_t takes, const struct user *v, size_t n)
+{
+    const struct licence *l = &cl->lic.v[use->lic];
+    int64_t left = l->total + use->slack - l->used;
+    uint32_t *jobs = cap_counts_nodes(l) ? xcalloc(cl->node.n + 1, sizeof jobs[0]) : NULL;
+    const struct run *with = NULL;
+    if (jobs)
+        left = l->total + use->slack - cap_in_use(cl, use->lic);
+    for (size_t i = 0; i < n && jobs; i++)
+        for (size_t k = 0; k < v[i].run->nholds; k++)
+            jobs[v[i].run->hold[k].node->idx] += !v[i].run->hold[k].released;
+    for (size_t i = 0; i < n && !with; i++) {
+        int64_t before = left;
+        left += jobs ? 0 : v[i].has;
+        for (size_t k = 0; jobs && k < v[i].run->nholds; k++)
+            if (!v[i].run->hold[k].released && --jobs[v[i].run->hold[k].node->idx] == 0)
+                left++;
+        with = before < takes && left >= takes ? v[i].run : NULL;
+    }
+    free(jobs);
+    return with;
+}
+
 void capped_users(const struct cluster *cl, const struct lic_use *use, int64_t takes,
                   int64_t now_us, struct arena *a, struct blocker *b)
 {
-    const struct licence *l = &cl->lic.v[use->lic];
     VEC(struct user) v = {0};
     for (size_t i = 0; i < cl->run.n; i++) {
         const struct run *r = cl->run.v[i];
@@ -61,13 +86,10 @@ void capped_users(const struct cluster *cl, const struct lic_use *use, int64_t t
     if (v.n)
         qsort(v.v, v.n, sizeof v.v[0], by_amount);
     jobs_say(v.v, v.n, a, b);
-    int64_t left = l->total + use->slack - l->used;
     if (v.n)
         qsort(v.v, v.n, sizeof v.v[0], by_end);
-    for (size_t i = 0; i < v.n && left < takes; i++) {
-        left += v.v[i].has;
-        int64_t end_us = v.v[i].run->end_us > now_us ? v.v[i].run->end_us : now_us;
-        b->first_us = left >= takes && v.v[i].run->end_us != TIME_UNLIMITED ? end_us : 0;
-    }
+    const struct run *with = room_with(cl, use, takes, v.v, v.n);
+    if (with && with->end_us != TIME_UNLIMITED)
+        b->first_us = with->end_us > now_us ? with->end_us : now_us;
     vec_done(&v);
 }

@@ -129,7 +129,7 @@ static void licences_text(const struct cluster *cl, const struct compiled *c,
             continue;
         str_add(s, s->len ? "; " : "");
         if (is_cap(l))
-            cap_say(l, &c->lic[i], takes, s);
+            cap_say(cl, &c->lic[i], takes, s);
         else
             str_addf(s, "needs %lld of the licence %s: %lld of %lld are free",
                      (long long)c->lic[i].count, l->name, (long long)(l->total - l->used),

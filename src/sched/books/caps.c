@@ -276,7 +276,8 @@ int64_t cap_turn(const struct cluster *cl, const struct licence *cap, int64_t at
 bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t now_us)
 {
     const struct licence *l = &cl->lic.v[use->lic];
-    return use->above || l->total + use->slack - l->used >= use->count || !cap_binds(cl, l, now_us);
+    return use->above || l->total + use->slack - cap_in_use(cl, use->lic) >= use->count ||
+           !cap_binds(cl, l, now_us);
 }
 
 /* ---- running work --------------------------------------------------------------------------- */
@@ -341,18 +342,47 @@ void cluster_run_capped(struct cluster *cl, uint64_t job_id, const char *caps)
     arena_free(a);
 }
 
+static bool counts_against(const struct run *r, uint32_t lic)
+{
+    for (size_t i = 0; i < r->ncap; i++)
+        if (r->cap[i].lic == lic && r->cap[i].count > 0)
+            return true;
+    return false;
+}
+
+int64_t cap_in_use(const struct cluster *cl, uint32_t lic)
+{
+    const struct licence *l = &cl->lic.v[lic];
+    int64_t n = 0;
+    if (!cap_counts_nodes(l) || l->used == 0)
+        return l->used;
+    uint64_t *bits = xcalloc(BIT_WORDS(cl->node.n) + 1, sizeof bits[0]);
+    for (size_t i = 0; i < cl->run.n; i++) {
+        const struct run *r = cl->run.v[i];
+        for (size_t k = 0; counts_against(r, lic) && k < r->nholds; k++)
+            if (!r->hold[k].released)
+                bit_set(bits, r->hold[k].node->idx);
+    }
+    for (size_t i = 0; i < BIT_WORDS(cl->node.n); i++)
+        n += __builtin_popcountll(bits[i]);
+    free(bits);
+    return n;
+}
+
 int64_t cluster_cap_used(const struct cluster *cl, uint32_t id)
 {
     ptrdiff_t at = cap_find(cl, id);
-    return at < 0 ? 0 : cl->lic.v[at].used;
+    return at < 0 ? 0 : cap_in_use(cl, (uint32_t)at);
 }
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
-void cap_say(const struct licence *cap, const struct lic_use *use, int64_t takes, struct str *out)
+void cap_say(const struct cluster *cl, const struct lic_use *use, int64_t takes, struct str *out)
 {
-    int64_t most = cap->total + use->slack, left = most > cap->used ? most - cap->used : 0;
-    str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)cap->used, (long long)most,
+    const struct licence *cap = &cl->lic.v[use->lic];
+    int64_t used = cap_in_use(cl, use->lic), most = cap->total + use->slack,
+            left = most > used ? most - used : 0;
+    str_addf(out, "%s: %lld of %lld %s in use", cap->name, (long long)used, (long long)most,
              most == 1 ? "is" : "are");
     if (left && left < takes)
         str_addf(out, ", it needs %lld", (long long)takes);

@@ -14,6 +14,13 @@ static inline bool is_cap(const struct licence *l)
 {
     return l->cap_id != 0;
 }
+/* Those count a node once, however many jobs of theirs share it (world/cap_nodes.h). */
+static inline bool cap_counts_nodes(const struct licence *l)
+{
+    return is_cap(l) && l->counts == CAP_NODES;
+}
+/* So much of it running work has. */
+int64_t cap_in_use(const struct cluster *cl, uint32_t lic);
 /* What one job of that request takes of it at least, wherever it is placed. */
 int64_t cap_least(const struct licence *cap, const struct job_request *req);
 /* What so much on one node is of it: CPUs, MiB, and `gres` of each dimension (cl->dim.n). */
@@ -40,6 +47,6 @@ bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t n
 /* It has less than before. */
 void caps_recount(struct cluster *cl, struct run *r);
 /* "GrpTRES=cpu=8 of QOS test: 6 of 8 are in use, it needs 4" */
-void cap_say(const struct licence *cap, const struct lic_use *use, int64_t takes, struct str *out);
+void cap_say(const struct cluster *cl, const struct lic_use *use, int64_t takes, struct str *out);
 
 #endif

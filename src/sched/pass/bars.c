@@ -3,6 +3,7 @@
 #include "sched/pass/bars.h"
 
 #include "sched/books/caps.h"
+#include "sched/world/cap_nodes.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"
 
@@ -60,15 +61,22 @@ enum job_reason entry_held_by(struct pass *p, const struct entry *e)
     return part_window_full(p, e) ? REASON_QOS_MAX_JOBS_PER_USER : REASON_NONE;
 }
 
+static bool is_out(struct pass *p, const struct entry *e, const struct lic_use *use)
+{
+    const struct licence *l = &p->cl->lic.v[use->lic];
+    if (use->above || !use_concerns(use, e->o) || !cap_binds(p->cl, l, p->w->now_us))
+        return false;
+    return cap_counts_nodes(l)
+               ? cap_nodes_out(p->w, e->o, use)
+               : world_free_row(p->w, p->w->nnodes + use->lic)[DIM_CPU] + use->slack < use->count;
+}
+
 enum job_reason entry_capped_by(struct pass *p, const struct entry *e)
 {
     const struct compiled *c = e->c;
     p->capped = NULL;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
-        if (!c->lic[i].above && use_concerns(&c->lic[i], e->o) &&
-            world_free_row(p->w, p->w->nnodes + c->lic[i].lic)[DIM_CPU] + c->lic[i].slack <
-                c->lic[i].count &&
-            cap_binds(p->cl, &p->cl->lic.v[c->lic[i].lic], p->w->now_us)) {
+        if (is_out(p, e, &c->lic[i])) {
             p->capped = &c->lic[i];
             return p->cl->lic.v[c->lic[i].lic].reason;
         }

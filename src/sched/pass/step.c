@@ -6,6 +6,7 @@
  * nodes for it. Whatever comes later in the order may start only if that leaves every promise whole
  * (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that
  * goes on from there (forecast.c). */
+#include "sched/books/caps.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
@@ -115,7 +116,8 @@ static bool too_few_nodes(struct pass *p, struct quick *q)
 static void lacks_keep(const struct pass *p, struct quick *q)
 {
     q->lacks = 0;
-    if (!p->capped || p->cl->lic.v[p->capped->lic].hours)
+    if (!p->capped || p->cl->lic.v[p->capped->lic].hours ||
+        cap_counts_nodes(&p->cl->lic.v[p->capped->lic]))
         return;
     q->lacks = p->capped->lic + 1;
     q->lacks_count = p->capped->count - p->capped->slack;

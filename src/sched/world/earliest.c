@@ -168,11 +168,7 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
         p->end_us = time_add(at, limit_us);
         if (!placing_licences_free(p) || part_window_bars(w, p->what->o, at) != REASON_NONE)
             continue;
-        placing_candidates(p);
-        if (!placing_pick(p))
-            continue;
-        placing_fill(p, ret);
-        if (!placing_caps_hold(p, ret))
+        if (!placing_find(p, ret))
             continue;
         *ret_us = at;
         return true;

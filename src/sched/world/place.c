@@ -6,6 +6,7 @@
  * for jobs that run past the promise. (With equal whole nodes this makes backfill start exactly the
  * jobs that counting nodes would.) */
 #include "base/alloc.h"
+#include "sched/world/cap_nodes.h"
 #include "sched/world/cap_takes.h"
 #include "sched/world/counts.h"
 #include "sched/world/part_windows.h"
@@ -29,7 +30,7 @@ static uint64_t idle_before(const struct placing *p, uint32_t node)
     return key_clip((p->start_us - last) / USEC_PER_SEC, UINT32_MAX);
 }
 
-static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_t *row)
+static uint64_t key_of(const struct placing *p, uint32_t node, const int64_t *row)
 {
     const struct group *g = p->w->now.group[node];
     int64_t gpus = 0;
@@ -46,6 +47,12 @@ static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_
     return (uint64_t)(p->w->agenda.kept[node] == NONE) << 63 |
            key_clip(g->weight_rank, 0x7ff) << 52 | key_clip(gpus, 0xfff) << 40 | cpus << NODE_BITS |
            node;
+}
+
+static uint64_t node_key_of(const struct placing *p, uint32_t node, const int64_t *row)
+{
+    uint64_t key = key_of(p, node, row), first = UINT64_C(1) << 63;
+    return !p->near ? key : bit_get(p->near, node) ? key & ~first : key | first;
 }
 
 /* Are all jobs on the node, and at least one, those of the user whose job is being placed? Then a
@@ -69,6 +76,8 @@ static void candidate(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
     const struct group *g = w->now.group[node];
+    if (p->near_only && !bit_get(p->near, node))
+        return;
     /* What is not free now will not be free from now on: that is seen before promises are looked
      * at. */
     if (w->agenda.kept[node] != NONE && p->start_us <= w->now_us && !p->what->o->mode.user_only &&
@@ -129,7 +138,7 @@ static bool is_simple(const struct placing *p)
 {
     const struct option *o = p->what->o;
     return p->v->lay.umin == p->v->lay.umax && p->start_us <= p->w->now_us && !o->resv &&
-           !p->w->view.kept_head && !part_caps_cpus(&o->part->p) && !o->mode.user_only;
+           !p->w->view.kept_head && !part_caps_cpus(&o->part->p) && !o->mode.user_only && !p->near;
 }
 
 /* Takes the first look (world.screened). If too few nodes stand it, so many more must come free. */
@@ -177,7 +186,7 @@ static int u32_order(const void *a, const void *b)
 
 /* Nodes in order of their numbers, pieces handed out from the first on, one kept back for each node
  * that follows. */
-void placing_fill(struct placing *p, struct placement *ret)
+static void placing_fill(struct placing *p, struct placement *ret)
 {
     struct world *w = p->w;
     int32_t left = p->v->lay.units;
@@ -201,26 +210,62 @@ void placing_fill(struct placing *p, struct placement *ret)
 bool placing_licences_free(struct placing *p)
 {
     const struct compiled *c = p->what->c;
-    for (size_t i = 0; i < c->nlic; i++)
-        if (!licence_free(p->w, p->what->o, &c->lic[i], c->lic[i].count, p->start_us, p->end_us))
+    for (size_t i = 0; i < c->nlic; i++) {
+        const struct lic_use *use = &c->lic[i];
+        if (licence_free(p->w, p->what->o, use, use->count, p->start_us, p->end_us))
+            continue;
+        bool shares = cap_counts_nodes(&p->w->cl->lic.v[use->lic]);
+        if (!shares || (p->v && !cap_nodes_may(p, use)))
             return false;
+    }
     return true;
 }
 
-bool placing_caps_hold(struct placing *p, const struct placement *at)
+static bool cap_allows(struct placing *p, const struct lic_use *use, const struct placement *at,
+                       int64_t *takes)
+{
+    struct world *w = p->w;
+    bool nodes = cap_counts_nodes(&w->cl->lic.v[use->lic]);
+    if ((!nodes && *takes <= use->count) ||
+        licence_free(w, p->what->o, use, *takes, p->start_us, p->end_us))
+        return true;
+    return nodes && cap_nodes_allow(w, use, at, p->start_us, p->end_us, takes);
+}
+
+static bool caps_hold(struct placing *p, const struct placement *at)
 {
     const struct compiled *c = p->what->c;
     struct cap_sums sums = placement_sums(p->w, c, at);
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++) {
         int64_t takes = licence_takes(p->w, &c->lic[i], p->what->o->part, &sums);
-        if (takes > c->lic[i].count &&
-            !licence_free(p->w, p->what->o, &c->lic[i], takes, p->start_us, p->end_us)) {
-            p->capped = &c->lic[i];
-            p->takes = takes;
-            return false;
-        }
+        if (cap_allows(p, &c->lic[i], at, &takes))
+            continue;
+        p->capped = &c->lic[i];
+        p->takes = takes;
+        return false;
     }
     return true;
+}
+
+bool placing_find(struct placing *p, struct placement *ret)
+{
+    bool again = false, found = false;
+    p->near = NULL;
+    p->near_only = false;
+    do {
+        p->lacks = 0;
+        placing_candidates(p);
+        bool picked = placing_pick(p);
+        if (picked || p->near)
+            p->lacks = 0;
+        if (!picked)
+            break;
+        placing_fill(p, ret);
+        found = caps_hold(p, ret);
+        again = !found && cap_nodes_near(p);
+    } while (again);
+    p->near = NULL;
+    return found;
 }
 
 bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
@@ -235,16 +280,9 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
-        p.lacks = 0;
-        placing_candidates(&p);
-        if (!placing_pick(&p)) {
-            least = p.lacks < least ? p.lacks : least;
-            continue;
-        }
-        placing_fill(&p, ret);
-        if (placing_caps_hold(&p, ret))
+        if (placing_find(&p, ret))
             return true;
-        least = 0;
+        least = p.lacks < least ? p.lacks : least;
     }
     ret->missing = o->nvariants > 0 ? least : 0;
     ret->capped = p.capped;

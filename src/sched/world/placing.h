@@ -17,6 +17,9 @@ struct placing {
     uint64_t lacks;
     const struct lic_use *capped; /* the cap that did not allow it; NULL = none */
     int64_t takes;                /* that much of it */
+    /* Bitmap of nodes that are preferred, or the only ones (cap_nodes.h); NULL = none are */
+    const uint64_t *near;
+    bool near_only;
 };
 
 /* Fills world.scratch.key and .cap with the nodes that could take something from start_us to
@@ -24,11 +27,11 @@ struct placing {
 void placing_candidates(struct placing *p);
 /* Chooses among world.scratch.key: fills .pick. False if they do not do. */
 bool placing_pick(struct placing *p);
-/* What each node picked gets. */
-void placing_fill(struct placing *p, struct placement *ret);
 bool placing_licences_free(struct placing *p);
-/* Do the caps allow what it takes there? placing_licences_free asked only about the least. */
-bool placing_caps_hold(struct placing *p, const struct placement *at);
+/* Candidates, choice, and what each node gets, within what caps allow it there:
+ * placing_licences_free asked only about the least. False: there is no such place, or a cap
+ * (p->capped) does not allow one. */
+bool placing_find(struct placing *p, struct placement *ret);
 
 static inline uint64_t key_clip(int64_t value, uint64_t most)
 {

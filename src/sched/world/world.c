@@ -166,6 +166,8 @@ static void scratch_init(struct world *w)
     s->sum = xcalloc(w->dims, sizeof s->sum[0]);
     s->cap = xcalloc(w->nnodes + 1, sizeof s->cap[0]);
     s->screened = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->screened[0]);
+    s->shared = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->shared[0]);
+    s->near = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->near[0]);
 }
 
 static void present_done(struct present *now)
@@ -183,6 +185,8 @@ static void scratch_done(struct scratch *s)
     vec_done(&s->stair);
     free(s->cap);
     free(s->screened);
+    free(s->shared);
+    free(s->near);
     free(s->row);
     free(s->sum);
 }

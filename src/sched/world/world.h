@@ -117,8 +117,9 @@ struct scratch {
     int32_t *cap;       /* units that fit, by node; only of candidates */
     VEC(uint32_t) pick; /* nodes chosen */
     VEC(struct stair) stair;
-    int64_t *row; /* what world_row and view_row answer with */
-    int64_t *sum; /* by dimension: cap_takes.h */
+    int64_t *row;            /* what world_row and view_row answer with */
+    int64_t *sum;            /* by dimension: cap_takes.h */
+    uint64_t *shared, *near; /* bitmaps of nodes: cap_nodes.c */
 };
 
 /* Each part is changed by the files it names, and read by all of the room. What else may stand in a
