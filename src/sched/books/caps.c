@@ -364,7 +364,7 @@ int64_t cap_in_use(const struct cluster *cl, uint32_t lic)
                 bit_set(bits, r->hold[k].node->idx);
     }
     for (size_t i = 0; i < BIT_WORDS(cl->node.n); i++)
-        n += __builtin_popcountll(bits[i]);
+        n += (int64_t)bit_ones(bits[i]);
     free(bits);
     return n;
 }

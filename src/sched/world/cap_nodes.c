@@ -28,7 +28,7 @@ static int64_t nodes_at(struct world *w, uint32_t lic, int64_t at_us)
         if (agenda_job(a, t)->end_us > at_us)
             job_add(w, agenda_job(a, t), bits);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
-        n += __builtin_popcountll(bits[i]);
+        n += (int64_t)bit_ones(bits[i]);
     return n;
 }
 
@@ -43,7 +43,7 @@ bool cap_nodes_out(struct world *w, const struct option *o, const struct lic_use
         return false;
     int64_t room = most_of(w, use) - nodes_at(w, use->lic, w->now_us);
     for (size_t i = 0; i < BIT_WORDS(w->nnodes) && !o->mode.whole; i++)
-        room += __builtin_popcountll(w->scratch.shared[i] & w->now.open[i]);
+        room += (int64_t)bit_ones(w->scratch.shared[i] & w->now.open[i]);
     return room < use->count;
 }
 

@@ -124,14 +124,6 @@ static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
 }
 #endif
 
-/* __builtin_popcountll is a call where the processor is not known. */
-static inline size_t ones(uint64_t x)
-{
-    x -= x >> 1 & UINT64_C(0x5555555555555555);
-    x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
-    return ((x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * UINT64_C(0x0101010101010101) >> 56;
-}
-
 static inline struct rows rows_of(const struct world *w, int which, const struct screen *s)
 {
     const uint8_t *bucket = w->counts.bucket[which];
@@ -152,7 +144,7 @@ size_t counts_enough(const struct world *w, int which, const struct screen *s)
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
         if (w->now.open[i])
-            nodes += ones(w->now.open[i] & enough_64(&r, s));
+            nodes += bit_ones(w->now.open[i] & enough_64(&r, s));
         rows_next(&r);
     }
     return nodes;
@@ -168,7 +160,7 @@ size_t counts_screen(struct world *w, int which, const struct compiled *c, const
         if (bits)
             bits &= enough_64(&r, &v->screen);
         w->scratch.screened[i] = bits;
-        nodes += ones(bits);
+        nodes += bit_ones(bits);
         rows_next(&r);
     }
     return nodes;
