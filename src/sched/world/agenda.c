@@ -20,6 +20,8 @@ void agenda_init(struct agenda *a, size_t nall)
     a->kept = xmalloc((nall + 1) * sizeof a->kept[0]);
     memset(a->work, 0xff, (nall + 1) * sizeof a->work[0]); /* NONE */
     memset(a->kept, 0xff, (nall + 1) * sizeof a->kept[0]);
+    a->changes = 1;
+    a->but_for = NONE;
 }
 
 void agenda_done(struct agenda *a)
@@ -55,6 +57,7 @@ static void open_refresh(struct world *w, uint32_t node)
 void agenda_chain(struct agenda *a, uint32_t take)
 {
     int64_t end = agenda_job(a, take)->end_us;
+    a->changes++;
     uint32_t *at = &a->work[a->take.v[take].node];
     while (*at != NONE && agenda_job(a, *at)->end_us <= end)
         at = &a->take.v[*at].next;
@@ -65,6 +68,7 @@ void agenda_chain(struct agenda *a, uint32_t take)
 static void chain_kept(struct agenda *a, uint32_t take)
 {
     int64_t start = agenda_job(a, take)->start_us;
+    a->changes++;
     uint32_t *at = &a->kept[a->take.v[take].node];
     while (*at != NONE && agenda_job(a, *at)->start_us <= start)
         at = &a->take.v[*at].next;
@@ -74,6 +78,7 @@ static void chain_kept(struct agenda *a, uint32_t take)
 
 static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
 {
+    a->changes++;
     while (*head != take)
         head = &a->take.v[*head].next;
     *head = a->take.v[take].next;
@@ -116,6 +121,7 @@ static void amounts_add(struct world *w, const struct wtake *t, int64_t sign)
 {
     struct agenda *a = &w->agenda;
     int64_t *row = world_free_row(w, t->node);
+    a->changes++;
     for (uint32_t i = 0; i < t->n; i++)
         row[a->use.v[t->first + i].dim] += sign * a->use.v[t->first + i].amount;
 }
@@ -278,6 +284,7 @@ void world_break(struct world *w, uint32_t job)
 
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign)
 {
+    w->agenda.changes++;
     for (size_t d = 0; d < w->dims; d++)
         world_free_row(w, node)[d] += sign * row[d];
     open_refresh(w, node);
@@ -343,6 +350,7 @@ void world_advance(struct world *w, int64_t now_us)
         }
     }
     w->now_us = now_us;
+    a->changes++;
     if (view_advance(w, now_us)) /* what only others could use may be free now */
         w->now.freed += w->nall + 1;
 }

@@ -2,6 +2,7 @@
  * sorted they tell at which times enough could be free, and there placing is tried. */
 #include "base/alloc.h"
 #include "sched/world/cap_takes.h"
+#include "sched/world/outlook.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/placing.h"
 #include "sched/world/resv_view.h"
@@ -89,6 +90,22 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
     vec_done(&at);
 }
 
+/* The same where nothing but work and promises is in the way, and promises are many. */
+static void stairs_outlook(struct placing *p, uint32_t node, int64_t limit_us)
+{
+    struct world *w = p->w;
+    struct outlook_walk walk = outlook_walk(w, node, limit_us);
+    const int64_t *row;
+    int64_t at;
+    int32_t cap = 0;
+    while (outlook_next(&walk, &at, &row)) {
+        int32_t now = demand_cap(w->cl, p->what->c, p->what->o, p->v, w->now.group[node], row);
+        if (now != cap)
+            stair_push(w, at, now - cap, (now > 0) - (cap > 0));
+        cap = now;
+    }
+}
+
 static void stairs_licences(struct placing *p)
 {
     struct world *w = p->w;
@@ -138,8 +155,11 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
             if (!world_group_has(p->v, w->now.group[node]))
                 continue;
-            if (w->agenda.kept[node] == NONE && view_plain(w, p->what->o, node))
+            bool plain = view_plain(w, p->what->o, node);
+            if (w->agenda.kept[node] == NONE && plain)
                 stairs_free(p, node);
+            else if (plain && outlook_pays(w, node))
+                stairs_outlook(p, node, limit_us);
             else
                 stairs_kept(p, node, limit_us);
         }

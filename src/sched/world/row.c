@@ -3,6 +3,7 @@
 #include "sched/world/row.h"
 
 #include "base/alloc.h"
+#include "sched/world/outlook.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *
         row_add(w, &a->take.v[t], 1, row);
     for (uint32_t t = a->kept[node]; t != NONE && agenda_job(a, t)->start_us <= at_us;
          t = a->take.v[t].next)
-        if (agenda_job(a, t)->end_us > at_us)
+        if (agenda_job(a, t)->end_us > at_us && a->take.v[t].job != a->but_for)
             row_add(w, &a->take.v[t], -1, row);
 }
 
@@ -33,6 +34,8 @@ const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64
     uint32_t t = a->kept[node];
     if (t == NONE && start_us <= w->now_us)
         return world_free_row(w, node);
+    if (outlook_pays(w, node))
+        return outlook_least(w, node, start_us, end_us);
     world_row_at(w, node, start_us, w->scratch.row);
     for (; t != NONE && agenda_job(a, t)->start_us < end_us; t = a->take.v[t].next) {
         int64_t at = agenda_job(a, t)->start_us;

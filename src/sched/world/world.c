@@ -5,6 +5,7 @@
 #include "sched/books/unproven.h"
 #include "sched/world/agenda.h"
 #include "sched/world/counts.h"
+#include "sched/world/outlook.h"
 #include "sched/world/resv_view.h"
 
 #include "base/alloc.h"
@@ -180,6 +181,7 @@ static void present_done(struct present *now)
 
 static void scratch_done(struct scratch *s)
 {
+    outlook_done(&s->outlook);
     vec_done(&s->key);
     vec_done(&s->pick);
     vec_done(&s->stair);

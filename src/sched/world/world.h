@@ -83,6 +83,8 @@ struct agenda {
     VEC(uint32_t) promised; /* promises in force */
     /* Their starts; INT64_MAX and INT64_MIN without any */
     int64_t first_promise_us, last_promise_us;
+    uint64_t changes; /* grows with everything that changes above, or what is free */
+    uint32_t but_for; /* a promise that counts as if it were not there; NONE = all count */
 };
 
 /* First looks at nodes. counts.c */
@@ -109,6 +111,17 @@ struct resv_view {
     int64_t *used, *other; /* rows of a look at one node */
 };
 
+/* What is free on one node, in stretches of time. outlook.c */
+struct outlook {
+    uint32_t node;
+    uint64_t changes; /* agenda.changes when it was made; 0 = never */
+    i64_vec at;       /* when each stretch begins, ascending; the first is now */
+    i64_vec row;      /* amounts free in it, world.dims each */
+    VEC(uint8_t) how; /* what happens where it begins */
+    VEC(struct end) ends;
+    VEC(uint32_t) queue, head; /* of a walk */
+};
+
 /* Paper of the placement at hand: each fills what the next one reads, and nothing of it outlives
  * the call. place.c, pick.c, earliest.c */
 struct scratch {
@@ -120,6 +133,7 @@ struct scratch {
     int64_t *row;            /* what world_row and view_row answer with */
     int64_t *sum;            /* by dimension: cap_takes.h */
     uint64_t *shared, *near; /* bitmaps of nodes: cap_nodes.c */
+    struct outlook outlook;
 };
 
 /* Each part is changed by the files it names, and read by all of the room. What else may stand in a

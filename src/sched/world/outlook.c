@@ -1,0 +1,226 @@
+/* Ends of work, starts and ends of promises are merged in order of time into stretches in which as
+ * much is free. The outlook of the node asked for last is kept until something changes anywhere;
+ * the least over a window that moves on is kept as one queue of candidates for each dimension, in
+ * which each is smaller than the one before it, so that a whole walk costs as much as the stretches
+ * there are. */
+#include "sched/world/outlook.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { RISES = 1, DROPS = 2 };
+
+void outlook_done(struct outlook *p)
+{
+    vec_done(&p->at);
+    vec_done(&p->row);
+    vec_done(&p->how);
+    vec_done(&p->ends);
+    vec_done(&p->queue);
+    vec_done(&p->head);
+}
+
+/* ---- the sweep ---- */
+
+static int end_order(const void *a, const void *b)
+{
+    const struct end *x = a, *y = b;
+    return (x->at_us > y->at_us) - (x->at_us < y->at_us);
+}
+
+/* Ends of the node's promises, ascending. */
+static void ends_collect(const struct world *w, uint32_t node, struct outlook *p)
+{
+    const struct agenda *a = &w->agenda;
+    bool sorted = true;
+    vec_clear(&p->ends);
+    for (uint32_t t = a->kept[node]; t != NONE; t = a->take.v[t].next) {
+        struct end e = {agenda_job(a, t)->end_us, t};
+        if (a->take.v[t].job == a->but_for || e.at_us <= w->now_us || e.at_us == INT64_MAX)
+            continue;
+        sorted &= p->ends.n == 0 || p->ends.v[p->ends.n - 1].at_us <= e.at_us;
+        vec_push(&p->ends, e);
+    }
+    if (!sorted)
+        qsort(p->ends.v, p->ends.n, sizeof p->ends.v[0], end_order);
+}
+
+/* From at_us on `take` comes free (sign 1) or is taken. */
+static void turn(const struct world *w, struct outlook *p, int64_t at_us, uint32_t take, int sign)
+{
+    size_t dims = w->dims;
+    if (p->at.v[p->at.n - 1] < at_us) {
+        vec_push(&p->at, at_us);
+        vec_push(&p->how, 0);
+        if (p->row.cap < p->row.n + dims)
+            vec_reserve(&p->row, 2 * (p->row.n + dims));
+        memcpy(&p->row.v[p->row.n], &p->row.v[p->row.n - dims], dims * sizeof p->row.v[0]);
+        p->row.n += dims;
+    }
+    p->how.v[p->how.n - 1] |= sign > 0 ? RISES : DROPS;
+    const struct wtake *t = &w->agenda.take.v[take];
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct use *u = &w->agenda.use.v[t->first + i];
+        p->row.v[p->row.n - dims + u->dim] += sign * u->amount;
+    }
+}
+
+static int64_t first_of(int64_t a, int64_t b, int64_t c)
+{
+    int64_t least = a < b ? a : b;
+    return c < least ? c : least;
+}
+
+static void sweep(struct world *w, uint32_t node, struct outlook *p)
+{
+    const struct agenda *a = &w->agenda;
+    uint32_t work = a->work[node], kept = a->kept[node];
+    size_t end = 0;
+    ends_collect(w, node, p);
+    vec_clear(&p->at);
+    vec_clear(&p->row);
+    vec_clear(&p->how);
+    vec_push(&p->at, w->now_us);
+    vec_push(&p->how, RISES);
+    vec_reserve(&p->row, w->dims);
+    memcpy(p->row.v, world_free_row(w, node), w->dims * sizeof p->row.v[0]);
+    p->row.n = w->dims;
+    for (;;) {
+        int64_t works = work == NONE ? INT64_MAX : agenda_job(a, work)->end_us,
+                starts = kept == NONE ? INT64_MAX : agenda_job(a, kept)->start_us,
+                ends = end == p->ends.n ? INT64_MAX : p->ends.v[end].at_us;
+        int64_t at = first_of(works, starts, ends);
+        if (at == INT64_MAX)
+            return;
+        if (works == at) {
+            turn(w, p, at, work, 1);
+            work = a->take.v[work].next;
+        } else if (starts == at) {
+            if (a->take.v[kept].job != a->but_for && agenda_job(a, kept)->end_us > w->now_us)
+                turn(w, p, at, kept, -1);
+            kept = a->take.v[kept].next;
+        } else {
+            turn(w, p, at, p->ends.v[end++].job, 1);
+        }
+    }
+}
+
+static struct outlook *outlook_of(struct world *w, uint32_t node)
+{
+    struct outlook *p = &w->scratch.outlook;
+    if (p->changes != w->agenda.changes || p->node != node) {
+        sweep(w, node, p);
+        p->node = node;
+        p->changes = w->agenda.changes;
+    }
+    return p;
+}
+
+/* ---- questions ---- */
+
+/* The stretch in which the time lies; the first for what is past. */
+static size_t stretch_of(const struct outlook *p, int64_t at_us)
+{
+    size_t low = 0, high = p->at.n;
+    while (low + 1 < high) {
+        size_t middle = (low + high) / 2;
+        if (p->at.v[middle] <= at_us)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
+{
+    const struct outlook *p = outlook_of(w, node);
+    size_t i = stretch_of(p, start_us), dims = w->dims;
+    int64_t *row = w->scratch.row;
+    memcpy(row, &p->row.v[i * dims], dims * sizeof row[0]);
+    for (i++; i < p->at.n && p->at.v[i] < end_us; i++)
+        if (p->how.v[i] & DROPS)
+            for (size_t d = 0; d < dims; d++)
+                row[d] = p->row.v[i * dims + d] < row[d] ? p->row.v[i * dims + d] : row[d];
+    return row;
+}
+
+bool outlook_holds(struct world *w, uint32_t node)
+{
+    const struct outlook *p = outlook_of(w, node);
+    for (size_t i = 0; i < p->row.n; i++)
+        if (p->row.v[i] < 0)
+            return false;
+    return true;
+}
+
+/* ---- a walk ---- */
+
+struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_us)
+{
+    struct outlook *p = outlook_of(w, node);
+    vec_clear(&p->queue);
+    vec_reserve(&p->queue, p->at.n * w->dims);
+    vec_clear(&p->head);
+    for (size_t d = 0; d < 2 * w->dims; d++)
+        vec_push(&p->head, 0);
+    return (struct outlook_walk){.w = w, .limit_us = limit_us};
+}
+
+/* The next time at which something drops into the window. */
+static int64_t drop_next(struct outlook_walk *walk, const struct outlook *p)
+{
+    if (walk->limit_us == TIME_UNLIMITED)
+        return INT64_MAX;
+    for (; walk->drop < p->at.n; walk->drop++)
+        if (p->how.v[walk->drop] & DROPS &&
+            p->at.v[walk->drop] - walk->limit_us + 1 >= walk->w->now_us)
+            return p->at.v[walk->drop] - walk->limit_us + 1;
+    return INT64_MAX;
+}
+
+static int64_t rise_next(struct outlook_walk *walk, const struct outlook *p)
+{
+    while (walk->rise < p->at.n && !(p->how.v[walk->rise] & RISES))
+        walk->rise++;
+    return walk->rise < p->at.n ? p->at.v[walk->rise] : INT64_MAX;
+}
+
+static void window_take(const struct outlook_walk *walk, struct outlook *p, size_t stretch)
+{
+    size_t dims = walk->w->dims;
+    for (size_t d = 0; d < dims; d++) {
+        uint32_t *queue = &p->queue.v[d * p->at.n], *head = &p->head.v[2 * d], *tail = head + 1;
+        int64_t amount = p->row.v[stretch * dims + d];
+        while (*tail > *head && p->row.v[queue[*tail - 1] * dims + d] >= amount)
+            --*tail;
+        queue[(*tail)++] = (uint32_t)stretch;
+    }
+}
+
+bool outlook_next(struct outlook_walk *walk, int64_t *ret_at_us, const int64_t **ret_row)
+{
+    struct outlook *p = &walk->w->scratch.outlook;
+    size_t dims = walk->w->dims;
+    int64_t drop = drop_next(walk, p), rise = rise_next(walk, p), at = drop < rise ? drop : rise;
+    if (at == INT64_MAX)
+        return false;
+    walk->drop += drop == at;
+    walk->rise += rise == at;
+    int64_t end = time_add(at, walk->limit_us);
+    while (walk->end < p->at.n && p->at.v[walk->end] < end)
+        window_take(walk, p, walk->end++);
+    while (walk->first + 1 < p->at.n && p->at.v[walk->first + 1] <= at)
+        walk->first++;
+    for (size_t d = 0; d < dims; d++) {
+        const uint32_t *queue = &p->queue.v[d * p->at.n];
+        while (queue[p->head.v[2 * d]] < walk->first)
+            p->head.v[2 * d]++;
+        walk->w->scratch.row[d] = p->row.v[queue[p->head.v[2 * d]] * dims + d];
+    }
+    *ret_at_us = at;
+    *ret_row = walk->w->scratch.row;
+    return true;
+}

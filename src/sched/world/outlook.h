@@ -1,0 +1,36 @@
+/* What is free on one node over time, as far as work and promises go, in one sweep: asked for where
+ * a node has so many promises that adding them up for each question anew would cost their
+ * square. */
+#ifndef REMUDA_SCHED_WORLD_OUTLOOK_H
+#define REMUDA_SCHED_WORLD_OUTLOOK_H
+
+#include "sched/world/world.h"
+
+/* Has the node more promises than are added up faster one by one? */
+static inline bool outlook_pays(const struct world *w, uint32_t node)
+{
+    const struct agenda *a = &w->agenda;
+    uint32_t t = a->kept[node];
+    for (int i = 0; t != NONE && i < 2; i++)
+        t = a->take.v[t].next;
+    return t != NONE;
+}
+/* The least that is free from start_us until before end_us. The world's own: good until the next
+ * call, or until the node changes. */
+const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
+/* Does every promise on the node leave all others, and what runs, what they take? */
+bool outlook_holds(struct world *w, uint32_t node);
+
+/* Each time from now on at which the least over the time limit_us that begins then may be another,
+ * ascending. */
+struct outlook_walk {
+    struct world *w;
+    int64_t limit_us;
+    size_t rise, drop, first, end; /* stretches; the window holds those from `first` before `end` */
+};
+struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_us);
+/* False after the last. *ret_row is the world's own, good until the next call. */
+bool outlook_next(struct outlook_walk *walk, int64_t *ret_at_us, const int64_t **ret_row);
+void outlook_done(struct outlook *p);
+
+#endif
