@@ -248,6 +248,8 @@ void look_phases(struct look *l)
         n = parts_merge(l, &s, curve, ncurves, part, n + 1);
         if (n > 1 && n <= READING_PHASES) {
             phases_set(l, &s, part, n);
+            memcpy(l->to->phase, l->phase, n * sizeof *l->phase);
+            l->to->nphases = n;
             phases_say(l);
         } else {
             part[0].from = 0;

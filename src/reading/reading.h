@@ -6,7 +6,7 @@
 
 #include "base/civil.h"
 #include "model/job.h"
-#include "reading/curves.h"
+#include "reading/dips.h"
 
 #define READING_SAMPLES 30 /* of fewer nothing is said */
 #define READING_PHASES  6
@@ -50,6 +50,8 @@ struct finding {
 struct reading {
     VEC(struct finding) found; /* what matters most first */
     size_t samples;            /* most of a curve */
+    struct stretch phase[READING_PHASES];
+    size_t nphases; /* 0 = it had one */
 };
 
 /* The values that it looks at (curves.wants). */

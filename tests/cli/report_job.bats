@@ -3,6 +3,7 @@
 # `remuda-sim series` as nodes send them.
 bats_require_minimum_version 1.5.0
 load common
+load samples
 
 setup_file() {
     cluster --nodes 2
@@ -14,15 +15,6 @@ setup() { cd "$WORK"; }
 teardown_file() {
     scancel -u "$(id -un)" || true
     remuda down || true
-}
-
-# samples PROFILE JOB RUN [REFERENCE]: of so many samples, that end when the job began.
-samples() {
-    local node
-    node=$(sacct -X -D -n -j "${4:-$2}" -o nodelist | head -1 | tr -d ' ')
-    python3 "$BATS_TEST_DIRNAME/profiles.py" "$1" "$2" "$3" "$node" "$(($(date +%s) - 3300))" >samples."$2.$3"
-    mkdir -p -m 700 "$REMUDA_STATE/series"
-    remuda-sim series "$REMUDA_STATE/series" <samples."$2.$3"
 }
 
 run_job() { # OPTION…: its number, when it is over and its own samples are there
@@ -47,6 +39,30 @@ j = json.load(sys.stdin)["jobs"][0]
 kinds = [f["kind"] for f in j["findings"]]
 assert kinds[:2] == ["phases", "gpu-low"], kinds
 assert "more loader workers" in j["findings"][1]["next"]'
+}
+
+@test "phases are shaded in pictures, light and dark, and named; a job of one has no shade" {
+    id=$(run_job --wrap true)
+    samples guide "$id" 1
+    for theme in light dark; do
+        remuda plot "$id" --value util,cpu --svg=$theme >p.svg
+        python3 - <<'P'
+import xml.etree.ElementTree as E
+S = "{http://www.w3.org/2000/svg}"
+root = E.parse("p.svg").getroot()
+shades = [r for r in root.iter(S + "rect") if r.get("class") == "shade"]
+words = {t.text: float(t.get("x")) for t in root.iter(S + "text") if t.text.startswith("phase")}
+assert len(shades) == 1 and sorted(words) == ["phase 1", "phase 2"], (len(shades), words)
+x, w, y, h = (float(shades[0].get(k)) for k in ("x", "width", "y", "height"))
+assert 400 < x < 600 and words["phase 1"] < x < words["phase 2"] < x + w <= 937, (x, w, words)
+assert y + h < float(root.get("height")) and y < 60
+order = [e.get("class") for e in root.iter() if e.get("class")]
+assert order.index("shade") < min(i for i, c in enumerate(order) if c and c.startswith("band")) # behind the curves
+P
+    done
+    flat=$(run_job --wrap true)
+    samples flat "$flat" 1
+    ! remuda plot "$flat" --svg | grep -q 'class="shade"'
 }
 
 @test "a job that is well, one that is too short, one that never was" {

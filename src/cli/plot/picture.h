@@ -3,7 +3,7 @@
 #define REMUDA_CLI_PLOT_PICTURE_H
 
 #include "model/job.h"
-#include "reading/curves.h"
+#include "reading/reading.h"
 
 /* As `nvidia-smi --query-gpu=… --format=csv` writes them: a row for each sample of each device, all
  * columns of SERIES_VALUES that any of them has. With steps instead of devices where there are
@@ -12,11 +12,17 @@ void picture_csv(const struct curves *c, bool units, struct str *out);
 void picture_json(const struct curves *c, const struct job *j, struct str *out);
 
 enum picture_theme { PICTURE_AUTO, PICTURE_LIGHT, PICTURE_DARK }; /* AUTO: as the viewer's is */
-void picture_svg(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
-                 enum picture_theme theme, struct str *out);
+struct picture {
+    const struct curves *curves;
+    const struct job *job;
+    int64_t from_ms, to_ms;
+    const struct stretch *phase; /* of the job, shaded */
+    size_t nphases;              /* 0 = none is */
+};
+void picture_svg(const struct picture *p, enum picture_theme theme, struct str *out);
 /* The same as the bytes of a PNG, by cairo, which is opened for it (REMUDA_CAIRO: another one than
  * the system's); AUTO is light. ERR_UNSUPPORTED: it is not there. */
-bool picture_png(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
-                 enum picture_theme theme, struct str *out, struct err *ret_err);
+bool picture_png(const struct picture *p, enum picture_theme theme, struct str *out,
+                 struct err *ret_err);
 
 #endif

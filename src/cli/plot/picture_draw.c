@@ -16,20 +16,27 @@
 #define CHART   150
 #define BETWEEN 62
 #define BOTTOM  44
-#define PARTS   420
-#define TICKS   6
-#define WIDTH   PICTURE_WIDTH
+/* A row of phases, and how wide one has to be for its name, or number. */
+#define PHASE_TOP    38
+#define PHASE_ROW    16
+#define PHASE_WORD   64
+#define PHASE_NUMBER 14
+#define PARTS        420
+#define TICKS        6
+#define WIDTH        PICTURE_WIDTH
 
 /* Distinct to the colour-blind as well (after Okabe and Ito), on both grounds. */
 const struct picture_ground picture_light = {
     "#ffffff",
     "#1b1f24",
     "#d6dbe1",
+    "#eef2f6",
     {"#0072b2", "#d55e00", "#009e73", "#b0568d", "#7a6a00", "#3a8fc4", "#a03c1e", "#555555"}};
 const struct picture_ground picture_dark = {
     "#14171b",
     "#e8ebee",
     "#3a4149",
+    "#20262d",
     {"#56b4e9", "#ff9e4a", "#3dd6a8", "#e79cc6", "#f0e442", "#9fd0f5", "#ff7f66", "#c0c0c0"}};
 
 static void label_write(const struct pen *pen, double x, double y, enum pen_letters how,
@@ -135,6 +142,31 @@ static void panel_write(const struct panel *p, int64_t from_ms, int64_t to_ms,
     legend_write(p, pen);
 }
 
+/* ---- phases ---- */
+
+static double x_at(const struct picture *p, int64_t ms)
+{
+    double part = (double)(ms - p->from_ms) / (double)(p->to_ms - p->from_ms);
+    return LEFT + (WIDTH - LEFT - RIGHT) * (part < 0 ? 0 : part > 1 ? 1 : part);
+}
+
+/* Every second one is shaded, behind all charts; each has its number above them. */
+static void phases_write(const struct picture *p, double height, const struct pen *pen)
+{
+    for (size_t i = 0; i < p->nphases && p->to_ms > p->from_ms; i++) {
+        double x = x_at(p, p->phase[i].from_ms), end = x_at(p, p->phase[i].to_ms);
+        if (i % 2)
+            pen->shade(pen->ctx, x, PHASE_TOP, end - x, height - BOTTOM - PHASE_TOP);
+    }
+    for (size_t i = 0; i < p->nphases && p->to_ms > p->from_ms; i++) {
+        double x = x_at(p, p->phase[i].from_ms), end = x_at(p, p->phase[i].to_ms);
+        char text[24];
+        snprintf(text, sizeof text, end - x < PHASE_WORD ? "%zu" : "phase %zu", i + 1);
+        if (end - x >= PHASE_NUMBER)
+            label_write(pen, (x + end) / 2, PHASE_TOP + 15, PEN_FAINT, PEN_MIDDLE, text);
+    }
+}
+
 /* ---- the picture ---- */
 
 static void times_write(double y, int64_t from_ms, int64_t to_ms, const struct pen *pen)
@@ -169,20 +201,26 @@ static void title_write(const struct job *j, int64_t from_ms, int64_t to_ms, con
     str_done(&text);
 }
 
-static size_t panels_find(const struct curves *c, int64_t from_ms, int64_t to_ms,
-                          struct panel *panel)
+/* Where the charts begin: below the row of phases. */
+static double head_of(const struct picture *p)
 {
+    return p->nphases ? TOP + PHASE_ROW : TOP;
+}
+
+static size_t panels_find(const struct picture *of, struct panel *panel)
+{
+    const struct curves *c = of->curves;
     size_t n = 0;
     for (size_t i = 0; i < series_values_n; i++) {
         struct panel *p = &panel[n];
         double most = 0;
         *p = (struct panel){.value = &series_values[i],
-                            .y = TOP + 20 + (double)n * (CHART + BETWEEN)};
+                            .y = head_of(of) + 20 + (double)n * (CHART + BETWEEN)};
         for (size_t k = 0; k < c->v.n; k++) {
             struct figures f;
             if (c->v.v[k]->value != p->value)
                 continue;
-            curve_figures(c->v.v[k], from_ms, to_ms, &f);
+            curve_figures(c->v.v[k], of->from_ms, of->to_ms, &f);
             most = f.most > most ? f.most : most;
             vec_push(&p->curve, c->v.v[k]);
         }
@@ -192,13 +230,14 @@ static size_t panels_find(const struct curves *c, int64_t from_ms, int64_t to_ms
     return n;
 }
 
-static double height_of(size_t n)
+static double height_of(const struct picture *p, size_t n)
 {
-    return n ? TOP + 20 + (double)n * (CHART + BETWEEN) - BETWEEN + BOTTOM : TOP + BOTTOM;
+    return n ? head_of(p) + 20 + (double)n * (CHART + BETWEEN) - BETWEEN + BOTTOM : TOP + BOTTOM;
 }
 
-double picture_height(const struct curves *c)
+double picture_height(const struct picture *p)
 {
+    const struct curves *c = p->curves;
     size_t n = 0;
     for (size_t i = 0; i < series_values_n; i++) {
         bool any = false;
@@ -206,19 +245,20 @@ double picture_height(const struct curves *c)
             any = any || c->v.v[k]->value == &series_values[i];
         n += any;
     }
-    return height_of(n);
+    return height_of(p, n);
 }
 
-void picture_draw(const struct pen *pen, const struct curves *c, const struct job *j,
-                  int64_t from_ms, int64_t to_ms)
+void picture_draw(const struct pen *pen, const struct picture *p)
 {
     struct panel *panel = xcalloc(series_values_n + 1, sizeof *panel);
-    size_t n = panels_find(c, from_ms, to_ms, panel);
-    title_write(j, from_ms, to_ms, pen);
-    for (size_t i = 0; i < n; i++)
-        panel_write(&panel[i], from_ms, to_ms, pen);
+    size_t n = panels_find(p, panel);
     if (n)
-        times_write(height_of(n) - BOTTOM, from_ms, to_ms, pen);
+        phases_write(p, height_of(p, n), pen);
+    title_write(p->job, p->from_ms, p->to_ms, pen);
+    for (size_t i = 0; i < n; i++)
+        panel_write(&panel[i], p->from_ms, p->to_ms, pen);
+    if (n)
+        times_write(height_of(p, n) - BOTTOM, p->from_ms, p->to_ms, pen);
     else
         label_write(pen, LEFT, TOP + 10, PEN_INK, PEN_START, "no samples");
     for (size_t i = 0; i < n; i++)

@@ -9,7 +9,7 @@
 
 /* Colours of a ground: "#rrggbb". */
 struct picture_ground {
-    const char *ground, *ink, *grid, *line[PICTURE_COLOURS];
+    const char *ground, *ink, *grid, *shade, *line[PICTURE_COLOURS];
 };
 extern const struct picture_ground picture_light, picture_dark;
 
@@ -24,14 +24,14 @@ struct pen {
     /* The text is plain. */
     void (*text)(void *ctx, double x, double y, enum pen_letters how, enum pen_anchor at,
                  const char *text);
-    void (*rule)(void *ctx, double x1, double y1, double x2, double y2); /* of the grid */
+    void (*rule)(void *ctx, double x1, double y1, double x2, double y2);       /* of the grid */
+    void (*shade)(void *ctx, double x, double y, double width, double height); /* of a phase */
     void (*key)(void *ctx, double x, double y, double width, double height, size_t colour);
     void (*band)(void *ctx, const struct pen_point *p, size_t n, size_t colour); /* filled */
     void (*line)(void *ctx, const struct pen_point *p, size_t n, size_t colour);
 };
 
-double picture_height(const struct curves *c);
-void picture_draw(const struct pen *pen, const struct curves *c, const struct job *j,
-                  int64_t from_ms, int64_t to_ms);
+double picture_height(const struct picture *p);
+void picture_draw(const struct pen *pen, const struct picture *p);
 
 #endif

@@ -103,6 +103,14 @@ static void png_rule(void *ctx, double x1, double y1, double x2, double y2)
     s->call.stroke(s->c);
 }
 
+static void png_shade(void *ctx, double x, double y, double width, double height)
+{
+    const struct sheet *s = ctx;
+    colour_set(s, s->ground->shade, 1);
+    s->call.rectangle(s->c, x, y, width, height);
+    s->call.fill(s->c);
+}
+
 static void png_key(void *ctx, double x, double y, double width, double height, size_t colour)
 {
     const struct sheet *s = ctx;
@@ -144,12 +152,12 @@ static int bytes_take(void *ctx, const unsigned char *data, unsigned n)
     return 0;
 }
 
-bool picture_png(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
-                 enum picture_theme theme, struct str *out, struct err *ret_err)
+bool picture_png(const struct picture *p, enum picture_theme theme, struct str *out,
+                 struct err *ret_err)
 {
     struct sheet s = {.ground = theme == PICTURE_DARK ? &picture_dark : &picture_light};
-    const struct pen pen = {&s, png_text, png_rule, png_key, png_band, png_line};
-    double height = picture_height(c), scale = SCALE * height < PIXELS_MOST ? SCALE : 1;
+    const struct pen pen = {&s, png_text, png_rule, png_shade, png_key, png_band, png_line};
+    double height = picture_height(p), scale = SCALE * height < PIXELS_MOST ? SCALE : 1;
     if (!calls_find(&s.call, ret_err))
         return false;
     surface image = s.call.image_surface_create(FORMAT_RGB24, (int)(scale * PICTURE_WIDTH),
@@ -158,7 +166,7 @@ bool picture_png(const struct curves *c, const struct job *j, int64_t from_ms, i
     s.call.scale(s.c, scale, scale);
     colour_set(&s, s.ground->ground, 1);
     s.call.paint(s.c);
-    picture_draw(&pen, c, j, from_ms, to_ms);
+    picture_draw(&pen, p);
     bool ok = s.call.surface_status(image) == 0 &&
               s.call.surface_write_to_png_stream(image, bytes_take, out) == 0;
     s.call.destroy(s.c);

@@ -7,8 +7,8 @@ static void rules(struct str *out, const struct picture_ground *g)
 {
     str_addf(out,
              ".ground{fill:%s}.ink{fill:%s}.faint{fill:%s;opacity:.75}.grid{stroke:%s;stroke-width:"
-             "1}",
-             g->ground, g->ink, g->ink, g->grid);
+             "1}.shade{fill:%s}",
+             g->ground, g->ink, g->ink, g->grid, g->shade);
     for (int i = 0; i < PICTURE_COLOURS; i++)
         str_addf(out, ".l%d{stroke:%s}.f%d{fill:%s}", i, g->line[i], i, g->line[i]);
 }
@@ -51,6 +51,12 @@ static void svg_rule(void *ctx, double x1, double y1, double x2, double y2)
              x2, y1, y2);
 }
 
+static void svg_shade(void *ctx, double x, double y, double width, double height)
+{
+    str_addf(ctx, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" class=\"shade\"/>\n",
+             x, y, width, height);
+}
+
 static void svg_key(void *ctx, double x, double y, double width, double height, size_t colour)
 {
     str_addf(ctx, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.0f\" height=\"%.0f\" class=\"f%zu\"/>\n",
@@ -77,17 +83,16 @@ static void svg_line(void *ctx, const struct pen_point *p, size_t n, size_t colo
     str_add(ctx, "\"/>\n");
 }
 
-void picture_svg(const struct curves *c, const struct job *j, int64_t from_ms, int64_t to_ms,
-                 enum picture_theme theme, struct str *out)
+void picture_svg(const struct picture *p, enum picture_theme theme, struct str *out)
 {
-    const struct pen pen = {out, svg_text, svg_rule, svg_key, svg_band, svg_line};
-    double height = picture_height(c);
+    const struct pen pen = {out, svg_text, svg_rule, svg_shade, svg_key, svg_band, svg_line};
+    double height = picture_height(p);
     str_addf(out,
              "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %.0f\" width=\"%d\" "
              "height=\"%.0f\" role=\"img\">\n",
              PICTURE_WIDTH, height, PICTURE_WIDTH, height);
     style_write(theme, out);
     str_add(out, "<rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n");
-    picture_draw(&pen, c, j, from_ms, to_ms);
+    picture_draw(&pen, p);
     str_add(out, "</svg>\n");
 }

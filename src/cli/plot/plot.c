@@ -24,8 +24,9 @@
 
 #define WIDTH_DEFAULT 80
 #define WATCH_S       2
-#define TALL_MOST     6  /* charts that get four rows each */
-#define LOW_MOST      12 /* and two */
+#define MOMENTS       (4u << 20) /* of 16 bytes, that phases are found in */
+#define TALL_MOST     6          /* charts that get four rows each */
+#define LOW_MOST      12         /* and two */
 
 struct plot_line {
     const char *state_dir, *job, *step, *values, *gpus, *from, *to, *theme;
@@ -360,6 +361,28 @@ static enum picture_theme theme_of(const struct plot_line *l)
                                                : PICTURE_AUTO;
 }
 
+/* Its phases are the whole job's, whatever of it is drawn. */
+static bool drawing(struct plotting *p, int64_t from, int64_t to, struct str *out,
+                    struct err *ret_err)
+{
+    const struct msg_get_series get = {.job_id = p->job.id, .attempt = (uint32_t)p->l->attempt};
+    struct curves all = {0};
+    struct reading r = {0};
+    struct err ignored = {0};
+    reading_bound(&all, &p->job, time_now_us(), MOMENTS);
+    curves_fetch(&all, p->client, &get, &ignored);
+    reading_make(&all, &p->job, &civil_local, &r);
+    const struct picture of = {&p->curves, &p->job, from, to, r.phase, r.nphases};
+    bool ok = true;
+    if (p->l->png)
+        ok = picture_png(&of, theme_of(p->l), out, ret_err);
+    else
+        picture_svg(&of, theme_of(p->l), out);
+    reading_done(&r);
+    curves_done(&all);
+    return ok;
+}
+
 static bool picture_make(struct plotting *p, struct str *out, bool *ret_any, struct err *ret_err)
 {
     int64_t from, to;
@@ -368,10 +391,8 @@ static bool picture_make(struct plotting *p, struct str *out, bool *ret_any, str
         picture_csv(&p->curves, !p->l->csv_bare, out);
     else if (p->l->json)
         picture_json(&p->curves, &p->job, out);
-    else if (*ret_any && p->l->png)
-        return picture_png(&p->curves, &p->job, from, to, theme_of(p->l), out, ret_err);
-    else if (*ret_any && p->l->svg)
-        picture_svg(&p->curves, &p->job, from, to, theme_of(p->l), out);
+    else if (*ret_any && (p->l->png || p->l->svg))
+        return drawing(p, from, to, out, ret_err);
     else if (*ret_any)
         screen_write(p, out);
     return true;
