@@ -89,6 +89,8 @@ static void config_use(struct controller *c, const struct config *config)
         .login = s->smtp_login,
         .from = s->mail_from,
         .domain = s->mail_domain,
+        .reporter = c->report_program,
+        .state_dir = c->state_dir,
     };
     struct str fault = STR_INIT;
     mailer_configure(c->mailer, &mail);
@@ -509,6 +511,7 @@ int controller_main(int argc, char **argv)
     gethostname(host, sizeof host - 1);
     c.host = host;
     c.smtp_program = release_program("remuda-smtp", "smtp", c.arena);
+    c.report_program = release_program("remuda", "cli", c.arena);
     int status = 0;
     if (!options_read(argc, argv, &o, &err))
         status = 2;

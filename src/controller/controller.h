@@ -32,7 +32,8 @@ struct controller {
     int64_t start_us;
     struct users *users;
     struct mailer *mailer;
-    const char *smtp_program; /* path, whether it is there or not */
+    const char *smtp_program;   /* path, whether it is there or not */
+    const char *report_program; /* the commands' */
     struct program_runs *programs;
     struct listener *listener;
     struct hosts *hosts;

@@ -99,11 +99,15 @@ enum effect_kind {
 enum log_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO, LEVEL_DEBUG };
 
 struct mail {
-    uint32_t uid;   /* whose job it tells of */
-    const char *to; /* user or address */
+    uint32_t uid, gid; /* whose job it tells of */
+    const char *to;    /* user or address */
     /* "Slurm Job_id=42 Name=train Ended, Run time 00:01:02, COMPLETED, ExitCode 0" */
     const char *subject;
     const char *body;
+    /* "42", "42_7", "42+1": what it did is to be told as well; a whole array by its number. NULL =
+     * nothing of it. */
+    const char *about;
+    bool samples_come; /* it ran for so long that there are samples, the last still on their way */
 };
 
 /* Of a trigger. */

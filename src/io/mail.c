@@ -4,14 +4,13 @@
 #include "io/mail.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
 #include "base/duration.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "io/clock.h"
+#include "io/mail_message.h"
 #include "io/spawn.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,10 +20,10 @@
 
 #define MAIL_AT_ONCE       4
 #define RECIPIENTS_MAX     100
-#define ADDRESS_MAX_BYTES  320 /* a name of 64, @, a domain of 255 (RFC 5321) */
-#define FOLD_BYTES         500
 #define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
 #define SMTP_TIMEOUT_US    (180 * USEC_PER_SEC)
+#define REPORT_MAX_BYTES   (1u << 20)
+#define SAMPLES_COME_US    (8 * USEC_PER_SEC) /* nodes send theirs each 5 s */
 
 static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
                                          30 * USEC_PER_MIN};
@@ -37,6 +36,9 @@ struct letter {
     char *to_text, *subject;
     char *message; /* made when it is sent the first time */
     char *body;
+    char *about; /* the reporter is asked of it before; NULL = it was, or need not be */
+    char *png;   /* base64, from there */
+    uint32_t gid;
     int64_t made_us;
     size_t tries;
     int64_t due_us; /* monotonic */
@@ -55,7 +57,7 @@ struct mailer {
     struct loop *loop;
     struct log *log;
     struct timer *timer;
-    char *program, *server, *smtp, *tls, *login, *from, *domain, *host;
+    char *program, *server, *smtp, *tls, *login, *from, *domain, *host, *reporter, *state_dir;
     uint64_t serial;
     struct letters waiting, going;
     struct map_u64 *of_user; /* uid → letters that there are, as a number */
@@ -71,51 +73,14 @@ bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
     return true;
 }
 
-/* ---- the letter
- * --------------------------------------------------------------------------- */
-
-/* Copies without what could end a header line or an address. */
-static char *plain(const char *text, size_t len, const char *without)
-{
-    struct str s = STR_INIT;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)text[i];
-        if (c < 0x20 || c == 0x7f)
-            c = ' ';
-        if (!strchr(without, c))
-            str_addc(&s, (char)c);
-    }
-    return str_take(&s);
-}
-
-/* Mail programs take a recipient that begins with a mark for something else: "|program" and "/file"
- *   (mailx), ":include:", "-option". They run as the controller does. */
-static bool begins_as_address(const char *text)
-{
-    unsigned char c = (unsigned char)text[0];
-    return isalnum(c) || c == '_' || c >= 0x80;
-}
-
-static char *address_make(const char *domain, const char *name, size_t len)
-{
-    char *given = plain(name, len, "<> ");
-    char *clean = plain(given, begins_as_address(given) ? strlen(given) : 0, "()\"\\;:");
-    free(given);
-    if (*domain == '\0' || *clean == '\0' || strchr(clean, '@'))
-        return clean;
-    char *full = xasprintf("%s@%s", clean, domain);
-    free(clean);
-    return full;
-}
-
 static void recipients_read(struct letter *l, const char *to)
 {
     struct str all = STR_INIT;
     while (to && *to && l->nto < RECIPIENTS_MAX) {
         size_t len = strcspn(to, ",");
-        char *address = address_make(l->mailer->domain, to, len);
+        char *address = mail_address_make(l->mailer->domain, to, len);
         to += len + (to[len] == ',');
-        if (*address == '\0' || strlen(address) > ADDRESS_MAX_BYTES) {
+        if (*address == '\0' || strlen(address) > MAIL_ADDRESS_MAX_BYTES) {
             free(address);
             continue;
         }
@@ -125,82 +90,17 @@ static void recipients_read(struct letter *l, const char *to)
     l->to_text = str_take(&all);
 }
 
-static void date_add(struct str *out, int64_t us)
-{
-    static const char *const day[] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
-    static const char *const month[] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                                        "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    struct civil c;
-    civil_from_sec(us / USEC_PER_SEC, &c);
-    str_addf(out, "%s, %d %s %d %02d:%02d:%02d +0000", day[c.weekday], c.day, month[c.month - 1],
-             c.year, c.hour, c.minute, c.second);
-}
-
-/* A header line that is too long for SMTP would be cut, and what follows the cut would be a header
- * of its user's: it is folded before. Blanks are never more than one, so that no line is all of
- * them. */
-static void folded_add(struct str *out, const char *text)
-{
-    size_t in_line = 0;
-    for (const char *p = text; *p; p++) {
-        bool blank = *p == ' ';
-        if (blank && (!p[1] || (p > text && p[-1] == ' ')))
-            continue;
-        if (in_line >= FOLD_BYTES && (blank || in_line >= FOLD_BYTES + ADDRESS_MAX_BYTES)) {
-            str_add(out, blank ? "\n" : "\n ");
-            in_line = 0;
-        }
-        str_addc(out, *p);
-        in_line++;
-    }
-}
-
-/* RFC 2047 when there is anything but ASCII: encoded words of at most 45 bytes, cut between
- * characters. */
-static void subject_add(struct str *out, const char *text)
-{
-    static const char digit[] = "0123456789ABCDEF";
-    bool ascii = true;
-    for (const char *p = text; *p; p++)
-        ascii = ascii && (unsigned char)*p < 0x80;
-    if (ascii) {
-        folded_add(out, text);
-        return;
-    }
-    size_t in_word = 0;
-    str_add(out, "=?UTF-8?Q?");
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if (in_word >= 12 && (*p & 0xc0) != 0x80) {
-            str_add(out, "?=\n =?UTF-8?Q?");
-            in_word = 0;
-        }
-        str_addc(out, '=');
-        str_addc(out, digit[*p >> 4]);
-        str_addc(out, digit[*p & 15]);
-        in_word++;
-    }
-    str_add(out, "?=");
-}
-
 static void message_make(struct letter *l)
 {
     struct mailer *m = l->mailer;
-    struct str s = STR_INIT;
-    str_addf(&s, "From: %s\nTo: ", m->from);
-    folded_add(&s, l->to_text);
-    str_add(&s, "\nSubject: ");
-    subject_add(&s, l->subject);
-    str_add(&s, "\nDate: ");
-    date_add(&s, l->made_us);
-    str_addf(&s, "\nMessage-ID: <%lld.%d.%llu@%s>\n", (long long)l->made_us, (int)getpid(),
+    struct str text = STR_INIT, id = STR_INIT;
+    str_addf(&id, "%lld.%d.%llu@%s", (long long)l->made_us, (int)getpid(),
              (unsigned long long)++m->serial, m->host);
-    str_add(&s, "MIME-Version: 1.0\nContent-Type: text/plain; "
-                "charset=utf-8\nContent-Transfer-Encoding: 8bit\n"
-                "Auto-Submitted: auto-generated\n\n");
-    str_add(&s, l->body);
-    if (s.data[s.len - 1] != '\n')
-        str_addc(&s, '\n');
-    l->message = str_take(&s);
+    mail_message_write(&(struct mail_message){m->from, l->to_text, l->subject, str_text(&id),
+                                              l->made_us, l->body, l->png},
+                       &text);
+    l->message = str_take(&text);
+    str_done(&id);
 }
 
 static size_t count_of_user(const struct mailer *m, uint32_t uid)
@@ -226,11 +126,12 @@ static void letter_free(struct letter *l)
     free(l->subject);
     free(l->message);
     free(l->body);
+    free(l->about);
+    free(l->png);
     free(l);
 }
 
-/* ---- the queue
- * ---------------------------------------------------------------------------- */
+/* ---- the queue ---- */
 
 static void letters_remove(struct letters *list, struct letter *l)
 {
@@ -288,8 +189,7 @@ static void letter_ended(struct letter *l, enum outcome outcome, const char *why
     wait_for_next(m);
 }
 
-/* ---- ways out
- * ----------------------------------------------------------------------------- */
+/* ---- ways out ---- */
 
 static enum outcome program_outcome(const struct spawn_result *r)
 {
@@ -387,18 +287,88 @@ static void by_smtp(struct letter *l)
     str_done(&input);
 }
 
+static void letter_send(struct letter *l)
+{
+    if (!l->message)
+        message_make(l);
+    if (*l->mailer->server)
+        by_smtp(l);
+    else
+        by_program(l);
+}
+
+/* ---- what the job did ---- */
+
+/* Text, and after a form feed a picture in base64. */
+static void report_take(struct letter *l, const struct spawn_result *r)
+{
+    const char *feed = memchr(r->output, '\f', r->output_len);
+    size_t len = feed ? (size_t)(feed - r->output) : r->output_len;
+    struct str text = STR_INIT;
+    str_add(&text, l->body);
+    str_addc(&text, '\n');
+    str_addn(&text, r->output, strnlen(r->output, len));
+    free(l->body);
+    l->body = str_take(&text);
+    /* Output that was cut ends within the picture. */
+    if (feed && feed[1] && r->output_len < REPORT_MAX_BYTES)
+        l->png = xstrdup(feed + 1);
+}
+
+/* Nobody goes without a mail because there is nothing more to tell. */
+static void report_ended(void *ctx, const struct spawn_result *r)
+{
+    struct letter *l = ctx;
+    l->spawn = NULL;
+    if (r->status == 0 && !r->timed_out)
+        report_take(l, r);
+    else
+        log_warning(l->mailer->log, "the mail about job %s goes without what the job did: %.200s",
+                    l->about, r->timed_out ? "it took too long" : r->output);
+    free(l->about);
+    l->about = NULL;
+    letter_send(l);
+}
+
+/* As the job's owner: it sees what he sees, and reads what he may read. */
+static bool report_start(struct letter *l)
+{
+    struct mailer *m = l->mailer;
+    bool root = geteuid() == 0 && l->uid != 0, whole = *m->server || is_sendmail(m->program);
+    const char *zone = getenv("TZ"), *cairo = getenv("REMUDA_CAIRO");
+    char *env[4] = {xstrdup("PATH=/usr/local/bin:/usr/bin:/bin")};
+    size_t n = 1;
+    if (zone)
+        env[n++] = xasprintf("TZ=%s", zone);
+    if (cairo)
+        env[n++] = xasprintf("REMUDA_CAIRO=%s", cairo);
+    const char *const argv[] = {m->reporter, "report",     whole ? "--mail=png" : "--mail",
+                                "--state",   m->state_dir, l->about,
+                                NULL};
+    const struct spawn_options o = {
+        .argv = argv,
+        .env = root ? (const char *const *)env : NULL,
+        .dir = "/",
+        .output_max = REPORT_MAX_BYTES,
+        .timeout_us = PROGRAM_TIMEOUT_US,
+        .as_user = root,
+        .uid = l->uid,
+        .gid = l->gid,
+    };
+    l->spawn = spawn_start(m->loop, &o, report_ended, l, NULL);
+    while (n > 0)
+        free(env[--n]);
+    return l->spawn != NULL;
+}
+
 static void letter_go(struct letter *l)
 {
     struct mailer *m = l->mailer;
     letters_remove(&m->waiting, l);
     letters_append(&m->going, l);
     l->tries++;
-    if (!l->message)
-        message_make(l);
-    if (*m->server)
-        by_smtp(l);
-    else
-        by_program(l);
+    if (!l->about || !*m->reporter || !report_start(l))
+        letter_send(l);
 }
 
 static void mailer_due(void *ctx)
@@ -413,8 +383,7 @@ static void mailer_due(void *ctx)
     wait_for_next(m);
 }
 
-/* ---- the mailer
- * --------------------------------------------------------------------------- */
+/* ---- the mailer ---- */
 
 static void text_set(char **at, const char *text)
 {
@@ -447,8 +416,10 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s)
     text_set(&m->tls, text_empty(s->tls) ? "try" : s->tls);
     text_set(&m->login, s->login);
     text_set(&m->domain, s->domain);
+    text_set(&m->reporter, s->reporter);
+    text_set(&m->state_dir, s->state_dir);
     free(m->from);
-    m->from = s->from && *s->from ? plain(s->from, strlen(s->from), "<> ")
+    m->from = s->from && *s->from ? mail_plain(s->from, strlen(s->from), "<> ")
                                   : xasprintf("remuda@%s", m->host);
 }
 
@@ -465,13 +436,21 @@ static const char *why_dropped(const struct mailer *m, const struct letter *l)
 void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                  const char *body)
 {
+    mailer_send_about(m, uid, to, subject, body, &(struct mail_about){0});
+}
+
+void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
+                       const char *body, const struct mail_about *about)
+{
     struct letter *l = xcalloc(1, sizeof *l);
     l->mailer = m;
     l->uid = uid;
+    l->gid = about->gid;
+    l->about = about->job ? xstrdup(about->job) : NULL;
     count_of_user_set(m, uid, count_of_user(m, uid) + 1);
     l->made_us = clock_now_us();
     recipients_read(l, to);
-    l->subject = plain(subject, strlen(subject), "");
+    l->subject = mail_plain(subject, strlen(subject), "");
     l->body = xstrdup(body ? body : "");
     const char *why = why_dropped(m, l);
     if (why) {
@@ -479,7 +458,7 @@ void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *sub
         letter_free(l);
         return;
     }
-    letter_wait(l, 0);
+    letter_wait(l, l->about && about->samples_come && *m->reporter ? SAMPLES_COME_US : 0);
     wait_for_next(m);
 }
 
@@ -515,5 +494,7 @@ void mailer_free(struct mailer *m)
     free(m->from);
     free(m->domain);
     free(m->host);
+    free(m->reporter);
+    free(m->state_dir);
     free(m);
 }

@@ -23,6 +23,9 @@ struct mail_settings {
     const char *login;  /* file with "user:password" for server; empty = none */
     const char *from;   /* empty = remuda@HOST */
     const char *domain; /* appended as @domain to recipients without one; may be empty */
+    /* Path of remuda, whose `report --mail` says what a job did, and the directory of the cluster;
+     * empty = mails say nothing of it. */
+    const char *reporter, *state_dir;
 };
 
 struct mailer *mailer_new(struct loop *l, struct log *log);
@@ -34,6 +37,15 @@ bool mail_settings_fault(const struct mail_settings *s, struct str *ret);
  * address, or several with commas. Line breaks in `to` and `subject` become blanks. */
 void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                  const char *body);
+/* And what its job did: reporter is asked, as the user, before the mail leaves; without an answer
+ * the mail leaves as it is. A picture is in it only where the whole message is ours to make. */
+struct mail_about {
+    const char *job; /* "42_7"; NULL = nothing is asked */
+    uint32_t gid;
+    bool samples_come; /* wait some seconds for the last of its samples */
+};
+void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
+                       const char *body, const struct mail_about *about);
 size_t mailer_waiting(const struct mailer *m);
 void mailer_free(struct mailer *m); /* what waits is dropped, and logged. NULL is fine */
 

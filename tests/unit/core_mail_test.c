@@ -168,6 +168,34 @@ static void each_element_is_told_of_when_asked_for(void **unused)
     assert_int_equal(mails(), 1);
 }
 
+/* What the job did is told at its end, of an array once for all, of elements each. */
+static void ends_say_of_what_more_is_to_be_told(void **unused)
+{
+    uint64_t id = submit(mailing(MAIL_BEGIN | ALL_ENDS));
+    assert_null(mail(0)->about);
+    pass(10 * SEC);
+    script_ends(id, 0);
+    assert_string_equal(mail(0)->about, ids_of(id));
+    assert_false(mail(0)->samples_come);
+    id = submit(mailing(MAIL_FAIL));
+    pass(MIN);
+    script_ends(id, status_of_code(3));
+    assert_string_equal(mail(0)->about, ids_of(id));
+    assert_true(mail(0)->samples_come);
+    id = submit(array_of("3-4", MAIL_END));
+    script_ends(element(id, 3), 0);
+    script_ends(element(id, 4), 0);
+    assert_string_equal(mail(0)->about, ids_of(id));
+    id = submit(array_of("3-4", MAIL_END | MAIL_ARRAY_TASKS));
+    script_ends(element(id, 4), 0);
+    assert_string_equal(mail(0)->about, arena_printf(w.a, "%s_4", ids_of(id)));
+    struct job_spec s = mailing(ALL_ENDS);
+    s.hold = true;
+    id = submit(s);
+    assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    assert_null(mail(0)->about);
+}
+
 static void an_array_cancelled_before_it_began_ends_once(void **unused)
 {
     struct job_spec s = array_of("1-5", ALL_ENDS);
@@ -231,6 +259,7 @@ int main(void)
         STORY(an_array_begins_once_and_ends_once),
         STORY(an_array_that_ends_well),
         STORY(each_element_is_told_of_when_asked_for),
+        STORY(ends_say_of_what_more_is_to_be_told),
         STORY(an_array_cancelled_before_it_began_ends_once),
         STORY(an_array_whose_dependency_fails_is_told_of_once),
     };

@@ -3,6 +3,7 @@
 #include "io_help.h"
 
 #include "io/mail.h"
+#include "io/mail_message.h"
 #include "io/release.h"
 #include "io/spawn.h"
 #include "smtp/letter.h"
@@ -508,6 +509,101 @@ static void a_recipient_is_no_program_file_or_option(void **state)
     mailing_end(&m);
 }
 
+/* ---- what its job did ---- */
+
+/* What a mail was after a reporter wrote that; `plain`: through a mail(1). */
+static const char *reported(void **state, const char *reporter, bool plain)
+{
+    struct mailing m;
+    struct world *w = *state;
+    const char *keeps = arena_printf(w->arena, "#!/bin/sh\ncat > %s/mail\n", w->dir);
+    const char *program = arena_printf(w->arena, "%s/%s", w->dir, plain ? "mailx" : "sendmail");
+    const char *asked = arena_printf(w->arena, "%s/remuda", w->dir);
+    assert_true(file_write_atomic(program, keeps, strlen(keeps), 0700, NULL));
+    assert_true(file_write_atomic(asked, reporter, strlen(reporter), 0700, NULL));
+    mailing_make(
+        &m, state,
+        (struct mail_settings){.program = program, .reporter = asked, .state_dir = "/the/cluster"});
+    mailer_send_about(m.mailer, getuid(), "ann", "Job 42 Ended", "all is well\n",
+                      &(struct mail_about){.job = "42_7", .gid = getgid()});
+    mailing_run(&m);
+    const char *mail =
+        file_read_text(arena_printf(w->arena, "%s/mail", w->dir), 100000, w->arena, NULL);
+    mailing_end(&m);
+    return mail;
+}
+
+static void what_the_job_did_is_asked_for_and_stands_below(void **state)
+{
+    const char *mail = reported(state, "#!/bin/sh\necho \"it did $*\"\n", false);
+    assert_non_null(strstr(mail, "Content-Type: text/plain; charset=utf-8\n"));
+    assert_non_null(
+        strstr(mail, "\n\nall is well\n\nit did report --mail=png --state /the/cluster 42_7\n"));
+    mail = reported(state, "#!/bin/sh\necho \"it did $2\"\n", true);
+    assert_string_equal(mail, "all is well\n\nit did --mail\n");
+}
+
+static void a_picture_is_a_part_of_its_own(void **state)
+{
+    const char *mail = reported(state, "#!/bin/sh\nprintf 'it did\\n\\fQUJD\\nREVG\\n'\n", false);
+    const char *mark = strstr(mail, "boundary=\"") + strlen("boundary=\"");
+    struct world *w = *state;
+    mark = arena_strndup(w->arena, mark, strcspn(mark, "\""));
+    assert_non_null(strstr(mail, "Content-Type: multipart/mixed; "));
+    assert_non_null(
+        strstr(mail, arena_printf(w->arena,
+                                  "\n\n--%s\nContent-Type: text/plain; charset=utf-8\n"
+                                  "Content-Transfer-Encoding: 8bit\n\n"
+                                  "all is well\n\nit did\n--%s\nContent-Type: image/png; ",
+                                  mark, mark)));
+    assert_non_null(strstr(mail, arena_printf(w->arena, "\n\nQUJD\nREVG\n--%s--\n", mark)));
+    /* Parts cannot be begun by what a job wrote. */
+    mail = reported(state,
+                    "#!/bin/sh\nfor n in 0 1 2; do echo \"--=_remuda_1_$n\"; done\nprintf "
+                    "'\\fQUJD\\n'\n",
+                    false);
+    mark = strstr(mail, "boundary=\"") + strlen("boundary=\"");
+    mark = arena_printf(w->arena, "--%.*s", (int)strcspn(mark, "\""), mark);
+    size_t n = 0;
+    for (const char *at = mail; (at = strstr(at, mark)); at += strlen(mark))
+        n++;
+    assert_int_equal(n, 3);
+}
+
+/* However a mail is made, its text cannot end a part of it. */
+static void a_boundary_does_not_stand_in_the_text(void **state)
+{
+    (void)state;
+    struct str out = STR_INIT;
+    mail_message_write(&(struct mail_message){.from = "a",
+                                              .to = "b",
+                                              .subject = "c",
+                                              .id = "d",
+                                              .made_us = 5,
+                                              .text = "--=_remuda_5_0\n=_remuda_5_1",
+                                              .png = "QUJD"},
+                       &out);
+    assert_non_null(strstr(str_text(&out), "boundary=\"=_remuda_5_2\"\n"));
+    assert_non_null(strstr(str_text(&out), "\n--=_remuda_5_2--\n"));
+    str_done(&out);
+}
+
+static void without_an_answer_the_mail_goes_as_it_is(void **state)
+{
+    static const char *const answers[] = {"#!/bin/sh\necho half of it\nexit 1\n",
+                                          "#!/bin/sh\necho half of it\nkill -9 $$\n", "no program"};
+    for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+        const char *mail = reported(state, answers[i], false);
+        assert_non_null(strstr(mail, "\n\nall is well\n"));
+        assert_null(strstr(mail, "half"));
+    }
+    /* A picture of which only the beginning came. */
+    const char *mail =
+        reported(state, "#!/bin/sh\nprintf 'it did\\n\\f'; yes QUJD | head -c 2000000\n", false);
+    assert_non_null(strstr(mail, "all is well\n\nit did\n"));
+    assert_null(strstr(mail, "image/png"));
+}
+
 /* The rest of the queue is the others'. */
 static void one_user_does_not_fill_the_queue(void **state)
 {
@@ -621,6 +717,10 @@ int main(void)
         TEST(a_program_gets_the_message),
         TEST(long_names_make_no_headers),
         TEST(a_recipient_is_no_program_file_or_option),
+        TEST(what_the_job_did_is_asked_for_and_stands_below),
+        TEST(a_picture_is_a_part_of_its_own),
+        TEST(a_boundary_does_not_stand_in_the_text),
+        TEST(without_an_answer_the_mail_goes_as_it_is),
         TEST(one_user_does_not_fill_the_queue),
         TEST(a_subject_beyond_ascii_is_encoded),
         TEST(failures_are_logged_and_dropped),

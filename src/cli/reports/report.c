@@ -12,6 +12,7 @@
 #include "cli/reports/efficiency.h"
 #include "cli/reports/idle.h"
 #include "cli/reports/report_job.h"
+#include "cli/reports/report_mail.h"
 #include "model/array.h"
 #include "wire/json.h"
 
@@ -33,7 +34,7 @@
 struct report_line {
     const char *state_dir, *user, *accounts, *from, *to;
     const char *job;
-    bool me, all, idle, json;
+    bool me, all, idle, json, mail, png;
     int64_t most, attempt;
 };
 
@@ -64,6 +65,20 @@ static bool job_take(void *to, const char *word, struct arena *a, struct err *re
     return true;
 }
 
+static SETTER(mail_set)
+{
+    struct report_line *l = to;
+    (void)row;
+    (void)env;
+    (void)a;
+    l->mail = true;
+    l->png = value && text_is_nocase(value, "png");
+    return text_empty(value) || l->png ||
+           err_set(ret_err, ERR_USAGE,
+                   "--mail is text, --mail=png has the picture behind it; \"%.40s\" is neither",
+                   value);
+}
+
 #define AT(member) offsetof(struct report_line, member)
 static const struct option_row rows[] = {
     OPT_VALUE("account", 'A', "accounts", "jobs of these accounts", set_any_text, AT(accounts)),
@@ -75,6 +90,12 @@ static const struct option_row rows[] = {
     OPT_VALUE("jobs", 'n', "count", "so many jobs are listed, those that wasted most; else 10",
               set_own_number, AT(most), .min = 0, .max = 100000),
     OPT_FLAG("json", 0, "everything as JSON", AT(json)),
+    {.name = "mail",
+     .arg = ARG_OPTIONAL,
+     .metavar = "png",
+     .set = mail_set,
+     .doc = "what the mail at the end of JOB says of it (png: and its picture, in base64 after a "
+            "form feed)"},
     OPT_FLAG("me", 0, "one's own jobs, as always where nobody is named", AT(me)),
     OPT_VALUE("run", 0, "number",
               "of a job that was requeued: which of its runs, from 1 on; else the last",
@@ -438,6 +459,15 @@ static bool report_show(struct showing *s, struct client *c, struct err *ret_err
     return true;
 }
 
+static bool line_check(const struct report_line *l, struct err *ret_err)
+{
+    if (l->mail && (!l->job || l->json))
+        return err_set(
+            ret_err, ERR_USAGE,
+            "--mail is the text about one job, as it is mailed: remuda report --mail JOB");
+    return true;
+}
+
 int cmd_report(int argc, char **argv)
 {
     struct report_line l = {.most = 10};
@@ -446,11 +476,13 @@ int cmd_report(int argc, char **argv)
     struct err e = {0};
     int status = 0;
     if (own_line_read("remuda report", &line, argc, argv, &status)) {
-        struct client *c = cluster_reach(state_dir_find(l.state_dir, s.a), &e);
+        bool asks = line_check(&l, &e);
+        struct client *c = asks ? cluster_reach(state_dir_find(l.state_dir, s.a), &e) : NULL;
         if (c && l.json)
             client_keep_texts(c);
-        bool ok = c && (l.job ? report_jobs(c, l.job, (uint32_t)l.attempt, l.json, &e)
-                              : report_show(&s, c, &e));
+        bool ok = c && (l.job && l.mail ? report_mail(c, l.job, (uint32_t)l.attempt, l.png, &e)
+                        : l.job         ? report_jobs(c, l.job, (uint32_t)l.attempt, l.json, &e)
+                                        : report_show(&s, c, &e));
         if (!ok)
             status = own_line_failed("remuda report", &e);
         if (c)

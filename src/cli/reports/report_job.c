@@ -48,35 +48,36 @@ static void head_write(const struct job *j, const struct efficiency *e, struct s
 
 /* ---- the picture ---- */
 
-/* What its GPUs did; without GPUs, its CPUs. */
-static bool is_drawn(const struct curves *c, const struct curve *one)
+uint16_t report_gpu_value(const struct curves *c)
 {
-    bool gpus = false, util = false;
+    uint16_t found = 0;
     for (size_t i = 0; i < c->v.n; i++) {
-        gpus = gpus || c->v.v[i]->value->id == SERIES_GPU_UTIL ||
-               c->v.v[i]->value->id == SERIES_GPU_SM;
-        util = util || c->v.v[i]->value->id == SERIES_GPU_UTIL;
+        uint16_t id = c->v.v[i]->value->id;
+        if (id == SERIES_GPU_UTIL || (id == SERIES_GPU_SM && !found))
+            found = id;
     }
-    return one->value->id == SERIES_CPU ||
-           (util ? one->value->id == SERIES_GPU_UTIL : gpus && one->value->id == SERIES_GPU_SM);
+    return found;
 }
 
-static void charts_write(const struct curves *c, struct str *out)
+bool report_is_drawn(uint16_t gpu_value, const struct curve *one)
+{
+    return one->value->id == SERIES_CPU || (gpu_value && one->value->id == gpu_value);
+}
+
+void report_charts_write(const struct curves *c, struct chart_style style, struct str *out)
 {
     int64_t from, to;
     size_t n = 0, shown = 0;
+    uint16_t gpu_value = report_gpu_value(c);
     for (size_t i = 0; i < c->v.n; i++)
-        n += is_drawn(c, c->v.v[i]);
-    struct chart_style style = {.width = window_width(WIDTH),
-                                .rows = n <= 2 ? 3 : 1,
-                                .utf8 = window_has_utf8(),
-                                .colour = window_has_colour(),
-                                .zone = &civil_local};
+        n += report_is_drawn(gpu_value, c->v.v[i]);
+    style.rows = n <= 2 ? 3 : 1;
     if (!curves_span(c, &from, &to))
         return;
     for (int gpus = 1; gpus >= 0; gpus--)
         for (size_t i = 0; i < c->v.n && shown < CHARTS_MOST; i++)
-            if (is_drawn(c, c->v.v[i]) && (c->v.v[i]->value->id != SERIES_CPU) == gpus) {
+            if (report_is_drawn(gpu_value, c->v.v[i]) &&
+                (c->v.v[i]->value->id != SERIES_CPU) == gpus) {
                 chart_write(c->v.v[i], from, to, &style, out);
                 shown++;
             }
@@ -104,7 +105,12 @@ static void job_print(const struct past *p, const struct job *j, const struct se
     struct efficiency e;
     efficiency_of(p, j, time_now_us(), &e);
     head_write(j, &e, &text);
-    charts_write(&s->curves, &text);
+    report_charts_write(&s->curves,
+                        (struct chart_style){.width = window_width(WIDTH),
+                                             .utf8 = window_has_utf8(),
+                                             .colour = window_has_colour(),
+                                             .zone = &civil_local},
+                        &text);
     fputs(str_text(&text), stdout);
     str_done(&text);
     if (s->reading.found.n)

@@ -3,10 +3,20 @@
 #define REMUDA_CLI_REPORTS_REPORT_JOB_H
 
 #include "io/client.h"
+#include "reading/chart.h"
 
 /* Jobs, array elements and components that the reference names; attempt 0: each one's last run.
  * false with ret_err, also where there is none. */
 bool report_jobs(struct client *c, const char *job, uint32_t attempt, bool json,
                  struct err *ret_err);
+
+/* ---- also for mails ---- */
+
+/* The value that shows best what GPUs did: of instances their SM activity; 0 = there is none. */
+uint16_t report_gpu_value(const struct curves *c);
+/* Is it that, or what CPUs did? */
+bool report_is_drawn(uint16_t gpu_value, const struct curve *one);
+/* Those, a few of many, as high as is good. */
+void report_charts_write(const struct curves *c, struct chart_style style, struct str *out);
 
 #endif

@@ -36,37 +36,44 @@ void seen_done(struct seen *s)
 }
 
 /* Further lines begin two columns later. */
-static void wrapped_print(const char *text, int indent, int width)
+static void wrapped_add(const char *text, int indent, int width, struct str *out)
 {
     struct span rest = span_of(text), word;
     int at = indent;
-    printf("%*s", indent, "");
+    str_addf(out, "%*s", indent, "");
     while (span_next(&rest, ' ', &word)) {
         int len = (int)word.len;
         if (at > indent && at + 1 + len > width) {
-            printf("\n%*s", indent + 2, "");
+            str_addf(out, "\n%*s", indent + 2, "");
             at = indent + 2;
         } else if (at > indent) {
-            putchar(' ');
+            str_addc(out, ' ');
             at++;
         }
-        printf("%.*s", len, word.data);
+        str_addn(out, word.data, word.len);
         at += len;
     }
-    putchar('\n');
+    str_addc(out, '\n');
 }
 
-void seen_print_lines(const struct seen *s, int indent)
+void seen_lines_add(const struct seen *s, int indent, int width, struct str *out)
 {
-    int width = window_width(WIDTH_FILE);
     struct str text = STR_INIT;
     reading_write(&s->reading, &text);
     struct span rest = span_of(text.len ? str_text(&text) : NULL), line;
     while (span_next(&rest, '\n', &line))
         if (line.len) {
             char *one = xstrndup(line.data, line.len);
-            wrapped_print(one, indent, width);
+            wrapped_add(one, indent, width, out);
             free(one);
         }
+    str_done(&text);
+}
+
+void seen_print_lines(const struct seen *s, int indent)
+{
+    struct str text = STR_INIT;
+    seen_lines_add(s, indent, window_width(WIDTH_FILE), &text);
+    fputs(str_text(&text), stdout);
     str_done(&text);
 }

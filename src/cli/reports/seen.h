@@ -17,7 +17,9 @@ bool seen_is_worth(const struct job *j);
 /* Of that run of it, 0 = the one that the record is of. */
 void seen_read(struct seen *s, struct client *c, const struct job *j, uint32_t attempt);
 void seen_done(struct seen *s);
-/* A line for each finding, broken between words at the width of the terminal, or 100. */
+/* A line for each finding, broken between words so that none is wider. Appended. */
+void seen_lines_add(const struct seen *s, int indent, int width, struct str *out);
+/* The same, broken between words at the width of the terminal, or 100. */
 void seen_print_lines(const struct seen *s, int indent);
 
 #endif

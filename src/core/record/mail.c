@@ -187,6 +187,34 @@ static uint32_t array_type(struct core *c, const struct jobrec *r, uint32_t type
     return 0;
 }
 
+static struct mail *mail_add(struct core *c, const struct jobrec *r, const char *to,
+                             const struct str *line, const struct str *text)
+{
+    struct effect *e = effect_add(c->turn.fx, FX_MAIL);
+    e->mail.uid = r->j.user_id;
+    e->mail.gid = r->j.group_id;
+    e->mail.to = arena_strdup(c->turn.fx->arena, to);
+    e->mail.subject = arena_strdup(c->turn.fx->arena, str_text(line));
+    e->mail.body = arena_strdup(c->turn.fx->arena, str_text(text));
+    return &e->mail;
+}
+
+/* Of shorter runs samples say nothing. */
+#define SAMPLED_US (30 * USEC_PER_SEC)
+
+static void about_set(struct core *c, struct mail *m, const struct jobrec *r, bool summary)
+{
+    struct str name = STR_INIT;
+    if (summary)
+        str_add_u64(&name, r->j.array_job_id);
+    else if (r->j.start_us)
+        job_label(&r->j, &name);
+    if (name.len)
+        m->about = arena_strdup(c->turn.fx->arena, str_text(&name));
+    m->samples_come = !summary && r->j.start_us && r->j.end_us - r->j.start_us >= SAMPLED_US;
+    str_done(&name);
+}
+
 void mail_job(struct core *c, struct jobrec *r, uint32_t type)
 {
     struct str line = STR_INIT, text = STR_INIT;
@@ -198,11 +226,9 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
         return;
     subject(c, r, type, per_task, &line);
     body(c, r, r->j.array_job_id && !per_task, &text);
-    struct effect *e = effect_add(c->turn.fx, FX_MAIL);
-    e->mail.uid = r->j.user_id;
-    e->mail.to = arena_strdup(c->turn.fx->arena, to);
-    e->mail.subject = arena_strdup(c->turn.fx->arena, str_text(&line));
-    e->mail.body = arena_strdup(c->turn.fx->arena, str_text(&text));
+    struct mail *m = mail_add(c, r, to, &line, &text);
+    if (type & (MAIL_END | MAIL_FAIL))
+        about_set(c, m, r, r->j.array_job_id && !per_task);
     str_done(&line);
     str_done(&text);
 }
@@ -225,11 +251,7 @@ void mail_gpu_idle(struct core *c, struct jobrec *r, const char *sentence)
         str_add(&text, "Of other elements of its array no such mail comes.\n");
     str_addc(&text, '\n');
     body(c, r, false, &text);
-    struct effect *e = effect_add(c->turn.fx, FX_MAIL);
-    e->mail.uid = r->j.user_id;
-    e->mail.to = arena_strdup(c->turn.fx->arena, to);
-    e->mail.subject = arena_strdup(c->turn.fx->arena, str_text(&line));
-    e->mail.body = arena_strdup(c->turn.fx->arena, str_text(&text));
+    mail_add(c, r, to, &line, &text);
     str_done(&line);
     str_done(&text);
 }

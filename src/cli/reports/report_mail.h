@@ -1,0 +1,13 @@
+/* What the mail at a job's end says of it: remuda report --mail. */
+#ifndef REMUDA_CLI_REPORTS_REPORT_MAIL_H
+#define REMUDA_CLI_REPORTS_REPORT_MAIL_H
+
+#include "io/client.h"
+
+/* On standard output: a chart of letters, what the job did and what to do about it, the last lines
+ * of its output; of a whole array, by its number, a digest. `png`: after a form feed the picture in
+ * base64, where it can be drawn. false with ret_err. */
+bool report_mail(struct client *c, const char *job, uint32_t attempt, bool png,
+                 struct err *ret_err);
+
+#endif
