@@ -113,9 +113,9 @@ heard() {
 }
 
 @test "--signal=USR1@T: the steps once; B: the script" {
-    T=6 begun warned -t 0:08 --signal=USR1@6
+    T=6 begun warned -t 0:18 --signal=USR1@16
     heard "" "" "USR1 "
-    T=6 begun warnedb -t 0:08 --signal=B:USR1@6
+    T=6 begun warnedb -t 0:18 --signal=B:USR1@16
     heard "USR1 " "" ""
 }
 
