@@ -99,7 +99,7 @@ static int64_t licences_in(const char *list, const char *name)
     return sum;
 }
 
-int64_t cap_least(const struct licence *cap, const struct job_request *req)
+static int64_t cap_least(const struct cap_amount *cap, const struct job_request *req)
 {
     struct job j = {.spec = {.req = *req}};
     switch (cap->counts) {
@@ -142,14 +142,12 @@ static bool use_read(const char **text, uint32_t *id, struct lic_use *use)
 
 /* Caps of the same resource take as much. */
 static int64_t least_again(const struct cluster *cl, const struct lic_use *v, size_t n,
-                           const struct licence *cap, const struct job_request *req)
+                           uint32_t amount, const struct job_request *req)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct licence *other = &cl->lic.v[v[i].lic];
-        if (other->counts == cap->counts && text_is(other->gres, cap->gres))
+    for (size_t i = 0; i < n; i++)
+        if (v[i].amount == amount)
             return v[i].count;
-    }
-    return cap_least(cap, req);
+    return cap_least(&cl->lic.amount.v[amount], req);
 }
 
 struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
@@ -168,7 +166,8 @@ struct lic_use *caps_of_class(const struct cluster *cl, const char *caps,
         if (place < 0)
             continue;
         use.lic = (uint32_t)place;
-        use.count = least_again(cl, v, *ret_n, &cl->lic.v[place], req);
+        use.amount = cl->lic.v[place].amount;
+        use.count = least_again(cl, v, *ret_n, use.amount, req);
         v[(*ret_n)++] = use;
     }
     return v;
@@ -198,6 +197,16 @@ static struct cap_hours *hours_take(struct cluster *cl, const char *text)
     return h;
 }
 
+static uint32_t amount_of(struct cluster *cl, const struct licence *cap)
+{
+    for (size_t i = 0; i < cl->lic.amount.n; i++)
+        if (cl->lic.amount.v[i].counts == cap->counts &&
+            text_is(cl->lic.amount.v[i].gres, cap->gres))
+            return (uint32_t)i;
+    vec_push(&cl->lic.amount, ((struct cap_amount){cap->counts, cap->gres}));
+    return (uint32_t)cl->lic.amount.n - 1;
+}
+
 void cluster_put_cap(struct cluster *cl, const struct cap *cap)
 {
     ptrdiff_t at = cap_find(cl, cap->id);
@@ -205,6 +214,7 @@ void cluster_put_cap(struct cluster *cl, const struct cap *cap)
     if (at < 0) {
         struct licence l = {.cap_id = cap->id, .counts = cap->counts};
         l.gres = cap->gres ? xstrdup(cap->gres) : NULL;
+        l.amount = amount_of(cl, &l);
         vec_push(&cl->lic, l);
         while (cl->lic.of_cap.n <= cap->id)
             vec_push(&cl->lic.of_cap, 0);

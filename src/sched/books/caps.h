@@ -21,8 +21,11 @@ static inline bool cap_counts_nodes(const struct licence *l)
 }
 /* So much of it running work has. */
 int64_t cap_in_use(const struct cluster *cl, uint32_t lic);
-/* What one job of that request takes of it at least, wherever it is placed. */
-int64_t cap_least(const struct licence *cap, const struct job_request *req);
+/* It can hold nobody in this pass (cap_binds.h). */
+static inline bool cap_is_idle(const struct cluster *cl, size_t lic)
+{
+    return lic / 64 < cl->lic.idle.n && bit_get(cl->lic.idle.v, lic);
+}
 /* What so much on one node is of it: CPUs, MiB, and `gres` of each dimension (cl->dim.n). */
 int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
                     int64_t mem_mib, const int64_t *gres);

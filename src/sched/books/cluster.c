@@ -91,6 +91,8 @@ void cluster_free(struct cluster *cl)
         free(cl->lic.v[i].gres);
     }
     vec_done(&cl->lic.of_cap);
+    vec_done(&cl->lic.amount);
+    vec_done(&cl->lic.idle);
     vec_done(&cl->lic.named);
     for (size_t i = 0; i < cl->lic.hours.n; i++)
         free(cl->lic.hours.v[i]);

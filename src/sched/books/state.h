@@ -168,6 +168,7 @@ struct lic_use {
     int64_t count;
     int64_t slack;   /* of a cap: so much more than its total it may have */
     uint32_t places; /* of a cap: in which of the job's partitions; 0 = in all */
+    uint32_t amount; /* of a cap: licence.amount */
     int64_t most;    /* of it a waiting job takes no more, wherever it is placed (cap_binds.c) */
 };
 
@@ -222,7 +223,12 @@ struct licence {
     enum job_reason reason;
     char *gres;
     struct cap_hours *hours; /* a cap that binds starts in these only; NULL = always */
-    bool idle;               /* a cap that can hold nobody in this pass (cap_binds.c) */
+    uint32_t amount;         /* what it counts: caps of the same have the same number */
+};
+
+struct cap_amount {
+    enum cap_counts counts;
+    const char *gres; /* of the first such cap; NULL = it counts none */
 };
 
 /* ---- waiting work ---- */
@@ -383,6 +389,10 @@ struct licence_book {
     u32_vec of_cap;                /* by number of a cap: its place, plus 1; 0 = there is none */
     u32_vec named;                 /* places of licences */
     VEC(struct cap_hours *) hours; /* that there are or once were */
+    VEC(struct cap_amount) amount;
+    /* Bitmap by place: caps that can hold nobody in this pass (cap_binds.c). A pass asks about
+     * hundreds of thousands: beside one another they stay in the cache */
+    bits_vec idle;
 };
 
 /* Running work. use.c */

@@ -94,13 +94,14 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 }
 
 /* One variant that may go to any node for one length of time, and its class has no other lane: too
- * few nodes is then all that can be in the way, and in one place of the order. */
+ * few nodes is then all there is to know, in one place of the order. What a cap has to say does not
+ * matter then. */
 static bool request_is_simple(const struct pass *p, const struct entry *e)
 {
     const struct option *o = e->o;
     return o->nvariants == 1 && o->limit_min_us == o->limit_us && !o->resv && !e->c->allowed &&
-           e->c->nlic == 0 && o->part->windows.n == 0 && e->lane->klass->lanes == e->lane &&
-           !e->lane->next && !p->instead;
+           e->c->nlic == e->c->ncap && o->part->windows.n == 0 &&
+           e->lane->klass->lanes == e->lane && !e->lane->next && !p->instead;
 }
 
 static struct quick quick_make(const struct pass *p, uint32_t number)

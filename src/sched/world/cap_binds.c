@@ -84,18 +84,13 @@ static int64_t job_most(const struct cluster *cl, const struct compiled *c,
     return most;
 }
 
-static bool same_amount(const struct licence *a, const struct licence *b)
-{
-    return a->counts == b->counts && text_is(a->gres, b->gres);
-}
-
 /* Caps of the same resource have the same amount. */
 static void most_fill(const struct cluster *cl, struct compiled *c, struct lic_use *cap, size_t n,
                       int64_t *row)
 {
     for (size_t i = 0; i < n; i++) {
         size_t same = 0;
-        while (same < i && !same_amount(&cl->lic.v[cap[same].lic], &cl->lic.v[cap[i].lic]))
+        while (same < i && cap[same].amount != cap[i].amount)
             same++;
         cap[i].most = same < i ? cap[same].most : job_most(cl, c, &cap[i], row);
     }
@@ -104,10 +99,12 @@ static void most_fill(const struct cluster *cl, struct compiled *c, struct lic_u
 
 /* ---- which bind ----------------------------------------------------------------------------- */
 
-/* By place: what waits for it at most, and the least that anybody may exceed it by. */
+/* By place. Amounts alone are looked at for each cap of each class; the others are rare. */
 struct wanted {
-    int64_t amount, slack;
-    bool held; /* somebody may not exceed it */
+    int64_t *amount; /* what waits for it at most */
+    int64_t *slack;  /* the least that anybody may exceed it by; NULL = it is 0 for all */
+    uint64_t *held;  /* bitmap: somebody may not exceed it */
+    int64_t *row;    /* paper, by dimension */
 };
 
 static int64_t add(int64_t a, int64_t b)
@@ -124,8 +121,17 @@ static int64_t elements_of(const struct sclass *k)
     return (int64_t)(n < INT32_MAX ? n : INT32_MAX);
 }
 
+static void slack_note(const struct cluster *cl, struct wanted *w, const struct lic_use *use)
+{
+    if (use->slack >= 0)
+        return;
+    if (!w->slack)
+        w->slack = xcalloc(cl->lic.n + 1, sizeof w->slack[0]);
+    w->slack[use->lic] = use->slack < w->slack[use->lic] ? use->slack : w->slack[use->lic];
+}
+
 static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elements,
-                        struct wanted *wanted, int64_t *row)
+                        struct wanted *w)
 {
     struct compiled *c = demand_of(cl, k);
     struct lic_use *cap = c->lic + (c->nlic - c->ncap);
@@ -133,20 +139,20 @@ static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elem
     if (n == 0)
         return;
     if (!c->caps_known)
-        most_fill(cl, c, cap, n, row);
+        most_fill(cl, c, cap, n, w->row);
     for (size_t i = 0; i < n; i++) {
-        struct wanted *w = &wanted[cap[i].lic];
-        w->amount = add(w->amount, amount_times(cap[i].most, elements));
-        w->slack = cap[i].slack < w->slack ? cap[i].slack : w->slack;
-        w->held |= !cap[i].above;
+        w->amount[cap[i].lic] = add(w->amount[cap[i].lic], amount_times(cap[i].most, elements));
+        slack_note(cl, w, &cap[i]);
+        if (!cap[i].above)
+            bit_set(w->held, cap[i].lic);
     }
 }
 
-static bool binds(const struct cluster *cl, const struct wanted *wanted, uint32_t lic)
+static bool binds(const struct cluster *cl, const struct wanted *w, uint32_t lic)
 {
-    const struct wanted *w = &wanted[lic];
     const struct licence *l = &cl->lic.v[lic];
-    return w->held && add(l->used, w->amount) > add(l->total, w->slack);
+    return bit_get(w->held, lic) &&
+           add(l->used, w->amount[lic]) > add(l->total, w->slack ? w->slack[lic] : 0);
 }
 
 static void class_part(const struct cluster *cl, struct sclass *k)
@@ -154,7 +160,7 @@ static void class_part(const struct cluster *cl, struct sclass *k)
     struct compiled *c = demand_of(cl, k);
     size_t first = c->nlic - c->ncap, n = c->ncap + c->ncap_idle, active = 0;
     for (size_t i = 0; i < n; i++)
-        if (!cl->lic.v[c->lic[first + i].lic].idle) {
+        if (!cap_is_idle(cl, c->lic[first + i].lic)) {
             struct lic_use use = c->lic[first + i];
             c->lic[first + i] = c->lic[first + active];
             c->lic[first + active++] = use;
@@ -164,25 +170,37 @@ static void class_part(const struct cluster *cl, struct sclass *k)
     c->ncap_idle = n - active;
 }
 
+static void idle_note(struct cluster *cl, const struct wanted *w)
+{
+    vec_clear(&cl->lic.idle);
+    for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
+        vec_push(&cl->lic.idle, 0);
+    for (size_t i = 0; i < cl->lic.n; i++)
+        if (is_cap(&cl->lic.v[i]) && !binds(cl, w, (uint32_t)i))
+            bit_set(cl->lic.idle.v, i);
+}
+
 void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead)
 {
     if (cl->lic.n == cl->lic.named.n)
         return;
     caps_look_ahead(cl, now_us);
-    struct wanted *wanted = xcalloc(cl->lic.n + 1, sizeof wanted[0]);
-    int64_t *row = xcalloc(cl->dim.n + 1, sizeof row[0]);
+    struct wanted w = {.amount = xcalloc(cl->lic.n + 1, sizeof w.amount[0]),
+                       .held = xcalloc(BIT_WORDS(cl->lic.n) + 1, sizeof w.held[0]),
+                       .row = xcalloc(cl->dim.n + 1, sizeof w.row[0])};
     for (size_t i = 0; i < cl->klass.n; i++)
         if (cl->klass.v[i])
-            class_wants(cl, cl->klass.v[i], elements_of(cl->klass.v[i]), wanted, row);
+            class_wants(cl, cl->klass.v[i], elements_of(cl->klass.v[i]), &w);
     if (instead)
-        class_wants(cl, instead->klass, instead->job[0]->w.elements, wanted, row);
-    for (size_t i = 0; i < cl->lic.n; i++)
-        cl->lic.v[i].idle = is_cap(&cl->lic.v[i]) && !binds(cl, wanted, (uint32_t)i);
+        class_wants(cl, instead->klass, instead->job[0]->w.elements, &w);
+    idle_note(cl, &w);
     for (size_t i = 0; i < cl->klass.n; i++)
         if (cl->klass.v[i])
             class_part(cl, cl->klass.v[i]);
     if (instead)
         class_part(cl, instead->klass);
-    free(row);
-    free(wanted);
+    free(w.amount);
+    free(w.slack);
+    free(w.held);
+    free(w.row);
 }

@@ -1,6 +1,7 @@
 /* How the world of a pass begins: as the cluster is now, with running work as it is expected to
  * end. */
 #include "sched/world/world.h"
+#include "sched/books/caps.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/unproven.h"
 #include "sched/world/agenda.h"
@@ -50,7 +51,7 @@ static void run_copy(struct world *w, struct run *r)
         vec_push(&a->use, pack->use.v[i]);
     for (size_t i = 0; i < pack->take.n; i++) {
         const struct pack_take *p = &pack->take.v[i];
-        if (p->node >= w->nnodes && w->cl->lic.v[p->node - w->nnodes].idle)
+        if (p->node >= w->nnodes && cap_is_idle(w->cl, p->node - w->nnodes))
             continue;
         struct wtake t = {.node = p->node, .job = number, .first = uses + p->first, .n = p->n};
         vec_push(&a->take, t);
@@ -147,7 +148,8 @@ static void present_init(struct world *w)
     now->free = xcalloc(w->nall * w->dims + 1, sizeof now->free[0]);
     memcpy(now->free, cl->node.free, w->nnodes * w->dims * sizeof now->free[0]);
     for (size_t i = 0; i < cl->lic.n; i++)
-        world_free_row(w, w->nnodes + i)[DIM_CPU] = cl->lic.v[i].total - cl->lic.v[i].used;
+        if (!cap_is_idle(cl, i))
+            world_free_row(w, w->nnodes + i)[DIM_CPU] = cl->lic.v[i].total - cl->lic.v[i].used;
     now->open = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof now->open[0]);
     now->up = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof now->up[0]);
     now->group = xcalloc(w->nnodes + 1, sizeof now->group[0]);
