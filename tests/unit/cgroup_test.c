@@ -302,7 +302,7 @@ static void test_limits_of_job_and_step(void **state)
                                     .pids = 50,
                                     .cpus = "0-1"};
     step_cgroup_make(&c, str_text(&b.text), "42.1.0", &l);
-    assert_true(c.limits_memory && c.v2 == c.memory && c.ender);
+    assert_true(c.limits_memory && c.v2 == c.memory);
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.max"), "4000");
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "memory.swap.max"), "0");
     assert_string_equal(file_text(in_tree("user/me/remuda.n1.1/42.1"), "pids.max"), "50");
@@ -433,7 +433,7 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
         assert_int_equal(c.n, 0);
         assert_true(step_cgroup_take(&c, str_text(&b.text), name, &l));
     }
-    assert_true(c.limits_memory && c.memory == c.v2 && c.ender);
+    assert_true(c.limits_memory && c.memory == c.v2);
     assert_string_equal(c.memory, part);
     assert_string_equal(file_text(part, "memory.max"), "33554432");
     c.limits_memory = false; /* as if they could not be set when it was made */

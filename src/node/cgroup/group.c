@@ -177,8 +177,6 @@ static bool group_keep(struct step_cgroup *c, const struct making *m)
         c->pids = dir;
     if (strcmp(m->controller, "freezer") == 0)
         c->freezer = dir;
-    if (is_unified(m->controller) && faccessat(fd, "cgroup.kill", F_OK, 0) == 0)
-        c->ender = dir;
     return true;
 }
 
@@ -311,7 +309,7 @@ static bool part_is_clean(const struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
     int fd = fd_of(c, c->memory);
-    int64_t left = cgroup_charged(fd, v2, false);
+    int64_t left = cgroup_charged(fd, v2, false, most);
     if (left > most)
         left = cgroup_kept(fd, v2);
     if (left < 0 || left > most)
@@ -324,19 +322,33 @@ static bool job_is_clean(const struct step_cgroup *c, int64_t most)
 {
     bool v2 = c->memory == c->v2;
     int fd = fd_of(c, c->memory);
-    int64_t left = cgroup_charged(fd, v2, true);
+    int64_t left = cgroup_charged(fd, v2, true, most);
     if (left < 0 || left > most)
         return false;
     return v2 ? nobody_was_out_of_memory(fd, "../memory.events")
               : cgroup_put_at(fd, "../memory.max_usage_in_bytes", "0");
 }
 
-static bool group_is_empty(int dir_fd)
+static bool has_no_group(int dir_fd)
 {
     struct stat st;
+    return fstat(dir_fd, &st) == 0 && st.st_nlink == 2;
+}
+
+static bool has_no_process(int dir_fd)
+{
     char text[16];
-    return fstat(dir_fd, &st) == 0 && st.st_nlink == 2 &&
-           cgroup_get_at(dir_fd, "cgroup.procs", text, sizeof text) && !*text;
+    return cgroup_get_at(dir_fd, "cgroup.procs", text, sizeof text) && !*text;
+}
+
+/* A step's processes are in all of its groups, as they cannot leave one: who is in none of one of
+ * them is in none. */
+static bool groups_are_empty(const struct step_cgroup *c)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < c->n; i++)
+        ok = has_no_group(c->fd[i]);
+    return ok && has_no_process(c->v2 ? fd_of(c, c->v2) : c->fd[0]);
 }
 
 enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
@@ -345,9 +357,7 @@ enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup
     bool ok = c->n > 0 && (!limits->deny || c->hides) &&
               (c->memory ? c->limits_memory && part_is_clean(c, most)
                          : limits->job_mem_bytes <= 0 && limits->step_mem_bytes <= 0);
-    for (size_t i = 0; ok && i < c->n; i++)
-        ok = group_is_empty(c->fd[i]);
-    if (!ok)
+    if (!ok || !groups_are_empty(c))
         return GROUP_KEPT;
     enum group_back back = !c->memory || job_is_clean(c, most) ? GROUP_TO_ANY : GROUP_TO_OWN_JOB;
     step_cgroup_done(c);
@@ -466,7 +476,7 @@ bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *r
 
 bool step_cgroup_kill(const struct step_cgroup *c)
 {
-    if (c->ender && cgroup_kill_whole(c->ender))
+    if (c->v2 && cgroup_kill_whole(c->v2))
         return true;
     /* Whoever is frozen cannot fork; whoever may have no more processes cannot either. */
     bool held = (c->freezer && cgroup_freeze(c->freezer, true)) ||

@@ -24,9 +24,7 @@ struct step_cgroup {
     /* Of each, open: what a short step costs is to a part walks along its path. */
     int fd[STEP_CGROUP_MAX];
     size_t n;
-    char *memory; /* of these, the one that measures memory; NULL = none */
-    /* Of these, the one that can end all processes at once (cgroup.kill); NULL = none. */
-    char *ender;
+    char *memory;       /* of these, the one that measures memory; NULL = none */
     char *freezer;      /* of these, the version 1 freezer; NULL = none */
     char *pids;         /* of these, the one that counts processes; NULL = none */
     char *v2;           /* of these, the version 2 group; NULL = none */

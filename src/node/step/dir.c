@@ -298,12 +298,36 @@ void step_dir_remove(int steps_fd, const char *name)
     close(dir);
 }
 
+static bool is_kept(const char *name)
+{
+    bool kept = text_is(name, ".") || text_is(name, "..");
+    for (size_t i = 0; !kept && i < FILES_KEPT; i++)
+        kept = text_is(name, files[i]);
+    return kept;
+}
+
+/* Hardly a step has other files: to look which there are costs less than to remove each that there
+ * might be. */
+static bool others_remove(int dir)
+{
+    char room[2048] __attribute__((aligned(8)));
+    long n;
+    while ((n = syscall(SYS_getdents64, dir, room, sizeof room)) > 0)
+        for (long at = 0; at < n;) {
+            const struct dirent64 *e = (const struct dirent64 *)(room + at);
+            if (!is_kept(e->d_name) && unlinkat(dir, e->d_name, 0) != 0)
+                return false;
+            at += e->d_reclen;
+        }
+    return n == 0;
+}
+
 bool step_dir_retire(int steps_fd, const char *name, const char *spare)
 {
-    char path[320];
-    for (size_t i = FILES_KEPT; i < ARRAY_LEN(files); i++) {
-        snprintf(path, sizeof path, "%.255s/%s", name, files[i]);
-        unlinkat(steps_fd, path, 0);
-    }
-    return renameat2(steps_fd, name, steps_fd, spare, RENAME_NOREPLACE) == 0;
+    int dir = openat(steps_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir < 0)
+        return false;
+    bool ok = others_remove(dir);
+    close(dir);
+    return ok && renameat2(steps_fd, name, steps_fd, spare, RENAME_NOREPLACE) == 0;
 }
