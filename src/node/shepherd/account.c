@@ -15,6 +15,13 @@ void account_open(struct proc_account *a, size_t ntasks)
     *a = (struct proc_account){.use = xcalloc(ntasks, sizeof *a->use), .n = ntasks};
 }
 
+void account_close(struct proc_account *a)
+{
+    free(a->use);
+    free(a->child);
+    memset(a, 0, sizeof *a);
+}
+
 /* ---- samples ---- */
 
 void account_begin(struct proc_account *a)

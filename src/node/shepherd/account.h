@@ -37,6 +37,7 @@ struct proc_account {
 };
 
 void account_open(struct proc_account *a, size_t ntasks);
+void account_close(struct proc_account *a);
 
 /* A sample: begin, each process, end. */
 void account_begin(struct proc_account *a);

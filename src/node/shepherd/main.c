@@ -7,6 +7,7 @@
  * It ends when the daemon's end of the socket is closed, after the plans that were sent before are
  * started; its shepherds go on. */
 #include "base/alloc.h"
+#include "node/shepherd/again.h"
 #include "node/shepherd/plan_intake.h"
 #include "node/shepherd/shepherd.h"
 #include "node/step/descriptors.h"
@@ -34,6 +35,7 @@ struct child {
 struct children {
     struct child *v;
     size_t n, cap;
+    struct again again; /* those of them that may have another step */
 };
 
 static int64_t wall_us(void)
@@ -43,20 +45,32 @@ static int64_t wall_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
+static struct child *child_of(struct children *c, pid_t pid)
+{
+    for (size_t i = 0; i < c->n; i++)
+        if (c->v[i].pid == pid)
+            return &c->v[i];
+    return NULL;
+}
+
+/* The step that it has now. */
+static void child_set(struct child *c, pid_t pid, const struct step_plan *p)
+{
+    *c = (struct child){.pid = pid,
+                        .ids = {.kind = NOTE_GONE,
+                                .job_id = p->job_id,
+                                .attempt = p->attempt,
+                                .step_id = p->step_id,
+                                .pid = pid}};
+}
+
 static void child_add(struct children *c, pid_t pid, const struct step_plan *p)
 {
     if (c->n == c->cap) {
         c->cap = c->cap ? 2 * c->cap : 16;
         c->v = xrealloc(c->v, c->cap * sizeof c->v[0]);
     }
-    memset(&c->v[c->n], 0, sizeof c->v[0]);
-    c->v[c->n].pid = pid;
-    c->v[c->n].ids = (struct note){.kind = NOTE_GONE,
-                                   .job_id = p->job_id,
-                                   .attempt = p->attempt,
-                                   .step_id = p->step_id,
-                                   .pid = pid};
-    c->n++;
+    child_set(&c->v[c->n++], pid, p);
 }
 
 /* A shepherd that ends with 0 has told the daemon all. Of others the daemon must know. */
@@ -65,28 +79,42 @@ static void children_reap(const struct herd *h, struct children *c)
     int status;
     pid_t pid;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        for (size_t i = 0; i < c->n; i++) {
-            if (c->v[i].pid != pid)
-                continue;
-            c->v[i].ids.at_us = wall_us();
-            if (status != 0)
-                herd_tell(h, &c->v[i].ids, 1000);
-            c->v[i] = c->v[--c->n];
-            break;
-        }
+        struct child *one = child_of(c, pid);
+        again_forget(&c->again, pid);
+        if (!one)
+            continue;
+        one->ids.at_us = wall_us();
+        if (status != 0)
+            herd_tell(h, &one->ids, 1000);
+        *one = c->v[--c->n];
     }
 }
 
-static void step_begin(const struct herd *h, struct children *c, const struct plan_intake *in)
+static pid_t shepherd_fork(struct herd *h, struct children *c, struct plan_intake *in,
+                           struct step_plan *plan)
+{
+    int again = again_prepare(&c->again, plan);
+    pid_t pid = fork();
+    if (pid == 0) {
+        again_begin(&c->again, h, again);
+        shepherd_run(h, in, plan);
+    }
+    again_forked(&c->again, pid, again);
+    return pid;
+}
+
+static void step_begin(struct herd *h, struct children *c, struct plan_intake *in)
 {
     struct step_plan plan;
     if (!step_plan_decode(in->data, in->len, &plan))
         return;
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(SHEPHERD_PLAN_FD);
-        shepherd_run(h, &plan);
+    pid_t pid = again_give(&c->again, h, in, &plan);
+    struct child *again = pid > 0 ? child_of(c, pid) : NULL;
+    if (again) {
+        child_set(again, pid, &plan);
+        return;
     }
+    pid = shepherd_fork(h, c, in, &plan);
     if (pid > 0) {
         child_add(c, pid, &plan);
         return;
@@ -103,7 +131,7 @@ static void step_begin(const struct herd *h, struct children *c, const struct pl
 }
 
 /* Starts what has come. False when no more comes. */
-static bool plans_take(const struct herd *h, struct children *c, struct plan_intake *in)
+static bool plans_take(struct herd *h, struct children *c, struct plan_intake *in)
 {
     enum plan_intake_result r;
     while ((r = plan_intake_read(in, SHEPHERD_PLAN_FD)) == PLAN_WHOLE) {
@@ -118,12 +146,15 @@ static void child_ended(int signo)
     (void)signo; /* only to end the wait */
 }
 
-static void serve(const struct herd *h)
+static void serve(struct herd *h)
 {
     struct plan_intake in = {0};
     struct children children = {0};
-    struct pollfd plans = {.fd = SHEPHERD_PLAN_FD, .events = POLLIN};
     sigset_t all, waiting;
+    again_open(&children.again);
+    struct pollfd fds[] = {{.fd = SHEPHERD_PLAN_FD, .events = POLLIN},
+                           {.fd = again_fd(&children.again), .events = POLLIN}};
+    const struct timespec look_again = {.tv_sec = 1};
     for (int signo = 1; signo < NSIG; signo++)
         signal(signo, SIG_DFL);
     sigfillset(&all);
@@ -133,13 +164,15 @@ static void serve(const struct herd *h)
     sigprocmask(SIG_SETMASK, &all, NULL);
     sigaction(SIGCHLD, &(struct sigaction){.sa_handler = child_ended}, NULL);
     for (;;) {
-        int ready = ppoll(&plans, 1, NULL, &waiting);
+        int ready = ppoll(fds, 2, children.again.nidle ? &look_again : NULL, &waiting);
         children_reap(h, &children);
         if (ready < 0)
             continue;
-        if (!plans_take(h, &children, &in))
+        again_take(&children.again, fds[1].revents);
+        if (fds[0].revents && !plans_take(h, &children, &in))
             break;
     }
+    again_close(&children.again);
     free(children.v);
 }
 
@@ -156,7 +189,7 @@ static int open_in(const char *dir, const char *name, int flags)
 
 int herd_serve(const char *node_dir)
 {
-    struct herd h = {.node_dir = node_dir};
+    struct herd h = {.node_dir = node_dir, .again_fd = -1, .asks_fd = -1};
     h.steps_fd = open_in(node_dir, "steps", O_RDONLY | O_DIRECTORY);
     h.lock_fd = open_in(node_dir, "shepherds.lock", O_RDWR | O_CREAT);
     if (h.steps_fd < 0 || h.lock_fd < 0)

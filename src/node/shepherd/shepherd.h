@@ -34,6 +34,9 @@ struct herd {
     /* Each process connects anew, at the same number, when the daemon was restarted. */
     int notes_fd;
     int lock_fd;
+    /* A shepherd's own, shepherd/again.h: where its next plan comes from, and where it asks for it;
+     * -1 = it has one step. */
+    int again_fd, asks_fd;
 };
 
 /* Serves plans until the other end closes descriptor 3. Returns the exit status. */
@@ -44,9 +47,11 @@ bool herd_tell(const struct herd *h, const struct note *n, int wait_ms);
 /* The same of a line with its end, at most 15,000 bytes. */
 bool herd_say(const struct herd *h, const char *line, size_t len, int wait_ms);
 
-/* The life of one shepherd, in its own process. Ends with the exit status of the process: 0 when
- * everything was told. */
-_Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p);
+/* The life of one shepherd, in its own process: the step of the plan, which is in `in`, and those
+ * that it is given after it. Ends with the exit status of the process: 0 when everything was
+ * told. */
+struct plan_intake;
+_Noreturn void shepherd_run(struct herd *h, struct plan_intake *in, struct step_plan *p);
 
 /* In the step's own process, just forked: becomes the owner, sets everything up and executes the
  * script. What goes wrong is said in the job's output, and as a line in the pipe failure_fd

@@ -97,6 +97,10 @@ void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info)
     struct command c = command_of_value(value);
     if (info->ssi_code != SI_QUEUE)
         return;
+    /* 0: of a daemon of an earlier release, or of a kernel without pidfds. */
+    if (info->ssi_errno != 0 && info->ssi_errno != step_dir_tag(s->plan->dir_name))
+        return;
+    s->commanded = true;
     switch (c.op) {
     case COMMAND_TERMINATE: terminate(s, &c); break;
     case COMMAND_KILL: signal_step(s, &c); break;

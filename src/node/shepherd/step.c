@@ -14,12 +14,15 @@
  * the step left", whoever daemonised or began a session. What is left when the step's own process
  * ends is killed; during a termination the others have the same grace.
  *
+ * A shepherd whose short step ended clean may have another (shepherd/again.h).
+ *
  * The EXITED note is in the state file before it is on the pipe: a daemon that misses the one finds
  * the other. If the shepherd itself is killed, its lock on the state file is gone and no EXITED is
  * there: the daemon then reports the step as lost. */
 #include "node/shepherd/step.h"
 
 #include "base/alloc.h"
+#include "node/shepherd/again.h"
 #include "node/shepherd/energy.h"
 #include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
@@ -40,6 +43,7 @@
 #include <unistd.h>
 
 #define FIRST_SAMPLE_US INT64_C(100000)
+#define STEPS_MAX       200 /* of one shepherd: who knows what a process gathers */
 /* Processes that outlive SIGKILL this long: EXITED is told first, CLEARED later. */
 #define CLEAR_WAIT_US  INT64_C(1000000)
 #define KILL_AGAIN_US  INT64_C(10000)
@@ -268,7 +272,7 @@ static void wait_until(struct shepherd *s, int64_t due, size_t n)
 
 static void watch(struct shepherd *s)
 {
-    int fd = signals_open();
+    int fd = s->signals_fd = signals_open();
     s->fds = xcalloc(1 + (s->tasks ? task_set_wait_max(s->tasks) : 0), sizeof *s->fds);
     if (reap(s))
         return;
@@ -326,9 +330,7 @@ static void begin(struct shepherd *s)
     const struct step_plan *p = s->plan;
     char name[16];
     snprintf(name, sizeof name, "rm-%lld", (long long)p->job_id);
-    setsid();
     prctl(PR_SET_NAME, name);
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
     s->note.start_us = s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
     s->note.pid = getpid();
     enum step_dir_result made = step_dir_make(s->herd->steps_fd, p, &s->note, &s->state_fd);
@@ -356,7 +358,29 @@ static void begin(struct shepherd *s)
     shepherd_tell(s, NOTE_STARTED, 1000);
 }
 
-_Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
+/* Nothing of this step can reach another, and nothing happened that a process had better not
+ * outlive. */
+static bool may_have_another(const struct shepherd *s)
+{
+    const struct step_plan *p = s->plan;
+    return s->herd->again_fd >= 0 && !p->address && !p->report && s->note.clean && !s->commanded &&
+           !s->terminating && !s->over_memory && !s->groups_used_up && !s->pids &&
+           s->setup_words.len == 0 && s->groups.n == 0 && s->note.kind == NOTE_EXITED;
+}
+
+static void leave(struct shepherd *s)
+{
+    close(s->state_fd); /* with its lock */
+    close(s->signals_fd);
+    close(s->failure_fd[0]);
+    close(s->failure_fd[1]);
+    free(s->fds);
+    account_close(&s->account);
+    str_done(&s->setup_words);
+}
+
+/* True: another step may follow. */
+static bool step_serve(const struct herd *h, const struct step_plan *p)
 {
     struct shepherd s = {.herd = h, .plan = p, .state_fd = -1, .sample_gap_us = FIRST_SAMPLE_US};
     s.note.job_id = p->job_id;
@@ -371,5 +395,20 @@ _Noreturn void shepherd_run(const struct herd *h, const struct step_plan *p)
     s.sample_at_us =
         shepherd_sample_gap(&s) > 0 ? shepherd_now_us() + s.sample_gap_us : SHEPHERD_NEVER;
     watch(&s);
-    _exit(finish(&s) ? 0 : 1);
+    if (!finish(&s))
+        _exit(1);
+    if (!may_have_another(&s))
+        return false;
+    leave(&s);
+    return true;
+}
+
+_Noreturn void shepherd_run(struct herd *h, struct plan_intake *in, struct step_plan *p)
+{
+    int steps = 1;
+    setsid();
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    while (step_serve(h, p) && steps++ < STEPS_MAX && again_wait(h, in, p))
+        ;
+    _exit(0);
 }

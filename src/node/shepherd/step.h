@@ -27,6 +27,7 @@ struct shepherd {
     /* Their processes were killed or stopped as a whole: they are not handed back. */
     bool groups_used_up;
     int state_fd;
+    int signals_fd;
     /* a pipe: ours, and that of the step's processes until they execute its program. */
     int failure_fd[2];
     struct str setup_words; /* lines that were read from it */
@@ -41,6 +42,7 @@ struct shepherd {
     bool terminating;
     bool ended_from_outside;   /* terminated while its own process still ran */
     enum command_why why;      /* then: why, as the first command said */
+    bool commanded;            /* a command came */
     bool follow_due, tell_due; /* commands that may take a while: after all others */
     int64_t kill_at_us;        /* monotonic: SIGKILL to everything from then on */
     int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */
@@ -54,6 +56,8 @@ struct shepherd {
     pid_t stuck_pid;  /* of them, as last written to the state file */
     struct note note; /* ids and usage so far */
     struct proc_account account;
+    /* Of all that were waited for: sums, and the largest. */
+    int64_t ended_user_us, ended_system_us, ended_rss_bytes;
     int64_t group_rss;                             /* most that the step's control group had */
     int64_t rss_now, live_user_us, live_system_us; /* of the last sample */
     struct shepherd_series *series;                /* shepherd/series.h; NULL: nothing told yet */

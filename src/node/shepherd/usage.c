@@ -37,19 +37,16 @@ static int32_t task_id(const void *ctx, size_t i)
     return s->tasks ? s->tasks->task[i].id : 0;
 }
 
-/* The step's sums: those that ended and were waited for, by us or by their parents, as the kernel
- * has summed them up. */
+/* The step's sums: those that ended and were waited for, by us or by their parents. Not the
+ * kernel's sum of our children (getrusage), in which those of an earlier step may be. */
 void shepherd_usage_of_ended(struct shepherd *s)
 {
-    struct rusage r;
-    getrusage(RUSAGE_CHILDREN, &r);
-    s->note.cpu_user_us = timeval_us(r.ru_utime);
-    s->note.cpu_system_us = timeval_us(r.ru_stime);
+    s->note.cpu_user_us = s->ended_user_us;
+    s->note.cpu_system_us = s->ended_system_us;
     account_note(&s->account, task_id, s, &s->note);
     /* Of one task its control group knows more than its processes, which share memory. */
     if (s->account.n == 1 && s->group_rss > 0)
-        s->note.max_rss_bytes = s->note.ave_rss_bytes =
-            max_of(s->group_rss, (int64_t)r.ru_maxrss * 1024);
+        s->note.max_rss_bytes = s->note.ave_rss_bytes = max_of(s->group_rss, s->ended_rss_bytes);
 }
 
 /* ---- whose processes they are ---- */
@@ -84,8 +81,12 @@ pid_t shepherd_wait(struct shepherd *s, int *ret_status)
         return 0;
     proc_io(info.si_pid, &u.read_bytes, &u.write_bytes); /* the rest wait4 tells */
     pid_t pid = wait4(info.si_pid, ret_status, 0, &r);
-    if (pid > 0)
+    if (pid > 0) {
         account_ended(&s->account, task_of(s, pid), &r, &u);
+        s->ended_user_us += timeval_us(r.ru_utime);
+        s->ended_system_us += timeval_us(r.ru_stime);
+        s->ended_rss_bytes = max_of(s->ended_rss_bytes, (int64_t)r.ru_maxrss * 1024);
+    }
     return pid;
 }
 

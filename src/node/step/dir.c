@@ -221,11 +221,21 @@ bool step_dir_alive(int steps_fd, const char *name)
     return step_dir_shepherd(steps_fd, name) != 0;
 }
 
-static bool signal_by(int pidfd, union sigval value)
+int32_t step_dir_tag(const char *name)
+{
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (const char *c = name; *c; c++)
+        h = (h ^ (unsigned char)*c) * 16777619u;
+    h &= INT32_MAX;
+    return h ? (int32_t)h : 1;
+}
+
+static bool signal_by(int pidfd, union sigval value, int32_t tag)
 {
     siginfo_t info = {0};
     info.si_signo = COMMAND_SIGNAL;
     info.si_code = SI_QUEUE;
+    info.si_errno = tag;
     info.si_pid = getpid();
     info.si_uid = getuid();
     info.si_value = value;
@@ -240,7 +250,7 @@ bool step_dir_signal(int steps_fd, const char *name, union sigval value)
     if (pid > 0 && fd < 0 && errno == ENOSYS) /* kernels before 5.3 */
         return sigqueue(pid, COMMAND_SIGNAL, value) == 0;
     bool still = fd >= 0 && step_dir_shepherd(steps_fd, name) == pid;
-    bool ok = still && signal_by(fd, value);
+    bool ok = still && signal_by(fd, value, step_dir_tag(name));
     int saved = pid > 0 && (fd < 0 || still) ? errno : ESRCH;
     if (fd >= 0)
         close(fd);

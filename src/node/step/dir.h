@@ -44,8 +44,11 @@ void step_dir_note(int state_fd, const struct note *n);
 bool step_dir_alive(int steps_fd, const char *name);
 /* Its process, as the kernel knows it; 0 = it is not alive. */
 pid_t step_dir_shepherd(int steps_fd, const char *name);
-/* Sends it COMMAND_SIGNAL with that value, and surely to no other process. False with errno: it is
- * not alive, or may not be signalled. */
+/* Marks the commands of a step: never 0. */
+int32_t step_dir_tag(const char *name);
+/* Sends it COMMAND_SIGNAL with that value, and surely to no other process; with the step's mark as
+ * si_errno, for the process may have another step by then. False with errno: it is not alive, or
+ * may not be signalled. */
 bool step_dir_signal(int steps_fd, const char *name, union sigval value);
 /* Calls fn for each note of the state file, in order. False if there is none. Not for the shepherd
  * itself: closing the file would take its lock away. */
