@@ -53,6 +53,26 @@ int64_t job_mem_mib(const struct job *j)
                                      : 0;
 }
 
+int32_t job_gpus_held(const char *gres)
+{
+    struct span rest = span_of(gres ? gres : ""), piece;
+    int64_t sum = 0;
+    while (span_next(&rest, ',', &piece)) {
+        const char *equals = memchr(piece.data, '=', piece.len);
+        char number[16] = "";
+        int64_t count;
+        size_t len = equals ? piece.len - (size_t)(equals + 1 - piece.data) : 0;
+        bool gpu = piece.len > 3 && memcmp(piece.data, "gpu", 3) == 0 &&
+                   (piece.data[3] == ':' || piece.data[3] == '=');
+        if (!gpu || !equals || len >= sizeof number)
+            continue;
+        memcpy(number, equals + 1, len);
+        if (text_to_i64(number, 0, INT32_MAX, &count))
+            sum += count;
+    }
+    return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
+}
+
 int64_t job_gpus_asked(const struct job *j)
 {
     const struct job_request *r = &j->spec.req;

@@ -12,7 +12,7 @@
 
 #define SERIES_ABSENT     INT64_MIN   /* in a column: not told at that moment */
 #define SERIES_OF_STEP    INT32_C(-1) /* in place of a device's number */
-#define SERIES_VALUES_MAX 1200u       /* of one sample: each core is one */
+#define SERIES_VALUES_MAX 1200u       /* of one sample: each core is one, and each task */
 #define SERIES_NODE_BYTES 64u
 #define SERIES_NAME_BYTES 96u
 
@@ -64,7 +64,8 @@ enum series_source { SERIES_STEP, SERIES_DEVICE };
     X(51, TASKS, "tasks", STEP, "", 1, MOST, "processes", "processes")                                                       \
     X(52, PSI_CPU, "psicpu", STEP, "%", 10, MEAN, "pressure.cpu [%]", "part of the time in which some of it waited for a CPU") \
     X(53, PSI_MEM, "psimem", STEP, "%", 10, MEAN, "pressure.memory [%]", "part of the time in which some of it waited for memory") \
-    X(54, PSI_IO, "psiio", STEP, "%", 10, MEAN, "pressure.io [%]", "part of the time in which some of it waited for disks")
+    X(54, PSI_IO, "psiio", STEP, "%", 10, MEAN, "pressure.io [%]", "part of the time in which some of it waited for disks") \
+    X(55, TASK_CPU, "taskcpu", STEP, "%", 1, MEAN, "task.cpu [%]", "CPU time of each task (rank) of a step of several, 128 a node at most; 100 = one CPU all the time")
 // clang-format on
 
 enum series_id {

@@ -34,10 +34,14 @@ static struct curve *curve_of(struct curves *c, const struct series_source_key *
     for (size_t i = c->v.n; i-- > 0;) /* blocks of a source follow one another */
         if (is_of(c->v.v[i], key, id, index))
             return c->v.v[i];
-    if (c->most && c->v.n >= c->most) {
+    bool rank = id == SERIES_TASK_CPU;
+    if (c->most && rank && c->ranks >= CURVES_OF_RANKS) /* others tell enough */
+        return NULL;
+    if (c->most && !rank && c->v.n - c->ranks >= c->most) {
         c->cut = true;
         return NULL;
     }
+    c->ranks += rank;
     struct curve *new = xcalloc(1, sizeof *new);
     *new = (struct curve){.value = value, .key = *key, .index = index};
     vec_push(&c->v, new);
@@ -199,6 +203,10 @@ void curves_join_steps(struct curves *c)
             if (c->v.v[k]->of_job && c->v.v[k]->value == one->value &&
                 c->v.v[k]->index == one->index && !strcmp(c->v.v[k]->key.node, one->key.node))
                 same = c->v.v[k];
+        if (one->value->id == SERIES_TASK_CPU) { /* of steps apart: rank 0 is another in each */
+            c->v.v[n++] = one;
+            continue;
+        }
         if (one->value->source == SERIES_STEP && same) {
             curve_join(same, one);
             vec_done(&one->at);
@@ -271,4 +279,6 @@ void curve_name(const struct curve *c, struct str *out)
     }
     if (c->value->id == SERIES_CORE)
         str_addf(out, " CPU %u", c->index);
+    if (c->value->id == SERIES_TASK_CPU)
+        str_addf(out, " task %u", c->index);
 }

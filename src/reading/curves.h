@@ -22,13 +22,16 @@ struct curve {
     size_t in_cell;               /* samples that the last of them was made of */
 };
 
+#define CURVES_OF_RANKS 512
+
 struct curves {
     VEC(struct curve *) v; /* by node, steps before devices, in the order of values */
     char *warning;         /* what could not be read; NULL = nothing */
     /* Set before anything is added, so that a long job of many nodes has its bounds. */
     bool (*wants)(const struct series_value *v); /* the others are left out; NULL = all */
     int64_t cell_ms; /* the samples of such a time become one, as their value is joined; 0 = each */
-    size_t most;     /* curves; 0 = no bound */
+    size_t most;     /* curves; 0 = no bound, else CURVES_OF_RANKS of tasks as well */
+    size_t ranks;    /* that there are of them */
     bool cut;        /* there were more */
 };
 

@@ -50,5 +50,6 @@ void look_held(struct look *l);
 void look_phases(struct look *l);
 void look_gpus(struct look *l);
 void look_hosts(struct look *l);
+void look_ranks(struct look *l); /* after all others that compare */
 
 #endif

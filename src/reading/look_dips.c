@@ -100,7 +100,17 @@ static size_t dips_phase(const struct look *l, const struct look_gpu *g)
     return l->nphases;
 }
 
-static void dips_say(const struct look *l, const struct look_gpu *g, size_t p, struct str *text)
+/* Data is loaded anew where an epoch begins; what is written is a checkpoint. */
+static const char *dips_are(const struct cause *c)
+{
+    if (c->cpus || c->disks || c->one_cpu)
+        return c->writes ? ": input stalls or checkpoints between epochs"
+                         : ": input stalls between epochs";
+    return c->writes ? ": checkpoints" : ", as between epochs or for checkpoints";
+}
+
+static void dips_say(const struct look *l, const struct look_gpu *g, size_t p,
+                     const struct cause *c, struct str *text)
 {
     const struct dips *d = &g->dips[p];
     if (l->nphases > 1) {
@@ -112,7 +122,7 @@ static void dips_say(const struct look *l, const struct look_gpu *g, size_t p, s
     say_span(d->every_ms, text);
     str_add(text, " for ");
     say_span(d->for_ms, text);
-    str_addf(text, ", %zu times: input stalls between epochs", d->at.n);
+    str_addf(text, ", %zu times%s", d->at.n, dips_are(c));
 }
 
 static void low_figures(const struct look *l, const bool *mark, struct str *text)
@@ -138,14 +148,14 @@ static void group_say(struct look *l, size_t first, const bool *mark)
     bool dips = p < l->nphases;
     struct str text = STR_INIT, next = STR_INIT;
     struct cause c;
+    cause_find(l, g, dips ? &g->dips[p] : NULL, &c);
     say_gpus(l, mark, &text);
     if (low)
         low_figures(l, mark, &text);
     if (dips) {
         str_add(&text, low ? ";" : ":");
-        dips_say(l, g, p, &text);
+        dips_say(l, g, p, &c, &text);
     }
-    cause_find(l, g, dips ? &g->dips[p] : NULL, &c);
     l->needs_cpus = l->needs_cpus || c.cpus || c.one_cpu;
     cause_say(&c, dips, &text, &next);
     say_found(l, low ? FOUND_GPU_LOW : FOUND_GPU_DIPS, &text, &next);

@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "model/alloc.h"
+#include "model/job_counts.h"
 #include "reading/look.h"
 
 #include <stdlib.h>
@@ -29,10 +30,10 @@ const char *finding_word(enum finding_kind kind)
 bool reading_wants(const struct series_value *v)
 {
     static const uint16_t wanted[] = {
-        SERIES_GPU_UTIL, SERIES_GPU_SM,       SERIES_GPU_MEM, SERIES_GPU_POWER,
-        SERIES_GPU_TEMP, SERIES_GPU_SM_CLOCK, SERIES_GPU_ECC, SERIES_CPU,
-        SERIES_RSS,      SERIES_SWAP,         SERIES_READ,    SERIES_WRITE,
-        SERIES_PSI_CPU,  SERIES_PSI_MEM,      SERIES_PSI_IO,  SERIES_GPU_THROTTLE,
+        SERIES_GPU_UTIL,     SERIES_GPU_SM,   SERIES_GPU_MEM, SERIES_GPU_POWER, SERIES_GPU_TEMP,
+        SERIES_GPU_SM_CLOCK, SERIES_GPU_ECC,  SERIES_CPU,     SERIES_RSS,       SERIES_SWAP,
+        SERIES_READ,         SERIES_WRITE,    SERIES_PSI_CPU, SERIES_PSI_MEM,   SERIES_PSI_IO,
+        SERIES_GPU_THROTTLE, SERIES_TASK_CPU,
     };
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (wanted[i] == v->id)
@@ -40,24 +41,13 @@ bool reading_wants(const struct series_value *v)
     return false;
 }
 
-static int64_t gpus_of(const struct job *j)
-{
-    int64_t all = 0;
-    struct span rest = span_of(j->alloc_gres ? j->alloc_gres : ""), one;
-    while (span_next(&rest, ',', &one)) {
-        const char *equals = memchr(one.data, '=', one.len);
-        if (one.len > 4 && memcmp(one.data, "gpu", 3) == 0 && equals)
-            all += strtol(equals + 1, NULL, 10);
-    }
-    return all > 0 && all < 1000000 ? all : 0;
-}
-
 void reading_bound(struct curves *c, const struct job *j, int64_t now_us, size_t samples)
 {
     int64_t end_us = j->end_us && j->end_us < now_us ? j->end_us : now_us,
             span_ms = j->start_us && end_us > j->start_us ? (end_us - j->start_us) / 1000 : 0,
             nodes = j->alloc_nodes > 0 ? j->alloc_nodes : 1,
-            curves = nodes * OF_A_NODE + gpus_of(j) * OF_A_GPU;
+            ranks = j->alloc_cpus < CURVES_OF_RANKS ? j->alloc_cpus : CURVES_OF_RANKS,
+            curves = nodes * OF_A_NODE + job_gpus_held(j->alloc_gres) * (int64_t)OF_A_GPU + ranks;
     curves = curves < CURVES_MOST ? curves : CURVES_MOST;
     int64_t cells = (int64_t)samples / curves;
     cells = cells < CELLS_LEAST ? CELLS_LEAST : cells > CELLS_MOST ? CELLS_MOST : cells;
@@ -182,6 +172,7 @@ void reading_make(struct curves *c, const struct job *j, const struct civil_zone
         look_phases(&l);
         look_gpus(&l);
         look_hosts(&l);
+        look_ranks(&l);
     }
     if (ret->found.n)
         qsort(ret->found.v, ret->found.n, sizeof *ret->found.v, by_weight);

@@ -28,6 +28,7 @@
     X(CPUS_UNUSED, "cpus-unused")                                                                  \
     X(CPUS_SHORT, "cpus-short")                                                                    \
     X(NODES_UNEVEN, "nodes-uneven")                                                                \
+    X(RANKS_UNEVEN, "ranks-uneven")                                                                \
     X(MEM_GROWS, "memory-grows")                                                                   \
     X(MEM_FULL, "memory-full")                                                                     \
     X(SWAPS, "swaps")                                                                              \

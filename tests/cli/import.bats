@@ -22,7 +22,7 @@ has() { [[ "$output" == *"$1"* ]] || { echo "not said: $1"; echo "$output"; retu
     has "slurm.conf:10: AccountingStorageHost is known to Slurm but has no effect in Remuda"
     has "slurm.conf:20: SchedulerParameters=bf_continue"
     has 'slurm.conf:33: unknown key "SpankPluginOfTheSite"'
-    has "acct_gather.conf: energy and profiles are not gathered"
+    has "acct_gather.conf: energy, bytes and profiles are gathered without it"
     has "job_container.conf: "
     has "slurm.conf:3: SlurmctldHost: the controller is where"
     has "slurm.conf:4: SlurmctldHost: "

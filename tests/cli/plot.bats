@@ -121,6 +121,23 @@ P
     [ "$(remuda plot "$id" --value rss --csv | head -1)" = "timestamp, node, step, memory.rss [MiB]" ]
 }
 
+@test "each task of a step of several by itself: the one that works, and the one that waits" {
+    id=$(sbatch --parsable --mem=200 -n2 -c1 --wrap 'srun -n2 --mem=80 bash -c "if [ \$SLURM_PROCID = 1 ]; then timeout 5 sh -c \"while :; do :; done\"; else sleep 5; fi"; srun -n1 true')
+    over "$id"
+    cat >ranks <<'P'
+import json, sys
+series = json.load(sys.stdin)["series"]
+task = {(s["step"], s["task"]): [v for t, v in s["samples"]] for s in series if s["value"] == "taskcpu"}
+assert set(task) == {("0", 0), ("0", 1)}, task.keys()
+assert max(task["0", 1]) > 10 > max(task["0", 0][1:]), task
+P
+    ranks() { remuda plot "$1" --json 2>/dev/null | python3 ranks 2>/dev/null; }
+    eventually ranks "$id"
+    remuda plot "$id" --value taskcpu | grep -q "step 0 task 1 taskcpu: mean"
+    ! remuda plot "$id" | grep -q taskcpu
+    ! remuda plot "$id" --csv | head -1 | grep -q task.cpu
+}
+
 @test "--acctg-freq: how often, what not, and not at all" {
     id=$(sbatch --parsable --mem=100 -c1 --acctg-freq=task=1,filesystem=0,network=0 --wrap 'sleep 3')
     none=$(sbatch --parsable -c1 --acctg-freq=0 --wrap 'sleep 1')

@@ -223,14 +223,17 @@ struct part {
     uint16_t id;
     shape_fn shape;
     size_t gap_from, gap_to; /* samples that did not come */
+    uint32_t rank;           /* of TASK_CPU; of step 0 */
 };
 
 #define STEP SERIES_OF_STEP
 
 static void part_add(struct curves *c, const struct part *p, size_t n, int64_t gap_ms)
 {
-    struct series_source_key key = {
-        .job_id = 7, .attempt = 1, .step_id = p->device < 0 ? -1 : 0, .device = p->device};
+    struct series_source_key key = {.job_id = 7,
+                                    .attempt = 1,
+                                    .step_id = p->device < 0 && p->id != SERIES_TASK_CPU ? -1 : 0,
+                                    .device = p->device};
     strcpy(key.node, p->node);
     struct series_grow *g = series_grow_new(&key);
     struct str block = STR_INIT, all = STR_INIT;
@@ -239,7 +242,7 @@ static void part_add(struct curves *c, const struct part *p, size_t n, int64_t g
         if (i < p->gap_from || i >= p->gap_to)
             series_grow_add(g, BEGAN_MS + (int64_t)i * gap_ms, gap_ms,
                             &(struct series_point){
-                                p->id, 0, (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
+                                p->id, p->rank, (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
                             1);
         if (series_grow_count(g) < SERIES_BLOCK_SAMPLES && i + 1 < n)
             continue;
@@ -258,16 +261,21 @@ static void part_add(struct curves *c, const struct part *p, size_t n, int64_t g
 
 #define A(device, value, shape)                                                                    \
     {                                                                                              \
-        "gpu7", device, SERIES_##value, shape, 0, 0                                                \
+        "gpu7", device, SERIES_##value, shape, 0, 0, 0                                             \
     }
 #define B(device, value, shape)                                                                    \
     {                                                                                              \
-        "gpu8", device, SERIES_##value, shape, 0, 0                                                \
+        "gpu8", device, SERIES_##value, shape, 0, 0, 0                                             \
+    }
+
+#define RANK(rank, shape)                                                                          \
+    {                                                                                              \
+        "gpu7", STEP, SERIES_TASK_CPU, shape, 0, 0, rank                                           \
     }
 
 struct profile {
     const char *what;
-    struct part part[12];
+    struct part part[16];
     size_t n;
     int32_t cpus, nodes;
     int64_t mem_mib;
@@ -286,7 +294,7 @@ static const struct profile profiles[] = {
      .says =
          {"it had 2 phases: 14:13 to 14:40 its GPUs 44 % busy, 14:40 to 15:07 39 % busy",
           "GPU 0 was never above 50 %", "in phase 2 (",
-          "fell to 3 % every 2 min 42 s for 20 s, 10 times",
+          "fell to 3 % every 2 min 42 s for 20 s, 10 times: input stalls between epochs",
           "5.2 of its 6 CPUs were full meanwhile: ask for more CPUs (-c) or more loader workers"}},
     {.what = "flat and high",
      .part = {A(0, GPU_UTIL, flat), A(STEP, CPU, one_cpu)},
@@ -372,14 +380,15 @@ static const struct profile profiles[] = {
      .n = HALF_H,
      .cpus = 1,
      .found = "gpu-dips",
-     .says = {"GPU 0: it fell to 5 % every 2 min for 16 s, 15 times",
+     .says = {"GPU 0: it fell to 5 % every 2 min for 16 s, 15 times, as between epochs or for "
+              "checkpoints: ",
               "see what the program does there"}},
     {.what = "dips while it writes",
      .part = {A(0, GPU_UTIL, dips_high), A(STEP, CPU, third_cpu), A(STEP, WRITE, wrote_in_dips)},
      .n = HALF_H,
      .cpus = 1,
      .found = "gpu-dips",
-     .says = {"it wrote 879 MiB/s meanwhile: write checkpoints"}},
+     .says = {"15 times: checkpoints; it wrote 879 MiB/s meanwhile: write checkpoints"}},
     {.what = "dips of a sample",
      .part = {A(0, GPU_UTIL, dips_of_one), A(STEP, CPU, one_cpu)},
      .n = HALF_H,
@@ -561,8 +570,61 @@ static const struct profile profiles[] = {
      .nodes = 2,
      .found = "nodes-uneven",
      .says = {"gpu8 used 1.9 CPUs in the mean, the busiest node 5.9"}},
+    {.what = "ranks that do the same",
+     .part = {A(STEP, CPU, six_cpus), RANK(0, one_cpu), RANK(1, one_cpu), RANK(2, noisy),
+              RANK(3, one_cpu), RANK(4, noisy), RANK(5, flat)},
+     .n = HALF_H,
+     .cpus = 6,
+     .found = ""},
+    {.what = "ranks that shake",
+     .part = {RANK(0, wild), RANK(1, wild), RANK(2, noisy), RANK(3, wild)},
+     .n = HALF_H,
+     .cpus = 4,
+     .found = ""},
+    {.what = "a rank that waits",
+     .part = {RANK(0, one_cpu), RANK(1, one_cpu), RANK(2, dim), RANK(3, one_cpu)},
+     .n = HALF_H,
+     .cpus = 4,
+     .found = "ranks-uneven",
+     .says = {"rank 2 of step 0 (gpu7) used 30 % of a CPU in the mean, the others 98 %: it waits "
+              "for data, disks or a lock"}},
+    {.what = "a rank that works while the others wait",
+     .part = {RANK(0, one_cpu), RANK(1, zero), RANK(2, zero), RANK(3, zero)},
+     .n = HALF_H,
+     .cpus = 4,
+     .found = "ranks-uneven",
+     .says = {"of 4 ranks one alone was at work, rank 0 of step 0 (gpu7): 98 % of a CPU, the "
+              "others 0 %: what it does alone"}},
+    {.what = "ranks that are done long before the last",
+     .part = {RANK(0, ends_early), RANK(1, ends_early), RANK(2, ends_early), RANK(3, one_cpu)},
+     .n = HALF_H,
+     .cpus = 4,
+     .found = "ranks-uneven",
+     .says = {"half of the 4 ranks of step 0 were done after 13 min 18 s, the last, rank 3, after "
+              "29 min 58 s: share the work in smaller pieces"}},
+    {.what = "ranks whose processes ended",
+     .part = {{"gpu7", STEP, SERIES_TASK_CPU, one_cpu, 300, HALF_H, 0},
+              {"gpu7", STEP, SERIES_TASK_CPU, one_cpu, 300, HALF_H, 1},
+              RANK(2, one_cpu)},
+     .n = HALF_H,
+     .cpus = 3,
+     .found = "ranks-uneven",
+     .says = {"half of the 3 ranks of step 0 were done after 9 min 58 s, the last, rank 2"}},
+    {.what = "ranks of GPUs, that all work",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, flat), RANK(0, one_cpu), RANK(1, dim)},
+     .n = HALF_H,
+     .cpus = 2,
+     .found = ""},
+    {.what = "nodes that differ are not told of twice",
+     .part = {A(STEP, CPU, six_cpus), B(STEP, CPU, two_cpus), RANK(0, one_cpu), RANK(1, dim),
+              RANK(2, one_cpu)},
+     .n = HALF_H,
+     .cpus = 12,
+     .nodes = 2,
+     .found = "nodes-uneven",
+     .says = {"gpu8 used 1.9 CPUs"}},
     {.what = "a node was away",
-     .part = {{"gpu7", 0, SERIES_GPU_UTIL, flat, 200, 500}, A(STEP, CPU, one_cpu)},
+     .part = {{"gpu7", 0, SERIES_GPU_UTIL, flat, 200, 500, 0}, A(STEP, CPU, one_cpu)},
      .n = HALF_H,
      .cpus = 1,
      .found = "gap",
@@ -734,7 +796,7 @@ static void more_curves_than_the_bound_are_left_out(void **state)
     struct curves c = {.most = 3};
     (void)state;
     for (int32_t i = 0; i < 8; i++)
-        part_add(&c, &(struct part){"gpu7", i, SERIES_GPU_UTIL, flat, 0, 0}, 100, GAP_MS);
+        part_add(&c, &(struct part){"gpu7", i, SERIES_GPU_UTIL, flat, 0, 0, 0}, 100, GAP_MS);
     curves_order(&c);
     assert_int_equal(c.v.n, 3);
     assert_true(c.cut);

@@ -32,7 +32,8 @@ static int by_row(const void *va, const void *vb)
 
 static bool takes(const struct rows *r, const struct curve *c)
 {
-    return c->value->source == r->source && c->value->id != SERIES_CORE;
+    return c->value->source == r->source && c->value->id != SERIES_CORE &&
+           c->value->id != SERIES_TASK_CPU;
 }
 
 static void rows_find(struct rows *r)
@@ -157,6 +158,8 @@ static void curve_json(struct json_out *o, const struct curve *c)
     }
     if (c->value->id == SERIES_CORE)
         json_key_i64(o, "cpu", c->index);
+    if (c->value->id == SERIES_TASK_CPU)
+        json_key_i64(o, "task", c->index);
     json_key(o, "interval_s");
     json_double(o, (double)c->gap_ms / 1000);
     json_key(o, "samples");

@@ -1,9 +1,7 @@
 #include "cli/record/efficiency.h"
 
 #include "base/duration.h"
-#include "base/str.h"
-
-#include <string.h>
+#include "model/job_counts.h"
 
 #define MIB (INT64_C(1) << 20)
 
@@ -21,27 +19,6 @@ static int64_t ran_us(const struct job *j, int64_t now_us)
                                                                : j->end_us;
     int64_t ran = j->start_us ? end - j->start_us - j->suspended_us : 0;
     return ran > 0 ? ran : 0;
-}
-
-/* "gpu:v100=4,nic=2" */
-static int32_t gpus_of(const char *gres)
-{
-    struct span rest = span_of(gres ? gres : ""), piece;
-    int64_t sum = 0;
-    while (span_next(&rest, ',', &piece)) {
-        const char *equals = memchr(piece.data, '=', piece.len);
-        char number[16] = "";
-        int64_t count;
-        size_t len = equals ? piece.len - (size_t)(equals + 1 - piece.data) : 0;
-        bool gpu = piece.len > 3 && memcmp(piece.data, "gpu", 3) == 0 &&
-                   (piece.data[3] == ':' || piece.data[3] == '=');
-        if (!gpu || !equals || len >= sizeof number)
-            continue;
-        memcpy(number, equals + 1, len);
-        if (text_to_i64(number, 0, INT32_MAX, &count))
-            sum += count;
-    }
-    return sum > INT32_MAX ? INT32_MAX : (int32_t)sum;
 }
 
 static void step_add(struct efficiency *e, const struct step *st, int64_t now_us)
@@ -67,7 +44,7 @@ void efficiency_of_steps(const struct step *const *step, size_t nsteps, const st
     size_t low = 0, high = nsteps;
     *ret = (struct efficiency){.ran_s = ran_us(j, now_us) / USEC_PER_SEC,
                                .cpu_s = (j->cpu_user_us + j->cpu_system_us) / USEC_PER_SEC,
-                               .gpus = gpus_of(j->alloc_gres)};
+                               .gpus = job_gpus_held(j->alloc_gres)};
     ret->cpu_had_s = ret->ran_s * j->alloc_cpus;
     ret->gpu_had_s = ret->ran_s * ret->gpus;
     ret->mem_had = j->alloc_mem_mib < INT64_MAX / MIB ? j->alloc_mem_mib * MIB : 0;

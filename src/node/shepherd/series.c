@@ -19,6 +19,7 @@
 #define SHORTEST_US    200000      /* rates over less are noise; of a step as short they are all */
 #define STAT_BYTES     (256u << 10)
 #define CORES_MAX      1024u
+#define TASKS_MAX      128u
 #define FIRST_SAMPLES  3u
 
 /* Something that only grows, in the units of its value per second. */
@@ -40,8 +41,9 @@ struct shepherd_series {
     unsigned samples; /* the first come sooner */
     struct counter cpu, read, write, net_rx, net_tx, ib_rx, ib_tx, psi[3];
     struct idset cores;
-    struct core_time *core; /* one a member of `cores` */
-    struct counters *net;   /* of the node's interfaces */
+    struct core_time *core;   /* one a member of `cores` */
+    struct counters *net;     /* of the node's interfaces */
+    struct counter *task_cpu; /* of each task of a step of several */
     struct str text;
     struct str waiting; /* whole lines that were not taken */
 };
@@ -110,6 +112,27 @@ static void memory_say(struct shepherd *s)
         point(s->series, SERIES_CACHE, tenths_of_mib(m.cache_bytes));
     if (m.swap_bytes >= 0)
         point(s->series, SERIES_SWAP, tenths_of_mib(m.swap_bytes));
+}
+
+/* Of a step of one task its sum says the same. */
+static void tasks_say(struct shepherd *s, int64_t now_us)
+{
+    struct shepherd_series *q = s->series;
+    size_t n = s->account.n < TASKS_MAX ? s->account.n : TASKS_MAX;
+    if (!s->tasks || s->plan->world < 2)
+        return;
+    if (!q->task_cpu)
+        q->task_cpu = xcalloc(n + 1, sizeof *q->task_cpu);
+    for (size_t i = 0; i < n; i++) {
+        struct counter *c = &q->task_cpu[i];
+        int64_t used = s->account.use[i].most.cpu_us, passed = now_us - c->at_us;
+        if (c->at_us && passed < SHORTEST_US)
+            continue;
+        if (c->at_us && used >= c->before)
+            str_addf(&q->text, " %d.%d:%lld", SERIES_TASK_CPU, s->tasks->task[i].id,
+                     (long long)(100 * (used - c->before) / passed));
+        *c = (struct counter){used, now_us};
+    }
 }
 
 /* Microseconds in which some waited: 1000 of a second's are a thousandth. */
@@ -251,6 +274,7 @@ void shepherd_series_sample(struct shepherd *s, size_t n)
     if (q->net && is_due(q, &q->network, now))
         network_say(q, now);
     pressure_say(s, now);
+    tasks_say(s, now);
     cores_say(q);
     line_tell(s);
     q->samples++;
@@ -270,6 +294,7 @@ void shepherd_series_end(struct shepherd *s)
     counters_free(q->net);
     idset_done(&q->cores);
     free(q->core);
+    free(q->task_cpu);
     str_done(&q->text);
     str_done(&q->waiting);
     free(q);
