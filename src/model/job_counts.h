@@ -13,7 +13,7 @@ int32_t job_cpus(const struct job *j);
 int64_t job_mem_mib(const struct job *j);
 /* GPUs asked for in whichever way. */
 int64_t job_gpus_asked(const struct job *j);
-/* GPUs of all types in what a job holds (job.alloc_gres): "gpu:v100=4,nic=2" are 4. NULL has none. */
+/* GPUs of all types in what a job holds (job.alloc_gres): "gpu:v100=4,nic=2" are 4. NULL: none. */
 int32_t job_gpus_held(const char *gres);
 /* Billing units as its record has them; its CPUs where no weights apply. */
 int64_t job_billing(const struct job *j);

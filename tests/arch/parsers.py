@@ -43,7 +43,7 @@ FILES = {
     "src/node/shepherd/again.c": OURS, "src/node/shepherd/series.c": KERNEL, "src/node/shepherd/plan_intake.c": "shepherd", "src/node/shepherd/setup.c": "limits of the submitter, capped by the node's own", "src/node/shepherd/step.c": "a sentence of the step's own process, shown as plain text", "src/node/shepherd/stream.c": "streams",
     "src/node/shepherd/task.c": OURS, "src/node/shepherd/task_files.c": OURS, "src/node/shepherd/tasks.c": OURS,
     "src/node/step/counters.c": KERNEL, "src/node/step/cpu_energy.c": KERNEL, "src/node/step/bind.c": "shepherd", "src/node/step/descriptors.c": KERNEL, "src/node/step/dir.c": "shepherd", "src/node/step/notes_socket.c": "shepherd", "src/node/step/proc_tree.c": "answers",
-    "src/reading/reading.c": OURS, "src/sched/books/node_state.c": CHECKED,
+    "src/sched/books/node_state.c": CHECKED,
     "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/made.c": WORDS, "src/sim/options.c": WORDS, "src/sim/series.c": WORDS, "src/sim/squeue.c": "workload", "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
     "src/store/pages.c": "pages", "src/store/sqlite_trouble.c": KERNEL,
     "src/wire/frame.c": "frame", "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",

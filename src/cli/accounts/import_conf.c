@@ -43,7 +43,8 @@ static const struct {
 static const struct {
     const char *name, *why;
 } no_files[] = {
-    {"acct_gather.conf", "energy, bytes and profiles are gathered without it (`remuda plot`); not from BMCs, nor into HDF5 or InfluxDB"},
+    {"acct_gather.conf", "energy, bytes and profiles are gathered without it (`remuda plot`); not "
+                         "from BMCs, nor into HDF5 or InfluxDB"},
     {"burst_buffer.conf", "there are no burst buffers"},
     {"helpers.conf", "features of nodes are not changed by programs"},
     {"job_container.conf", "jobs have no /tmp of their own"},
