@@ -123,8 +123,8 @@ void worker_add(struct worker *w, loop_fn run, loop_fn done, void *ctx)
     uv_mutex_lock(&w->lock);
     *w->last = t;
     w->last = &t->next;
-    uv_cond_signal(&w->work_came);
     uv_mutex_unlock(&w->lock);
+    uv_cond_signal(&w->work_came); /* not while it would only wait for the lock */
 }
 
 static void worker_closed(uv_handle_t *handle)

@@ -71,7 +71,7 @@ struct jobrec {
     struct idset pending;
     struct {
         struct accruer *of;      /* NULL = it neither gains by age under a limit nor wishes to */
-        int64_t n;               /* elements that do */
+        int32_t n;               /* elements that do */
         bool wishes;             /* it stands in the queue of those that wish to */
     } accrue;                    /* accrue.c */
     struct dependency_list deps; /* v is owned */
@@ -79,9 +79,6 @@ struct jobrec {
     VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
     VEC_SMALL(struct hold) hold;
     struct step_queue *queue; /* step/queue.c; NULL = none waits, none left memory */
-    int64_t next_step;        /* number of the next step */
-    /* CPU time and energy of steps that left memory */
-    int64_t gone_user_us, gone_system_us, gone_energy_mj;
     /* Came back by a requeue; 0 = not in this life of the controller. */
     int64_t back_us;
     /* Connection an attached allocation belongs to; 0 = none. Of the leader of a heterogeneous
@@ -89,19 +86,21 @@ struct jobrec {
     uint64_t holder_conn;
     int64_t charged_us; /* run time that fair share knows of */
     int64_t timer_us;   /* due time in the heap; 0 = none */
-    uint32_t mailed;    /* enum mail_type bits of limit mails sent in this run */
+    int32_t next_step;  /* number of the next step */
     /* That nodes still have, told to end (former_runs.c): it does not start meanwhile. */
     uint32_t former_runs;
+    /* Bits, as there are very many of these records. */
+    uint32_t mailed : 16; /* enum mail_type bits of limit mails sent in this run */
     /* Why the planner does not have it, as time is counted (waited.c); NONE: it has it. */
-    enum job_reason cause;
-    bool cause_known;
-    bool waiting;        /* the planner has it */
-    bool started;        /* its batch script was seen running in this attempt */
-    bool script_ended;   /* its batch script is over */
-    bool warned;         /* --signal was sent in this run */
-    bool steps_due;      /* steps of it are tried again when the event ends */
-    bool unsaved;        /* changed in this step; its row is made when the step ends */
-    uint32_t long_texts; /* bytes of them, as its user's were counted (user_room.c) */
+    enum job_reason cause : 9;
+    bool cause_known : 1;
+    bool waiting : 1;      /* the planner has it */
+    bool started : 1;      /* its batch script was seen running in this attempt */
+    bool script_ended : 1; /* its batch script is over */
+    bool warned : 1;       /* --signal was sent in this run */
+    bool steps_due : 1;    /* steps of it are tried again when the event ends */
+    bool unsaved : 1;      /* changed in this step; its row is made when the step ends */
+    uint32_t long_texts;   /* bytes of them, as its user's were counted (user_room.c) */
 };
 
 /* An array: its elements that have records of their own, and counts of them, so that no event walks

@@ -18,6 +18,7 @@
 struct step_queue {
     VEC(struct queuedrec *) rec;        /* in the order they came; each owned */
     struct idset gone_well, gone_badly; /* numbers of ended steps that left memory */
+    struct gone_use gone;               /* what all those used */
 };
 
 static struct step_queue *queue_of(struct jobrec *r)
@@ -55,6 +56,14 @@ void step_queue_gone(struct jobrec *r, const struct step *s)
     struct step_queue *q = queue_of(r);
     if (s->step_id >= 0)
         idset_add(s->state == JOB_COMPLETED ? &q->gone_well : &q->gone_badly, (uint32_t)s->step_id);
+    q->gone.user_us += s->cpu_user_us;
+    q->gone.system_us += s->cpu_system_us;
+    q->gone.energy_mj += s->energy_mj;
+}
+
+const struct gone_use *step_queue_gone_use(const struct jobrec *r)
+{
+    return r->queue ? &r->queue->gone : NULL;
 }
 
 /* ---- what steps wait for -------------------------------------------------------------------- */

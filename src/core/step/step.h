@@ -97,8 +97,12 @@ size_t step_queue_count(const struct jobrec *r);
 const struct step *step_queue_at(const struct jobrec *r, size_t i);
 /* NULL = it does not wait. */
 const struct step *step_queue_find(const struct jobrec *r, int64_t step_id);
-/* An ended step leaves memory: how it ended stays known. */
+/* An ended step leaves memory: how it ended stays known, and what it used. */
 void step_queue_gone(struct jobrec *r, const struct step *s);
+struct gone_use {
+    int64_t user_us, system_us, energy_mj;
+};
+const struct gone_use *step_queue_gone_use(const struct jobrec *r); /* NULL: none left */
 void step_queue_free(struct jobrec *r);
 void step_queue_load(struct core *c, const struct queued_step *row);
 void step_queue_check(const struct jobrec *r);

@@ -82,7 +82,7 @@ void steps_drop(struct core *c, struct jobrec *r)
     step_queue_free(r);
     vec_clear(&r->step);
     vec_clear(&r->wish);
-    r->next_step = r->gone_user_us = r->gone_system_us = r->gone_energy_mj = 0;
+    r->next_step = 0;
 }
 
 /* The batch script's stays: what it used is the job's. */
@@ -102,11 +102,7 @@ void steps_trim(struct core *c, struct jobrec *r)
             continue;
         }
         ended--;
-        if (st->s.step_id >= 0)
-            step_queue_gone(r, &st->s);
-        r->gone_user_us += st->s.cpu_user_us;
-        r->gone_system_us += st->s.cpu_system_us;
-        r->gone_energy_mj += st->s.energy_mj;
+        step_queue_gone(r, &st->s);
         steprec_free(c, st);
     }
     r->step.n = kept;
@@ -247,9 +243,10 @@ void step_usage_end(struct core *c, struct steprec *st, const struct steppart *p
 
 static void job_usage_sum(struct jobrec *r)
 {
-    r->j.cpu_user_us = r->gone_user_us;
-    r->j.cpu_system_us = r->gone_system_us;
-    r->j.energy_mj = r->gone_energy_mj;
+    const struct gone_use *gone = step_queue_gone_use(r);
+    r->j.cpu_user_us = gone ? gone->user_us : 0;
+    r->j.cpu_system_us = gone ? gone->system_us : 0;
+    r->j.energy_mj = gone ? gone->energy_mj : 0;
     for (size_t i = 0; i < r->step.n; i++) {
         r->j.cpu_user_us += r->step.v[i]->s.cpu_user_us;
         r->j.cpu_system_us += r->step.v[i]->s.cpu_system_us;
@@ -335,7 +332,7 @@ void step_load(struct core *c, const struct step *row)
         r->j.state == JOB_SPECIAL_EXIT)
         return;
     if (row->step_id >= r->next_step)
-        r->next_step = row->step_id + 1;
+        r->next_step = (int32_t)(row->step_id + 1);
     if (row->state == JOB_PENDING) /* it waits: step_queue_load */
         return;
     struct steprec *st = xcalloc(1, sizeof *st);
