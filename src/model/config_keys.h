@@ -1,5 +1,5 @@
-/* Private to the configuration parser: the keys of NodeName= and PartitionName= lines, and Slurm's
- * keys that have no effect here. */
+/* The keys of NodeName= and PartitionName= lines, and Slurm's keys that have no effect here: the
+ * configuration parser reads by these tables, `remuda docs` writes settings.md from them. */
 #ifndef REMUDA_MODEL_CONFIG_KEYS_H
 #define REMUDA_MODEL_CONFIG_KEYS_H
 
@@ -23,7 +23,11 @@ typedef bool (*key_set)(void *record, const char *value, struct arena *a, struct
 
 struct line_key {
     const char *key;
-    key_set set; /* NULL: known to Slurm, no effect here */
+    key_set set;          /* NULL: known to Slurm, no effect here */
+    const char *values;   /* what may be said, in words */
+    const char *standard; /* what holds where it is not said */
+    const char *doc;      /* what it does, or why it has no effect */
+    bool missed;          /* has no effect, and what it asks for is counted on */
 };
 struct line_keys {
     const struct line_key *key;

@@ -29,17 +29,6 @@ static void warn_unknown_key(struct parser *p, const struct line_keys *keys, con
     vec_done(&names);
 }
 
-/* Is what it asks for counted on? */
-static bool is_missed(const char *key)
-{
-    static const char *const keys[] = {"CpuSpecList", "RestrictedCoresPerGPU", "ExclusiveTopo",
-                                       "SelectTypeParameters"};
-    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        if (text_is(keys[i], key))
-            return true;
-    return false;
-}
-
 /* Reads all words but the first into the record. */
 static bool keys_take(struct parser *p, const struct line *line, const struct line_keys *keys,
                       void *record, struct err *ret_err)
@@ -51,9 +40,9 @@ static bool keys_take(struct parser *p, const struct line *line, const struct li
         if (!k)
             warn_unknown_key(p, keys, w->key, start);
         else if (!k->set)
-            config_warn(p, is_missed(k->key) ? WEIGHS_MEANING : WEIGHS_NOTHING,
-                        "%s on a %s line is known to Slurm but has no effect in Remuda", k->key,
-                        start);
+            config_warn(p, k->missed ? WEIGHS_MEANING : WEIGHS_NOTHING,
+                        "%s on a %s line is known to Slurm but has no effect in Remuda: %s", k->key,
+                        start, k->doc);
         else if (!k->set(record, w->value, p->a, ret_err))
             return config_error_at(&p->at, k->key, ret_err);
         else if (keys == &partition_keys)
@@ -236,7 +225,10 @@ static bool set_set_feature(void *record, const char *value, struct arena *a, st
 
 static bool set_line(struct parser *p, const struct line *line, struct err *ret_err)
 {
-    static const struct line_key keys[] = {{"Nodes", set_set_nodes}, {"Feature", set_set_feature}};
+    static const struct line_key keys[] = {
+        {"Nodes", set_set_nodes, "names", "none", "nodes of the set", false},
+        {"Feature", set_set_feature, "word", "none", "nodes that have the feature are of the set",
+         false}};
     struct node_set set = {.at = p->at, .name = line->word[0].value};
     if (!keys_take(p, line, &(struct line_keys){keys, ARRAY_LEN(keys)}, &set, ret_err))
         return false;
@@ -259,7 +251,9 @@ static bool down_set_reason(void *record, const char *value, struct arena *a, st
 
 static bool down_line(struct parser *p, const struct line *line, struct err *ret_err)
 {
-    static const struct line_key keys[] = {{"State", down_set_state}, {"Reason", down_set_reason}};
+    static const struct line_key keys[] = {{"State", down_set_state, "DOWN, DRAIN, FAIL, FUTURE",
+                                            "DOWN", "how these nodes begin", false},
+                                           {"Reason", down_set_reason, "text", "", "why", false}};
     struct down_nodes down = {.at = p->at, .names = line->word[0].value, .state = "DOWN"};
     if (!keys_take(p, line, &(struct line_keys){keys, ARRAY_LEN(keys)}, &down, ret_err))
         return false;

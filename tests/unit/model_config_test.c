@@ -170,11 +170,12 @@ static void test_a_key_of_slurms_without_effect_says_so(void **state)
     assert_int_equal(c->nwarnings, 4);
     assert_string_equal(c->warning[0], "remuda.conf:1: SlurmdPort is known to Slurm but has no "
                                        "effect in Remuda: node daemons do not listen");
-    assert_string_equal(
-        c->warning[1],
-        "remuda.conf:2: Port on a NodeName line is known to Slurm but has no effect in Remuda");
+    assert_string_equal(c->warning[1], "remuda.conf:2: Port on a NodeName line is known to Slurm "
+                                       "but has no effect in Remuda: node "
+                                       "daemons connect to the controller, and listen nowhere");
     assert_string_equal(c->warning[2], "remuda.conf:3: SuspendTime on a PartitionName line is "
-                                       "known to Slurm but has no effect in Remuda");
+                                       "known to Slurm but has no effect in Remuda: no nodes are "
+                                       "powered down");
     assert_true(text_starts(
         c->warning[3],
         "remuda.conf:4: SelectType has no effect in Remuda; it is kept for compatibility"));

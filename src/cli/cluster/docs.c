@@ -6,6 +6,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "model/config_keys.h"
 #include "model/message.h"
 #include "model/settings.h"
 #include "model/state.h"
@@ -158,6 +159,21 @@ static void words_write(struct str *out)
     }
 }
 
+static void line_keys_write(struct str *out, const char *start, const struct line_keys *keys)
+{
+    str_addf(out,
+             "\n## Keys of %s= lines\n\n| key | values | where it is not said | meaning "
+             "|\n|---|---|---|---|\n",
+             start);
+    for (size_t i = 0; i < keys->n; i++) {
+        const struct line_key *k = &keys->key[i];
+        str_addf(out, "| `%s` | %s | %s | %s", k->key, k->values, k->standard,
+                 k->set ? "" : "no effect: ");
+        cell_add(out, k->doc);
+        str_add(out, " |\n");
+    }
+}
+
 static void settings_write(struct str *out)
 {
     str_add(
@@ -177,10 +193,8 @@ static void settings_write(struct str *out)
         str_add(out, " |\n");
     }
     words_write(out);
-    str_add(out, "\n## NodeName= lines set these fields of a node\n\n");
-    fields_write(out, &node_fields);
-    str_add(out, "## PartitionName= lines set these fields of a partition\n\n");
-    fields_write(out, &partition_fields);
+    line_keys_write(out, "NodeName", &node_keys);
+    line_keys_write(out, "PartitionName", &partition_keys);
 }
 
 static void states_write(struct str *out)
