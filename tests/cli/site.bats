@@ -99,6 +99,34 @@ nothing_drained() { ! is_drained; }
     [ "$(grep -h ^SLURM_JOB_UID= pro.env epi.env | sort -u)" = SLURM_JOB_UID=65534 ]
 }
 
+@test "programs around a task hold for batch scripts, as Slurm's: variables, lines, the end; signals reach the script" {
+    program tp 'echo "export SCRATCH=/scratch/$SLURM_JOB_ID"; echo "unset LEFT_OUT"; echo "print by $(id -un)"'
+    program te 'echo "after $SLURM_JOB_ID $SCRATCH" >>log.te'
+    reconfigured "TaskProlog=$SITE/tp" "TaskEpilog=$SITE/te"
+    id=$(LEFT_OUT=1 sbatch --parsable -D "$SITE" -o "$SITE/around.out" --wrap 'echo "$SCRATCH <$LEFT_OUT>"; srun -n1 sh -c "echo step \$SCRATCH"; exit 7')
+    failed() { [ "$(sacct -n -X -P -j "$1" -o State,ExitCode)" = "$2" ]; }
+    eventually failed "$id" "FAILED|7:0"
+    [ "$(cat around.out)" = $'by '"$(id -un)"$'\n'"/scratch/$id <>"$'\n'"by $(id -un)"$'\n'"step /scratch/$id" ]
+    [ "$(cat log.te)" = "after $id /scratch/$id"$'\n'"after $id /scratch/$id" ]
+
+    id=$(sbatch --parsable -D "$SITE" -o "$SITE/trap.out" --wrap 'trap "echo told" USR1; trap "echo ends; exit 3" TERM; echo up; while :; do sleep 0.1; done')
+    eventually grep -q up trap.out
+    scancel -b -s USR1 "$id"
+    eventually grep -q told trap.out
+    scancel -s TERM -f "$id"
+    eventually failed "$id" "FAILED|3:0"
+    eventually grep -q "after $id" log.te
+    [ "$(grep -c told trap.out)" = 1 ]
+
+    array=$(sbatch --parsable -D "$SITE" --array=0-1 -o /dev/null --wrap '[ "$SCRATCH" = "/scratch/$SLURM_JOB_ID" ]')
+    eventually is_over "${array}_0" && eventually is_over "${array}_1"
+
+    program tp 'exit 9'
+    id=$(sbatch --parsable -D "$SITE" -o "$SITE/fails.out" --wrap 'echo never')
+    eventually failed "$id" "FAILED|9:0"
+    grep -q "TaskProlog failed status=9" fails.out && ! grep -q never fails.out
+}
+
 @test "a node that the configuration no longer names goes, when its jobs are over; it comes back as it was" {
     reconfigured
     id=$(sbatch --parsable -w node2 -o /dev/null --wrap "while [ ! -e $SITE/go ]; do sleep 0.1; done")

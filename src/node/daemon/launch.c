@@ -286,6 +286,8 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
         if (gpu_is_held(here, gpu))
             ret->gpus |= INT64_C(1) << gpu;
     ret->bin_dir = site->bin_dir;
+    ret->task_prolog = site->welcome->task_prolog;
+    ret->task_epilog = site->welcome->task_epilog;
     if (!text_empty(site->welcome->epilog))
         ret->keep = launch_program_env(site, j, "epilog_slurmd", a);
     return true;
@@ -401,8 +403,6 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
         ret->array_job_id = (int64_t)j->array_job_id;
         ret->array_task_plus1 = (int64_t)j->array_task_id + 1;
     }
-    ret->task_prolog = site->welcome->task_prolog;
-    ret->task_epilog = site->welcome->task_epilog;
     ret->env = step_env_plan(site, l, al, &layout, owner, &bound, ret->dir_name, a);
     return true;
 }

@@ -7,6 +7,7 @@
  * other. */
 #include "base/alloc.h"
 #include "node/shepherd/setup.h"
+#include "node/shepherd/task_programs.h"
 #include "node/step/dir.h"
 #include "node/step/login_shell.h"
 
@@ -132,7 +133,7 @@ static void env_fill(struct env *e, const struct step_plan *p, const struct str 
     free(more);
 }
 
-static char **env_make(struct setup *s)
+static struct env env_make(struct setup *s)
 {
     const struct step_plan *p = s->plan;
     struct str login = STR_INIT; /* lives on in the environment */
@@ -154,7 +155,7 @@ static char **env_make(struct setup *s)
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
     env_add(&e, "SLURM_TASK_PID", pid);
     e.v[e.n] = NULL;
-    return e.v;
+    return e;
 }
 
 /* ---- the script ---- */
@@ -194,9 +195,11 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
         umask((mode_t)(p->umask_plus1 - 1));
     work_dir_enter(&s, p->work_dir);
     files_open(&s);
-    char **env = env_make(&s);
+    struct env env = env_make(&s);
     signals_unblock();
-    script_exec(&s, env);
+    task_prolog_run(&s, &env, "TaskProlog", p->task_prolog);
+    task_epilog_follow(&s, &env, "TaskEpilog", p->task_epilog);
+    script_exec(&s, env.v);
 }
 
 static _Noreturn void text_write(const struct step_plan *p, const char *path, const char *line)

@@ -5,6 +5,7 @@
 #include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
 #include "node/shepherd/usage.h"
+#include "node/step/proc_tree.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -57,11 +58,18 @@ static void terminate(struct shepherd *s, const struct command *c)
         s->tasks->owner_gone = true; /* none will ever start */
 }
 
+/* With a task epilog main_pid waits for the script (shepherd/task_programs.h). */
+static pid_t script_pid(const struct shepherd *s)
+{
+    pid_t below;
+    return s->plan->task_epilog && proc_tree(s->main_pid, &below, 1) > 0 ? below : s->main_pid;
+}
+
 static void signal_step(struct shepherd *s, const struct command *c)
 {
     if (c->batch) {
         if (!s->main_ended && !s->tasks)
-            kill(s->main_pid, c->signal);
+            kill(script_pid(s), c->signal);
         return;
     }
     enum signal_word word = c->of_job ? SIGNAL_TOLD : SIGNAL_PLAIN;

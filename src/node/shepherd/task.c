@@ -14,6 +14,7 @@
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 #include "node/shepherd/task_files.h"
+#include "node/shepherd/task_programs.h"
 #include "node/step/login_shell.h"
 #include "node/step/multi_prog.h"
 
@@ -32,10 +33,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#define STANDARD_PATH     "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-#define OWN_VARIABLES     40
-#define PROLOG_TEXT_BYTES (1u << 20)
-#define EPILOG_US         INT64_C(5000000) /* as long as Slurm gives it */
+#define STANDARD_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
+#define OWN_VARIABLES 40
 
 struct making {
     struct setup setup;
@@ -281,130 +280,6 @@ static void env_finish(struct making *m)
     m->env.v[m->env.n] = NULL;
 }
 
-/* ---- the site's and user's programs around the task ----------------------------------------- */
-
-/* Reads until it closes its output, or until the time has come. False: the time. */
-static bool program_read(int fd, int64_t until_us, struct str *out)
-{
-    char piece[4096];
-    ssize_t n;
-    for (;;) {
-        int64_t left_us = until_us == SHEPHERD_NEVER ? 0 : until_us - shepherd_now_us();
-        struct pollfd p = {.fd = fd, .events = POLLIN};
-        if (until_us != SHEPHERD_NEVER &&
-            (left_us <= 0 || poll(&p, 1, (int)(left_us / 1000) + 1) == 0))
-            return false;
-        n = read(fd, piece, sizeof piece);
-        if (n > 0 && out->len < PROLOG_TEXT_BYTES)
-            str_addn(out, piece, (size_t)n);
-        if (n == 0 || (n < 0 && errno != EINTR))
-            return true;
-    }
-}
-
-/* Its wait status; -1 = it could not be started, errno says why. limit_us: it and what it started
- * are killed then; 0 = never. */
-static int program_output(const char *program, char **env, int64_t limit_us, struct str *out)
-{
-    int ends[2], status = -1;
-    if (access(program, X_OK) != 0 || pipe2(ends, O_CLOEXEC) != 0)
-        return -1;
-    pid_t pid = fork();
-    if (pid == 0) {
-        if (limit_us)
-            setsid();
-        dup2(ends[1], STDOUT_FILENO);
-        char *const argv[] = {(char *)program, NULL};
-        execve(program, argv, env);
-        _exit(127);
-    }
-    close(ends[1]);
-    if (pid > 0 &&
-        !program_read(ends[0], limit_us ? shepherd_now_us() + limit_us : SHEPHERD_NEVER, out))
-        kill(-pid, SIGKILL);
-    close(ends[0]);
-    return pid > 0 && waitpid(pid, &status, 0) == pid ? status : -1;
-}
-
-/* Lines of a task prolog: "export NAME=value", "unset NAME", "print text". */
-static void prolog_line(struct making *m, struct span line)
-{
-    struct span word;
-    char *rest;
-    span_next(&line, ' ', &word);
-    rest = xcalloc(line.len + 2, 1);
-    memcpy(rest, line.data ? line.data : "", line.data ? line.len : 0);
-    if (span_is(word, "export") && strchr(rest, '=')) {
-        char *value = strchr(rest, '=');
-        *value++ = '\0';
-        set(m, rest, value);
-    } else if (span_is(word, "unset")) {
-        rest[line.len] = '=';
-        env_drop(&m->env, rest);
-    } else if (span_is(word, "print")) {
-        dprintf(STDOUT_FILENO, "%s\n", rest);
-    }
-    free(rest);
-}
-
-/* The task does not run without it. */
-static _Noreturn void prolog_failed(struct making *m, const char *name, const char *program,
-                                    int status)
-{
-    if (status < 0)
-        remark(&m->setup, "%s can not be executed (%s) %s", name, program, strerror(errno));
-    int code = status < 0 ? 1 : WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    remark(&m->setup, "%s failed status=%d", name, code);
-    remarks_write(&m->setup);
-    _exit(code);
-}
-
-static void prolog_run(struct making *m, const char *name, const char *program)
-{
-    struct str text = STR_INIT;
-    if (text_empty(program))
-        return;
-    m->env.v[m->env.n] = NULL;
-    int status = program_output(program, m->env.v, 0, &text);
-    if (status != 0)
-        prolog_failed(m, name, program, status);
-    char **room = xcalloc(m->env.n + text.len / 8 + OWN_VARIABLES, sizeof *room);
-    memcpy(room, m->env.v, m->env.n * sizeof *room);
-    m->env.v = room;
-    struct span rest = {str_text(&text), text.len}, line;
-    while (span_next(&rest, '\n', &line))
-        prolog_line(m, line);
-    m->env.v[m->env.n] = NULL;
-    str_done(&text);
-}
-
-/* With a task epilog the program runs in a child, so that the epilog can follow it. */
-static void epilog_follow(struct making *m, const char *name, const char *program)
-{
-    struct str text = STR_INIT;
-    int status = 0;
-    if (text_empty(program))
-        return;
-    remarks_write(&m->setup);
-    pid_t pid = fork();
-    if (pid <= 0)
-        return;
-    signal(SIGINT, SIG_IGN);
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    int epilog = program_output(program, m->env.v, EPILOG_US, &text);
-    if (epilog < 0)
-        remark(&m->setup, "%s can not be executed (%s) %s", name, program, strerror(errno));
-    else if (epilog > 0)
-        remark(&m->setup, "%s failed status=%d", name, epilog);
-    remarks_write(&m->setup);
-    if (WIFSIGNALED(status)) {
-        signal(WTERMSIG(status), SIG_DFL);
-        raise(WTERMSIG(status));
-    }
-    _exit(WEXITSTATUS(status));
-}
-
 /* ---- the program ---- */
 
 static char *found_in_path(const struct making *m, const char *name)
@@ -529,9 +404,9 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     env_finish(&m);
     signals_unblock();
     bind_report(&m);
-    prolog_run(&m, "TaskProlog", p->task_prolog);
-    prolog_run(&m, "--task-prolog", t->what.task_prolog);
-    epilog_follow(&m, "--task-epilog", t->what.task_epilog);
-    epilog_follow(&m, "TaskEpilog", p->task_epilog);
+    task_prolog_run(&m.setup, &m.env, "TaskProlog", p->task_prolog);
+    task_prolog_run(&m.setup, &m.env, "--task-prolog", t->what.task_prolog);
+    task_epilog_follow(&m.setup, &m.env, "--task-epilog", t->what.task_epilog);
+    task_epilog_follow(&m.setup, &m.env, "TaskEpilog", p->task_epilog);
     program_exec(&m);
 }

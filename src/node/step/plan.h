@@ -77,7 +77,7 @@ enum plan_append { APPEND_NONE, APPEND_BOTH, APPEND_OUTPUT, APPEND_ERROR };
     X(TEXT, job_name, "name of the job, for file names")                                                     \
     X(I64, array_job_id, "of an array's element: the array, for file names; 0 = none")                       \
     X(I64, array_task_plus1, "and its index, plus 1")                                                     \
-    X(TEXT, task_prolog, "the site's program before each task")                                              \
+    X(TEXT, task_prolog, "the site's program before each task and batch script")                                              \
     X(TEXT, task_epilog, "and after it")                                                                     \
     X(I64, kill_wait_us, "between SIGTERM and SIGKILL when the command is gone")                             \
     X(I64, unkillable_us, "processes that outlive SIGKILL so long are reported; 0 = never")                  \
