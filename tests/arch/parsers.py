@@ -41,7 +41,7 @@ FILES = {
     "src/node/host/host_file.c": OURS, "src/node/host/join.c": WORDS, "src/node/host/seal.c": WORDS,
     "src/node/shepherd/exec.c": "the output of its owner's login shell, cut into assignments by the owner's process", "src/node/shepherd/memory_watch.c": OURS, "src/node/shepherd/mpi.c": "looks for a word in each line", "src/node/shepherd/oom.c": "site",
     "src/node/shepherd/again.c": OURS, "src/node/shepherd/series.c": KERNEL, "src/node/shepherd/plan_intake.c": "shepherd", "src/node/shepherd/setup.c": "limits of the submitter, capped by the node's own", "src/node/shepherd/step.c": "a sentence of the step's own process, shown as plain text", "src/node/shepherd/stream.c": "streams",
-    "src/node/shepherd/task.c": OURS, "src/node/shepherd/task_files.c": OURS, "src/node/shepherd/tasks.c": OURS,
+    "src/node/shepherd/task.c": OURS, "src/node/shepherd/task_files.c": OURS, "src/node/shepherd/task_programs.c": "lines of the site's program and of the owner's own, cut into assignments in the owner's process", "src/node/shepherd/tasks.c": OURS,
     "src/node/step/counters.c": KERNEL, "src/node/step/cpu_energy.c": KERNEL, "src/node/step/bind.c": "shepherd", "src/node/step/descriptors.c": KERNEL, "src/node/step/dir.c": "shepherd", "src/node/step/notes_socket.c": "shepherd", "src/node/step/proc_tree.c": "answers",
     "src/sched/books/node_state.c": CHECKED,
     "src/sim/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/made.c": WORDS, "src/sim/options.c": WORDS, "src/sim/series.c": WORDS, "src/sim/squeue.c": "workload", "src/sim/story.c": WORDS, "src/sim/table.c": "workload", "src/sim/trace.c": "workload",
