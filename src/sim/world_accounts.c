@@ -47,6 +47,7 @@ struct kind {
 static const struct kind kinds[] = {{OWNER_ASSOC, LIMIT_GRP_TRES, "cpu"},
                                     {OWNER_ASSOC, LIMIT_GRP_TRES, "node"},
                                     {OWNER_ASSOC, LIMIT_GRP_TRES, "gres/gpu"},
+                                    {OWNER_ASSOC, LIMIT_GRP_TRES, "license/lic"},
                                     {OWNER_QOS, LIMIT_GRP_JOBS, NULL},
                                     {OWNER_QOS, LIMIT_MAX_JOBS_PER_USER, NULL},
                                     {OWNER_QOS, LIMIT_MAX_JOBS_PER_ACCOUNT, NULL},
@@ -64,8 +65,10 @@ static const struct kind kinds[] = {{OWNER_ASSOC, LIMIT_GRP_TRES, "cpu"},
                                     {OWNER_ASSOC, LIMIT_GRP_TRES_RUN_MINS, "node"},
                                     {OWNER_QOS, LIMIT_GRP_TRES_MINS, "node"},
                                     {OWNER_QOS, LIMIT_GRP_TRES_RUN_MINS, "cpu"},
+                                    {OWNER_ASSOC, LIMIT_GRP_TRES_MINS, "license/lic"},
+                                    {OWNER_QOS, LIMIT_GRP_TRES_RUN_MINS, "license/lic"},
                                     {OWNER_QOS, LIMIT_MAX_TRES_RUN_MINS_PER_USER, "cpu"}};
-#define KINDS_RUNNING (ARRAY_LEN(kinds) - 6) /* the others are in minutes */
+#define KINDS_RUNNING (ARRAY_LEN(kinds) - 8) /* the others are in minutes */
 
 static void limit_change(struct world *w, const struct kind *k, const char *owner, int64_t value,
                          const char *hours)

@@ -99,10 +99,10 @@ static int64_t amount_of(const struct job *j, const char *tres)
 {
     if (!tres)
         return 1;
-    return text_is(tres, "cpu")       ? j->alloc_cpus
-           : text_is(tres, "node")    ? j->alloc_nodes
-           : text_is(tres, "billing") ? j->alloc_cpus /* no partition has weights */
-                                      : gpus_of(j);
+    return text_is(tres, "cpu")           ? j->alloc_cpus
+           : text_is(tres, "license/lic") ? world_use_rate(j, tres) / 1000
+           : text_is(tres, "billing")     ? j->alloc_cpus /* no partition has weights */
+                                          : gpus_of(j);
 }
 
 /* Does the limit concern the job, as it does the one that started? */

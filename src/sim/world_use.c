@@ -185,14 +185,16 @@ int64_t world_use_rate(const struct job *j, const char *tres)
         return j->alloc_mem_mib;
     if (text_is(tres, "node"))
         return j->alloc_nodes * INT64_C(1000);
+    if (text_is(tres, "license/lic")) /* "lic", "lic:2" */
+        return !j->spec.req.licenses ? 0 : strchr(j->spec.req.licenses, ':') ? 2000 : 1000;
     if (equals) /* "gpu:v100=4": nodes of worlds have no other kind */
         text_to_i64(equals + 1, 0, INT32_MAX, &count);
     return count * 1000;
 }
 
 /* NULL: wall clock time. */
-static const char *const counted[] = {"cpu", "mem",      "node",         "billing",
-                                      NULL,  "gres/gpu", "gres/gpu:v100"};
+static const char *const counted[] = {"cpu", "mem",      "node",          "billing",
+                                      NULL,  "gres/gpu", "gres/gpu:v100", "license/lic"};
 
 static void used_key(struct str *key, const char *owner, uint32_t id, const char *tres)
 {

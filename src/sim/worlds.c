@@ -15,6 +15,7 @@
 
 #define ACTIONS     120
 #define HEAL_ROUNDS 400
+#define LICENCES    "Licenses=lic:3\n"
 #define MINUTES     "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\n"
 
 struct play {
@@ -85,6 +86,8 @@ static void submit(struct play *p)
         spec.dependency = "singleton";
     }
     if (p->accounts) {
+        if (rng_chance(&p->rng, 250))
+            spec.req.licenses = rng_chance(&p->rng, 500) ? "lic" : "lic:2";
         spec.req.account = world_account_of(&p->rng);
         spec.req.qos = world_qos_of(&p->rng);
     }
@@ -446,9 +449,9 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
              : seed % 5 == 4 ? " GpuIdle=warn:30s,requeue:1m,grace:0"
                              : "",
              !p.accounts    ? ""
-             : !p.minutes   ? "AccountingStorageEnforce=limits,qos\n"
-             : seed / 8 % 2 ? "AccountingStorageEnforce=safe,limits,qos\n" MINUTES
-                            : "AccountingStorageEnforce=limits,qos\n" MINUTES);
+             : !p.minutes   ? LICENCES "AccountingStorageEnforce=limits,qos\n"
+             : seed / 8 % 2 ? LICENCES "AccountingStorageEnforce=safe,limits,qos\n" MINUTES
+                            : LICENCES "AccountingStorageEnforce=limits,qos\n" MINUTES);
     p.w = simworld_new(rng_next(&p.rng), config, &err);
     CHECK(p.w);
     if (p.accounts)

@@ -88,6 +88,41 @@ static void each_of_them(void **unused)
     }
 }
 
+/* Of licences: who asks for none is not concerned. */
+static const struct {
+    const char *on, *limit, *lifted, *word;
+} licences[] = {
+    {"physics", "GrpTRESMins=license/matlab=30", "GrpTRESMins=license/matlab=-1",
+     "AssocGrpLicenseMinutes"},
+    {"physics", "GrpTRESRunMins=license/matlab=30", "GrpTRESRunMins=license/matlab=-1",
+     "AssocGrpLicenseRunMinutes"},
+    {"qos test", "GrpTRESMins=license/matlab=30", "GrpTRESMins=license/matlab=-1",
+     "QOSGrpLicenseMinutes"},
+    {"qos test", "MaxTRESRunMinsPerUser=license/matlab=30",
+     "MaxTRESRunMinsPerUser=license/matlab=-1", "QOSGrpLicenseRunMinutes"},
+};
+
+static void minutes_of_licences(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(licences); i++) {
+        minutes_open(MINUTES_OF("safe,qos", "Licenses=matlab:9,ansys:9\n"));
+        assert_int_equal(limit_set(licences[i].on, licences[i].limit), REFUSE_NONE);
+        struct job_spec s = job_for(1, 10, "physics", "test");
+        s.req.licenses = "ansys,matlab:2";
+        uint64_t first = submit(s), second = submit(s);
+        assert_int_equal(state(first), JOB_RUNNING);
+        assert_string_equal(waits_for(second), licences[i].word);
+        s.req.licenses = "ansys:3";
+        assert_int_equal(state(submit(s)), JOB_RUNNING);
+        restart(MINUTES_OF("safe,qos", "Licenses=matlab:9,ansys:9\n"));
+        hello(2);
+        assert_string_equal(waits_for(second), licences[i].word);
+        assert_int_equal(limit_set(licences[i].on, licences[i].lifted), REFUSE_NONE);
+        assert_int_equal(state(second), JOB_RUNNING);
+        world_close();
+    }
+}
+
 /* What it did not use is there for the next; what it used is not. */
 static void by_an_end(void **unused)
 {
@@ -316,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_of_them),
+        cmocka_unit_test(minutes_of_licences),
         cmocka_unit_test(by_an_end),
         cmocka_unit_test(by_forgetting),
         cmocka_unit_test(by_decay),

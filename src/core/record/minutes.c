@@ -105,7 +105,7 @@ bool minutes_hold(const struct limit *l)
 {
     enum limit_counts counts = resource_limit_table[l->what].counts;
     static const char *const counted[] = {"cpu", "mem", "node", "billing"};
-    bool known = !l->tres || text_starts(l->tres, "gres/");
+    bool known = !l->tres || text_starts(l->tres, "gres/") || text_starts(l->tres, "license/");
     for (size_t i = 0; i < ARRAY_LEN(counted); i++)
         known |= text_is(l->tres, counted[i]);
     return known && (counts == COUNTS_USED || counts == COUNTS_PROMISED);

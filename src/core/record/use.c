@@ -79,7 +79,30 @@ static void rate_set(struct rates *v, uint32_t tres, int64_t value)
 static void rate_take(void *ctx, const char *tres, int64_t rate)
 {
     struct rates *v = ctx;
-    rate_set(v, use_tres_number(v->c, tres), rate);
+    uint32_t number = use_tres_number(v->c, tres);
+    rate_set(v, number, rate + (number < v->of.n ? v->of.v[number] : 0));
+}
+
+/* "matlab:2,ansys": what it asks for of licences is what it has. */
+static void licence_rates(const char *list, rate_row row, void *ctx)
+{
+    struct str name = STR_INIT;
+    struct span rest = span_of(list ? list : ""), piece;
+    while (span_next(&rest, ',', &piece)) {
+        int64_t n = 1;
+        piece = span_trim(piece);
+        if (!piece.len)
+            continue;
+        str_clear(&name);
+        str_addf(&name, "license/%.*s", (int)piece.len, piece.data);
+        char *colon = strchr(name.data, ':');
+        if (colon && !text_to_i64(colon + 1, 1, INT32_MAX, &n))
+            continue;
+        if (colon)
+            *colon = '\0';
+        row(ctx, name.data, n * 1000);
+    }
+    str_done(&name);
 }
 
 void use_rates(const struct core *c, const struct jobrec *r, rate_row row, void *ctx)
@@ -90,6 +113,7 @@ void use_rates(const struct core *c, const struct jobrec *r, rate_row row, void 
     row(ctx, "mem", job_mem_mib(&r->j));
     row(ctx, "node", r->j.alloc_nodes * INT64_C(1000));
     row(ctx, "billing", usage_billing_milli(c, r));
+    licence_rates(r->j.spec.req.licenses, row, ctx);
     gres_text_tres(r->j.alloc_gres, &text);
     struct span rest = span_of(str_text(&text)), piece;
     while (span_next(&rest, ',', &piece)) {

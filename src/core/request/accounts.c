@@ -236,6 +236,21 @@ static const char *kept_say(struct arena *a, const char *word)
     return arena_printf(a, "%s is kept and shown; nothing follows from it yet", word);
 }
 
+/* What nobody counts holds nobody. */
+static const char *limit_kept_say(struct arena *a, const struct limit *l)
+{
+    const char *word = resource_limit_table[l->what].word;
+    if (!l->tres)
+        return kept_say(a, word);
+    return arena_printf(
+        a,
+        "%s of %s is kept and shown, and holds nobody: %s; cpu, mem, node, billing, gres/… and "
+        "license/… are counted",
+        word, l->tres,
+        text_is(l->tres, "energy") ? "what a job draws is known only when it has ended"
+                                   : "how much of it a job has is not counted");
+}
+
 static const char *kept_only(const struct core *c, const struct account_change *ch, struct arena *a)
 {
     const struct limit *l = ch->limits.v;
@@ -243,7 +258,7 @@ static const char *kept_only(const struct core *c, const struct account_change *
     bool by_qos = text_is(c->settings.preempt_type, "preempt/qos");
     for (size_t i = 0; i < ch->limits.n; i++)
         if (l[i].value >= 0 && !limit_does(&l[i]))
-            return kept_say(a, resource_limit_table[l[i].what].word);
+            return limit_kept_say(a, &l[i]);
     for (size_t i = 0; q && ch->verb == VERB_MODIFY && i < ARRAY_LEN(qos_kept); i++)
         if (list_has(ch->fields, qos_kept[i].field) && !(qos_kept[i].preempts && by_qos))
             return qos_kept[i].preempts
