@@ -60,8 +60,8 @@ struct past {
     struct reader reader;  /* the worker's */
     struct spawn *program;
     struct run *run; /* NULL = none */
-    /* Steps of jobs that ended before are gone, as far as is known. */
-    int64_t steps_until_us;
+    /* Steps of jobs, and of former runs, that ended before are gone, as far as is known. */
+    int64_t steps_until_us, run_steps_until_us;
     char *trouble;
 };
 
@@ -205,7 +205,8 @@ static void row_take(void *ctx, enum store_table table, const void *record)
     archive_row(r->file, table, record, at_us);
 }
 
-/* Rows of a job name its array and its company, which only its own row says: that is the last. */
+/* Rows of a job name its array and its company, which only its own row says: that is the last. A
+ * former run whose job is not among them is counted itself. */
 static void company_tell(struct run *r)
 {
     uint64_t array = 0, het = 0, id = 0;
@@ -218,6 +219,8 @@ static void company_tell(struct run *r)
         } else if (k->id == id) {
             k->array_job_id = array;
             k->het_job_id = het;
+        } else {
+            r->records += k->table == TABLE_JOB_RUN;
         }
     }
 }
@@ -314,8 +317,10 @@ static void piece_due(void *ctx)
         timer_set(p->piece, PIECE_US);
         return;
     }
-    if (r->kind == PAST_STEPS)
+    if (r->kind == PAST_STEPS) {
         p->steps_until_us = r->query.at.end_us;
+        p->run_steps_until_us = r->query.run_at.end_us;
+    }
     page_clear(r);
     if (!r->query.more) {
         r->kind++;
@@ -374,6 +379,8 @@ static void page_begin(struct past *p)
             .kind = r->kind, .before_us = r->before_us[r->kind], .most = PAGE_JOBS};
     if (r->kind == PAST_STEPS && !r->query.at.end_us)
         r->query.at.end_us = p->steps_until_us;
+    if (r->kind == PAST_STEPS && !r->query.run_at.end_us)
+        r->query.run_at.end_us = p->run_steps_until_us;
     worker_add(p->worker, page_run, page_done, p);
 }
 

@@ -15,7 +15,7 @@
 
 #define ACTIONS     120
 #define HEAL_ROUNDS 400
-#define LICENCES    "Licenses=lic:3\n"
+#define LICENCES    "Licenses=lic:4\n"
 #define MINUTES     "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\n"
 
 struct play {

@@ -7,6 +7,7 @@
 #include "store/sqlite_used.h"
 #include "store/used_slots.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,10 +81,61 @@ static bool jobs_give(const struct past_reading *r, struct past_query *q)
     sqlite3_finalize(st);
     str_done(&sql);
     bool ok = rc == SQLITE_DONE || sql_failed(r->db, rc, "looking for what is over", r->err);
-    q->more = n == q->most;
+    q->of_runs = n < q->most;
+    q->more = true;
     for (size_t i = 0; ok && i < n; i++)
         ok = job_give(r, q, id[i]);
     free(id);
+    return ok;
+}
+
+/* A job of scrontab is never over: what goes of it are its former runs, by when they ended. */
+struct former {
+    int64_t id, end_us;
+    uint32_t attempt;
+};
+
+static bool run_give(const struct past_reading *r, const struct past_query *q,
+                     const struct former *f)
+{
+    char steps[64], parts[64];
+    snprintf(steps, sizeof steps, "job_id=?1 AND attempt=%u", f->attempt);
+    snprintf(parts, sizeof parts, "id=?1 AND attempt=%u", f->attempt);
+    return rows_give(r, TABLE_STEP, steps, f->id) &&
+           (q->kind == PAST_STEPS || (rows_give(r, TABLE_JOB_PART, parts, f->id) &&
+                                      rows_give(r, TABLE_JOB_RUN, parts, f->id)));
+}
+
+static bool runs_give(const struct past_reading *r, struct past_query *q)
+{
+    struct str sql = STR_INIT;
+    sqlite3_stmt *st = NULL;
+    struct former *run = xcalloc(q->most ? q->most : 1, sizeof *run);
+    size_t n = 0;
+    str_addf(&sql,
+             "SELECT id, attempt, end_us FROM job_run WHERE end_us>0 AND end_us<%lld AND "
+             "end_us>=%lld AND (end_us, id, attempt)>(%lld, %lld, %u) AND NOT EXISTS (SELECT 1 "
+             "FROM job WHERE job.id=job_run.id AND ",
+             (long long)q->before_us, (long long)q->run_at.end_us, (long long)q->run_at.end_us,
+             (long long)q->run_at.id, q->run_at.attempt);
+    sql_job_over(&sql);
+    str_addf(&sql, ") ORDER BY end_us, id, attempt LIMIT %zu", q->most);
+    int rc = sqlite3_prepare_v2(r->db, str_text(&sql), (int)sql.len, &st, NULL);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+        run[n] = (struct former){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 2),
+                                 (uint32_t)sqlite3_column_int64(st, 1)};
+        q->run_at.end_us = run[n].end_us;
+        q->run_at.id = (uint64_t)run[n].id;
+        q->run_at.attempt = run[n++].attempt;
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(st);
+    str_done(&sql);
+    bool ok = rc == SQLITE_DONE || sql_failed(r->db, rc, "looking for former runs", r->err);
+    q->more = n == q->most;
+    for (size_t i = 0; ok && i < n; i++)
+        ok = run_give(r, q, &run[i]);
+    free(run);
     return ok;
 }
 
@@ -167,8 +219,11 @@ bool sql_past_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
     struct used_facts fact;
     used_facts_read(db, &fact);
     switch (q->kind) {
-    case PAST_JOBS: return !fact.known || fact.counted_to != USED_ALL || jobs_give(&r, q);
-    case PAST_STEPS: return jobs_give(&r, q);
+    case PAST_JOBS:
+        if (!fact.known || fact.counted_to != USED_ALL)
+            return true;
+        return q->of_runs ? runs_give(&r, q) : jobs_give(&r, q);
+    case PAST_STEPS: return q->of_runs ? runs_give(&r, q) : jobs_give(&r, q);
     case PAST_EVENTS: return rows_give(&r, TABLE_NODE_SPELL, "end_us<?1", q->before_us);
     case PAST_RESVS: return rows_give(&r, TABLE_PAST_RESERVATION, "end_us<?1", q->before_us);
     case PAST_TXN: return rows_give(&r, TABLE_TRANSACTION, "at_us<?1", q->before_us);

@@ -114,7 +114,8 @@ bool store_payload(struct store *s, uint64_t job_id, struct arena *a, struct pay
                    struct err *ret_err);
 /* What is over since before `before_us`, the oldest first; of jobs, and of steps by their jobs, at
  * most so many beyond `at`, which moves on. With each job its steps, scripts, parts and former
- * runs, and its own row last. Of sums the hours that ended by then, as struct used with table
+ * runs, and its own row last; then former runs of jobs that are not over, with their steps and
+ * parts. Of sums the hours that ended by then, as struct used with table
  * STORE_TABLE_COUNT. Jobs that are not in the sums yet are left out. */
 struct past_query {
     enum past_kind kind;
@@ -124,6 +125,13 @@ struct past_query {
         int64_t end_us;
         uint64_t id;
     } at;
+    /* Jobs that are over are all given: now former runs of those that are not. */
+    bool of_runs;
+    struct {
+        int64_t end_us;
+        uint64_t id;
+        uint32_t attempt;
+    } run_at;
     bool more; /* there is: ask again */
 };
 typedef void (*store_past_fn)(void *ctx, enum store_table table, const void *record);

@@ -38,7 +38,7 @@ two_days_ago() {
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 day = 2 * 86400 * 1000000
-for table in "job", "step":
+for table in "job", "step", "job_run":
     times = [c[1] for c in db.execute(f"PRAGMA table_info({table})") if c[1] in ("submit_us", "eligible_us", "start_us", "end_us")]
     over = "WHERE state='COMPLETED'" if table == "job" else ""
     db.execute(f"UPDATE {table} SET " + ", ".join(f"{t}={t}-{day}" for t in times) + f" {over}")
@@ -168,4 +168,28 @@ jobs() { sacct -a -n -P -S 2020-01-01 -o JobID,JobName,State,Start,End,AllocTRES
     has "jobs: 2 removed"
     run -0 remuda status
     [[ "$output" != *trouble* ]]
+}
+
+@test "a job that comes again: its former runs go by when they ended, and come back" {
+    job=$(sbatch --parsable -n1 -J again -o /dev/null --wrap "srun true; sleep 1000")
+    step_ended() { [[ "$(sacct -n -P -j "$job" -o JobID,State)" == *".0|COMPLETED"* ]]; }
+    eventually step_ended
+    scontrol requeuehold "$job"
+    waits() { [ "$(squeue -h -j "$job" -o %T)" = PENDING ]; }
+    eventually waits
+    [ "$(sacct -D -X -n -P -j "$job" -o State | sort | tr '\n' ' ')" = "PENDING REQUEUED " ]
+    remuda down
+    two_days_ago
+    remuda up -q 3>&-
+    before=$(sacct -D -n -P -S 2020-01-01 -j "$job" -o JobID,State,Start,End)
+    used=$(sreport -n -P cluster AccountUtilizationByUser start=2020-01-01 end=now -t seconds)
+    run -0 sacctmgr -i archive dump Jobs PurgeJobAfter=24hours Directory="$PWD/files"
+    has "jobs: 1 removed, written to $PWD/files/old_jobs_archive_"
+    [ "$(sacct -D -n -P -S 2020-01-01 -j "$job" -o State)" = PENDING ]
+    waits
+    run -0 sacctmgr -i archive dump Jobs PurgeJobAfter=24hours Directory="$PWD/files"
+    [[ "$output" != *removed* ]]
+    run -0 sacctmgr -i archive load file="$(ls "$PWD"/files/old_jobs_archive_*)"
+    [ "$(sacct -D -n -P -S 2020-01-01 -j "$job" -o JobID,State,Start,End)" = "$before" ]
+    [ "$(sreport -n -P cluster AccountUtilizationByUser start=2020-01-01 end=now -t seconds)" = "$used" ]
 }

@@ -78,6 +78,29 @@ static void test_elements_of_an_array_that_waits_stay(void **state)
     assert_int_equal(removed(TABLE_JOB) + removed(TABLE_STEP), 0);
 }
 
+/* A job that came again: its former run goes, and nothing else of it. */
+static void test_former_runs_go(void **unused)
+{
+    hello(1);
+    uint64_t id = submit(a_job("again"));
+    assert_int_equal(state(id), JOB_RUNNING);
+    const struct past_key key[] = {{.table = TABLE_STEP, .id = id, .attempt = 1},
+                                   {.table = TABLE_JOB_PART, .id = id, .attempt = 1, .second = 5},
+                                   {.table = TABLE_JOB_RUN, .id = id, .attempt = 1},
+                                   {.table = TABLE_PAYLOAD, .id = id},
+                                   {.table = TABLE_JOB, .id = id}};
+    remove_rows(key, ARRAY_LEN(key)); /* it runs */
+    assert_int_equal(removed(TABLE_STEP) + removed(TABLE_JOB_PART) + removed(TABLE_JOB_RUN), 0);
+    assert_int_equal(control(ids_of(id), ACTION_REQUEUE_HOLD), REFUSE_NONE);
+    script_ends(id, 15);
+    assert_int_equal(state(id), JOB_PENDING);
+    remove_rows(key, ARRAY_LEN(key));
+    assert_int_equal(removed(TABLE_STEP), 1);
+    assert_int_equal(removed(TABLE_JOB_PART), 1);
+    assert_int_equal(removed(TABLE_JOB_RUN), 1);
+    assert_int_equal(removed(TABLE_PAYLOAD) + removed(TABLE_JOB), 0);
+}
+
 static struct job past_job(uint64_t id)
 {
     return (struct job){.id = id,
@@ -182,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         STORY(test_what_memory_knows_stays),
         STORY(test_elements_of_an_array_that_waits_stay),
+        STORY(test_former_runs_go),
         STORY(test_numbers_of_what_comes_are_never_given),
         STORY(test_nonsense_does_not_come),
         STORY(test_ages),

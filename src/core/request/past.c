@@ -25,6 +25,17 @@ void req_archive(struct core *c, const struct msg_archive *m)
 
 /* ---- removing ------------------------------------------------------------------------------- */
 
+/* A run of a job that came again, and that no node has any more: memory knows nothing of it. */
+static bool is_former(const struct core *c, const struct past_key *k)
+{
+    const struct jobrec *r = job_find(c, k->id);
+    bool of_run = k->table == TABLE_JOB_RUN || k->table == TABLE_STEP || k->table == TABLE_JOB_PART;
+    if (!r || !of_run || !job_live(r) || r->former_runs)
+        return false;
+    return k->attempt < r->j.attempt ||
+           (r->j.state == JOB_PENDING && k->attempt == r->j.attempt);
+}
+
 static bool is_remembered(const struct core *c, const struct past_key *k)
 {
     return job_find(c, k->id) || (k->array_job_id && array_of(c, k->array_job_id)) ||
@@ -89,7 +100,8 @@ static bool is_of_job(enum store_table table)
 void past_remove(struct core *c, const struct past_rows *rows)
 {
     for (size_t i = 0; i < rows->n; i++)
-        if (!is_of_job(rows->v[i].table) || !is_remembered(c, &rows->v[i]))
+        if (!is_of_job(rows->v[i].table) || !is_remembered(c, &rows->v[i]) ||
+            is_former(c, &rows->v[i]))
             row_remove(c, &rows->v[i]);
     if (rows->used_before_us) {
         struct str text = STR_INIT;
