@@ -32,8 +32,7 @@ static bool is_former(const struct core *c, const struct past_key *k)
     bool of_run = k->table == TABLE_JOB_RUN || k->table == TABLE_STEP || k->table == TABLE_JOB_PART;
     if (!r || !of_run || !job_live(r) || r->former_runs)
         return false;
-    return k->attempt < r->j.attempt ||
-           (r->j.state == JOB_PENDING && k->attempt == r->j.attempt);
+    return k->attempt < r->j.attempt || (r->j.state == JOB_PENDING && k->attempt == r->j.attempt);
 }
 
 static bool is_remembered(const struct core *c, const struct past_key *k)
