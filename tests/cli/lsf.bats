@@ -204,6 +204,15 @@ submitted() {
     [ "${stderr_lines[0]}" = "nope: No such queue. Job not submitted." ]
     run -255 --separate-stderr bsub -W 30:00 -o x true
     [ "${stderr_lines[0]}" = "RUNLIMIT: Cannot exceed queue's hard limit(s). Job not submitted." ]
+    run -255 --separate-stderr bsub -n 1000 -o x true
+    [ "${stderr_lines[0]}" = "Too many processors requested. Job not submitted." ]
+    [[ "${stderr_lines[1]}" == "bsub: "*"1000"* ]]
+    run -255 --separate-stderr bsub -n 1 -R "span[hosts=1] affinity[core(64)]" -o x true
+    [ "${stderr_lines[0]}" = "Too many processors requested. Job not submitted." ]
+    run -255 --separate-stderr bsub -gpu num=9 -o x true
+    [ "${stderr_lines[0]}" = "Bad resource requirement syntax. Job not submitted." ]
+    run -255 --separate-stderr bsub -R "rusage[mem=9000GB]" -o x true
+    [ "${stderr_lines[0]}" = "MEMLIMIT: Cannot exceed queue's hard limit(s). Job not submitted." ]
     run -255 --separate-stderr bsub -app x true
     [ "$stderr" = "-app is not supported: there are no application profiles; write its options out. Job not submitted." ]
     run -255 --separate-stderr bsub -frobnicate true
@@ -422,6 +431,20 @@ $id 3 arr[3]" ]
     bacct -l "$id" | grep -qx "     CPU_T     WAIT     TURNAROUND   STATUS     HOG_FACTOR    MEM    SWAP"
     bacct -e -J past | grep -qx " Total number of done jobs:       0      Total number of exited jobs:     1"
     bacct -C 2001/1/1,2001/2/1 | grep -qx " Total number of done jobs:       0      Total number of exited jobs:     0"
+}
+
+@test "bhist of a requeued job: each of its runs, the first one, too, and the time of all" {
+    submitted -n 4 -R "span[ptile=2]" -J again -o /dev/null -r sleep 6141
+    wait_state "$id" RUNNING
+    sleep 1.1
+    run -0 brequeue "$id"
+    wait_state "$id" RUNNING
+    eventually sh -c "bhist -l $id | grep -q requeued"
+    run -0 bhist -UF -l "$id"
+    [ "$(grep -c ': Dispatched 4 Task(s) on Host(s) <2\*n1> <2\*n2>,' <<< "$output")" = 2 ]
+    [ "$(grep -oE ': Dispatched|: Running with|requeued' <<< "$output" | tr -d '\n ')" = ":Dispatched:Runningwithrequeued:Dispatched:Runningwith" ]
+    [ "$(bhist "$id" | awk -v j="$id" '$1 == j { print $6 >= 1 }')" = 1 ]
+    bkill "$id"
 }
 
 @test "bmod: what is given changes, what stands behind an n goes back, the rest stays" {

@@ -153,6 +153,14 @@ $id[2].head X" ]
     qstat -q | grep -qE "^workq +-- +-- +24:00:00 +-- +1 +[0-9]+ +--  E R$"
     run -170 --separate-stderr qstat -Q nope
     [ "$stderr" = "qstat: Unknown queue nope" ]
+    run -170 --separate-stderr qstat nope
+    [ "$stderr" = "qstat: Unknown queue nope" ]
+    [ -z "$output" ]
+    run -170 --separate-stderr qstat nope@head workq # the rest of it is shown
+    [ "$stderr" = "qstat: Unknown queue nope" ]
+    [[ "$output" == *whole* ]]
+    run -0 qstat workq
+    [[ "$output" == *whole* ]]
     qdel "$id"
 }
 

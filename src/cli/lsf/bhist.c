@@ -121,6 +121,12 @@ static double waited_s(const struct job *j, bool held)
     return sum;
 }
 
+/* A run that is over, of a job that was requeued: it is kept as what waits again. */
+static bool is_former(const struct lsf_job_list *l, size_t i, size_t to)
+{
+    return i + 1 < to && l->job.v[i]->start_us;
+}
+
 /* Of one job; [from, to) are its runs, the last one first in force. */
 static struct times times_of(const struct lsf_job_list *l, size_t from, size_t to, int64_t now)
 {
@@ -136,7 +142,8 @@ static struct times times_of(const struct lsf_job_list *l, size_t from, size_t t
             t.ususp += seconds(stopped);
         else
             t.ssusp += seconds(stopped);
-        t.run += lsf_job_is_pending(j) ? 0 : seconds(job_elapsed_us(j, now));
+        t.run +=
+            lsf_job_is_pending(j) && !is_former(l, i, to) ? 0 : seconds(job_elapsed_us(j, now));
         t.psusp += waited_s(j, true);
         t.pend += waited_s(j, false);
     }
@@ -160,10 +167,11 @@ static void line_add(struct bhist *b, const struct job *j, const struct times *t
              0.0, t->total);
 }
 
-static void dispatched_add(struct bhist *b, const struct lsf_long *l, const struct job *j)
+static void dispatched_add(struct bhist *b, const struct lsf_long *l, const struct job *j,
+                           bool former)
 {
     struct lsf_host *host;
-    size_t n = lsf_job_hosts(j, b->a, &host);
+    size_t n = former ? lsf_run_hosts(j, b->a, &host) : lsf_job_hosts(j, b->a, &host);
     const struct passwd *p = getpwuid(j->user_id);
     struct str text = STR_INIT;
     if (!n || !j->start_us)
@@ -197,7 +205,7 @@ static void long_add(struct bhist *b, const struct lsf_job_list *jobs, size_t fr
     lsf_long_submitted(&l, jobs->job.v[from]);
     for (size_t i = from; i < to; i++) {
         const struct job *j = jobs->job.v[i];
-        dispatched_add(b, &l, j);
+        dispatched_add(b, &l, j, is_former(jobs, i, to));
         if (i + 1 < to && j->end_us)
             lsf_long_paragraph(
                 &l, arena_printf(b->a, "%s: Job has been requeued;", lsf_date(j->end_us, b->a)));

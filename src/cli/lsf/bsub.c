@@ -7,6 +7,7 @@
 #include "cli/lsf/interactive.h"
 #include "cli/lsf/lsf.h"
 #include "cli/lsf/names.h"
+#include "cli/lsf/refusal_words.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
@@ -63,33 +64,9 @@ static void warnings_print(struct bsub *s)
     str_clear(&s->warnings);
 }
 
-/* What the controller refuses, in the words that LSF has for it; ours follow. */
-static const struct {
-    enum refusal refusal;
-    const char *words;
-    bool of_queue; /* "QUEUE: WORDS" */
-} refusal_words[] = {
-    {REFUSE_INVALID_PARTITION, "No such queue", true},
-    {REFUSE_PARTITION_ACCESS, "User cannot use the queue", true},
-    {REFUSE_PARTITION_DOWN, "Queue has been closed", true},
-    {REFUSE_TIME_LIMIT, "RUNLIMIT: Cannot exceed queue's hard limit(s)", false},
-    {REFUSE_INVALID_ARRAY, "Job array index too large", false},
-    {REFUSE_TOO_MANY_CPUS, "Too many processors requested", false},
-    {REFUSE_NODE_CPUS, "Too many processors requested", false},
-    {REFUSE_ACCESS_DENIED, "User permission denied", false},
-    {REFUSE_ACCOUNT, "User permission denied", false},
-};
-
 static int refused(const struct bsub *s, const struct msg_done *m)
 {
-    const char *queue = s->b.line.comp[0].spec.req.partition;
-    const char *words = refusal_text((enum refusal)m->refusal);
-    for (size_t i = 0; i < ARRAY_LEN(refusal_words); i++)
-        if (refusal_words[i].refusal == (enum refusal)m->refusal)
-            words = refusal_words[i].of_queue && queue
-                        ? arena_printf(s->b.line.a, "%s: %s", queue, refusal_words[i].words)
-                        : refusal_words[i].words;
-    not_submitted(words);
+    not_submitted(lsf_refusal_words(&s->b.line.comp[0].spec.req, m, s->b.line.a));
     if (!text_empty(m->detail))
         fprintf(stderr, NAME ": %s\n", m->detail);
     return LSF_EXIT;

@@ -355,11 +355,14 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a)
 
 size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret)
 {
+    return lsf_job_is_pending(j) ? 0 : lsf_run_hosts(j, a, ret);
+}
+
+size_t lsf_run_hosts(const struct job *j, struct arena *a, struct lsf_host **ret)
+{
     struct alloc al = {0};
     struct hostlist names = HOSTLIST_INIT;
     size_t n = 0;
-    if (lsf_job_is_pending(j))
-        return 0;
     if (j->alloc && alloc_parse(j->alloc, a, &al, NULL)) {
         *ret = arena_alloc(a, (al.n + 1) * sizeof **ret);
         for (; n < al.n; n++) {

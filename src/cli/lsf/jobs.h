@@ -74,6 +74,8 @@ struct lsf_host {
     int64_t mem_mib; /* 0 = not known */
 };
 size_t lsf_job_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);
+/* The same of a former run, whose record says that the job waits again. */
+size_t lsf_run_hosts(const struct job *j, struct arena *a, struct lsf_host **ret);
 /* "4*h1:2*h2"; "-" for none. */
 const char *lsf_exec_host(const struct job *j, struct arena *a);
 int32_t lsf_job_slots(const struct job *j);

@@ -22,7 +22,8 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
         return true;
     }
     size_t len = strcspn(word, "@");
-    q->filter.queue = arena_strndup(a, word, len);
+    const char *queue = arena_strndup(a, word, len), *before = q->filter.queue;
+    q->filter.queue = before ? arena_printf(a, "%s,%s", before, queue) : queue;
     return len > 0 || err_set(ret_err, ERR_VALUE, "illegally formed destination: %s", word);
 }
 
@@ -372,7 +373,7 @@ static int jobs_run(struct qstat *q, struct client *c)
 {
     struct lsf_job_list l = {0};
     struct err e = {0};
-    int status = 0;
+    int status = q->filter.queue ? qstat_queues_known(q, c) : 0;
     q->users_given = q->filter.users != NULL;
     if (!q->users_given)
         q->filter.users = "all";
@@ -382,6 +383,8 @@ static int jobs_run(struct qstat *q, struct client *c)
         q->one_element |= strchr(id, '[') != NULL;
         vec_push(&q->filter.ids, id);
     }
+    if (status == PBS_UNKNOWN_QUEUE && !q->operand.n && !q->filter.queue)
+        return status; /* none of what was named is left */
     if (!lsf_jobs_read(c, &q->filter, q->a, &l, &e)) {
         fprintf(stderr, NAME ": %s\n", e.text);
         return 1;

@@ -33,6 +33,9 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
 /* qstat -B, -Q and -q; return what to end with. */
 int qstat_server_add(struct qstat *q, struct client *c);
 int qstat_queues_add(struct qstat *q, struct client *c);
+/* Says of which of q->filter.queue there is none, and takes these out (NULL: none is left): then
+ * PBS_UNKNOWN_QUEUE, else 0; 1 where it cannot be known, which is said. */
+int qstat_queues_known(struct qstat *q, struct client *c);
 /* "n1/0*4+n2/0*4"; of Torque "n1/0-3+n2/0-3". NULL = none. */
 const char *qstat_exec_host(const struct job *j, const struct dialect_site *site, struct arena *a);
 /* "(n1:ncpus=4)+(n2:ncpus=4)"; NULL = none. */

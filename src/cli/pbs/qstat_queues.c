@@ -1,5 +1,6 @@
 /* qstat -B, -Q, -q: the server, and its queues. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "cli/pbs/qstat.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
@@ -205,7 +206,7 @@ static void queues_head(struct qstat *q)
                 "---------------- ----- ----- --- --- ----- ----- ----- ----- ----- ----- ----\n");
 }
 
-static size_t queues_print(struct qstat *q, const struct seen *s)
+static void queues_print(struct qstat *q, const struct seen *s)
 {
     struct pbs_report r = report_of(q, "Queue", "Queue: ");
     unsigned running = 0, queued = 0;
@@ -215,7 +216,7 @@ static size_t queues_print(struct qstat *q, const struct seen *s)
     for (size_t i = 0; i < s->queue.n; i++) {
         const struct partition *p = s->queue.v[i];
         struct counts n = counts_of(s, p->name);
-        if (q->filter.queue && !text_is(q->filter.queue, p->name))
+        if (q->filter.queue && !list_has(q->filter.queue, p->name))
             continue;
         if (shown++ == 0 && !q->full)
             queues_head(q);
@@ -232,7 +233,45 @@ static size_t queues_print(struct qstat *q, const struct seen *s)
         pbs_report_end(&r);
     else if (q->queue_limits && shown)
         str_addf(&q->out, "%47s----- -----\n%47s%5u %5u\n", "", "", running, queued);
-    return shown;
+}
+
+static bool queue_is(const struct seen *s, const char *name)
+{
+    for (size_t i = 0; i < s->queue.n; i++)
+        if (text_is(s->queue.v[i]->name, name))
+            return true;
+    return false;
+}
+
+static int unknown_say(struct qstat *q, const struct seen *s)
+{
+    struct span rest = span_of(q->filter.queue), one;
+    struct str known = STR_INIT;
+    int status = 0;
+    while (span_next(&rest, ',', &one)) {
+        const char *name = arena_strndup(q->a, one.data, one.len);
+        if (queue_is(s, name)) {
+            list_addf(&known, "%s", name);
+            continue;
+        }
+        fprintf(stderr, "qstat: Unknown queue %s\n", name);
+        status = PBS_UNKNOWN_QUEUE;
+    }
+    q->filter.queue = known.len ? arena_strdup(q->a, str_text(&known)) : NULL;
+    str_done(&known);
+    return status;
+}
+
+int qstat_queues_known(struct qstat *q, struct client *c)
+{
+    struct msg_query queues = {.what = QUERY_PARTITIONS};
+    struct seen s = {.a = q->a};
+    struct msg_done done;
+    struct err e = {0};
+    bool ok = client_query(c, &queues, &partition_fields, q->a, queue_keep, &s, &done, &e);
+    int status = ok ? unknown_say(q, &s) : failed(&e);
+    seen_done(&s);
+    return status;
 }
 
 int qstat_queues_add(struct qstat *q, struct client *c)
@@ -240,13 +279,9 @@ int qstat_queues_add(struct qstat *q, struct client *c)
     struct seen s = {.a = q->a};
     struct err e = {0};
     bool ok = seen_read(c, &s, &e);
-    size_t shown = ok ? queues_print(q, &s) : 0;
+    int status = ok && q->filter.queue ? unknown_say(q, &s) : 0;
+    if (ok && (!status || q->filter.queue))
+        queues_print(q, &s);
     seen_done(&s);
-    if (!ok)
-        return failed(&e);
-    if (!shown && q->filter.queue) {
-        fprintf(stderr, "qstat: Unknown queue %s\n", q->filter.queue);
-        return PBS_UNKNOWN_QUEUE;
-    }
-    return 0;
+    return ok ? status : failed(&e);
 }

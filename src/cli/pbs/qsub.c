@@ -52,6 +52,8 @@ static void warnings_print(struct qsub *s)
     str_clear(&s->warnings);
 }
 
+#define BAD_VALUE "Illegal attribute or resource value"
+
 static const struct {
     enum refusal refusal;
     const char *words;
@@ -61,7 +63,17 @@ static const struct {
     {REFUSE_PARTITION_ACCESS, "Unauthorized Request", PBS_DENIED},
     {REFUSE_ACCESS_DENIED, "Unauthorized Request", PBS_DENIED},
     {REFUSE_ACCOUNT, "Invalid account", PBS_REFUSED},
-    {REFUSE_PARTITION_DOWN, "Queue is not enabled", PBS_REFUSED},
+    {REFUSE_PARTITION_DOWN, "Queue is not enabled", PBS_QUEUE_CLOSED},
+    {REFUSE_QOS, "Unauthorized Request", PBS_DENIED},
+    {REFUSE_RESERVATION_ACCESS, "Unauthorized Request", PBS_DENIED},
+    {REFUSE_BEGIN_TIME, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_DEPENDENCY, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_FEATURE, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_GRES, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_INVALID_ARRAY, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_INVALID_NODE, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_LICENSES, BAD_VALUE, PBS_BAD_VALUE},
+    {REFUSE_WORK_DIR, BAD_VALUE, PBS_BAD_VALUE},
 };
 
 static int refused(const struct qsub *s, const struct msg_done *m)

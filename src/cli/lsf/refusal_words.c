@@ -1,0 +1,61 @@
+#include "cli/lsf/refusal_words.h"
+
+#include "base/alloc.h"
+#include "model/refusal.h"
+
+#define TOO_MANY      "Too many processors requested"
+#define BAD_RESOURCES "Bad resource requirement syntax"
+
+static const struct {
+    enum refusal refusal;
+    const char *words;
+    bool of_queue; /* "QUEUE: WORDS" */
+} refusal_words[] = {
+    {REFUSE_INVALID_PARTITION, "No such queue", true},
+    {REFUSE_PARTITION_ACCESS, "User cannot use the queue", true},
+    {REFUSE_PARTITION_DOWN, "Queue has been closed", true},
+    {REFUSE_TIME_LIMIT, "RUNLIMIT: Cannot exceed queue's hard limit(s)", false},
+    {REFUSE_MEMORY, "MEMLIMIT: Cannot exceed queue's hard limit(s)", false},
+    {REFUSE_NODE_MEMORY, "MEMLIMIT: Cannot exceed queue's hard limit(s)", false},
+    {REFUSE_PARTITION_LIMIT, "Over some limit for queue", false},
+    {REFUSE_INVALID_ARRAY, "Job array index too large", false},
+    {REFUSE_TOO_MANY_CPUS, TOO_MANY, false},
+    {REFUSE_NODE_CPUS, TOO_MANY, false},
+    {REFUSE_NODE_CONFIG, TOO_MANY, false},
+    {REFUSE_INVALID_CPU_COUNT, TOO_MANY, false},
+    {REFUSE_INVALID_TASK_COUNT, TOO_MANY, false},
+    {REFUSE_INVALID_NODE_COUNT, TOO_MANY, false},
+    {REFUSE_GRES, BAD_RESOURCES, false},
+    {REFUSE_FEATURE, BAD_RESOURCES, false},
+    {REFUSE_LICENSES, BAD_RESOURCES, false},
+    {REFUSE_NODE_DISK, BAD_RESOURCES, false},
+    {REFUSE_NODE_SOCKETS, BAD_RESOURCES, false},
+    {REFUSE_INVALID_NODE, "Bad host name, host group name or cluster name", false},
+    {REFUSE_BEGIN_TIME, "Bad time specification", false},
+    {REFUSE_DEPENDENCY, "Dependency condition syntax error", false},
+    {REFUSE_ACCESS_DENIED, "User permission denied", false},
+    {REFUSE_ACCOUNT, "User permission denied", false},
+    {REFUSE_QOS, "User permission denied", false},
+    {REFUSE_RESERVATION_ACCESS, "User permission denied", false},
+};
+
+/* Nodes may have the processors and lack these. */
+static bool has_devices(const struct job_request *q)
+{
+    return !text_empty(q->gres) || !text_empty(q->gpus) || !text_empty(q->gpus_per_node) ||
+           !text_empty(q->gpus_per_task) || !text_empty(q->gpus_per_socket);
+}
+
+const char *lsf_refusal_words(const struct job_request *q, const struct msg_done *m,
+                              struct arena *a)
+{
+    enum refusal r = (enum refusal)m->refusal;
+    if (r == REFUSE_NODE_CONFIG && has_devices(q))
+        return BAD_RESOURCES;
+    for (size_t i = 0; i < ARRAY_LEN(refusal_words); i++)
+        if (refusal_words[i].refusal == r)
+            return refusal_words[i].of_queue && q->partition
+                       ? arena_printf(a, "%s: %s", q->partition, refusal_words[i].words)
+                       : refusal_words[i].words;
+    return refusal_text(r);
+}

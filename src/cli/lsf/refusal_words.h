@@ -1,0 +1,14 @@
+/* What the controller refuses, in LSF's words. */
+#ifndef REMUDA_CLI_LSF_REFUSAL_WORDS_H
+#define REMUDA_CLI_LSF_REFUSAL_WORDS_H
+
+#include "base/arena.h"
+#include "model/job.h"
+#include "model/message.h"
+
+/* Why a job of this request was refused, as bsub says it before " Job not submitted."; Slurm's
+ * words where LSF has none. */
+const char *lsf_refusal_words(const struct job_request *q, const struct msg_done *m,
+                              struct arena *a);
+
+#endif
