@@ -67,7 +67,7 @@ ROOMS = {
         "lsf": {"program", "table", "record", "submit", "reports"},
         "pbs": {"program", "table", "record", "submit", "lsf", "reports"},
         "scontrol": {"program", "table", "record", "submit", "accounts"},
-        "cluster": {"program"},
+        "cluster": {"program", "table"},
         "accounts": {"program", "table"},
         "plot": {"program", "table", "record"},
         "reports": {"program", "table", "record", "plot"},

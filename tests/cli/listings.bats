@@ -40,7 +40,7 @@ import json, sys
 try:
     import yaml
 except ImportError:
-    sys.exit(0 if open(sys.argv[2]).read().startswith("---\nmeta:\n") else 1)
+    sys.exit(0 if open(sys.argv[2]).read().startswith("---\n") else 1)
 def shape(v):
     if isinstance(v, dict):
         return [(k, shape(x)) for k, x in v.items()]
@@ -65,6 +65,21 @@ END
             [[ "$output" == "$c: error: $o: not supported: Slurm's $c has no such output"* ]]
         done
     done
+}
+
+@test "remuda's own commands: --yaml is the tree of --json" {
+    cd "$BATS_FILE_TMPDIR" || exit 1
+    printf '#!/bin/sh\n#SBATCH -t 5\n#SBATCH -c 1\ntrue\n' > own.sh
+    held=$(sbatch --parsable -H own.sh)
+    for c in "why" "why $held" may "report $J" "report --idle" "report --all" "lint own.sh" "config check"; do
+        # shellcheck disable=SC2086 # words
+        same_as_json remuda $c
+    done
+    same_as_json sh -c 'remuda extend --dry-run "$J" +1m "$@" || test $? = 1' sh # it has no limit to extend
+    scancel "$held"
+    [ "$(remuda why --yaml | head -2)" = "---
+schema: \"remuda.why/1\"" ]
+    run -2 remuda may --yaml=v0.0.43
 }
 
 @test "--json=VERSION: those there are, list names them, others are refused" {

@@ -234,6 +234,8 @@ P
     [[ "$output" == *'no value "foo"'*util*power* ]]
     run ! remuda plot "$id" --csv --json
     [[ "$output" == *"one of --csv, --json"* ]]
+    run -0 remuda plot "$id" --yaml
+    [[ "$output" == "---"*"job_id: $id"* ]]
     run ! remuda plot "$id" -w
     [[ "$output" == *"terminal"* ]]
     run ! remuda plot "$id" --gpu 17

@@ -8,6 +8,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/table/json_form.h"
 #include "cli/table/listing.h"
 #include "wire/json.h"
 
@@ -20,7 +21,8 @@
 
 struct may_line {
     const char *state_dir, *user;
-    bool json, all;
+    enum json_form json;
+    bool all;
     struct arena *a;
     struct client *client;
     struct str out;
@@ -29,11 +31,11 @@ struct may_line {
 
 static const struct option_row rows[] = {
     OPT_FLAG("all", 'a', "also what may not be used, and why", offsetof(struct may_line, all)),
-    OPT_FLAG("json", 0, "as JSON, with all of it: a promise to programs (docs/may.md)",
-             offsetof(struct may_line, json)),
+    OWN_JSON(struct may_line, "as JSON, with all of it: a promise to programs (docs/may.md)"),
     OPT_VALUE("user", 'u', "name", "what this user may use; else you", set_any_text,
               offsetof(struct may_line, user)),
     OWN_STATE(struct may_line),
+    OWN_YAML(struct may_line),
     OWN_HELP,
 };
 OPTION_TABLE(may_options, rows, .usage = "remuda may [OPTIONS]",
@@ -316,10 +318,9 @@ static int may(struct may_line *k)
     if (ok && k->json) {
         json_array_end(&k->j);
         json_object_end(&k->j);
-        str_addc(&k->out, '\n');
     }
     if (ok)
-        fputs(str_text(&k->out), stdout);
+        json_form_print(&k->out, k->json);
     return ok ? 0 : 1;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/table/json_form.h"
 #include "io/program_list.h"
 #include "wire/json.h"
 
@@ -11,7 +12,8 @@
 
 struct config_line {
     const char *state_dir, *deed, *file;
-    bool verbose, json;
+    enum json_form json;
+    bool verbose;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -26,11 +28,11 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
 }
 
 static const struct option_row rows[] = {
-    OPT_FLAG("json", 0, "as JSON, every warning with what it weighs",
-             offsetof(struct config_line, json)),
+    OWN_JSON(struct config_line, "as JSON, every warning with what it weighs"),
     OWN_STATE(struct config_line),
     OPT_FLAG("verbose", 'v', "tell of each setting that has no effect",
              offsetof(struct config_line, verbose)),
+    OWN_YAML(struct config_line),
     OWN_HELP,
 };
 OPTION_TABLE(
@@ -63,7 +65,8 @@ static void setting_json(void *ctx, const char *line)
     warning_json(ctx, "meaning", line);
 }
 
-static void check_json(const char *path, const struct config *c, const struct err *err)
+static void check_json(const char *path, const struct config *c, const struct err *err,
+                       enum json_form form)
 {
     static const char *const weights[] = {
         [WEIGHS_MEANING] = "meaning", [WEIGHS_UNKNOWN] = "unknown", [WEIGHS_NOTHING] = "nothing"};
@@ -81,8 +84,7 @@ static void check_json(const char *path, const struct config *c, const struct er
         program_settings_check(&c->settings, setting_json, &j);
     json_array_end(&j);
     json_object_end(&j);
-    str_addc(&out, '\n');
-    fputs(str_text(&out), stdout);
+    json_form_print(&out, form);
     str_done(&out);
 }
 
@@ -108,7 +110,7 @@ static int check(const struct config_line *o, struct arena *a)
     const char *path = o->file ? o->file : cluster_conf_path(state_dir_find(o->state_dir, a), a);
     bool ok = cluster_conf_read_file(path, &c, &err);
     if (o->json)
-        check_json(path, ok ? &c : NULL, &err);
+        check_json(path, ok ? &c : NULL, &err, o->json);
     else if (ok)
         check_print(path, &c, o->verbose);
     else

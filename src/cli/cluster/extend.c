@@ -5,6 +5,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "cli/table/json_form.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -14,7 +15,8 @@
 
 struct extend_line {
     const char *state_dir, *job, *time;
-    bool all, test_only, json;
+    enum json_form json;
+    bool all, test_only;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -31,9 +33,9 @@ static const struct option_row rows[] = {
     OPT_FLAG("all", 'a', "all of the time or nothing", offsetof(struct extend_line, all)),
     OPT_FLAG("dry-run", 'n', "say what would be granted, change nothing",
              offsetof(struct extend_line, test_only)),
-    OPT_FLAG("json", 0, "as JSON: job, asked_seconds, granted_seconds, refusal, text",
-             offsetof(struct extend_line, json)),
+    OWN_JSON(struct extend_line, "as JSON: job, asked_seconds, granted_seconds, refusal, text"),
     OWN_STATE(struct extend_line),
+    OWN_YAML(struct extend_line),
     OWN_HELP,
 };
 OPTION_TABLE(
@@ -75,7 +77,7 @@ static void json_print(const struct extend_line *o, int64_t add_us, const struct
     json_key_text(&j, "refusal", done->refusal ? refusal_text((enum refusal)done->refusal) : "");
     json_key_text(&j, "text", done->detail ? done->detail : "");
     json_object_end(&j);
-    puts(str_text(&out));
+    json_form_print(&out, o->json);
     str_done(&out);
 }
 

@@ -8,6 +8,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/record/why_text.h"
+#include "cli/table/json_form.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@
 
 struct asking {
     const char *state_dir;
-    bool json, all, no_advice;
+    enum json_form json;
+    bool all, no_advice;
     VEC(const char *) job;
     struct arena *a;
     struct client *client;
@@ -140,9 +142,8 @@ static void answer_all(struct asking *k)
     if (k->json) {
         json_array_end(&k->json_out);
         json_object_end(&k->json_out);
-        str_addc(&k->out, '\n');
     }
-    fputs(str_text(&k->out), stdout);
+    json_form_print(&k->out, k->json);
 }
 
 /* ---- the command line ---- */
@@ -156,11 +157,12 @@ static bool job_take(void *to, const char *word, struct arena *a, struct err *re
 
 static const struct option_row rows[] = {
     OPT_FLAG("all", 'a', "waiting jobs of all users", offsetof(struct asking, all)),
-    OPT_FLAG("json", 0, "as JSON, with all of it: a promise to programs (why.md of `remuda docs`)",
-             offsetof(struct asking, json)),
+    OWN_JSON(struct asking,
+             "as JSON, with all of it: a promise to programs (why.md of `remuda docs`)"),
     OPT_FLAG("no-advice", 0, "without what would let a job start sooner, which takes longest",
              offsetof(struct asking, no_advice)),
     OWN_STATE(struct asking),
+    OWN_YAML(struct asking),
     OWN_HELP,
 };
 OPTION_TABLE(why_options, rows, .usage = "remuda why [OPTIONS] [JOB...]",

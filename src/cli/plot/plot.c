@@ -11,6 +11,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/program/window.h"
+#include "cli/table/json_form.h"
 #include "model/array.h"
 #include "model/job.h"
 #include "reading/chart.h"
@@ -31,7 +32,8 @@
 struct plot_line {
     const char *state_dir, *job, *step, *values, *gpus, *from, *to, *theme;
     int64_t attempt, height;
-    bool watch, csv, csv_bare, json, svg, png, all;
+    enum json_form json;
+    bool watch, csv, csv_bare, svg, png, all;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -129,7 +131,7 @@ static const struct option_row rows[] = {
     OPT_VALUE("height", 0, "rows", "rows of each chart; else as many as are good", set_own_number,
               AT(height), .min = 1, .max = 40),
     OWN_HELP,
-    OPT_FLAG("json", 0, "everything as JSON", AT(json)),
+    OWN_JSON(struct plot_line, "everything as JSON"),
     {.name = "png",
      .arg = ARG_OPTIONAL,
      .metavar = "theme",
@@ -146,6 +148,7 @@ static const struct option_row rows[] = {
     OPT_VALUE("to", 'E', "time", "until then; else to its end", set_any_text, AT(to)),
     OPT_VALUE("value", 0, "words", "what is drawn: util,mem,power,cpu,rss,read …", values_set, 0),
     OPT_FLAG("watch", 'w', "again and again while the job runs", AT(watch)),
+    OWN_YAML(struct plot_line),
 };
 OPTION_TABLE(plot_options, rows, .usage = "remuda plot [OPTIONS] JOB [STEP]",
              .about = "  What a job did, as it was sampled while it ran: each GPU, CPUs, memory, "
@@ -403,7 +406,9 @@ static int file_write(struct plotting *p)
     struct str out = STR_INIT;
     struct err err = {0};
     bool any, ok = picture_make(p, &out, &any, &err);
-    if (ok)
+    if (ok && p->l->json)
+        json_form_print(&out, p->l->json);
+    else if (ok)
         fwrite(str_text(&out), 1, out.len, stdout);
     str_done(&out);
     if (!ok)
@@ -439,9 +444,9 @@ static bool line_check(const struct plot_line *l, struct err *ret_err)
     struct idset ids = IDSET_INIT;
     if (!l->job)
         return err_set(ret_err, ERR_USAGE, "which job? remuda plot JOB");
-    if (l->csv + l->json + l->svg + l->png + l->watch > 1)
+    if (l->csv + (l->json != FORM_TABLE) + l->svg + l->png + l->watch > 1)
         return err_set(ret_err, ERR_USAGE,
-                       "one of --csv, --json, --svg, --png and -w goes at a time");
+                       "one of --csv, --json or --yaml, --svg, --png and -w goes at a time");
     if (l->watch && !isatty(STDOUT_FILENO))
         return err_set(
             ret_err, ERR_USAGE,

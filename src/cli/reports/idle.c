@@ -71,7 +71,7 @@ static void table_print(const struct idle_jobs *i)
     str_done(&idle);
 }
 
-static void json_print(const struct idle_jobs *i)
+static void json_print(const struct idle_jobs *i, enum json_form form)
 {
     struct str text = STR_INIT;
     struct json_out o;
@@ -96,12 +96,12 @@ static void json_print(const struct idle_jobs *i)
     }
     json_array_end(&o);
     json_object_end(&o);
-    puts(str_text(&text));
+    json_form_print(&text, form);
     str_done(&text);
 }
 
-bool idle_report(struct client *c, const struct msg_query *who, bool as_json, struct arena *a,
-                 struct err *ret_err)
+bool idle_report(struct client *c, const struct msg_query *who, enum json_form form,
+                 struct arena *a, struct err *ret_err)
 {
     struct msg_query q = {.what = QUERY_JOBS,
                           .fields = FIELDS,
@@ -113,8 +113,8 @@ bool idle_report(struct client *c, const struct msg_query *who, bool as_json, st
     bool ok = client_query(c, &q, &job_fields, a, job_keep, &i, &done, ret_err);
     if (ok && i.v.n)
         qsort(i.v.v, i.v.n, sizeof i.v.v[0], by_idle);
-    if (ok && as_json)
-        json_print(&i);
+    if (ok && form)
+        json_print(&i, form);
     else if (ok && i.v.n)
         table_print(&i);
     else if (ok)

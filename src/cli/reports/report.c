@@ -13,6 +13,7 @@
 #include "cli/reports/idle.h"
 #include "cli/reports/report_job.h"
 #include "cli/reports/report_mail.h"
+#include "cli/table/json_form.h"
 #include "model/array.h"
 #include "wire/json.h"
 
@@ -34,7 +35,8 @@
 struct report_line {
     const char *state_dir, *user, *accounts, *from, *to;
     const char *job;
-    bool me, all, idle, json, mail, png;
+    enum json_form json;
+    bool me, all, idle, mail, png;
     int64_t most, attempt;
 };
 
@@ -89,7 +91,7 @@ static const struct option_row rows[] = {
              "running jobs all of whose GPUs do nothing, and what GpuIdle does about it", AT(idle)),
     OPT_VALUE("jobs", 'n', "count", "so many jobs are listed, those that wasted most; else 10",
               set_own_number, AT(most), .min = 0, .max = 100000),
-    OPT_FLAG("json", 0, "everything as JSON", AT(json)),
+    OWN_JSON(struct report_line, "everything as JSON"),
     {.name = "mail",
      .arg = ARG_OPTIONAL,
      .metavar = "png",
@@ -103,6 +105,7 @@ static const struct option_row rows[] = {
     OPT_VALUE("starttime", 'S', "time", "since then; else for 30 days", set_any_text, AT(from)),
     OWN_STATE(struct report_line),
     OPT_VALUE("user", 'u', "users", "jobs of these users", set_any_text, AT(user)),
+    OWN_YAML(struct report_line),
 };
 OPTION_TABLE(report_options, rows, .usage = "remuda report [OPTIONS] [JOB]",
              .about = "  How much of their CPUs, memory and GPUs jobs used, by person and by job, "
@@ -428,7 +431,7 @@ static void json_print(struct showing *s, const struct pair *pair, size_t n)
     people_json(s, &o);
     jobs_json(s, pair, n, &o);
     json_object_end(&o);
-    puts(str_text(&text));
+    json_form_print(&text, s->l->json);
     str_done(&text);
 }
 

@@ -153,7 +153,7 @@ static bool has_run(const struct job *j)
     return j->start_us && j->state != JOB_PENDING;
 }
 
-static void jobs_json(struct client *c, const struct past *p, uint32_t attempt)
+static void jobs_json(struct client *c, const struct past *p, uint32_t attempt, enum json_form form)
 {
     struct str text = STR_INIT;
     struct json_out o;
@@ -171,7 +171,7 @@ static void jobs_json(struct client *c, const struct past *p, uint32_t attempt)
     }
     json_array_end(&o);
     json_object_end(&o);
-    puts(str_text(&text));
+    json_form_print(&text, form);
     str_done(&text);
 }
 
@@ -195,7 +195,7 @@ static size_t jobs_print(struct client *c, const struct past *p, uint32_t attemp
     return n;
 }
 
-bool report_jobs(struct client *c, const char *job, uint32_t attempt, bool json,
+bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_form form,
                  struct err *ret_err)
 {
     struct past p = {0};
@@ -205,8 +205,8 @@ bool report_jobs(struct client *c, const char *job, uint32_t attempt, bool json,
     bool ok = past_read(c, &q, a, &p, ret_err);
     if (ok && !p.job.n)
         ok = err_set(ret_err, ERR_INVALID, "there is no job %s", job);
-    else if (ok && json)
-        jobs_json(c, &p, attempt);
+    else if (ok && form)
+        jobs_json(c, &p, attempt, form);
     else if (ok && !jobs_print(c, &p, attempt))
         ok = err_set(ret_err, ERR_INVALID, "job %s has not run yet: remuda why %s says why", job,
                      job);

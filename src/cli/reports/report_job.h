@@ -2,12 +2,13 @@
 #ifndef REMUDA_CLI_REPORTS_REPORT_JOB_H
 #define REMUDA_CLI_REPORTS_REPORT_JOB_H
 
+#include "cli/table/json_form.h"
 #include "io/client.h"
 #include "reading/chart.h"
 
 /* Jobs, array elements and components that the reference names; attempt 0: each one's last run.
  * false with ret_err, also where there is none. */
-bool report_jobs(struct client *c, const char *job, uint32_t attempt, bool json,
+bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_form form,
                  struct err *ret_err);
 
 /* ---- also for mails ---- */

@@ -8,6 +8,7 @@
 #include "cli/program/program.h"
 #include "cli/submit/host.h"
 #include "cli/submit/site.h"
+#include "cli/table/json_form.h"
 #include "script/lines.h"
 
 #include <stdio.h>
@@ -20,7 +21,8 @@
 
 struct lint_line_of_command {
     const char *state_dir, *as;
-    bool json, quiet, offline, rules;
+    enum json_form json;
+    bool quiet, offline, rules;
     const char *file[FILES_MAX];
     size_t n;
 };
@@ -48,13 +50,13 @@ static const struct option_row rows[] = {
     OPT_VALUE("as", 0, "system",
               "slurm, lsf or pbs: whose command would submit it; else what its lines say", set_as,
               0),
-    OPT_FLAG("json", 0, "as JSON: a promise to programs (docs/lint.md)",
-             offsetof(struct lint_line_of_command, json)),
+    OWN_JSON(struct lint_line_of_command, "as JSON: a promise to programs (docs/lint.md)"),
     OPT_FLAG("offline", 0, "ask no cluster", offsetof(struct lint_line_of_command, offline)),
     OPT_FLAG("quiet", 'q', "only warnings and errors",
              offsetof(struct lint_line_of_command, quiet)),
     OPT_FLAG("rules", 0, "list what is looked for", offsetof(struct lint_line_of_command, rules)),
     OWN_STATE(struct lint_line_of_command),
+    OWN_YAML(struct lint_line_of_command),
     OWN_HELP,
 };
 OPTION_TABLE(lint_options, rows, .usage = "remuda lint [OPTIONS] [FILE …]",
@@ -178,9 +180,8 @@ static void files_look(struct run *k)
         json_array_end(&k->j);
         json_key_i64(&k->j, "status", k->status);
         json_object_end(&k->j);
-        str_addc(&k->out, '\n');
     }
-    fputs(str_text(&k->out), stdout);
+    json_form_print(&k->out, k->o->json);
 }
 
 static int lint_run(const struct lint_line_of_command *o, struct arena *a)

@@ -7,7 +7,6 @@
 #include "model/job.h"
 #include "model/refusal.h"
 #include "model/signals.h"
-#include "wire/yaml.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,16 +84,6 @@ static void empty_array(struct json_out *j, const char *key)
     json_key(j, key);
     json_array(j);
     json_array_end(j);
-}
-
-void json_form_print(const struct str *json, enum json_form form)
-{
-    struct str yaml = STR_INIT;
-    if (form == FORM_YAML)
-        CHECK(yaml_of_json(str_text(json), json->len, &yaml));
-    const struct str *text = form == FORM_YAML ? &yaml : json;
-    fwrite(str_text(text), 1, text->len, stdout);
-    str_done(&yaml);
 }
 
 static void document_end(struct json_out *j, enum json_form form)

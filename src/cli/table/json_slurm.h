@@ -3,20 +3,15 @@
 #ifndef REMUDA_CLI_TABLE_JSON_SLURM_H
 #define REMUDA_CLI_TABLE_JSON_SLURM_H
 
+#include "cli/table/json_form.h"
 #include "script/option.h"
 #include "wire/json.h"
-
-/* How a listing is printed: --json, --yaml, --json=list. */
-enum json_form { FORM_TABLE, FORM_JSON, FORM_YAML, FORM_LIST };
 
 /* --json and --yaml, by the row's name: an enum json_form at row->at. The value is a version of
  * Slurm's data parser, or list; what it names beside them is refused. */
 SETTER(json_form_set);
 /* FORM_LIST: prints what may be named, as Slurm does; true. */
 bool json_form_listed(enum json_form form);
-
-/* A document of json_out in that form. */
-void json_form_print(const struct str *json, enum json_form form);
 
 /* Opens the document and writes `meta` with the command's name; json_slurm_end writes errors and
  * warnings, prints it in that form and frees. */
