@@ -79,6 +79,22 @@ static void all_are(int64_t s)
             idle_s[n][i] = s;
 }
 
+#define SALLOC 5000u /* a connection */
+static uint64_t notices;
+
+static void notices_count(void)
+{
+    for (size_t i = 0; i < w.fx.n; i++) {
+        const struct effect *e = &w.fx.v[i];
+        if (e->kind == FX_SEND && e->msg.kind == MSG_STREAM_NOTICE) {
+            const struct msg_stream_notice *m = e->msg.body;
+            assert_non_null(strstr(m->text, "its 2 GPUs have done nothing for"));
+            assert_int_equal(e->conn, SALLOC);
+            notices++;
+        }
+    }
+}
+
 static void beat(int n)
 {
     struct str text = STR_INIT;
@@ -99,6 +115,7 @@ static void beat(int n)
         lines += e->kind == FX_SEND && e->msg.kind == MSG_SIGNAL &&
                  ((const struct msg_signal *)e->msg.body)->say != NULL;
     }
+    notices_count();
     str_done(&text);
 }
 
@@ -202,6 +219,26 @@ static void each_scene(void **unused)
 }
 
 /* ---- cases ---- */
+
+/* salloc hears it where no step does. */
+static void an_allocation_without_a_step_hears_it(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = gpu_job(2);
+    spec.batch = false;
+    spec.attached = true;
+    begin();
+    notices = 0;
+    say(SALLOC, MSG_SUBMIT, &(struct msg_submit){.specs = {&spec, 1}, .attach = true});
+    minutes(99);
+    assert_int_equal(notices, 0);
+    minutes(2);
+    assert_int_equal(notices, 1);
+    minutes(2);
+    assert_int_equal(notices, 1);
+    minutes(90); /* told again before the end, and at the end */
+    assert_int_equal(notices, 3);
+}
 
 static void one_busy_device_is_enough(void **unused)
 {
@@ -450,6 +487,7 @@ int main(void)
 #define IDLE_TEST(name) cmocka_unit_test_setup_teardown(name, idle_setup, teardown)
     const struct CMUnitTest tests[] = {
         IDLE_TEST(each_scene),
+        IDLE_TEST(an_allocation_without_a_step_hears_it),
         IDLE_TEST(one_busy_device_is_enough),
         IDLE_TEST(what_is_not_told_is_no_ones_fault),
         IDLE_TEST(suspended_is_not_idle),

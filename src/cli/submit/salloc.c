@@ -1,6 +1,7 @@
 /* salloc: an allocation, and in it a shell or a command on this machine; when that ends the
  * allocation is given back. */
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/command_signals.h"
 #include "cli/program/commands.h"
@@ -179,13 +180,23 @@ static void over_check(struct session *s)
         kill(s->child, signo);
 }
 
+/* Also where it is to be quiet: it is about what happens to the job. */
+static void notice_print(const struct msg_stream_notice *m)
+{
+    struct str text = STR_INIT;
+    str_add_plain(&text, m->text);
+    fprintf(stderr, NAME ": %s\n", str_text(&text));
+    str_done(&text);
+}
+
 static void controller_read(struct session *s)
 {
     struct message m;
     struct err e = {0};
     enum client_got got = CLIENT_NOTHING;
     while (s->al.client && (got = client_take(s->al.client, s->line.a, &m, &e)) == CLIENT_MESSAGE)
-        allocation_take(&s->al, &m);
+        if (!allocation_take(&s->al, &m) && m.kind == MSG_STREAM_NOTICE)
+            notice_print(m.body);
     if (got == CLIENT_LOST)
         allocation_lost(&s->al);
 }

@@ -30,11 +30,30 @@ static void line_say(struct core *c, const struct jobrec *r, const char *sentenc
         fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
 }
 
+static bool runs_a_step(const struct jobrec *r)
+{
+    for (size_t i = 0; i < r->step.n; i++)
+        if (r->step.v[i]->s.step_id >= 0 && step_live(r->step.v[i]))
+            return true;
+    return false;
+}
+
+/* Nobody writes for an allocation of salloc without a step: the command itself hears it. */
+static void holder_say(struct core *c, const struct jobrec *r, const char *sentence)
+{
+    struct msg_stream_notice m = {0};
+    if (!r->holder_conn || runs_a_step(r))
+        return;
+    m.text = arena_printf(c->turn.fx->arena, "job %llu: %s", (unsigned long long)r->j.id, sentence);
+    fx_send(c, r->holder_conn, MSG_STREAM_NOTICE, &m, 0);
+}
+
 static void tell(struct core *c, struct jobrec *r, uint32_t stages)
 {
     struct str text = STR_INIT;
     if (gpu_idle_say(c, r, &text)) {
         line_say(c, r, str_text(&text));
+        holder_say(c, r, str_text(&text));
         if (stages & GPU_IDLE_NOTIFY)
             mail_gpu_idle(c, r, str_text(&text));
         fx_log(c, LEVEL_INFO, "job %llu of %s: %s", (unsigned long long)r->j.id,
@@ -62,6 +81,7 @@ static void end(struct core *c, struct jobrec *r, enum gpu_idle_stage_number sta
 {
     jobrec_vec jobs = {0};
     reason_write(c, r);
+    holder_say(c, r, r->j.reason_detail);
     fx_log(c, LEVEL_INFO, "job %llu of %s is ended: %s", (unsigned long long)r->j.id,
            r->j.user_name ? r->j.user_name : "?", r->j.reason_detail);
     if (stage == GPU_IDLE_NUMBER_REQUEUE && job_may_requeue(c, r)) {
