@@ -30,7 +30,7 @@ reconfigured() { # reconfigured LINE…: the good configuration and these lines
 program() { printf '#!/bin/sh\n%s\n' "$2" >"$1"; chmod "${3:-755}" "$1"; }
 is_over() { [ "$(sacct -n -X -P -j "$1" -o State)" = COMPLETED ]; }
 is_held() { [ "$(squeue -h -j "$1" -o '%T %r')" = "PENDING launch failed requeued held" ]; }
-is_drained() { sinfo -h -R -o '%E %N' | grep -q "Prolog error"; }
+is_drained() { sinfo -h -R -o '%E %N' | grep -q "log error"; }
 resumed() { scontrol update NodeName=ALL State=RESUME; eventually nothing_drained; }
 nothing_drained() { ! is_drained; }
 
@@ -97,6 +97,32 @@ nothing_drained() { ! is_drained; }
     [ "$(sort -u evil/seen)" = 65534 ]
     [ "$(grep -c "^BASH_ENV\|^ENV=\|^SHELLOPTS\|^LD_\|evil" pro.env epi.env)" = $'pro.env:0\nepi.env:0' ]
     [ "$(grep -h ^SLURM_JOB_UID= pro.env epi.env | sort -u)" = SLURM_JOB_UID=65534 ]
+}
+
+@test "an epilog that fails: the job is as it ended, the node is drained; a requeued job runs again" {
+    program epi 'exit $(cat '"$SITE"'/epilog.status)'
+    echo 3 >epilog.status
+    reconfigured "Epilog=$SITE/epi"
+    id=$(sbatch --parsable -w node1 -o /dev/null --wrap true)
+    eventually is_over "$id"
+    epilog_error() { [ "$(sinfo -h -R -o '%E %N')" = "Epilog error $1" ]; }
+    eventually epilog_error node1
+    [[ "$(grep 'is drained: its epilog failed' "$REMUDA_STATE/log/controller.log")" =~ "node node1 is drained: its epilog failed: epilog $SITE/epi exited with 3" ]]
+    echo 0 >epilog.status
+    scontrol update NodeName=node1 State=RESUME
+    eventually nothing_drained
+
+    id=$(sbatch --parsable -D "$SITE" -w node1 -o /dev/null --wrap 'touch up; while [ ! -e goes ]; do sleep 0.1; done')
+    eventually test -e up
+    echo 4 >epilog.status
+    scontrol requeue "$id"
+    eventually epilog_error node1
+    touch goes
+    echo 0 >epilog.status
+    scontrol update NodeName=node1 State=RESUME
+    eventually is_over "$id"
+    [ "$(sacct -n -X -P -j "$id" -o Restarts)" = 1 ]
+    nothing_drained
 }
 
 @test "programs around a task hold for batch scripts, as Slurm's: variables, lines, the end; signals reach the script" {

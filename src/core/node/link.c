@@ -394,7 +394,9 @@ void req_report(struct core *c, const struct msg_report *m)
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)
-        node_prolog_failed(c, n, m->detail);
+        node_program_failed(c, n, SITE_PROLOG, m->detail);
+    if (m->kind == REPORT_RELEASED && m->detail) /* of its epilog; nothing else is said then */
+        node_program_failed(c, n, SITE_EPILOG, m->detail);
     if (current)
         report_act(c, n, r, m);
     if (m->kind == REPORT_RELEASED || (m->kind == REPORT_EXITED && m->clean))

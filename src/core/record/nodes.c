@@ -56,15 +56,18 @@ void node_reason_set(struct core *c, struct noderec *n, const char *reason)
     n->n.reason_us = c->turn.now_us;
 }
 
-/* The next job would fail alike: none comes here until somebody has looked. */
-void node_prolog_failed(struct core *c, struct noderec *n, const char *detail)
+/* The next job would fail alike, or find what was not cleared away: none comes here until somebody
+ * has looked. */
+void node_program_failed(struct core *c, struct noderec *n, enum site_program which,
+                         const char *detail)
 {
-    fx_log(c, LEVEL_ERROR, "node %s is drained: its prolog failed: %s", n->n.name,
-           detail ? detail : "");
+    bool before = which == SITE_PROLOG;
+    fx_log(c, LEVEL_ERROR, "node %s is drained: its %s failed: %s", n->n.name,
+           before ? "prolog" : "epilog", detail ? detail : "");
     if (n->n.drain)
         return;
     n->n.drain = true;
-    node_reason_set(c, n, "Prolog error");
+    node_reason_set(c, n, before ? "Prolog error" : "Epilog error");
     node_save(c, n);
     node_plan_update(c, n);
 }

@@ -325,7 +325,9 @@ void node_job_add(struct core *c, uint32_t node, uint64_t job_id);
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id);
 /* The controller's own, now. */
 void node_reason_set(struct core *c, struct noderec *n, const char *reason);
-void node_prolog_failed(struct core *c, struct noderec *n, const char *detail);
+enum site_program { SITE_PROLOG, SITE_EPILOG };
+void node_program_failed(struct core *c, struct noderec *n, enum site_program which,
+                         const char *detail);
 
 /* ---- former_runs.c: runs that a node has of jobs that went on without it -------------------- */
 /* Its job waits. */
