@@ -17,12 +17,6 @@ static struct note told(const struct proc_account *a)
     return n;
 }
 
-static void account_close(struct proc_account *a)
-{
-    free(a->use);
-    free(a->child);
-}
-
 static void test_processes_of_a_task_are_added_and_the_most_is_kept(void **state)
 {
     (void)state;
