@@ -265,7 +265,15 @@ def bench_metrics():
         row(name, float(number), unit, "10,000 nodes, 100,000 jobs", "", at_most(float(goal[2:].split()[0]), unit) if goal else None)
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics,
+def bench_requests():
+    """The worst that an ordinary user may ask, each request, and how long it holds the controller's loop (10,000 nodes, 60,000 jobs, 40,000 associations)."""
+    for line in run(BUILD / "bench" / "remuda-requests-bench").splitlines():
+        name, figure, goal = (part.strip() for part in line.split("#")[0].split("|"))
+        number, unit = figure.split(" ", 1)
+        row(name, float(number), unit, "10,000 nodes, 60,000 jobs, 40,000 associations", "", at_most(float(goal[2:].split()[0]), unit))
+
+
+BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics, "requests": bench_requests,
            **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-users", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 

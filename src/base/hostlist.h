@@ -17,7 +17,7 @@ struct hostlist {
 };
 
 #define HOSTLIST_INIT ((struct hostlist){0})
-#define HOSTLIST_MAX  (1u << 20) /* names in one list; more is refused */
+#define HOSTLIST_MAX  (1u << 17) /* names in one list; more is refused */
 
 void hostlist_done(struct hostlist *h);
 /* Adds every name of `text` (expressions separated by commas or blanks; "" adds none). ERR_INVALID

@@ -8,6 +8,7 @@ void long_read_free(struct long_read *r)
         return;
     answer_free(r->answer);
     timer_free(r->next);
+    core_query_end(&r->at);
     arena_free(r->arena);
     free(r);
 }

@@ -171,22 +171,26 @@ struct view {
             record); /* struct job, node, partition, step or daemon_status as q->what says; valid during the call */
     void *ctx;
 };
-/* Where a reading of many jobs stands; zeroed before the first call. */
+/* Where a reading of many records stands; zeroed before the first call, ended by core_query_end. */
 struct query_at {
     struct map_walk walk;
-    bool second; /* of what lies in two maps: in the second; private */
-    bool more;   /* there is: call again */
+    bool second;              /* of what lies in two maps: in the second; private */
+    bool more;                /* there is: call again */
+    void *kept;               /* from part to part; private */
+    void (*drop)(void *kept); /* private */
 };
 /* Reads live state. Rows a user may not see are left out. ERR by value when a filter makes no sense
  * (refusal + detail). Unknown single job id: REFUSE_INVALID_JOB_ID (clients.md edge 7).
  * QUERY_SETTINGS and QUERY_HISTORY are the shell's. */
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
-/* The same a part at a time: of queries of all jobs, their steps or priorities, or of accounts and
- * what belongs to them, at most so many records are looked at; others are answered whole. */
+/* The same a part at a time: of queries of all jobs, their steps or priorities, of nodes and
+ * partitions, of what is in use, or of accounts and what belongs to them, at most so many records
+ * are looked at; others are answered whole. */
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most);
+void core_query_end(struct query_at *at);
 
 /* What the shell tells of what is stored, or counts itself, is held to PrivateData by this. */
 struct core_sight {

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -24,6 +25,7 @@
 #define LONGEST_S  30                   /* of a processor */
 #define URGENCY                                                                                    \
     5 /* a third of the weight of ours: much less would be none at all where others are busy */
+#define MORE_BYTES (INT64_C(2) << 30) /* of memory, than we have */
 #define READ_BYTES (64u << 10)
 
 struct aside {
@@ -77,11 +79,40 @@ static void less_urgent(void)
         setpriority(PRIO_PROCESS, 0, URGENCY);
 }
 
+/* Pages of data, as RLIMIT_DATA counts them; 0 = not known. */
+static int64_t data_pages(void)
+{
+    long long pages = 0;
+    FILE *f = fopen("/proc/self/statm", "re");
+    if (f && fscanf(f, "%*d %*d %*d %*d %*d %lld", &pages) != 1)
+        pages = 0;
+    if (f)
+        fclose(f);
+    return pages;
+}
+
+/* A question that takes more memory than anybody foresaw ends the copy, and nothing else: by the
+ * limit, or where the machine has less, before all others. */
+static void memory_bound(void)
+{
+    int64_t pages = data_pages();
+    FILE *f = fopen("/proc/self/oom_score_adj", "we");
+    if (f) {
+        fputs("1000", f);
+        fclose(f);
+    }
+    rlim_t most = (rlim_t)(pages * sysconf(_SC_PAGESIZE) + MORE_BYTES);
+    struct rlimit now;
+    if (pages > 0 && getrlimit(RLIMIT_DATA, &now) == 0 && most < now.rlim_max)
+        setrlimit(RLIMIT_DATA, &(struct rlimit){most, most});
+}
+
 static void become_copy(int out, pid_t parent)
 {
     const char *why;
     struct rlimit none = {0}, time = {LONGEST_S, LONGEST_S};
     signals_default();
+    memory_bound();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);

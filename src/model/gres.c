@@ -11,6 +11,8 @@
 #define GRES_HELP                                                                                  \
     "generic resources are written kind:count or kind:type:count, as in gpu:2 or gpu:v100:2"
 
+#define ITEMS_MOST 1024 /* each is compared with each */
+
 typedef VEC(struct gres_item) item_vec;
 
 /* What a kind and type named again does to the count before. */
@@ -32,6 +34,9 @@ static bool item_add(item_vec *items, const struct gres_item *item, enum repeate
         return err_set(ret_err, ERR_LIMIT,
                        "the counts of %.60s add up to more than a 63-bit number", item->kind);
     }
+    if (items->n == ITEMS_MOST)
+        return err_set(ret_err, ERR_LIMIT, "a list names at most %d kinds and types of resources",
+                       ITEMS_MOST);
     vec_push(items, *item);
     return true;
 }

@@ -84,6 +84,92 @@ static void crowds_that_wait_with_crowds_of_conditions_are_bounded(void **unused
     assert_int_not_equal(after(conditions(one, 1)), 0);
 }
 
+static enum refusal remark(const char *ids)
+{
+    struct job_spec values = {.comment = "x"};
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = ids, .fields = "comment", .values = {&values, 1}});
+    return refusal();
+}
+
+/* Each element that becomes a job of its own waits for all that its array waits for. */
+static void elements_do_not_pass_the_bound_of_crowds(void **unused)
+{
+    struct job_spec array = a_job("array"), held = a_job("held");
+    held.hold = true;
+    array.array = "0-999";
+    array.dependency = conditions(submit(held), 4000);
+    unsigned long long id = submit(array);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[0-899]", id)), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(answer()->results.n
+                               ? ((const struct result *)answer()->results.v)->detail
+                               : answer()->detail,
+                           "let one job wait for these"));
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[0-99]", id)), REFUSE_NONE);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[100-289]", id)), REFUSE_TOO_LARGE);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_100", id)), REFUSE_NONE);
+    array.dependency = NULL; /* who waits for nothing may be any number */
+    array.hold = true;
+    id = submit(array);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[0-899]", id)), REFUSE_NONE);
+}
+
+/* 128 components, each with four thousand conditions, were looked at for seconds. */
+static void components_share_what_they_may_wait_for(void **unused)
+{
+    struct job_spec spec[8], held = a_job("held");
+    held.hold = true;
+    const char *text = conditions(submit(held), 2000);
+    for (size_t i = 0; i < 8; i++) {
+        spec[i] = a_job("component");
+        spec[i].dependency = text;
+    }
+    assert_int_equal(submit_all(spec, 5), 0);
+    assert_int_equal(refusal(), REFUSE_DEPENDENCY);
+    assert_non_null(strstr(answer()->detail, "8192 conditions together"));
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS}), 1);
+    assert_int_not_equal(submit_all(spec, 4), 0);
+}
+
+/* Whether one of them waits for the job is looked for in a bounded number of conditions. */
+static void a_circle_is_looked_for_so_far(void **unused)
+{
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    uint64_t end = submit(held), last = end, one = submit(held);
+    assert_int_not_equal(after(conditions(one, 1)), 0);
+    for (int i = 0; i < 70; i++) {
+        last = after(
+            arena_printf(w.a, "%s,afterany:%llu", conditions(end, 4000), (unsigned long long)last));
+        assert_int_not_equal(last, 0);
+    }
+    struct job_spec values = {.dependency = conditions(last, 1)};
+    struct msg_update_job m = {.ids = ids_of(one), .fields = "dependency", .values = {&values, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_not_equal(refusal(), REFUSE_NONE);
+    assert_int_equal(job(one)->spec.dependency == NULL, true);
+    assert_int_not_equal(after(conditions(last, 1)), 0); /* for whom nobody waits may */
+}
+
+/* They take ten times the room of their text. */
+static void conditions_count_as_texts(void **unused)
+{
+    struct job_spec held = a_job("held");
+    held.hold = true;
+    configure(CONF "MaxUserTexts=1\n");
+    const char *text = conditions(submit(held), 4000);
+    int n = 0;
+    while (n < 20 && after(text))
+        n++;
+    assert_in_range(n, 6, 9);
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    assert_int_equal(cancel("1"), REFUSE_NONE); /* they are let go, and forgotten */
+    assert_int_not_equal(after(NULL), 0);
+    pass(400 * SEC);
+    am_bob();
+    assert_int_not_equal(submit(held), 0);
+}
+
 /* before:ARRAY:ARRAY:… looks at each of its elements as often. */
 static void what_before_names_is_bounded(void **unused)
 {
@@ -104,6 +190,23 @@ static void what_before_names_is_bounded(void **unused)
     assert_non_null(strstr(answer()->detail, "name each array once"));
     str_done(&text);
     assert_int_not_equal(after(arena_printf(w.a, "before:%llu", (unsigned long long)id)), 0);
+}
+
+/* An array of very many elements, named again and again, took all memory there was. */
+static void what_why_names_is_looked_at_once(void **unused)
+{
+    struct job_spec array = a_job("array");
+    struct str ids = STR_INIT;
+    array.array = "0-299";
+    array.hold = true;
+    unsigned long long id = submit(array);
+    assert_int_equal(remark(arena_printf(w.a, "%llu_[0-299]", id)), REFUSE_NONE);
+    while (ids.len < 60000)
+        str_addf(&ids, "%s%llu", ids.len ? "," : "", id);
+    say(1, MSG_WHY, &(struct msg_why){.ids = str_text(&ids)});
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    assert_non_null(strstr(answer()->detail, "name each once"));
+    str_done(&ids);
 }
 
 /* ---- the controller's memory ---- */
@@ -223,7 +326,12 @@ int main(void)
         STORY(components_share_their_script),
         STORY(calls_are_bounded_for_each_user),
         STORY(crowds_that_wait_with_crowds_of_conditions_are_bounded),
+        STORY(elements_do_not_pass_the_bound_of_crowds),
+        STORY(components_share_what_they_may_wait_for),
+        STORY(a_circle_is_looked_for_so_far),
+        STORY(conditions_count_as_texts),
         STORY(what_before_names_is_bounded),
+        STORY(what_why_names_is_looked_at_once),
         STORY(long_texts_are_bounded_for_each_user),
         STORY(elements_share_their_texts),
         STORY(scripts_are_bounded_for_each_user_and_day),

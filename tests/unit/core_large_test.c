@@ -47,6 +47,7 @@ static void test_accounts_are_told_in_parts(void **state)
         if (++calls == 3)
             accounts_make(50, 60);
     } while (at.more);
+    core_query_end(&at);
     assert_true(most <= 7 && calls > 6);
     assert_int_equal(parts.n, whole.n + 10);
     assert_memory_equal(parts.id, whole.id, whole.n * sizeof whole.id[0]);
@@ -71,6 +72,7 @@ static void test_associations_are_told_in_parts(void **state)
     do {
         core_query_part(w.c, &q, &w.peer, w.now, &some, &detail, &at, 9);
     } while (at.more);
+    core_query_end(&at);
     assert_true(parts.n >= 54);
     for (size_t i = 1; i < parts.n; i++)
         assert_true(parts.id[i] > parts.id[i - 1]);

@@ -669,6 +669,7 @@ static void a_listing_in_parts_shows_each_once(void **unused)
         if (parts++ == 1)
             cancel("2,9"), submit(spec);
     } while (at.more);
+    core_query_end(&at);
     assert_int_equal(r.row.n, 11);
     for (size_t i = 0; i < r.row.n; i++)
         assert_int_equal(((const struct job *)r.row.v[i])->id, i + 1);

@@ -288,6 +288,7 @@ static void priorities_in_parts_show_each_once(void **unused)
         before = r.row.n;
         parts++;
     } while (at.more);
+    core_query_end(&at);
     assert_true(parts >= 20 / 3);
     assert_int_equal(r.row.n, 16 * 2);
     for (size_t i = 0; i < r.row.n; i++)
@@ -330,6 +331,57 @@ static void a_long_forecast_is_made_elsewhere(void **unused)
     str_done(&bytes);
 }
 
+static struct rows in_parts(struct msg_query q, size_t most, size_t *ret_parts)
+{
+    struct rows r = {.what = (enum query_what)q.what};
+    struct view view = {row_take, &r};
+    struct query_at at = {0};
+    struct str detail = STR_INIT;
+    *ret_parts = 0;
+    do {
+        r.refusal = core_query_part(w.c, &q, &w.peer, w.now, &view, &detail, &at, most);
+        ++*ret_parts;
+    } while (at.more);
+    core_query_end(&at);
+    str_done(&detail);
+    return r;
+}
+
+/* What is read in parts is what is read at once, and a part is not more than it may be. */
+static void parts_are_the_whole(void **unused)
+{
+    static const struct msg_query queries[] = {
+        {.what = QUERY_NODES},
+        {.what = QUERY_NODES, .names = "n[2-3]"},
+        {.what = QUERY_NODES, .partitions = "small"},
+        {.what = QUERY_NODES, .names = "n[1-2]", .partitions = "small"},
+        {.what = QUERY_NODES, .names = "nobody"},
+        {.what = QUERY_PARTITIONS},
+        {.what = QUERY_PARTITIONS, .names = "small,none"},
+        {.what = QUERY_PARTITIONS, .names = "none"},
+        {.what = QUERY_JOBS, .names = "a,b", .nodes = "n1"},
+        {.what = QUERY_JOBS, .partitions = "small", .uids = "1000"},
+        {.what = QUERY_IN_USE},
+    };
+    submit(a_job("a"));
+    submit(a_wide_job("b"));
+    submit(a_job("c"));
+    for (size_t i = 0; i < ARRAY_LEN(queries); i++) {
+        size_t parts, whole;
+        struct rows one = in_parts(queries[i], 1, &parts), all = in_parts(queries[i], 1000, &whole);
+        assert_int_equal(one.refusal, all.refusal);
+        assert_int_equal(one.row.n, all.row.n);
+        assert_int_equal(whole, 1);
+        for (size_t k = 0; k < one.row.n; k++)
+            assert_true(record_equal(row_fields[queries[i].what], one.row.v[k], all.row.v[k]));
+        assert_true(parts >= one.row.n);
+        vec_done(&one.row);
+        vec_done(&all.row);
+    }
+    assert_int_equal(count((struct msg_query){.what = QUERY_NODES, .names = "n[2-3]"}), 2);
+    assert_int_equal(count((struct msg_query){.what = QUERY_JOBS, .nodes = "n1"}), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +398,7 @@ int main(void)
         STORY(a_partition_says_what_it_has),
         STORY(what_is_named_costs_what_there_is),
         STORY(priorities_in_parts_show_each_once),
+        STORY(parts_are_the_whole),
         STORY(a_long_forecast_is_made_elsewhere),
         STORY(steps_of_running_jobs),
         STORY(status_has_the_controller_and_each_node),

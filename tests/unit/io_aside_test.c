@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -125,6 +126,30 @@ static void a_copy_has_nothing_but_its_way_out(void **state)
     close(fd[1]);
 }
 
+/* More memory than it may have; less, where it has been told to. */
+static void takes_memory(struct str *out)
+{
+    struct rlimit now;
+    size_t n = 0;
+    if (getrlimit(RLIMIT_DATA, &now) != 0 || now.rlim_max == RLIM_INFINITY)
+        str_add(out, "no bound");
+    /* Asked for and not written to: the test needs no memory for it. */
+    for (void *p = out; p && n < 64; n++) {
+        p = mmap(NULL, 64u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED)
+            break;
+    }
+    str_addf(out, "%s", n < 64 ? "refused" : "all of it");
+}
+
+static void a_copy_takes_no_more_memory_than_it_may(void **state)
+{
+    struct asked a = ask(*state, takes_memory, 100);
+    assert_true(a.answered);
+    assert_string_equal(str_text(&a.answer), "refused");
+    str_done(&a.answer);
+}
+
 static void for_ever(struct str *out)
 {
     (void)out;
@@ -151,6 +176,7 @@ int main(void)
         TEST(too_much_is_no_answer),
         TEST(a_copy_that_dies_has_no_answer),
         TEST(a_copy_has_nothing_but_its_way_out),
+        TEST(a_copy_takes_no_more_memory_than_it_may),
         TEST(a_copy_that_is_given_up_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

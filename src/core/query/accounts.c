@@ -2,11 +2,15 @@
  * them (`deleted`): who asks filters. In the order of their numbers, or in which they came.
  *
  * With PrivateData, who asks sees his own accounts and those he coordinates, with those above them,
- * so that what he sees is a tree. What he sees is worked out once for all rows of the answer. */
+ * so that what he sees is a tree. What he sees is worked out once for all rows of the answer, however
+ * many parts it has. */
+#include "base/alloc.h"
 #include "core/query/query.h"
 #include "core/record/limit_book.h"
 #include "core/record/private.h"
 #include "core/record/record.h"
+
+#include <stdlib.h>
 
 struct sight {
     const struct core *c;
@@ -52,10 +56,12 @@ static void sight_open(struct sight *s, const struct core *c, const struct peer 
         seen(s->user, peer->user);
 }
 
-static void sight_close(struct sight *s)
+static void sight_drop(void *kept)
 {
+    struct sight *s = kept;
     map_str_free(s->account);
     map_str_free(s->user);
+    free(s);
 }
 
 static bool account_seen(const struct sight *s, const char *name)
@@ -154,18 +160,21 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
                                   : q->what == QUERY_QOS    ? b->qos
                                   : q->what == QUERY_WCKEYS ? b->wckey
                                                             : b->tres;
-    struct sight s;
-    sight_open(&s, c, peer);
-    if (s.accounts)
-        most = SIZE_MAX; /* what is seen is worked out for all rows at once */
+    if (!at->kept) {
+        at->kept = xcalloc(1, sizeof(struct sight));
+        at->drop = sight_drop;
+        sight_open(at->kept, c, peer);
+    }
+    struct sight *s = at->kept;
+    s->c = c;
+    s->peer = peer;
     /* Of associations and QOS the record stands first. */
     for (at->more = q->what != QUERY_LIMITS; at->more && most; most--) {
         at->more = by_name ? map_str_next(by_name, &at->walk) : map_u64_next(by_id, &at->walk);
-        if (at->more && row_seen(&s, (enum query_what)q->what, at->walk.value))
+        if (at->more && row_seen(s, (enum query_what)q->what, at->walk.value))
             v->row(v->ctx, at->walk.value);
     }
     if (q->what == QUERY_LIMITS)
-        limits_tell(&s, v, at, most);
-    sight_close(&s);
+        limits_tell(s, v, at, most);
     return REFUSE_NONE;
 }

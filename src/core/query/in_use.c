@@ -20,6 +20,7 @@ struct walk {
     const struct core *c;
     struct map_str *sum; /* owned */
     VEC(struct sum *) order;
+    struct arena *a; /* of their names */
 };
 
 static struct sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id, const char *user,
@@ -30,7 +31,10 @@ static struct sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id,
     struct sum *s = map_str_get(k->sum, str_text(&key));
     if (!s) {
         s = xcalloc(1, sizeof *s);
-        *s = (struct sum){.owner = owner, .id = id, .user = user, .account = account};
+        *s = (struct sum){.owner = owner,
+                          .id = id,
+                          .user = arena_strdup(k->a, user),
+                          .account = arena_strdup(k->a, account)};
         map_str_put(k->sum, str_text(&key), s);
         vec_push(&k->order, s);
     }
@@ -140,28 +144,51 @@ static void sum_row(const struct walk *k, const struct sum *s, struct map_u64 *p
     v->row(v->ctx, &row);
 }
 
-enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
-                          const struct view *v)
+static void walk_drop(void *kept)
 {
-    struct walk k = {.c = c, .sum = map_str_new()};
+    struct walk *k = kept;
+    for (size_t i = 0; i < k->order.n; i++) {
+        vec_done(&k->order.v[i]->has);
+        free(k->order.v[i]);
+    }
+    vec_done(&k->order);
+    map_str_free(k->sum);
+    arena_free(k->a);
+    free(k);
+}
+
+/* Their names live as long as the reading, whatever becomes of the jobs in between. */
+static struct walk *walk_open(const struct core *c, struct query_at *at)
+{
+    struct walk *k = xcalloc(1, sizeof *k);
+    *k = (struct walk){.c = c, .sum = map_str_new(), .a = arena_new()};
+    at->kept = k;
+    at->drop = walk_drop;
+    return k;
+}
+
+/* The jobs a part at a time; then, at once, those who have nothing now, and the rows. */
+enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
+                          const struct view *v, struct query_at *at, size_t most)
+{
+    struct walk *k = at->kept ? at->kept : walk_open(c, at);
     struct map_walk w = {0};
+    for (at->more = true; at->more && most; most--)
+        if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
+            job_look(k, at->walk.value);
+    if (at->more)
+        return REFUSE_NONE;
     struct map_u64 *promised = use_promised(c, now_us);
     struct arena *a = arena_new();
-    while (map_u64_next(c->jobs.by_id, &w))
-        job_look(&k, w.value);
-    for (w = (struct map_walk){0}; map_u64_next(c->usage.of, &w);) { /* who has nothing now */
+    while (map_u64_next(c->usage.of, &w)) {
         const struct userec *u = w.value;
-        (void)sum_take(&k, u->owner, u->id, NULL, NULL);
+        (void)sum_take(k, u->owner, u->id, NULL, NULL);
     }
-    for (size_t i = 0; i < k.order.n; i++) {
-        if (is_shown(c, peer, k.order.v[i]))
-            sum_row(&k, k.order.v[i], promised, a, v);
+    for (size_t i = 0; i < k->order.n; i++) {
+        if (is_shown(c, peer, k->order.v[i]))
+            sum_row(k, k->order.v[i], promised, a, v);
         arena_reset(a);
-        vec_done(&k.order.v[i]->has);
-        free(k.order.v[i]);
     }
-    vec_done(&k.order);
-    map_str_free(k.sum);
     use_promised_free(promised);
     arena_free(a);
     return REFUSE_NONE;

@@ -7,147 +7,8 @@
 #include "core/record/triggers.h"
 #include "model/gpu_idle.h"
 #include "model/gres.h"
-#include "model/stopped.h"
 
 #include <string.h>
-
-/* ---- filters -------------------------------------------------------------------------------- */
-
-struct filter {
-    const struct msg_query *q;
-    struct arena *a;
-    VEC(uint64_t) uid;
-    uint32_t states;       /* bit a state */
-    bool stopped;          /* running ones that SIGSTOP stopped, too */
-    struct hostlist nodes; /* jobs on any of these */
-    VEC(struct job_ref) ref;
-};
-
-static enum refusal states_read(struct filter *f, struct str *detail)
-{
-    struct span rest = span_of(f->q->states), piece;
-    int32_t state;
-    if (!f->q->states) {
-        for (int s = 0; s < JOB_STATE_COUNT; s++)
-            f->states |= job_state_over((enum job_state)s) ? 0 : 1u << s;
-        return REFUSE_NONE;
-    }
-    if (text_is_nocase(f->q->states, "all")) {
-        f->states = UINT32_MAX;
-        return REFUSE_NONE;
-    }
-    while (span_next(&rest, ',', &piece)) {
-        const char *word = arena_strndup(f->a, piece.data, piece.len);
-        if (text_is(word, "NONE"))
-            continue;
-        if (!job_state_parse(word, &state)) {
-            str_addf(detail, "\"%s\" is no state of a job", word);
-            return REFUSE_BAD_MESSAGE;
-        }
-        f->stopped |= state_word_is_stopped(word);
-        if (state >= 0)
-            f->states |= 1u << state;
-    }
-    return REFUSE_NONE;
-}
-
-static enum refusal refs_read(struct filter *f, struct str *detail)
-{
-    struct err err = {0};
-    int depth = 0;
-    const char *start = f->q->ids;
-    for (const char *at = start; at; at++) {
-        depth += (*at == '[') - (*at == ']');
-        if (*at && (*at != ',' || depth > 0))
-            continue;
-        if (at > start) {
-            struct job_ref ref;
-            bool known =
-                job_ref_parse(arena_strndup(f->a, start, (size_t)(at - start)), &ref, &err);
-            if (!known && f->q->what != QUERY_PRIORITY) { /* sprio finds nothing by such a name */
-                str_add(detail, err.text);
-                return REFUSE_INVALID_JOB_ID;
-            }
-            ref.exact = f->q->exact;
-            if (known)
-                vec_push(&f->ref, ref);
-        }
-        if (!*at)
-            break;
-        start = at + 1;
-    }
-    return REFUSE_NONE;
-}
-
-static enum refusal filter_read(struct filter *f, const struct msg_query *q, struct str *detail)
-{
-    struct span rest = span_of(q->uids), piece;
-    struct err err = {0};
-    *f = (struct filter){.q = q, .a = arena_new()};
-    while (q->uids && span_next(&rest, ',', &piece)) {
-        uint64_t uid;
-        if (text_to_u64(arena_strndup(f->a, piece.data, piece.len), UINT32_MAX, &uid))
-            vec_push(&f->uid, uid);
-    }
-    if (q->nodes && !hostlist_parse(&f->nodes, q->nodes, &err)) {
-        str_add(detail, err.text);
-        return REFUSE_INVALID_NODE;
-    }
-    enum refusal refusal = states_read(f, detail);
-    return refusal ? refusal : refs_read(f, detail);
-}
-
-static void filter_done(struct filter *f)
-{
-    for (size_t i = 0; i < f->ref.n; i++)
-        job_ref_done(&f->ref.v[i]);
-    vec_done(&f->ref);
-    vec_done(&f->uid);
-    hostlist_done(&f->nodes);
-    arena_free(f->a);
-}
-
-static bool uid_fits(const struct filter *f, const struct jobrec *r)
-{
-    for (size_t i = 0; i < f->uid.n; i++)
-        if (f->uid.v[i] == r->j.user_id)
-            return true;
-    return !f->q->uids;
-}
-
-static bool nodes_fit(const struct filter *f, const struct jobrec *r)
-{
-    struct hostlist names = HOSTLIST_INIT;
-    bool found = false;
-    if (!f->q->nodes)
-        return true;
-    if (r->j.nodes && hostlist_parse(&names, r->j.nodes, NULL))
-        for (size_t i = 0; i < names.n && !found; i++)
-            found = hostlist_has(&f->nodes, names.name[i]);
-    hostlist_done(&names);
-    return found;
-}
-
-static bool partition_fits(const struct filter *f, const struct jobrec *r)
-{
-    const char *wanted = f->q->partitions;
-    return !wanted || (r->j.run_partition && list_has(wanted, r->j.run_partition)) ||
-           (r->j.state == JOB_PENDING && list_shares(wanted, r->j.spec.req.partition));
-}
-
-static bool state_fits(const struct filter *f, const struct job *j)
-{
-    return (f->states >> j->state & 1) || (f->stopped && job_is_stopped(j));
-}
-
-static bool job_fits(const struct filter *f, const struct jobrec *r)
-{
-    const struct msg_query *q = f->q;
-    const struct job_spec *s = &r->j.spec;
-    return state_fits(f, &r->j) && uid_fits(f, r) && (!q->names || list_has(q->names, s->name)) &&
-           (!q->accounts || list_has(q->accounts, s->req.account)) &&
-           (!q->qos || list_has(q->qos, s->req.qos)) && partition_fits(f, r) && nodes_fit(f, r);
-}
 
 /* ---- jobs and steps ------------------------------------------------------------------------- */
 
@@ -223,12 +84,14 @@ static void step_show(const struct jobrec *r, const struct step *s, const struct
 struct show {
     const struct core *c;
     const struct peer *peer;
+    const struct msg_query *q;
     const struct filter *f;
     const struct view *v;
     int64_t now_us;
     enum query_what what; /* of jobs: themselves, their steps, their priorities */
     struct part_cpus *known;
     struct str *detail;
+    size_t looks; /* that the filters took, beyond one a record */
 };
 
 /* An element that was cancelled before it ran is no job that anybody saw: as in Slurm it is listed
@@ -239,15 +102,15 @@ static bool never_was(const struct jobrec *r)
            !r->j.start_us && !r->j.attempt;
 }
 
-static void record_show(const struct show *x, const struct jobrec *r, const struct job_ref *ref)
+static void record_show(struct show *x, const struct jobrec *r, const struct job_ref *ref)
 {
-    if (!job_fits(x->f, r) || never_was(r) ||
+    if (!filter_fits(x->f, r, &x->looks) || never_was(r) ||
         !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
         return;
     if (x->what == QUERY_JOBS)
-        job_show(x->c, r, x->f->q, x->now_us, x->known, x->v);
+        job_show(x->c, r, x->q, x->now_us, x->known, x->v);
     if (x->what == QUERY_PRIORITY)
-        priority_show(x->c, r, x->f->q, x->now_us, x->v);
+        priority_show(x->c, r, x->q, x->now_us, x->v);
     if (x->what != QUERY_STEPS)
         return;
     for (size_t i = 0; i < r->step.n; i++)
@@ -259,7 +122,7 @@ static void record_show(const struct show *x, const struct jobrec *r, const stru
             step_show(r, step_queue_at(r, i), x->v);
 }
 
-static void ref_show(const struct show *x, const struct job_ref *ref, const jobrec_vec *jobs,
+static void ref_show(struct show *x, const struct job_ref *ref, const jobrec_vec *jobs,
                      struct map_u64 *shown)
 {
     for (size_t k = 0; k < jobs->n; k++) {
@@ -284,42 +147,41 @@ static size_t jobs_seen(const struct show *x, jobrec_vec *jobs)
 }
 
 /* Each record once, however often it is named: all waiting elements of an array are one. */
-static enum refusal refs_show(const struct show *x)
+static enum refusal refs_show(struct show *x)
 {
     struct map_u64 *shown = map_u64_new();
     size_t found = 0, work = 0;
-    for (size_t i = 0; i < x->f->ref.n; i++) {
+    for (size_t i = 0; i < filter_refs(x->f)->n; i++) {
         jobrec_vec jobs = {0};
-        work += ref_work(x->c, &x->f->ref.v[i]);
+        work += ref_work(x->c, &filter_refs(x->f)->v[i]);
         if (work > refs_work_most(x->c)) {
             map_u64_free(shown);
             str_add(x->detail, REFS_WORK_TEXT);
             return REFUSE_TOO_LARGE;
         }
         /* Nothing is split: resolving without `split` changes nothing. */
-        (void)ref_resolve((struct core *)(uintptr_t)x->c, &x->f->ref.v[i], false, &jobs);
+        (void)ref_resolve((struct core *)(uintptr_t)x->c, &filter_refs(x->f)->v[i], false, &jobs);
         found += jobs_seen(x, &jobs);
-        ref_show(x, &x->f->ref.v[i], &jobs, shown);
+        ref_show(x, &filter_refs(x->f)->v[i], &jobs, shown);
         vec_done(&jobs);
     }
     map_u64_free(shown);
-    return found || x->f->ref.n != 1 || x->what == QUERY_PRIORITY ? REFUSE_NONE
-                                                                  : REFUSE_INVALID_JOB_ID;
+    return found || filter_refs(x->f)->n != 1 || x->what == QUERY_PRIORITY ? REFUSE_NONE
+                                                                           : REFUSE_INVALID_JOB_ID;
 }
 
 static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
                               const struct peer *peer, int64_t now_us, const struct view *v,
                               struct str *detail, struct query_at *at, size_t most)
 {
-    struct filter f;
-    enum refusal refusal = filter_read(&f, q, detail);
-    /* A job asked for by its id is shown as long as it is in memory. */
-    if (q->ids && !q->states)
-        f.states = UINT32_MAX;
+    enum refusal refusal = REFUSE_NONE;
+    if (!at->kept)
+        refusal = filter_open(q, at, detail);
     struct part_cpus known = {0};
     struct show x = {.c = c,
                      .peer = peer,
-                     .f = &f,
+                     .q = q,
+                     .f = at->kept,
                      .v = v,
                      .now_us = now_us,
                      .what = (enum query_what)q->what,
@@ -328,176 +190,25 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     if (!refusal && q->ids)
         refusal = refs_show(&x);
     else
-        for (at->more = !refusal; at->more && most; most--)
+        for (at->more = !refusal; at->more && most > x.looks; most--)
             if ((at->more = map_u64_next(c->jobs.by_id, &at->walk)))
                 record_show(&x, at->walk.value, NULL);
     part_cpus_done(&known);
-    filter_done(&f);
     return refusal;
 }
 
-/* ---- nodes and partitions ------------------------------------------------------------------- */
+/* ---- reservations ----------------------------------------------------------------------------- */
 
-struct node_view {
-    int64_t now_us;
-    const struct core *c;
-    struct str *partitions; /* of each node */
-    bool *wanted;           /* each node */
-};
-
-/* Adds the partition's name to each of its nodes; with `among`, those of the partitions in that
- * list are wanted. */
-static void partition_note(struct node_view *nv, const struct partition *p, const char *among)
-{
-    struct hostlist names = HOSTLIST_INIT;
-    bool chosen = among && list_has(among, p->name);
-    if (p->nodes)
-        hostlist_parse(&names, p->nodes, NULL);
-    for (size_t i = 0; i < names.n; i++) {
-        const struct noderec *n = node_find(nv->c, names.name[i]);
-        if (!n)
-            continue;
-        struct str *list = &nv->partitions[n->index];
-        list_addf(list, "%s", p->name);
-        nv->wanted[n->index] |= chosen;
-    }
-    hostlist_done(&names);
-}
-
-void node_complete(const struct core *c, const struct noderec *n, int64_t now_us, struct node *copy,
-                   struct str *gres)
-{
-    struct node_use use = {0};
-    cluster_node_use(c->cluster, n->n.name, &use, gres);
-    copy->alloc_cpus = use.cpus;
-    copy->alloc_mem_mib = use.mem_mib;
-    copy->alloc_gres = gres->len ? str_text(gres) : NULL;
-    copy->planned = use.planned;
-    resv_mark_node(c, copy, now_us);
-    copy->jobs = (int32_t)n->job.n;
-    for (size_t i = 0; i < n->job.n; i++) {
-        const struct jobrec *r = job_find(c, n->job.v[i]);
-        copy->jobs_cleaning += r && (r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
-    }
-}
-
-static void node_show(const struct node_view *nv, const struct noderec *n, const struct view *v)
-{
-    struct node copy = n->n;
-    struct str gres = STR_INIT;
-    node_complete(nv->c, n, nv->now_us, &copy, &gres);
-    copy.partitions = nv->partitions[n->index].len ? str_text(&nv->partitions[n->index]) : NULL;
-    v->row(v->ctx, &copy);
-    str_done(&gres);
-}
-
-/* Narrows down to the nodes named; each name must be there. */
-static enum refusal names_choose(struct node_view *nv, const char *wanted, bool also_by_partition,
-                                 struct str *detail)
-{
-    struct hostlist names = HOSTLIST_INIT;
-    struct err err = {0};
-    bool *named = xcalloc(nv->c->node.n + 1, sizeof *named);
-    enum refusal refusal = hostlist_parse(&names, wanted, &err) ? REFUSE_NONE : REFUSE_INVALID_NODE;
-    if (refusal)
-        str_add(detail, err.text);
-    for (size_t i = 0; !refusal && i < names.n; i++) {
-        const struct noderec *n = node_find(nv->c, names.name[i]);
-        if (n && node_shown(n)) {
-            named[n->index] = true;
-            continue;
-        }
-        str_addf(detail, "there is no node %s", names.name[i]);
-        refusal = REFUSE_INVALID_NODE;
-    }
-    for (size_t i = 0; i < nv->c->node.n; i++)
-        nv->wanted[i] = named[i] && (!also_by_partition || nv->wanted[i]);
-    free(named);
-    hostlist_done(&names);
-    return refusal;
-}
-
-static enum refusal nodes_show(const struct core *c, const struct msg_query *q, int64_t now_us,
-                               const struct view *v, struct str *detail)
-{
-    const char *named = q->names ? q->names : q->nodes;
-    struct node_view nv = {.c = c,
-                           .now_us = now_us,
-                           .partitions = xcalloc(c->node.n + 1, sizeof(struct str)),
-                           .wanted = xcalloc(c->node.n + 1, sizeof(bool))};
-    enum refusal refusal = REFUSE_NONE;
-    for (size_t i = 0; i < c->node.n; i++)
-        nv.wanted[i] = !q->partitions;
-    for (size_t i = 0; i < c->part.n; i++)
-        partition_note(&nv, &c->part.v[i]->p, q->partitions);
-    if (named)
-        refusal = names_choose(&nv, named, q->partitions != NULL, detail);
-    for (size_t i = 0; i < c->node.n; i++) {
-        if (!refusal && nv.wanted[i] && node_shown(c->node.v[i]))
-            node_show(&nv, c->node.v[i], v);
-        str_done(&nv.partitions[i]);
-    }
-    free(nv.partitions);
-    free(nv.wanted);
-    return refusal;
-}
-
-static void partition_show(const struct core *c, const struct partrec *p, const struct view *v)
-{
-    struct partition copy = p->p;
-    struct hostlist names = HOSTLIST_INIT;
-    struct str tres = STR_INIT, gres = STR_INIT;
-    int64_t memory = 0;
-    if (p->p.nodes)
-        hostlist_parse(&names, p->p.nodes, NULL);
-    for (size_t i = 0; i < names.n; i++) {
-        const struct noderec *n = node_find(c, names.name[i]);
-        if (!n)
-            continue;
-        copy.total_nodes++;
-        copy.total_cpus += n->n.cpus;
-        memory += n->n.memory_mib;
-        if (!text_empty(n->n.gres))
-            list_addf(&gres, "%s", n->n.gres);
-    }
-    str_addf(&tres, "cpu=%d,mem=%lldM,node=%d,billing=%d", copy.total_cpus, (long long)memory,
-             copy.total_nodes, copy.total_cpus);
-    gres_text_tres(str_text(&gres), &tres);
-    copy.tres = str_text(&tres);
-    if (copy.preempt_mode == PREEMPT_UNSET)
-        copy.preempt_mode = cluster_preempt_mode(c->cluster);
-    v->row(v->ctx, &copy);
-    str_done(&tres);
-    str_done(&gres);
-    hostlist_done(&names);
-}
-
-static enum refusal partitions_show(const struct core *c, const struct msg_query *q,
-                                    const struct view *v, struct str *detail)
-{
-    size_t shown = 0;
-    for (size_t i = 0; i < c->part.n; i++)
-        if (!q->names || list_has(q->names, c->part.v[i]->p.name)) {
-            partition_show(c, c->part.v[i], v);
-            shown++;
-        }
-    if (shown || !q->names)
-        return REFUSE_NONE;
-    str_addf(detail, "there is no partition %s", q->names);
-    return REFUSE_INVALID_PARTITION;
-}
-
-struct resv_sight {
-    const struct core *c;
-    const struct peer *peer;
+struct resv_view {
+    struct resv_sight sight;
     const struct view *v;
     size_t shown;
 };
 
 static void resv_seen(void *ctx, const void *record)
 {
-    struct resv_sight *s = ctx;
-    if (!may_see_reservation(s->c, s->peer, record))
+    struct resv_view *s = ctx;
+    if (!may_see_reservation(&s->sight, record))
         return;
     s->v->row(s->v->ctx, record);
     s->shown++;
@@ -507,9 +218,10 @@ static enum refusal reservations_show(const struct core *c, const struct msg_que
                                       const struct peer *peer, int64_t now_us, const struct view *v,
                                       struct str *detail)
 {
-    struct resv_sight s = {c, peer, v, 0};
+    struct resv_view s = {resv_sight_open(c, peer), v, 0};
     size_t unseen;
     resv_show(c, q, now_us, &(struct view){resv_seen, &s}, &unseen);
+    resv_sight_close(&s.sight);
     if (s.shown || !q->names)
         return REFUSE_NONE;
     str_addf(detail, "there is no reservation %s", q->names);
@@ -520,7 +232,16 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
                         int64_t now_us, const struct view *v, struct str *detail)
 {
     struct query_at at = {0};
-    return core_query_part(c, q, peer, now_us, v, detail, &at, SIZE_MAX);
+    enum refusal refusal = core_query_part(c, q, peer, now_us, v, detail, &at, SIZE_MAX);
+    core_query_end(&at);
+    return refusal;
+}
+
+void core_query_end(struct query_at *at)
+{
+    if (at->kept)
+        at->drop(at->kept);
+    at->kept = NULL;
 }
 
 /* Kinds of records that are hidden as a whole; of others the rows are. */
@@ -544,8 +265,8 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_JOBS:
     case QUERY_STEPS:
     case QUERY_PRIORITY: return jobs_show(c, q, peer, now_us, v, detail, at, most);
-    case QUERY_NODES: return nodes_show(c, q, now_us, v, detail);
-    case QUERY_PARTITIONS: return partitions_show(c, q, v, detail);
+    case QUERY_NODES: return query_nodes(c, q, now_us, v, detail, at, most);
+    case QUERY_PARTITIONS: return query_partitions(c, q, v, detail, at, most);
     case QUERY_RESERVATIONS: return reservations_show(c, q, peer, now_us, v, detail);
     case QUERY_STATUS: query_status(c, peer, v); return REFUSE_NONE;
     case QUERY_SHARES: return query_shares(c, q, peer, v);
@@ -574,7 +295,7 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_TRES: return query_accounts(c, q, peer, v, at, most);
     case QUERY_LIMIT_USE: return query_limit_use(c, peer, v);
     case QUERY_FAIR_SHARES: return query_fair_shares(c, peer, now_us, v);
-    case QUERY_IN_USE: return query_in_use(c, peer, now_us, v);
+    case QUERY_IN_USE: return query_in_use(c, peer, now_us, v, at, most);
     case QUERY_TRANSACTIONS:
     case QUERY_USED:
     case QUERY_NODE_SPELLS:

@@ -4,6 +4,8 @@
 
 #include "core/request/request.h"
 
+typedef VEC(struct job_ref) job_ref_vec;
+
 /* ---- pending.c: waiting jobs as they are shown ---- */
 struct part_cpu {
     const struct partrec *part;
@@ -16,7 +18,20 @@ struct part_cpus {
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
 void part_cpus_done(struct part_cpus *known);
 
-/* ---- query.c ---- */
+/* ---- filter.c: which jobs are meant ---- */
+struct filter; /* opaque */
+/* Kept in `at` until core_query_end. */
+enum refusal filter_open(const struct msg_query *q, struct query_at *at, struct str *detail);
+const job_ref_vec *filter_refs(const struct filter *f);
+/* *looks: what it took is added, where it was more than usual. */
+bool filter_fits(const struct filter *f, const struct jobrec *r, size_t *looks);
+
+/* ---- nodes.c ---- */
+enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_t now_us,
+                         const struct view *v, struct str *detail, struct query_at *at,
+                         size_t most);
+enum refusal query_partitions(const struct core *c, const struct msg_query *q, const struct view *v,
+                              struct str *detail, struct query_at *at, size_t most);
 /* Fills the computed fields of `copy`, but its partitions; their texts live in `gres`. */
 void node_complete(const struct core *c, const struct noderec *n, int64_t now_us, struct node *copy,
                    struct str *gres);
@@ -27,7 +42,7 @@ void query_status(const struct core *c, const struct peer *peer, const struct vi
 /* ---- limit_use.c ---- */
 enum refusal query_limit_use(const struct core *c, const struct peer *peer, const struct view *v);
 enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
-                          const struct view *v);
+                          const struct view *v, struct query_at *at, size_t most);
 
 /* ---- accounts.c ---- */
 enum refusal query_accounts(const struct core *c, const struct msg_query *q,

@@ -82,6 +82,12 @@ struct fair_view {
     const struct view *v;
 };
 
+static bool fair_wanted(void *ctx, const struct assoc *a)
+{
+    const struct fair_view *f = ctx;
+    return may_see_usage(f->c, f->peer, a->user, a->account);
+}
+
 /* PrivateData=usage: the root is there for all, without what it used. */
 static void fair_row(void *ctx, const void *record)
 {
@@ -102,7 +108,7 @@ enum refusal query_fair_shares(const struct core *c, const struct peer *peer, in
     struct fair_view f = {c, peer, v};
     struct view through = {fair_row, &f};
     if (accounts_in_use(c))
-        fairshare_rows(c, now_us, &through);
+        fairshare_rows(c, now_us, fair_wanted, &through);
     return REFUSE_NONE;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define LOOKED_MOST (1u << 20)
+#define FEW_NAMES   16
 
 static void text_write(struct core *c, struct jobrec *r)
 {
@@ -28,20 +29,55 @@ static void link_one(struct core *c, struct jobrec *r, const struct dependency *
         id_list_add(c->jobs.dependents, d->job_id, r->j.id);
 }
 
+static bool names_same(const struct dependency *a, const struct dependency *b)
+{
+    return a->job_id == b->job_id &&
+           (a->job_id || (a->kind == DEP_SINGLETON) == (b->kind == DEP_SINGLETON));
+}
+
 /* Several entries of a list may name the same job: its dependents list has r once. */
 static bool named_before(const struct dependency_list *list, size_t i)
 {
     for (size_t k = 0; k < i; k++)
-        if (list->v[k].job_id == list->v[i].job_id)
+        if (names_same(&list->v[k], &list->v[i]))
             return true;
     return false;
 }
 
+/* A list may be long: each entry is not compared with each. */
+struct names {
+    struct map_u64 *seen; /* NULL: it is short */
+};
+
+static struct names names_open(const struct dependency_list *list)
+{
+    return (struct names){list->n > FEW_NAMES ? map_u64_new() : NULL};
+}
+
+static void names_close(struct names *names)
+{
+    map_u64_free(names->seen);
+}
+
+static bool name_is_new(struct names *names, const struct dependency_list *list, size_t i)
+{
+    const struct dependency *d = &list->v[i];
+    uint64_t key = d->job_id ? d->job_id + 1 : d->kind == DEP_SINGLETON ? 0 : UINT64_MAX;
+    if (!names->seen)
+        return !named_before(list, i);
+    if (map_u64_get(names->seen, key))
+        return false;
+    map_u64_put(names->seen, key, names->seen);
+    return true;
+}
+
 static void link_all(struct core *c, struct jobrec *r)
 {
+    struct names names = names_open(&r->deps);
     for (size_t i = 0; i < r->deps.n; i++)
-        if (!named_before(&r->deps, i))
+        if (name_is_new(&names, &r->deps, i))
             link_one(c, r, &r->deps.v[i]);
+    names_close(&names);
 }
 
 static void unlink_one(struct core *c, const struct jobrec *r, uint64_t key)
@@ -61,24 +97,28 @@ static void unlink_one(struct core *c, const struct jobrec *r, uint64_t key)
 
 void dependencies_drop(struct core *c, struct jobrec *r)
 {
+    struct names names = names_open(&r->deps);
     for (size_t i = 0; i < r->deps.n; i++)
-        if (!named_before(&r->deps, i))
+        if (name_is_new(&names, &r->deps, i))
             unlink_one(c, r, r->deps.v[i].job_id);
+    names_close(&names);
+    user_room_conditions(c, r, -1);
     free(r->deps.v);
     free(r->deps.form);
     r->deps = (struct dependency_list){0};
 }
 
-static void deps_own(struct jobrec *r, const struct dependency_list *list)
+static void deps_own(struct core *c, struct jobrec *r, const struct dependency_list *list)
 {
     r->deps = *list;
     r->deps.v = list->n ? xmemdup(list->v, list->n * sizeof list->v[0]) : NULL;
     r->deps.form = xstrdup(list->form);
+    user_room_conditions(c, r, +1);
 }
 
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master)
 {
-    deps_own(element, &master->deps);
+    deps_own(c, element, &master->deps);
     link_all(c, element);
 }
 
@@ -87,7 +127,7 @@ void dependencies_restore(struct core *c, struct jobrec *r)
     struct arena *a = arena_new();
     struct dependency_list list = {0};
     if (r->j.spec.dependency && dependency_parse(r->j.spec.dependency, a, &list, NULL)) {
-        deps_own(r, &list);
+        deps_own(c, r, &list);
         link_all(c, r);
     }
     arena_free(a);
@@ -105,17 +145,45 @@ static bool waits_for(const struct dependency *d, const struct jobrec *r)
 
 /* Whenever the job begins or ends, each condition of each job that waits for it is looked at, and
  * each of their rows written. */
-static bool crowd_check(const struct core *c, const struct dependency_list *list,
-                        const struct dependency *d, struct err *ret_err)
+static size_t crowd(const struct core *c, const struct dependency_list *list,
+                    const struct dependency *d, size_t more)
 {
     const struct id_list *others =
         d->job_id && list->n > 1 ? map_u64_get(c->jobs.dependents, d->job_id) : NULL;
-    if (!others || (others->id.n + 1) * list->n <= LOOKED_MOST)
+    return others && (others->id.n + more) * list->n > LOOKED_MOST ? others->id.n : 0;
+}
+
+bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
+                            const char **detail)
+{
+    struct str why = STR_INIT;
+    bool fits = true;
+    for (size_t i = 0; fits && i < master->deps.n; i++)
+        fits = crowd(c, &master->deps, &master->deps.v[i], more) == 0;
+    if (!fits)
+        str_addf(&why,
+                 "%zu elements would wait as jobs of their own, each for %u others: let one job "
+                 "wait for these, and the array for that one",
+                 more, (unsigned)master->deps.n);
+    else
+        fits = user_room_texts_fit(c, master->j.user_id,
+                                   (int64_t)more * conditions_bytes(&master->deps), &why);
+    if (!fits)
+        *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
+    str_done(&why);
+    return fits;
+}
+
+static bool crowd_check(const struct core *c, const struct dependency_list *list,
+                        const struct dependency *d, struct err *ret_err)
+{
+    size_t others = crowd(c, list, d, 1);
+    if (!others)
         return true;
     return err_set(ret_err, ERR_LIMIT,
                    "%zu jobs wait for job %llu already, and this one would wait for it and %u "
                    "others: let one job wait for these, and all the others for that one",
-                   (size_t)others->id.n, (unsigned long long)d->job_id, (unsigned)list->n - 1);
+                   others, (unsigned long long)d->job_id, (unsigned)list->n - 1);
 }
 
 static uint64_t elements_of(const struct core *c, uint64_t array_id)
@@ -150,10 +218,9 @@ static bool entry_check(const struct core *c, const struct jobrec *r, const stru
         (unsigned long long)elements_of(c, d->job_id));
 }
 
-/* Does a job of the list wait, by whatever way, for r? Each waiting job is looked at once, and none
- * where nobody waits for r. */
+/* Each waiting job is looked at once, and none where nobody waits for r. */
 bool dependency_circle(const struct core *c, const struct jobrec *r,
-                       const struct dependency_list *list)
+                       const struct dependency_list *list, size_t *looks)
 {
     VEC(struct dependency) to_do = {0};
     struct map_u64 *seen = map_u64_new();
@@ -173,7 +240,9 @@ bool dependency_circle(const struct core *c, const struct jobrec *r,
         if (circle || !other || other->j.state != JOB_PENDING || map_u64_get(seen, d.job_id))
             continue;
         map_u64_put(seen, d.job_id, other);
-        for (size_t i = 0; i < other->deps.n; i++)
+        *looks += other->deps.n;
+        circle = *looks > CIRCLE_LOOKS_MOST; /* not to be seen */
+        for (size_t i = 0; i < other->deps.n && !circle; i++)
             vec_push(&to_do, other->deps.v[i]);
     }
     vec_done(&to_do);
@@ -186,8 +255,15 @@ static bool list_check(const struct core *c, const struct jobrec *r, struct depe
                        struct err *ret_err)
 {
     uint32_t kept = 0;
+    size_t looks = 0;
     for (uint32_t i = 0; i < list->n; i++) {
         struct dependency *d = &list->v[i];
+        const struct arrayrec *array = d->kind == DEP_EXIT ? array_of(c, d->job_id) : NULL;
+        looks += array ? map_u64_count(array->element) : 0;
+        if (looks > LOOKED_MOST && i > 0)
+            return err_set(ret_err, ERR_LIMIT,
+                           "exit codes of more than a million elements of arrays would be looked "
+                           "at: name each array once, or some of its elements");
         if (d->status == DEP_FAILED)
             return err_set(ret_err, ERR_INVALID,
                            "\"(failed)\" is what is said of a dependency, and nothing to ask for: "
@@ -205,15 +281,18 @@ bool dependencies_set(struct core *c, struct jobrec *r, const char *text, struct
 {
     struct arena *a = arena_new();
     struct dependency_list list = {0};
+    size_t looks = 0;
     bool changed, ok = text_empty(text) || dependency_parse(text, a, &list, ret_err);
     ok = ok && list_check(c, r, &list, ret_err);
-    if (ok && dependency_circle(c, r, &list))
-        ok = err_set(
-            ret_err, ERR_EXISTS, /* a circle */
-            "one of the jobs it would wait for waits for it: none of them could ever start");
+    if (ok && dependency_circle(c, r, &list, &looks))
+        ok = looks > CIRCLE_LOOKS_MOST
+                 ? err_set(ret_err, ERR_LIMIT, CIRCLE_UNSEEN_TEXT)
+                 : err_set(ret_err, ERR_EXISTS, /* a circle */
+                           "one of the jobs it would wait for waits for it: none of them could "
+                           "ever start");
     if (ok) {
         dependencies_drop(c, r);
-        deps_own(r, &list);
+        deps_own(c, r, &list);
         link_all(c, r);
         text_write(c, r);
         dependencies_update(c, r, &changed);
@@ -263,8 +342,10 @@ void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
     struct dependency_list *list = &r->deps;
     if (--on->number == 0)
         on->status = DEP_SATISFIED;
+    user_room_conditions(c, r, -1);
     list->v = xrealloc(list->v, (list->n + 1) * sizeof list->v[0]);
     list->v[list->n++] = *d;
+    user_room_conditions(c, r, +1);
     if (!named_before(list, list->n - 1))
         link_one(c, r, d);
     text_write(c, r);

@@ -385,7 +385,8 @@ int64_t fairshare_of(const struct assocrec *r)
     return r->factor;
 }
 
-void fairshare_rows(const struct core *c, int64_t now_us, const struct view *v)
+void fairshare_rows(const struct core *c, int64_t now_us,
+                    bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v)
 {
     struct fs_table t;
     struct arena *a = arena_new();
@@ -394,6 +395,8 @@ void fairshare_rows(const struct core *c, int64_t now_us, const struct view *v)
     for (size_t i = 0; i < t.n; i++) {
         const struct fs_node *n = &t.v[i];
         const struct assoc *of = &n->r->a;
+        if (n->depth > 0 && !wanted(v->ctx, of))
+            continue;
         struct fair_share row = {.assoc_id = of->id,
                                  .account = of->account,
                                  .user = of->user,

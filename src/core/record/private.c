@@ -37,24 +37,32 @@ static bool any_account(const struct core *c, const char *user,
     return false;
 }
 
-struct resv_asks {
-    const struct peer *peer;
-    const struct reservation *r;
-};
-
-static bool resv_takes(const struct core *c, const void *ctx, const char *account)
+/* A user's accounts are looked for once, and not for each of a thousand reservations. */
+struct resv_sight resv_sight_open(const struct core *c, const struct peer *peer)
 {
-    const struct resv_asks *k = ctx;
-    (void)c;
-    return resv_admits(k->r, k->peer->user, k->peer->groups, account);
+    struct resv_sight s = {.peer = peer,
+                           .all = !c->settings.word.private_reservations || peer_operates(c, peer)};
+    struct map_walk w = {0};
+    while (!s.all && peer && peer->user && map_u64_next(c->accounts.assoc, &w)) {
+        const struct assoc *a = &((const struct assocrec *)w.value)->a;
+        if (!a->deleted && a->user && text_is(a->user, peer->user))
+            vec_push(&s.account, a->account);
+    }
+    return s;
 }
 
-bool may_see_reservation(const struct core *c, const struct peer *peer, const struct reservation *r)
+void resv_sight_close(struct resv_sight *s)
 {
-    struct resv_asks k = {peer, r};
-    if (!c->settings.word.private_reservations || peer_operates(c, peer))
-        return true;
-    return peer && (resv_takes(c, &k, NULL) || any_account(c, peer->user, resv_takes, &k));
+    vec_done(&s->account);
+}
+
+bool may_see_reservation(const struct resv_sight *s, const struct reservation *r)
+{
+    const struct peer *peer = s->peer;
+    bool sees = s->all || (peer && resv_admits(r, peer->user, peer->groups, NULL));
+    for (size_t i = 0; i < s->account.n && !sees; i++)
+        sees = resv_admits(r, peer->user, peer->groups, s->account.v[i]);
+    return sees;
 }
 
 static bool coordinated(const struct core *c, const void *ctx, const char *account)

@@ -9,8 +9,15 @@
 bool may_see_job(const struct core *c, const struct peer *peer, uint32_t uid, const char *account);
 bool may_see_nodes(const struct core *c, const struct peer *peer);
 bool may_see_partitions(const struct core *c, const struct peer *peer);
-bool may_see_reservation(const struct core *c, const struct peer *peer,
-                         const struct reservation *r);
+/* Of who asks, for all reservations of an answer; `peer` must outlive it. */
+struct resv_sight {
+    const struct peer *peer;
+    bool all;
+    VEC(const char *) account; /* that the user is in */
+};
+struct resv_sight resv_sight_open(const struct core *c, const struct peer *peer);
+void resv_sight_close(struct resv_sight *s);
+bool may_see_reservation(const struct resv_sight *s, const struct reservation *r);
 /* Who the user is, what he may, and in which accounts. `account`: as a member of it; NULL = in
  * any. */
 bool may_see_user(const struct core *c, const struct peer *peer, const char *user,

@@ -153,7 +153,7 @@ bool ref_resolve(struct core *c, const struct job_ref *ref, bool split, jobrec_v
  * records. 0: there are no more. */
 size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most,
                  jobrec_vec *out);
-/* How many there are; above `most` it is not counted further. */
+/* How many a reference would make jobs of their own; above `most` it is not counted further. */
 size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t most);
 /* Cuts a list at commas outside brackets; *at: where the next begins. */
 const char *refs_next(const char **at, struct arena *a);
@@ -219,9 +219,19 @@ void dependencies_drop(struct core *c, struct jobrec *r);
 int64_t dependencies_due(const struct core *c, const struct jobrec *r);
 /* Looks what became of those it waits for. */
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed);
-/* Does a job of the list wait for r, by whatever way? */
+/* May so many waiting elements of the array become jobs of their own, each with all that the array
+ * waits for? *detail says why not. */
+bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
+                            const char **detail);
+/* Does a job of the list wait for r, by whatever way? *looks: conditions that were looked at are
+ * added; with more than CIRCLE_LOOKS_MOST it counts as one, as nobody has the time to see. */
+#define CIRCLE_LOOKS_MOST (1u << 18)
+#define CIRCLE_UNSEEN_TEXT                                                                         \
+    "the jobs it would wait for wait for so many others (more than 262,144 conditions together) "  \
+    "that it cannot be seen in time whether one of them waits for it: let one job wait for many, " \
+    "and the others for that one"
 bool dependency_circle(const struct core *c, const struct jobrec *r,
-                       const struct dependency_list *list);
+                       const struct dependency_list *list, size_t *looks);
 /* One of those that its open on:COUNT waits for has come: r waits for it by d. */
 void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
                         const struct dependency *d);
@@ -383,6 +393,10 @@ bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struc
 /* Counts what the job has now; what it had before no more. An element has its array's. */
 void user_room_texts(struct core *c, struct jobrec *r);
 void user_room_texts_drop(struct core *c, struct jobrec *r);
+/* The same of what it waits for, as kept, with sign +1 after it came and −1 before it goes: of an
+ * element, too, which has it for itself. */
+void user_room_conditions(struct core *c, const struct jobrec *r, int sign);
+int64_t conditions_bytes(const struct dependency_list *list); /* that count */
 /* The same of scripts and environments, which stay on the disk: so many bytes a day. */
 void user_room_script(struct core *c, uint32_t uid, size_t bytes);
 /* Both, of what is submitted. */

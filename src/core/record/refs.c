@@ -77,7 +77,9 @@ static bool splits(const struct core *c, const struct jobrec *master, const stru
 size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t most)
 {
     const struct jobrec *master = job_find(c, ref->job_id);
-    return splits(c, master, ref) ? waiting_named(master, &ref->tasks, most) : 0;
+    bool one = ref->task_id != NO_TASK && master && job_is_array(master) &&
+               idset_has(&master->pending, ref->task_id) && may_split(c, master);
+    return one ? 1 : splits(c, master, ref) ? waiting_named(master, &ref->tasks, most) : 0;
 }
 
 size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most,
@@ -184,6 +186,7 @@ const char *refs_next(const char **at, struct arena *a)
 
 enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, const char **detail)
 {
+    size_t work = 0;
     for (const char *at = refs ? refs : ""; *at;) {
         const char *piece = refs_next(&at, c->turn.fx->arena);
         struct job_ref ref;
@@ -194,8 +197,13 @@ enum refusal refs_collect(struct core *c, const char *refs, jobrec_vec *out, con
             *detail = arena_strdup(c->turn.fx->arena, err.text);
             return REFUSE_INVALID_JOB_ID;
         }
-        bool found = ref_resolve(c, &ref, false, out);
+        work += ref_work(c, &ref);
+        bool much = work > refs_work_most(c), found = !much && ref_resolve(c, &ref, false, out);
         job_ref_done(&ref);
+        if (much) {
+            *detail = REFS_WORK_TEXT;
+            return REFUSE_TOO_LARGE;
+        }
         if (!found) {
             *detail = arena_printf(c->turn.fx->arena, "there is no job %s in memory", piece);
             return REFUSE_INVALID_JOB_ID;

@@ -92,7 +92,9 @@ void fairshare_update(struct core *c);
 void fairshare_watch(struct core *c, struct assocrec *r);
 /* The factor of the association in SHARE_ONE-ths. */
 int64_t fairshare_of(const struct assocrec *r);
-/* All associations that are not removed, parents first. */
-void fairshare_rows(const struct core *c, int64_t now_us, const struct view *v);
+/* All associations that are not removed and that are wanted (ctx: the view's), parents first; the
+ * root always. */
+void fairshare_rows(const struct core *c, int64_t now_us,
+                    bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v);
 
 #endif

@@ -3,7 +3,8 @@
  * scripts and environments, which stay with their jobs, its disk.
  *
  * Texts that are alike lie in memory once, and most jobs' are short: what is beyond SHORT_BYTES of
- * each text is counted, for each job. Scripts are counted when they come: a level that sinks to
+ * each text is counted, for each job. What a job waits for takes more room than its text, and each
+ * element of an array that became a job has it for itself: it counts as a text does. Scripts are counted when they come: a level that sinks to
  * nothing in a day. It is not stored, so a new controller begins at nothing. */
 #include "core/record/record.h"
 
@@ -61,9 +62,9 @@ bool user_room_texts_fit(const struct core *c, uint32_t uid, int64_t more, struc
     if (more <= 0 || !is_bound(c, c->settings.max_user_texts) || have + more <= most)
         return true;
     str_addf(why,
-             "your jobs' long texts (comments, command lines, lists) have %lld MiB in the "
-             "controller's memory; MaxUserTexts allows %d: shorten them, or wait until some of "
-             "your jobs are over",
+             "your jobs' long texts (comments, command lines, lists) and long dependencies have "
+             "%lld MiB in the controller's memory; MaxUserTexts allows %d: shorten them, or wait "
+             "until some of your jobs are over",
              (long long)(have / MIB), c->settings.max_user_texts);
     return false;
 }
@@ -83,6 +84,19 @@ void user_room_texts_drop(struct core *c, struct jobrec *r)
     if (r->long_texts)
         room_of(c, r->j.user_id)->texts -= r->long_texts;
     r->long_texts = 0;
+}
+
+int64_t conditions_bytes(const struct dependency_list *list)
+{
+    size_t bytes = list->n * sizeof list->v[0];
+    return bytes > SHORT_BYTES ? (int64_t)bytes : 0;
+}
+
+void user_room_conditions(struct core *c, const struct jobrec *r, int sign)
+{
+    int64_t bytes = conditions_bytes(&r->deps);
+    if (bytes)
+        room_of(c, r->j.user_id)->texts += sign * bytes;
 }
 
 /* ---- scripts ---- */
@@ -146,8 +160,10 @@ void user_rooms_check(const struct core *c)
     while (map_u64_next(c->user_room, &w))
         counted += ((const struct user_room *)w.value)->texts;
     w = (struct map_walk){0};
-    while (map_u64_next(c->jobs.by_id, &w))
-        there += ((const struct jobrec *)w.value)->long_texts;
+    while (map_u64_next(c->jobs.by_id, &w)) {
+        const struct jobrec *r = w.value;
+        there += r->long_texts + conditions_bytes(&r->deps);
+    }
     CHECK(counted == there);
 }
 

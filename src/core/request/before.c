@@ -4,7 +4,8 @@
 #include "core/record/record.h"
 #include "core/request/request.h"
 
-#define LOOKED_MOST 65536 /* jobs, for one request */
+#define LOOKED_MOST     65536 /* jobs, for one request */
+#define COMPONENTS_MOST (2 * LIMIT_DEPENDENCIES)
 
 static struct dependency *on_of(const struct jobrec *r)
 {
@@ -34,7 +35,7 @@ static void waiting_find(const struct core *c, uint64_t id, jobrec_vec *ret)
 }
 
 static bool one_check(const struct core *c, const struct jobrec *r,
-                      const struct dependency_list *list, const struct jobrec *other,
+                      const struct dependency_list *list, const struct jobrec *other, size_t *looks,
                       struct err *ret_err)
 {
     unsigned long long id = other->j.array_job_id ? other->j.array_job_id : other->j.id;
@@ -46,7 +47,10 @@ static bool one_check(const struct core *c, const struct jobrec *r,
                        "job %llu does not wait for (more) jobs that name it: it is submitted with "
                        "on:COUNT, and each job that names it with before… counts once",
                        id);
-    if (dependency_circle(c, other, list))
+    bool circle = dependency_circle(c, other, list, looks);
+    if (circle && *looks > CIRCLE_LOOKS_MOST)
+        return err_set(ret_err, ERR_LIMIT, CIRCLE_UNSEEN_TEXT);
+    if (circle)
         return err_set(ret_err, ERR_EXISTS,
                        "this job would wait for job %llu, and job %llu for it: neither could ever "
                        "start",
@@ -58,7 +62,7 @@ static bool list_check(const struct core *c, const struct jobrec *r,
                        const struct dependency_list *list, struct err *ret_err)
 {
     bool ok = true;
-    size_t looked = 0;
+    size_t looked = 0, looks = 0;
     for (size_t i = 0; ok && i < list->n; i++) {
         jobrec_vec others = {0};
         if (!dep_is_before((enum dep_kind)list->v[i].kind))
@@ -76,10 +80,22 @@ static bool list_check(const struct core *c, const struct jobrec *r,
                          "job %llu does not wait (any more): nothing can come before it",
                          (unsigned long long)list->v[i].job_id);
         for (size_t k = 0; ok && k < others.n; k++)
-            ok = one_check(c, r, list, others.v[k], ret_err);
+            ok = one_check(c, r, list, others.v[k], &looks, ret_err);
         vec_done(&others);
     }
     return ok;
+}
+
+bool components_fit(const struct core *c, uint64_t first, size_t n, struct err *ret_err)
+{
+    size_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += job_find(c, first + i)->deps.n;
+    return n == 1 || sum <= COMPONENTS_MOST ||
+           err_set(ret_err, ERR_LIMIT,
+                   "the components of a heterogeneous job wait for at most %u conditions "
+                   "together: let one job wait for many, and the components for that one",
+                   COMPONENTS_MOST);
 }
 
 bool before_check(const struct core *c, const struct jobrec *r, const char *text,

@@ -64,6 +64,9 @@ void submission_close(struct submission *s);
 bool before_check(const struct core *c, const struct jobrec *r, const char *text,
                   struct err *ret_err);
 void before_apply(struct core *c, const struct jobrec *r, const char *text);
+/* May so many components, from that job on, wait for all that they wait for? It is looked at for
+ * each of them, now and whenever one of the jobs ends. */
+bool components_fit(const struct core *c, uint64_t first, size_t n, struct err *ret_err);
 
 /* ---- crontab.c ---- */
 void req_set_crontab(struct core *c, const struct msg_set_crontab *m);

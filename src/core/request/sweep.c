@@ -144,8 +144,11 @@ static const char *ref_too_large(const struct core *c, struct sweep *s)
     if (s->work > refs_work_most(c))
         return REFS_WORK_TEXT;
     size_t room = SPLIT_MAX - s->split, more = ref_split_count(c, &s->ref, room);
+    const char *why = NULL;
     if (more > room)
         return SPLIT_TEXT;
+    if (more && !dependencies_split_fit(c, job_find(c, s->ref.job_id), more, &why))
+        return why;
     s->split += more;
     s->many = more > 1;
     return NULL;

@@ -423,6 +423,6 @@ bool core_asks_much(const struct core *c, const struct message *m)
 {
     if (map_u64_count(c->jobs.by_id) + c->node.n < LITTLE)
         return false;
-    return m->kind == MSG_WHY || m->kind == MSG_EXTEND ||
+    return m->kind == MSG_WHY || m->kind == MSG_EXTEND || m->kind == MSG_MAY ||
            (m->kind == MSG_SUBMIT && ((const struct msg_submit *)m->body)->test_only);
 }
