@@ -1,15 +1,10 @@
+/* A sentence goes to a terminal or a log as one line, whatever text of a user it quotes. */
 #include "base/err.h"
+
+#include "base/plain.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* A sentence goes to a terminal or a log as one line, whatever text of a user it quotes. */
-static void one_line(char *text)
-{
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            *text = ' ';
-}
 
 bool err_setv(struct err *e, enum err_code code, const char *format, va_list args)
 {
@@ -17,7 +12,7 @@ bool err_setv(struct err *e, enum err_code code, const char *format, va_list arg
         e->code = code;
         e->lead[0] = '\0';
         vsnprintf(e->text, sizeof e->text, format, args);
-        one_line(e->text);
+        text_blank(e->text);
     }
     return false;
 }
@@ -42,7 +37,7 @@ bool err_lead(struct err *e, const char *format, ...)
     va_start(args, format);
     vsnprintf(e->lead + len, sizeof e->lead - len, format, args);
     va_end(args);
-    one_line(e->lead + len);
+    text_blank(e->lead + len);
     return false;
 }
 
@@ -58,6 +53,6 @@ bool err_prefix(struct err *e, const char *format, ...)
     va_end(args);
     size_t len = strlen(e->text);
     snprintf(e->text + len, sizeof e->text - len, ": %s", former);
-    one_line(e->text);
+    text_blank(e->text);
     return false;
 }

@@ -52,6 +52,17 @@ bool text_is_plain(const char *text)
     return true;
 }
 
+void text_blank(char *text)
+{
+    uint32_t c;
+    for (char *p = text; *p;) {
+        size_t len = char_take((const unsigned char *)p, &c);
+        if (!len || is_control(c))
+            memset(p, len ? ' ' : '?', len ? len : 1);
+        p += len ? len : 1;
+    }
+}
+
 static void escape_add(struct str *s, uint32_t c)
 {
     if (c == '\n')

@@ -143,6 +143,63 @@ shown() { # shown COMMAND…: what it says and complains of
     shown remuda logs "$RUNS"
 }
 
+# What COMMAND shows to a terminal; the terminal's own carriage returns are taken out.
+on_terminal() { # on_terminal COMMAND…
+    python3 -c '
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+out = b""
+while True:
+    try:
+        piece = os.read(fd, 65536)
+    except OSError:
+        break
+    if not piece:
+        break
+    out += piece
+os.waitpid(pid, 0)
+sys.stdout.buffer.write(out.replace(b"\r\n", b"\n"))
+' "$@"
+}
+
+@test "scripts go to a terminal plain, and to files and pipes as they are" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '#!/bin/sh\n\techo \033]0;title\a\302\2332J\342\200\256\n' >script
+    id=$(sbatch --parsable --hold script)
+    for command in "sacct -j $id --batch-script" "scontrol write batch_script $id -"; do
+        $command | grep -q $'\033]0;title'
+        on_terminal $command >shown
+        grep -q '^.echo \\x1b]0;title\\x07\\u009b2J\\u202e$' shown
+        tr -d '\t' <shown | is_plain "$command"
+    done
+    scontrol write batch_script "$id" copy
+    cmp script copy
+    scancel "$id"
+}
+
+@test "a file by a name that others can foresee is not written through a link, nor into a file of theirs" {
+    cd "$BATS_TEST_TMPDIR"
+    id=$(sbatch --parsable --hold --wrap true)
+    echo mine >elsewhere
+    ln -s elsewhere "slurm-$id.sh"
+    run -1 scontrol write batch_script "$id"
+    [[ "$output" == *"cannot write slurm-$id.sh: File exists"* ]]
+    rm "slurm-$id.sh"
+    ln elsewhere "slurm-$id.sh"
+    run -1 scontrol write batch_script "$id"
+    rm "slurm-$id.sh"
+    mkfifo "slurm-$id.sh"
+    run -1 scontrol write batch_script "$id"
+    [ "$(cat elsewhere)" = mine ]
+    rm "slurm-$id.sh"
+    scontrol write batch_script "$id"
+    scontrol write batch_script "$id" # its own it writes anew
+    grep -q true "slurm-$id.sh"
+    scancel "$id"
+}
+
 @test "one's own characters pass: those of a format" {
     run -0 squeue -h -j "$WAITS" -o $'%i\x1f%u'
     [ "$output" = "$WAITS"$'\x1f'"$(id -un)" ]

@@ -27,6 +27,21 @@ static void test_prefix_says_where_and_keeps_the_code(void **state)
     assert_int_equal(e.code, ERR_DENIED);
 }
 
+/* C0, C1, what turns the direction of writing, a line separator, bytes that are no UTF-8. */
+static void test_what_a_sentence_quotes_moves_no_terminal(void **state)
+{
+    struct err e = {0};
+    err_set(&e, ERR_INVALID, "no job %s",
+            "a\033[2J\n\xc2\x9b"
+            "2Jb\xe2\x80\xae"
+            "c\xe2\x80\xa8\xff\xc3\xa9");
+    assert_string_equal(e.text, "no job a [2J   2Jb   c   ?\xc3\xa9");
+    err_lead(&e, "first \xc2\x9b%s", "\033c");
+    assert_string_equal(e.lead, "first    c");
+    err_prefix(&e, "in \xe2\x80\xae%s", "\r");
+    assert_memory_equal(e.text, "in     : no job", 15);
+}
+
 static void test_a_long_sentence_is_cut_to_fit(void **state)
 {
     struct err e = {0};
@@ -54,6 +69,7 @@ int main(void)
         cmocka_unit_test(test_set_returns_false_so_that_return_reads_well),
         cmocka_unit_test(test_who_does_not_want_the_reason_passes_null),
         cmocka_unit_test(test_prefix_says_where_and_keeps_the_code),
+        cmocka_unit_test(test_what_a_sentence_quotes_moves_no_terminal),
         cmocka_unit_test(test_a_long_sentence_is_cut_to_fit),
         cmocka_unit_test(test_a_quoted_text_cannot_break_the_line),
     };

@@ -2,6 +2,7 @@
  * from the job's record, so nobody has to remember where the pattern put it. */
 #include "base/str.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "model/array.h"
@@ -105,12 +106,12 @@ static void nap(void)
 }
 
 /* Copies what is new. False when stdout is gone. */
-static bool copy_new(int fd)
+static bool copy_new(int fd, bool own)
 {
     char piece[65536];
     ssize_t n;
     while ((n = read(fd, piece, sizeof piece)) > 0)
-        if (fwrite(piece, 1, (size_t)n, stdout) != (size_t)n)
+        if (own ? fwrite(piece, 1, (size_t)n, stdout) != (size_t)n : !foreign_out(piece, (size_t)n))
             return false;
     return fflush(stdout) == 0;
 }
@@ -121,19 +122,20 @@ static bool logs_show(struct client *c, const struct logs_line *o, struct err *r
     struct arena *look = arena_new();
     struct job j = {0};
     const char *path = NULL;
-    bool ok = true, more = true;
+    bool ok = true, more = true, own = true;
     int fd = -1;
     for (unsigned turn = 0; ok && more; turn++) {
         if (turn % NAPS_A_LOOK == 0) {
             arena_reset(look);
             ok = job_read(c, o->job, look, &j, ret_err);
             path = ok ? log_path(&j, o, look) : NULL;
+            own = ok && j.user_id == getuid();
         }
         /* The state was read before the file, so that nothing written before the end can be
          * missed. */
         if (ok && fd < 0)
-            fd = open(path, O_RDONLY | O_CLOEXEC);
-        more = ok && o->follow && !job_state_over(j.state) && (fd < 0 || copy_new(fd));
+            fd = open(path, O_RDONLY | O_CLOEXEC | (own ? 0 : O_NONBLOCK | O_NOCTTY));
+        more = ok && o->follow && !job_state_over(j.state) && (fd < 0 || copy_new(fd, own));
         if (more)
             nap();
     }
@@ -141,7 +143,7 @@ static bool logs_show(struct client *c, const struct logs_line *o, struct err *r
         ok = err_set(ret_err, ERR_NOT_FOUND, "job %s is %s and has no output: %s: %s", o->job,
                      enum_name(&job_state_names, j.state), path, strerror(errno));
     else if (ok)
-        copy_new(fd);
+        copy_new(fd, own);
     if (fd >= 0)
         close(fd);
     arena_free(look);

@@ -5,6 +5,7 @@
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 #include "cli/record/acct_json.h"
@@ -514,7 +515,7 @@ static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err
                (unsigned long long)s->job.v[i]->id);
         if (answer.kind == MSG_SCRIPT) {
             const struct msg_script *script = answer.body;
-            fwrite(script->script.data, 1, script->script.len, stdout);
+            foreign_out(script->script.data, script->script.len);
         } else {
             puts("NONE");
         }

@@ -3,6 +3,7 @@
 #include "base/list.h"
 #include "cli/lsf/jobs.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
@@ -101,9 +102,13 @@ static void file_show(const struct job *j, const char *pattern)
     char piece[65536];
     ssize_t n;
     job_cell_path(j, pattern, &path);
-    int fd = open(str_text(&path), O_RDONLY | O_CLOEXEC);
+    bool own = j->user_id == getuid();
+    int fd = open(str_text(&path), O_RDONLY | O_CLOEXEC | (own ? 0 : O_NONBLOCK | O_NOCTTY));
     while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
-        fwrite(piece, 1, (size_t)n, stdout);
+        if (own)
+            fwrite(piece, 1, (size_t)n, stdout);
+        else
+            foreign_out(piece, (size_t)n);
     if (fd >= 0)
         close(fd);
     str_done(&path);

@@ -4,6 +4,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
@@ -233,11 +234,15 @@ void scontrol_wait_job(struct scontrol *s, int n, char **word)
     }
 }
 
-static bool script_save(const struct msg_script *script, const char *path)
+/* Who looks at a stranger's job, perhaps root, writes what the stranger wrote: not where he has laid
+ * a link. */
+static bool script_save(const struct msg_script *script, const char *path, bool named)
 {
-    FILE *to = text_is(path, "-") ? stdout : fopen(path, "we");
+    if (text_is(path, "-"))
+        return foreign_out(script->script.data, script->script.len);
+    FILE *to = named ? fopen(path, "we") : foreseen_file(path);
     bool ok = to && fwrite(script->script.data, 1, script->script.len, to) == script->script.len;
-    if (to && to != stdout && fclose(to) != 0)
+    if (to && fclose(to) != 0)
         ok = false;
     return ok;
 }
@@ -276,7 +281,7 @@ void scontrol_write(struct scontrol *s, int n, char **word)
     }
     const char *path =
         n > 2 ? word[2] : arena_printf(s->a, "slurm-%llu.sh", (unsigned long long)m.job_id);
-    if (!script_save(answer.body, path))
+    if (!script_save(answer.body, path, n > 2))
         scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));
     else if (!text_is(path, "-") && !s->quiet)
         printf("batch script for job %llu written to %s\n", (unsigned long long)m.job_id, path);

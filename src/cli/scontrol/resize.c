@@ -1,6 +1,7 @@
 /* What scontrol leaves behind inside a job that gave nodes back: slurm_job_ID_resize.sh and .csh,
  * which set the variables that describe the allocation anew. Slurm's unset SLURM_TASKS_PER_NODE,
  * without which mpirun does not start. */
+#include "cli/program/give_out.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/listing.h"
 #include "model/alloc.h"
@@ -42,7 +43,7 @@ static void script_write(struct scontrol *s, const struct job *j, const struct s
     static const char *const gone[] = {"SLURM_NPROCS", "SLURM_NTASKS"};
     const char *path = arena_printf(s->a, "slurm_job_%llu_resize.%s", (unsigned long long)j->id,
                                     csh ? "csh" : "sh");
-    FILE *to = fopen(path, "we");
+    FILE *to = foreseen_file(path);
     if (!to) {
         scontrol_fail(s, "cannot write %s: %s", path, strerror(errno));
         return;

@@ -1,0 +1,60 @@
+#include "cli/program/give_out.h"
+
+#include "base/plain.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A TAB moves a terminal's cursor no further than blanks do. NUL ends a text, and is dropped. */
+static void piece_add(struct str *out, const char *bytes, size_t len)
+{
+    struct str piece = STR_INIT;
+    for (size_t i = 0; i <= len; i++) {
+        if (i < len && bytes[i] != '\t' && bytes[i]) {
+            str_addc(&piece, bytes[i]);
+            continue;
+        }
+        str_add_plain_lines(out, str_text(&piece));
+        str_clear(&piece);
+        if (i < len && bytes[i] == '\t')
+            str_addc(out, '\t');
+    }
+    str_done(&piece);
+}
+
+bool foreign_out(const char *bytes, size_t len)
+{
+    struct str plain = STR_INIT;
+    if (!isatty(STDOUT_FILENO))
+        return fwrite(bytes, 1, len, stdout) == len;
+    piece_add(&plain, bytes, len);
+    bool ok = fwrite(str_text(&plain), 1, plain.len, stdout) == plain.len;
+    str_done(&plain);
+    return ok;
+}
+
+static bool is_ours(int fd)
+{
+    struct stat st;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
+}
+
+FILE *foreseen_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0666);
+    if (fd < 0) {
+        errno = errno == ELOOP || errno == ENXIO ? EEXIST : errno;
+        return NULL;
+    }
+    bool ours = is_ours(fd);
+    FILE *file = ours && ftruncate(fd, 0) == 0 ? fdopen(fd, "w") : NULL;
+    if (!file) {
+        int why = ours ? errno : EEXIST;
+        close(fd);
+        errno = why;
+    }
+    return file;
+}

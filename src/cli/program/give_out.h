@@ -1,0 +1,19 @@
+/* What commands give out that others wrote, or that others could be waiting for. */
+#ifndef REMUDA_CLI_PROGRAM_GIVE_OUT_H
+#define REMUDA_CLI_PROGRAM_GIVE_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Bytes that another user may have written, to standard output: as they are where that is a file
+ * or a pipe, and plain (base/plain.h) but for line ends and TABs where it is a terminal. A
+ * character that is cut by the end of a piece is shown as bytes. False: standard output is gone. */
+bool foreign_out(const char *bytes, size_t len);
+
+/* A file by a name that the command makes up itself, which others can foresee: for writing, empty.
+ * One that is there is taken only if it is an ordinary file of who calls, by no other name; a link
+ * is not followed. NULL with errno (EEXIST: it is not). */
+FILE *foreseen_file(const char *path);
+
+#endif
