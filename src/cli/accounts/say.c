@@ -1,6 +1,7 @@
 /* sacctmgr: its connection, and what it says when something does not go. */
 #include "cli/accounts/accounts.h"
 #include "cli/program/cluster_dir.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 
 #include <stdarg.h>
@@ -36,9 +37,8 @@ void sacctmgr_refuse(struct sacctmgr *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    plain_linev(format, args);
     va_end(args);
-    fputc('\n', stderr);
     s->rc = 1;
 }
 

@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
@@ -63,7 +64,7 @@ static SETTER(set_signal)
 {
     int signo;
     if (!signal_parse(value, &signo)) {
-        fprintf(stderr, "Unknown job signal: %s\n", value);
+        plain_line("Unknown job signal: %s", value);
         return err_set(ret_err, ERR_INVALID,
                        "\"%s\": names as USR1 or SIGUSR1 and numbers from 1 to 64 are known",
                        value);

@@ -5,6 +5,7 @@
 #include "cli/pbs/pbs.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/table/listing.h"
 #include "model/gres.h"
@@ -368,7 +369,7 @@ static int names_check(const struct pbsnodes *p)
         for (size_t k = 0; k < p->node.n; k++)
             found = found || text_is(p->node.v[k]->name, p->word.v[i]);
         if (!found) {
-            fprintf(stderr, NAME ": Unknown node %s\n", p->word.v[i]);
+            plain_line(NAME ": Unknown node %s", p->word.v[i]);
             status = 1;
         }
     }

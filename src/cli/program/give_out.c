@@ -36,6 +36,24 @@ bool foreign_out(const char *bytes, size_t len)
     return ok;
 }
 
+void plain_linev(const char *format, va_list args)
+{
+    struct str text = STR_INIT, plain = STR_INIT;
+    str_addv(&text, format, args);
+    str_add_plain_lines(&plain, str_text(&text));
+    fprintf(stderr, "%s\n", str_text(&plain));
+    str_done(&plain);
+    str_done(&text);
+}
+
+void plain_line(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    plain_linev(format, args);
+    va_end(args);
+}
+
 static bool is_ours(int fd)
 {
     struct stat st;

@@ -2,6 +2,7 @@
 #ifndef REMUDA_CLI_PROGRAM_GIVE_OUT_H
 #define REMUDA_CLI_PROGRAM_GIVE_OUT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,6 +11,10 @@
  * or a pipe, and plain (base/plain.h) but for line ends and TABs where it is a terminal. A
  * character that is cut by the end of a piece is shown as bytes. False: standard output is gone. */
 bool foreign_out(const char *bytes, size_t len);
+
+/* A line for people on standard error; what it quotes is shown plain, its lines stay lines. */
+void plain_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void plain_linev(const char *format, va_list args);
 
 /* A file by a name that the command makes up itself, which others can foresee: for writing, empty.
  * One that is there is taken only if it is an ordinary file of who calls, by no other name; a link

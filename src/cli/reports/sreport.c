@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "cli/program/commands.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void kind_run(struct sreport *s, const struct sreport_kind *k, int n, cha
             return;
         }
     s->rc = 1;
-    fprintf(stderr, "Not valid report %s\nValid %s reports are, %s\n", word[1], k->name, k->valid);
+    plain_line("Not valid report %s\nValid %s reports are, %s", word[1], k->name, k->valid);
 }
 
 /* ---- time ----------------------------------------------------------------------------------- */

@@ -234,8 +234,8 @@ void scontrol_wait_job(struct scontrol *s, int n, char **word)
     }
 }
 
-/* Who looks at a stranger's job, perhaps root, writes what the stranger wrote: not where he has laid
- * a link. */
+/* Who looks at a stranger's job, perhaps root, writes what the stranger wrote: not where he has
+ * laid a link. */
 static bool script_save(const struct msg_script *script, const char *path, bool named)
 {
     if (text_is(path, "-"))

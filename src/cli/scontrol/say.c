@@ -1,6 +1,7 @@
 /* scontrol: how it asks the controller for a change, and says what was refused: Slurm's own line
  * first, which tools look for, then our sentence. */
 #include "cli/program/cluster_dir.h"
+#include "cli/program/give_out.h"
 #include "cli/program/program.h"
 #include "cli/scontrol/scontrol.h"
 #include "model/refusal.h"
@@ -39,8 +40,8 @@ void scontrol_fail(struct scontrol *s, const char *format, ...)
     s->rc = 1;
     /* Tools match Slurm's "slurm_load_jobs error: …" at the start of the line. */
     if (!s->quiet)
-        fprintf(stderr, "%s%s\n",
-                text_starts(str_text(&text), "slurm_") ? "" : "scontrol: error: ", str_text(&text));
+        plain_line("%s%s", text_starts(str_text(&text), "slurm_") ? "" : "scontrol: error: ",
+                   str_text(&text));
     str_done(&text);
 }
 
@@ -53,7 +54,7 @@ void scontrol_refuse(struct scontrol *s, const char *format, ...)
     va_end(args);
     s->rc = 1;
     if (!s->quiet)
-        fprintf(stderr, "%s\n", str_text(&text));
+        plain_line("%s", str_text(&text));
     str_done(&text);
 }
 

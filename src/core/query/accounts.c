@@ -2,8 +2,8 @@
  * them (`deleted`): who asks filters. In the order of their numbers, or in which they came.
  *
  * With PrivateData, who asks sees his own accounts and those he coordinates, with those above them,
- * so that what he sees is a tree. What he sees is worked out once for all rows of the answer, however
- * many parts it has. */
+ * so that what he sees is a tree. What he sees is worked out once for all rows of the answer,
+ * however many parts it has. */
 #include "base/alloc.h"
 #include "core/query/query.h"
 #include "core/record/limit_book.h"

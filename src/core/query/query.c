@@ -197,7 +197,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     return refusal;
 }
 
-/* ---- reservations ----------------------------------------------------------------------------- */
+/* ---- reservations --------------------------------------------------------------------------- */
 
 struct resv_view {
     struct resv_sight sight;

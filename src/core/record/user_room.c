@@ -4,8 +4,9 @@
  *
  * Texts that are alike lie in memory once, and most jobs' are short: what is beyond SHORT_BYTES of
  * each text is counted, for each job. What a job waits for takes more room than its text, and each
- * element of an array that became a job has it for itself: it counts as a text does. Scripts are counted when they come: a level that sinks to
- * nothing in a day. It is not stored, so a new controller begins at nothing. */
+ * element of an array that became a job has it for itself: it counts as a text does. Scripts are
+ * counted when they come: a level that sinks to nothing in a day. It is not stored, so a new
+ * controller begins at nothing. */
 #include "core/record/record.h"
 
 #include <stdlib.h>
