@@ -92,6 +92,7 @@ const struct account_user *book_user(const struct book *b, const char *name);
 /* That is there; user and partition may be NULL. */
 struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
                               const char *partition);
+bool book_wckey(const struct book *b, const char *user, const char *name);
 struct qos_view *book_qos(const struct book *b, const char *name);
 bool book_has_tres(void *book, const char *tres); /* a tres_known */
 /* Its QOS, comma-separated, what it inherits among them. */
@@ -229,6 +230,9 @@ void specs_done(struct specs *sp);
 /* The values of a condition, joined by commas; NULL = not given. */
 const char *specs_where(const struct specs *sp, enum key key, struct arena *a);
 bool specs_flag(const struct specs *sp, enum key key);
+/* A condition that says nothing about what is to be changed or taken away: without it all would be
+ * meant. NULL = each of them does. */
+const struct spec *specs_idle(const struct specs *sp);
 /* The last of that key that is set; NULL = none. */
 const struct spec *specs_set(const struct specs *sp, enum key key);
 /* The value of "KEY=value", where KEY may be cut short; NULL = the word is not of that key. */

@@ -387,3 +387,13 @@ bool book_coordinates(const struct book *b, const char *user, const char *accoun
     }
     return false;
 }
+
+bool book_wckey(const struct book *b, const char *user, const char *name)
+{
+    for (size_t i = 0; i < b->wckey.n; i++) {
+        const struct wckey *k = b->wckey.v[i];
+        if (!k->deleted && text_is(k->user, user) && text_is(k->name, name))
+            return true;
+    }
+    return false;
+}

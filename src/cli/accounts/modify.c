@@ -71,6 +71,20 @@ static bool conditions_given(struct changing *g)
                               "to continue?");
 }
 
+static bool conditions_choose(struct changing *g, const char *none)
+{
+    const struct spec *one = specs_idle(g->sp);
+    if (!one)
+        return true;
+    puts(none);
+    sacctmgr_fail(
+        g->s,
+        "%s does not choose what is meant here; name it (names=…), or find the names with "
+        "sacctmgr show",
+        one->typed ? one->typed : one->value);
+    return false;
+}
+
 static bool is_here(struct changing *g)
 {
     const char *clusters = specs_where(g->sp, KEY_CLUSTERS, g->s->a);
@@ -131,15 +145,18 @@ static void users_modify(struct changing *g)
         u.name = g->b.user.v[i]->name;
         if (g->b.user.v[i]->deleted || !specs_match(g->names, u.name))
             continue;
-        if (u.default_account && !book_assoc(&g->b, u.default_account, u.name, NULL))
+        bool lacks = (u.default_account && !book_assoc(&g->b, u.default_account, u.name, NULL)) ||
+                     (u.default_wckey && !book_wckey(&g->b, u.name, u.default_wckey));
+        if (lacks)
             str_addf(&without, "  U = %s C = %s\n", u.name, g->s->cluster);
         change_user(&g->c, VERB_MODIFY, arena_strdup(g->s->a, str_text(&fields)), &u);
         str_addf(&said, "  %s\n", u.name);
     }
     if (without.len) {
-        printf(" Can't modify because these users aren't associated with new default account "
+        printf(" Can't modify because these users aren't associated with new default %s "
                "'%s'...\n%s",
-               u.default_account, str_text(&without));
+               u.default_account ? "account" : "wckey",
+               u.default_account ? u.default_account : u.default_wckey, str_text(&without));
         g->s->rc = 1;
         g->wrong = true;
     }
@@ -217,6 +234,8 @@ static void qos_modify(struct changing *g)
 static void cluster_modify(struct changing *g)
 {
     const struct assoc root = {.account = "root"};
+    if (g->names && !specs_match(g->names, g->s->cluster))
+        return;
     settings_to_assoc(&g->c, &g->st, VERB_MODIFY, &root);
     str_addf(&g->c.said, " Setting\n%s Modified cluster defaults for associations...\n  %s\n",
              str_text(&g->st.said), g->s->cluster);
@@ -258,7 +277,8 @@ void accounts_modify(struct sacctmgr *s, const struct specs *sp)
         sacctmgr_refuse(s, " You didn't give me anything to set");
         return;
     }
-    if (conditions_given(&g) && book_read(s, &g.b) && settings_read(s, &g.b, sp, &g.st)) {
+    if (conditions_given(&g) && conditions_choose(&g, " Nothing modified") && book_read(s, &g.b) &&
+        settings_read(s, &g.b, sp, &g.st)) {
         entity_modify(&g);
         if (!g.wrong)
             changes_commit(&g.c, " Nothing modified");
@@ -466,7 +486,7 @@ void accounts_remove(struct sacctmgr *s, const struct specs *sp)
         sacctmgr_refuse(s, " No conditions given to remove, not executing.");
         return;
     }
-    if (!book_read(s, &g.b))
+    if (!conditions_choose(&g, " Nothing deleted") || !book_read(s, &g.b))
         g.wrong = true;
     else if (is_here(&g)) {
         switch ((int)sp->entity) {

@@ -256,6 +256,31 @@ bool specs_flag(const struct specs *sp, enum key key)
     return false;
 }
 
+static bool chooses(const struct specs *sp, enum key key)
+{
+    unsigned of = 1u << sp->entity;
+    switch ((int)key) {
+    case KEY_NAMES:
+    case KEY_CLUSTERS:
+    case KEY_FORMAT: return true;
+    case KEY_ACCOUNTS:
+        return of & (1u << ENTITY_USER | 1u << ENTITY_ASSOC | 1u << ENTITY_COORDINATOR);
+    case KEY_USERS: return sp->entity != ENTITY_ACCOUNT || sp->mode == SPECS_SET;
+    case KEY_PARTITIONS: return of & (1u << ENTITY_USER | 1u << ENTITY_ASSOC);
+    case KEY_PARENT: return of & (1u << ENTITY_ACCOUNT | 1u << ENTITY_ASSOC);
+    case KEY_DEFAULT_ACCOUNT: return sp->entity == ENTITY_USER && sp->mode != SPECS_SET;
+    default: return key >= KEY_WITH_ASSOC || key == KEY_TREE;
+    }
+}
+
+const struct spec *specs_idle(const struct specs *sp)
+{
+    for (size_t i = 0; i < sp->where.n; i++)
+        if (!chooses(sp, sp->where.v[i].key))
+            return &sp->where.v[i];
+    return NULL;
+}
+
 const struct spec *specs_set(const struct specs *sp, enum key key)
 {
     for (size_t i = sp->set.n; i > 0; i--)
