@@ -7,7 +7,6 @@
 #include "base/str.h"
 #include "node/step/dir.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,9 +43,18 @@ static void nap_ms(long ms)
     nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000}, NULL);
 }
 
+static char process_state(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    const char *end = strrchr(world_file(path), ')');
+    return (char)(end ? end[2] : '?');
+}
+
+/* One whose parent does not ask after it has ended all the same. */
 static bool is_there(pid_t pid)
 {
-    return kill(pid, 0) == 0 || errno != ESRCH;
+    return !strchr("?ZX", process_state(pid));
 }
 
 static void gone_wait(pid_t pid)
@@ -54,14 +62,6 @@ static void gone_wait(pid_t pid)
     for (int i = 0; i < 1000 && is_there(pid); i++)
         nap_ms(10);
     assert_false(is_there(pid));
-}
-
-static char process_state(pid_t pid)
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    const char *end = strrchr(world_file(path), ')');
-    return (char)(end ? end[2] : '?');
 }
 
 /* Until it waits in the kernel for more than what it does between two calls. */
@@ -200,11 +200,17 @@ static void test_one_that_was_killed_is_told_of_with_the_step_it_has(void **stat
     gone_wait(first);
     pid_t second = script_run(2, "true");
     assert_int_not_equal(second, first);
-    struct step_plan p = world_plan(&world, 3, "sleep 300");
+    struct step_plan p = world_plan(&world, 3, "echo $$; exec sleep 300");
     world_send(&world, &p);
     assert_int_equal(world_wait(&world, NOTE_STARTED).pid, second);
+    for (int i = 0; i < 1000 && !strchr(world_output(&world), '\n'); i++)
+        nap_ms(10);
+    pid_t script = atoi(world_output(&world));
     kill(second, SIGKILL);
     assert_int_equal(world_wait(&world, NOTE_GONE).job_id, 3);
+    assert_true(script > 1);
+    kill(script, SIGKILL);
+    gone_wait(script);
 }
 
 static void test_they_end_with_their_parent_and_after_a_while(void **state)

@@ -14,7 +14,7 @@
 
 #define AGAIN_CHILDREN 64u /* that may ask, those that have a step among them */
 #define AGAIN_IDLE_MAX 16u
-#define AGAIN_IDLE_US  INT64_C(2000000)
+#define AGAIN_IDLE_US  INT64_C(4000000)
 
 static int64_t now_us(void)
 {
