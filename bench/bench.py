@@ -274,7 +274,7 @@ def bench_requests():
 
 
 BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics, "requests": bench_requests,
-           **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-users", "sched-100k", "sched-event", "sched-why")},
+           **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-users", "sched-promises", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 
 
