@@ -83,8 +83,23 @@ big() { sbatch --parsable -N4 -n8 --gpus-per-node=1 -o "$1" --wrap "$2"; }
     grep -qx 'setenv SLURM_JOB_NODELIST "n\[1-3\]"' "slurm_job_${id}_resize.csh"
 }
 
-@test "steps there end; those elsewhere, and those with --no-kill, go on" {
-    id=$(big /dev/null 'srun --exact -N1 -n1 -w n4 --gpus=0 sh -c "echo \$\$ > gone.pid; exec sleep 60" & srun --exact -N1 -n1 -w n1 --gpus=0 sleep 60 & srun --overlap --exact -N4 -n4 --no-kill --gpus=0 sleep 60 & wait')
+@test "a step over nodes that go and nodes that stay goes on with what stays, and so does the job" {
+    id=$(big over 'srun --exact -N4 -n4 --gpus=0 sh -c "echo up; echo \$\$ >pid.\$SLURM_PROCID; trap \"echo term \$SLURM_PROCID; exit 3\" TERM; while [ ! -e over.go ]; do sleep 0.1; done; echo bye \$SLURM_PROCID"
+        echo "srun $?"; srun --exact -N1 -n1 --gpus=0 echo next')
+    wait_true '[ "$(grep -c "^up$" over)" = 4 ]'
+    wait_true '[ -s pid.0 ] && [ -s pid.1 ] && [ -s pid.2 ] && [ -s pid.3 ]'
+    sleep 0.2 # until each has its trap
+    scontrol update JobId="$id" NumNodes=2
+    for task in 2 3; do wait_true "! kill -0 $(cat "pid.$task") 2>/dev/null"; done
+    [ "$(squeue -hs -j "$id" | grep -vc batch)" = 1 ]
+    kill -0 "$(cat pid.0)"
+    touch over.go
+    wait_true "[ \"\$(job $id JobState)\" = COMPLETED ]"
+    [ "$(grep -E '^(bye|term|srun [0-9]|next)' over | sort | paste -sd,)" = 'bye 0,bye 1,next,srun 3,term 2,term 3' ]
+}
+
+@test "steps there end; those elsewhere go on" {
+    id=$(big /dev/null 'srun --exact -N1 -n1 -w n4 --gpus=0 sh -c "echo \$\$ > gone.pid; exec sleep 60" & srun --exact -N1 -n1 -w n1 --gpus=0 sleep 60 & srun --overlap --exact -N4 -n4 --gpus=0 sleep 60 & wait')
     started "$id"
     wait_true "[ \"\$(squeue -hs -j $id | grep -vc batch)\" = 3 ]"
     wait_true '[ -s gone.pid ]'

@@ -208,7 +208,7 @@ program() {
     run --separate-stderr srun --task-epilog="$PWD/after" sh -c 'echo x; exit 4'
     [ "$status" = 4 ]
     [ "$output" = x ]
-    [[ "$stderr" =~ "--task-epilog failed status=768" ]]
+    [[ "$stderr" =~ "TaskEpilog failed status=768" ]]
     [ "$(cat after.0)" = 0 ]
 }
 

@@ -156,6 +156,40 @@ static void features_and_gres_can_be_asked_for_at_once(void **unused)
     assert_string_equal(node("n3")->comment, "rack 7");
 }
 
+#define GPU_CONF                                                                                   \
+    "ClusterName=test\nOperators=olga\nGresTypes=gpu,nic\nNodeName=n1 CPUs=4 RealMemory=8000 "     \
+    "Gres=gpu:v100:2\nNodeName=n2 CPUs=4 RealMemory=8000\nPartitionName=main Nodes=ALL "           \
+    "Default=YES\n"
+
+static void devices_are_as_many_as_there_are(void **unused)
+{
+    const struct {
+        const char *gres;
+        enum refusal refusal;
+    } rows[] = {
+        {"gpu:1", REFUSE_GRES},      {"gpu:9", REFUSE_GRES},      {"gpu:a100:2", REFUSE_GRES},
+        {"gpu:v100:1", REFUSE_GRES}, {"gpu:v100:2", REFUSE_NONE}, {"gpu:2", REFUSE_NONE},
+        {"nic:3", REFUSE_NONE},      {"gpu:v100:2", REFUSE_GRES},
+    };
+    restart(GPU_CONF);
+    hello(1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct node v = {.gres = rows[i].gres};
+        enum refusal got =
+            send((struct msg_update_node){.names = "n1", .fields = "gres", .values = {&v, 1}});
+        if (got != rows[i].refusal)
+            fail_msg("%s: %d", rows[i].gres, (int)got);
+        if (got == REFUSE_GRES)
+            assert_non_null(strstr(answer()->detail, "the number of its devices"));
+        if (i == 5)
+            assert_string_equal(node("n1")->gres, "gpu:v100:2"); /* said without its type */
+    }
+    struct node v = {.gres = "gpu:2"};
+    assert_int_equal(
+        send((struct msg_update_node){.names = "n2", .fields = "gres", .values = {&v, 1}}),
+        REFUSE_GRES); /* it has none */
+}
+
 static void a_future_node_is_none_until_it_is_resumed(void **unused)
 {
     uint64_t id = submit(on_n1());
@@ -188,6 +222,7 @@ int main(void)
         STORY(an_extra_text_and_a_binding_stay),
         STORY(weights_choose_the_node),
         STORY(features_and_gres_can_be_asked_for_at_once),
+        STORY(devices_are_as_many_as_there_are),
         STORY(a_future_node_is_none_until_it_is_resumed),
         STORY(a_failing_node_takes_nothing_new),
     };

@@ -280,15 +280,17 @@ static bool window_set(struct sacct *s, struct err *ret_err)
             s->query.to_us = s->query.from_us + USEC_PER_SEC;
         return window_check(s, ret_err);
     }
-    if (!s->query.ids && !s->query.states)
-        return civil_parse("today", now, &civil_local, false, &s->query.from_us, ret_err);
     if (s->query.ids) {
         s->query.from_us = 0;
-    } else {
-        s->query.from_us = s->end_text ? s->query.to_us - (USEC_PER_SEC - 1) : now;
-        s->query.to_us = s->query.from_us + USEC_PER_SEC;
+        return true;
     }
-    return true;
+    if (s->query.states)
+        s->query.from_us = now;
+    else if (!civil_parse("today", now, &civil_local, false, &s->query.from_us, ret_err))
+        return false;
+    if (!s->end_text)
+        s->query.to_us = now + USEC_PER_SEC;
+    return window_check(s, ret_err);
 }
 
 static const char *moment(int64_t us, struct arena *a)

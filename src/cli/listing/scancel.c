@@ -284,7 +284,7 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
 static void intent_print(const struct scancel *s)
 {
     struct span rest = span_of(s->cancel.ids), id;
-    while (s->verbose && s->cancel.ids && span_next(&rest, ',', &id)) {
+    while (s->verbose && !s->quiet && s->cancel.ids && span_next(&rest, ',', &id)) {
         bool step = memchr(id.data, '.', id.len) != NULL;
         const char *what = step              ? "step"
                            : s->cancel.full  ? "full job"

@@ -378,7 +378,9 @@ CELL(time_limit)
 {
     (void)env;
     int64_t limit = job_limit_us(row->job);
-    if (!row->step)
+    if (!row->step && !limit && row->job->state == JOB_PENDING)
+        str_add(out, "Partition_Limit");
+    else if (!row->step)
         duration_format(limit ? limit : TIME_UNLIMITED, out);
 }
 
@@ -388,7 +390,9 @@ CELL(time_limit_raw)
     int64_t limit = job_limit_us(row->job);
     if (row->step)
         return;
-    if (!limit || limit == TIME_UNLIMITED)
+    if (!limit && row->job->state == JOB_PENDING)
+        str_add(out, "Partition_Limit");
+    else if (!limit || limit == TIME_UNLIMITED)
         str_add(out, "UNLIMITED");
     else
         str_add_i64(out, limit / USEC_PER_MIN);

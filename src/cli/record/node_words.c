@@ -113,14 +113,14 @@ static const struct state_word *state_word_of(struct span text)
     return NULL;
 }
 
-/* Takes the '~' that negates, and a '*' as sinfo shows it, off a word. */
+/* Takes the '~' that negates, and a sign as sinfo shows it behind a state, off a word. */
 static struct span word_bare(struct span word, bool *ret_negated)
 {
     word = span_trim(word);
     *ret_negated = word.len && word.data[0] == '~';
     if (*ret_negated)
         word = (struct span){word.data + 1, word.len - 1};
-    if (word.len && word.data[word.len - 1] == '*')
+    if (word.len && strchr("*~#!%$@^+-", word.data[word.len - 1]))
         word.len--;
     return word;
 }

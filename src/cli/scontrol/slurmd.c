@@ -65,6 +65,8 @@ void scontrol_show_slurmd(struct scontrol *s, const char *name)
     if (!client_query(c, &q, &node_fields, s->a, node_keep, &f, &done, &err))
         scontrol_fail(s, "slurm_load_slurmd_status: %s", err.text);
     else if (!f.node.n)
+        program_error("scontrol", "slurm_slurmd_info: Connection refused");
+    if (!f.node.n && !err.text[0])
         scontrol_refuse(s, "slurm_load_slurmd_status: Connection refused");
     for (size_t i = 0; i < f.node.n; i++)
         slurmd_print(f.node.v[i], &env, s->a);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 /* $1 destination, $2 mode, $3 "force" or "", $4 time of change or "", $5 bytes that come at least.
+ * Its exit codes are Slurm's: EEXIST, ENOENT, EACCES.
  * A command that is killed ends the input as one that is done does: what is not whole does not get
  * the name. However the shell ends its own file is gone; after SIGKILL the next copy to this name
  * takes it away. The name tells the node, for others may write to the same file system. */
@@ -18,13 +19,13 @@
     "b=$1.sbcast.$SLURMD_NODENAME; t=$b.$$; if [ -z \"$3\" ] && [ -e \"$1\" ]; then "              \
     "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): File exists\" >&2; "              \
     "echo \"sbcast: error: $1 exists on $SLURMD_NODENAME: use -f to replace it\" >&2; "            \
-    "cat >/dev/null; exit 1; fi; "                                                                 \
-    "d=.; case $1 in */*) d=${1%/*}/ ;; esac; w=; [ -d \"$d\" ] || w='No such file or "            \
-    "directory'; "                                                                                 \
-    "[ \"$w\" ] || [ -w \"$d\" ] || w='Permission denied'; if [ \"$w\" ]; then "                   \
+    "cat >/dev/null; exit 17; fi; "                                                                \
+    "d=.; case $1 in */*) d=${1%/*}/ ;; esac; w=; e=13; "                                          \
+    "[ -d \"$d\" ] || { w='No such file or directory'; e=2; }; "                                   \
+    "[ \"$w\" ] || (: >\"$t\") 2>/dev/null || w='Permission denied'; if [ \"$w\" ]; then "         \
     "echo \"sbcast: error: REQUEST_FILE_BCAST($SLURMD_NODENAME): $w\" >&2; "                       \
     "echo \"sbcast: error: the folder $d on $SLURMD_NODENAME must be there, and writable\" >&2; "  \
-    "cat >/dev/null; exit 1; fi; "                                                                 \
+    "cat >/dev/null; exit $e; fi; "                                                                \
     "for o in \"$b\".*; do [ ! -e \"$o\" ] || kill -0 \"${o##*.}\" 2>/dev/null || rm -f \"$o\"; "  \
     "done; "                                                                                       \
     "trap 'rm -f \"$t\"' EXIT; trap 'exit 1' HUP INT TERM; cat >\"$t\" || exit 1; n=$(wc -c "      \
@@ -43,12 +44,13 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
     int fd = open(ask->from, O_RDONLY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) != 0) {
         program_error(al->name, "Can't open `%s`: %s", ask->from, strerror(errno));
-        return 1;
+        return 255;
     }
     if (S_ISDIR(st.st_mode)) {
-        program_error(al->name, "Can't copy `%s`: it is a directory", ask->from);
+        program_error(al->name, "Can't mmap file `%s`, No such device.", ask->from);
+        program_error(al->name, "it is a directory; a file can be copied");
         close(fd);
-        return 1;
+        return 255;
     }
     if (st.st_size == 0)
         program_error(al->name, "Warning: file `%s` is empty.", ask->from);
@@ -76,6 +78,7 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
                                .in_task = -1,
                                .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}},
                                .quiet = ask->quiet,
+                               .tasks_tell = true,
                                .quit_on_interrupt = true};
     int status = step_run(al, &run);
     close(fd);

@@ -21,6 +21,7 @@ struct step_ask {
 struct step_run_ask {
     const struct step_ask *step;
     size_t nsteps;
+    bool tasks_tell; /* why they failed: their exit codes are not said */
     bool label, unbuffered, pty, quiet, disable_status, quit_on_interrupt, kill_on_bad_exit,
         no_kill;
     int64_t wait_us; /* 0 = never */

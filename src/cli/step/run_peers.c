@@ -52,7 +52,7 @@ static bool is_repeated(struct run *r, int32_t status)
 
 static void task_line(struct run *r, const struct str *line, int32_t status)
 {
-    if (line->len && !is_repeated(r, status))
+    if (line->len && !r->ask->tasks_tell && !is_repeated(r, status))
         program_error(r->al->name, "%s%s", str_text(line), r->ask->pty ? "\r" : "");
 }
 

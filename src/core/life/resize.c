@@ -1,7 +1,7 @@
 /* A running job gives nodes back (scontrol update NumNodes=, NodeList=). Its record is smaller at
  * once, so that no new step goes there; the nodes are told to end what they have of it and are free
- * for others when they say that nothing is left. A step that has tasks there is ended with them,
- * unless it was started with --no-kill. The node of the batch script stays. What the job had so far
+ * for others when they say that nothing is left. A step goes on with the tasks that it has elsewhere,
+ * and is ended if it has none. The node of the batch script stays. What the job had so far
  * is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
  *
  * A controller that starts again finds the smaller record. A node that still has something of the
@@ -88,14 +88,16 @@ static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist
 
 /* ---- their leave ---------------------------------------------------------------------------- */
 
-static bool on_leaving(struct jobrec *r, const struct steprec *st, bool *ret_all)
+/* Something of it runs there, and nothing of it elsewhere. */
+static bool leaves_whole(struct jobrec *r, const struct steprec *st)
 {
     bool any = false;
-    *ret_all = true;
     for (size_t i = 0; i < st->part.n; i++) {
-        bool leaves = hold_leaving(r, st->part.v[i].node);
-        any |= leaves && !st->part.v[i].over;
-        *ret_all &= leaves || st->part.v[i].over;
+        if (st->part.v[i].over)
+            continue;
+        if (!hold_leaving(r, st->part.v[i].node))
+            return false;
+        any = true;
     }
     return any;
 }
@@ -104,8 +106,7 @@ static void steps_leave(struct core *c, struct jobrec *r)
 {
     for (size_t i = 0; i < r->step.n; i++) {
         struct steprec *st = r->step.v[i];
-        bool all;
-        if (step_live(st) && !st->ending && on_leaving(r, st, &all) && (all || !st->s.no_kill))
+        if (step_live(st) && !st->ending && leaves_whole(r, st))
             step_terminate(c, r, st, JOB_CANCELLED, c->settings.kill_wait_us, "DUE TO JOB RESIZE",
                            "its job gave the node back");
     }

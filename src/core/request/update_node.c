@@ -121,6 +121,23 @@ static void state_apply(struct core *c, struct noderec *n, enum word word, const
     }
 }
 
+/* A list in the node's words: without types it may say the same as the node's with types. */
+static bool gres_same(const struct core *c, const struct noderec *n, const char *text)
+{
+    struct gres_list wanted = {0}, has = {0};
+    if (!gres_parse(text ? text : "", c->turn.fx->arena, &wanted, NULL) ||
+        !gres_parse(n->n.gres ? n->n.gres : "", c->turn.fx->arena, &has, NULL))
+        return false;
+    for (size_t i = 0; i < wanted.n; i++)
+        if (wanted.item[i].type || wanted.item[i].count != gres_count(&has, wanted.item[i].kind) ||
+            !wanted.item[i].count)
+            return false;
+    for (size_t i = 0; i < has.n; i++)
+        if (!gres_count(&wanted, has.item[i].kind))
+            return false;
+    return wanted.n > 0;
+}
+
 static void fields_apply(struct core *c, struct noderec *n, const struct msg_update_node *m)
 {
     const struct node *v = m->values.n ? m->values.v : NULL;
@@ -130,10 +147,11 @@ static void fields_apply(struct core *c, struct noderec *n, const struct msg_upd
         n->n.weight = n->conf.weight = v->weight;
     if (list_has(m->fields, "features"))
         text_set(c, &n->n.features, v->features);
-    if (list_has(m->fields, "gres"))
-        text_set(c, &n->conf.gres, v->gres);
-    if (list_has(m->fields, "gres"))
-        text_set(c, &n->n.set_gres, v->gres);
+    if (list_has(m->fields, "gres")) {
+        const char *gres = gres_same(c, n, v->gres) ? n->n.gres : v->gres;
+        text_set(c, &n->conf.gres, gres);
+        text_set(c, &n->n.set_gres, gres);
+    }
     set_fields_add(c, &n->n.set_fields, m->fields);
     if (list_has(m->fields, "comment"))
         text_set(c, &n->n.comment, v->comment);
@@ -240,6 +258,71 @@ static enum refusal nodes_check(const struct core *c, const struct hostlist *nam
     return names->n ? REFUSE_NONE : REFUSE_INVALID_NODE;
 }
 
+/* Devices are as many as there are: their count can be set to 0, so that nobody gets one, and
+ * nothing else (as in Slurm); the file says more. What is only counted may be any number. */
+static bool is_device(const struct device_list *devices, const char *kind)
+{
+    for (size_t i = 0; i < devices->n; i++)
+        if (text_is(devices->v[i].kind, kind))
+            return true;
+    return text_is(kind, "gpu");
+}
+
+static bool devices_are(const struct device_list *devices, const struct gres_item *item)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < devices->n; i++)
+        count += text_is(devices->v[i].kind, item->kind) &&
+                 gres_type_matches(item->type, devices->v[i].type);
+    return count && item->count == count;
+}
+
+static bool item_has(const struct gres_list *list, const struct gres_item *item)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < list->n; i++)
+        if (text_is(list->item[i].kind, item->kind) &&
+            gres_type_matches(item->type, list->item[i].type))
+            count += list->item[i].count;
+    return !item->count || item->count == count;
+}
+
+static enum refusal node_gres_check(const struct core *c, const struct noderec *n, const char *text,
+                                    const char **detail)
+{
+    struct arena *a = c->turn.fx->arena;
+    struct gres_list wanted = {0}, has = {0};
+    struct device_list devices = {0};
+    if (!gres_parse(text ? text : "", a, &wanted, NULL) ||
+        !gres_parse(n->n.gres ? n->n.gres : "", a, &has, NULL))
+        return REFUSE_NONE;
+    if (!devices_parse(n->n.devices ? n->n.devices : "", a, &devices, NULL))
+        devices.n = 0;
+    for (size_t i = 0; i < wanted.n; i++) {
+        const struct gres_item *item = &wanted.item[i];
+        if (!is_device(&devices, item->kind) || item_has(&has, item) || devices_are(&devices, item))
+            continue;
+        *detail = arena_printf(a,
+                               "%s has %s: the number of its devices can be set to 0 alone; edit "
+                               "remuda.conf and run `scontrol reconfigure` for another one",
+                               n->n.name, text_empty(n->n.gres) ? "no GPUs" : n->n.gres);
+        return REFUSE_GRES;
+    }
+    return REFUSE_NONE;
+}
+
+static enum refusal gres_check(const struct core *c, const struct hostlist *names,
+                               const struct msg_update_node *m, const char **detail)
+{
+    enum refusal refusal = REFUSE_NONE;
+    const struct node *v = m->values.n ? m->values.v : NULL;
+    if (!v || !list_has(m->fields, "gres"))
+        return REFUSE_NONE;
+    for (size_t i = 0; !refusal && i < names->n; i++)
+        refusal = node_gres_check(c, node_find(c, names->name[i]), v->gres, detail);
+    return refusal;
+}
+
 static enum refusal names_read(const struct core *c, const char *text, struct hostlist *names,
                                const char **detail)
 {
@@ -275,6 +358,8 @@ void req_update_node(struct core *c, const struct msg_update_node *m)
         refusal = fields_check(c, m, &detail);
     if (!refusal)
         refusal = nodes_check(c, &names, word, &detail);
+    if (!refusal)
+        refusal = gres_check(c, &names, m, &detail);
     for (size_t i = 0; !refusal && i < names.n; i++) {
         struct noderec *n = node_find(c, names.name[i]);
         fields_apply(c, n, m);

@@ -406,7 +406,7 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     bind_report(&m);
     task_prolog_run(&m.setup, &m.env, "TaskProlog", p->task_prolog);
     task_prolog_run(&m.setup, &m.env, "--task-prolog", t->what.task_prolog);
-    task_epilog_follow(&m.setup, &m.env, "--task-epilog", t->what.task_epilog);
-    task_epilog_follow(&m.setup, &m.env, "TaskEpilog", p->task_epilog);
+    task_epilog_follow(&m.setup, &m.env, "user", t->what.task_epilog);
+    task_epilog_follow(&m.setup, &m.env, "slurm", p->task_epilog);
     program_exec(&m);
 }

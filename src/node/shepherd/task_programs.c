@@ -117,7 +117,7 @@ void task_prolog_run(struct setup *s, struct env *e, const char *name, const cha
 }
 
 /* Signals for the program reach it by themselves; who waits for it outlives them. */
-void task_epilog_follow(struct setup *s, struct env *e, const char *name, const char *program)
+void task_epilog_follow(struct setup *s, struct env *e, const char *whose, const char *program)
 {
     struct str text = STR_INIT;
     sigset_t all, before;
@@ -136,9 +136,9 @@ void task_epilog_follow(struct setup *s, struct env *e, const char *name, const 
         ;
     int epilog = program_output(program, e->v, EPILOG_US, &text);
     if (epilog < 0)
-        remark(s, "%s can not be executed (%s) %s", name, program, strerror(errno));
-    else if (epilog > 0)
-        remark(s, "%s failed status=%d", name, epilog);
+        remark(s, "Could not run %s task_epilog [%s]: %s", whose, program, strerror(errno));
+    if (epilog != 0)
+        remark(s, "TaskEpilog failed status=%d", epilog);
     remarks_write(s);
     if (WIFSIGNALED(status)) {
         signal(WTERMSIG(status), SIG_DFL);

@@ -11,6 +11,6 @@
 void task_prolog_run(struct setup *s, struct env *e, const char *name, const char *program);
 /* If one is named: goes on in a child of this process, which waits for it, runs the program with
  * the environment as it is now and ends as the child did. */
-void task_epilog_follow(struct setup *s, struct env *e, const char *name, const char *program);
+void task_epilog_follow(struct setup *s, struct env *e, const char *whose, const char *program);
 
 #endif
