@@ -205,7 +205,7 @@ bool job_state_parse(const char *text, int32_t *ret);
     X(PREEMPTED, "Preempted", "gave way to a job of higher precedence")                                           \
     X(PROLOG, "Prolog", "its prolog is running")                                                                  \
     X(STORE_AWAY, "SchedDefer", "the store is away; nothing is started until it is back")                         \
-    X(SPECIAL_EXIT, "JobHeldUser", "requeued and held with state SPECIAL_EXIT") \
+    X(REQUEUED_HELD, "job_requeued_in_held_state", "was requeued and is held")                         \
     X(GPU_IDLE, "GpuIdle", "its GPUs did nothing for as long as GpuIdle allows") \
     LIMIT_REASONS(X)
 // clang-format on

@@ -216,7 +216,7 @@ came_back() {
     scontrol requeuehold "$id"
     run scancel "$id.0" # 1: it is gone already
     [ "$status" = 0 ] || [ "$status" = 1 ]
-    within 10 sh -c "[ \"\$(squeue -h -j $id -o %T,%r)\" = PENDING,JobHeldUser ]"
+    within 10 sh -c "[ \"\$(squeue -h -j $id -o %T,%r)\" = 'PENDING,job requeued in held state' ]"
     run scancel "$id.0" "$id.batch"
     [ "$status" = 0 ] || [ "$status" = 1 ]
     [ "$(squeue -h -j "$id" -o %T)" = PENDING ]

@@ -84,7 +84,7 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
     [ "$(state "$id")" = RUNNING ]
     scontrol requeuehold "$id"
     wait_state "$id" PENDING
-    [ "$(squeue -h -j "$id" -o %r)" = JobHeldUser ]
+    [ "$(squeue -h -j "$id" -o %r)" = "job requeued in held state" ]
     scancel "$id"
 }
 

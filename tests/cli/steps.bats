@@ -372,7 +372,7 @@ start() {
 @test "sbcast: directories are refused, empty files said, options without effect still read" {
     copy() { salloc -Q -n1 sbcast "$@"; }
     run copy /etc "$PWD/to"
-    [ "$status" = 1 ]
+    [ "$status" = 255 ]
     [[ "$output" =~ "it is a directory" ]]
     touch empty
     run copy empty "$PWD/to"

@@ -485,7 +485,7 @@ static void test_one_element_of_a_special_exit_array(void **unused)
         const struct job *other =
             job_named(arena_printf(w.a, "%llu_%u", (unsigned long long)id, i));
         assert_int_equal(other->state, JOB_SPECIAL_EXIT);
-        assert_int_equal(other->reason, REASON_SPECIAL_EXIT);
+        assert_int_equal(other->reason, REASON_REQUEUED_HELD);
     }
 }
 

@@ -33,7 +33,7 @@ static void test_a_record_comes_back_whole(void **state)
                     .spec.req.mem_per_node_mib = MEM_ALL,
                     .array_task_id = NO_TASK,
                     .state = JOB_RUNNING,
-                    .reason = REASON_SPECIAL_EXIT,
+                    .reason = REASON_REQUEUED_HELD,
                     .priority = UINT64_MAX,
                     .limit_us = INT64_MAX,
                     .spec.nice = INT32_MIN,

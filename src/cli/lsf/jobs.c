@@ -245,7 +245,7 @@ bool lsf_job_is_suspended(const struct job *j)
 static bool is_held(const struct job *j)
 {
     return j->reason == REASON_HELD_USER || j->reason == REASON_HELD_ADMIN ||
-           j->reason == REASON_LAUNCH_FAILED_HELD || j->state == JOB_SPECIAL_EXIT;
+           j->reason == REASON_LAUNCH_FAILED_HELD || j->reason == REASON_REQUEUED_HELD;
 }
 
 const char *lsf_job_state(const struct job *j)
@@ -335,6 +335,7 @@ const char *lsf_pending_reason(const struct job *j, struct arena *a)
     case REASON_DEPENDENCY_NEVER: words = "Dependency condition invalid or never satisfied"; break;
     case REASON_BEGIN_TIME: words = "The specified begin time has not been reached"; break;
     case REASON_PRIORITY: words = "New job is waiting for scheduling"; break;
+    case REASON_REQUEUED_HELD:
     case REASON_HELD_USER: words = "The job was suspended by the user while pending"; break;
     case REASON_HELD_ADMIN:
         words = "The job was suspended by LSF admin or root while pending";

@@ -137,9 +137,10 @@ static _Noreturn void command_exec(char *const *argv)
     command_signals_restore();
     execvp(argv[0], argv);
     if (errno == ENOENT)
-        program_error(NAME, "Unable to find command \"%s\"", argv[0]);
+        program_error(NAME, "_fork_command: Unable to find command \"%s\"", argv[0]);
     else
-        program_error(NAME, "Unable to exec command \"%s\": %s", argv[0], strerror(errno));
+        program_error(NAME, "_fork_command: Unable to exec command \"%s\", %s", argv[0],
+                      strerror(errno));
     _exit(submit_exit_error());
 }
 

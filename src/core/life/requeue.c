@@ -54,10 +54,11 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     if (r->j.cron)
         cron_wait(c, r);
     bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
+    bool by_requeue = r->j.reason == REASON_REQUEUED_HELD;
     r->j.reason = REASON_NONE;
     bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
     hold_comes_back(c, r,
-                    special                   ? REASON_SPECIAL_EXIT
+                    special || by_requeue     ? REASON_REQUEUED_HELD
                     : never_launched && often ? REASON_MAX_REQUEUE
                     : never_launched          ? REASON_LAUNCH_FAILED_HELD
                                               : REASON_HELD_USER);

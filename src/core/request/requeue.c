@@ -3,7 +3,7 @@
 
 /* A component goes back with its leader, and may be there first; any other job that waits is where
  * it was to go. */
-static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold, bool special,
+static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
                                     const char **detail)
 {
     const struct jobrec *leader = job_find(c, leader_of(r));
@@ -14,11 +14,18 @@ static enum refusal requeue_waiting(struct core *c, struct jobrec *r, bool hold,
     }
     if (hold && !r->j.spec.hold) {
         hold_write(c, r, true);
-        r->j.reason = special ? REASON_SPECIAL_EXIT : REASON_HELD_USER;
+        r->j.reason = REASON_REQUEUED_HELD;
         eligible_update(c, r);
         job_save(c, r);
     }
     return REFUSE_NONE;
+}
+
+/* Why it will be held, told from a hold that it had while it ran. */
+static void held_why(struct jobrec *r, bool hold)
+{
+    if (hold)
+        r->j.reason = REASON_REQUEUED_HELD;
 }
 
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
@@ -37,24 +44,27 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
         return REFUSE_DISABLED;
     }
     switch ((enum job_state)r->j.state) {
-    case JOB_PENDING: return requeue_waiting(c, r, hold, special, detail);
+    case JOB_PENDING: return requeue_waiting(c, r, hold, detail);
     case JOB_RUNNING:
     case JOB_SUSPENDED:
         r->j.requeue_pending = true;
         r->j.hold_after_requeue |= hold; /* Priority=0 of a running job holds it, too */
-        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED, REASON_NONE,
-                c->settings.kill_wait_us, "DUE TO JOB REQUEUE");
+        job_end(c, r, special ? JOB_SPECIAL_EXIT : JOB_REQUEUED,
+                hold ? REASON_REQUEUED_HELD : REASON_NONE, c->settings.kill_wait_us,
+                "DUE TO JOB REQUEUE");
         return REFUSE_NONE;
     case JOB_COMPLETING:
         /* It is ending anyway: it goes back instead of taking its end state. */
         r->j.requeue_pending = true;
         r->j.hold_after_requeue = hold || r->j.admin_hold;
+        held_why(r, hold);
         job_move_ending(c, r, JOB_REQUEUED,
                         special ? JOB_SPECIAL_EXIT : (enum job_state)r->j.end_state);
         job_save(c, r);
         return REFUSE_NONE;
     case JOB_REQUEUED:
         r->j.hold_after_requeue |= hold;
+        held_why(r, hold);
         job_save(c, r);
         return REFUSE_NONE;
     case JOB_SPECIAL_EXIT: return REFUSE_NONE;
@@ -69,6 +79,7 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
     case JOB_OUT_OF_MEMORY:
     case JOB_RESIZING:
         r->j.hold_after_requeue = hold || r->j.admin_hold;
+        held_why(r, hold);
         back_to_pending(c, r, (enum job_state)r->j.state, special);
         return REFUSE_NONE;
     case JOB_STATE_COUNT: break;
