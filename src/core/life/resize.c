@@ -1,8 +1,8 @@
 /* A running job gives nodes back (scontrol update NumNodes=, NodeList=). Its record is smaller at
  * once, so that no new step goes there; the nodes are told to end what they have of it and are free
- * for others when they say that nothing is left. A step goes on with the tasks that it has elsewhere,
- * and is ended if it has none. The node of the batch script stays. What the job had so far
- * is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
+ * for others when they say that nothing is left. A step goes on with the tasks that it has
+ * elsewhere, and is ended if it has none. The node of the batch script stays. What the job had so
+ * far is kept as a row of its own, as Slurm does: the accounting charges each part by its size.
  *
  * A controller that starts again finds the smaller record. A node that still has something of the
  * job, and that the job does not hold, is then told to end it (node/link.c). */
