@@ -8,6 +8,10 @@ KINDS = ["plain", "array_first", "array_middle", "array_last", "het", "requeued"
 BODIES = ["batch", "srun", "srun_twice", "srun_tee", "signal", "mpirun", "sbcast", "sattach"]
 ENDINGS = ["self", "scancel", "scancel_usr1", "time_limit", "requeue_outside", "requeue_script", "requeue_task", "preempt_cancel", "preempt_requeue", "preempt_suspend",
            "node_lost_a", "node_lost_b", "controller_killed"]
+# Of --full alone: two kinds in one, and a job that is stopped or suspended for a while.
+MORE_KINDS = ["array_middle+requeued", "array_last+requeued", "array_middle+reservation", "array_first+preemptable", "requeued+reservation", "requeued+preemptable", "resized+requeued",
+              "resized+preemptable", "het+requeued"]
+MORE_ENDINGS = ["stopped", "suspended"]
 
 READY_S, OVER_S = 90, 90
 ELEMENT = {"array_first": 0, "array_middle": 1, "array_last": 2}
@@ -59,11 +63,16 @@ class Product:
     def __init__(self, kind, body, ending, element=None):
         self.kind, self.body, self.ending = kind, body, ending
         self.name = f"{kind}/{body}/{ending}"
-        self.run_at = 1 if kind == "requeued" else 0  # number of the run that is ended
+        self.traits = set(kind.split("+"))
+        self.array = next((t for t in self.traits if t in ELEMENT), None)
+        self.run_at = 1 if self.a("requeued") else 0  # number of the run that is ended
         self.pair = self.high = None
         self.attached = None
         # The one CPU of a node is for the element that is preempted: the others come when it is over.
-        self.alone = kind in ELEMENT and ending.startswith("preempt_")
+        self.alone = self.array is not None and ending.startswith("preempt_")
+
+    def a(self, trait):
+        return trait in self.traits
 
     # ---- submission ----
 
@@ -71,7 +80,7 @@ class Product:
         self.cluster = cluster
         self.base = cluster.work / self.name.replace("/", ".")
         self.counter = counter
-        self.elements = [0, 1, 2] if self.kind in ELEMENT else [None]
+        self.elements = [0, 1, 2] if self.array else [None]
         for element in self.elements:
             folder = self.dir(element)
             folder.mkdir(parents=True)
@@ -82,21 +91,21 @@ class Product:
 
     @property
     def target(self):
-        return ELEMENT.get(self.kind)
+        return ELEMENT.get(self.array)
 
     def partition(self):
         if self.ending.startswith("preempt_"):
             return "low_" + self.ending.split("_")[1]
         if self.ending.startswith("node_lost"):
             return self.ending.replace("node_", "")
-        return "low_requeue" if self.kind == "preemptable" else "main"
+        return "low_requeue" if self.a("preemptable") else "main"
 
     def options(self):
         yield from ["-J", "product", "-p", self.partition(), "--mem=10", "--parsable", "-t", "30", "--open-mode=append"]
         yield from ["-o", str(self.base / ("out" if self.target is None else "%a/out"))]
-        if self.ending == "requeue_outside" or self.ending.startswith(("requeue", "preempt_requeue", "node")) or self.kind == "requeued":
+        if self.ending == "requeue_outside" or self.ending.startswith(("requeue", "preempt_requeue", "node")) or self.a("requeued"):
             yield "--requeue"
-        if self.kind == "reservation":
+        if self.a("reservation"):
             yield f"--reservation={self.cluster.reservation(self)}"
         if self.body == "signal":
             yield self.cluster.signal_option
@@ -108,23 +117,23 @@ class Product:
     def shape(self):
         """What each component asks for."""
         nodes = [["-w", n] for n in self.pair] if self.pair else [[], []]
-        if self.kind == "het" and self.ending.startswith("node_lost"):  # a component on each of the first two nodes
+        if self.a("het") and self.ending.startswith("node_lost"):  # a component on each of the first two nodes
             first, second = self.cluster.lost_pair[self.ending[-1]]
             nodes = [["-x", second], ["-x", first]]
-        if self.kind == "het":
+        if self.a("het"):
             return ["-N1", "-n1", "--mem=10", *nodes[0], ":", "-N1", "-n1", "--mem=10", "-p", self.partition(), *nodes[1]]
         where = ["-w", ",".join(self.pair)] if self.pair else []
-        if self.kind == "resized" and self.pair:  # the third node comes behind the pair, which stays
+        if self.a("resized") and self.pair:  # the third node comes behind the pair, which stays
             where += ["-x", "n[1-5],a[1-4],b[1-4]"]
-        return ["-N3", "-n3", *where] if self.kind == "resized" else ["-N2", "-n2", *where]
+        return ["-N3", "-n3", *where] if self.a("resized") else ["-N2", "-n2", *where]
 
     def submit(self):
         if self.ending.startswith("preempt_"):
             self.pair = self.cluster.pairs.get()
-        het = self.kind == "het"
+        het = self.a("het")
         folder = self.base if self.target is None else f"{self.base}/$SLURM_ARRAY_TASK_ID"
         script = self.base / "script"
-        script.write_text(SCRIPT % dict(dir=folder, counter=self.counter, body=BODY[self.body], before=RESIZE if self.kind == "resized" else "", both="--het-group=0,1" if het else "",
+        script.write_text(SCRIPT % dict(dir=folder, counter=self.counter, body=BODY[self.body], before=RESIZE if self.a("resized") else "", both="--het-group=0,1" if het else "",
                                         first="--het-group=0" if het else "", second="--het-group=1" if het else ""))
         self.id = self.cluster.ask("sbatch", *self.options(), *self.shape(), str(script)).split(";")[0].strip()
         self.ref = self.id if self.target is None else f"{self.id}_{self.target}"
@@ -171,7 +180,7 @@ class Product:
 
     def in_state(self, state):
         def test():
-            return set(self.cluster.state(self.labels if self.kind == "het" else [self.ref]).values()) == {state}
+            return set(self.cluster.state(self.labels if self.a("het") else [self.ref]).values()) == {state}
         self.wait_for(state, READY_S, test)
 
     # ---- its life ----
@@ -180,9 +189,9 @@ class Product:
         c = self.cluster
         self.submit()
         if self.run_at:
-            self.ready(0)
-            c.ask("scontrol", "requeue", self.id)
-        self.ready(self.run_at, [self.target] if self.alone else None)
+            self.ready(0, [self.target] if self.alone else None)
+            c.ask("scontrol", "requeue", self.ref)
+        self.ready(self.run_at, [self.target] if self.alone or self.run_at else None)
         if self.body == "sattach":
             self.attach()
         getattr(self, "end_" + re.sub("_(usr1|outside|script|task|a|b|cancel|suspend)$|(?<=preempt)_requeue$", "", self.ending))()
@@ -214,6 +223,21 @@ class Product:
         time.sleep(1)
         self.go(self.run_at, self.target)
 
+    def end_stopped(self):
+        """Its script and all that it began, by a signal; nobody hears of it."""
+        self.cluster.ask("scancel", "-f", "-s", "STOP", self.ref)
+        self.in_state("STOPPED")
+        self.cluster.ask("scancel", "-f", "-s", "CONT", self.ref)
+        self.in_state("RUNNING")
+        self.go(self.run_at, self.target)
+
+    def end_suspended(self):
+        self.cluster.ask("scontrol", "suspend", self.ref)
+        self.in_state("SUSPENDED")
+        self.cluster.ask("scontrol", "resume", self.ref)
+        self.in_state("RUNNING")
+        self.go(self.run_at, self.target)
+
     def end_time_limit(self):
         self.cluster.ask("scontrol", "update", f"JobId={self.ref}", f"TimeLimit={self.cluster.shortest_limit}")
 
@@ -227,7 +251,7 @@ class Product:
 
     def end_preempt(self):
         wrap = f"echo start >> {self.base}/high; until test -e {self.base}/high-go; do sleep 0.1; done"
-        more = [f"--reservation={self.cluster.reservation(self)}"] if self.kind == "reservation" else []
+        more = [f"--reservation={self.cluster.reservation(self)}"] if self.a("reservation") else []
         self.high = self.cluster.ask("sbatch", "--parsable", "-p", "high", "-N2", "-n2", "-w", ",".join(self.pair), "--mem=10", "-t", "30", "-o", "/dev/null", *more, "--wrap", wrap).strip()
         self.wait_for("the other job's start", READY_S, lambda: (self.base / "high").exists())
         if self.ending == "preempt_suspend":

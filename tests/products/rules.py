@@ -23,6 +23,8 @@ RUNS = {
     "node_lost_a": [("NODE_FAIL", "lost_a"), ("COMPLETED", "itself")],
     "node_lost_b": [("NODE_FAIL", "lost_b"), ("COMPLETED", "itself")],
     "controller_killed": [("COMPLETED", "itself")],
+    "stopped": [("COMPLETED", "itself")],
+    "suspended": [("COMPLETED", "itself")],
 }
 
 DIFFERENT = {
@@ -32,7 +34,9 @@ DIFFERENT = {
 
 
 def possible(kind, body, ending):
-    """A batch job without steps has no task that could ask."""
+    """A batch job without steps has no task that could ask. A lost node ends all elements of an array, of which one alone was requeued before."""
+    if kind.startswith("array") and "requeued" in kind and ending.startswith("node_lost"):
+        return False
     return not (body == "batch" and ending == "requeue_task")
 
 
@@ -45,7 +49,7 @@ def missing(p):
 def runs_of(p, element):
     if element not in p.hit():
         return [("COMPLETED", "itself")]
-    before = [("REQUEUED", "told")] if p.kind == "requeued" else []
+    before = [("REQUEUED", "told")] if p.a("requeued") else []
     return before + RUNS[p.ending]
 
 
@@ -73,10 +77,10 @@ def in_order(lines):
 def rows(p, element):
     out = []
     for state, way in runs_of(p, element):
-        if p.kind == "resized":  # what it was before has a row of its own, and the script began then
+        if p.a("resized"):  # what it was before has a row of its own, and the script began then
             out += ["job RESIZING 0:0", row(".batch", state, way, p), f"job {state} 0:0", *(row(f".{s}", state, way, p) for s in steps_of(p))]
             continue
-        if p.kind != "het":
+        if not p.a("het"):
             out += [f"job {state} 0:0", row(".batch", state, way, p), *(row(f".{s}", state, way, p) for s in steps_of(p))]
             continue
         first, second = het_steps(p)

@@ -109,6 +109,8 @@ def main():
         subprocess.run(["cc", "-O1", "-o", counter, str(HERE / "counter.c")], check=True)
     cluster = (clusters.Slurm if a.slurm else clusters.Remuda)(work)
     values = (products.KINDS, products.BODIES, products.ENDINGS)
+    if a.full or a.only:
+        values = (products.KINDS + products.MORE_KINDS, products.BODIES, products.ENDINGS + products.MORE_ENDINGS)
     everything = [p for p in itertools.product(*values) if rules.possible(*p)] if a.full or a.only else slice_of(values)
     chosen = [products.Product(*p) for p in everything if re.search(a.only, "/".join(p))]
     chosen, skipped = [p for p in chosen if not rules.missing(p)], [p for p in chosen if rules.missing(p)]
