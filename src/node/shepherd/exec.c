@@ -198,7 +198,7 @@ _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int gr
     struct env env = env_make(&s);
     signals_unblock();
     task_prolog_run(&s, &env, "TaskProlog", p->task_prolog);
-    task_epilog_follow(&s, &env, "TaskEpilog", p->task_epilog);
+    task_epilog_follow(&s, &env, "slurm", p->task_epilog);
     script_exec(&s, env.v);
 }
 

@@ -10,7 +10,7 @@
  * "print text". Where it fails the process ends, with its status. `name` is said in errors. */
 void task_prolog_run(struct setup *s, struct env *e, const char *name, const char *program);
 /* If one is named: goes on in a child of this process, which waits for it, runs the program with
- * the environment as it is now and ends as the child did. */
+ * the environment as it is now and ends as the child did. `whose`: "user", "slurm". */
 void task_epilog_follow(struct setup *s, struct env *e, const char *whose, const char *program);
 
 #endif
