@@ -120,6 +120,20 @@ submitted() {
     scancel "$first" "$id" "$((id - 1))"
 }
 
+@test "-w by name: all that have it, or with LSB_JOB_DEP_LAST_SUB=1 the newest alone" {
+    submitted -H -J twin -o /dev/null true
+    first=$id
+    submitted -H -J twin -o /dev/null true
+    second=$id
+    submitted -w 'done(twin)' -o /dev/null true
+    [ "$(squeue -h -j "$id" -o %E)" = "afterok:$first(unfulfilled),afterok:$second(unfulfilled)" ]
+    bkill "$id"
+    export LSB_JOB_DEP_LAST_SUB=1
+    submitted -w 'done(twin)' -o /dev/null true
+    [ "$(squeue -h -j "$id" -o %E)" = "afterok:$second(unfulfilled)" ]
+    bkill "$id" "$first" "$second"
+}
+
 @test "-w: any expression, exit codes, counts of elements, element for element" {
     submitted -H -J "dep_a[1-3]" -o /dev/null true
     arr=$id

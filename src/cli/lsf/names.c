@@ -5,6 +5,7 @@
 #include "model/gres.h"
 #include "model/node.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,8 +15,16 @@ struct search {
     const char *pattern; /* NULL = any name */
     struct str ids;
     uint64_t last;
+    bool newest; /* of several of one name the one that was submitted last */
     struct arena *a;
 };
+
+/* JOB_DEP_LAST_SUB is a parameter of LSF's clusters; here whoever submits says it. */
+static bool newest_is_meant(void)
+{
+    const char *given = getenv("LSB_JOB_DEP_LAST_SUB");
+    return text_is(given, "1") || (given && (given[0] == 'y' || given[0] == 'Y'));
+}
 
 static void job_take(void *ctx, const void *record)
 {
@@ -24,6 +33,10 @@ static void job_take(void *ctx, const void *record)
     uint64_t id = lsf_job_number(j);
     if (id == s->last || (s->pattern && !text_glob(s->pattern, j->spec.name ? j->spec.name : "")))
         return;
+    if (s->newest && id < s->last)
+        return;
+    if (s->newest)
+        str_clear(&s->ids);
     s->last = id;
     str_addf(&s->ids, "%s%llu", s->ids.len ? ":" : "", (unsigned long long)id);
 }
@@ -35,6 +48,7 @@ static const char *jobs_find(const struct lsf_condition *want, struct client *c,
                              struct err *e)
 {
     struct search s = {.a = a, .pattern = want->named ? want->job : NULL};
+    s.newest = want->named && newest_is_meant();
     struct msg_query q = {.what = QUERY_JOBS, .fields = JOB_FIELDS, .states = "all"};
     struct msg_done done;
     q.ids = want->named ? NULL : want->job;
