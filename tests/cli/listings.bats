@@ -67,6 +67,41 @@ END
     done
 }
 
+keys() { "${@:2}" | python3 "$BATS_TEST_DIRNAME/json_keys.py" "$1"; }
+
+@test "--json: every member of Slurm 25.05's parser, of its type: jobs that run, wait, ended, elements, components; nodes, partitions, reservations" {
+    cd "$BATS_FILE_TMPDIR" || exit 1
+    keys running squeue -j "$J" --json
+    keys running scontrol show job "$J" --json
+    waits=$(sbatch --parsable -H --wckey=w1 --mail-type=END,FAIL -o 'x.%j' --wrap true)
+    array=$(sbatch --parsable -H -a 0-3%2 -o /dev/null --wrap true)
+    het=$(sbatch --parsable -H -n1 -o /dev/null --wrap true : -n1)
+    for j in "$waits" "$array" "$het"; do
+        keys jobs squeue -j "$j" --json
+        keys jobs scontrol show job "$j" --json
+        keys acct sacct -j "$j" --json
+    done
+    squeue -j "$waits" --json | python3 -c '
+import json, os, sys
+j = json.load(sys.stdin)["jobs"][0]
+assert j["wckey"] == "w1" and j["mail_type"] == ["END", "FAIL"] and j["cluster"], j
+assert j["stdout_expanded"].endswith("/x." + str(j["job_id"])), j["stdout_expanded"]'
+    sacct -j "$waits" --json | python3 -c '
+import json, sys
+j = json.load(sys.stdin)["jobs"][0]
+assert j["wckey"]["wckey"] == "w1" and j["association"]["user"] == j["user"] and j["hold"] is True, j
+assert j["stdout"].endswith("x.%j") and j["stdout_expanded"].endswith("/x." + str(j["job_id"])), j["stdout"]'
+    scancel "$waits" "$array" "$het"
+    keys ran sacct -j "$J" --json
+    keys acct sacct -j "$waits" --json
+    keys nodes scontrol show nodes --json
+    keys partitions scontrol show partition --json
+    keys sinfo sinfo --json
+    run -0 scontrol create reservation reservationname=keys starttime=now+1hour duration=5 users=root nodes=ALL flags=ignore_jobs
+    keys reservations scontrol show reservation --json
+    scontrol delete reservationname=keys
+}
+
 @test "remuda's own commands: --yaml is the tree of --json" {
     cd "$BATS_FILE_TMPDIR" || exit 1
     printf '#!/bin/sh\n#SBATCH -t 5\n#SBATCH -c 1\ntrue\n' > own.sh

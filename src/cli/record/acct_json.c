@@ -1,7 +1,9 @@
 #include "cli/record/acct_json.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/duration.h"
+#include "base/hostlist.h"
 #include "cli/record/columns_acct.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/json_slurm.h"
@@ -12,6 +14,15 @@ static void text(struct json_out *o, const char *key, const char *value)
 {
     json_key_text(o, key, value ? value : "");
 }
+
+/* What nothing here corresponds to. */
+static const struct json_absent job_absent[] = {{"block", ABSENT_TEXT},
+                                                {"failed_node", ABSENT_TEXT},
+                                                {"flags", ABSENT_LIST},
+                                                {"script", ABSENT_TEXT},
+                                                {"segment_size", ABSENT_ZERO}};
+static const struct json_absent usage_absent[] = {
+    {"max", ABSENT_LIST}, {"min", ABSENT_LIST}, {"average", ABSENT_LIST}, {"total", ABSENT_LIST}};
 
 static void cpu_json(struct json_out *o, const char *key, int64_t us)
 {
@@ -39,6 +50,8 @@ static void time_json(struct json_out *o, const struct cell_env *env, const stru
         json_key_i64(o, "end", job_state_over(j->state) ? j->end_us / USEC_PER_SEC : 0);
         json_key_i64(o, "start", (j->resize_us ? j->resize_us : j->start_us) / USEC_PER_SEC);
         json_key_i64(o, "submission", j->submit_us / USEC_PER_SEC);
+        json_key_number(o, "planned", j->start_us && j->eligible_us,
+                        (j->start_us - j->eligible_us) / USEC_PER_SEC);
         json_key_limit(o, "limit", job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED,
                        USEC_PER_MIN);
     }
@@ -102,6 +115,56 @@ static void tres_json(struct json_out *o, const struct job *j)
     json_object_end(o);
 }
 
+/* ["n1","n2"] */
+static void nodes_list(struct json_out *o, const char *folded)
+{
+    struct hostlist h = HOSTLIST_INIT;
+    json_key(o, "list");
+    json_array(o);
+    if (!text_empty(folded) && hostlist_parse(&h, folded, NULL))
+        for (size_t i = 0; i < h.n; i++)
+            json_text(o, h.name[i]);
+    json_array_end(o);
+    hostlist_done(&h);
+}
+
+static void usage_none(struct json_out *o, const char *key)
+{
+    json_key(o, key);
+    json_object(o);
+    json_absent(o, usage_absent, ARRAY_LEN(usage_absent));
+    json_object_end(o);
+}
+
+static void step_rest_json(struct json_out *o, const struct step *s)
+{
+    text(o, "pid", "");
+    text(o, "kill_request_user", "");
+    json_key(o, "CPU");
+    json_object(o);
+    json_key(o, "requested_frequency");
+    json_object(o);
+    json_key_number(o, "min", false, 0);
+    json_key_number(o, "max", false, 0);
+    json_object_end(o);
+    text(o, "governor", s->cpu_freq);
+    json_object_end(o);
+    json_key(o, "task");
+    json_object(o);
+    text(o, "distribution", "");
+    json_object_end(o);
+    json_key(o, "tres");
+    json_object(o);
+    usage_none(o, "requested");
+    usage_none(o, "consumed");
+    json_key(o, "allocated");
+    json_array(o);
+    tres_item(o, ID_CPU, "cpu", "", s->cpus);
+    tres_item(o, ID_NODE, "node", "", s->node_count);
+    json_array_end(o);
+    json_object_end(o);
+}
+
 static void step_json(struct json_out *o, const struct cell_env *env, const struct acct_row *row)
 {
     const struct step *s = row->step;
@@ -115,6 +178,7 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     json_object(o);
     json_key_i64(o, "count", s->node_count);
     text(o, "range", s->nodes);
+    nodes_list(o, s->nodes);
     json_object_end(o);
     json_key(o, "tasks");
     json_object(o);
@@ -123,6 +187,14 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     json_key_words(o, "state", enum_name(&job_state_names, s->state), NULL);
     json_key(o, "statistics");
     json_object(o);
+    json_key(o, "CPU");
+    json_object(o);
+    json_key_i64(o, "actual_frequency", s->cpu_khz);
+    json_object_end(o);
+    json_key(o, "energy");
+    json_object(o);
+    json_key_number(o, "consumed", s->energy_mj > 0, s->energy_mj / 1000);
+    json_object_end(o);
     json_key_i64(o, "max_rss_bytes", s->max_rss_bytes);
     json_key_i64(o, "max_vm_bytes", s->max_vm_bytes);
     json_key_i64(o, "read_bytes", s->read_bytes);
@@ -141,6 +213,7 @@ static void step_json(struct json_out *o, const struct cell_env *env, const stru
     text(o, "id", str_text(&label));
     text(o, "name", s->step_name);
     json_object_end(o);
+    step_rest_json(o, s);
     json_object_end(o);
     str_done(&label);
 }
@@ -154,6 +227,16 @@ static void array_json(struct json_out *o, const struct job *j)
     json_u64(o, j->array_job_id);
     json_key_number(o, "task_id", element, element ? j->array_task_id : 0);
     text(o, "task", j->array_pending);
+    json_key(o, "limits");
+    json_object(o);
+    json_key(o, "max");
+    json_object(o);
+    json_key(o, "running");
+    json_object(o);
+    json_key_i64(o, "tasks", j->array_limit);
+    json_object_end(o);
+    json_object_end(o);
+    json_object_end(o);
     json_object_end(o);
     json_key(o, "het");
     json_object(o);
@@ -172,6 +255,53 @@ static void requirement_json(struct json_out *o, const struct job *j)
     json_key_number(o, "memory_per_cpu", r->mem_per_cpu_mib > 0, r->mem_per_cpu_mib);
     json_key_number(o, "memory_per_node", r->mem_per_node_mib > 0, r->mem_per_node_mib);
     json_object_end(o);
+}
+
+static void belongs_json(struct json_out *o, const struct job *j, const char *cluster)
+{
+    json_key(o, "association");
+    json_object(o);
+    text(o, "account", j->spec.req.account);
+    text(o, "cluster", cluster);
+    text(o, "partition", "");
+    text(o, "user", j->user_name);
+    json_key_i64(o, "id", 0);
+    json_object_end(o);
+    json_key(o, "mcs");
+    json_object(o);
+    text(o, "label", "");
+    json_object_end(o);
+    json_key(o, "reservation");
+    json_object(o);
+    json_key_i64(o, "id", 0);
+    text(o, "name", j->run_reservation ? j->run_reservation : j->spec.req.reservation);
+    text(o, "requested", j->spec.req.reservation);
+    json_object_end(o);
+    json_key(o, "wckey");
+    json_object(o);
+    text(o, "wckey", j->spec.wckey);
+    json_key_words(o, "flags", NULL, NULL);
+    json_object_end(o);
+}
+
+static void file_json(struct json_out *o, const char *key, const char *expanded,
+                      const struct job *j, const char *pattern)
+{
+    struct str s = STR_INIT;
+    if (!text_empty(pattern))
+        job_cell_path(j, pattern, &s);
+    text(o, key, pattern);
+    text(o, expanded, str_text(&s));
+    str_done(&s);
+}
+
+static void files_json(struct json_out *o, const struct job *j)
+{
+    const char *err = text_empty(j->spec.std_err) ? j->spec.std_out : j->spec.std_err;
+    file_json(o, "stdin", "stdin_expanded", j,
+              text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in);
+    file_json(o, "stdout", "stdout_expanded", j, j->spec.std_out);
+    file_json(o, "stderr", "stderr_expanded", j, err);
 }
 
 static void job_json(struct json_out *o, const struct cell_env *env, const struct job *j)
@@ -215,6 +345,12 @@ static void job_json(struct json_out *o, const struct cell_env *env, const struc
     text(o, "used_gres", j->alloc_gres);
     text(o, "user", j->user_name);
     text(o, "working_directory", j->spec.work_dir);
+    belongs_json(o, j, more->cluster);
+    files_json(o, j);
+    text(o, "container", j->spec.container);
+    json_key_bool(o, "hold", j->priority == 0 && j->state == JOB_PENDING);
+    text(o, "qosreq", j->spec.req.qos);
+    json_absent(o, job_absent, ARRAY_LEN(job_absent));
 }
 
 void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step,

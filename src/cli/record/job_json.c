@@ -2,14 +2,18 @@
  * is there with its empty value, so that clients that index keys find them. */
 #include "cli/record/job_json.h"
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/hostlist.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/json_slurm.h"
 #include "model/alloc.h"
 #include "model/gres.h"
 #include "model/job_attributes.h"
+#include "model/job_counts.h"
+#include "model/mail_type.h"
 #include "model/stopped.h"
 
 #include <string.h>
@@ -18,6 +22,32 @@ static void text(struct json_out *o, const char *key, const char *value)
 {
     json_key_text(o, key, value ? value : "");
 }
+
+/* What nothing here corresponds to. */
+static const struct json_absent absent[] = {
+    {"batch_features", ABSENT_TEXT},
+    {"burst_buffer", ABSENT_TEXT},
+    {"burst_buffer_state", ABSENT_TEXT},
+    {"cluster_features", ABSENT_TEXT},
+    {"container_id", ABSENT_TEXT},
+    {"cpu_frequency_minimum", ABSENT_NUMBER},
+    {"cpu_frequency_maximum", ABSENT_NUMBER},
+    {"cpu_frequency_governor", ABSENT_NUMBER},
+    {"failed_node", ABSENT_TEXT},
+    {"federation_origin", ABSENT_TEXT},
+    {"federation_siblings_active", ABSENT_TEXT},
+    {"federation_siblings_viable", ABSENT_TEXT},
+    {"job_size_str", ABSENT_LIST},
+    {"mcs_label", ABSENT_TEXT},
+    {"network", ABSENT_TEXT},
+    {"priority_by_partition", ABSENT_LIST},
+    {"segment_size", ABSENT_ZERO},
+    {"selinux_context", ABSENT_TEXT},
+    {"show_flags", ABSENT_LIST},
+    {"sockets_per_board", ABSENT_ZERO},
+    {"tasks_per_board", ABSENT_NUMBER},
+    {"thread_spec", ABSENT_ZERO},
+};
 
 static void path(struct json_out *o, const char *key, const struct job *j, const char *pattern)
 {
@@ -122,6 +152,9 @@ static void alloc_node_json(struct json_out *o, const struct alloc_node *n, int6
     json_key_i64(o, "used", n->mem_mib);
     json_key_i64(o, "allocated", n->mem_mib);
     json_object_end(o);
+    json_key(o, "sockets");
+    json_array(o);
+    json_array_end(o);
     json_object_end(o);
 }
 
@@ -201,6 +234,7 @@ static void request(struct json_out *o, const struct job *j)
     json_key_i64(o, "core_spec", r->core_spec ? r->core_spec - 1 : 0);
     json_key_bool(o, "contiguous", r->contiguous);
     json_key_i64(o, "minimum_switches", r->switches);
+    json_key_i64(o, "required_switches", r->switches);
     json_key_i64(o, "maximum_switch_wait_time", r->switches_wait_us / USEC_PER_SEC);
     json_key_words(o, "shared",
                    r->exclusive == EXCLUSIVE_USER ? "user"
@@ -213,11 +247,21 @@ static void request(struct json_out *o, const struct job *j)
     text(o, "features", r->constraint);
     text(o, "prefer", r->prefer);
     text(o, "licenses", r->licenses);
+    text(o, "licenses_allocated", j->alloc_nodes ? r->licenses : "");
     text(o, "qos", r->qos);
     text(o, "resv_name", job_reservation(j));
     text(o, "required_nodes", r->nodelist);
     text(o, "excluded_nodes", r->exclude);
     text(o, "partition", job_partition(j));
+}
+
+static void per_gpu(struct json_out *o, const char *key, int64_t n)
+{
+    struct str s = STR_INIT;
+    if (n > 0)
+        str_addf(&s, "gres/gpu:%lld", (long long)n);
+    text(o, key, str_text(&s));
+    str_done(&s);
 }
 
 static void tres(struct json_out *o, const struct job *j)
@@ -237,11 +281,34 @@ static void tres(struct json_out *o, const struct job *j)
     text(o, "tres_per_task", r->gpus_per_task);
     text(o, "tres_bind", j->spec.gpu_bind);
     text(o, "tres_freq", "");
+    per_gpu(o, "cpus_per_tres", r->cpus_per_gpu);
+    per_gpu(o, "memory_per_tres", r->mem_per_gpu_mib);
+    json_key_number(o, "billable_tres", j->alloc_nodes > 0, job_billing(j));
     str_done(&s);
     str_done(&per_node);
 }
 
-static void rest(struct json_out *o, const struct job *j)
+static void mails(struct json_out *o, const struct job *j)
+{
+    struct str s = STR_INIT;
+    mail_types_format(j->spec.mail_types, &s);
+    json_key_list(o, "mail_type", str_text(&s));
+    str_done(&s);
+}
+
+static void files(struct json_out *o, const struct job *j)
+{
+    const char *in = text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in,
+               *err = text_empty(j->spec.std_err) ? j->spec.std_out : j->spec.std_err;
+    path(o, "standard_error", j, err);
+    path(o, "standard_input", j, in);
+    path(o, "standard_output", j, j->spec.std_out);
+    path(o, "stderr_expanded", j, err);
+    path(o, "stdin_expanded", j, in);
+    path(o, "stdout_expanded", j, j->spec.std_out);
+}
+
+static void rest(struct json_out *o, const struct job *j, const char *cluster)
 {
     text(o, "admin_comment", j->admin_comment);
     text(o, "allocating_node", j->spec.alloc_host);
@@ -254,23 +321,24 @@ static void rest(struct json_out *o, const struct job *j)
     text(o, "container", j->spec.container);
     text(o, "dependency", j->spec.dependency);
     text(o, "extra", j->spec.extra);
-    json_key_words(o, "mail_type", NULL, NULL);
+    mails(o, j);
     text(o, "mail_user", j->spec.mail_user);
     text(o, "nodes", j->nodes);
     text(o, "scheduled_nodes", j->planned_nodes);
     json_key_words(o, "profile", "NOT_SET", NULL);
     json_key_bool(o, "reboot", j->spec.reboot);
-    path(o, "standard_error", j, text_empty(j->spec.std_err) ? j->spec.std_out : j->spec.std_err);
-    path(o, "standard_input", j, text_empty(j->spec.std_in) ? "/dev/null" : j->spec.std_in);
-    path(o, "standard_output", j, j->spec.std_out);
+    files(o, j);
+    text(o, "submit_line", j->spec.submit_line);
     text(o, "system_comment", j->system_comment);
 #define X(member, name, letter, header, width, json) text(o, json, j->spec.member);
     JOB_ATTRIBUTES(X)
 #undef X
     text(o, "current_working_directory", j->spec.work_dir);
+    text(o, "cluster", cluster);
+    json_absent(o, absent, ARRAY_LEN(absent));
 }
 
-static void job_json(struct json_out *o, const struct job *j)
+static void job_json(struct json_out *o, const struct job *j, const char *cluster)
 {
     struct arena *a = arena_new();
     json_object(o);
@@ -281,7 +349,7 @@ static void job_json(struct json_out *o, const struct job *j)
     tres(o, j);
     resources(o, j, a);
     gres_detail(o, j, a);
-    rest(o, j);
+    rest(o, j, cluster);
     json_object_end(o);
     arena_free(a);
 }
@@ -289,15 +357,18 @@ static void job_json(struct json_out *o, const struct job *j)
 void job_json_print(const struct job *const *job, size_t n, const char *command,
                     enum json_form form)
 {
+    struct arena *a = arena_new();
+    const char *cluster = cluster_name(state_dir_find(NULL, a), a);
     struct str out = STR_INIT;
     struct json_out o;
     json_slurm_begin(&o, &out, command);
     json_key(&o, "jobs");
     json_array(&o);
     for (size_t i = 0; i < n; i++)
-        job_json(&o, job[i]);
+        job_json(&o, job[i], cluster);
     json_array_end(&o);
     json_key_time(&o, "last_backfill", time_now_us());
     json_key_time(&o, "last_update", time_now_us());
     json_slurm_end(&o, form);
+    arena_free(a);
 }

@@ -2,6 +2,7 @@
  * them. */
 #include "cli/record/node_json.h"
 
+#include "base/alloc.h"
 #include "base/duration.h"
 #include "cli/record/node_words.h"
 #include "cli/table/json_slurm.h"
@@ -13,6 +14,32 @@ static void text(struct json_out *o, const char *key, const char *value)
 {
     json_key_text(o, key, value ? value : "");
 }
+
+/* What nothing here corresponds to. */
+static const struct json_absent node_absent[] = {
+    {"cert_flags", ABSENT_LIST},
+    {"cpu_binding", ABSENT_ZERO},
+    {"external_sensors", ABSENT_OBJECT},
+    {"gpu_spec", ABSENT_TEXT},
+    {"instance_id", ABSENT_TEXT},
+    {"instance_type", ABSENT_TEXT},
+    {"power", ABSENT_OBJECT},
+    {"res_cores_per_gpu", ABSENT_ZERO},
+    {"resume_after", ABSENT_NUMBER},
+    {"topology", ABSENT_TEXT},
+};
+static const struct json_absent energy_absent[] = {
+    {"average_watts", ABSENT_ZERO},
+    {"base_consumed_energy", ABSENT_ZERO},
+    {"consumed_energy", ABSENT_ZERO},
+    {"current_watts", ABSENT_NUMBER},
+    {"previous_consumed_energy", ABSENT_ZERO},
+    {"last_collected", ABSENT_ZERO},
+};
+static const struct json_absent part_absent[] = {
+    {"select_type", ABSENT_LIST}, {"suspend_time", ABSENT_NUMBER}, {"topology", ABSENT_TEXT}};
+static const struct json_absent timeouts_absent[] = {{"resume", ABSENT_NUMBER},
+                                                     {"suspend", ABSENT_NUMBER}};
 
 /* "a,b" → ["a","b"]; split at any of the separators. */
 static void list(struct json_out *o, const char *key, const char *value, const char *separators)
@@ -156,6 +183,11 @@ void node_json(struct json_out *o, const struct node *n)
     text(o, "cluster_name", "");
     text(o, "burstbuffer_network_address", "");
     devices_out(o, n);
+    json_absent(o, node_absent, ARRAY_LEN(node_absent));
+    json_key(o, "energy");
+    json_object(o);
+    json_absent(o, energy_absent, ARRAY_LEN(energy_absent));
+    json_object_end(o);
     json_object_end(o);
 }
 
@@ -216,6 +248,7 @@ static void part_limits(struct json_out *o, const struct partition *p)
     json_key(o, "maximums");
     json_object(o);
     limit(o, "cpus_per_node", p->max_cpus_per_node);
+    limit(o, "cpus_per_socket", 0);
     limit(o, "nodes", p->max_nodes);
     json_key_i64(o, "memory_per_cpu", p->max_mem_per_cpu_mib);
     json_key_number(o, "partition_memory_per_cpu", p->max_mem_per_cpu_mib > 0,
@@ -267,6 +300,11 @@ void partition_json(struct json_out *o, const struct partition *p)
     json_key(o, "partition");
     json_object(o);
     json_key_words(o, "state", enum_name(&part_state_names, p->state), NULL);
+    json_object_end(o);
+    json_absent(o, part_absent, ARRAY_LEN(part_absent));
+    json_key(o, "timeouts");
+    json_object(o);
+    json_absent(o, timeouts_absent, ARRAY_LEN(timeouts_absent));
     json_object_end(o);
     list(o, "flags",
          p->is_default ? (p->hidden ? "DEFAULT,HIDDEN" : "DEFAULT")

@@ -101,6 +101,7 @@ static void resv_json(struct scontrol *s, struct json_out *o, const struct reser
     json_object_end(o);
     text(o, "tres", resv_tres(v, s->a));
     text(o, "users", v->users);
+    json_key_number(o, "watts", false, 0);
     text(o, "comment", v->comment);
     json_object_end(o);
     str_done(&flags);

@@ -8,9 +8,12 @@
 #include "model/refusal.h"
 #include "model/signals.h"
 
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* One tree is written, that of the newest; those before it differ in members that are more. */
 static const char *const parsers[] = {"v0.0.40", "v0.0.41", "v0.0.42", "v0.0.43"};
@@ -46,6 +49,20 @@ bool json_form_listed(enum json_form form)
     return true;
 }
 
+/* Who asks, and from which terminal. */
+static void client(struct json_out *j)
+{
+    const struct passwd *pw = getpwuid(getuid());
+    const struct group *gr = getgrgid(getgid());
+    const char *tty = isatty(STDIN_FILENO) ? ttyname(STDIN_FILENO) : NULL;
+    json_key(j, "client");
+    json_object(j);
+    json_key_text(j, "source", tty ? tty : "");
+    json_key_text(j, "user", pw ? pw->pw_name : "");
+    json_key_text(j, "group", gr ? gr->gr_name : "");
+    json_object_end(j);
+}
+
 void json_slurm_begin(struct json_out *j, struct str *out, const char *command)
 {
     json_begin(j, out, true);
@@ -59,6 +76,7 @@ void json_slurm_begin(struct json_out *j, struct str *out, const char *command)
     json_key_text(j, "data_parser", "data_parser/v0.0.43");
     json_key_text(j, "accounting_storage", "accounting_storage/remuda");
     json_object_end(j);
+    client(j);
     json_key(j, "command");
     json_array(j);
     json_text(j, command);
@@ -177,4 +195,35 @@ void json_key_words(struct json_out *j, const char *key, const char *word, const
     if (more && *more)
         json_text(j, more);
     json_array_end(j);
+}
+
+void json_key_list(struct json_out *j, const char *key, const char *list)
+{
+    struct span rest = span_of(list ? list : ""), one;
+    json_key(j, key);
+    json_array(j);
+    while (span_next(&rest, ',', &one)) {
+        struct str word = STR_INIT;
+        str_addn(&word, one.data, one.len);
+        if (word.len)
+            json_text(j, str_text(&word));
+        str_done(&word);
+    }
+    json_array_end(j);
+}
+
+void json_absent(struct json_out *j, const struct json_absent *keys, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        switch (keys[i].kind) {
+        case ABSENT_TEXT: json_key_text(j, keys[i].key, ""); break;
+        case ABSENT_LIST: empty_array(j, keys[i].key); break;
+        case ABSENT_OBJECT:
+            json_key(j, keys[i].key);
+            json_object(j);
+            json_object_end(j);
+            break;
+        case ABSENT_ZERO: json_key_i64(j, keys[i].key, 0); break;
+        case ABSENT_NUMBER: json_key_number(j, keys[i].key, false, 0); break;
+        }
 }

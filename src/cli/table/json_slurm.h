@@ -28,6 +28,14 @@ void json_key_limit(struct json_out *j, const char *key, int64_t us, int64_t uni
 /* Seconds; 0: set with 0, as Slurm. */
 void json_key_time(struct json_out *j, const char *key, int64_t us);
 void json_key_exit(struct json_out *j, const char *key, int32_t status);
+/* "a,b" as ["a", "b"]; NULL and "": []. */
+void json_key_list(struct json_out *j, const char *key, const char *list);
+/* What is never said here, with the empty value of its kind: "", [], {}, 0, a number not set. */
+struct json_absent {
+    const char *key;
+    enum json_kind { ABSENT_TEXT, ABSENT_LIST, ABSENT_OBJECT, ABSENT_ZERO, ABSENT_NUMBER } kind;
+};
+void json_absent(struct json_out *j, const struct json_absent *keys, size_t n);
 /* ["WORD"(, "MORE")]; NULLs are left out. */
 void json_key_words(struct json_out *j, const char *key, const char *word, const char *more);
 
