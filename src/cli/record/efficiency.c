@@ -12,13 +12,14 @@ double efficiency_percent(int64_t used, int64_t had)
 
 /* ---- of a job ------------------------------------------------------------------------------- */
 
-static int64_t ran_us(const struct job *j, int64_t now_us)
+/* Whole seconds, so that it is the difference of Start and End as sacct shows them. */
+static int64_t ran_s(const struct job *j, int64_t now_us)
 {
     int64_t end = j->state == JOB_RUNNING                      ? now_us
                   : j->state == JOB_SUSPENDED && j->suspend_us ? j->suspend_us
                                                                : j->end_us;
-    int64_t ran = j->start_us ? end - j->start_us - j->suspended_us : 0;
-    return ran > 0 ? ran : 0;
+    int64_t ran = end / USEC_PER_SEC - j->start_us / USEC_PER_SEC - j->suspended_us / USEC_PER_SEC;
+    return j->start_us && ran > 0 ? ran : 0;
 }
 
 static void step_add(struct efficiency *e, const struct step *st, int64_t now_us)
@@ -42,7 +43,7 @@ void efficiency_of_steps(const struct step *const *step, size_t nsteps, const st
                          int64_t now_us, struct efficiency *ret)
 {
     size_t low = 0, high = nsteps;
-    *ret = (struct efficiency){.ran_s = ran_us(j, now_us) / USEC_PER_SEC,
+    *ret = (struct efficiency){.ran_s = ran_s(j, now_us),
                                .cpu_s = (j->cpu_user_us + j->cpu_system_us) / USEC_PER_SEC,
                                .gpus = job_gpus_held(j->alloc_gres)};
     ret->cpu_had_s = ret->ran_s * j->alloc_cpus;
