@@ -69,13 +69,15 @@ static void job_check(struct world *w, const struct job *j)
                     (unsigned long long)j->id);
 }
 
-/* A submission that was sent again is the same job: its submit_line is its number. */
+/* A submission that was sent again is the same job: its submit_line is its number. A stranger says
+ * there what he likes. */
 static void made_learn(struct world *w, const struct job *j)
 {
     uint64_t request, id = j->array_job_id ? j->array_job_id
                            : j->het_job_id ? j->het_job_id
                                            : j->id;
-    if (!j->spec.submit_line || !text_to_u64(j->spec.submit_line, UINT64_MAX, &request))
+    if (j->user_id == HOSTILE_UID || !j->spec.submit_line ||
+        !text_to_u64(j->spec.submit_line, UINT64_MAX, &request))
         return;
     uint64_t owner = (uintptr_t)map_u64_get(w->numbers, j->id);
     if (owner && owner != request + 1)

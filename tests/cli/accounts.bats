@@ -124,6 +124,28 @@ EOF
     diff again.cfg after.cfg
 }
 
+@test "what is of a user or an account itself is changed of those that are named, as in Slurm" {
+    sacctmgr -i add account wheia wheib
+    sacctmgr -i add user wone account=wheia
+    sacctmgr -i add user wtwo account=wheib
+    levels() { sacctmgr -n -P show user format=user,admin | grep '^w\(one\|two\)\|^root' | tr '\n' ' '; }
+    for condition in account=wheia partition=main; do
+        run -1 sacctmgr -i modify user where $condition set adminlevel=operator
+        [ "${lines[0]}" = " There was a problem with your 'where' options." ]
+    done
+    run -1 sacctmgr -i modify account where parent=root set description=x
+    [ "$(levels)" = "root|Administrator wone|None wtwo|None " ]
+    run -0 sacctmgr -i modify user where defaultaccount=wheib set adminlevel=operator
+    [ "$(levels)" = "root|Administrator wone|None wtwo|Operator " ]
+    run -0 sacctmgr -i modify user where adminlevel=operator set adminlevel=none
+    run -0 sacctmgr -i modify user where name=wone account=wheib set adminlevel=operator
+    [ "$(levels)" = "root|Administrator wone|Operator wtwo|None " ]
+    run -1 sacctmgr -i modify user where adminlevel=operator set maxjobs=3
+    [ -z "$(sacctmgr -n -P show assoc where user=wone,wtwo format=maxjobs | tr -d '\n')" ]
+    sacctmgr -i delete user wone,wtwo
+    sacctmgr -i delete account wheia,wheib
+}
+
 @test "who did what" {
     sacctmgr -i add account nova
     run -0 sacctmgr -nP show transaction format=action,actor,where

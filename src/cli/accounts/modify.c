@@ -136,14 +136,50 @@ static bool user_values(struct changing *g, struct account_user *u, struct str *
     return fields->len && !g->wrong;
 }
 
+static bool where_given(const struct changing *g, enum key key)
+{
+    return specs_where(g->sp, key, g->s->a) != NULL;
+}
+
+/* What an account, a user or the like is given itself must be chosen by what it is itself: a
+ * condition on associations alone would mean all of them. */
+static bool chosen_itself(struct changing *g, bool by_itself, const enum key *of_assocs, size_t n)
+{
+    for (size_t i = 0; i < n && !by_itself; i++)
+        if (where_given(g, of_assocs[i])) {
+            sacctmgr_refuse(g->s, " There was a problem with your 'where' options.");
+            sacctmgr_fail(g->s,
+                          "these conditions choose associations; what is set belongs to the %s "
+                          "itself: name it (names=…)",
+                          g->sp->entity == ENTITY_USER ? "user" : "account");
+            g->wrong = true;
+            return false;
+        }
+    return true;
+}
+
+static bool user_is_chosen(const struct changing *g, const struct account_user *u)
+{
+    const char *account = specs_where(g->sp, KEY_DEFAULT_ACCOUNT, g->s->a),
+               *level = specs_where(g->sp, KEY_ADMIN_LEVEL, g->s->a);
+    return !u->deleted && specs_match(g->names, u->name) &&
+           (!account || specs_match(account, u->default_account)) &&
+           (!level || text_starts_nocase(enum_name(&admin_level_names, u->admin_level), level));
+}
+
 static void users_modify(struct changing *g)
 {
+    static const enum key of_assocs[] = {KEY_ACCOUNTS, KEY_PARTITIONS};
     struct account_user u = {0};
     struct str fields = STR_INIT, said = STR_INIT, without = STR_INIT;
-    bool any = user_values(g, &u, &fields);
+    bool any = user_values(g, &u, &fields) &&
+               chosen_itself(g,
+                             g->names || where_given(g, KEY_DEFAULT_ACCOUNT) ||
+                                 where_given(g, KEY_ADMIN_LEVEL),
+                             of_assocs, ARRAY_LEN(of_assocs));
     for (size_t i = 0; any && i < g->b.user.n; i++) {
         u.name = g->b.user.v[i]->name;
-        if (g->b.user.v[i]->deleted || !specs_match(g->names, u.name))
+        if (!user_is_chosen(g, g->b.user.v[i]))
             continue;
         bool lacks = (u.default_account && !book_assoc(&g->b, u.default_account, u.name, NULL)) ||
                      (u.default_wckey && !book_wckey(&g->b, u.name, u.default_wckey));
@@ -169,6 +205,7 @@ static void users_modify(struct changing *g)
 
 static void accounts_values(struct changing *g)
 {
+    static const enum key of_assocs[] = {KEY_PARENT, KEY_USERS, KEY_PARTITIONS};
     const struct spec *descr = specs_set(g->sp, KEY_DESCRIPTION),
                       *org = specs_set(g->sp, KEY_ORGANIZATION),
                       *flags = specs_set(g->sp, KEY_FLAGS);
@@ -184,7 +221,8 @@ static void accounts_values(struct changing *g)
         sacctmgr_fail(g->s, "%s", e.text);
         g->wrong = true;
     }
-    for (size_t i = 0; *fields && i < g->b.account.n; i++) {
+    bool any = *fields && chosen_itself(g, g->names != NULL, of_assocs, ARRAY_LEN(of_assocs));
+    for (size_t i = 0; any && i < g->b.account.n; i++) {
         a.name = g->b.account.v[i]->name;
         if (g->b.account.v[i]->deleted || !specs_match(g->names, a.name))
             continue;
@@ -203,7 +241,16 @@ static void assocs_modify(struct changing *g, const char *title)
     struct str said = STR_INIT;
     const struct given *st = &g->st;
     bool any = st->fields || st->limits.n || st->no_usage || st->more[0] || st->more[1];
-    for (size_t i = 0; any && i < g->b.assoc.n; i++) {
+    bool by_user = g->sp->entity == ENTITY_USER &&
+                   (where_given(g, KEY_DEFAULT_ACCOUNT) || where_given(g, KEY_ADMIN_LEVEL));
+    if (any && by_user) {
+        sacctmgr_refuse(g->s, " There was a problem with your 'where' options.");
+        sacctmgr_fail(g->s,
+                      "DefaultAccount and AdminLevel choose users, and what is set belongs to "
+                      "their associations: name them (names=…, account=…)");
+        g->wrong = true;
+    }
+    for (size_t i = 0; any && !by_user && i < g->b.assoc.n; i++) {
         const struct assoc_view *v = g->b.assoc.v[i];
         if (!assoc_is_meant(g->sp, v, g->s->a))
             continue;

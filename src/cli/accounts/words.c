@@ -268,7 +268,8 @@ static bool chooses(const struct specs *sp, enum key key)
     case KEY_USERS: return sp->entity != ENTITY_ACCOUNT || sp->mode == SPECS_SET;
     case KEY_PARTITIONS: return of & (1u << ENTITY_USER | 1u << ENTITY_ASSOC);
     case KEY_PARENT: return of & (1u << ENTITY_ACCOUNT | 1u << ENTITY_ASSOC);
-    case KEY_DEFAULT_ACCOUNT: return sp->entity == ENTITY_USER && sp->mode != SPECS_SET;
+    case KEY_DEFAULT_ACCOUNT: return sp->entity == ENTITY_USER;
+    case KEY_ADMIN_LEVEL: return sp->entity == ENTITY_USER && sp->mode == SPECS_SET;
     default: return key >= KEY_WITH_ASSOC || key == KEY_TREE;
     }
 }
