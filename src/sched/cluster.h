@@ -170,6 +170,11 @@ void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_h
 enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t uid,
                          const char *user_groups, enum job_reason *ret_pend, struct str *detail);
 
+/* Components of one job start together: is there enough for all of them at once of what is not a
+ * node's? `licences`: what each of the n asks for; NULL = none. */
+enum refusal sched_check_together(const struct cluster *cl, const char *const *licences, size_t n,
+                                  struct str *detail);
+
 /* May work with this account and QOS be queued in the partition? `req` NULL: may any of this
  * user's? The same that sched_check asks of each partition. `detail` gets a sentence if not. */
 enum refusal sched_may_use(const struct cluster *cl, const char *partition,

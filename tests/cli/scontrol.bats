@@ -122,6 +122,16 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     [ "$(scontrol show nodes --json | jq -r '.nodes[0].state[0]')" = IDLE ]
 }
 
+@test "licences: what one job names twice, or its components together, is counted together" {
+    for ask in "-L matlab:3,matlab:2 --wrap true" "-n1 -L matlab:3 --wrap true : -n1 -L matlab:2"; do
+        eval "run -1 --separate-stderr sbatch $ask"
+        [ "${stderr_lines[0]}" = "sbatch: error: Batch job submission failed: Invalid license specification" ]
+        [[ "${stderr_lines[1]}" =~ "5 of the licence matlab were asked for; there are 4 in all" ]]
+    done
+    id=$(sbatch --parsable -n1 -L matlab:2 -o /dev/null --wrap true : -n1 -L matlab:2)
+    eventually eval '[ -z "$(squeue -h -j "$id")" ]'
+}
+
 @test "show config: padded keys, units, sorted; show licenses; ping; show reservation" {
     run -0 scontrol show config
     [[ "${lines[0]}" == "Configuration data as of "20* ]]

@@ -170,4 +170,10 @@ void req_finish_job(struct core *c, const struct msg_finish_job *m);
 /* AllocNodes=. */
 enum refusal submit_host_check(const struct core *c, const char *partitions, struct str *why);
 
+/* ---- submit_together.c ---- */
+
+/* `why` gets a sentence if there will never be enough for all n at once. */
+enum refusal submit_together_check(const struct core *c, const struct job_spec *spec, size_t n,
+                                   struct str *why);
+
 #endif

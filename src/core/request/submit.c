@@ -298,7 +298,7 @@ enum refusal submission_check(struct core *c, struct submission *s)
         if (refusal)
             return refusal;
     }
-    return REFUSE_NONE;
+    return submit_together_check(c, specs, s->n, &s->detail);
 }
 
 /* ---- keeping -------------------------------------------------------------------------------- */

@@ -15,14 +15,15 @@ static bool piece_read(char *piece, int64_t *ret_count)
     return text_to_i64(colon + 1, 1, INT32_MAX, ret_count);
 }
 
-static void licence_add(struct licence_list *list, uint32_t lic, int64_t count)
+/* How many of it the list has now. */
+static int64_t licence_add(struct licence_list *list, uint32_t lic, int64_t count)
 {
     size_t at = 0;
     while (at < list->n && list->v[at].lic != lic)
         at++;
     if (at == list->n)
         list->v[list->n++] = (struct lic_use){.lic = lic};
-    list->v[at].count += count;
+    return list->v[at].count += count;
 }
 
 bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
@@ -48,13 +49,13 @@ bool licences_find(const struct cluster *cl, const char *text, struct arena *a,
             *ret_wrong = arena_printf(a, "this cluster has no licence named %s", name);
             return false;
         }
+        count = licence_add(ret, (uint32_t)lic, count);
         if (cl->lic.v[lic].total < count) {
             *ret_wrong =
                 arena_printf(a, "%lld of the licence %s were asked for; there are %lld in all",
                              (long long)count, name, (long long)cl->lic.v[lic].total);
             return false;
         }
-        licence_add(ret, (uint32_t)lic, count);
     }
     return true;
 }

@@ -1,8 +1,10 @@
 /* Is a request fit to be queued? Each refusal says what was asked, what is allowed or there, and
  * the nearest thing that works. */
 #include "base/alloc.h"
+#include "base/list.h"
 #include "base/vec.h"
 #include "model/gres.h"
+#include "sched/books/licences.h"
 #include "sched/books/may_use.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
@@ -432,4 +434,22 @@ enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t u
     arena_free(k.a);
     str_done(&unused);
     return r;
+}
+
+enum refusal sched_check_together(const struct cluster *cl, const char *const *licences, size_t n,
+                                  struct str *detail)
+{
+    struct arena *a = arena_new();
+    struct str all = STR_INIT;
+    struct licence_list list;
+    const char *wrong;
+    for (size_t i = 0; i < n; i++)
+        if (!text_empty(licences[i]))
+            list_addf(&all, "%s", licences[i]);
+    bool ok = licences_find(cl, str_text(&all), a, &list, &wrong);
+    if (!ok)
+        str_addf(detail, "by all components together %s", wrong);
+    str_done(&all);
+    arena_free(a);
+    return ok ? REFUSE_NONE : REFUSE_LICENSES;
 }
