@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Code and comments are read at 100 columns. clang-format keeps code there; for each folder of
-src/ the number of wider lines with a comment on them may not be larger than the table says, and the
-table only ever shrinks.
+"""Code, comments and pages are read at 100 columns. clang-format keeps code there; for each folder
+of src/ the number of wider lines with a comment on them may not be larger than the table says, and
+the table only ever shrinks. In pages only tables, what is shown as typed or printed, and words that
+cannot be broken are wider.
 
 Prints TAP. Usage: widths.py SOURCE_ROOT
 """
@@ -41,10 +42,22 @@ def wider(path):
     return found
 
 
+def wide_prose(path):
+    """Numbers of the lines of a page that could be broken and are not."""
+    shown, found = False, []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            shown = not shown
+        elif not shown and len(line) > WIDTH and not line.startswith(("|", "    ", "#")) and " " in line[:WIDTH].strip():
+            found.append(number)
+    return found
+
+
 def main():
-    src = pathlib.Path(sys.argv[1]) / "src"
+    root = pathlib.Path(sys.argv[1])
+    src = root / "src"
     folders = sorted(p.name for p in src.iterdir() if p.is_dir())
-    print(f"1..{len(folders)}")
+    print(f"1..{len(folders) + 1}")
     for number, folder in enumerate(folders, 1):
         found = {p: wider(p) for p in sorted((src / folder).rglob("*.[ch]"))}
         lines, most = sum(len(v) for v in found.values()), WIDER.get(folder, 0)
@@ -53,6 +66,12 @@ def main():
                 if numbers:
                     print(f"# {path.relative_to(src)}: {' '.join(map(str, numbers))}")
         print(f"{'ok' if lines <= most else 'not ok'} {number} - {folder}: {lines} comments are wider than {WIDTH} columns, allowed are {most}")
+    pages = {p: wide_prose(p) for p in sorted([*root.glob("*.md"), *root.glob("docs/**/*.md")])}
+    for path, numbers in pages.items():
+        if numbers:
+            print(f"# {path.relative_to(root)}: {' '.join(map(str, numbers))}")
+    lines = sum(map(len, pages.values()))
+    print(f"{'not ok' if lines else 'ok'} {len(folders) + 1} - pages: {lines} lines of prose are wider than {WIDTH} columns")
 
 
 main()
