@@ -41,6 +41,9 @@ struct simstep {
     uint64_t turn; /* number of its current end event; older ones are void */
 };
 
+#define WORLD_GPUS        2                            /* of each node that has any */
+#define WORLD_GPU_IDLE_US (INT64_C(60) * USEC_PER_SEC) /* before GpuIdle of any world ends a job */
+
 struct simnode {
     struct node n;
     struct agent *agent; /* NULL: its daemon is down */
@@ -48,6 +51,7 @@ struct simnode {
     VEC(struct simstep *) step;
     int64_t wake_us;
     struct simgpus gpus;
+    int64_t gpu_busy_us[WORLD_GPUS]; /* when it said so last */
     uint64_t life;                   /* number of its daemon */
     int64_t heard_us;                /* when the controller heard of it last */
     uint64_t heard_conn;             /* over which connection */

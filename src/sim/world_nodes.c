@@ -292,15 +292,17 @@ void simnode_start(struct world *w, size_t i)
 void simnode_gpus_say(struct world *w, size_t i)
 {
     struct simnode *n = &w->node.v[i];
-    struct gpu_now gpu[2] = {{.index = 0}, {.index = 1}};
+    struct gpu_now gpu[WORLD_GPUS];
     size_t count = 0;
     if (!n->gpus.devices)
         return;
-    for (int32_t k = 0; k < 2; k++) {
+    for (int32_t k = 0; k < WORLD_GPUS; k++) {
         uint64_t now[3] = {(uint64_t)(w->now_us / (30 * USEC_PER_SEC)), i, (uint64_t)k};
         uint64_t does = hash_bytes(HASH_INIT, now, sizeof now) % 8;
         if (does == 0)
             continue;
+        if (does == 1)
+            n->gpu_busy_us[k] = w->now_us;
         gpu[count++] = (struct gpu_now){.index = k,
                                         .util = does == 1 ? 50 : 0,
                                         .mem_bytes = 1 << 20,

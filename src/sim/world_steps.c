@@ -1,8 +1,12 @@
 /* What must hold of steps after each commit: a step begins in a job that runs, in that job's
  * present attempt; none is live in the books when its job waits or is over; no process of a job
  * that is over lives on a node that has been connected all the while; and no job is CANCELLED whom
- * nobody asked to end: a step that is cancelled is not. */
+ * nobody asked to end: a step that is cancelled is not. GpuIdle ends only what has not used a GPU
+ * of its own for as long as it allows. */
 #include "sim/world_inside.h"
+
+#include "base/idset.h"
+#include "model/alloc.h"
 
 #include <string.h>
 
@@ -62,7 +66,8 @@ static void job_check(struct world *w, const struct job *j)
         processes_check(w, j);
     bool asked = map_u64_get(w->to_end, j->id) || map_u64_get(w->to_end, j->array_job_id) ||
                  map_u64_get(w->to_end, j->het_job_id);
-    asked |= j->user_id == HOSTILE_UID; /* by hand, or when the world ends: what he has is his */
+    asked |= j->reason == REASON_GPU_IDLE; /* idle_check */
+    asked |= j->user_id == HOSTILE_UID;    /* by hand, or when the world ends: what he has is his */
     bool ran = j->attempt > 0; /* one that never did may be cancelled with what it waits for */
     if (j->state == JOB_CANCELLED && j->spec.batch && ran && !asked)
         world_broke(w, "job %llu is CANCELLED and nobody asked for that",
@@ -150,6 +155,44 @@ static void limit_check(struct world *w, const struct simjob *known, const struc
                     (long long)(ran_us(w, known) / USEC_PER_SEC));
 }
 
+/* When one of these devices of a node was said to be busy last. */
+static int64_t last_busy_us(const struct world *w, const char *node, const char *devices)
+{
+    struct idset set = IDSET_INIT;
+    int64_t last = 0;
+    for (size_t i = 0; i < w->node.n && idset_parse(&set, devices, INT32_MAX, NULL); i++)
+        for (uint32_t k = 0; text_is(w->node.v[i].n.name, node) && k < WORLD_GPUS; k++)
+            if (idset_has(&set, k) && w->node.v[i].gpu_busy_us[k] > last)
+                last = w->node.v[i].gpu_busy_us[k];
+    idset_done(&set);
+    return last;
+}
+
+static void idle_check(struct world *w, const struct simjob *known, const struct job *j)
+{
+    struct arena *a = arena_new();
+    struct alloc al = {0};
+    bool ended = j->reason == REASON_GPU_IDLE && known->state == JOB_RUNNING &&
+                 j->state != JOB_RUNNING && known->attempt == j->attempt;
+    if (ended && ran_us(w, known) + SLACK_US < WORLD_GPU_IDLE_US && !j->het_job_id)
+        world_broke(w, "job %llu is ended by GpuIdle after %lld s", (unsigned long long)j->id,
+                    (long long)(ran_us(w, known) / USEC_PER_SEC));
+    if (!ended || !j->alloc || !alloc_parse(j->alloc, a, &al, NULL))
+        al.n = 0;
+    for (size_t i = 0; i < al.n; i++)
+        for (size_t k = 0; k < al.node[i].ngres; k++) {
+            const char *devices = al.node[i].gres[k].devices;
+            int64_t busy_us = devices ? last_busy_us(w, al.node[i].node, devices) : 0;
+            if (busy_us && busy_us > known->began_us &&
+                w->now_us - busy_us + SLACK_US < WORLD_GPU_IDLE_US)
+                world_broke(w, "job %llu is ended by GpuIdle %lld s after GPU %s of %s was busy",
+                            (unsigned long long)j->id,
+                            (long long)((w->now_us - busy_us) / USEC_PER_SEC), devices,
+                            al.node[i].node);
+        }
+    arena_free(a);
+}
+
 static void state_keep(void *ctx, const void *record)
 {
     *(int32_t *)ctx = ((const struct node *)record)->state;
@@ -190,6 +233,7 @@ static void job_learn(struct world *w, const struct job *j)
         map_u64_put(w->job, j->id, known);
     }
     limit_check(w, known, j);
+    idle_check(w, known, j);
     world_doubt_check(w, j, known);
     time_learn(w, known, j);
     known->state = (enum job_state)j->state;
