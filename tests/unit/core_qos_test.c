@@ -106,6 +106,38 @@ static void not_back_before_the_asker(void **unused)
     assert_int_equal(state(waits), JOB_PENDING);
 }
 
+static void add_top(void)
+{
+    change(VERB_ADD, NOUN_QOS)->qos = (struct record_list){KEEP(struct qos, .name = "top"), 1};
+    struct account_change *ch = change(VERB_MODIFY, NOUN_ASSOC);
+    ch->fields = "qos";
+    ch->list = LIST_MORE;
+    ch->assoc = (struct record_list){KEEP(struct assoc, .account = "root", .qos = "top"), 1};
+    assert_int_equal(changed(false), REFUSE_NONE);
+    assert_int_equal(qos_set("preempt", (struct qos){.name = "top", .preempt = "test"}),
+                     REFUSE_NONE);
+}
+
+/* Work was stopped for it, it has begun, and is stopped for another in its turn: it is owed nothing
+ * any more, or it would be back first, and stopped again, without end. */
+static void stopped_in_its_turn(void **unused)
+{
+    open_with(PREEMPT "PreemptMode=REQUEUE\n");
+    add_top();
+    am_alice();
+    assert_int_equal(qos_set("preempt", (struct qos){.name = "test", .preempt = "normal"}),
+                     REFUSE_NONE);
+    uint64_t first = fill("normal"), middle = submit(job_of(8, NULL, "test"));
+    script_ends(first + 3, 15);
+    assert_int_equal(state(middle), JOB_RUNNING);
+    pass(SEC);
+    uint64_t top = submit(job_of(8, NULL, "top"));
+    assert_int_equal(job(middle)->reason, REASON_PREEMPTED);
+    script_ends(middle, 15);
+    assert_int_equal(state(top), JOB_RUNNING);
+    assert_int_equal(state(middle), JOB_PENDING);
+}
+
 /* What begins because the order says so, while one whom it must make room for was held, is stopped
  * again at once, and not when something else happens. */
 static void begun_beside_who_may_stop_it(void **unused)
@@ -348,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_gives_way),
         cmocka_unit_test_teardown(not_back_before_the_asker, teardown),
+        cmocka_unit_test_teardown(stopped_in_its_turn, teardown),
         cmocka_unit_test_teardown(begun_beside_who_may_stop_it, teardown),
         cmocka_unit_test_teardown(a_list_that_changes, teardown),
         cmocka_unit_test_teardown(exempt_and_grace, teardown),

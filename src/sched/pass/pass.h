@@ -90,11 +90,11 @@ struct het {
     uint32_t stamp;
 };
 
-/* A job for which work of another QOS was stopped: until then it comes first, whatever the tiers,
- * or those who were stopped would be back before it. */
+/* A job for which work of another QOS was stopped: until then, or until it starts, it comes first,
+ * whatever the tiers, or those who were stopped would be back before it. */
 struct owed {
     uint64_t job_id;
-    int64_t until_us;
+    int64_t since_us, until_us;
 };
 
 struct plan_private {

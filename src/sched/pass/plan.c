@@ -37,8 +37,30 @@ static bool forecast_wanted(const struct plan_private *v, const struct cluster *
            now_us >= forecast_due(v) || now_us < v->forecast_us;
 }
 
+/* Did the last plan start it, or a component or an element of it? */
+static bool was_started(const struct plan_private *v, uint64_t job_id)
+{
+    for (size_t i = 0; i < v->start.n; i++)
+        if (v->start.v[i].job_id == job_id)
+            return true;
+    return false;
+}
+
+/* What has started, or is gone, is owed nothing any more, if it is sent back too; nor what was
+ * promised at a time that has not come yet: somebody set the clock. */
+static void owed_drop(struct plan_private *v, const struct cluster *cl, int64_t now_us)
+{
+    for (size_t i = v->owed.n; i-- > 0;) {
+        const struct owed *o = &v->owed.v[i];
+        if (o->until_us <= now_us || o->since_us > now_us || was_started(v, o->job_id) ||
+            !map_u64_get(cl->queue.by_job, o->job_id))
+            vec_remove(&v->owed, i);
+    }
+}
+
 static void private_reset(struct plan_private *v, const struct cluster *cl, int64_t now_us)
 {
+    owed_drop(v, cl, now_us);
     arena_reset(v->arena);
     vec_clear(&v->note);
     vec_clear(&v->head);
@@ -49,9 +71,6 @@ static void private_reset(struct plan_private *v, const struct cluster *cl, int6
     vec_clear(&v->log);
     v->log_cut = false;
     v->exact_until_us = INT64_MAX;
-    for (size_t i = v->owed.n; i-- > 0;)
-        if (v->owed.v[i].until_us <= now_us)
-            vec_remove(&v->owed, i);
     v->exempt_until_us = 0;
     if (v->ranked) {
         map_u64_free(v->rank);
