@@ -89,21 +89,26 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
 }
 
 @test "array: one line while pending, elements, % limit, an element cancelled" {
-    id=$(sbatch --parsable -a 0-9:3,20%2 -o 'a_%A_%a.out' --wrap 'echo $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT; sleep 1')
-    sleep 0.4
+    rm -f array_goes_on
+    id=$(sbatch --parsable -a 0-9:3,20%2 -o 'a_%A_%a.out' --wrap 'echo $SLURM_ARRAY_TASK_ID of $SLURM_ARRAY_TASK_COUNT; while [ ! -e array_goes_on ]; do sleep 0.1; done')
+    eventually eval '[ "$(squeue -h -t R -j "$id" | wc -l)" -eq 2 ]'
+    sleep 0.3
     [ "$(squeue -h -t R -j "$id" | wc -l)" -eq 2 ]
     scancel "${id}_20"
+    touch array_goes_on
     for _ in $(seq 100); do [ -z "$(squeue -h -j "$id")" ] && break; sleep 0.1; done
     [ "$(cat a_"$id"_*.out | sort -n | head -1)" = "0 of 5" ]
     [ "$(sacct -n -P -X -j "$id" -o State | sort | uniq -c | tr -s ' ' | sed 's/ by.*//')" = $' 1 CANCELLED\n 4 COMPLETED' ]
 }
 
 @test "dependencies: afterok runs, afternotok of a success never does" {
-    a=$(sbatch --parsable -o /dev/null --wrap 'sleep 0.5')
+    rm -f goes_on
+    a=$(sbatch --parsable -o /dev/null --wrap 'while [ ! -e goes_on ]; do sleep 0.1; done')
     b=$(sbatch --parsable -d "afterok:$a" -o /dev/null --wrap true)
     c=$(sbatch --parsable -d "afternotok:$a" -o /dev/null --wrap true)
     d=$(sbatch --parsable -d "afternotok:$a" --kill-on-invalid-dep=yes -o /dev/null --wrap true)
     [ "$(squeue -h -j "$b" -o %r)" = Dependency ]
+    touch goes_on
     wait_state "$b" COMPLETED
     [ "$(squeue -h -j "$c" -o %r)" = DependencyNeverSatisfied ]
     [[ "$(ended "$d")" =~ ^CANCELLED ]]
@@ -111,8 +116,8 @@ ended() { sacct -n -P -X -j "$1" -o State,ExitCode; }
 }
 
 @test "GPUs: two jobs on one node never share a device, and the third waits" {
-    for _ in 1 2 3; do sbatch -w n1 --gres=gpu:v100:1 -o 'gpu_%j.out' --wrap 'echo $CUDA_VISIBLE_DEVICES $SLURM_JOB_GPUS; sleep 2'; done
-    sleep 0.7
+    for _ in 1 2 3; do sbatch -w n1 --gres=gpu:v100:1 -o 'gpu_%j.out' --wrap 'echo $CUDA_VISIBLE_DEVICES $SLURM_JOB_GPUS; sleep 100'; done
+    eventually eval '[ "$(cat gpu_*.out | wc -l)" = 2 ]'
     [ "$(cat gpu_*.out | sort)" = $'0 0\n0 1' ] || [ "$(cat gpu_*.out | sort)" = $'0 0\n1 1' ]
     [ "$(squeue -h -t PD -o %r)" = Resources ]
     scancel -u "$(id -un)"
