@@ -94,7 +94,8 @@ static void nothing_print(const struct seen *s, const struct job *j)
         puts("  Nothing was sampled: it was too short, its samples are too old (JobSeriesKeep), or "
              "it asked for none (--acctg-freq=0).");
     else if (s->reading.samples < READING_SAMPLES)
-        printf("  %zu samples: too few to say anything.\n", s->reading.samples);
+        printf("  %zu sample%s: too few to say anything.\n", s->reading.samples,
+               s->reading.samples == 1 ? "" : "s");
     else
         printf("  Nothing stands out. remuda plot %" PRIu64 " shows all of it.\n", j->id);
 }
