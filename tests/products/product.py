@@ -297,10 +297,10 @@ class Product:
     def seen_of(self, element):
         signals, ends = {}, []
         for what, who, run, *rest in self.log(element):
-            if what == "sig":
+            if what == "sig" and rest:  # not the beginning of a line whose writer was killed
                 key = f"{run}.{who}.{rest[0]}"
                 signals[key] = signals.get(key, 0) + 1
-            elif what == "did":
+            elif what == "did" and rest:
                 ends.append(f"{who} did {rest[0]}")
         label = self.id if element is None else f"{self.id}_{element}"
         return {"rows": self.rows(label), "signals": signals, "runs": max((int(l[2]) for l in self.log(element) if l[0] == "start"), default=-1) + 1,
