@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "model/message.h"
-#include "model/node.h"
+#include "model/record/node.h"
 
 #include <stdbool.h>
 #include <stddef.h>

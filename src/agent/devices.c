@@ -22,9 +22,9 @@
 
 #include "agent/inside.h"
 #include "base/alloc.h"
-#include "model/alloc.h"
-#include "model/device_out.h"
-#include "model/gres.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "agent/gpus_now.h"
 
 #include "agent/inside.h"
-#include "model/gpu_use.h"
+#include "model/record/gpu_use.h"
 
 #define SILENT_US INT64_C(30000000)
 

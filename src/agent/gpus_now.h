@@ -21,7 +21,7 @@ struct gpus_now {
 void gpus_now_done(struct gpus_now *g);
 /* A sample for each step that has GPUs and runs. */
 void gpus_used(struct turn *t, const struct agent_event *ev);
-/* For the controller (model/gpu_use.h), in the turn's arena; NULL = it is not known. */
+/* For the controller (model/record/gpu_use.h), in the turn's arena; NULL = it is not known. */
 const char *gpus_say(struct turn *t);
 void gpus_clock_set(struct gpus_now *g, int64_t by_us);
 

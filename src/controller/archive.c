@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "io/files.h"
-#include "model/used.h"
+#include "model/record/used.h"
 #include "wire/json.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 #define REMUDA_CONTROLLER_CONFIG_FILE_H
 
 #include "base/err.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 

@@ -14,7 +14,7 @@
 #include "io/loop.h"
 #include "io/mail.h"
 #include "io/users.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>

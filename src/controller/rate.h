@@ -4,7 +4,7 @@
 #ifndef REMUDA_CONTROLLER_RATE_H
 #define REMUDA_CONTROLLER_RATE_H
 
-#include "model/settings_words.h"
+#include "model/settings/settings_words.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/series.h"
+#include "model/record/series.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
  *
  * The certificate says which host it is; the first frame says who speaks there (VOUCH), and from
  * then on the connection is like a local one of that user, within what hosts of its kind may
- * (host_kinds in model/host.h): for whom it speaks, whether its word counts for groups, and
+ * (host_kinds in model/record/host.h): for whom it speaks, whether its word counts for groups, and
  * which requests are heard. Root of a host that does not speak for root may look, and no more. A
  * host speaks for its own nodes only. A connection without a certificate may do one thing: join,
  * with a token. Who says nothing for a while is sent away. */

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "model/message.h"
 #include "model/past.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 #define REMUDA_CORE_METRICS_H
 
 #include "base/str.h"
-#include "model/diag.h"
+#include "model/record/diag.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/plain.h"
-#include "model/record_plain.h"
+#include "model/record/record_plain.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define REMUDA_IO_PROGRAM_LIST_H
 
 #include "base/err.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 #include <stddef.h>

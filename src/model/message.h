@@ -3,20 +3,20 @@
 #ifndef REMUDA_MODEL_MESSAGE_H
 #define REMUDA_MODEL_MESSAGE_H
 
-#include "model/account.h"
-#include "model/diag.h"
 #include "model/fields.h"
-#include "model/host.h"
-#include "model/job.h"
-#include "model/may.h"
-#include "model/node.h"
-#include "model/partition.h"
-#include "model/priority.h"
+#include "model/job/job.h"
+#include "model/record/account.h"
+#include "model/record/diag.h"
+#include "model/record/host.h"
+#include "model/record/may.h"
+#include "model/record/node.h"
+#include "model/record/partition.h"
+#include "model/record/priority.h"
+#include "model/record/reservation.h"
+#include "model/record/trigger.h"
+#include "model/record/used.h"
+#include "model/record/why.h"
 #include "model/refusal.h"
-#include "model/reservation.h"
-#include "model/trigger.h"
-#include "model/used.h"
-#include "model/why.h"
 
 /* ---- clients ask ---------------------------------------------------------------------------- */
 
@@ -75,7 +75,7 @@ extern const struct enum_names query_what_names;
 #define MSG_QUERY_FIELDS(X)                                                                                \
     X(ENUM, what, &query_what_names, "which records")                                                      \
     X(TEXT, fields, 0, "names of the fields wanted, comma-separated; NULL = all")                          \
-    X(TEXT, ids, 0, "jobs, steps: job references (model/array.h), comma-separated")                        \
+    X(TEXT, ids, 0, "jobs, steps: job references (model/job/array.h), comma-separated")                        \
     X(TEXT, uids, 0, "jobs: owners, numbers, comma-separated")                                             \
     X(TEXT, states, 0, "jobs: state names, comma-separated; NULL = those not over (QUERY_JOBS) or all (HISTORY); \"all\"") \
     X(TEXT, partitions, 0, "jobs: partitions; nodes: members of these")                                    \
@@ -270,7 +270,7 @@ extern const struct enum_names job_action_names;
 /* An entry of a user's table for scrontab: the job that comes of it. */
 // clang-format off
 #define CRON_ENTRY_FIELDS(X)                                                                               \
-    X(TEXT, cron, 0, "when: five fields, or a word (model/cron.h)")                                        \
+    X(TEXT, cron, 0, "when: five fields, or a word (model/grammar/cron.h)")                                        \
     X(U32, first, 0, "line of the table where the entry begins, with its options; from 1")                 \
     X(U32, last, 0, "and where it ends")                                                                   \
     X(LIST, spec, &job_spec_fields, "one job_spec")                                                        \
@@ -542,7 +542,7 @@ extern const struct fields held_fields;
     X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")   \
     X(LIST, node, &node_fields,                                                                    \
       "the node as a hello describes it, if its devices are others than those told")               \
-    X(TEXT, gpu_use, 0, "what its GPUs do (model/gpu_use.h); NULL = that is not known")
+    X(TEXT, gpu_use, 0, "what its GPUs do (model/record/gpu_use.h); NULL = that is not known")
 /* An operator brings broken devices back: the node looks at them again. */
 #define MSG_DEVICES_RETRY_FIELDS(X) X(U64, devices_seq, 0, "what the controller knows")
 
@@ -638,9 +638,11 @@ extern const struct enum_names report_kind_names;
     X(TEXT, device_health, 0, "as node.device_health, of the same age; NULL = an older release")
 // clang-format on
 
-/* ---- streams: between a command (srun, sattach) and the shepherds of a step ------------------------------------------------
- * The shepherd connects and says STREAM_HELLO; the command answers STREAM_TASKS and each side then sends what it has. Flow: a side stops reading tasks, terminals
- * or files while its unsent bytes are above a bound, so a slow reader slows the writer; towards tasks, no more bytes are under way than STREAM_CREDIT allows. */
+/* ---- streams: between a command (srun, sattach) and the shepherds of a step ----
+ * The shepherd connects and says STREAM_HELLO; the command answers STREAM_TASKS and each side then
+ * sends what it has. Flow: a side stops reading tasks, terminals or files while its unsent bytes
+ * are above a bound, so a slow reader slows the writer; towards tasks, no more bytes are under way
+ * than STREAM_CREDIT allows. */
 
 // clang-format off
 #define MSG_STREAM_HELLO_FIELDS(X)                                                                         \

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "model/message.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "reading/curves.h"
 
 #include "base/plain.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "model/series.h"
+#include "model/record/series.h"
 #include "wire/series.h"
 
 struct moment {

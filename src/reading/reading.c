@@ -1,8 +1,8 @@
 #include "reading/reading.h"
 
 #include "base/arena.h"
-#include "model/alloc.h"
-#include "model/job_counts.h"
+#include "model/job/alloc.h"
+#include "model/job/job_counts.h"
 #include "reading/look.h"
 
 #include <stdlib.h>

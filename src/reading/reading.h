@@ -5,7 +5,7 @@
 #define REMUDA_READING_READING_H
 
 #include "base/civil.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "reading/dips.h"
 
 #define READING_SAMPLES 30 /* of fewer nothing is said */

@@ -6,13 +6,13 @@
 
 #include "base/err.h"
 #include "base/str.h"
-#include "model/alloc.h"
-#include "model/job.h"
-#include "model/node.h"
-#include "model/partition.h"
+#include "model/job/alloc.h"
+#include "model/job/job.h"
+#include "model/record/node.h"
+#include "model/record/partition.h"
+#include "model/record/reservation.h"
 #include "model/refusal.h"
-#include "model/reservation.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>

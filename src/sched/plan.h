@@ -3,7 +3,7 @@
 #ifndef REMUDA_SCHED_PLAN_H
 #define REMUDA_SCHED_PLAN_H
 
-#include "model/priority.h"
+#include "model/record/priority.h"
 #include "sched/cluster.h"
 
 /* How much work a pass may do. The whole queue is always considered; a budget bounds how many get a

@@ -6,7 +6,7 @@
 #define REMUDA_SCRIPT_DIALECT_H
 
 #include "base/vec.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 #include "script/options.h"
 
 /* What differs from site to site. */

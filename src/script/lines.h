@@ -3,7 +3,7 @@
 #define REMUDA_SCRIPT_LINES_H
 
 #include "base/str.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <stdbool.h>
 

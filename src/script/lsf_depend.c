@@ -6,8 +6,8 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
-#include "model/dependency.h"
-#include "model/job.h"
+#include "model/job/dependency.h"
+#include "model/job/job.h"
 #include "model/limits.h"
 #include "script/dialect.h"
 

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "model/dependency.h"
+#include "model/job/dependency.h"
 
 #include <stdbool.h>
 #include <stddef.h>

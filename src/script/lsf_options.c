@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/signals.h"
+#include "model/grammar/signals.h"
 #include "script/lsf_write.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdio.h>
 #include <string.h>

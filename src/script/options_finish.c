@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
 #include "script/option_values.h"
 

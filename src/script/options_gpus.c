@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
 
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "script/options_finish.h"
 
 #include "base/alloc.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
 
 struct gpu_numbers {

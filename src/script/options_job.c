@@ -2,9 +2,9 @@
 #include "script/option_values.h"
 
 #include "base/alloc.h"
-#include "model/array.h"
+#include "model/job/array.h"
+#include "model/job/mail_type.h"
 #include "model/limits.h"
-#include "model/mail_type.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "model/limits.h"
-#include "model/node_sizes.h"
+#include "model/settings/node_sizes.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "script/option_values.h"
 
 #include "base/alloc.h"
+#include "model/grammar/signals.h"
 #include "model/limits.h"
-#include "model/signals.h"
 
 #include <string.h>
 

@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/dependency.h"
-#include "model/signals.h"
-#include "model/step_dependency.h"
+#include "model/grammar/signals.h"
+#include "model/job/dependency.h"
+#include "model/job/step_dependency.h"
 
 #include <string.h>
 

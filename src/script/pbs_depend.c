@@ -4,8 +4,8 @@
 #include "script/pbs.h"
 
 #include "base/alloc.h"
-#include "model/dependency.h"
-#include "model/job.h"
+#include "model/job/dependency.h"
+#include "model/job/job.h"
 
 #include <string.h>
 

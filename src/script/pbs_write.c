@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/civil.h"
-#include "model/dependency.h"
+#include "model/job/dependency.h"
 #include "script/pbs.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "script/scrontab.h"
 
 #include "base/alloc.h"
-#include "model/cron.h"
+#include "model/grammar/cron.h"
 #include "model/limits.h"
 #include "script/script.h"
 

@@ -1,7 +1,7 @@
 #include "script/writing.h"
 
 #include "base/alloc.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "script/lines.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 #include "sim/gpus.h"
 
 #include "base/alloc.h"
-#include "model/alloc.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
 
 #include <stdlib.h>
 #include <string.h>

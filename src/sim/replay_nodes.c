@@ -1,7 +1,7 @@
 /* Which nodes are how busy: fragmentation, and other choices of nodes to compare the daemon's with.
  * Only for machines of equal nodes. */
 #include "base/alloc.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 #include "sim/replay_inside.h"
 
 #include <stdlib.h>

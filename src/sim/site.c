@@ -1,8 +1,8 @@
 #include "sim/site.h"
 
 #include "base/alloc.h"
-#include "model/gres.h"
-#include "model/settings.h"
+#include "model/grammar/gres.h"
+#include "model/settings/settings.h"
 
 #include <stdlib.h>
 #include <string.h>

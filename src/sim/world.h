@@ -8,7 +8,7 @@
 #include "base/rng.h"
 #include "base/str.h"
 #include "model/message.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>

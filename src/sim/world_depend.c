@@ -4,8 +4,8 @@
  * expression must be true of these. And when all is healed and quiet, no job waits for what holds.
  * All of it is read from committed rows, by a reading that knows nothing of the controller's. */
 #include "base/idset.h"
-#include "model/dependency.h"
-#include "model/job.h"
+#include "model/job/dependency.h"
+#include "model/job/job.h"
 #include "model/limits.h"
 #include "sim/world_inside.h"
 

@@ -3,8 +3,8 @@
 #include "base/idset.h"
 #include "base/list.h"
 #include "base/map.h"
-#include "model/alloc.h"
-#include "model/time_windows.h"
+#include "model/grammar/time_windows.h"
+#include "model/job/alloc.h"
 #include "sim/world_inside.h"
 
 #include <string.h>

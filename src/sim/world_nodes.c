@@ -1,7 +1,7 @@
 #include "sim/world_inside.h"
 
 #include "base/idset.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 #include "wire/frame.h"
 
 #include <stdlib.h>

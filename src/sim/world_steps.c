@@ -6,7 +6,7 @@
 #include "sim/world_inside.h"
 
 #include "base/idset.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "sim/world_inside.h"
 
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
-#include "model/reservation.h"
+#include "model/record/reservation.h"
 #include "sim/sim.h"
 #include "sim/world.h"
 

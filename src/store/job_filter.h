@@ -5,8 +5,8 @@
 #include "base/err.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
-#include "model/array.h"
-#include "model/job.h"
+#include "model/job/array.h"
+#include "model/job/job.h"
 #include "model/message.h"
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
-/* What SQLite reports, in the words of model/trouble.h. */
+/* What SQLite reports, in the words of model/record/trouble.h. */
 #ifndef REMUDA_STORE_SQLITE_TROUBLE_H
 #define REMUDA_STORE_SQLITE_TROUBLE_H
 
 #include "base/err.h"
-#include "model/trouble.h"
+#include "model/record/trouble.h"
 
 #include <sqlite3.h>
 

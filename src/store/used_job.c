@@ -4,7 +4,7 @@
 #include "store/used_job.h"
 
 #include "base/str.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef REMUDA_STORE_USED_JOB_H
 #define REMUDA_STORE_USED_JOB_H
 
-#include "model/job.h"
-#include "model/used.h"
+#include "model/job/job.h"
+#include "model/record/used.h"
 
 #include <stdbool.h>
 #include <stdint.h>

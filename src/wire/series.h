@@ -1,5 +1,5 @@
-/* Series (model/series.h) as bytes: blocks of up to SERIES_BLOCK_SAMPLES samples of one source, a
- * column for each value. On the wire and in files; a block says by itself whose it is.
+/* Series (model/record/series.h) as bytes: blocks of up to SERIES_BLOCK_SAMPLES samples of one
+ * source, a column for each value. On the wire and in files; a block says by itself whose it is.
  *
  * A block: version, flags, the source, gap, first time, number of samples, time of the last from
  * the first, the times, the columns (number, index, values), CRC-32. Numbers are variable-length
@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "model/series.h"
+#include "model/record/series.h"
 
 #define SERIES_BLOCK_SAMPLES 64u
 #define SERIES_BLOCK_BYTES   (256u << 10) /* a block that is longer is none */

@@ -5,7 +5,7 @@
 #include "wire/series_bits.h"
 
 #include "base/alloc.h"
-#include "model/series.h"
+#include "model/record/series.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -33,6 +33,13 @@ LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/",
 ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
+    "model": {
+        "grammar": set(),
+        "record": {"grammar"},
+        "job": {"grammar", "record"},
+        "env": {"grammar", "record", "job"},
+        "settings": {"grammar", "record"},
+    },
     "core": {
         "record": set(),
         "step": {"record"},

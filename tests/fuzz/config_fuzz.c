@@ -6,8 +6,8 @@
 #include "base/hostlist.h"
 #include "base/map.h"
 #include "model/limits.h"
-#include "model/settings.h"
-#include "model/topology.h"
+#include "model/settings/settings.h"
+#include "model/settings/topology.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/cron.h"
+#include "model/grammar/cron.h"
 #include "model/limits.h"
 #include "script/scrontab.h"
 

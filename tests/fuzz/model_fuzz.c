@@ -4,14 +4,14 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "model/alloc.h"
-#include "model/array.h"
-#include "model/dependency.h"
-#include "model/gpu_idle.h"
-#include "model/gpu_use.h"
-#include "model/gres.h"
-#include "model/job.h"
+#include "model/grammar/gpu_idle.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
+#include "model/job/array.h"
+#include "model/job/dependency.h"
+#include "model/job/job.h"
 #include "model/limits.h"
+#include "model/record/gpu_use.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "model/gres_conf.h"
-#include "model/time_windows.h"
+#include "model/grammar/time_windows.h"
+#include "model/settings/gres_conf.h"
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/group.h"
 #include "node/shepherd/oom.h"

@@ -2,7 +2,7 @@
  * the controller hears. */
 #include "agent_world.h"
 
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <string.h>
 

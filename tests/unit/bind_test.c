@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/arena.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 #include "node/step/bind.h"
 
 #include <stdio.h>

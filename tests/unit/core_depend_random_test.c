@@ -5,7 +5,7 @@
  * here: what holds stays so then, which is told in core_depend_test.c. */
 #include "base/rng.h"
 #include "core_help.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #define WORLDS   80
 #define EVENTS   70

@@ -1,8 +1,8 @@
 /* GpuIdle: what becomes of jobs that do not use their GPUs. A table of what nodes say, minute by
  * minute, and of what is then done; and the cases that no table has. */
 #include "core_help.h"
-#include "model/gpu_idle.h"
-#include "model/gpu_use.h"
+#include "model/grammar/gpu_idle.h"
+#include "model/record/gpu_use.h"
 
 #include <stdio.h>
 #include <stdlib.h>

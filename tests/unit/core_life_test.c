@@ -1,7 +1,7 @@
 /* Lives of jobs: submitted, started, ended, cancelled, requeued, lost with their node, carried over
  * a restart. */
 #include "core_help.h"
-#include "model/stopped.h"
+#include "model/job/stopped.h"
 
 /* ---- submission ---- */
 

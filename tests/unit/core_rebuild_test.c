@@ -4,7 +4,7 @@
  * messages. */
 #include "base/rng.h"
 #include "core_help.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "core_help.h"
 
 #include "core/record/run_times.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 
 // clang-format off
 #define SHARE_CONF_OF(weights)                                                                                        \

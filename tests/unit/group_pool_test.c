@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "node/cgroup/pool.h"
 
 #include <stdio.h>

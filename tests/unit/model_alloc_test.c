@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 
 #include <string.h>
 

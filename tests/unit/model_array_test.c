@@ -1,8 +1,8 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "model/array.h"
-#include "model/job.h"
+#include "model/job/array.h"
+#include "model/job/job.h"
 #include "model/limits.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/duration.h"
 #include "base/str.h"
 #include "model/limits.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdio.h>
 #include <string.h>

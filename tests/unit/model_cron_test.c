@@ -1,6 +1,6 @@
 /* model/cron: what is read and what is refused; the next time against a watchman who looks at the clock
  * each minute, in zones with and without changes of their clocks. */
-#include "model/cron.h"
+#include "model/grammar/cron.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

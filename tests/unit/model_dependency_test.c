@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/dependency.h"
-#include "model/job.h"
+#include "model/job/dependency.h"
+#include "model/job/job.h"
 #include "model/limits.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Devices that nobody may be given, as text and back. */
 #include "unit.h"
 
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "model/gres_conf.h"
+#include "model/settings/gres_conf.h"
 
 #include <string.h>
 

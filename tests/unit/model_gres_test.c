@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
-#include "model/job_env.h"
-#include "model/script_args.h"
+#include "model/env/job_env.h"
+#include "model/grammar/script_args.h"
 #include "node/daemon/launch.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "model/node_sizes.h"
+#include "model/settings/node_sizes.h"
 
 #include <stdio.h>
 #include <string.h>

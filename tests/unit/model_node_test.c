@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "model/node.h"
+#include "model/record/node.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "model/job.h"
-#include "model/pattern.h"
-#include "model/signals.h"
+#include "model/grammar/signals.h"
+#include "model/job/job.h"
+#include "model/job/pattern.h"
 
 #include <string.h>
 

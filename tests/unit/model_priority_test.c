@@ -1,6 +1,6 @@
 /* Weights of resources, and powers of two in integers. */
 #include "base/alloc.h"
-#include "model/priority.h"
+#include "model/record/priority.h"
 #include "unit.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "model/script_args.h"
+#include "model/grammar/script_args.h"
 
 #include <string.h>
 

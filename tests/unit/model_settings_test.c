@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "model/settings.h"
-#include "model/settings_value.h"
+#include "model/settings/settings.h"
+#include "model/settings/settings_value.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "model/message.h"
 
 #include <string.h>

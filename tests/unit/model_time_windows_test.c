@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/time_windows.h"
+#include "model/grammar/time_windows.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "agent/note.h"
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "node/step/command.h"
 #include "node/step/dir.h"
 #include "node/step/plan.h"

@@ -14,7 +14,7 @@
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/str.h"
-#include "model/settings_value.h"
+#include "model/settings/settings_value.h"
 #include "sched/cluster.h"
 #include "sched/plan.h"
 

@@ -1,7 +1,7 @@
 /* What partitions, features and switches say about which nodes a job gets. */
 #include "sched_help.h"
 
-#include "model/topology.h"
+#include "model/settings/topology.h"
 
 /* ---- partitions and constraints ---- */
 

@@ -4,9 +4,9 @@
 
 #include "base/hostlist.h"
 #include "base/rng.h"
-#include "model/array.h"
-#include "model/dependency.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
+#include "model/job/array.h"
+#include "model/job/dependency.h"
 #include "script/lines.h"
 #include "script/lint.h"
 #include "script/translate.h"

@@ -1,8 +1,8 @@
 #include "unit.h"
 
-#include "model/job.h"
+#include "model/job/job.h"
+#include "model/job/step_dependency.h"
 #include "model/limits.h"
-#include "model/step_dependency.h"
 
 #include "base/str.h"
 

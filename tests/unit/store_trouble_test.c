@@ -1,10 +1,10 @@
-/* Each trouble of model/trouble.h is made, and a store is opened in it: what is said, whether it
+/* Each trouble of model/record/trouble.h is made, and a store is opened in it: what is said, whether it
  * passes, and that nothing of what is there is changed. */
 #include "unit.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "model/trouble.h"
+#include "model/record/trouble.h"
 #include "store/store.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
 #include "io/client.h"
-#include "model/account.h"
+#include "model/record/account.h"
 
 #include <stdbool.h>
 

@@ -2,8 +2,8 @@
 #include "base/list.h"
 #include "cli/accounts/accounts.h"
 #include "model/message.h"
-#include "model/partition.h"
-#include "model/priority.h"
+#include "model/record/partition.h"
+#include "model/record/priority.h"
 
 #include <pwd.h>
 #include <stdio.h>

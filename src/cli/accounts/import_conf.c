@@ -1,7 +1,7 @@
 /* A directory of Slurm's configuration, read with the parser that the controller reads its own with
- * (model/config.c): what that does not know, or finds without effect, is said by line; what it
- * refuses is left out and it is asked again, so that all of it is said at once. The files are a
- * stranger's: bounded, and never more than text. */
+ * (model/settings/config.c): what that does not know, or finds without effect, is said by line;
+ * what it refuses is left out and it is asked again, so that all of it is said at once. The files
+ * are a stranger's: bounded, and never more than text. */
 #include "cli/accounts/import.h"
 
 #include "base/alloc.h"
@@ -9,9 +9,9 @@
 #include "io/client.h"
 #include "io/files.h"
 #include "io/together.h"
-#include "model/gres_conf.h"
 #include "model/limits.h"
-#include "model/settings.h"
+#include "model/settings/gres_conf.h"
+#include "model/settings/settings.h"
 
 #include <stdio.h>
 #include <stdlib.h>

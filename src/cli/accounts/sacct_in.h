@@ -7,7 +7,7 @@
 #include "base/civil.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "model/message.h"
 
 #include <stdbool.h>

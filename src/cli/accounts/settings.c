@@ -2,7 +2,7 @@
 #include "cli/accounts/accounts.h"
 
 #include "base/duration.h"
-#include "model/gpu_idle.h"
+#include "model/grammar/gpu_idle.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -6,12 +6,12 @@
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
-#include "model/config_keys.h"
 #include "model/message.h"
-#include "model/settings.h"
+#include "model/record/trouble.h"
+#include "model/record/why.h"
+#include "model/settings/config_keys.h"
+#include "model/settings/settings.h"
 #include "model/state.h"
-#include "model/trouble.h"
-#include "model/why.h"
 #include "script/options.h"
 
 #include <errno.h>
@@ -120,7 +120,8 @@ static void store_write(struct str *out)
     }
     str_add(
         out,
-        "# When something is wrong with it\n\nMade from the table in `src/model/trouble.h`. Where "
+        "# When something is wrong with it\n\nMade from the table in `src/model/record/trouble.h`. "
+        "Where "
         "a "
         "trouble passes, "
         "the controller starts and goes on:\n"
@@ -176,14 +177,14 @@ static void line_keys_write(struct str *out, const char *start, const struct lin
 
 static void settings_write(struct str *out)
 {
-    str_add(
-        out,
-        "# Settings\n\nMade from the table in `src/model/settings.h` by `remuda docs`. They stand "
-        "in `remuda.conf` in the state directory, in\n"
-        "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of "
-        "with "
-        "file and line.\n\n"
-        "| key | default | unit | meaning |\n|---|---|---|---|\n");
+    str_add(out,
+            "# Settings\n\nMade from the table in `src/model/settings/settings.h` by `remuda "
+            "docs`. They stand "
+            "in `remuda.conf` in the state directory, in\n"
+            "slurm.conf's grammar; letter case of keys does not matter. Unknown keys are warned of "
+            "with "
+            "file and line.\n\n"
+            "| key | default | unit | meaning |\n|---|---|---|---|\n");
     for (size_t i = 0; i < setting_count; i++) {
         const struct setting *k = &setting_table[i];
         str_addf(out, "| `%s` | %s | %s | ", k->key, k->standard, k->unit);
@@ -229,11 +230,12 @@ static void states_write(struct str *out)
 
 static void why_write(struct str *out)
 {
-    str_add(out,
-            "# remuda why --json\n\nMade from the tables in `src/model/why.h` by `remuda docs`. "
-            "The document is `{\"schema\": \"remuda.why/1\", \"jobs\": [...]}`. Fields are only "
-            "added while\nthe schema has that name; a number, a text or a list that is nothing is "
-            "left out. Moments are microseconds since 1970, UTC.\n\n## A job\n\n");
+    str_add(
+        out,
+        "# remuda why --json\n\nMade from the tables in `src/model/record/why.h` by `remuda docs`. "
+        "The document is `{\"schema\": \"remuda.why/1\", \"jobs\": [...]}`. Fields are only "
+        "added while\nthe schema has that name; a number, a text or a list that is nothing is "
+        "left out. Moments are microseconds since 1970, UTC.\n\n## A job\n\n");
     fields_write(out, &why_fields);
     str_add(out, "## blockers\n\n");
     fields_write(out, &blocker_fields);

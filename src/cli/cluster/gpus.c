@@ -11,9 +11,9 @@
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
-#include "model/alloc.h"
-#include "model/device_out.h"
-#include "model/gres.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
 
 #include <pwd.h>
 #include <signal.h>

@@ -5,8 +5,8 @@
 #include "cli/program/give_out.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
-#include "model/array.h"
-#include "model/pattern.h"
+#include "model/job/array.h"
+#include "model/job/pattern.h"
 
 #include <errno.h>
 #include <fcntl.h>

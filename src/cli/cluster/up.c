@@ -17,7 +17,7 @@
 #include "cli/program/program.h"
 #include "io/build.h"
 #include "io/program_list.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@
 #include "cli/record/jobstats.h"
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <grp.h>
 #include <stdio.h>

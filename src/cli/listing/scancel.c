@@ -8,8 +8,8 @@
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
-#include "model/signals.h"
+#include "model/grammar/signals.h"
+#include "model/job/array.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@
 #include "cli/table/json_slurm.h"
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <stdio.h>
 #include <stdlib.h>

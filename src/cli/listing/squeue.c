@@ -9,9 +9,9 @@
 #include "cli/record/columns_step.h"
 #include "cli/record/job_json.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
+#include "model/job/array.h"
+#include "model/job/stopped.h"
 #include "model/state.h"
-#include "model/stopped.h"
 
 #include <stdio.h>
 #include <stdlib.h>

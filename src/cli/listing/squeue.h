@@ -6,7 +6,7 @@
 #include "base/vec.h"
 #include "cli/record/sort.h"
 #include "cli/table/listing_command.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "model/message.h"
 
 struct squeue {

@@ -7,7 +7,7 @@
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
+#include "model/job/array.h"
 #include "model/limits.h"
 
 #include <stdio.h>

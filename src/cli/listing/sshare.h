@@ -3,7 +3,7 @@
 #define REMUDA_CLI_LISTING_SSHARE_H
 
 #include "cli/table/listing_command.h"
-#include "model/priority.h"
+#include "model/record/priority.h"
 
 #define LEVEL_INFINITE (-1)
 #define LEVEL_NONE     (-2)

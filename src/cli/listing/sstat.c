@@ -6,7 +6,7 @@
 #include "cli/program/program.h"
 #include "cli/record/columns_acct.h"
 #include "cli/table/listing_command.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

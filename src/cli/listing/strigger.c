@@ -7,8 +7,8 @@
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
-#include "model/trigger.h"
+#include "model/job/array.h"
+#include "model/record/trigger.h"
 
 #include <errno.h>
 #include <pwd.h>

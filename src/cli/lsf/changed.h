@@ -3,7 +3,7 @@
 #define REMUDA_CLI_LSF_CHANGED_H
 
 #include "base/arena.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* Names of the fields in which the two differ, parted by commas, behind those of `also` (NULL =
  * none); "" = none. For msg_update_job.fields. */

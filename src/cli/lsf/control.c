@@ -7,7 +7,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/record/columns_job.h"
-#include "model/signals.h"
+#include "model/grammar/signals.h"
 
 #include <stdio.h>
 #include <string.h>

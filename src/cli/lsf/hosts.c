@@ -5,7 +5,7 @@
 #include "cli/lsf/names.h"
 #include "cli/lsf/overview.h"
 #include "cli/program/commands.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #include "cli/record/columns_job.h"
 #include "cli/reports/efficiency.h"
 #include "cli/table/listing.h"
-#include "model/alloc.h"
-#include "model/array.h"
-#include "model/dependency.h"
+#include "model/job/alloc.h"
+#include "model/job/array.h"
+#include "model/job/dependency.h"
 
 #include <stdlib.h>
 #include <string.h>

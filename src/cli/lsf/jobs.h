@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "cli/lsf/lsf.h"
 #include "io/client.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <stdbool.h>
 #include <stddef.h>

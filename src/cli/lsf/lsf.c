@@ -2,7 +2,7 @@
 
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
-#include "model/array.h"
+#include "model/job/array.h"
 #include "model/refusal.h"
 
 #include <stdio.h>

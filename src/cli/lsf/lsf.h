@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "io/client.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "script/option.h"
 
 #include <stdbool.h>

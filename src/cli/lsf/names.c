@@ -2,8 +2,8 @@
 
 #include "base/hostlist.h"
 #include "cli/lsf/lsf.h"
-#include "model/gres.h"
-#include "model/node.h"
+#include "model/grammar/gres.h"
+#include "model/record/node.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define REMUDA_CLI_LSF_NAMES_H
 
 #include "io/client.h"
-#include "model/node.h"
+#include "model/record/node.h"
 #include "script/lsf.h"
 #include "script/lsf_select.h"
 

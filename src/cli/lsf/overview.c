@@ -11,7 +11,7 @@
 #include "cli/submit/host.h"
 #include "cli/submit/site.h"
 #include "cli/table/listing.h"
-#include "model/may.h"
+#include "model/record/may.h"
 
 #include <pwd.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "cli/lsf/format.h"
 #include "cli/lsf/jobs.h"
-#include "model/node.h"
-#include "model/partition.h"
+#include "model/record/node.h"
+#include "model/record/partition.h"
 
 struct lsf_overview {
     const char *name;

@@ -3,7 +3,7 @@
 #define REMUDA_CLI_LSF_REFUSAL_WORDS_H
 
 #include "base/arena.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "model/message.h"
 
 /* Why a job of this request was refused, as bsub says it before " Job not submitted."; Slurm's

@@ -7,7 +7,7 @@
 #include "base/vec.h"
 #include "cli/lsf/jobs.h"
 #include "io/client.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "script/dialect.h"
 
 #include <stdbool.h>

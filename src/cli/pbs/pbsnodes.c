@@ -8,8 +8,8 @@
 #include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/table/listing.h"
-#include "model/gres.h"
-#include "model/node.h"
+#include "model/grammar/gres.h"
+#include "model/record/node.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
-#include "model/signals.h"
+#include "model/grammar/signals.h"
 
 #include <stdio.h>
 #include <string.h>

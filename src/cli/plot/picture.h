@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_PLOT_PICTURE_H
 #define REMUDA_CLI_PLOT_PICTURE_H
 
-#include "model/job.h"
+#include "model/job/job.h"
 #include "reading/reading.h"
 
 /* As `nvidia-smi --query-gpu=… --format=csv` writes them: a row for each sample of each device, all

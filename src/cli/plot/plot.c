@@ -12,8 +12,8 @@
 #include "cli/program/program.h"
 #include "cli/program/window.h"
 #include "cli/table/json_form.h"
-#include "model/array.h"
-#include "model/job.h"
+#include "model/job/array.h"
+#include "model/job/job.h"
 #include "reading/chart.h"
 
 #include <locale.h>

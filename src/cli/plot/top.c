@@ -9,7 +9,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/program/window.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,8 +6,8 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "io/client.h"
-#include "model/job.h"
-#include "model/node.h"
+#include "model/job/job.h"
+#include "model/record/node.h"
 
 #define TOP_NOT_KNOWN (-1.0)
 

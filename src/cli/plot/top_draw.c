@@ -4,7 +4,7 @@
 #include "base/duration.h"
 #include "cli/plot/top.h"
 #include "cli/program/localtime.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
 #include "base/idset.h"
 #include "cli/plot/fetch.h"
 #include "cli/program/localtime.h"
-#include "model/alloc.h"
-#include "model/device_out.h"
-#include "model/diag.h"
-#include "model/gres.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
 #include "model/message.h"
+#include "model/record/diag.h"
 
 #include <stdio.h>
 #include <stdlib.h>

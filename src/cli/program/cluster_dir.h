@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "io/client.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #ifndef REMUDA_CLI_PROGRAM_COMMAND_SIGNALS_H
 #define REMUDA_CLI_PROGRAM_COMMAND_SIGNALS_H
 
-#include "model/signals.h"
+#include "model/grammar/signals.h"
 
 /* Blocks the signals such a command deals with (and SIGCHLD) and returns a descriptor that tells of
  * them (signalfd); once a process. */

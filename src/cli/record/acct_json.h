@@ -4,7 +4,7 @@
 
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* `step` is sorted by job and attempt. env->more is a struct acct_env. */
 void acct_json_print(const struct job *const *job, size_t njobs, const struct step *const *step,

@@ -2,7 +2,7 @@
 #include "base/idset.h"
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 
 #include <string.h>
 

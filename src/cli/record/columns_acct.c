@@ -8,7 +8,7 @@
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
 #include "cli/record/jobstats.h"
-#include "model/job_attributes.h"
+#include "model/job/job_attributes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define REMUDA_CLI_RECORD_COLUMNS_ACCT_H
 
 #include "cli/table/columns.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* A line of sacct: a job, or one of its steps. */
 struct acct_row {

@@ -3,9 +3,9 @@
 #include "cli/record/columns_job.h"
 
 #include "base/duration.h"
-#include "model/array.h"
-#include "model/job_attributes.h"
-#include "model/stopped.h"
+#include "model/job/array.h"
+#include "model/job/job_attributes.h"
+#include "model/job/stopped.h"
 
 #include <stdio.h>
 #include <string.h>

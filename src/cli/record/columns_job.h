@@ -3,9 +3,9 @@
 #define REMUDA_CLI_RECORD_COLUMNS_JOB_H
 
 #include "cli/table/columns.h"
-#include "model/gres.h"
-#include "model/job.h"
-#include "model/job_counts.h"
+#include "model/grammar/gres.h"
+#include "model/job/job.h"
+#include "model/job/job_counts.h"
 
 extern const struct column_table job_columns;
 

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 // clang-format off
 #define CELL(name)                                                                                           \

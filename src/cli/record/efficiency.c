@@ -1,7 +1,7 @@
 #include "cli/record/efficiency.h"
 
 #include "base/duration.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 
 #define MIB (INT64_C(1) << 20)
 

@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_RECORD_EFFICIENCY_H
 #define REMUDA_CLI_RECORD_EFFICIENCY_H
 
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
 /* What several commands say about a job in the same words. */
 #include "cli/record/columns_job.h"
 #include "cli/record/node_words.h"
-#include "model/alloc.h"
 #include "model/extension.h"
-#include "model/job_counts.h"
-#include "model/pattern.h"
+#include "model/job/alloc.h"
+#include "model/job/job_counts.h"
+#include "model/job/pattern.h"
 
 #include <string.h>
 

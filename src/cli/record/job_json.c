@@ -9,12 +9,12 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/json_slurm.h"
-#include "model/alloc.h"
-#include "model/gres.h"
-#include "model/job_attributes.h"
-#include "model/job_counts.h"
-#include "model/mail_type.h"
-#include "model/stopped.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
+#include "model/job/job_attributes.h"
+#include "model/job/job_counts.h"
+#include "model/job/mail_type.h"
+#include "model/job/stopped.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #define REMUDA_CLI_RECORD_JOB_JSON_H
 
 #include "cli/table/json_slurm.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* Prints the whole document. */
 void job_json_print(const struct job *const *job, size_t n, const char *command,

@@ -7,8 +7,8 @@
 #include "base/duration.h"
 #include "base/idset.h"
 #include "cli/record/efficiency.h"
-#include "model/alloc.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
+#include "model/job/alloc.h"
 #include "model/state.h"
 
 #include <string.h>

@@ -5,8 +5,8 @@
 #define REMUDA_CLI_RECORD_JOBSTATS_H
 
 #include "base/str.h"
-#include "model/job.h"
-#include "model/node.h"
+#include "model/job/job.h"
+#include "model/record/node.h"
 
 #include <stddef.h>
 

@@ -6,7 +6,7 @@
 #include "base/duration.h"
 #include "cli/record/node_words.h"
 #include "cli/table/json_slurm.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <string.h>
 

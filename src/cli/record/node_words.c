@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/idset.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <string.h>
 

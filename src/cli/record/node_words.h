@@ -5,9 +5,9 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "model/gres.h"
-#include "model/node.h"
-#include "model/partition.h"
+#include "model/grammar/gres.h"
+#include "model/record/node.h"
+#include "model/record/partition.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #define REMUDA_CLI_RECORD_RESERVATION_WORDS_H
 
 #include "cli/table/columns.h"
-#include "model/reservation.h"
+#include "model/record/reservation.h"
 
 const char *resv_span(int64_t us, struct arena *a);
 /* "cpu=8,gres/gpu:a100=2,license/x=1" */

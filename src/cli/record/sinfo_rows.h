@@ -6,8 +6,8 @@
 #include "base/hostlist.h"
 #include "base/vec.h"
 #include "cli/table/columns.h"
-#include "model/node.h"
-#include "model/partition.h"
+#include "model/record/node.h"
+#include "model/record/partition.h"
 
 #include <stdbool.h>
 

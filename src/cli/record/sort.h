@@ -3,7 +3,7 @@
 #define REMUDA_CLI_RECORD_SORT_H
 
 #include "cli/table/columns.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 struct sort_key {
     const struct column *column;

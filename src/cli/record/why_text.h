@@ -3,8 +3,8 @@
 #define REMUDA_CLI_RECORD_WHY_TEXT_H
 
 #include "base/str.h"
-#include "model/job.h"
-#include "model/why.h"
+#include "model/job/job.h"
+#include "model/record/why.h"
 
 /* Everything about one job, ended by a newline. Times are local; those of today are without their
  * date. */

@@ -4,7 +4,7 @@
 
 #include "base/idset.h"
 #include "base/vec.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 /* What is asked of each element (msg_query.fields). */
 #define ARRAY_DIGEST_FIELDS                                                                        \

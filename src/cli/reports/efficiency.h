@@ -5,7 +5,7 @@
 #include "base/vec.h"
 #include "cli/record/efficiency.h"
 #include "io/client.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "model/message.h"
 
 #include <stdbool.h>

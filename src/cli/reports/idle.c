@@ -6,8 +6,8 @@
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/record/columns_job.h"
-#include "model/gres.h"
-#include "model/job.h"
+#include "model/grammar/gres.h"
+#include "model/job/job.h"
 #include "model/message.h"
 #include "wire/json.h"
 

@@ -3,7 +3,7 @@
 #define REMUDA_CLI_REPORTS_LAST_LINES_H
 
 #include "base/str.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #define LAST_LINES       20
 #define LAST_LINES_BYTES (32u << 10) /* of the file's end that are read */

@@ -14,7 +14,7 @@
 #include "cli/reports/report_job.h"
 #include "cli/reports/report_mail.h"
 #include "cli/table/json_form.h"
-#include "model/array.h"
+#include "model/job/array.h"
 #include "wire/json.h"
 
 #include <langinfo.h>

@@ -3,7 +3,7 @@
 #define REMUDA_CLI_REPORTS_SEEN_H
 
 #include "io/client.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "reading/reading.h"
 
 struct seen {

@@ -8,7 +8,7 @@
 #include "cli/program/program.h"
 #include "cli/reports/efficiency.h"
 #include "cli/reports/seen.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "io/client.h"
-#include "model/account.h"
 #include "model/message.h"
+#include "model/record/account.h"
 
 #include <stdbool.h>
 

@@ -9,7 +9,7 @@
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -7,8 +7,8 @@
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
-#include "model/diag.h"
-#include "model/settings.h"
+#include "model/record/diag.h"
+#include "model/settings/settings.h"
 
 #include <errno.h>
 #include <pwd.h>

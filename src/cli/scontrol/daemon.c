@@ -7,7 +7,7 @@
 #include "cli/table/json_slurm.h"
 #include "io/program_list.h"
 #include "model/refusal.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "base/vec.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/submit/host.h"
-#include "model/node.h"
+#include "model/record/node.h"
 
 #include <errno.h>
 #include <stdio.h>

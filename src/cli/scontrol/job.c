@@ -7,11 +7,11 @@
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
-#include "model/alloc.h"
-#include "model/job_attributes.h"
-#include "model/mail_type.h"
+#include "model/job/alloc.h"
+#include "model/job/job_attributes.h"
+#include "model/job/mail_type.h"
+#include "model/job/stopped.h"
 #include "model/refusal.h"
-#include "model/stopped.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* scontrol show node. */
-#include "model/node.h"
+#include "model/record/node.h"
 #include "base/duration.h"
 #include "base/hostlist.h"
 #include "base/vec.h"
@@ -10,7 +10,7 @@
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
 #include "cli/table/listing.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 #include <stdio.h>
 #include <string.h>

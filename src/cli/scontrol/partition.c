@@ -1,5 +1,5 @@
 /* scontrol show partition. */
-#include "model/partition.h"
+#include "model/record/partition.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/localtime.h"

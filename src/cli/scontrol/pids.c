@@ -8,7 +8,7 @@
 #include "cli/record/columns_job.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <dirent.h>
 #include <stdio.h>

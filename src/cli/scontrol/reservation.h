@@ -4,7 +4,7 @@
 
 #include "base/vec.h"
 #include "cli/scontrol/scontrol.h"
-#include "model/reservation.h"
+#include "model/record/reservation.h"
 
 /* All reservations there are, in the arena; the vector is the caller's. False after an error was
  * printed. */

@@ -4,8 +4,8 @@
 #include "cli/program/give_out.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/listing.h"
-#include "model/alloc.h"
-#include "model/job_env.h"
+#include "model/env/job_env.h"
+#include "model/job/alloc.h"
 
 #include <errno.h>
 #include <stdio.h>

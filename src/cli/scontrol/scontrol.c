@@ -8,7 +8,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/program.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
 #include "cli/submit/host.h"
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
-#include "model/node.h"
+#include "model/record/node.h"
 
 #include <stdio.h>
 #include <stdlib.h>

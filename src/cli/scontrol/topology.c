@@ -1,10 +1,10 @@
 /* scontrol show topology, from the configuration. */
-#include "model/topology.h"
+#include "model/settings/topology.h"
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/scontrol/scontrol.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdio.h>
 

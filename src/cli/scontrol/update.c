@@ -7,10 +7,10 @@
 #include "cli/program/localtime.h"
 #include "cli/scontrol/reservation.h"
 #include "cli/table/listing.h"
-#include "model/array.h"
-#include "model/cpu_bind.h"
-#include "model/settings.h"
-#include "model/settings_value.h"
+#include "model/grammar/cpu_bind.h"
+#include "model/job/array.h"
+#include "model/settings/settings.h"
+#include "model/settings/settings_value.h"
 
 #include <string.h>
 

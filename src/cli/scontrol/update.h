@@ -3,10 +3,10 @@
 #define REMUDA_CLI_SCONTROL_UPDATE_H
 
 #include "cli/scontrol/scontrol.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "model/message.h"
-#include "model/node.h"
-#include "model/partition.h"
+#include "model/record/node.h"
+#include "model/record/partition.h"
 
 /* What the words have said so far. */
 struct change {

@@ -5,10 +5,10 @@
 #include "cli/program/localtime.h"
 #include "cli/scontrol/update.h"
 #include "cli/table/listing.h"
-#include "model/gres.h"
-#include "model/job_attributes.h"
-#include "model/mail_type.h"
-#include "model/settings_value.h"
+#include "model/grammar/gres.h"
+#include "model/job/job_attributes.h"
+#include "model/job/mail_type.h"
+#include "model/settings/settings_value.h"
 
 #include <stdio.h>
 #include <string.h>

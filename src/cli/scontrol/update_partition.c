@@ -7,7 +7,7 @@
  * Hidden=NO) differs in nothing: a key that was named counts always. */
 #include "base/alloc.h"
 #include "cli/scontrol/update.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <stdio.h>
 #include <string.h>

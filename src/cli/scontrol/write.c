@@ -7,7 +7,7 @@
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/columns.h"
 #include "cli/table/listing.h"
-#include "model/settings.h"
+#include "model/settings/settings.h"
 
 #include <errno.h>
 #include <stdio.h>

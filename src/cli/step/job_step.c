@@ -4,7 +4,7 @@
 #include "cli/program/program.h"
 #include "cli/submit/env.h"
 #include "cli/submit/host.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <string.h>
 #include <unistd.h>

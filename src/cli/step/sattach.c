@@ -8,8 +8,8 @@
 #include "cli/step/run.h"
 #include "cli/step/terminal.h"
 #include "cli/submit/command.h"
-#include "model/alloc.h"
-#include "model/array.h"
+#include "model/job/alloc.h"
+#include "model/job/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #include "cli/program/program.h"
 #include "cli/step/bcast.h"
 #include "cli/step/job_step.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <errno.h>
 #include <stdio.h>

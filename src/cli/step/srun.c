@@ -9,7 +9,7 @@
 #include "cli/step/terminal.h"
 #include "cli/submit/check.h"
 #include "cli/submit/host.h"
-#include "model/step_dependency.h"
+#include "model/job/step_dependency.h"
 
 #include <errno.h>
 #include <stdio.h>

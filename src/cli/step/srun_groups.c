@@ -2,7 +2,7 @@
 #include "base/hostlist.h"
 #include "base/idset.h"
 #include "cli/step/srun_parts.h"
-#include "model/step_env.h"
+#include "model/env/step_env.h"
 
 void srun_jobs_bind(struct launch *l)
 {

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "cli/program/program.h"
+#include "model/job/pattern.h"
 #include "model/limits.h"
-#include "model/pattern.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -215,7 +215,8 @@ void hub_secret_add(struct stream_hub *h, const char *key)
 }
 
 /* ---- encryption ----
- * A shepherd of another host is there: from now on remudad takes those, and they come to us through our own socket. Without it nobody gets in. */
+ * A shepherd of another host is there: from now on remudad takes those, and they come to us through
+ * our own socket. Without it nobody gets in. */
 
 static void sealer_spawn(struct stream_hub *h, const char *sealer)
 {

@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <stdlib.h>
 #include <string.h>

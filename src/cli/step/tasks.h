@@ -4,7 +4,7 @@
 #define REMUDA_CLI_STEP_TASKS_H
 
 #include "base/str.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "cli/submit/check.h"
 #include "cli/submit/env.h"
+#include "model/grammar/script_args.h"
 #include "model/limits.h"
-#include "model/script_args.h"
 
 #include <errno.h>
 #include <fcntl.h>

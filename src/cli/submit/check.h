@@ -3,7 +3,7 @@
 #define REMUDA_CLI_SUBMIT_CHECK_H
 
 #include "base/err.h"
-#include "model/job.h"
+#include "model/job/job.h"
 
 #include <stdbool.h>
 

@@ -10,9 +10,9 @@
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
 #include "io/client.h"
-#include "model/gres.h"
-#include "model/job.h"
-#include "model/node.h"
+#include "model/grammar/gres.h"
+#include "model/job/job.h"
+#include "model/record/node.h"
 #include "script/lines.h"
 
 #include <string.h>

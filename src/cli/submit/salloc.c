@@ -13,7 +13,7 @@
 #include "cli/submit/host.h"
 #include "cli/table/listing.h"
 #include "io/users.h"
-#include "model/job_env.h"
+#include "model/env/job_env.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -4,9 +4,9 @@
 #include "base/duration.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
-#include "model/job.h"
+#include "model/grammar/signals.h"
+#include "model/job/job.h"
 #include "model/refusal.h"
-#include "model/signals.h"
 
 #include <grp.h>
 #include <pwd.h>

@@ -4,8 +4,8 @@
 #include "base/list.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
+#include "model/job/stopped.h"
 #include "model/state.h"
-#include "model/stopped.h"
 
 #include <grp.h>
 #include <pwd.h>

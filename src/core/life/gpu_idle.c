@@ -4,7 +4,7 @@
  * soon as one of its GPUs works. A job is never ended before its user was told, and had as long to
  * react as there is between the two stages: when nothing was heard of the node for hours, it is
  * told first. */
-#include "model/gpu_idle.h"
+#include "model/grammar/gpu_idle.h"
 #include "core/life/life.h"
 #include "core/record/accounts.h"
 

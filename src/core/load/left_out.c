@@ -4,7 +4,7 @@
  * instead. It stays where it is, for whoever wants to mend it; table left_out says what is wrong
  * and what it holds, the log and `remuda status` say that there are some. */
 #include "core/load/load.h"
-#include "model/cron.h"
+#include "model/grammar/cron.h"
 
 static bool holds_nodes(const struct job *j)
 {

@@ -9,7 +9,7 @@
  * the connection: until a word of the node has no broken device, each hello that has one is
  * answered by asking again. */
 #include "core/node/node.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 static void outs_log(struct core *c, const struct noderec *n, const char *before)
 {

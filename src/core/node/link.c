@@ -3,8 +3,8 @@
  * longer current changes nothing but is acknowledged, or the node would repeat it for ever. */
 #include "core/node/node.h"
 #include "model/protocol.h"
-#include "model/series.h"
-#include "model/topology.h"
+#include "model/record/series.h"
+#include "model/settings/topology.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "core/query/query.h"
-#include "model/stopped.h"
+#include "model/job/stopped.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,10 @@
 /* Jobs: sums of all that the controller knows, and rows of those that run. */
 #include "core/query/metrics.h"
 #include "core/record/private.h"
-#include "model/device_out.h"
-#include "model/gpu_use.h"
-#include "model/gres.h"
-#include "model/job_counts.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
+#include "model/job/job_counts.h"
+#include "model/record/gpu_use.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* Nodes, the devices on them, and the partitions they are in. */
 #include "core/query/metrics.h"
-#include "model/device_out.h"
-#include "model/gres.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "core/query/query.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdlib.h>
 

@@ -5,8 +5,8 @@
 #include "base/list.h"
 #include "core/record/private.h"
 #include "core/record/triggers.h"
-#include "model/gpu_idle.h"
-#include "model/gres.h"
+#include "model/grammar/gpu_idle.h"
+#include "model/grammar/gres.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 
 #include "core/record/limit_book.h"
 #include "core/record/record.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdlib.h>
 #include <string.h>

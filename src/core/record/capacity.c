@@ -7,8 +7,8 @@
  * is told why, and gets them when they are there. So a typo, a driver that is loaded late and a GPU
  * that fell off its bus are never given to anybody, and refuse nobody. */
 #include "core/record/record.h"
-#include "model/device_out.h"
-#include "model/gres.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
  * is made up for once, when it is back. The table is kept as its owner wrote it; the job knows
  * its lines. */
 #include "core/record/record.h"
-#include "model/cron.h"
+#include "model/grammar/cron.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Devices that are out of use, in words for people. */
 #include "base/idset.h"
 #include "core/record/record.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 /* ---- for people ---- */
 

@@ -4,11 +4,11 @@
  * devices became so, on whichever node (of a heterogeneous job, in whichever component), and until
  * the oldest of their words: what was not said does not count. Time before it started, or while it
  * was suspended, is not its own. */
-#include "model/gpu_idle.h"
+#include "model/grammar/gpu_idle.h"
 #include "base/idset.h"
 #include "core/record/accounts.h"
 #include "core/record/record.h"
-#include "model/gpu_use.h"
+#include "model/record/gpu_use.h"
 
 #include <string.h>
 

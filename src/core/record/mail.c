@@ -3,7 +3,7 @@
 #include "base/plain.h"
 #include "core/record/record.h"
 
-#include "model/pattern.h"
+#include "model/job/pattern.h"
 
 /* What its user called it; mails are read in terminals, too, and may go to others. */
 static const char *plain_of(const struct core *c, const char *text)

@@ -3,7 +3,7 @@
 #include "core/record/minutes_ask.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #define REMUDA_CORE_RECORD_MINUTES_H
 
 #include "core/record/limits.h"
-#include "model/why.h"
+#include "model/record/why.h"
 
 /* Why it may not start there now, with a sentence in `detail` (may be NULL); NONE = it may. */
 enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const char *partition,

@@ -4,8 +4,8 @@
 #include "base/hostlist.h"
 #include "core/record/limits.h"
 #include "core/record/record.h"
-#include "model/gres.h"
-#include "model/job_counts.h"
+#include "model/grammar/gres.h"
+#include "model/job/job_counts.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 #include "core/record/run_times.h"
 #include "core/record/use.h"
 
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/civil.h"
 #include "core/record/record.h"
 #include "core/record/use.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 
 /* ---- billing -------------------------------------------------------------------------------- */
 

@@ -8,8 +8,8 @@
  * whatever is killed when. */
 #include "core/record/use.h"
 #include "core/record/record.h"
-#include "model/gres.h"
-#include "model/job_counts.h"
+#include "model/grammar/gres.h"
+#include "model/job/job_counts.h"
 
 #include <stdlib.h>
 #include <string.h>

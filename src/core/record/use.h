@@ -7,7 +7,7 @@
 #define REMUDA_CORE_RECORD_USE_H
 
 #include "core/record/accounts.h"
-#include "model/priority.h"
+#include "model/record/priority.h"
 
 #define USE_MOST (INT64_C(1) << 62)
 

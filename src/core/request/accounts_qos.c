@@ -3,7 +3,7 @@
 #include "core/record/record.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
-#include "model/gpu_idle.h"
+#include "model/grammar/gpu_idle.h"
 
 /* ---- QOS ------------------------------------------------------------------------------------ */
 

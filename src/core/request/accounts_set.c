@@ -4,8 +4,8 @@
 #include "core/record/record.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
+#include "model/grammar/time_windows.h"
 #include "model/limits.h"
-#include "model/time_windows.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 #include "base/list.h"
 #include "core/request/request.h"
 
-#include "model/signals.h"
-#include "model/stopped.h"
+#include "model/grammar/signals.h"
+#include "model/job/stopped.h"
 
 struct cancel {
     const struct msg_cancel *m;

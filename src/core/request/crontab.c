@@ -6,7 +6,7 @@
  * the entries before it were there. */
 #include "core/record/limits.h"
 #include "core/request/request.h"
-#include "model/cron.h"
+#include "model/grammar/cron.h"
 
 #include <string.h>
 

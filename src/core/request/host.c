@@ -3,8 +3,8 @@
  *
  * A token is used up by the join that is committed with it, so a controller that dies in between
  * has neither. A host that is let in speaks for the nodes it named and no others. How far it is
- * believed was decided with the token (model/host.h): what it says of itself, its uid too, gives it
- * nothing. The secret never comes here, only its hash. */
+ * believed was decided with the token (model/record/host.h): what it says of itself, its uid too,
+ * gives it nothing. The secret never comes here, only its hash. */
 #include "base/list.h"
 #include "core/request/request.h"
 

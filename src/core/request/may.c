@@ -7,7 +7,7 @@
 #include "core/record/private.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdlib.h>
 #include <string.h>

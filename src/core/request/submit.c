@@ -1,7 +1,7 @@
 /* submit: one job, one array, or the components of a heterogeneous job. Everything is checked
  * before anything is kept: a refused submission leaves no trace. */
 #include "core/request/request.h"
-#include "model/job_attributes.h"
+#include "model/job/job_attributes.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "base/plain.h"
 #include "core/record/triggers.h"
 #include "core/request/request.h"
-#include "model/array.h"
+#include "model/job/array.h"
 
 #include <string.h>
 

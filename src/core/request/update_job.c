@@ -5,7 +5,7 @@
 #include "core/record/limits.h"
 #include "core/record/minutes.h"
 #include "core/request/request.h"
-#include "model/job_attributes.h"
+#include "model/job/job_attributes.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
 #include "core/record/triggers.h"
 #include "core/request/request.h"
 
-#include "model/cpu_bind.h"
-#include "model/gres.h"
+#include "model/grammar/cpu_bind.h"
+#include "model/grammar/gres.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #include "base/list.h"
 #include "core/record/limits.h"
 #include "core/request/request.h"
-#include "model/gpu_idle.h"
+#include "model/grammar/gpu_idle.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 #include "core/record/record.h"
 #include "core/request/request.h"
 #include "model/extension.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 #include "sched/answer/advice.h"
 #include "sched/answer/blockers.h"
 

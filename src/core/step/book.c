@@ -3,7 +3,7 @@
 #include "core/step/step.h"
 
 #include "core/step/layout.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 
 static void room_fill(const struct core *c, struct step_room *room, const struct alloc_node *held,
                       struct arena *a)

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "core/step/deal.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define REMUDA_CORE_STEP_LAYOUT_H
 
 #include "base/idset.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 #include "model/message.h"
 
 /* One node of the job: what the job holds there, and what no step has to itself. */

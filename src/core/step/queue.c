@@ -13,7 +13,7 @@
  * whenever it is looked at. */
 #include "core/step/queue.h"
 
-#include "model/step_dependency.h"
+#include "model/job/step_dependency.h"
 
 struct step_queue {
     VEC(struct queuedrec *) rec;        /* in the order they came; each owned */

@@ -5,9 +5,9 @@
 #include "base/hostlist.h"
 #include "base/vec.h"
 #include "core/step/layout.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
-#include "model/node_sizes.h"
+#include "model/settings/node_sizes.h"
 
 #include <stdarg.h>
 #include <string.h>

@@ -378,9 +378,10 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
 
 /* ---- entering ----
  *
- * A write to cgroup.procs waits until no process of the machine is in the middle of fork or exit: 20 to 30 ms after a
- * pause, which would be most of the time that a small step takes. Two ways do not wait: version 2 lets a process be
- * born in a group, and a single thread that moves itself by version 1's `tasks` needs nobody else to stand still. */
+ * A write to cgroup.procs waits until no process of the machine is in the middle of fork or exit:
+ * 20 to 30 ms after a pause, which would be most of the time that a small step takes. Two ways do
+ * not wait: version 2 lets a process be born in a group, and a single thread that moves itself by
+ * version 1's `tasks` needs nobody else to stand still. */
 
 /* As fork(), but in that version 2 group. ENOSYS, EINVAL and the like: this kernel cannot (before
  * 5.7). */

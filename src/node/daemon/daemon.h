@@ -54,7 +54,8 @@ struct node_daemon {
     bool find_accepts;  /* what is not there any more is not missed */
     bool find_quiet;    /* nobody asked for it */
     struct timer *find_timer;
-    /* a GPU was found at each of these places, as model/gres.h writes devices; NULL = none. */
+    /* a GPU was found at each of these places, as model/grammar/gres.h writes devices; NULL =
+     * none. */
     const char *expected;
     bool keeps_gone; /* a device is in the list only because a step still has it */
     struct launch_site site;

@@ -12,7 +12,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/spawn.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "node/daemon/daemon.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"

@@ -1,6 +1,6 @@
 /* The command line of the node daemon, and --print-config. */
 #include "base/str.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "node/daemon/daemon.h"
 
 #include <stdio.h>

@@ -11,7 +11,7 @@
 #include "base/vec.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "wire/series.h"
 
 #include <errno.h>

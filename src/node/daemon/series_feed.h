@@ -1,7 +1,7 @@
-/* Series of what runs here (model/series.h): takes samples from shepherds and from the process that
- * watches the GPUs, makes blocks of them, and sends these to the controller until it has them on
- * its disk. What it cannot send it keeps, SERIES_FEED_BYTES of it, after some seconds in
- * NODE_DIR/series.unsent, from where the next daemon takes it; then the oldest goes. */
+/* Series of what runs here (model/record/series.h): takes samples from shepherds and from the
+ * process that watches the GPUs, makes blocks of them, and sends these to the controller until it
+ * has them on its disk. What it cannot send it keeps, SERIES_FEED_BYTES of it, after some seconds
+ * in NODE_DIR/series.unsent, from where the next daemon takes it; then the oldest goes. */
 #ifndef REMUDA_NODE_DAEMON_SERIES_FEED_H
 #define REMUDA_NODE_DAEMON_SERIES_FEED_H
 

@@ -5,7 +5,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/release.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "node/cgroup/base.h"
 #include "node/daemon/daemon.h"
 #include "node/step/login_shell.h"

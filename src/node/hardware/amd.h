@@ -49,7 +49,7 @@ struct amd_now {
     /* Memory errors since the driver was loaded, or the device reset. */
     uint64_t uncorrectable;
     uint32_t busy_percent;
-    char sensors[160]; /* " NUMBER:VALUE" of model/series.h each; "" = none are told */
+    char sensors[160]; /* " NUMBER:VALUE" of model/record/series.h each; "" = none are told */
 };
 
 struct amd_process {

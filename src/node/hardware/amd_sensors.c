@@ -1,6 +1,6 @@
 /* Power, temperatures and clocks of AMD's devices: the driver's hwmon files. The names of its
  * sensors say which is which. */
-#include "model/series.h"
+#include "model/record/series.h"
 #include "node/hardware/amd.h"
 #include "node/hardware/sysfs.h"
 

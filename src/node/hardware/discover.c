@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/list.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/gpu_sentences.h"
 

@@ -6,8 +6,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "model/gres.h"
-#include "model/gres_conf.h"
+#include "model/grammar/gres.h"
+#include "model/settings/gres_conf.h"
 
 #define GPU_PEERS_MAX 32u
 
@@ -34,10 +34,10 @@ void remark_add(struct str *remarks, const char *text);
 bool gres_conf_apply(struct gpu_found *found, const struct gres_conf *conf, const char *path,
                      int32_t threads_per_core, struct arena *a, struct str *counted,
                      struct err *ret_err);
-/* Numbers them, and drops what is a hole. Those of `known` (as model/gres.h writes devices; NULL =
- * none) that are still there keep the numbers they have there; others get numbers that are none of
- * these. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs are from
- * now on said as the node numbers them. */
+/* Numbers them, and drops what is a hole. Those of `known` (as model/grammar/gres.h writes devices;
+ * NULL = none) that are still there keep the numbers they have there; others get numbers that are
+ * none of these. `cpu_numbers` are the system's numbers of the node's CPUs (machine.h): near CPUs
+ * are from now on said as the node numbers them. */
 void gpus_number(struct gpu_found *f, const char *known, const char *cpu_numbers, struct arena *a);
 /* Says of each which others it is linked with, by the numbers they have now. */
 void gpus_link(struct gpu_found *f, struct arena *a);

@@ -3,7 +3,7 @@
 #include <hwloc.h>
 #include <unistd.h>
 
-/* CPUs are numbered core by core as model/alloc.h says; hwloc's logical order is that. */
+/* CPUs are numbered core by core as model/job/alloc.h says; hwloc's logical order is that. */
 static const char *numbers_of(hwloc_topology_t t, int cpus, struct arena *a)
 {
     struct str text = STR_INIT;

@@ -4,7 +4,7 @@
  *
  * PCIe and NVLink are counters (fields 197, 198, 138, 139), so a sample has their rate since the
  * one before; the call that measures PCIe takes 20 ms a direction, and is not made. */
-#include "model/series.h"
+#include "model/record/series.h"
 #include "node/hardware/gpu_parts.h"
 
 #include <string.h>

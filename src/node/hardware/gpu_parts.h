@@ -161,7 +161,7 @@ struct gpu_maker {
     /* Each second, before the devices are asked. */
     void (*tick)(struct gpu_helper *h);
     void (*usage)(struct gpu_helper *h);
-    /* What it does now, " NUMBER:VALUE" of model/series.h for each value that is told. */
+    /* What it does now, " NUMBER:VALUE" of model/record/series.h for each value that is told. */
     void (*sample)(struct gpu_helper *h, struct gpu *g, struct str *out);
     /* "NVML 12.560.35.03, driver 560.35.03", if the library is open. */
     void (*version)(const struct gpu_helper *h, struct str *out);

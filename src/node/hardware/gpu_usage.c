@@ -13,7 +13,7 @@
 #include "node/hardware/gpu_usage.h"
 
 #include "base/alloc.h"
-#include "model/series.h"
+#include "model/record/series.h"
 #include "node/hardware/gpu_holders.h"
 
 #include <stdio.h>

@@ -21,7 +21,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "io/spawn.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"
 #include "node/step/dir.h"

@@ -23,15 +23,15 @@ struct gpu_watch_ops {
      * can be told. */
     void (*used)(void *ctx, const struct gpu_used *used, size_t n, const struct gpu_now *gpus,
                  size_t ngpus, bool util_known);
-    /* What gpu_watch_sample asked for, of one device: "NUMBER:VALUE …" (model/series.h). */
+    /* What gpu_watch_sample asked for, of one device: "NUMBER:VALUE …" (model/record/series.h). */
     void (*sampled)(void *ctx, int32_t index, struct span values);
     int64_t answer_us;  /* so long a look may take; 0 = 15 s */
     int64_t start_us;   /* so long nothing may be heard of a process that is starting; 0 = 120 s */
     int64_t restart_us; /* so long after its end the process is started again; 0 = 5 s */
 };
 
-/* `devices` as model/gres.h writes them, `files` as machine.device_files (NULL = not known).
- * Nothing is started before the first look. */
+/* `devices` as model/grammar/gres.h writes them, `files` as machine.device_files (NULL = not
+ * known). Nothing is started before the first look. */
 struct gpu_watch *gpu_watch_new(struct loop *l, struct log *log, const char *devices,
                                 const char *files, const struct gpu_watch_ops *ops, void *ctx);
 void gpu_watch_free(struct gpu_watch *w); /* NULL is fine */

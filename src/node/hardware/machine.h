@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,7 +26,7 @@
     X(TEXT, cpu_numbers, "the system's number of each CPU, core by core: \"0,2,1,3\"")                       \
     X(I64, memory_mib, "memory")                                                                             \
     X(I64, tmp_disk_mib, "size of the file system of /tmp")                                                  \
-    X(TEXT, devices, "devices, as model/gres.h writes them")                                                 \
+    X(TEXT, devices, "devices, as model/grammar/gres.h writes them")                                                 \
     X(TEXT, gres, "the same as counts: gpu:v100:2")                                                          \
     X(TEXT, device_files, "device numbers of GPUs' files: \"0=195:0,1=195:1+241:7\"; NULL = not known")         \
     X(TEXT, device_trouble, "why devices that are there cannot be used, sentences separated by \"; \"")     \

@@ -1,7 +1,7 @@
 #include "node/shepherd/report.h"
 
-#include "model/job.h"
-#include "model/lsf_report.h"
+#include "model/env/lsf_report.h"
+#include "model/job/job.h"
 
 #include <stdlib.h>
 

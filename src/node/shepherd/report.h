@@ -1,4 +1,4 @@
-/* The report that LSF writes at the end of a job's output (model/lsf_report.h). */
+/* The report that LSF writes at the end of a job's output (model/env/lsf_report.h). */
 #ifndef REMUDA_NODE_SHEPHERD_REPORT_H
 #define REMUDA_NODE_SHEPHERD_REPORT_H
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/idset.h"
-#include "model/series.h"
+#include "model/record/series.h"
 #include "node/cgroup/measure.h"
 #include "node/step/counters.h"
 #include "node/step/dir.h"

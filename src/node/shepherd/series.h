@@ -1,4 +1,4 @@
-/* What the samples of a step say (model/series.h), told to the node daemon in a line each:
+/* What the samples of a step say (model/record/series.h), told to the node daemon in a line each:
  *
  *   series JOB ATTEMPT STEP AT_MS GAP_MS GPUS POWER END NUMBER[.INDEX]:VALUE …
  *

@@ -3,7 +3,7 @@
 #ifndef REMUDA_NODE_SHEPHERD_SIGNALS_H
 #define REMUDA_NODE_SHEPHERD_SIGNALS_H
 
-#include "model/signals.h"
+#include "model/grammar/signals.h"
 #include "node/shepherd/step.h"
 
 #include <sys/signalfd.h>

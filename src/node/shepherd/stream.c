@@ -26,7 +26,8 @@
 #define ARRIVAL_POLL_MS 2
 
 /* ---- connecting ----
- * The command's addresses are its user's words: they may be many, and whoever is there may say nothing, or a byte now and then. All of them together get the caller's time. */
+ * The command's addresses are its user's words: they may be many, and whoever is there may say
+ * nothing, or a byte now and then. All of them together get the caller's time. */
 
 static int64_t now_us(void)
 {
@@ -103,7 +104,8 @@ static bool tcp_connect(int fd, char *text, int64_t until_us)
 }
 
 /* ---- encryption ----
- * By the step's secret, which came through the controller: both ends have it, and nobody else. The handshake is waited for, as the connection was; from then on nothing blocks. */
+ * By the step's secret, which came through the controller: both ends have it, and nobody else. The
+ * handshake is waited for, as the connection was; from then on nothing blocks. */
 
 #define SEAL_BYTES (64u << 10) /* sealed ahead of the socket */
 

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/list.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 #include "node/shepherd/task_files.h"

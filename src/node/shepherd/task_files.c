@@ -1,8 +1,8 @@
 #include "node/shepherd/task_files.h"
 
 #include "base/alloc.h"
-#include "model/job.h"
-#include "model/pattern.h"
+#include "model/job/job.h"
+#include "model/job/pattern.h"
 #include "node/shepherd/as_owner.h"
 #include "node/shepherd/setup.h"
 

@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/vec.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 #include "model/message.h"
 
 #include <stdbool.h>

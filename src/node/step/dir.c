@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "io/fd.h"
-#include "model/job.h"
+#include "model/job/job.h"
 #include "node/step/command.h"
 
 #include <dirent.h>

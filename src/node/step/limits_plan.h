@@ -2,7 +2,7 @@
 #ifndef REMUDA_NODE_STEP_LIMITS_PLAN_H
 #define REMUDA_NODE_STEP_LIMITS_PLAN_H
 
-#include "model/alloc.h"
+#include "model/job/alloc.h"
 #include "model/message.h"
 #include "node/step/plan.h"
 

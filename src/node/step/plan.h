@@ -55,7 +55,7 @@ enum plan_append { APPEND_NONE, APPEND_BOTH, APPEND_OUTPUT, APPEND_ERROR };
     X(I64, over_memory_kill, "end it at a sample that finds it over its memory, also where the kernel limits memory") \
     X(I64, mem_asked_mib, "memory the job has here, as it asked or got; 0 = none")                           \
     X(I64, sample_us, "how often to sample usage")                                                           \
-    X(I64, series, "tell the node daemon what the samples say (model/series.h)")                             \
+    X(I64, series, "tell the node daemon what the samples say (model/record/series.h)")                             \
     X(I64, energy_us, "so far apart is the power of GPUs sampled; 0 = not")                                  \
     X(I64, network_us, "and what the network carries")                                                       \
     X(I64, filesystem_us, "and what was read and written")                                                   \
@@ -82,7 +82,7 @@ enum plan_append { APPEND_NONE, APPEND_BOTH, APPEND_OUTPUT, APPEND_ERROR };
     X(I64, kill_wait_us, "between SIGTERM and SIGKILL when the command is gone")                             \
     X(I64, unkillable_us, "processes that outlive SIGKILL so long are reported; 0 = never")                  \
     X(TEXT, bind_report, "--cpu-bind=verbose: say to what each task is bound")                               \
-    X(TEXT, report, "what stands in LSF's report of the job and is known when it starts (model/lsf_report.h); NULL = none is written") \
+    X(TEXT, report, "what stands in LSF's report of the job and is known when it starts (model/env/lsf_report.h); NULL = none is written") \
     X(BYTES, hosts, "hosts of the job, a line for each task, for the step's file \"hosts\"; empty = none")     \
     X(BYTES, script, "batch script; steps with tasks and no command: the frame that says what they run")     \
     X(BYTES, args, "its arguments, each ended by NUL")                                                       \

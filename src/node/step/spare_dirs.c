@@ -1,6 +1,6 @@
 #include "node/step/spare_dirs.h"
 
-#include "model/job.h"
+#include "model/job/job.h"
 #include "node/step/dir.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "sched/answer/advice_trial.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 #include "sched/books/settle.h"
 #include "sched/pass/pass.h"
 #include "sched/request/wording.h"

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "model/why.h"
+#include "model/record/why.h"
 #include "sched/plan.h"
 
 typedef VEC(struct blocker) blocker_vec;

@@ -2,7 +2,7 @@
 #ifndef REMUDA_SCHED_ANSWER_CAPPED_H
 #define REMUDA_SCHED_ANSWER_CAPPED_H
 
-#include "model/why.h"
+#include "model/record/why.h"
 #include "sched/books/state.h"
 #include "sched/pass/pass.h"
 

@@ -1,7 +1,7 @@
 #include "sched/books/caps.h"
 
 #include "base/amount.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 #include "sched/books/licences.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"

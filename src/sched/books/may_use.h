@@ -2,8 +2,8 @@
 #ifndef REMUDA_SCHED_BOOKS_MAY_USE_H
 #define REMUDA_SCHED_BOOKS_MAY_USE_H
 
-#include "model/job.h"
-#include "model/partition.h"
+#include "model/job/job.h"
+#include "model/record/partition.h"
 #include "model/refusal.h"
 
 struct applicant {

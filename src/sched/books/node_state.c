@@ -1,12 +1,12 @@
 /* A node down to its cores and devices. What is given out as one is a slot: a core, or a single
- * thread under CR_CPU. CPU numbers are slot × slot_cpus + thread, as model/alloc.h numbers them.
- * The amounts the planner counts with (cluster.node.free) are always computed from the slots and
- * devices, never adjusted, so that they cannot drift. */
+ * thread under CR_CPU. CPU numbers are slot × slot_cpus + thread, as model/job/alloc.h numbers
+ * them. The amounts the planner counts with (cluster.node.free) are always computed from the slots
+ * and devices, never adjusted, so that they cannot drift. */
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/rng.h"
-#include "model/device_out.h"
-#include "model/gres.h"
+#include "model/env/device_out.h"
+#include "model/grammar/gres.h"
 #include "model/limits.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/tables.h"

@@ -5,7 +5,7 @@
 #ifndef REMUDA_SCHED_BOOKS_RESV_H
 #define REMUDA_SCHED_BOOKS_RESV_H
 
-#include "model/reservation.h"
+#include "model/record/reservation.h"
 #include "sched/books/state.h"
 
 /* What it keeps on one node (node ≥ number of nodes: a licence). */

@@ -9,9 +9,9 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "base/zone.h"
-#include "model/priority.h"
-#include "model/time_windows.h"
-#include "model/topology.h"
+#include "model/grammar/time_windows.h"
+#include "model/record/priority.h"
+#include "model/settings/topology.h"
 #include "sched/books/order.h"
 #include "sched/cluster.h"
 

@@ -3,8 +3,8 @@
 #include "sched/books/tables.h"
 
 #include "base/alloc.h"
-#include "model/gres.h"
-#include "model/priority.h"
+#include "model/grammar/gres.h"
+#include "model/record/priority.h"
 #include "sched/books/resv.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef REMUDA_SCHED_BOOKS_UNPROVEN_H
 #define REMUDA_SCHED_BOOKS_UNPROVEN_H
 
-#include "model/device_out.h"
+#include "model/env/device_out.h"
 #include "sched/books/state.h"
 
 /* The node's list anew, from what is out and whom its devices belong to now. For whom a device

@@ -6,7 +6,7 @@
 #include "base/amount.h"
 
 #include "base/alloc.h"
-#include "model/job_counts.h"
+#include "model/job/job_counts.h"
 #include "sched/books/people.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"

@@ -3,7 +3,7 @@
 #ifndef REMUDA_SCHED_PASS_PRIORITY_H
 #define REMUDA_SCHED_PASS_PRIORITY_H
 
-#include "model/priority.h"
+#include "model/record/priority.h"
 #include "sched/request/demand.h"
 
 /* A factor of 1 in fixed point; priorities are kept with 20 binary places */

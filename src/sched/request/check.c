@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "base/vec.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "sched/books/licences.h"
 #include "sched/books/may_use.h"
 #include "sched/books/settle.h"

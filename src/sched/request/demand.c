@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/hostlist.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "sched/books/caps.h"
 #include "sched/books/licences.h"
 #include "sched/books/qos.h"

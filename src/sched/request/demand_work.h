@@ -3,8 +3,8 @@
 #ifndef REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 #define REMUDA_SCHED_REQUEST_DEMAND_WORK_H
 
-#include "model/gres.h"
-#include "model/node_sizes.h"
+#include "model/grammar/gres.h"
+#include "model/settings/node_sizes.h"
 #include "sched/request/demand.h"
 
 #define CHOICES_MAX 16

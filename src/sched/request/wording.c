@@ -4,7 +4,7 @@
 #include "sched/request/wording.h"
 
 #include "base/hostlist.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 
 #include <string.h>
 

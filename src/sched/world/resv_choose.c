@@ -6,7 +6,7 @@
  * jobs inside could not start. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
-#include "model/gres.h"
+#include "model/grammar/gres.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 #include "sched/world/resv_view.h"

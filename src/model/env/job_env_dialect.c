@@ -1,0 +1,259 @@
+/* The variables that jobs find on LSF and PBS. A slot of LSF and a process of PBS is a task here.
+ */
+#include "model/env/env_maker.h"
+
+#include "base/idset.h"
+#include "model/job/array.h"
+#include "model/job/pattern.h"
+#include "model/limits.h"
+
+#include <string.h>
+
+struct writer {
+    const struct job_env *e;
+    const struct job *job;
+    struct str *out;
+};
+
+static void put(struct writer *m, const char *name, const char *value)
+{
+    str_addf(m->out, "%s=%s", name, value);
+    str_addc(m->out, '\0');
+}
+
+static void put_given(struct writer *m, const char *name, const char *value)
+{
+    if (!text_empty(value))
+        put(m, name, value);
+}
+
+static void put_i64(struct writer *m, const char *name, int64_t n)
+{
+    str_addf(m->out, "%s=%lld", name, (long long)n);
+    str_addc(m->out, '\0');
+}
+
+static void put_count(struct writer *m, const char *name, int64_t n)
+{
+    if (n > 0)
+        put_i64(m, name, n);
+}
+
+/* LSF leaves longer lists away: programs read the file then. */
+#define HOSTS_SHOWN 4096
+
+static int32_t tasks_on(const struct job *j, const struct alloc_node *n)
+{
+    int32_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
+    int32_t tasks = env_tasks_asked(&j->spec.req) ? n->tasks : n->cpu_count / each;
+    return tasks > 0 ? tasks : 1;
+}
+
+static void hosts_add(const struct job_env *e, char between, struct str *out)
+{
+    const struct alloc *al = e->alloc;
+    for (size_t i = 0; al && i < al->n; i++)
+        for (int32_t k = tasks_on(e->job, &al->node[i]); k > 0; k--)
+            str_addf(out, "%s%c", al->node[i].node, between);
+}
+
+void job_env_hosts(const struct job_env *e, struct str *out)
+{
+    if (e->job->spec.dialect != DIALECT_SLURM)
+        hosts_add(e, '\n', out);
+}
+
+static void put_text(struct writer *m, const char *name, struct str *text)
+{
+    put(m, name, str_text(text));
+    str_clear(text);
+}
+
+static bool is_element(const struct job *j)
+{
+    return j->array_job_id && j->array_task_id != NO_TASK;
+}
+
+static int64_t slots_of(const struct writer *m)
+{
+    int64_t slots = 0;
+    for (size_t i = 0; m->e->alloc && i < m->e->alloc->n; i++)
+        slots += tasks_on(m->job, &m->e->alloc->node[i]);
+    return slots > 0 ? slots : 1;
+}
+
+/* ---- LSF ---- */
+
+static void put_lsf_array(struct writer *m)
+{
+    const struct job *j = m->job;
+    struct idset ids = IDSET_INIT;
+    uint32_t limit;
+    put_i64(m, "LSB_JOBINDEX", is_element(j) ? j->array_task_id : 0);
+    if (is_element(j) && j->spec.array &&
+        array_parse(j->spec.array, LIMIT_ARRAY_INDEX, &ids, &limit, NULL)) {
+        const char *colon = strchr(j->spec.array, ':');
+        put(m, "LSB_JOBINDEX_STEP", colon ? colon + 1 : "1");
+        put_i64(m, "LSB_JOBINDEX_END", idset_last(&ids));
+    }
+    idset_done(&ids);
+}
+
+static void put_lsf_hosts(struct writer *m)
+{
+    struct str text = STR_INIT;
+    hosts_add(m->e, ' ', &text);
+    str_cut(&text, text.len ? text.len - 1 : 0);
+    if (text.len <= HOSTS_SHOWN)
+        put(m, "LSB_HOSTS", str_text(&text));
+    str_clear(&text);
+    for (size_t i = 0; m->e->alloc && i < m->e->alloc->n; i++)
+        str_addf(&text, "%s%s %d", i ? " " : "", m->e->alloc->node[i].node,
+                 tasks_on(m->job, &m->e->alloc->node[i]));
+    put_text(m, "LSB_MCPU_HOSTS", &text);
+    if (m->e->step_dir) {
+        str_addf(&text, "%s/hosts", m->e->step_dir);
+        put(m, "LSB_DJOB_HOSTFILE", str_text(&text));
+        put_text(m, "LSB_DJOB_RANKFILE", &text);
+    }
+    str_done(&text);
+}
+
+static void put_file(struct writer *m, const char *name, const char *pattern)
+{
+    struct pattern_env env = pattern_env_of_job(m->job);
+    struct str path = STR_INIT;
+    if (!pattern)
+        return;
+    env.node = m->e->node;
+    env.user = m->e->user ? m->e->user : "";
+    pattern_expand(pattern, &env, &path);
+    put_text(m, name, &path);
+    str_done(&path);
+}
+
+static void put_lsf(struct writer *m)
+{
+    const struct job *j = m->job;
+    struct str name = STR_INIT;
+    uint64_t id = is_element(j) ? j->array_job_id : j->id;
+    str_add(&name, j->spec.name ? j->spec.name : "");
+    if (is_element(j))
+        str_addf(&name, "[%u]", j->array_task_id);
+    put_i64(m, "LSB_JOBID", (int64_t)id);
+    put_i64(m, "LSB_BATCH_JID", (int64_t)id);
+    put_text(m, "LSB_JOBNAME", &name);
+    put_given(m, "LSB_QUEUE", j->run_partition ? j->run_partition : j->spec.req.partition);
+    put(m, "LSB_PROJECT_NAME", j->spec.project ? j->spec.project : "default");
+    put_given(m, "LSB_SUB_HOST", j->spec.alloc_host);
+    put_given(m, "LSB_SUB_USER", m->e->user);
+    put_given(m, "LSFUSER", m->e->user);
+    put_file(m, "LSB_OUTPUTFILE", j->spec.std_out);
+    put_file(m, "LSB_ERRORFILE", j->spec.std_err);
+    put_i64(m, "LSB_DJOB_NUMPROC", slots_of(m));
+    put_i64(m, "LSB_MAX_NUM_PROCESSORS", slots_of(m));
+    if (j->restarts > 0)
+        put(m, "LSB_RESTART", "Y");
+    put_lsf_array(m);
+    put_lsf_hosts(m);
+    str_done(&name);
+}
+
+/* ---- PBS ---- */
+
+/* "pro:server" of the submission. */
+static bool site_is_torque(const struct job *j)
+{
+    return text_starts(j->spec.dialect_site, "torque:");
+}
+
+static const char *server_of(const struct job *j)
+{
+    const char *colon = j->spec.dialect_site ? strchr(j->spec.dialect_site, ':') : NULL;
+    return colon ? colon + 1 : "";
+}
+
+static void put_pbs_ids(struct writer *m, bool torque)
+{
+    const struct job *j = m->job;
+    struct str text = STR_INIT;
+    uint64_t id = is_element(j) ? j->array_job_id : j->id;
+    str_addf(&text, "%llu", (unsigned long long)id);
+    if (is_element(j))
+        str_addf(&text, "[%u]", j->array_task_id);
+    str_addf(&text, ".%s", server_of(j));
+    put_text(m, "PBS_JOBID", &text);
+    str_add(&text, j->spec.name ? j->spec.name : "");
+    if (torque && is_element(j))
+        str_addf(&text, "-%u", j->array_task_id);
+    put_text(m, "PBS_JOBNAME", &text);
+    if (is_element(j)) {
+        put_i64(m, torque ? "PBS_ARRAYID" : "PBS_ARRAY_INDEX", j->array_task_id);
+        str_addf(&text, "%llu[].%s", (unsigned long long)id, server_of(j));
+        if (!torque)
+            put_text(m, "PBS_ARRAY_ID", &text);
+    }
+    str_done(&text);
+}
+
+/* What the submission says of it counts. */
+static void put_unless_told(struct writer *m, const char *name, int64_t n)
+{
+    size_t len = strlen(name), left = m->e->exported.len;
+    for (const char *at = m->e->exported.data; left > 0;) {
+        size_t step = strnlen(at, left) + 1;
+        if (step > len + 1 && memcmp(at, name, len) == 0 && at[len] == '=')
+            return;
+        left -= step < left ? step : left;
+        at += step;
+    }
+    put_i64(m, name, n);
+}
+
+static void put_pbs_sizes(struct writer *m, bool torque)
+{
+    const struct job *j = m->job;
+    int64_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
+    if (!torque) {
+        put_unless_told(m, "NCPUS", each);
+        put_unless_told(m, "OMP_NUM_THREADS", each);
+        return;
+    }
+    int64_t nodes = m->e->alloc && m->e->alloc->n ? (int64_t)m->e->alloc->n : 1;
+    put_i64(m, "PBS_NUM_NODES", nodes);
+    put_i64(m, "PBS_NP", slots_of(m));
+    put_i64(m, "PBS_NUM_PPN", slots_of(m) / nodes);
+    put_count(m, "PBS_WALLTIME", j->limit_us == TIME_UNLIMITED ? 0 : j->limit_us / USEC_PER_SEC);
+    put(m, "PBS_VNODENUM", "0");
+    put(m, "PBS_VERSION", "TORQUE-6");
+}
+
+static void put_pbs(struct writer *m)
+{
+    const struct job *j = m->job;
+    bool torque = site_is_torque(j);
+    struct str text = STR_INIT;
+    put_pbs_ids(m, torque);
+    put_given(m, "PBS_QUEUE", j->run_partition ? j->run_partition : j->spec.req.partition);
+    put_given(m, "PBS_ACCOUNT", j->spec.req.account);
+    put(m, "PBS_ENVIRONMENT", "PBS_BATCH");
+    put(m, "PBS_NODENUM", "0");
+    put(m, "PBS_TASKNUM", "1");
+    put_given(m, torque ? "PBS_SERVER" : "PBS_JOBDIR", torque ? server_of(j) : m->e->home);
+    if (m->e->step_dir) {
+        str_addf(&text, "%s/hosts", m->e->step_dir);
+        put_text(m, "PBS_NODEFILE", &text);
+    }
+    put_pbs_sizes(m, torque);
+    str_done(&text);
+}
+
+void job_env_dialect(const struct job_env *e, struct str *out)
+{
+    struct writer w = {e, e->job, out};
+    switch ((enum dialect)e->job->spec.dialect) {
+    case DIALECT_SLURM: break;
+    case DIALECT_LSF: put_lsf(&w); break;
+    case DIALECT_PBS: put_pbs(&w); break;
+    }
+}
