@@ -8,8 +8,8 @@
 #include "base/vec.h"
 #include "io/client.h"
 #include "io/clock.h"
-#include "io/link.h"
 #include "io/log.h"
+#include "io/net/link.h"
 #include "wire/frame.h"
 
 #include <signal.h>

@@ -1,7 +1,7 @@
 /* What is known of one device's health: one state, moved only by signs. A sign is what a library's
  * answer, a look or an event means; which answer is which sign is said in one table a library
- * (node/hardware/nvml_code.c for NVIDIA's). Unknown is never clean, one failure is no suspicion,
- * and what is broken is well again by itself only where its library says so. */
+ * (node/hardware/nvidia/nvml_code.c for NVIDIA's). Unknown is never clean, one failure is no
+ * suspicion, and what is broken is well again by itself only where its library says so. */
 #ifndef REMUDA_AGENT_HEALTH_H
 #define REMUDA_AGENT_HEALTH_H
 

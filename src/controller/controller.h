@@ -8,11 +8,11 @@
 #define REMUDA_CONTROLLER_CONTROLLER_H
 
 #include "core/core.h"
-#include "io/daemon.h"
-#include "io/listen.h"
 #include "io/log.h"
 #include "io/loop.h"
 #include "io/mail.h"
+#include "io/net/listen.h"
+#include "io/process/daemon.h"
 #include "io/users.h"
 #include "model/settings/settings.h"
 

@@ -5,8 +5,8 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "controller/turn.h"
-#include "io/aside.h"
 #include "io/clock.h"
+#include "io/process/aside.h"
 #include "sched/plan.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "controller/answer.h"
 #include "controller/query.h"
 #include "controller/reads.h"
-#include "controller/session.h"
+#include "controller/session/session.h"
 #include "io/clock.h"
 
 #include <stdlib.h>

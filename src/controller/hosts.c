@@ -7,10 +7,10 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "io/cert.h"
 #include "io/files.h"
-#include "io/tcp_socket.h"
-#include "io/tls.h"
+#include "io/net/cert.h"
+#include "io/net/tcp_socket.h"
+#include "io/net/tls.h"
 
 #include <stdlib.h>
 #include <string.h>

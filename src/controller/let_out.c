@@ -4,7 +4,7 @@
 #include "controller/joined.h"
 #include "controller/past.h"
 #include "controller/program_run.h"
-#include "controller/session.h"
+#include "controller/session/session.h"
 
 static void effect_log(struct controller *c, const struct effect *e)
 {

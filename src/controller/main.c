@@ -1,8 +1,8 @@
 /* remudad: both daemons in one binary. */
 #include "base/str.h"
-#include "controller/backup.h"
 #include "controller/controller.h"
-#include "controller/repair.h"
+#include "controller/disk/backup.h"
+#include "controller/disk/repair.h"
 #include "io/build.h"
 #include "node/node.h"
 

@@ -15,8 +15,8 @@
 #include "io/build.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "io/http.h"
-#include "io/tcp_socket.h"
+#include "io/net/http.h"
+#include "io/net/tcp_socket.h"
 
 #include <stdlib.h>
 #include <string.h>

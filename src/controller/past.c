@@ -10,13 +10,13 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "controller/archive.h"
-#include "controller/reader.h"
-#include "controller/session.h"
+#include "controller/disk/archive.h"
+#include "controller/disk/reader.h"
+#include "controller/session/session.h"
 #include "controller/turn.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "io/spawn.h"
+#include "io/process/spawn.h"
 #include "io/work.h"
 
 #include <stdlib.h>

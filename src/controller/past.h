@@ -5,7 +5,7 @@
 #define REMUDA_CONTROLLER_PAST_H
 
 #include "controller/controller.h"
-#include "controller/writer.h"
+#include "controller/disk/writer.h"
 
 struct past; /* opaque */
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "controller/turn.h"
 #include "io/clock.h"
-#include "io/spawn.h"
+#include "io/process/spawn.h"
 #include "io/users.h"
 
 #include <stdlib.h>

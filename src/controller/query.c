@@ -5,7 +5,7 @@
 #include "controller/long_read.h"
 #include "controller/past.h"
 #include "controller/series_store.h"
-#include "controller/session.h"
+#include "controller/session/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/build.h"

@@ -3,7 +3,7 @@
 #ifndef REMUDA_CONTROLLER_READS_H
 #define REMUDA_CONTROLLER_READS_H
 
-#include "controller/reader.h"
+#include "controller/disk/reader.h"
 #include "io/loop.h"
 
 #include <sys/types.h>

@@ -4,10 +4,10 @@
 
 #include "base/alloc.h"
 #include "base/vec.h"
+#include "controller/disk/series_days.h"
+#include "controller/disk/series_read.h"
 #include "controller/reads.h"
-#include "controller/series_days.h"
-#include "controller/series_read.h"
-#include "controller/session.h"
+#include "controller/session/session.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/work.h"

@@ -19,9 +19,9 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/str.h"
-#include "controller/causes.h"
-#include "controller/given.h"
-#include "controller/payload.h"
+#include "controller/disk/given.h"
+#include "controller/disk/payload.h"
+#include "controller/session/causes.h"
 #include "io/clock.h"
 #include "io/work.h"
 

@@ -4,7 +4,7 @@
 #define REMUDA_CONTROLLER_TURN_H
 
 #include "controller/controller.h"
-#include "controller/writer.h"
+#include "controller/disk/writer.h"
 
 struct turns; /* opaque */
 

@@ -1,7 +1,7 @@
 /* Every invariant of the machine, asserted: run after each step of simulated worlds and of stories.
  * Sums are counted again, and each index is compared with what it indexes in both directions. */
-#include "core/record/accounts.h"
-#include "core/record/accrue.h"
+#include "core/record/accounts/accounts.h"
+#include "core/record/accounts/accrue.h"
 #include "core/record/triggers.h"
 #include "core/turn.h"
 

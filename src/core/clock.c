@@ -9,7 +9,7 @@
  * What is over stays as it was written. The difference is stored with the name of the machine's
  * boot: so a clock that was set while the controller was down is noticed, too. After a boot nothing
  * is known of the time between: the wall clock is believed. */
-#include "core/record/minutes.h"
+#include "core/record/accounts/minutes.h"
 #include "core/record/triggers.h"
 #include "core/turn.h"
 

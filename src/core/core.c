@@ -5,11 +5,11 @@
  * runs and what waits. A job that was RUNNING stays RUNNING until its node says what became of
  * it. */
 #include "base/list.h"
-#include "core/record/accounts.h"
-#include "core/record/accrue.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/accounts.h"
+#include "core/record/accounts/accrue.h"
+#include "core/record/accounts/minutes.h"
+#include "core/record/accounts/use.h"
 #include "core/record/triggers.h"
-#include "core/record/use.h"
 #include "core/turn.h"
 
 #include <string.h>

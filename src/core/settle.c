@@ -3,7 +3,7 @@
  * wait for; then jobs of scrontab that ran wait for their next time; then steps that wait in
  * their jobs are tried; then each row that changed is written, once. Planning is not among it: it
  * waits for the event that the shell gives the machine when nobody has anything to say. */
-#include "core/record/limits.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/triggers.h"
 #include "core/turn.h"
 

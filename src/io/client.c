@@ -7,8 +7,8 @@
 #include "io/client.h"
 
 #include "base/alloc.h"
+#include "io/net/unix_socket.h"
 #include "io/plain_answers.h"
-#include "io/unix_socket.h"
 #include "wire/framed.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "io/clock.h"
 #include "io/mail_message.h"
-#include "io/spawn.h"
+#include "io/process/spawn.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "script/dialect.h"
 
 #include "base/alloc.h"
-#include "script/option_values.h"
+#include "script/options/option_values.h"
 
 #include <string.h>
 

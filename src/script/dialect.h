@@ -1,13 +1,13 @@
 /* Scripts and command lines of LSF and PBS. Each dialect has a table of its own options
- * (script/option.h), whose setters fill a request in its own units; when all is read, the request
- * becomes options of sbatch by option_set. So there is one meaning of each thing a job can ask for,
- * and its cross-checks hold for all. */
+ * (script/options/option.h), whose setters fill a request in its own units; when all is read, the
+ * request becomes options of sbatch by option_set. So there is one meaning of each thing a job can
+ * ask for, and its cross-checks hold for all. */
 #ifndef REMUDA_SCRIPT_DIALECT_H
 #define REMUDA_SCRIPT_DIALECT_H
 
 #include "base/vec.h"
 #include "model/settings/settings.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 /* What differs from site to site. */
 struct dialect_site {

@@ -13,9 +13,9 @@
 #include "base/vec.h"
 #include "model/limits.h"
 #include "script/lines.h"
-#include "script/lsf.h"
-#include "script/option_values.h"
-#include "script/pbs.h"
+#include "script/lsf/lsf.h"
+#include "script/options/option_values.h"
+#include "script/pbs/pbs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef REMUDA_SCRIPT_SCRIPT_H
 #define REMUDA_SCRIPT_SCRIPT_H
 
-#include "script/options.h"
+#include "script/options/options.h"
 
 /* Reads the directives of a script as sbatch(1) and spec/guides.md 0.6, spec/clients.md edges 15–19
  * say: "#SBATCH" at the start of a line, several options on a line, quotes, unquoted '#' comments,

@@ -5,7 +5,7 @@
 #define REMUDA_SCRIPT_SCRONTAB_H
 
 #include "base/vec.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 struct scrontab_entry {
     const char *when;     /* the five fields, or the word, as written */

@@ -1,4 +1,4 @@
-/* The script is read as its command reads it (lint_reading.c) and becomes the options of sbatch
+/* The script is read as its command reads it (lint/reading.c) and becomes the options of sbatch
  * that the job is; each row of the other system's table then says what of it is its own
  * (option_row.write). What no row has said is a note. Of Slurm the rows are those options.
  *
@@ -9,8 +9,8 @@
 #include "base/alloc.h"
 #include "script/dialect_variables.h"
 #include "script/lines.h"
-#include "script/lint.h"
-#include "script/option_values.h"
+#include "script/lint/lint.h"
+#include "script/options/option_values.h"
 
 #include <stdlib.h>
 #include <string.h>

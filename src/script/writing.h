@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 #include "script/dialect.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 #include <stdbool.h>
 

@@ -6,9 +6,9 @@
 #include "base/list.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "sim/metrics.h"
+#include "sim/replay/table.h"
+#include "sim/report/metrics.h"
 #include "sim/sim.h"
-#include "sim/table.h"
 
 #include <stdio.h>
 #include <stdlib.h>

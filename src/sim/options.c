@@ -1,9 +1,9 @@
 #include "sim/options.h"
 
 #include "base/alloc.h"
-#include "sim/accounting.h"
-#include "sim/machine.h"
-#include "sim/made.h"
+#include "sim/replay/accounting.h"
+#include "sim/replay/machine.h"
+#include "sim/replay/made.h"
 
 #include <getopt.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
 #ifndef REMUDA_SIM_OPTIONS_H
 #define REMUDA_SIM_OPTIONS_H
 
-#include "sim/replay.h"
-#include "sim/site.h"
+#include "sim/replay/replay.h"
+#include "sim/replay/site.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* remuda-sim pack: how full a machine gets before tasks no longer fit, by rule of placement. */
 #include "base/str.h"
-#include "sim/packing.h"
+#include "sim/replay/packing.h"
 #include "sim/sim.h"
 
 #include <getopt.h>

@@ -2,9 +2,9 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "sim/options.h"
-#include "sim/report.h"
+#include "sim/report/report.h"
+#include "sim/report/svg.h"
 #include "sim/sim.h"
-#include "sim/svg.h"
 
 #include <getopt.h>
 #include <stdlib.h>

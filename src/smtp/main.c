@@ -4,7 +4,7 @@
  * Exit status: 0 sent, if to one recipient at least; EX_TEMPFAIL to be tried again; anything else
  * never. Standard output has the reason in one line; after 0 the recipients that were refused. */
 #include "base/alloc.h"
-#include "io/confine.h"
+#include "io/process/confine.h"
 #include "smtp/letter.h"
 #include "smtp/replies.h"
 

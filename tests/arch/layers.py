@@ -30,9 +30,13 @@ LAYERS = {
 ONLY = {("controller", "node"): {"node/node.h"}}
 LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/")
 # Library headers that one file alone may include.
-ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/http.c"}
+ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
+    "controller": {"disk": set(), "session": {"disk"}},
+    "io": {"process": set(), "net": set()},
+    "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},
+    "sim": {"replay": set(), "report": {"replay"}, "world": set()},
     "model": {
         "grammar": set(),
         "record": {"grammar"},

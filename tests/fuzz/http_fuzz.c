@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "io/http.h"
+#include "io/net/http.h"
 
 #include <stdlib.h>
 #include <string.h>

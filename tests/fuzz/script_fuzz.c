@@ -5,9 +5,9 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "script/lint.h"
-#include "script/lsf.h"
-#include "script/pbs.h"
+#include "script/lint/lint.h"
+#include "script/lsf/lsf.h"
+#include "script/pbs/pbs.h"
 #include "script/script.h"
 #include "script/translate.h"
 

@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "base/alloc.h"
-#include "sim/accounting.h"
+#include "sim/replay/accounting.h"
 
 #include <stdlib.h>
 #include <string.h>

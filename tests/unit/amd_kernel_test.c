@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "../fake/amd_tree.h"
-#include "node/hardware/amd.h"
+#include "node/hardware/amd/amd.h"
 #include "node/hardware/discover_gpus.h"
 #include "node/hardware/sysfs.h"
 

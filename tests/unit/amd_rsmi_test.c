@@ -2,7 +2,7 @@
  * what every question then gets. FAKE_RSMI is tests/fake/rsmi.c. */
 #include "unit.h"
 
-#include "node/hardware/amd.h"
+#include "node/hardware/amd/amd.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "controller/crowd.h"
+#include "controller/session/crowd.h"
 
 #include <string.h>
 

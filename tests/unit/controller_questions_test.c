@@ -2,10 +2,10 @@
  * than a fifth of a processor. The copies are stand-ins that say what they took. */
 #include "io_help.h"
 
-#include "controller/questions.h"
-#include "controller/session.h"
+#include "controller/session/questions.h"
+#include "controller/session/session.h"
 #include "controller/turn.h"
-#include "io/aside.h"
+#include "io/process/aside.h"
 #include "wire/frame.h"
 
 #define TOOK_US 20000

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/duration.h"
-#include "controller/rate.h"
+#include "controller/session/rate.h"
 
 #define SEC USEC_PER_SEC
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "controller/share.h"
+#include "controller/session/share.h"
 #include "io/clock.h"
 
 #include <stdio.h>

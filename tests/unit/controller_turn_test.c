@@ -3,13 +3,13 @@
  * twin. */
 #include "io_help.h"
 
+#include "controller/disk/payload.h"
 #include "controller/foresight.h"
 #include "controller/joined.h"
 #include "controller/let_out.h"
 #include "controller/past.h"
-#include "controller/payload.h"
 #include "controller/program_run.h"
-#include "controller/session.h"
+#include "controller/session/session.h"
 
 #define NOTES 64
 

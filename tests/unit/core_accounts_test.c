@@ -1,6 +1,6 @@
 /* Accounts, users, associations, QOS and their limits: what a change does, who may, and that many
  * changes are one deed. */
-#include "core/record/accounts.h"
+#include "core/record/accounts/accounts.h"
 #include "core_help.h"
 
 /* ---- asking --------------------------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* What is large goes in pieces: answers of many rows, and a look at all jobs after a change. */
 #include "core_tree.h"
 
-#include "core/record/limit_view.h"
+#include "core/record/accounts/limit_view.h"
 #include "core/record/record.h"
 
 #define MANY 4500

@@ -2,7 +2,7 @@
  * below science; alice job 2 in physics. carl coordinates science, dora is in physics, too, and
  * nobody's coordinator. The table below says what of bob each sees, by hand; without the word
  * everybody sees it. */
-#include "core/record/accounts.h"
+#include "core/record/accounts/accounts.h"
 #include "core_help.h"
 
 #include <stdio.h>

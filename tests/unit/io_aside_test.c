@@ -1,7 +1,7 @@
 /* Copies of the process that work something out. */
 #include "io_help.h"
 
-#include "io/aside.h"
+#include "io/process/aside.h"
 
 #include <errno.h>
 #include <fcntl.h>

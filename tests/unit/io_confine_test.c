@@ -1,7 +1,7 @@
 /* A process that was confined: in children of the test. */
 #include "unit.h"
 
-#include "io/confine.h"
+#include "io/process/confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 #include "io_help.h"
 
 #include "io/client.h"
-#include "io/conn.h"
-#include "io/link.h"
-#include "io/listen.h"
+#include "io/net/conn.h"
+#include "io/net/link.h"
+#include "io/net/listen.h"
 #include "model/limits.h"
 
 #include <errno.h>

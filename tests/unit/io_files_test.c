@@ -2,8 +2,8 @@
 #include "io_help.h"
 
 #include "base/room.h"
-#include "io/daemon.h"
 #include "io/log.h"
+#include "io/process/daemon.h"
 #include "io/users.h"
 
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "io/clock.h"
-#include "io/http.h"
+#include "io/net/http.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -4,8 +4,8 @@
 
 #include "io/mail.h"
 #include "io/mail_message.h"
-#include "io/release.h"
-#include "io/spawn.h"
+#include "io/process/release.h"
+#include "io/process/spawn.h"
 #include "smtp/letter.h"
 #include "smtp/replies.h"
 

@@ -2,7 +2,7 @@
  * file's. */
 #include "io_help.h"
 
-#include "io/name_lookup.h"
+#include "io/net/name_lookup.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,7 +1,7 @@
 /* Children: input, output, ends, timeouts. */
 #include "io_help.h"
 
-#include "io/spawn.h"
+#include "io/process/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>

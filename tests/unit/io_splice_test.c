@@ -2,7 +2,7 @@
  * end that goes takes the other with it. */
 #include "io_help.h"
 
-#include "io/splice.h"
+#include "io/net/splice.h"
 #include "model/message.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* Connections through TLS: who is believed, and that bytes come as they went. */
 #include "io_help.h"
 
-#include "io/cert.h"
-#include "io/conn.h"
-#include "io/tls.h"
+#include "io/net/cert.h"
+#include "io/net/conn.h"
+#include "io/net/tls.h"
 
 #include <time.h>
 

@@ -4,7 +4,7 @@
 #include "script_help.h"
 
 #include "script/lines.h"
-#include "script/lint.h"
+#include "script/lint/lint.h"
 #include "script/translate.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * rule finds something. */
 #include "script_help.h"
 
-#include "script/lint.h"
+#include "script/lint/lint.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 #include "script_help.h"
 
 #include "base/duration.h"
-#include "script/lsf.h"
-#include "script/lsf_select.h"
+#include "script/lsf/lsf.h"
+#include "script/lsf/select.h"
 
 #include <stdio.h>
 

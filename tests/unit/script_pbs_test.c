@@ -2,7 +2,7 @@
  * 1, 5 and 6). */
 #include "script_help.h"
 
-#include "script/pbs.h"
+#include "script/pbs/pbs.h"
 
 #include <stdio.h>
 

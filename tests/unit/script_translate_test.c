@@ -8,7 +8,7 @@
 #include "model/job/array.h"
 #include "model/job/dependency.h"
 #include "script/lines.h"
-#include "script/lint.h"
+#include "script/lint/lint.h"
 #include "script/translate.h"
 #include "wire/record.h"
 

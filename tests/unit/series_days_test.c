@@ -1,6 +1,6 @@
 /* Files of series by day: what is put is found, a whole block replaces its pieces, days grow coarser
  * with age and go, and nothing is lost where that fails. */
-#include "controller/series_days.h"
+#include "controller/disk/series_days.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "sim/lublin.h"
-#include "sim/made.h"
+#include "sim/replay/lublin.h"
+#include "sim/replay/made.h"
 
 #include <math.h>
 

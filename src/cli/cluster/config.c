@@ -5,7 +5,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/table/json_form.h"
-#include "io/program_list.h"
+#include "io/process/program_list.h"
 #include "wire/json.h"
 
 #include <stdio.h>

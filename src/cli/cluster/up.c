@@ -16,7 +16,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "io/build.h"
-#include "io/program_list.h"
+#include "io/process/program_list.h"
 #include "model/grammar/gres.h"
 #include "model/limits.h"
 

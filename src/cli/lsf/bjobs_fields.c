@@ -4,7 +4,7 @@
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
-#include "script/lsf_depend.h"
+#include "script/lsf/depend.h"
 
 #include <string.h>
 

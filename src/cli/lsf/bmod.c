@@ -11,7 +11,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/submit/site.h"
-#include "script/lsf.h"
+#include "script/lsf/lsf.h"
 
 #include <stdio.h>
 #include <string.h>

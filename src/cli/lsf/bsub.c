@@ -1,6 +1,6 @@
 /* bsub: a job as LSF's users submit it.
  *
- * Its options are read by the table in script/lsf_options.c, from the #BSUB lines of the script
+ * Its options are read by the table in script/lsf/options.c, from the #BSUB lines of the script
  * first and then from the command line, and become options of sbatch; from there on it is a job
  * like any other, but for its environment, its output and the report in it. */
 #include "base/alloc.h"
@@ -15,7 +15,7 @@
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
 #include "cli/submit/site.h"
-#include "script/lsf.h"
+#include "script/lsf/lsf.h"
 #include "script/script.h"
 
 #include <errno.h>

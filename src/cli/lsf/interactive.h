@@ -4,7 +4,7 @@
 #define REMUDA_CLI_LSF_INTERACTIVE_H
 
 #include "base/arena.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 #include <stdbool.h>
 

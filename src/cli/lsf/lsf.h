@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "io/client.h"
 #include "model/job/job.h"
-#include "script/option.h"
+#include "script/options/option.h"
 
 #include <stdbool.h>
 

@@ -5,8 +5,8 @@
 
 #include "io/client.h"
 #include "model/record/node.h"
-#include "script/lsf.h"
-#include "script/lsf_select.h"
+#include "script/lsf/lsf.h"
+#include "script/lsf/select.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/submit/host.h"
-#include "script/pbs.h"
+#include "script/pbs/pbs.h"
 
 #include <stdio.h>
 #include <string.h>

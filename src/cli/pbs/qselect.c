@@ -7,7 +7,7 @@
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
 #include "cli/table/listing.h"
-#include "script/pbs.h"
+#include "script/pbs/pbs.h"
 
 #include <stdio.h>
 #include <string.h>

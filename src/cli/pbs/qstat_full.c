@@ -3,7 +3,7 @@
 #include "cli/pbs/qstat.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
-#include "script/pbs.h"
+#include "script/pbs/pbs.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "cli/submit/batch.h"
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
-#include "script/pbs.h"
+#include "script/pbs/pbs.h"
 #include "script/script.h"
 
 #include <pwd.h>

@@ -4,7 +4,7 @@
 #ifndef REMUDA_CLI_PROGRAM_COMMANDS_H
 #define REMUDA_CLI_PROGRAM_COMMANDS_H
 
-#include "script/option.h"
+#include "script/options/option.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,7 +110,7 @@ COMMANDS(X)
 #undef X
 
 /* The commands with an option table of their own (sbatch, salloc and srun share that of
- * script/options.h). */
+ * script/options/options.h). */
 // clang-format off
 #define OPTION_TABLES(X)                                                                                     \
     X(sattach) X(sbcast) X(sstat) X(squeue) X(scancel) X(sinfo) X(sacct) X(sprio) X(sshare) X(sdiag)         \

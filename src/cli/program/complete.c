@@ -9,7 +9,7 @@
 #include "cli/program/tables.h"
 #include "io/client.h"
 #include "model/state.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Command lines of remuda's own commands (up, status, gpus …): read by the same tables as those of
- * Slurm's (script/option.h), and said alike by all of them where they cannot be read. */
+ * Slurm's (script/options/option.h), and said alike by all of them where they cannot be read. */
 #ifndef REMUDA_CLI_PROGRAM_OWN_LINE_H
 #define REMUDA_CLI_PROGRAM_OWN_LINE_H
 
-#include "script/option.h"
+#include "script/options/option.h"
 
 #include <stdbool.h>
 

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "io/client.h"
-#include "script/option.h"
+#include "script/options/option.h"
 
 #include <stdbool.h>
 

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "cli/program/commands.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 #define X(name_, function, linked_, doc_) static const char doc_of_##function[] = doc_;
 COMMANDS(X)

@@ -3,7 +3,7 @@
 #ifndef REMUDA_CLI_PROGRAM_TABLES_H
 #define REMUDA_CLI_PROGRAM_TABLES_H
 
-#include "script/option.h"
+#include "script/options/option.h"
 
 struct command_table {
     const char *command;              /* "squeue", "remuda why" */

@@ -5,7 +5,7 @@
 #include "cli/program/localtime.h"
 #include "cli/scontrol/scontrol.h"
 #include "cli/table/json_slurm.h"
-#include "io/program_list.h"
+#include "io/process/program_list.h"
 #include "model/refusal.h"
 #include "model/settings/settings.h"
 

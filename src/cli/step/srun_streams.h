@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cli/step/run.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 struct stream_way {
     int fd;

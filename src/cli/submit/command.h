@@ -7,7 +7,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "model/message.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

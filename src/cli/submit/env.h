@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "script/options.h"
+#include "script/options/options.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define REMUDA_CLI_SUBMIT_LINT_H
 
 #include "cli/submit/script.h"
-#include "script/lint.h"
+#include "script/lint/lint.h"
 #include "wire/json.h"
 
 #include <stdbool.h>

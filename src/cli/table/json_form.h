@@ -3,7 +3,7 @@
 #define REMUDA_CLI_TABLE_JSON_FORM_H
 
 #include "base/str.h"
-#include "script/option.h"
+#include "script/options/option.h"
 
 #include <stddef.h>
 

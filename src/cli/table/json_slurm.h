@@ -4,7 +4,7 @@
 #define REMUDA_CLI_TABLE_JSON_SLURM_H
 
 #include "cli/table/json_form.h"
-#include "script/option.h"
+#include "script/options/option.h"
 #include "wire/json.h"
 
 /* --json and --yaml, by the row's name: an enum json_form at row->at. The value is a version of

@@ -11,7 +11,7 @@
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
 #include "io/client.h"
-#include "script/option.h"
+#include "script/options/option.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* A running job's limit becomes another. */
 #include "core/life/life.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/minutes.h"
 #include "model/extension.h"
 
 void job_limit_changed(struct core *c, struct jobrec *r)

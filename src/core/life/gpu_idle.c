@@ -6,7 +6,7 @@
  * told first. */
 #include "model/grammar/gpu_idle.h"
 #include "core/life/life.h"
-#include "core/record/accounts.h"
+#include "core/record/accounts/accounts.h"
 
 #define TELLS ((uint32_t)GPU_IDLE_WARN | (uint32_t)GPU_IDLE_NOTIFY)
 

@@ -3,8 +3,8 @@
  * others in between. Nothing is planned until all have been looked at, so that nothing starts by
  * what was allowed before. */
 #include "core/life/life.h"
-#include "core/record/accrue.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/accrue.h"
+#include "core/record/accounts/minutes.h"
 
 void accruing_run(struct core *c)
 {

@@ -1,6 +1,6 @@
 /* Limits in minutes: when use or what runs changed, who waits for one is looked at, and who has
  * used one up has to end. */
-#include "core/record/minutes.h"
+#include "core/record/accounts/minutes.h"
 #include "core/life/life.h"
 
 static void exhausted_end(struct core *c, struct jobrec *r)

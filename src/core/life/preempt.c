@@ -4,7 +4,7 @@
  * mode is REQUEUE and the job may be requeued. Its record says that and for whom, so that a
  * controller that starts again keeps to it. */
 #include "core/life/life.h"
-#include "core/record/limits.h"
+#include "core/record/accounts/limits.h"
 
 static int64_t grace_of(const struct core *c, const struct jobrec *r)
 {

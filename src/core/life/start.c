@@ -1,8 +1,8 @@
 /* A pass of the planner and what follows from it: jobs start, victims give way. Persist before you
  * speak: the record is stored in the turn that sends the launch. */
 #include "core/life/life.h"
-#include "core/record/limits.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/accounts/minutes.h"
 
 #define FORECAST_MOST 400000 /* entries looked at in a wake: two milliseconds */
 

@@ -3,8 +3,8 @@
  * jobs are not touched. */
 #include "base/list.h"
 #include "core/load/load.h"
-#include "core/record/limits.h"
-#include "core/record/use.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/accounts/use.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * however many parts it has. */
 #include "base/alloc.h"
 #include "core/query/query.h"
-#include "core/record/limit_book.h"
-#include "core/record/private.h"
+#include "core/record/accounts/limit_book.h"
+#include "core/record/accounts/private.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>

@@ -2,9 +2,9 @@
  * its users and accounts beside. */
 #include "base/alloc.h"
 #include "core/query/query.h"
-#include "core/record/private.h"
+#include "core/record/accounts/private.h"
+#include "core/record/accounts/use.h"
 #include "core/record/record.h"
-#include "core/record/use.h"
 
 #include <stdlib.h>
 

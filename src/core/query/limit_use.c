@@ -1,8 +1,8 @@
 /* How much of each limit is in use: for everybody whose jobs there are, by the limits that count
  * them. A limit that nobody counts against has no row. */
 #include "core/query/query.h"
-#include "core/record/limit_view.h"
-#include "core/record/private.h"
+#include "core/record/accounts/limit_view.h"
+#include "core/record/accounts/private.h"
 
 struct use_walk {
     const struct core *c;

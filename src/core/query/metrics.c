@@ -6,7 +6,7 @@
  * as they are; nothing is copied into one. Between two parts the cluster goes on: a job is counted
  * as it was when its part came. */
 #include "core/query/metrics.h"
-#include "core/record/private.h"
+#include "core/record/accounts/private.h"
 
 #include <stdlib.h>
 

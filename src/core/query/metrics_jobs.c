@@ -1,6 +1,6 @@
 /* Jobs: sums of all that the controller knows, and rows of those that run. */
 #include "core/query/metrics.h"
-#include "core/record/private.h"
+#include "core/record/accounts/private.h"
 #include "model/env/device_out.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_counts.h"

@@ -3,7 +3,7 @@
 #include "core/query/query.h"
 
 #include "base/list.h"
-#include "core/record/private.h"
+#include "core/record/accounts/private.h"
 #include "core/record/triggers.h"
 #include "model/grammar/gpu_idle.h"
 #include "model/grammar/gres.h"

@@ -2,8 +2,8 @@
  * controller has done. */
 #include "base/list.h"
 #include "core/query/query.h"
-#include "core/record/private.h"
-#include "core/record/use.h"
+#include "core/record/accounts/private.h"
+#include "core/record/accounts/use.h"
 
 #include <stdlib.h>
 #include <string.h>

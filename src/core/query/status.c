@@ -1,6 +1,6 @@
 /* What `remuda status` shows: the controller, and each node with what keeps jobs from it. */
 #include "core/query/query.h"
-#include "core/record/private.h"
+#include "core/record/accounts/private.h"
 
 /* What keeps jobs from the node, or will soon; NULL = nothing. */
 static const char *node_trouble(const struct core *c, const struct noderec *n, struct arena *a)

@@ -3,10 +3,10 @@
  * room. What its partition's limits or state say about it is the planner's: they may change.
  * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
 #include "base/list.h"
-#include "core/record/accrue.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/accrue.h"
+#include "core/record/accounts/minutes.h"
+#include "core/record/accounts/use.h"
 #include "core/record/record.h"
-#include "core/record/use.h"
 
 #include <string.h>
 

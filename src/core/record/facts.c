@@ -1,7 +1,7 @@
 /* What the records say: look-ups that change nothing, for all rooms. Who does something asks here
  * and not the file of another deed. */
 #include "base/list.h"
-#include "core/record/accounts.h"
+#include "core/record/accounts/accounts.h"
 #include "core/record/record.h"
 
 /* The default is that of the series, not a word of the site's about memory: there is Slurm's. */

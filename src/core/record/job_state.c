@@ -1,8 +1,8 @@
 /* The only place that writes job.state. Every move goes through the table of allowed moves; what
  * must follow from a move wherever it comes from (counts, indexes, the planner's list, history of
  * former runs) follows here. */
-#include "core/record/accrue.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/accrue.h"
+#include "core/record/accounts/minutes.h"
 #include "core/record/record.h"
 #include "core/record/triggers.h"
 

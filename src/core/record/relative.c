@@ -2,7 +2,7 @@
  * or, of a QOS that is no partition's, of what the cluster has. What that makes is worked out when
  * limits, partitions or nodes change, not when jobs are asked about. */
 #include "base/hostlist.h"
-#include "core/record/limits.h"
+#include "core/record/accounts/limits.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
 #include "model/job/job_counts.h"

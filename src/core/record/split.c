@@ -1,7 +1,7 @@
 /* Arrays are one record until an element differs. Splitting makes an index a record of its own with
  * a number of its own; the last index takes the array's record, so that the last element keeps the
  * array's number. */
-#include "core/record/accrue.h"
+#include "core/record/accounts/accrue.h"
 #include "core/record/record.h"
 
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)

@@ -1,7 +1,7 @@
 /* Calls that are answered later: wait_job, allocations (submit with attach, ATTACH), steps
  * (create_step, attach_step). One list for all: few are open at a time for each client, and an end
  * or a closed connection looks through it once. Who comes back after a restart calls again. */
-#include "core/record/private.h"
+#include "core/record/accounts/private.h"
 #include "core/record/record.h"
 
 /* ---- how a job ended ------------------------------------------------------------------------ */

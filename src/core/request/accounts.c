@@ -3,10 +3,10 @@
  * runs would lose its ground. Then the rows are stored in the turn, with a transaction for each
  * change, and what follows for jobs is marked. */
 #include "base/list.h"
-#include "core/record/limit_view.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/limit_view.h"
+#include "core/record/accounts/minutes.h"
+#include "core/record/accounts/use.h"
 #include "core/record/record.h"
-#include "core/record/use.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"
 #include "core/request/request.h"

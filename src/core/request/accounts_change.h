@@ -3,7 +3,7 @@
 #ifndef REMUDA_CORE_REQUEST_ACCOUNTS_CHANGE_H
 #define REMUDA_CORE_REQUEST_ACCOUNTS_CHANGE_H
 
-#include "core/record/accounts.h"
+#include "core/record/accounts/accounts.h"
 #include "model/message.h"
 
 struct change {

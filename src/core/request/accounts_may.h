@@ -2,7 +2,7 @@
 #ifndef REMUDA_CORE_REQUEST_ACCOUNTS_MAY_H
 #define REMUDA_CORE_REQUEST_ACCOUNTS_MAY_H
 
-#include "core/record/accounts.h"
+#include "core/record/accounts/accounts.h"
 
 /* May the peer at hand? `all`, the request, is looked at for what belongs together: an account that
  * is added with its place in the tree. *ret_detail says why not. */

@@ -1,6 +1,6 @@
 /* What every change of accounts does: lists of words, fields, names, limits. */
 #include "base/list.h"
-#include "core/record/limit_book.h"
+#include "core/record/accounts/limit_book.h"
 #include "core/record/record.h"
 #include "core/request/accounts_change.h"
 #include "core/request/accounts_may.h"

@@ -1,7 +1,7 @@
 /* Which account and QOS a job is of, and whether it may: at submission, and when they are
  * changed. A refusal names what was asked, what this user may use, and what would do. */
-#include "core/record/limits.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/accounts/minutes.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
 

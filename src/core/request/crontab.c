@@ -4,7 +4,7 @@
  *
  * Each entry is checked as a submission would be, as if those of the former table were gone and
  * the entries before it were there. */
-#include "core/record/limits.h"
+#include "core/record/accounts/limits.h"
 #include "core/request/request.h"
 #include "model/grammar/cron.h"
 

@@ -4,10 +4,10 @@
  * machine. What the copy found is checked here once more, where the machine is as it is now: what
  * is promised by then must not move; the forecast is the copy's. */
 #include "sched/answer/extend.h"
-#include "core/record/limits.h"
-#include "core/record/minutes.h"
-#include "core/record/minutes_ask.h"
-#include "core/record/private.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/accounts/minutes.h"
+#include "core/record/accounts/minutes_ask.h"
+#include "core/record/accounts/private.h"
 #include "core/request/request.h"
 
 struct extending {

@@ -3,8 +3,8 @@
  * is asked here is what submission asks (choose.c, sched_check) and what the planner is told
  * (limits_collect): nothing is worked out a second time. Nothing changes. */
 #include "base/list.h"
-#include "core/record/limit_view.h"
-#include "core/record/private.h"
+#include "core/record/accounts/limit_view.h"
+#include "core/record/accounts/private.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
 #include "model/grammar/gres.h"

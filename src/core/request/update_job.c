@@ -2,8 +2,8 @@
  * values are put on a copy of what was asked, the copy is checked as a submission would be, and
  * only then the record takes it. */
 #include "base/list.h"
-#include "core/record/limits.h"
-#include "core/record/minutes.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/accounts/minutes.h"
 #include "core/request/request.h"
 #include "model/job/job_attributes.h"
 

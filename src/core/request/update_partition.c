@@ -2,7 +2,7 @@
  * restarts. Values are tried on a copy that the planner must accept before the record takes
  * them. */
 #include "base/list.h"
-#include "core/record/limits.h"
+#include "core/record/accounts/limits.h"
 #include "core/request/request.h"
 #include "model/grammar/gpu_idle.h"
 

@@ -3,8 +3,8 @@
  * Nothing changes; the what-if passes are bounded by counted work, so that the answer of one job
  * does not hold others up. */
 #include "base/list.h"
-#include "core/record/minutes.h"
-#include "core/record/private.h"
+#include "core/record/accounts/minutes.h"
+#include "core/record/accounts/private.h"
 #include "core/record/record.h"
 #include "core/request/request.h"
 #include "model/extension.h"

@@ -11,7 +11,7 @@
  * restarts, until there is one or an operator says RESUME. */
 #include "io/clock.h"
 #include "io/files.h"
-#include "io/spawn.h"
+#include "io/process/spawn.h"
 #include "model/grammar/gres.h"
 #include "node/daemon/daemon.h"
 #include "node/hardware/gpu_sentences.h"

@@ -2,8 +2,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "io/program_list.h"
-#include "io/spawn.h"
+#include "io/process/program_list.h"
+#include "io/process/spawn.h"
 
 #include <stdlib.h>
 #include <string.h>

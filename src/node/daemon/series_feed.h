@@ -6,9 +6,9 @@
 #define REMUDA_NODE_DAEMON_SERIES_FEED_H
 
 #include "base/str.h"
-#include "io/link.h"
 #include "io/log.h"
 #include "io/loop.h"
+#include "io/net/link.h"
 #include "node/hardware/gpu_watch.h"
 
 #define SERIES_FEED_BYTES (8u << 20)

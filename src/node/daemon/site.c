@@ -4,7 +4,7 @@
 #include "io/build.h"
 #include "io/clock.h"
 #include "io/files.h"
-#include "io/release.h"
+#include "io/process/release.h"
 #include "model/grammar/gres.h"
 #include "node/cgroup/base.h"
 #include "node/daemon/daemon.h"

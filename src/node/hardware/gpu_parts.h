@@ -6,11 +6,11 @@
 #include "agent/health.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "node/hardware/amd.h"
+#include "node/hardware/amd/amd.h"
 #include "node/hardware/gpu_code.h"
 #include "node/hardware/gpu_holders.h"
 #include "node/hardware/gpu_usage.h"
-#include "node/hardware/nvml.h"
+#include "node/hardware/nvidia/nvml.h"
 
 #define GPU_FILES_OF_ONE 8u
 

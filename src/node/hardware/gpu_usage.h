@@ -6,8 +6,8 @@
 
 #include "base/str.h"
 #include "base/vec.h"
-#include "node/hardware/amd.h"
-#include "node/hardware/nvml.h"
+#include "node/hardware/amd/amd.h"
+#include "node/hardware/nvidia/nvml.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -20,7 +20,7 @@
 #include "base/arena.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "io/spawn.h"
+#include "io/process/spawn.h"
 #include "model/grammar/gres.h"
 #include "node/hardware/gpu_sentences.h"
 #include "node/hardware/gpu_time.h"

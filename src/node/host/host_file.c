@@ -2,9 +2,9 @@
 
 #include "base/duration.h"
 #include "base/str.h"
-#include "io/conn.h"
 #include "io/files.h"
-#include "io/name_lookup.h"
+#include "io/net/conn.h"
+#include "io/net/name_lookup.h"
 
 #include <string.h>
 #include <unistd.h>

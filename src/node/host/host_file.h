@@ -5,8 +5,8 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "io/tcp_socket.h"
-#include "io/tls.h"
+#include "io/net/tcp_socket.h"
+#include "io/net/tls.h"
 #include "model/message.h"
 
 struct host_file {

@@ -6,9 +6,9 @@
 
 #include "base/alloc.h"
 #include "io/build.h"
-#include "io/cert.h"
-#include "io/daemon.h"
 #include "io/files.h"
+#include "io/net/cert.h"
+#include "io/process/daemon.h"
 #include "model/protocol.h"
 #include "node/hardware/machine.h"
 #include "node/node.h"

@@ -9,9 +9,9 @@
  * is left, however long that takes. It ends with its standard input, that is, with the command. */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "io/confine.h"
-#include "io/splice.h"
-#include "io/tcp_socket.h"
+#include "io/net/splice.h"
+#include "io/net/tcp_socket.h"
+#include "io/process/confine.h"
 #include "node/node.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
-#include "io/tls.h"
+#include "io/net/tls.h"
 #include "model/message.h"
 #include "node/step/plan.h"
 #include "wire/framed.h"

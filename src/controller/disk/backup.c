@@ -1,0 +1,190 @@
+#include "controller/disk/backup.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "base/vec.h"
+#include "controller/disk/given.h"
+#include "io/client.h"
+#include "io/files.h"
+#include "io/process/daemon.h"
+#include "model/limits.h"
+#include "store/backup.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct work {
+    struct arena *a;
+    const char *dir, *file;
+    VEC(struct backup_file) files;
+    struct err err;
+};
+
+static const char *in_dir(const struct work *w, const char *name)
+{
+    return arena_printf(w->a, "%s/%s", w->dir, name);
+}
+
+static bool options_read(int argc, char **argv, struct work *w)
+{
+    const char *dir = NULL;
+    for (int i = 1; i < argc; i++) {
+        if (text_is(argv[i], "--state") && i + 1 < argc)
+            dir = argv[++i];
+        else if (text_starts(argv[i], "--state="))
+            dir = argv[i] + strlen("--state=");
+        else if (argv[i][0] != '-' && !w->file)
+            w->file = argv[i];
+        else
+            return err_set(&w->err, ERR_INVALID,
+                           "\"%s\" is not understood; --state DIR and one FILE are", argv[i]);
+    }
+    w->dir = state_dir_find(dir, w->a);
+    return w->file || err_set(&w->err, ERR_INVALID, "name the FILE");
+}
+
+static int finish(struct work *w, const char *name, bool ok)
+{
+    if (!ok)
+        fprintf(stderr, "%s: error: %s\n", name, w->err.text);
+    vec_done(&w->files);
+    arena_free(w->a);
+    return ok ? 0 : 1;
+}
+
+/* ---- backup ---- */
+
+static bool file_add(struct work *w, const char *name)
+{
+    struct str data = STR_INIT;
+    struct stat st;
+    if (stat(in_dir(w, name), &st) != 0 || !S_ISREG(st.st_mode))
+        return true;
+    bool ok = file_read(in_dir(w, name), LIMIT_CONFIG_BYTES, &data, &w->err);
+    struct backup_file f = {.name = arena_strdup(w->a, name), .mode = st.st_mode & 0777};
+    f.data = (struct blob){arena_dup(w->a, data.len ? data.data : "", data.len), data.len};
+    str_done(&data);
+    vec_push(&w->files, f);
+    return ok;
+}
+
+static bool is_conf(const char *name)
+{
+    size_t len = strlen(name);
+    return len > strlen(".conf") && text_is(name + len - strlen(".conf"), ".conf");
+}
+
+/* What is configured there, and the cluster's certificates and keys. */
+static bool files_find(struct work *w)
+{
+    const char **names;
+    size_t n;
+    bool ok = dir_list(w->dir, w->a, &names, &n, &w->err);
+    for (size_t i = 0; ok && i < n; i++)
+        if (is_conf(names[i]))
+            ok = file_add(w, names[i]);
+    if (!ok || access(in_dir(w, "tls"), F_OK) != 0)
+        return ok;
+    ok = dir_list(in_dir(w, "tls"), w->a, &names, &n, &w->err);
+    for (size_t i = 0; ok && i < n; i++)
+        ok = file_add(w, arena_printf(w->a, "tls/%s", names[i]));
+    return ok;
+}
+
+int backup_main(int argc, char **argv)
+{
+    struct work w = {.a = arena_new()};
+    bool ok = options_read(argc, argv, &w);
+    if (ok && access(in_dir(&w, "remuda.db"), F_OK) != 0)
+        ok =
+            err_set(&w.err, ERR_NOT_FOUND, "there is no cluster in %s: %s", w.dir, strerror(errno));
+    ok = ok && files_find(&w) &&
+         backup_write(in_dir(&w, "remuda.db"), w.file, w.files.v, w.files.n, &w.err);
+    if (ok)
+        printf("%s holds the cluster of %s: its store and %zu files.\n", w.file, w.dir, w.files.n);
+    return finish(&w, "remuda backup", ok);
+}
+
+/* ---- restore ---- */
+
+static bool set_aside(struct work *w, const char *name)
+{
+    const char *path = in_dir(w, name);
+    if (rename(path, arena_printf(w->a, "%s.before", path)) == 0 || errno == ENOENT)
+        return true;
+    return err_set(&w->err, ERR_UNAVAILABLE, "cannot move %s: %s", path, strerror(errno));
+}
+
+/* Only names that a backup has by itself: nobody's file can be made to write elsewhere. */
+static bool name_is_good(const char *name)
+{
+    bool tls = text_starts(name, "tls/");
+    if (tls)
+        name += strlen("tls/");
+    return *name && *name != '.' && !strchr(name, '/') && (tls || is_conf(name));
+}
+
+/* What others may write to is theirs; whatever the backup says. */
+static mode_t mode_good(uint32_t mode)
+{
+    return mode & 0755;
+}
+
+static bool file_restore(void *ctx, const struct backup_file *f)
+{
+    struct work *w = ctx;
+    struct str now = STR_INIT;
+    if (!name_is_good(f->name))
+        return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
+                       w->file, f->name);
+    bool same = file_read(in_dir(w, f->name), LIMIT_CONFIG_BYTES, &now, NULL) &&
+                now.len == f->data.len &&
+                memcmp(str_text(&now), f->data.data ? f->data.data : "", now.len) == 0;
+    str_done(&now);
+    return same || (set_aside(w, f->name) && dir_make(in_dir(w, "tls"), 0700, &w->err) &&
+                    file_write_atomic(in_dir(w, f->name), f->data.data, f->data.len,
+                                      mode_good(f->mode), &w->err));
+}
+
+/* With the controller's lock held. */
+static bool restore(struct work *w)
+{
+    uint64_t seq, next;
+    const char *fresh = in_dir(w, "remuda.db.restoring");
+    unlink(fresh);
+    if (!backup_read(w->file, fresh, file_restore, w, &seq, &next, &w->err)) {
+        unlink(fresh);
+        return false;
+    }
+    if (!given_raise(in_dir(w, "given"), seq, next, &w->err) || !set_aside(w, "remuda.db") ||
+        !set_aside(w, "remuda.db-wal") || !set_aside(w, "remuda.db-shm"))
+        return false;
+    if (rename(fresh, in_dir(w, "remuda.db")) != 0)
+        return err_set(&w->err, ERR_UNAVAILABLE, "cannot make %s/remuda.db: %s", w->dir,
+                       strerror(errno));
+    return true;
+}
+
+int restore_main(int argc, char **argv)
+{
+    struct work w = {.a = arena_new()};
+    struct pid_file lock = {.fd = -1};
+    bool ok = options_read(argc, argv, &w);
+    umask(022);
+    ok = ok && dir_make(w.dir, geteuid() == 0 ? 0755 : 0700, &w.err) &&
+         (pid_file_take(&lock, in_dir(&w, "controller.pid"), &w.err) ||
+          err_prefix(&w.err, "`remuda down` first"));
+    ok = ok && restore(&w);
+    pid_file_drop(&lock);
+    if (ok)
+        printf("%s has the cluster of %s. `remuda up` starts it. Jobs that waited are held, for "
+               "they may "
+               "have run "
+               "since; `scontrol release` lets them run. What was there is kept beside, as "
+               "*.before.\n",
+               w.dir, w.file);
+    return finish(&w, "remuda restore", ok);
+}

@@ -1,0 +1,56 @@
+#include "controller/disk/given.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define IDS_SKIPPED 10000               /* where nobody knows what was given out since */
+#define RECORD      "%020llu %020llu\n" /* of one length, so that it is written over */
+
+bool given_read(const char *path, struct given *ret)
+{
+    char text[64] = {0};
+    unsigned long long seq, next;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    if (n <= 0 || sscanf(text, "%20llu %20llu", &seq, &next) != 2)
+        return false;
+    *ret = (struct given){seq, next};
+    return true;
+}
+
+int given_open(const char *path, struct err *ret_err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    return fd;
+}
+
+bool given_write(int fd, const struct given *g)
+{
+    char text[64];
+    int n = snprintf(text, sizeof text, RECORD, (unsigned long long)g->seq,
+                     (unsigned long long)g->next_job_id);
+    return pwrite(fd, text, (size_t)n, 0) == n;
+}
+
+bool given_raise(const char *path, uint64_t seq, uint64_t next, struct err *ret_err)
+{
+    struct given g = {0};
+    bool known = given_read(path, &g);
+    g.seq = g.seq > seq ? g.seq : seq + 1;
+    next = known ? next : next + IDS_SKIPPED;
+    g.next_job_id = g.next_job_id > next ? g.next_job_id : next;
+    int fd = given_open(path, ret_err);
+    if (fd < 0)
+        return false;
+    bool ok = (given_write(fd, &g) && fsync(fd) == 0) ||
+              err_set(ret_err, ERR_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    close(fd);
+    return ok;
+}

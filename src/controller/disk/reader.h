@@ -1,0 +1,20 @@
+/* A handle that reads the store beside its writer; of one thread. While there is no writer
+ * (writer.h) each reading opens it anew: how it may be read changes when the writer comes. */
+#ifndef REMUDA_CONTROLLER_READER_H
+#define REMUDA_CONTROLLER_READER_H
+
+#include "controller/disk/writer.h"
+
+struct reader {
+    const char *path;
+    const struct writer *writer;
+    struct store *store; /* NULL = not open */
+    bool still;
+};
+
+/* The store, open; NULL with ret_err. */
+struct store *reader_begin(struct reader *r, struct err *ret_err);
+void reader_end(struct reader *r);
+void reader_done(struct reader *r);
+
+#endif

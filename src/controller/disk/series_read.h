@@ -1,0 +1,22 @@
+/* Reads series for who sees the job; on a thread of its own. */
+#ifndef REMUDA_CONTROLLER_SERIES_READ_H
+#define REMUDA_CONTROLLER_SERIES_READ_H
+
+#include "controller/disk/reader.h"
+#include "core/core.h"
+
+struct series_ask {
+    uint64_t session, seq;
+    uint32_t uid; /* of who asks */
+    struct core_sight sight;
+    struct arena *arena; /* of the next */
+    struct msg_get_series get;
+    const char *dir;
+    struct str out; /* the answer: a frame */
+};
+
+/* Who does not see the job is told the same as of one that never was. */
+void series_read(struct reader *store, struct series_ask *q);
+void series_refuse(struct series_ask *q, enum refusal refusal, const char *detail);
+
+#endif

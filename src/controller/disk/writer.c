@@ -1,0 +1,81 @@
+#include "controller/disk/writer.h"
+
+#include "base/alloc.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+struct writer {
+    char *path;
+    struct store *store; /* NULL = not open */
+    uint64_t epoch;
+    atomic_bool open;
+};
+
+struct writer *writer_new(const char *path)
+{
+    struct writer *w = xcalloc(1, sizeof *w);
+    w->path = xstrdup(path);
+    return w;
+}
+
+struct writer *writer_of(struct store *s, uint64_t epoch)
+{
+    struct writer *w = xcalloc(1, sizeof *w);
+    w->store = s;
+    w->epoch = epoch;
+    w->open = true;
+    return w;
+}
+
+void writer_free(struct writer *w)
+{
+    if (!w)
+        return;
+    if (w->store)
+        store_close(w->store);
+    free(w->path);
+    free(w);
+}
+
+bool writer_open(struct writer *w, uint64_t *ret_seq, struct err *ret_err)
+{
+    struct store *s = store_open_sqlite(w->path, false, ret_err);
+    if (!s)
+        return false;
+    if (!store_take_epoch(s, &w->epoch, ret_seq, ret_err)) {
+        store_close(s);
+        return false;
+    }
+    w->store = s;
+    w->open = true;
+    return true;
+}
+
+bool writer_is_open(const struct writer *w)
+{
+    return w->open;
+}
+
+/* What the batch changes was read before. */
+static bool open_for(struct writer *w, const struct batch *b, struct err *ret_err)
+{
+    uint64_t seq;
+    if (!writer_open(w, &seq, ret_err))
+        return false;
+    return seq + 1 == b->seq ||
+           err_set(ret_err, ERR_DENIED, "%s was written to meanwhile", w->path);
+}
+
+bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
+{
+    if (!w->open && !open_for(w, b, ret_err))
+        return false;
+    b->epoch = w->epoch;
+    return store_commit(w->store, b, ret_err);
+}
+
+struct store *writer_store(struct writer *w)
+{
+    return w->store;
+}

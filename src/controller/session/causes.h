@@ -1,0 +1,26 @@
+/* Whose requests made a commit or a plan necessary, so that it is charged to them. */
+#ifndef REMUDA_CONTROLLER_CAUSES_H
+#define REMUDA_CONTROLLER_CAUSES_H
+
+#include "base/vec.h"
+#include "controller/session/session.h"
+
+#include <stdint.h>
+
+struct cause {
+    uint32_t uid;
+    uint64_t rows; /* stored for that user */
+};
+struct causes {
+    VEC(struct cause) v;
+    uint64_t rows; /* of all, also of what nobody asked for */
+};
+
+/* So many more rows; uid NULL: nobody asked for them. */
+void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows);
+/* Each user is charged with their part of it (session_caused). */
+void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us);
+void causes_clear(struct causes *c);
+void causes_done(struct causes *c);
+
+#endif

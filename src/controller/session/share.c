@@ -1,0 +1,485 @@
+/* What others have to wait for is what is done for one user in one go: a round of the loop in which
+ * somebody gets no more than ALLOWED_NS, or a commit that costs no more than ALLOWED_CAUSED_NS,
+ * holds nobody up, however many there are, and whoever asks for one thing after the other never has
+ * more. What goes beyond is a debt, of which a fifth of the time that passes is forgiven. While it
+ * is below a slice the user is served at once; then there is a pause until it is paid. So whoever
+ * floods gets little more than a fifth of the time, in slices short enough that the others hardly
+ * meet one, and all who flood share that fifth. Where nobody asks for little there is nothing to
+ * keep free: those who ask for much take turns; who is alone is held up only until the loop has
+ * looked round once.
+ *
+ * A message that is not whole yet is no request: what its bytes cost is owed from the first on, or
+ * a user who sends beginnings of messages, one piece after the other, would have all the time there
+ * is, in rounds that are short each.
+ *
+ * Commits and plans are paid by those whose requests made them necessary. Who has a fair share pays
+ * what they cost the processor beyond what is allowed: they would have been made without the
+ * others. Who has more pays for as long as others had to wait for them, and for all else.
+ *
+ * The debt outlives the user's connections: a thousand of them one after the other are as dear as
+ * one. Who waits is called back few at a time, the longest waiting first: a user with a thousand
+ * connections costs no more than one with ten. */
+#include "controller/session/share.h"
+
+#include "base/alloc.h"
+#include "base/duration.h"
+#include "base/map.h"
+#include "base/rng.h"
+#include "io/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NS                 INT64_C(1000) /* in a microsecond */
+#define ALLOWED_NS         (100 * NS)    /* of a round */
+#define ALLOWED_CAUSED_NS  (500 * NS)    /* of a commit, or of a plan */
+#define SLICE_NS           (4000 * NS)   /* alone */
+#define SLICE_TURNS_NS     (2000 * NS)   /* among others who ask for much */
+#define SLICE_OTHERS_NS    (500 * NS)    /* with others about who do not */
+#define SLICE_ADDRESS_NS   (5000 * NS)   /* a few handshakes */
+#define ADDRESS            (UINT64_C(1) << 63)
+#define SLICE_STRANGERS_NS (10000 * NS) /* of all addresses together */
+#define PART               5 /* of the time those who ask for much have one part of so many */
+#define PART_ADDRESS       (2 * PART) /* and one address half of what all have */
+#define PAUSE_MAX_US       (2 * USEC_PER_SEC)
+#define ABOUT_US           (10 * USEC_PER_SEC) /* who asked for something less long ago is about */
+#define OVER_US            USEC_PER_SEC        /* who had too much less long ago still has … */
+#define MUCH_US            (50 * 1000) /* … unless there was nothing but little for so long */
+#define BURST              8           /* connections that go on at once */
+#define BYTES_MAX          (64u << 20)
+#define UNSENT_MAX         (128u << 20)
+#define LARGE_MAX          8 /* answers of some MiB at once */
+
+struct share {
+    struct shares *all;
+    uint64_t key;     /* uid; of an address see share_join_address */
+    bool vouched;     /* an address from which a host of the cluster speaks */
+    int64_t slice_ns; /* with others about who ask for little */
+    size_t connections, bytes, unsent, large;
+    int64_t debt_ns, counted_us; /* the debt as it was then */
+    int64_t alone_ns;            /* spent since the loop last looked round */
+    uint64_t round;              /* the last one in which something was done for the user */
+    int64_t round_ns;            /* and how much of it */
+    int64_t asked_us, over_us;   /* when the user was last served; had too much */
+    int64_t much_us;             /* had more in one go than is allowed */
+    int64_t free_us;             /* not listened to before */
+    struct share_wait *first, **last;
+    struct share *next; /* in the list of those that have somebody waiting */
+    bool listed;
+    struct share *next_gone, **gone; /* among those without a connection; NULL = it has one */
+};
+
+struct shares {
+    struct loop *loop;
+    struct map_u64 *by_uid;
+    struct timer *timer;
+    struct share *waiting, **last_waiting; /* who came first is first */
+    int64_t strangers_ns, strangers_us;    /* the debt of all addresses together, as it was then */
+    int64_t strangers_free_us;             /* none of them is listened to before */
+    struct share *gone, **last_gone;       /* without a connection: who left first is first */
+    struct {
+        bool any;
+        uint64_t key;
+        int64_t at_us;
+    } recent[2]; /* two different users, who asked last first */
+};
+
+static void shares_run(void *ctx);
+
+struct shares *shares_new(struct loop *l)
+{
+    struct shares *all = xcalloc(1, sizeof *all);
+    all->loop = l;
+    all->by_uid = map_u64_new();
+    all->timer = timer_new(l, shares_run, all);
+    all->last_gone = &all->gone;
+    all->last_waiting = &all->waiting;
+    return all;
+}
+
+static void gone_remove(struct share *s)
+{
+    if (!s->gone)
+        return;
+    *s->gone = s->next_gone;
+    if (s->next_gone)
+        s->next_gone->gone = s->gone;
+    else
+        s->all->last_gone = s->gone;
+    s->gone = NULL;
+}
+
+static void gone_free(struct share *s)
+{
+    gone_remove(s);
+    map_u64_del(s->all->by_uid, s->key);
+    free(s);
+}
+
+void shares_free(struct shares *all)
+{
+    if (!all)
+        return;
+    while (all->gone)
+        gone_free(all->gone);
+    CHECK(map_u64_count(all->by_uid) == 0);
+    map_u64_free(all->by_uid);
+    timer_free(all->timer);
+    free(all);
+}
+
+/* Of those who left, the ones who are owed and owe nothing any more. */
+static void gone_sweep(struct shares *all)
+{
+    int64_t now = clock_monotonic_us();
+    while (all->gone && all->gone->asked_us < now - ABOUT_US && all->gone->free_us < now)
+        gone_free(all->gone);
+}
+
+static struct share *join(struct shares *all, uint64_t key, int64_t slice_ns)
+{
+    struct share *s = map_u64_get(all->by_uid, key);
+    if (!s) {
+        gone_sweep(all);
+        s = xcalloc(1, sizeof *s);
+        *s = (struct share){.all = all,
+                            .key = key,
+                            .slice_ns = slice_ns,
+                            .over_us = -OVER_US,
+                            .asked_us = -ABOUT_US};
+        s->last = &s->first;
+        map_u64_put(all->by_uid, key, s);
+    }
+    gone_remove(s);
+    s->connections++;
+    return s;
+}
+
+struct share *share_join(struct shares *all, uid_t uid)
+{
+    return join(all, uid, SLICE_OTHERS_NS);
+}
+
+struct share *share_join_address(struct shares *all, const char *address)
+{
+    return join(all, hash_quick(address, strlen(address)) | ADDRESS, SLICE_ADDRESS_NS);
+}
+
+static void unlist(struct share *s)
+{
+    for (struct share **at = &s->all->waiting; *at; at = &(*at)->next)
+        if (*at == s) {
+            *at = s->next;
+            if (!*at)
+                s->all->last_waiting = at;
+            break;
+        }
+    s->listed = false;
+}
+
+void share_leave(struct share *s)
+{
+    struct shares *all = s->all;
+    if (--s->connections > 0)
+        return;
+    if (s->listed)
+        unlist(s);
+    s->next_gone = NULL;
+    s->gone = all->last_gone;
+    *all->last_gone = s;
+    all->last_gone = &s->next_gone;
+}
+
+size_t share_connections(const struct shares *all, uid_t uid)
+{
+    const struct share *s = map_u64_get(all->by_uid, uid);
+    return s ? s->connections : 0;
+}
+
+/* ---- time ---- */
+
+static bool others_about(const struct share *s, int64_t now_us)
+{
+    for (int i = 0; i < 2; i++)
+        if (s->all->recent[i].any && s->all->recent[i].key != s->key &&
+            s->all->recent[i].at_us > now_us - ABOUT_US)
+            return true;
+    return false;
+}
+
+/* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
+ * each of their commands begins there. */
+static bool is_stranger(const struct share *s)
+{
+    return (s->key & ADDRESS) && !s->vouched;
+}
+
+static void note_asked(struct share *s, int64_t now_us)
+{
+    struct shares *all = s->all;
+    s->asked_us = now_us;
+    if (s->key & ADDRESS)
+        return; /* who speaks from there counts */
+    if (!all->recent[0].any || all->recent[0].key != s->key)
+        all->recent[1] = all->recent[0];
+    all->recent[0].any = true;
+    all->recent[0].key = s->key;
+    all->recent[0].at_us = now_us;
+}
+
+/* Has more than a fair share: had too much a moment ago, and goes on to have much at once. */
+static bool is_over(const struct share *s, int64_t now_us)
+{
+    return s->over_us > now_us - OVER_US && s->much_us > now_us - MUCH_US;
+}
+
+static int64_t part(const struct share *s)
+{
+    return is_stranger(s) ? PART_ADDRESS : PART;
+}
+
+/* When it is its turn. */
+static int64_t due(const struct share *s)
+{
+    return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us
+                                                                    : s->free_us;
+}
+
+bool share_may(const struct share *s)
+{
+    return due(s) <= clock_monotonic_us();
+}
+
+bool share_others(const struct share *s)
+{
+    return others_about(s, clock_monotonic_us());
+}
+
+int64_t share_pause(const struct share *s)
+{
+    int64_t now = clock_monotonic_us();
+    return due(s) > now ? due(s) - now : 0;
+}
+
+static void forgive(struct share *s, int64_t now_us)
+{
+    s->debt_ns -= (now_us - s->counted_us) * NS / part(s);
+    s->debt_ns = s->debt_ns > 0 ? s->debt_ns : 0;
+    s->counted_us = now_us;
+}
+
+/* Who is about, besides: how many ask for much, and whether anybody asks for little. To an address
+ * other addresses are those who ask for much, and whoever is known is not to be held up. */
+static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_light)
+{
+    struct map_walk at = {0};
+    int64_t n = 0;
+    *ret_light = is_stranger(s);
+    while (map_u64_next(s->all->by_uid, &at)) {
+        const struct share *other = at.value;
+        if (other == s || ((other->key & ADDRESS) && !is_stranger(s)) ||
+            is_stranger(other) != is_stranger(s) ||
+            (!other->first && other->asked_us <= now_us - ABOUT_US))
+            continue;
+        if (is_over(other, now_us))
+            n++;
+        else
+            *ret_light = true;
+    }
+    return n;
+}
+
+static void pause_for(struct share *s, int64_t now_us, int64_t us)
+{
+    int64_t until = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
+    s->free_us = until > s->free_us ? until : s->free_us;
+}
+
+/* Others are about, and the debt is more than a slice. */
+static void pause_fairly(struct share *s, int64_t now_us)
+{
+    bool light;
+    int64_t over = others_over(s, now_us, &light);
+    s->over_us = now_us;
+    if (light) {
+        pause_for(s, now_us, s->debt_ns / NS * part(s) * (over + 1));
+    } else if (s->debt_ns >= SLICE_TURNS_NS) {
+        pause_for(s, now_us, s->debt_ns / NS * over);
+        s->debt_ns = 0;
+    }
+}
+
+/* Of so much time: what goes beyond what is allowed in a round. */
+static int64_t beyond(struct share *s, int64_t ns)
+{
+    uint64_t round = loop_rounds(s->all->loop).n;
+    int64_t before = s->round == round ? s->round_ns : 0, after = before + ns;
+    s->round = round;
+    s->round_ns = after;
+    if (after <= ALLOWED_NS)
+        return 0;
+    return before < ALLOWED_NS ? after - ALLOWED_NS : ns;
+}
+
+/* It cost so much, of which so much was too much for one go; `full`: who has more than a fair share
+ * pays so much. */
+static void owe(struct share *s, int64_t cost_ns, int64_t much_ns, int64_t full_ns, int64_t now_us)
+{
+    forgive(s, now_us);
+    s->much_us = much_ns > 0 ? now_us : s->much_us;
+    if (others_about(s, now_us)) {
+        s->debt_ns += is_over(s, now_us) ? full_ns : much_ns;
+        if (s->debt_ns >= s->slice_ns)
+            pause_fairly(s, now_us);
+        return;
+    }
+    s->alone_ns += cost_ns;
+    if (s->alone_ns < SLICE_NS)
+        return;
+    s->alone_ns = 0;
+    pause_for(s, now_us, 1);
+}
+
+/* However many addresses there are, and any number costs whoever has them nothing: all together
+ * have what one user who floods has. */
+static void strangers_owe(struct share *s, int64_t ns, int64_t now_us)
+{
+    struct shares *all = s->all;
+    all->strangers_ns -= (now_us - all->strangers_us) * NS / PART;
+    all->strangers_ns = (all->strangers_ns > 0 ? all->strangers_ns : 0) + ns;
+    all->strangers_us = now_us;
+    if (all->strangers_ns < SLICE_STRANGERS_NS || !others_about(s, now_us))
+        return;
+    int64_t us = all->strangers_ns / NS * PART;
+    all->strangers_free_us = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
+}
+
+void share_spent(struct share *s, int64_t ns)
+{
+    int64_t now = clock_monotonic_us();
+    note_asked(s, now);
+    owe(s, ns, beyond(s, ns), ns, now);
+    if (is_stranger(s))
+        strangers_owe(s, ns, now);
+}
+
+void share_spent_on_half(struct share *s, int64_t ns)
+{
+    int64_t now = clock_monotonic_us();
+    note_asked(s, now);
+    owe(s, ns, ns, ns, now);
+}
+
+void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
+{
+    struct share *s = map_u64_get(all->by_uid, uid);
+    int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
+    if (s)
+        owe(s, cost_ns, much, took_us * NS, clock_monotonic_us());
+}
+
+/* ---- waiting ---- */
+
+static void timer_arm(struct shares *all)
+{
+    int64_t now = clock_monotonic_us(), first = INT64_MAX;
+    for (const struct share *s = all->waiting; s; s = s->next)
+        first = due(s) < first ? due(s) : first;
+    if (first == INT64_MAX)
+        timer_stop(all->timer);
+    else
+        timer_set(all->timer, first > now ? first - now : 0);
+}
+
+void share_vouch(struct share *s)
+{
+    if (s->vouched)
+        return;
+    s->vouched = true;
+    s->debt_ns = 0;
+    s->free_us = 0;
+    timer_arm(s->all);
+}
+
+void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx)
+{
+    if (w->link)
+        return;
+    *w = (struct share_wait){.link = s->last, .fn = fn, .ctx = ctx};
+    *s->last = w;
+    s->last = &w->next;
+    if (s->listed)
+        return;
+    s->listed = true;
+    s->next = NULL;
+    *s->all->last_waiting = s;
+    s->all->last_waiting = &s->next;
+    timer_arm(s->all);
+}
+
+void share_wait_cancel(struct share *s, struct share_wait *w)
+{
+    if (!w->link)
+        return;
+    *w->link = w->next;
+    if (w->next)
+        w->next->link = w->link;
+    else
+        s->last = w->link;
+    w->link = NULL;
+    if (!s->first && s->listed)
+        unlist(s);
+}
+
+static void some_go_on(struct share *s)
+{
+    for (int i = 0; i < BURST && s->first; i++) {
+        struct share_wait *w = s->first;
+        share_wait_cancel(s, w);
+        w->fn(w->ctx);
+    }
+}
+
+static void shares_run(void *ctx)
+{
+    struct shares *all = ctx;
+    for (struct share *s = all->waiting, *next; s; s = next) {
+        next = s->next;
+        if (share_may(s)) /* as it is now: one that goes on may have been too much for the next */
+            some_go_on(s);
+    }
+    timer_arm(all);
+}
+
+/* ---- bytes ---- */
+
+bool share_bytes(struct share *s, ptrdiff_t more)
+{
+    s->bytes += (size_t)more;
+    return more <= 0 || s->bytes <= BYTES_MAX;
+}
+
+bool share_unsent(struct share *s, ptrdiff_t more)
+{
+    s->unsent += (size_t)more;
+    return !share_unread(s);
+}
+
+bool share_unread(const struct share *s)
+{
+    return s->unsent > UNSENT_MAX;
+}
+
+bool share_large(struct share *s)
+{
+    if (s->large >= LARGE_MAX)
+        return false;
+    s->large++;
+    return true;
+}
+
+void share_large_sent(struct share *s)
+{
+    CHECK(s->large > 0);
+    s->large--;
+}

@@ -1,0 +1,504 @@
+/* The book of accounts. Each record is in memory once, and is changed only by accounts_put, which
+ * keeps the indexes and notes the former record in the journal: so a request with many changes is
+ * done or undone as a whole, and a trial is a change that is undone.
+ *
+ * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
+#include "core/record/accounts/accounts.h"
+
+#include "core/record/accounts/limit_book.h"
+#include "core/record/record.h"
+#include "model/grammar/gres.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct journal_entry {
+    enum store_table table;
+    const void *former; /* in the arena; NULL: there was none */
+    const void *record; /* what it became; NULL: it went */
+};
+
+struct account_journal {
+    struct arena *arena;
+    uint32_t last_assoc, last_qos, last_wckey; /* given when it was opened */
+    VEC(struct journal_entry) entry;
+};
+
+/* ---- keys ----------------------------------------------------------------------------------- */
+
+/* Texts of the book are interned: equal ones have one address, and the key of an association is
+ * its three addresses. In the index they are mixed to a number; who has the same is a chain. */
+static uint64_t assoc_key(const char *account, const char *user, const char *partition)
+{
+    uint64_t key = (uintptr_t)account;
+    key = key * UINT64_C(0xbf58476d1ce4e5b9) ^ (uintptr_t)user;
+    key = key * UINT64_C(0x94d049bb133111eb) ^ (uintptr_t)partition;
+    return key ^ key >> 29;
+}
+
+/* Of interned texts. */
+static struct assocrec *assoc_in(const struct core *c, const char *account, const char *user,
+                                 const char *partition)
+{
+    struct assocrec *r = map_u64_get(c->accounts.assoc_of, assoc_key(account, user, partition));
+    while (r && (r->a.account != account || r->a.user != user || r->a.partition != partition))
+        r = r->same;
+    return r;
+}
+
+static struct assocrec *assoc_at(const struct core *c, const char *account, const char *user,
+                                 const char *partition)
+{
+    const char *in_account = intern_find(c->pool, account),
+               *in_user = intern_find(c->pool, text_empty(user) ? NULL : user),
+               *in_partition = intern_find(c->pool, text_empty(partition) ? NULL : partition);
+    if (!in_account || (!in_user && !text_empty(user)) || (!in_partition && !text_empty(partition)))
+        return NULL;
+    return assoc_in(c, in_account, in_user, in_partition);
+}
+
+struct assocrec *assoc_ever(const struct core *c, const char *account, const char *user,
+                            const char *partition)
+{
+    return text_empty(account) ? NULL : assoc_at(c, account, user, partition);
+}
+
+/* ---- the journal ---------------------------------------------------------------------------- */
+
+static const struct fields *table_of(enum store_table table)
+{
+    return store_table_rows[table].fields;
+}
+
+/* What the store knows a limit by. */
+static void key_write(enum store_table table, void *record, struct arena *a)
+{
+    if (table == TABLE_LIMIT)
+        ((struct limit *)record)->id = limit_id(record, a);
+}
+
+static void note(struct core *c, enum store_table table, const void *former, const void *record)
+{
+    struct account_journal *j = c->accounts.journal;
+    if (!j)
+        return;
+    struct journal_entry e = {.table = table};
+    if (former) {
+        void *copy = arena_alloc(j->arena, table_of(table)->size);
+        record_copy(table_of(table), copy, former, j->arena);
+        key_write(table, copy, j->arena);
+        e.former = copy;
+    }
+    if (record) {
+        void *copy = arena_alloc(j->arena, table_of(table)->size);
+        record_copy(table_of(table), copy, record, j->arena);
+        key_write(table, copy, j->arena);
+        e.record = copy;
+    }
+    vec_push(&j->entry, e);
+}
+
+void accounts_journal(struct core *c)
+{
+    CHECK(!c->accounts.journal);
+    c->accounts.journal = xcalloc(1, sizeof *c->accounts.journal);
+    c->accounts.journal->arena = arena_new();
+    c->accounts.journal->last_assoc = c->accounts.last_assoc;
+    c->accounts.journal->last_qos = c->accounts.last_qos;
+    c->accounts.journal->last_wckey = c->accounts.last_wckey;
+}
+
+size_t accounts_journaled(const struct core *c)
+{
+    return c->accounts.journal ? c->accounts.journal->entry.n : 0;
+}
+
+static void journal_close(struct core *c)
+{
+    struct account_journal *j = c->accounts.journal;
+    arena_free(j->arena);
+    vec_done(&j->entry);
+    free(j);
+    c->accounts.journal = NULL;
+}
+
+/* ---- records in their places ---------------------------------------------------------------- */
+
+/* The record of that key in memory, for the table; NULL = none. */
+static void *record_at(const struct core *c, enum store_table table, const void *record)
+{
+    const struct account_book *b = &c->accounts;
+    if (table == TABLE_ACCOUNT)
+        return map_str_get(b->account, ((const struct account *)record)->name);
+    if (table == TABLE_ACCOUNT_USER)
+        return map_str_get(b->user, ((const struct account_user *)record)->name);
+    if (table == TABLE_ASSOC)
+        return map_u64_get(b->assoc, ((const struct assoc *)record)->id);
+    if (table == TABLE_QOS)
+        return map_u64_get(b->qos, ((const struct qos *)record)->id);
+    if (table == TABLE_LIMIT)
+        return limit_find(c, record);
+    if (table == TABLE_WCKEY)
+        return map_u64_get(b->wckey, ((const struct wckey *)record)->id);
+    CHECK(table == TABLE_TRES);
+    return map_u64_get(b->tres, ((const struct tres *)record)->id);
+}
+
+static size_t size_at(enum store_table table)
+{
+    if (table == TABLE_ASSOC)
+        return sizeof(struct assocrec);
+    return table == TABLE_QOS ? sizeof(struct qosrec) : table_of(table)->size;
+}
+
+static void assoc_index(struct core *c, struct assocrec *r)
+{
+    struct map_u64 *of = c->accounts.assoc_of;
+    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
+    r->same = map_u64_get(of, key);
+    map_u64_put(of, key, r);
+    if (r->a.id > c->accounts.last_assoc)
+        c->accounts.last_assoc = r->a.id;
+}
+
+static void assoc_unindex(struct core *c, const struct assocrec *r)
+{
+    struct map_u64 *of = c->accounts.assoc_of;
+    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
+    struct assocrec *first = map_u64_get(of, key);
+    for (struct assocrec *other = first; other; other = other->same)
+        if (other->same == r)
+            other->same = r->same;
+    if (first == r && r->same)
+        map_u64_put(of, key, r->same);
+    else if (first == r)
+        map_u64_del(of, key);
+}
+
+static void assoc_hang(const struct core *c, struct assocrec *r)
+{
+    r->up = r->a.user     ? assoc_in(c, r->a.account, NULL, NULL)
+            : r->a.parent ? assoc_in(c, r->a.parent, NULL, NULL)
+                          : NULL;
+}
+
+static void index_new(struct core *c, enum store_table table, void *p)
+{
+    struct account_book *b = &c->accounts;
+    if (table == TABLE_ACCOUNT) {
+        map_str_put(b->account, ((struct account *)p)->name, p);
+    } else if (table == TABLE_ACCOUNT_USER) {
+        map_str_put(b->user, ((struct account_user *)p)->name, p);
+    } else if (table == TABLE_ASSOC) {
+        map_u64_put(b->assoc, ((struct assocrec *)p)->a.id, p);
+    } else if (table == TABLE_QOS) {
+        map_u64_put(b->qos, ((struct qosrec *)p)->q.id, p);
+        map_str_put(b->qos_of, ((struct qosrec *)p)->q.name, p);
+        b->last_qos =
+            ((struct qosrec *)p)->q.id > b->last_qos ? ((struct qosrec *)p)->q.id : b->last_qos;
+    } else if (table == TABLE_WCKEY) {
+        map_u64_put(b->wckey, ((struct wckey *)p)->id, p);
+        b->last_wckey =
+            ((struct wckey *)p)->id > b->last_wckey ? ((struct wckey *)p)->id : b->last_wckey;
+    } else if (table == TABLE_TRES) {
+        map_u64_put(b->tres, ((struct tres *)p)->id, p);
+        b->last_tres =
+            ((struct tres *)p)->id > b->last_tres ? ((struct tres *)p)->id : b->last_tres;
+    }
+}
+
+/* Not what an account is, but whether one that somebody made is there. */
+static bool counts_as_account(enum store_table table, const void *p)
+{
+    const struct account *a = p;
+    return table == TABLE_ACCOUNT && p && !a->deleted && !text_is(a->name, ROOT_ACCOUNT);
+}
+
+static void record_put(struct core *c, enum store_table table, const void *record)
+{
+    if (table == TABLE_LIMIT) {
+        limit_keep(c, record);
+        return;
+    }
+    void *p = record_at(c, table, record);
+    bool is_new = !p;
+    c->accounts.accounts -= counts_as_account(table, p);
+    if (is_new) {
+        p = xcalloc(1, size_at(table));
+        record_take(c, table_of(table), p, record);
+        index_new(c, table, p);
+    } else {
+        void *former = xcalloc(1, table_of(table)->size);
+        if (table == TABLE_ASSOC)
+            assoc_unindex(c, p);
+        memcpy(former, p, table_of(table)->size);
+        record_take(c, table_of(table), p, record);
+        record_drop(c, table_of(table), former);
+        free(former);
+    }
+    c->accounts.accounts += counts_as_account(table, p);
+    if (table == TABLE_ASSOC) {
+        assoc_index(c, p);
+        assoc_hang(c, p);
+    }
+}
+
+/* Out of memory: a limit that is lifted, or anything that an undone change had added. */
+static void record_remove(struct core *c, enum store_table table, const void *record)
+{
+    struct account_book *b = &c->accounts;
+    if (table == TABLE_LIMIT) {
+        limit_remove(c, record);
+        return;
+    }
+    void *p = record_at(c, table, record);
+    if (!p)
+        return;
+    b->accounts -= counts_as_account(table, p);
+    if (table == TABLE_ACCOUNT) {
+        map_str_del(b->account, ((struct account *)p)->name);
+    } else if (table == TABLE_ACCOUNT_USER) {
+        map_str_del(b->user, ((struct account_user *)p)->name);
+    } else if (table == TABLE_ASSOC) {
+        struct assocrec *r = p;
+        map_u64_del(b->assoc, r->a.id);
+        assoc_unindex(c, r);
+        limit_list_free(&r->limit);
+    } else if (table == TABLE_QOS) {
+        struct qosrec *r = p;
+        map_u64_del(b->qos, r->q.id);
+        map_str_del(b->qos_of, r->q.name);
+        limit_list_free(&r->limit);
+    } else if (table == TABLE_WCKEY) {
+        map_u64_del(b->wckey, ((struct wckey *)p)->id);
+    } else if (table == TABLE_TRES) {
+        map_u64_del(b->tres, ((struct tres *)p)->id);
+    }
+    record_drop(c, table_of(table), p);
+    free(p);
+}
+
+void accounts_put(struct core *c, enum store_table table, const void *record)
+{
+    const void *former = record_at(c, table, record);
+    note(c, table, former, record);
+    record_put(c, table, record);
+}
+
+void limit_drop(struct core *c, const struct limit *l)
+{
+    const struct limit *former = limit_find(c, l);
+    if (!former)
+        return;
+    note(c, TABLE_LIMIT, former, NULL);
+    limit_remove(c, l);
+}
+
+uint32_t accounts_next_id(struct core *c, enum store_table table)
+{
+    if (table == TABLE_ASSOC)
+        return c->accounts.last_assoc + 1;
+    if (table == TABLE_QOS)
+        return c->accounts.last_qos + 1;
+    CHECK(table == TABLE_WCKEY);
+    return c->accounts.last_wckey + 1;
+}
+
+void transaction_put(struct core *c, struct transaction *t)
+{
+    uint64_t now = (uint64_t)c->turn.now_us, last = c->accounts.last_transaction;
+    t->at_us = c->turn.now_us;
+    t->id = c->accounts.last_transaction = now > last ? now : last + 1;
+    fx_store(c, TABLE_TRANSACTION, t);
+}
+
+/* What is there though nobody made it. */
+static void implied_store(struct core *c)
+{
+    struct map_walk w = {0};
+    if (!c->accounts.implied)
+        return;
+    c->accounts.implied = false;
+    fx_store(c, TABLE_ACCOUNT, map_str_get(c->accounts.account, ROOT_ACCOUNT));
+    fx_store(c, TABLE_ACCOUNT_USER, map_str_get(c->accounts.user, "root"));
+    fx_store(c, TABLE_ASSOC, &assoc_at(c, ROOT_ACCOUNT, NULL, NULL)->a);
+    fx_store(c, TABLE_ASSOC, &assoc_at(c, ROOT_ACCOUNT, "root", NULL)->a);
+    fx_store(c, TABLE_QOS, &((struct qosrec *)map_str_get(c->accounts.qos_of, NORMAL_QOS))->q);
+    while (map_u64_next(c->accounts.tres, &w))
+        fx_store(c, TABLE_TRES, w.value);
+}
+
+void accounts_keep(struct core *c)
+{
+    struct account_journal *j = c->accounts.journal;
+    if (j->entry.n)
+        implied_store(c);
+    for (size_t i = 0; i < j->entry.n; i++)
+        if (j->entry.v[i].record)
+            fx_store(c, j->entry.v[i].table, j->entry.v[i].record);
+        else
+            fx_remove(c, j->entry.v[i].table, j->entry.v[i].former);
+    journal_close(c);
+}
+
+void accounts_undo(struct core *c)
+{
+    struct account_journal *j = c->accounts.journal;
+    for (size_t i = j->entry.n; i > 0; i--) {
+        const struct journal_entry *e = &j->entry.v[i - 1];
+        if (e->former)
+            record_put(c, e->table, e->former);
+        else
+            record_remove(c, e->table, e->record);
+    }
+    c->accounts.last_assoc = j->last_assoc; /* numbers are given to what stays alone */
+    c->accounts.last_qos = j->last_qos;
+    c->accounts.last_wckey = j->last_wckey;
+    journal_close(c);
+}
+
+/* ---- the beginning and the end -------------------------------------------------------------- */
+
+void accounts_init(struct core *c)
+{
+    struct account_book *b = &c->accounts;
+    b->account = map_str_new();
+    b->user = map_str_new();
+    b->assoc = map_u64_new();
+    b->assoc_of = map_u64_new();
+    b->qos = map_u64_new();
+    b->qos_of = map_str_new();
+    b->wckey = map_u64_new();
+    b->tres = map_u64_new();
+    b->cap_of = map_str_new();
+    b->live = map_str_new();
+}
+
+static void values_free_str(struct map_str *m)
+{
+    struct map_walk w = {0};
+    while (map_str_next(m, &w))
+        free(w.value);
+    map_str_free(m);
+}
+
+static void values_free_u64(struct map_u64 *m)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(m, &w))
+        free(w.value);
+    map_u64_free(m);
+}
+
+void accounts_free(struct core *c)
+{
+    struct account_book *b = &c->accounts;
+    struct map_walk w = {0};
+    while (map_u64_next(b->assoc, &w))
+        limit_list_free(&((struct assocrec *)w.value)->limit);
+    for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);) {
+        limit_list_free(&((struct qosrec *)w.value)->limit);
+        vec_done(&((struct qosrec *)w.value)->worth);
+    }
+    values_free_str(b->account);
+    values_free_str(b->user);
+    map_u64_free(b->assoc_of);
+    map_str_free(b->qos_of);
+    values_free_u64(b->assoc);
+    values_free_u64(b->qos);
+    values_free_u64(b->wckey);
+    values_free_u64(b->tres);
+}
+
+void accounts_load(struct core *c, enum store_table table, const void *record)
+{
+    record_put(c, table, record);
+}
+
+static void tres_put(struct core *c, uint32_t id, const char *type, const char *name)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.tres, &w)) {
+        const struct tres *t = w.value;
+        if (text_is(t->type, type) && (t->name == name || text_is(t->name, name)))
+            return;
+    }
+    struct tres t = {.id = id ? id : c->accounts.last_tres + 1, .type = type, .name = name};
+    record_put(c, TABLE_TRES, &t);
+    if (!c->accounts.implied)
+        fx_store(c, TABLE_TRES, &t);
+}
+
+static void tres_fixed(struct core *c)
+{
+    static const struct tres fixed[] = {
+        {1, "cpu", NULL},     {2, "mem", NULL},  {3, "energy", NULL}, {4, "node", NULL},
+        {5, "billing", NULL}, {6, "fs", "disk"}, {7, "vmem", NULL},   {8, "pages", NULL}};
+    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+        tres_put(c, fixed[i].id, fixed[i].type, fixed[i].name);
+    if (c->accounts.last_tres < 1000)
+        c->accounts.last_tres = 1000;
+}
+
+/* ",gres/gpu=4,gres/gpu:v100=4" of a node. */
+static void tres_of_node(struct core *c, const struct noderec *n)
+{
+    struct str text = STR_INIT;
+    struct arena *a = arena_new();
+    gres_text_tres(n->n.gres, &text);
+    struct span rest = span_of(str_text(&text)), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *equals = memchr(piece.data, '=', piece.len);
+        size_t len = equals ? (size_t)(equals - piece.data) : piece.len;
+        if (len > 5 && memcmp(piece.data, "gres/", 5) == 0)
+            tres_put(c, 0, "gres", arena_strndup(a, piece.data + 5, len - 5));
+    }
+    arena_free(a);
+    str_done(&text);
+}
+
+void accounts_tres_note(struct core *c)
+{
+    tres_fixed(c);
+    for (size_t i = 0; i < c->node.n; i++)
+        tres_of_node(c, c->node.v[i]);
+}
+
+void accounts_restore(struct core *c)
+{
+    if (!map_str_get(c->accounts.account, ROOT_ACCOUNT)) {
+        struct account account = {.name = ROOT_ACCOUNT,
+                                  .description = "default root account",
+                                  .organization = "root",
+                                  .made_us = c->turn.now_us,
+                                  .changed_us = c->turn.now_us};
+        struct account_user user = {.name = "root",
+                                    .default_account = ROOT_ACCOUNT,
+                                    .admin_level = ADMIN_ADMINISTRATOR,
+                                    .made_us = c->turn.now_us,
+                                    .changed_us = c->turn.now_us};
+        struct qos qos = {.id = 1,
+                          .name = NORMAL_QOS,
+                          .description = "Normal QOS default",
+                          .made_us = c->turn.now_us,
+                          .changed_us = c->turn.now_us};
+        struct assoc assoc = {.id = 1,
+                              .account = ROOT_ACCOUNT,
+                              .qos = NORMAL_QOS,
+                              .made_us = c->turn.now_us,
+                              .changed_us = c->turn.now_us};
+        c->accounts.implied = true;
+        record_put(c, TABLE_ACCOUNT, &account);
+        record_put(c, TABLE_ACCOUNT_USER, &user);
+        record_put(c, TABLE_QOS, &qos);
+        record_put(c, TABLE_ASSOC, &assoc);
+        assoc.id = 2;
+        assoc.user = "root";
+        assoc.qos = NULL;
+        record_put(c, TABLE_ASSOC, &assoc);
+    }
+    struct map_walk w = {0};
+    while (map_u64_next(c->accounts.assoc, &w)) /* children may have come before their parents */
+        assoc_hang(c, w.value);
+    accounts_tres_note(c);
+}

@@ -1,0 +1,101 @@
+#include "core/record/accounts/limit_book.h"
+
+#include "core/record/record.h"
+
+#include <stdlib.h>
+
+/* What malloc gives at least has room for so many. */
+#define LIMITS_FIRST 3
+
+limit_list *limits_of(const struct core *c, enum limit_owner owner, uint32_t id)
+{
+    struct assocrec *a = owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, id) : NULL;
+    struct qosrec *q = owner == OWNER_QOS ? map_u64_get(c->accounts.qos, id) : NULL;
+    return a ? &a->limit : q ? &q->limit : NULL;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return a == b || text_is(a, b);
+}
+
+static bool same_key(const struct limit *a, const struct limit *b)
+{
+    return a->what == b->what && same_text(a->tres, b->tres) && same_text(a->hours, b->hours);
+}
+
+static struct limit *find_in(const limit_list *of, const struct limit *l)
+{
+    for (size_t i = 0; i < of->n; i++)
+        if (same_key(of->v[i], l))
+            return of->v[i];
+    return NULL;
+}
+
+struct limit *limit_find(const struct core *c, const struct limit *l)
+{
+    limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
+    return of ? find_in(of, l) : NULL;
+}
+
+void limit_keep(struct core *c, const struct limit *l)
+{
+    limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
+    struct limit former, kept = *l;
+    if (!of)
+        return;
+    kept.id = NULL;
+    struct limit *at = find_in(of, l);
+    if (!at) {
+        at = xcalloc(1, sizeof *at);
+        if (!of->cap)
+            vec_reserve(of, LIMITS_FIRST);
+        vec_push(of, at);
+    }
+    former = *at;
+    record_take(c, &limit_fields, at, &kept);
+    record_drop(c, &limit_fields, &former);
+}
+
+void limit_remove(struct core *c, const struct limit *l)
+{
+    limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
+    for (size_t i = 0; of && i < of->n; i++) {
+        struct limit *at = of->v[i];
+        if (!same_key(at, l))
+            continue;
+        vec_remove(of, i);
+        record_drop(c, &limit_fields, at);
+        free(at);
+        return;
+    }
+}
+
+void limit_list_free(limit_list *list)
+{
+    for (size_t i = 0; i < list->n; i++)
+        free(list->v[i]);
+    vec_done(list);
+}
+
+const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if ((enum resource_limit)l->v[i]->what == what && !l->v[i]->hours &&
+            same_text(l->v[i]->tres, tres))
+            return l->v[i];
+    return NULL;
+}
+
+const limit_list *limits_next(const struct core *c, struct limit_walk *w)
+{
+    if (!w->of_qos && map_u64_next(c->accounts.assoc, &w->owner))
+        return &((const struct assocrec *)w->owner.value)->limit;
+    if (!w->of_qos) {
+        w->of_qos = true;
+        w->owner = (struct map_walk){0};
+    }
+    return map_u64_next(c->accounts.qos, &w->owner)
+               ? &((const struct qosrec *)w->owner.value)->limit
+               : NULL;
+}

@@ -1,0 +1,108 @@
+/* The limits of accounts and QOS: which of them hold for a job, how much of each is in use, and
+ * what the planner is told. Only core/ includes this. */
+#ifndef REMUDA_CORE_RECORD_LIMITS_H
+#define REMUDA_CORE_RECORD_LIMITS_H
+
+#include "core/record/accounts/accounts.h"
+
+/* AccountingStorageEnforce: each word brings those it builds upon. */
+bool enforces_associations(const struct core *c);
+bool enforces_limits(const struct core *c);
+bool enforces_qos(const struct core *c);
+
+/* Whose job it is, and where it would run. */
+struct limit_subject {
+    const char *user, *account, *qos, *partition;
+};
+struct limit_subject limits_subject(const struct jobrec *r, const char *partition);
+
+/* A limit of a subject, and who carries it: one of the two. */
+struct limit_hit {
+    const struct limit *l;
+    const struct assocrec *assoc;
+    const struct qosrec *qos;
+    int64_t value; /* the limit's, or what its percent makes */
+    bool above;    /* another of higher precedence holds instead: it only counts */
+};
+typedef VEC(struct limit_hit) limit_hits;
+/* All of that kind, in Slurm's order of precedence: the partition's QOS, the job's (the other way
+ * round with OverPartQOS), the association and those above it. Where one sets a limit, that of the
+ * next does not hold, but group limits hold at every level of the tree. What does not hold is there
+ * as well (`above`): the job counts against it. Of limits that are passed down only the nearest
+ * is. */
+void limits_collect(const struct core *c, const struct limit_subject *who, enum limit_counts counts,
+                    limit_hits *out);
+/* For whom it is counted, in a text: its id, and the association, user or account. */
+void limit_key(const struct core *c, const struct limit_subject *who, const struct limit_hit *h,
+               struct str *out);
+/* Does anything follow from it, where limits are insisted on? Energy and a few more resources are
+ * kept and shown, and hold nobody. Minutes: minutes.h. */
+bool limit_holds(const struct limit *l);
+/* How much of it the jobs of that QOS may have: LimitFactor makes GrpTRES and MaxTRES of
+ * associations worth more to them. */
+int64_t limit_worth(const struct core *c, const struct limit_subject *who,
+                    const struct limit_hit *h);
+/* QOS flag Relative: what their percents make of what partitions and nodes have now. */
+void relative_know(struct core *c);
+/* Is there such a QOS? */
+bool relative_any(const struct core *c);
+/* "MaxJobsPerUser=1 of QOS test", "GrpTRES=cpu=100 of account physics" */
+void limit_say(const struct limit_hit *h, struct str *out);
+
+/* ---- for the planner ------------------------------------------------------------------------ */
+/* Caps the waiting job counts against, as struct waiting has them, in the arena of effects; NULL =
+ * none. Tells the planner of those that are new. */
+const char *limits_waiting(struct core *c, const struct jobrec *r);
+/* The running job counts against its caps. */
+void limits_running(struct core *c, const struct jobrec *r);
+
+/* Of the priority of the job's QOS and association, as struct waiting has them. */
+void limits_factors(const struct core *c, const struct jobrec *r, int64_t *ret_qos,
+                    int64_t *ret_assoc);
+/* The highest priorities changed. */
+void limits_priorities(struct core *c);
+
+/* ---- of one job ----------------------------------------------------------------------------- */
+/* Why it cannot run at all, by what it asks for, its account or its QOS; NONE = it can.
+ * `detail` may be NULL. */
+enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct str *detail);
+/* A limit on what runs that it exceeds by itself, whoever else runs there; NONE = none does. */
+enum job_reason limits_alone(const struct core *c, const struct jobrec *r, const char *partition,
+                             struct str *detail);
+/* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
+uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
+/* The shortest MaxWall that holds; 0 = none. */
+int64_t limits_wall_us(const struct core *c, const struct limit_subject *who);
+
+/* ---- how many there are --------------------------------------------------------------------- */
+/* The job begins to be there (+1) or goes; called with its elements that wait as they are. */
+void limits_count(struct core *c, const struct jobrec *r, int64_t sign);
+/* May there be so many more? Else what is full, in words. */
+bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
+                 struct str *detail);
+/* Jobs that are there, elements of arrays each. Texts interned. */
+struct live_count {
+    const char *account, *user, *qos, *partition;
+    uint64_t jobs;
+};
+
+/* Jobs that are there, counted once for all that may be asked: who asks of many limits. */
+struct live_sums; /* opaque */
+struct live_sums *live_sums_new(const struct core *c);
+void live_sums_free(struct live_sums *s);
+/* Those that the limit counts for `who`. */
+uint64_t live_sums_of(const struct live_sums *s, const struct limit_subject *who,
+                      const struct limit_hit *h);
+/* Jobs that are there of those the limit is about. */
+uint64_t limits_live(const struct core *c, const struct limit_subject *who,
+                     const struct limit_hit *h);
+/* How much is in use of a limit on jobs that run, for whom it is counted; -1 = it is none
+ * (limit_view.h has all). */
+int64_t limit_capped(const struct core *c, const struct limit_subject *who,
+                     const struct limit_hit *h);
+/* Whose jobs there are: the next of them, in any order that stays. `partition` may be several, with
+ * commas between. */
+bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret);
+void limits_free(struct core *c);
+
+#endif

@@ -1,0 +1,82 @@
+/* How many jobs there are, waiting and running, by account, user, QOS and partition, of which there
+ * are few: what MaxSubmitJobs and GrpSubmitJobs are held against. */
+#include "core/record/accounts/limits.h"
+#include "core/record/record.h"
+
+static struct live_count *live_of(struct core *c, const struct jobrec *r)
+{
+    struct str key = STR_INIT;
+    const struct job_request *req = &r->j.spec.req;
+    str_addf(&key, "%s\n%s\n%s\n%s", req->account ? req->account : "",
+             r->j.user_name ? r->j.user_name : "", req->qos ? req->qos : "",
+             req->partition ? req->partition : "");
+    struct live_count *n = map_str_get(c->accounts.live, str_text(&key));
+    if (!n) {
+        n = xcalloc(1, sizeof *n);
+        text_set(c, &n->account, req->account);
+        text_set(c, &n->user, r->j.user_name);
+        text_set(c, &n->qos, req->qos);
+        text_set(c, &n->partition, req->partition);
+        map_str_put(c->accounts.live, str_text(&key), n);
+    }
+    str_done(&key);
+    return n;
+}
+
+void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
+{
+    uint64_t n = job_is_array(r) ? r->pending.count : 1;
+    if (!job_live(r) || !n)
+        return;
+    struct live_count *at = live_of(c, r);
+    CHECK(sign > 0 || at->jobs >= n);
+    at->jobs += (uint64_t)sign * n;
+}
+
+/* Jobs that are there of those the limit is about. */
+uint64_t limits_live(const struct core *c, const struct limit_subject *who,
+                     const struct limit_hit *h)
+{
+    struct map_walk w = {0};
+    uint64_t sum = 0;
+    enum limit_scope scope = resource_limit_table[h->l->what].scope;
+    while (map_str_next(c->accounts.live, &w)) {
+        const struct live_count *n = w.value;
+        if (!n->jobs || (scope == SCOPE_USER && !text_is(n->user, who->user)) ||
+            (scope == SCOPE_ACCOUNT && !text_is(n->account, who->account)))
+            continue;
+        if (h->qos) {
+            const struct partrec *part = part_first(c, n->partition);
+            bool of_it =
+                text_is(n->qos, h->qos->q.name) || (part && text_is(part->p.qos, h->qos->q.name));
+            sum += of_it ? n->jobs : 0;
+            continue;
+        }
+        const struct assocrec *leaf = assoc_for(c, n->account, n->user, NULL);
+        bool of_it = scope == SCOPE_USER ? text_is(n->account, who->account)
+                                         : leaf && assoc_is_under(leaf, h->assoc);
+        sum += of_it ? n->jobs : 0;
+    }
+    return sum;
+}
+
+bool limits_room(const struct core *c, const struct limit_subject *who, uint64_t more,
+                 struct str *detail)
+{
+    limit_hits hits = {0};
+    bool room = true;
+    if (!enforces_limits(c))
+        return true;
+    limits_collect(c, who, COUNTS_LIVE, &hits);
+    for (size_t i = 0; i < hits.n && room; i++) {
+        uint64_t there = limits_live(c, who, &hits.v[i]), most = (uint64_t)hits.v[i].value;
+        room = hits.v[i].above || there + more <= most;
+        if (room)
+            continue;
+        limit_say(&hits.v[i], detail);
+        str_addf(detail, ": %llu %s there, %llu more would be too many", (unsigned long long)there,
+                 there == 1 ? "job is" : "jobs are", (unsigned long long)more);
+    }
+    vec_done(&hits);
+    return room;
+}

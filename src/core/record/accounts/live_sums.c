@@ -1,0 +1,124 @@
+/* How many jobs there are under each association, in each account, of each user, in each QOS: each
+ * count of live jobs is added wherever a limit might ask for it. To count them for each limit anew
+ * is as many users times as many limits. */
+#include "core/record/accounts/accounts.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/record.h"
+
+struct live_sums {
+    struct map_str *sum; /* by what is counted, as key_under and key_qos write it */
+    struct str key;
+};
+
+bool limits_next_subject(const struct core *c, struct map_walk *w, struct limit_subject *ret)
+{
+    while (map_str_next(c->accounts.live, w)) {
+        const struct live_count *n = w->value;
+        *ret = (struct limit_subject){n->user, n->account, n->qos, n->partition};
+        if (n->jobs)
+            return true;
+    }
+    return false;
+}
+
+static const char *text(const char *name)
+{
+    return name ? name : "";
+}
+
+static void sum_add(struct live_sums *s, uint64_t n)
+{
+    const char *key;
+    void **at = map_str_slot(s->sum, str_text(&s->key), true, &key);
+    *at = (void *)((uintptr_t)*at + n);
+}
+
+/* Below an association: all, or those of one account. */
+static void key_under(struct str *key, const struct assocrec *r, const char *account)
+{
+    str_clear(key);
+    str_addf(key, "under %llu %s", (unsigned long long)r->a.id, text(account));
+}
+
+static void key_user(struct str *key, const char *user, const char *account)
+{
+    str_clear(key);
+    str_addf(key, "user %s\n%s", text(user), text(account));
+}
+
+/* Of a QOS: all ("", NULL), or those of one user, or of one account. */
+static void key_qos(struct str *key, const char *qos, char whose, const char *name)
+{
+    str_clear(key);
+    str_addf(key, "qos %s\n%c%s", qos, whose, text(name));
+}
+
+static void qos_add(struct live_sums *s, const char *qos, const struct limit_subject *who,
+                    uint64_t n)
+{
+    key_qos(&s->key, qos, '-', NULL);
+    sum_add(s, n);
+    key_qos(&s->key, qos, 'u', who->user);
+    sum_add(s, n);
+    key_qos(&s->key, qos, 'a', who->account);
+    sum_add(s, n);
+}
+
+static void live_add(struct live_sums *s, const struct core *c, const struct limit_subject *who,
+                     uint64_t n)
+{
+    const struct partrec *part = part_first(c, who->partition);
+    const char *part_qos = part && !text_empty(part->p.qos) ? part->p.qos : NULL;
+    for (const struct assocrec *r = assoc_for(c, who->account, who->user, NULL); r; r = r->up) {
+        key_under(&s->key, r, NULL);
+        sum_add(s, n);
+        key_under(&s->key, r, who->account);
+        sum_add(s, n);
+    }
+    key_user(&s->key, who->user, who->account);
+    sum_add(s, n);
+    if (who->qos)
+        qos_add(s, who->qos, who, n);
+    if (part_qos && !text_is(part_qos, who->qos))
+        qos_add(s, part_qos, who, n);
+}
+
+struct live_sums *live_sums_new(const struct core *c)
+{
+    struct live_sums *s = xcalloc(1, sizeof *s);
+    struct map_walk w = {0};
+    struct limit_subject who;
+    s->sum = map_str_new();
+    while (limits_next_subject(c, &w, &who))
+        live_add(s, c, &who, ((const struct live_count *)w.value)->jobs);
+    return s;
+}
+
+void live_sums_free(struct live_sums *s)
+{
+    map_str_free(s->sum);
+    str_done(&s->key);
+    free(s);
+}
+
+uint64_t live_sums_of(const struct live_sums *s, const struct limit_subject *who,
+                      const struct limit_hit *h)
+{
+    enum limit_scope scope = resource_limit_table[h->l->what].scope;
+    struct str key = STR_INIT;
+    if (h->qos)
+        key_qos(&key, h->qos->q.name,
+                scope == SCOPE_USER      ? 'u'
+                : scope == SCOPE_ACCOUNT ? 'a'
+                                         : '-',
+                scope == SCOPE_USER      ? who->user
+                : scope == SCOPE_ACCOUNT ? who->account
+                                         : NULL);
+    else if (scope == SCOPE_USER)
+        key_user(&key, who->user, who->account);
+    else
+        key_under(&key, h->assoc, scope == SCOPE_ACCOUNT ? who->account : NULL);
+    uint64_t n = (uint64_t)(uintptr_t)map_str_get(s->sum, str_text(&key));
+    str_done(&key);
+    return n;
+}

@@ -1,0 +1,173 @@
+/* Who is held by a limit in minutes is told whose use it is and when there will be room: as running
+ * jobs use up what they may, or as use decays or is forgotten. */
+#include "base/alloc.h"
+#include "core/record/accounts/minutes.h"
+#include "core/record/accounts/minutes_ask.h"
+#include "core/record/accounts/private.h"
+#include "core/record/accounts/use.h"
+#include "core/record/record.h"
+
+#include <stdlib.h>
+
+__extension__ typedef __int128 wide;
+
+#define RUNS_SAID  8
+#define USERS_SAID 4
+
+/* ---- what running jobs may still use -------------------------------------------------------- */
+
+struct left {
+    const struct jobrec *r;
+    int64_t amount, us; /* so much of the limit, until then */
+};
+typedef VEC(struct left) lefts;
+
+static int by_amount(const void *a, const void *b)
+{
+    const struct left *x = a, *y = b;
+    if (x->amount != y->amount)
+        return x->amount > y->amount ? -1 : 1;
+    return (x->r->j.id > y->r->j.id) - (x->r->j.id < y->r->j.id);
+}
+
+static void lefts_find(const struct minutes_ask *q, lefts *out)
+{
+    struct map_walk w = {0};
+    while (map_u64_next(q->c->jobs.by_id, &w)) {
+        const struct jobrec *r = w.value;
+        struct left one = {.r = r};
+        if ((r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) ||
+            !minutes_count_against(q->c, r, q->who, q->h))
+            continue;
+        one.amount = minutes_left(q->c, r, q->h, &one.us);
+        if (one.amount > 0)
+            vec_push(out, one);
+    }
+}
+
+/* Of it is still to be used after so long, if all run on: it shrinks with the time. */
+static wide left_after(const lefts *v, int64_t us)
+{
+    wide sum = 0;
+    for (size_t i = 0; i < v->n; i++)
+        if (v->v[i].us == USE_LONG)
+            sum += v->v[i].amount;
+        else if (v->v[i].us > us)
+            sum += (wide)v->v[i].amount * (v->v[i].us - us) / v->v[i].us;
+    return sum;
+}
+
+#define LOOK_US (INT64_C(400) * 24 * 3600 * USEC_PER_SEC)
+
+/* The least time, by minutes, after which no more than `most` is left; 0 = not within a year. */
+static int64_t left_until(const lefts *v, int64_t most)
+{
+    int64_t low = 0, high = LOOK_US / USEC_PER_MIN;
+    if (most < 0 || left_after(v, LOOK_US) > most)
+        return 0;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (left_after(v, middle * USEC_PER_MIN) > most)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high * USEC_PER_MIN;
+}
+
+/* ---- what was used -------------------------------------------------------------------------- */
+
+/* The same of use that decays. */
+static int64_t used_until(const struct minutes_ask *q, int64_t most)
+{
+    int64_t now_us = q->c->turn.now_us, low = 0, high = LOOK_US / USEC_PER_MIN;
+    if (most < 0 || (q->h->qos && (q->h->qos->q.flags & QOS_NO_DECAY)) ||
+        usage_decayed(q->c, q->used, now_us, now_us + LOOK_US) > most)
+        return 0;
+    while (low + 1 < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (usage_decayed(q->c, q->used, now_us, now_us + middle * USEC_PER_MIN) > most)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high * USEC_PER_MIN;
+}
+
+struct part {
+    const struct assocrec *of;
+    int64_t used;
+};
+
+static int by_use(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    if (x->used != y->used)
+        return x->used > y->used ? -1 : 1;
+    return (x->of->a.id > y->of->a.id) - (x->of->a.id < y->of->a.id);
+}
+
+/* Of an account who used most of it, as far as who asks may know. */
+static void users_say(const struct minutes_ask *q, struct str *out)
+{
+    struct map_walk w = {0};
+    VEC(struct part) v = {0};
+    while (q->h->assoc && map_u64_next(q->c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        const struct userec *u = r->a.user ? use_find(q->c, OWNER_ASSOC, r->a.id) : NULL;
+        int64_t used = !u ? 0 : q->h->l->tres ? use_amount(q->c, u, q->h->l->tres) : u->wall_ms;
+        if (used >= q->unit && assoc_is_under(r, q->h->assoc) &&
+            may_see_usage(q->c, q->c->turn.peer, r->a.user, r->a.account))
+            vec_push(&v, ((struct part){r, used}));
+    }
+    if (v.n)
+        qsort(v.v, v.n, sizeof v.v[0], by_use);
+    for (size_t i = 0; i < v.n && i < USERS_SAID; i++)
+        str_addf(out, "%s%s in %s (%lld)", i ? ", " : "; used by ", v.v[i].of->a.user,
+                 v.v[i].of->a.account, (long long)(v.v[i].used / q->unit));
+    if (v.n > USERS_SAID)
+        str_addf(out, " and %zu more", v.n - USERS_SAID);
+    vec_done(&v);
+}
+
+/* ---- both ----------------------------------------------------------------------------------- */
+
+static void jobs_say(lefts *v, struct arena *a, struct blocker *b)
+{
+    struct str jobs = STR_INIT;
+    if (v->n)
+        qsort(v->v, v->n, sizeof v->v[0], by_amount);
+    for (size_t i = 0; i < v->n && i < RUNS_SAID; i++)
+        str_addf(&jobs, "%s%llu", i ? "," : "", (unsigned long long)v->v[i].r->j.id);
+    b->jobs = jobs.len ? arena_strdup(a, str_text(&jobs)) : NULL;
+    b->jobs_more = v->n > RUNS_SAID ? (int32_t)(v->n - RUNS_SAID) : 0;
+    str_done(&jobs);
+}
+
+bool minutes_blocker(const struct core *c, const struct jobrec *r, struct arena *a,
+                     struct blocker *ret)
+{
+    const struct partrec *part = part_first(c, r->j.spec.req.partition);
+    struct limit_subject who = limits_subject(r, part ? part->p.name : NULL);
+    struct limit_hit hit;
+    struct str what = STR_INIT;
+    lefts running = {0};
+    int64_t need;
+    if (!minutes_held_by(c, r, who.partition, &hit, &need))
+        return false;
+    struct minutes_ask q = minutes_ask_of(c, &who, &hit, NULL);
+    minutes_say(&q, need, &what);
+    if (!q.counts_used || q.safe)
+        lefts_find(&q, &running);
+    if (q.counts_used)
+        users_say(&q, &what);
+    *ret = (struct blocker){.kind = BLOCKER_LIMIT, .what = arena_strdup(a, str_text(&what))};
+    int64_t after_us = !q.counts_used ? left_until(&running, q.most - need)
+                       : q.safe       ? used_until(&q, q.most - need - q.promised)
+                                      : used_until(&q, q.most - 1);
+    ret->first_us = after_us ? c->turn.now_us + after_us : 0;
+    jobs_say(&running, a, ret);
+    vec_done(&running);
+    str_done(&what);
+    return true;
+}

@@ -1,0 +1,54 @@
+/* A connection as its two files see it: conn.c (life, the way in, facts) and conn_out.c (the way
+ * out). */
+#ifndef REMUDA_IO_CONN_INSIDE_H
+#define REMUDA_IO_CONN_INSIDE_H
+
+#include "io/loop_uv.h"
+#include "io/net/conn.h"
+#include "io/net/tls.h"
+
+enum conn_state { CONN_OPEN, CONN_CLOSING, CONN_GONE };
+
+struct conn {
+    struct loop *loop;
+    uv_poll_t poll;
+    int fd;
+    int polled; /* events the poll watches now */
+    enum conn_state state;
+    bool paused, writable_wanted, was_high;
+    const struct conn_ops *ops;
+    void *ctx;
+    struct str in;
+    size_t in_told;  /* bytes of `in` that ops->kept knows of */
+    int64_t half_us; /* since when `in` is the beginning of a frame */
+    /* The thread's clock when work for it began, or was told; 0 = none is under way. */
+    int64_t work_ns;
+    struct str out;
+    size_t out_sent; /* bytes of `out` that the socket took */
+    size_t unsent_max, frame_max;
+    uint64_t bytes_in, bytes_out, frames_in;
+    struct err why;
+    struct later flush, gone, more;
+    struct timer *linger;
+    struct tls *tls; /* NULL: plain */
+};
+
+/* conn.c: waits for what the connection can use now; ends it; ends it for a reason. */
+void conn_poll_update(struct conn *c);
+void conn_end(struct conn *c);
+void conn_fail(struct conn *c, enum err_code code, const char *what);
+
+/* conn.c: around what the loop does for the connection, for ops->worked. True: this is the
+ * outermost, which ends it. */
+bool conn_work_begin(struct conn *c);
+void conn_work_tell(struct conn *c);
+void conn_work_end(struct conn *c, bool began);
+
+/* conn_out.c: gives the socket what it takes; false when it takes no more now or has failed. Then
+ * conn_out_written tells about the unsent bytes that went below the mark, and ends a connection
+ * that waited only for its last bytes. conn_flush does both (a `later` of the loop). */
+bool conn_out_write(struct conn *c);
+void conn_out_written(struct conn *c);
+void conn_flush(void *ctx);
+
+#endif

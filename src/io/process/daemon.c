@@ -1,0 +1,166 @@
+#include "io/process/daemon.h"
+
+#include "base/alloc.h"
+#include "io/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LOCK_TRIES 50 /* half a second */
+
+/* In the first process: until the child is ready (a byte comes) or has ended (end of file). */
+static _Noreturn void parent_wait(int ready, pid_t child)
+{
+    char byte;
+    ssize_t n;
+    while ((n = read(ready, &byte, 1)) < 0 && errno == EINTR) {
+    }
+    if (n == 1)
+        _exit(0);
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    _exit(WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : 1);
+}
+
+static bool stdio_to_null(bool with_stderr)
+{
+    int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool ok = fd >= 0 && dup2(fd, STDIN_FILENO) >= 0 && dup2(fd, STDOUT_FILENO) >= 0 &&
+              (!with_stderr || dup2(fd, STDERR_FILENO) >= 0);
+    if (fd > STDERR_FILENO)
+        close(fd);
+    return ok;
+}
+
+bool daemon_detach(int *ret_ready, struct err *ret_err)
+{
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) != 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot make a pipe: %s", strerror(errno));
+    pid_t child = fork();
+    if (child < 0)
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot fork: %s", strerror(errno));
+    if (child > 0) {
+        close(ready[1]);
+        parent_wait(ready[0], child);
+    }
+    close(ready[0]);
+    *ret_ready = ready[1];
+    setsid();
+    if (chdir("/") != 0 || !stdio_to_null(false))
+        return err_set(ret_err, ERR_UNAVAILABLE, "cannot become a daemon: %s", strerror(errno));
+    return true;
+}
+
+void daemon_ready(int ready)
+{
+    if (ready < 0)
+        return;
+    stdio_to_null(true);
+    ssize_t n = write(ready, "+", 1);
+    (void)n; /* the one who waited is gone: nothing to tell */
+    close(ready);
+}
+
+/* ---- pid file
+ * ----------------------------------------------------------------------------- */
+
+static pid_t lock_holder(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
+}
+
+/* The file we locked may have been removed by its former holder meanwhile: then the lock means
+ * nothing. */
+static bool is_still_there(int fd, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino &&
+           ours.st_dev == there.st_dev;
+}
+
+/* A daemon that was just killed holds its lock until the kernel has cleaned up after it: wait a
+ * moment for that. */
+static bool lock_try(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (fcntl(fd, F_SETLK, &lock) == 0)
+            return true;
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    }
+    return false;
+}
+
+static int lock_take(const char *path, struct err *ret_err)
+{
+    for (;;) {
+        int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0) {
+            file_error(ret_err, "write", path);
+            return -1;
+        }
+        if (!lock_try(fd)) {
+            err_set(ret_err, ERR_EXISTS, "%s: runs already as process %d", path,
+                    (int)lock_holder(fd));
+            close(fd);
+            return -1;
+        }
+        if (is_still_there(fd, path))
+            return fd;
+        close(fd);
+    }
+}
+
+/* For people; who holds the lock is what counts. What is there is written over, which needs no
+ * room. */
+static bool number_write(int fd)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "%d\n", (int)getpid());
+    return fchmod(fd, 0644) == 0 && pwrite(fd, text, (size_t)n, 0) == n && ftruncate(fd, n) == 0;
+}
+
+bool pid_file_take(struct pid_file *f, const char *path, struct err *ret_err)
+{
+    f->path = NULL;
+    f->fd = lock_take(path, ret_err);
+    if (f->fd < 0)
+        return false;
+    if (!number_write(f->fd) && !room_is_missing(errno)) {
+        file_error(ret_err, "write", path);
+        close(f->fd);
+        return false;
+    }
+    f->path = xstrdup(path);
+    return true;
+}
+
+void pid_file_drop(struct pid_file *f)
+{
+    if (!f->path)
+        return;
+    unlink(f->path);
+    close(f->fd);
+    free(f->path);
+    f->path = NULL;
+}
+
+void daemon_descriptors_raise(void)
+{
+    struct rlimit r;
+    if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+        return;
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}

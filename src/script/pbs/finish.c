@@ -1,0 +1,173 @@
+/* From a request of PBS to options of sbatch.
+ *
+ * A chunk of select is a task of its CPUs, or as many tasks as it has mpiprocs; several chunks may
+ * share a node unless they are scattered. With nodes= each node has ppn tasks. Memory is of the
+ * chunk in a select, else of the whole job. */
+#include "script/pbs/pbs.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+static int32_t at_least(int32_t n, int32_t least)
+{
+    return n > least ? n : least;
+}
+
+static const char *mib_text(const struct dialect_out *d, int64_t mib)
+{
+    return mib > 0 ? arena_printf(d->a, "%lldM", (long long)mib) : NULL;
+}
+
+static int64_t part_of(int64_t mib, int64_t parts)
+{
+    return mib > 0 ? (mib + parts - 1) / parts : 0;
+}
+
+/* ---- size ---- */
+
+static bool select_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    const struct pbs_resources *l = &r->l;
+    int32_t chunks = at_least(l->chunks, 1), procs = at_least(l->mpiprocs, 1);
+    int32_t cpus = at_least(l->ncpus, 1), each = (cpus + procs - 1) / procs;
+    bool apart = l->place == PBS_SCATTER || (procs > 1 && chunks > 1 && l->place == PBS_FREE);
+    int32_t nodes = apart ? chunks : l->place == PBS_PACK || chunks == 1 ? 1 : 0;
+    if (apart && l->place == PBS_FREE)
+        str_addf(d->warnings,
+                 "-l select: each of %d chunks is on a node of its own, as it has "
+                 "several processes\n",
+                 chunks);
+    if (l->place == PBS_PACK)
+        apart = false;
+    int64_t mem = l->chunk_mib;
+    bool whole = nodes && (apart || chunks == 1);
+    const char *gpus = l->gpus ? arena_printf(d->a, "%d", l->gpus) : NULL;
+    return dialect_give_number(d, "-l select", "ntasks", (int64_t)chunks * procs, e) &&
+           dialect_give_number(d, "-l select=ncpus", "cpus-per-task", each > 1 ? each : 0, e) &&
+           dialect_give_number(d, "-l select", "nodes", nodes, e) &&
+           dialect_give_number(d, "-l select", "ntasks-per-node", apart ? procs : 0, e) &&
+           dialect_give(d, "-l mem", whole ? "mem" : "mem-per-cpu",
+                        mib_text(d, whole ? mem : part_of(mem, (int64_t)each * procs)), e) &&
+           dialect_give(d, "-l ngpus", whole ? "gpus-per-node" : "gpus-per-task", gpus, e);
+}
+
+static bool nodes_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    const struct pbs_resources *l = &r->l;
+    int32_t nodes = at_least(l->nodes, 1), ppn = at_least(l->ppn, 1);
+    int64_t mem = l->mem_mib ? l->mem_mib : l->pmem_mib ? 0 : l->vmem_mib;
+    return dialect_give_number(d, "-l nodes", "nodes", nodes, e) &&
+           dialect_give_number(d, "-l nodes", "ntasks", (int64_t)nodes * ppn, e) &&
+           dialect_give_number(d, "-l nodes=ppn", "ntasks-per-node", ppn, e) &&
+           dialect_give(d, "-l mem", "mem", mib_text(d, part_of(mem, nodes)), e) &&
+           dialect_give(d, "-l pmem", "mem-per-cpu", mem ? NULL : mib_text(d, l->pmem_mib), e) &&
+           dialect_give_number(d, "-l gpus", "gpus-per-node", l->gpus, e);
+}
+
+/* -l procs=N: anywhere; -l ncpus=N, or nothing: on one node. */
+static bool plain_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    const struct pbs_resources *l = &r->l;
+    int64_t mem = l->mem_mib ? l->mem_mib : l->pmem_mib ? 0 : l->vmem_mib;
+    int32_t procs = at_least(l->procs, 1);
+    bool spread = l->procs > 1;
+    return dialect_give_number(d, "-l procs", "ntasks", procs, e) &&
+           dialect_give_number(d, "-l ncpus", "nodes", spread ? 0 : 1, e) &&
+           dialect_give_number(d, "-l ncpus", "cpus-per-task", l->ncpus > 1 ? l->ncpus : 0, e) &&
+           dialect_give(d, "-l mem", spread ? "mem-per-cpu" : "mem",
+                        mib_text(d, spread ? part_of(mem, procs) : mem), e) &&
+           dialect_give(d, "-l pmem", "mem-per-cpu", mem ? NULL : mib_text(d, l->pmem_mib), e) &&
+           dialect_give_number(d, "-l gpus", spread ? "gpus" : "gpus-per-node", l->gpus, e);
+}
+
+static bool resources_check(const struct pbs_resources *l, struct err *e)
+{
+    static const char *const without[] = {"ncpus", "mem", "nodes", "procs", "mpiprocs", "gpus"};
+    if (l->place_given && !l->select && !l->nodes_given)
+        return err_set(e, ERR_VALUE, "Cannot have \"place\" without \"select\"");
+    for (size_t i = 0; l->select && i < ARRAY_LEN(without); i++) {
+        char mark[16] = " ";
+        memcpy(mark + 1, without[i], strlen(without[i]));
+        mark[1 + strlen(without[i])] = ' ';
+        if (l->seen && strstr(l->seen, mark))
+            return err_set(e, ERR_VALUE,
+                           "\"-lresource=\" cannot be used with \"select\" or \"place\", resource "
+                           "is: %s",
+                           without[i]);
+    }
+    return true;
+}
+
+static bool size_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    const struct pbs_resources *l = &r->l;
+    bool ok = resources_check(l, e) && (l->select        ? select_finish(r, d, e)
+                                        : l->nodes_given ? nodes_finish(r, d, e)
+                                                         : plain_finish(r, d, e));
+    const char *wall = arena_printf(d->a, "%lld:%02lld:%02lld", (long long)(l->wall_s / 3600),
+                                    (long long)(l->wall_s / 60 % 60), (long long)(l->wall_s % 60));
+    return ok && dialect_give(d, "-l walltime", "time", l->wall_s ? wall : NULL, e) &&
+           dialect_give(d, "-l nodes", "nodelist", l->host, e) &&
+           dialect_give(d, "-l", "constraint", l->properties, e) &&
+           dialect_give(d, "-l file", "tmp", mib_text(d, l->tmp_mib), e) &&
+           dialect_give(d, "-l qos", "qos", l->qos, e) &&
+           dialect_give(d, "-l software", "licenses", l->licences, e) &&
+           dialect_give_number(d, "-l place=group", "switches", l->together, e) &&
+           dialect_give_flag(d, "-l place=excl", "exclusive", l->exclusive, e);
+}
+
+/* ---- the rest ---- */
+
+static bool mail_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    static const struct {
+        char letter;
+        const char *type;
+    } points[] = {{'a', ",FAIL"}, {'b', ",BEGIN"}, {'e', ",END"}, {'j', ",ARRAY_TASKS"}};
+    struct str types = STR_INIT;
+    const char *asked = r->mail_points ? r->mail_points : r->mail_to ? "a" : "";
+    for (size_t i = 0; i < ARRAY_LEN(points) && !strpbrk(asked, "np"); i++)
+        if (strchr(asked, points[i].letter) || (points[i].letter == 'a' && strchr(asked, 'f')))
+            str_add(&types, points[i].type);
+    const char *text = types.len ? arena_strdup(d->a, str_text(&types) + 1) : NULL;
+    str_done(&types);
+    return dialect_give(d, "-m", "mail-type", text, e) &&
+           dialect_give(d, "-M", "mail-user", r->mail_to, e);
+}
+
+/* Only PBS_O_* goes with it, and what -v names; the shell is a login shell. */
+static bool environment_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    const char *list = r->variables ? r->variables : r->keep_environment ? NULL : "NONE";
+    if (r->whole_environment)
+        list = r->variables ? arena_printf(d->a, "ALL,%s", r->variables) : "ALL";
+    return dialect_give(d, "-v", "export", list, e);
+}
+
+/* "5" is element 5 of Torque's -t; of Pro's -J a range is needed. */
+static bool array_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
+    return dialect_give(d, r->site->torque ? "-t" : "-J", "array", r->array, e);
+}
+
+bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *ret_err)
+{
+    const char *account = r->account ? r->account : r->project;
+    if (r->no_effect)
+        d->o->no_effect = d->o->no_effect
+                              ? arena_printf(d->a, "%s; %s", d->o->no_effect, r->no_effect)
+                              : r->no_effect;
+    d->o->spec.project = r->project;
+    return size_finish(r, d, ret_err) && mail_finish(r, d, ret_err) &&
+           environment_finish(r, d, ret_err) && array_finish(r, d, ret_err) &&
+           dialect_give(d, "-q", "partition", r->queue, ret_err) &&
+           dialect_give(d, "-A", "account", account, ret_err) &&
+           dialect_give(d, "-a", "begin", r->begin, ret_err) &&
+           dialect_give(d, "-W depend", "dependency", r->depend, ret_err) &&
+           dialect_give(d, "-W x=advres", "reservation", r->reservation, ret_err) &&
+           dialect_give(d, "-W group_list", "gid", r->group, ret_err) &&
+           dialect_give_number(d, "-p", "nice", r->priority < 0 ? -r->priority : 0, ret_err) &&
+           dialect_give_flag(d, "-h", "hold", r->hold, ret_err) &&
+           dialect_give_flag(d, "-r", r->rerun_no ? "no-requeue" : "requeue", true, ret_err);
+}

@@ -1,0 +1,417 @@
+/* qsub -l: "select=2:ncpus=4:mem=8gb,walltime=1:00:00", "nodes=2:ppn=8,mem=16gb". Lists add up; of
+ * a resource the first value counts. */
+#include "script/pbs/pbs.h"
+#include "script/pbs/write.h"
+
+#include "base/alloc.h"
+
+#include <string.h>
+
+struct reading {
+    struct pbs_request *r;
+    const char *whole;
+    struct arena *a;
+    struct err *e;
+};
+
+static bool refuse(struct reading *d, struct span piece, const char *allowed)
+{
+    return dialect_blame(d->e, "-l", d->whole, "\"%.*s\": %s",
+                         (int)(piece.len < 80 ? piece.len : 80), piece.data, allowed);
+}
+
+static const char *kept(struct reading *d, struct span s)
+{
+    return arena_strndup(d->a, s.data, s.len);
+}
+
+static bool count_read(struct reading *d, struct span text, int32_t *ret)
+{
+    int64_t n;
+    if (text.len == 0 || text.len > 9 || !text_to_i64(kept(d, text), 0, INT32_MAX, &n))
+        return refuse(d, text, "a number is needed");
+    *ret = (int32_t)n;
+    return true;
+}
+
+/* "8gb", "100" bytes, "4mw" words of eight bytes; in MiB, rounded up. */
+static bool size_read(struct reading *d, struct span text, int64_t *ret)
+{
+    static const char units[] = "kmgtp";
+    struct span size = text;
+    int64_t scale = 1, n;
+    if (size.len && strchr("bBwW", size.data[size.len - 1])) {
+        scale = strchr("wW", size.data[size.len - 1]) ? 8 : 1;
+        size.len--;
+    }
+    if (size.len) {
+        char c = size.data[size.len - 1];
+        const char *unit = strchr(units, c >= 'A' && c <= 'Z' ? c + 32 : c);
+        if (c && unit) {
+            scale <<= 10 * (unit - units + 1);
+            size.len--;
+        }
+    }
+    if (!size.len || size.len > 18 ||
+        !text_to_i64(kept(d, size), 0, (INT64_C(1) << 60) / scale, &n))
+        return refuse(d, text, "a size is needed, as 8gb or 500mb; without a unit it is in bytes");
+    *ret = (n * scale + (1 << 20) - 1) >> 20;
+    return true;
+}
+
+/* [[H:]M:]S[.ms] */
+static bool time_read(struct reading *d, struct span text, int64_t *ret)
+{
+    struct span rest = text, part;
+    int64_t total = 0;
+    int fields = 0;
+    for (; span_next(&rest, ':', &part); fields++) {
+        int32_t n = 0;
+        const char *dot = memchr(part.data, '.', part.len);
+        if (dot && !rest.len)
+            part.len = (size_t)(dot - part.data);
+        if (fields == 3 || !count_read(d, part, &n))
+            return refuse(d, text,
+                          "a time is needed: seconds, minutes:seconds or "
+                          "hours:minutes:seconds");
+        total = total * 60 + n;
+    }
+    *ret = total;
+    return total > 0 || refuse(d, text, "a limit of a second at least is needed");
+}
+
+static void property_add(struct reading *d, struct span name)
+{
+    struct pbs_resources *l = &d->r->l;
+    l->properties = l->properties
+                        ? arena_printf(d->a, "%s&%.*s", l->properties, (int)name.len, name.data)
+                        : kept(d, name);
+}
+
+static bool pair_split(struct span text, struct span *name, struct span *value)
+{
+    const char *equals = memchr(text.data, '=', text.len);
+    *name = (struct span){text.data, equals ? (size_t)(equals - text.data) : text.len};
+    *value = equals ? (struct span){equals + 1, text.len - name->len - 1} : (struct span){0};
+    return equals != NULL;
+}
+
+static bool is_number(struct span s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.data[i] < '0' || s.data[i] > '9')
+            return false;
+    return s.len > 0;
+}
+
+/* ---- select ---- */
+
+static bool chunk_resource(struct reading *d, struct span text)
+{
+    struct pbs_resources *l = &d->r->l;
+    struct span name, value;
+    if (!pair_split(text, &name, &value))
+        return refuse(d, text, "RESOURCE=VALUE is needed in a chunk");
+    if (span_is(name, "ncpus"))
+        return count_read(d, value, &l->ncpus);
+    if (span_is(name, "mpiprocs"))
+        return count_read(d, value, &l->mpiprocs);
+    if (span_is(name, "ompthreads"))
+        return count_read(d, value, &l->threads);
+    if (span_is(name, "ngpus"))
+        return count_read(d, value, &l->gpus);
+    if (span_is(name, "mem"))
+        return size_read(d, value, &l->chunk_mib);
+    if (span_is(name, "host") || span_is(name, "vnode")) {
+        l->host = kept(d, value);
+        return true;
+    }
+    if (span_is_nocase(value, "true")) {
+        property_add(d, name);
+        return true;
+    }
+    return dialect_refuse(d->e, arena_printf(d->a, "-l select with %.*s", (int)name.len, name.data),
+                          "ncpus, mpiprocs, ompthreads, mem, ngpus, host and NAME=true are taken");
+}
+
+static bool select_read(struct reading *d, struct span text)
+{
+    struct pbs_resources *l = &d->r->l;
+    struct span rest = text, plus, one;
+    span_next(&rest, '+', &plus);
+    /* Equal chunks are one kind. */
+    const char *first = kept(d, plus);
+    size_t skip = strspn(first, "0123456789");
+    bool counted = skip && (first[skip] == ':' || !first[skip]);
+    const char *kind = counted ? first + skip + (first[skip] == ':') : first;
+    l->chunks = 1;
+    if (counted && !count_read(d, (struct span){first, skip}, &l->chunks))
+        return false;
+    while (span_next(&rest, '+', &one)) {
+        const char *next = kept(d, one);
+        size_t digits = strspn(next, "0123456789");
+        bool number = digits && (next[digits] == ':' || !next[digits]);
+        int32_t more = 1;
+        if (number && !count_read(d, (struct span){next, digits}, &more))
+            return false;
+        if (!text_is(number ? next + digits + (next[digits] == ':') : next, kind))
+            return dialect_refuse(d->e, "-l select with different chunks",
+                                  "ask for the largest of them as often: select=%d:…",
+                                  l->chunks + more);
+        l->chunks += more;
+    }
+    l->select = true;
+    struct span resources = span_of(*kind ? kind : NULL), part;
+    while (resources.data && span_next(&resources, ':', &part))
+        if (!chunk_resource(d, part))
+            return false;
+    return l->chunks > 0 || refuse(d, text, "a chunk at least is needed");
+}
+
+static bool place_read(struct reading *d, struct span text)
+{
+    struct pbs_resources *l = &d->r->l;
+    struct span rest = text, one;
+    while (span_next(&rest, ':', &one)) {
+        if (span_is(one, "pack"))
+            l->place = PBS_PACK;
+        else if (span_is(one, "scatter") || span_is(one, "vscatter"))
+            l->place = PBS_SCATTER;
+        else if (span_is(one, "excl") || span_is(one, "exclhost"))
+            l->exclusive = true;
+        else if (one.len > 6 && memcmp(one.data, "group=", 6) == 0)
+            l->together = true;
+        else if (!span_is(one, "free") && !span_is(one, "shared"))
+            return refuse(d, one, "free, pack, scatter, excl, shared and group=NAME are allowed");
+    }
+    l->place_given = true;
+    return true;
+}
+
+/* ---- nodes ---- */
+
+static bool node_part(struct reading *d, struct span text, bool first)
+{
+    struct pbs_resources *l = &d->r->l;
+    struct span name, value;
+    if (first && is_number(text))
+        return count_read(d, text, &l->nodes);
+    if (pair_split(text, &name, &value)) {
+        if (span_is(name, "ppn"))
+            return count_read(d, value, &l->ppn);
+        if (span_is(name, "gpus"))
+            return count_read(d, value, &l->gpus);
+        return refuse(d, text, "ppn=N and gpus=N are allowed");
+    }
+    if (first) {
+        l->host = kept(d, text);
+        l->nodes = 1;
+    } else if (span_is(text, "exclusive_process") || span_is(text, "shared") ||
+               span_is(text, "default") || span_is(text, "exclusive_thread") ||
+               span_is(text, "reseterr")) {
+        pbs_note(d->r, d->a, "mode of GPUs", "a job always has its GPUs for itself");
+    } else {
+        property_add(d, text);
+    }
+    return true;
+}
+
+static bool node_whole(struct reading *d, struct span text)
+{
+    struct span one;
+    for (bool first = true; span_next(&text, ':', &one); first = false)
+        if (!node_part(d, one, first))
+            return false;
+    return true;
+}
+
+/* What follows the number, or the name, of a part. */
+static struct span tail_of(struct span part)
+{
+    const char *colon = memchr(part.data, ':', part.len);
+    size_t skip = colon ? (size_t)(colon - part.data) : part.len;
+    return (struct span){part.data + skip, part.len - skip};
+}
+
+/* "2:ppn=4" and "1:ppn=4", "n1:ppn=4" and "n2:ppn=4": the same of other nodes. */
+static bool tail_is_same(struct span head, struct span part, struct span last)
+{
+    struct span a = tail_of(part), b = tail_of(last), before = last;
+    before.len -= b.len;
+    return is_number(head) == is_number(before) && a.len == b.len &&
+           memcmp(a.data, b.data, a.len) == 0;
+}
+
+static bool nodes_read(struct reading *d, struct span text)
+{
+    const char *hash = memchr(text.data, '#', text.len);
+    if (hash) {
+        struct span mode = {hash + 1, text.len - (size_t)(hash - text.data) - 1};
+        d->r->l.exclusive = span_is(mode, "excl");
+        text.len = (size_t)(hash - text.data);
+    }
+    struct span rest = text, part, one, last;
+    struct pbs_resources *l = &d->r->l;
+    int32_t all = 0;
+    const char *hosts = NULL;
+    l->nodes_given = true;
+    for (bool more = span_next(&rest, '+', &part), begun = false; more; begun = true) {
+        struct span inside = part;
+        span_next(&inside, ':', &one);
+        if (begun && !tail_is_same(one, part, last))
+            return dialect_refuse(d->e, "-l nodes with different parts",
+                                  "ask for the largest of them on all nodes: nodes=N:ppn=P");
+        last = part;
+        l->nodes = 1;
+        l->host = NULL;
+        if (begun ? !node_part(d, one, true) : !node_whole(d, part))
+            return false;
+        all += l->nodes;
+        if (l->host)
+            hosts = hosts ? arena_printf(d->a, "%s,%s", hosts, l->host) : l->host;
+        more = span_next(&rest, '+', &part);
+    }
+    l->nodes = all;
+    l->host = hosts;
+    return d->r->l.nodes > 0 || refuse(d, text, "a node at least is needed");
+}
+
+/* ---- the rest ---- */
+
+static bool licence_read(struct reading *d, struct span value)
+{
+    d->r->l.licences = kept(d, value);
+    return true;
+}
+
+static bool single_read(struct reading *d, struct span value)
+{
+    d->r->l.exclusive = span_is(value, "singlejob");
+    return d->r->l.exclusive || refuse(d, value, "singlejob is allowed");
+}
+
+static bool qos_read(struct reading *d, struct span value)
+{
+    d->r->l.qos = kept(d, value);
+    return true;
+}
+
+static bool feature_read(struct reading *d, struct span value)
+{
+    property_add(d, value);
+    return true;
+}
+
+static bool idle_read(struct reading *d, struct span value)
+{
+    pbs_note(d->r, d->a, arena_printf(d->a, "-l …=%.*s", (int)value.len, value.data),
+             "it has no effect here");
+    return true;
+}
+
+#define NUMBER(name, member)                                                                       \
+    static bool name(struct reading *d, struct span value)                                         \
+    {                                                                                              \
+        return count_read(d, value, &d->r->l.member);                                              \
+    }
+#define SIZE(name, member)                                                                         \
+    static bool name(struct reading *d, struct span value)                                         \
+    {                                                                                              \
+        return size_read(d, value, &d->r->l.member);                                               \
+    }
+NUMBER(ncpus_read, ncpus)
+NUMBER(ngpus_read, gpus)
+NUMBER(procs_read, procs)
+NUMBER(mpiprocs_read, mpiprocs)
+SIZE(mem_read, mem_mib)
+SIZE(pmem_read, pmem_mib)
+SIZE(vmem_read, vmem_mib)
+SIZE(tmp_read, tmp_mib)
+
+static bool wall_read(struct reading *d, struct span value)
+{
+    return time_read(d, value, &d->r->l.wall_s);
+}
+
+static const struct {
+    const char *name;
+    bool (*read)(struct reading *d, struct span value);
+    const char *why;                                   /* it is refused */
+    void (*write)(struct writing *w, struct str *out); /* NULL = it says nothing of a job */
+} resources[] = {
+    {"select", select_read, NULL, pbs_write_select},
+    {"place", place_read, NULL, pbs_write_place},
+    {"nodes", nodes_read, NULL, NULL},
+    {"ncpus", ncpus_read, NULL, pbs_write_ncpus},
+    {"mpiprocs", mpiprocs_read, NULL, NULL},
+    {"ngpus", ngpus_read, NULL, NULL},
+    {"gpus", ngpus_read, NULL, NULL},
+    {"procs", procs_read, NULL, NULL},
+    {"mem", mem_read, NULL, NULL},
+    {"pmem", pmem_read, NULL, pbs_write_pmem},
+    {"vmem", vmem_read, NULL, NULL},
+    {"pvmem", idle_read, NULL, NULL},
+    {"walltime", wall_read, NULL, pbs_write_walltime},
+    {"file", tmp_read, NULL, pbs_write_file},
+    {"qos", qos_read, NULL, pbs_write_qos},
+    {"software", licence_read, NULL, pbs_write_software},
+    {"feature", feature_read, NULL, NULL},
+    {"naccesspolicy", single_read, NULL, NULL},
+    {"nice", idle_read, NULL, NULL},
+    {"arch", idle_read, NULL, NULL},
+    {"cput", NULL, "walltime limits the run; ulimit -t in the script", NULL},
+    {"pcput", NULL, "walltime limits the run; ulimit -t in the script", NULL},
+    {"partition", NULL, "there is one cluster; -q names the queue", NULL},
+};
+
+static bool resource_read(struct reading *d, struct span text)
+{
+    struct span name, value;
+    struct pbs_resources *l = &d->r->l;
+    bool paired = pair_split(text, &name, &value);
+    const char *names[ARRAY_LEN(resources)];
+    for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+        names[i] = resources[i].name;
+        if (!span_is_nocase(name, resources[i].name))
+            continue;
+        if (!resources[i].read)
+            return dialect_refuse(d->e, arena_printf(d->a, "-l %s", resources[i].name), "%s",
+                                  resources[i].why);
+        if (!paired || !value.len)
+            return refuse(d, text, "a value is needed");
+        const char *mark = arena_printf(d->a, " %s ", resources[i].name);
+        if (l->seen && strstr(l->seen, mark))
+            return true;
+        l->seen = arena_printf(d->a, "%s%s", l->seen ? l->seen : "", mark);
+        return resources[i].read(d, value);
+    }
+    const char *near = text_nearest(kept(d, name), names, ARRAY_LEN(resources));
+    return err_set(d->e, ERR_UNSUPPORTED, "Unknown resource Resource_List.%.*s%s%s%s",
+                   (int)(name.len < 80 ? name.len : 80), name.data, near ? " (did you mean \"" : "",
+                   near ? near : "", near ? "\"?)" : "");
+}
+
+bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,
+                        struct err *ret_err)
+{
+    struct reading d = {r, text, a, ret_err};
+    struct span rest = span_of(text), one;
+    while (span_next(&rest, ',', &one))
+        if (span_trim(one).len && !resource_read(&d, span_trim(one)))
+            return false;
+    return true;
+}
+
+void pbs_resources_write(struct writing *w, const struct option_row *row)
+{
+    struct str value = STR_INIT;
+    for (size_t i = 0; i < ARRAY_LEN(resources); i++) {
+        str_clear(&value);
+        if (resources[i].write)
+            resources[i].write(w, &value);
+        if (value.len)
+            writing_line(w, row->name,
+                         arena_printf(w->a, "%s=%s", resources[i].name, str_text(&value)));
+    }
+    str_done(&value);
+}
