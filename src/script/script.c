@@ -260,7 +260,17 @@ static bool pbs_apply(struct script_reader *r, const char *text, size_t len,
     if (pbs.interactive || pbs.wait || pbs.shell || pbs.args)
         return err_set(e, ERR_UNSUPPORTED,
                        "-I, -S, -F and -W block of #PBS lines are read by qsub: qsub FILE");
-    return pbs_finish(&pbs, out, e) && pbs_files_finish(&pbs, true, out, e);
+    r->ncomp = pbs_parts(&pbs);
+    if (r->ncomp > r->max)
+        return err_set(e, ERR_LIMIT, "-l: %zu different parts; at most %zu are taken", r->ncomp,
+                       r->max);
+    for (size_t i = 0; i < r->ncomp; i++) {
+        struct dialect_out one = *out;
+        one.o = &r->comp[i];
+        if (!pbs_part_finish(&pbs, i, &one, e))
+            return false;
+    }
+    return pbs_files_finish(&pbs, true, out, e);
 }
 
 /* A script of another system: its lines are read as that system would. */
@@ -295,8 +305,9 @@ bool script_parse(const char *text, size_t len, struct submit_options *comp, siz
         str_addf(warnings, "and %u more such lines\n", r.dropped - DROPPED_SHOWN);
     if (r.foreign && r.directives)
         note_no_effect(&comp[0], a, r.foreign, "the script has #SBATCH lines, which count");
+    bool ok = !r.foreign || r.directives || ignore_pbs || foreign_read(&r, text, len, ret_err);
     *ret_ncomp = r.ncomp;
-    return !r.foreign || r.directives || ignore_pbs || foreign_read(&r, text, len, ret_err);
+    return ok;
 }
 
 /* ---- is it a script

@@ -236,3 +236,64 @@ END
     [[ "$stderr" == *"-1024 to 1023 is allowed"* ]]
     qdel "$early" "$late"
 }
+
+@test "qsub: chunks and parts that differ are one job: its hosts, CPUs and GPUs in every listing, its lines in PBS_NODEFILE" {
+    cat > parts.sh <<'END'
+#PBS -N parts -j oe -o parts.o
+#PBS -l select=2:ncpus=8:mem=1gb+1:ncpus=2:mpiprocs=2:ngpus=1,walltime=60
+wc -l < $PBS_NODEFILE
+pbsdsh -- sh -c 'echo line $PBS_VNODENUM' | sort
+pbsdsh -n 3 -- sh -c 'echo gpu $CUDA_VISIBLE_DEVICES of $SLURM_HET_SIZE'
+sleep 1
+END
+    run -0 --separate-stderr qsub -W block=true parts.sh
+    id=${output%%.*}
+    eventually test -s parts.o
+    [ "$(tr '\n' ' ' < parts.o)" = "4 line 0 line 1 line 2 line 3 gpu 0 of 2 " ]
+    [ "$(qstat -x | grep -c parts)" = 1 ]
+    qstat -xf "$id" > parts.f
+    grep -q 'Resource_List.select = 2:ncpus=8+2:ncpus=1$' parts.f
+    grep -q 'Resource_List.ncpus = 18' parts.f
+    grep -q 'Resource_List.ngpus = 1' parts.f
+    [ "$(bjobs -a -noheader -o slots "$id")" = 4 ]
+    run -0 --separate-stderr qsub -h -l nodes=1:ppn=4+2:ppn=2 -W depend=afterany:"$id" <<< 'sleep 100'
+    id=${output%%.*}
+    qstat -f "$id" > parts.f
+    grep -q 'Resource_List.nodect = 3' parts.f
+    grep -q 'Resource_List.ncpus = 8' parts.f
+    [ "$(squeue -h -j "$id" | wc -l)" = 2 ]
+    qrls "$id"
+    wait_state "$id+1" RUNNING
+    qdel "$id"
+    eventually over "$id"
+    run -188 --separate-stderr qsub -J 1-3 -l select=1:ncpus=4+2:ncpus=2 <<< true
+    [[ "$stderr" == *"an array of jobs whose parts differ is not supported"* ]]
+    # sbatch reads such lines, too.
+    printf '#!/bin/sh\n#PBS -l select=1:ncpus=4+2:ncpus=2\necho $SLURM_HET_SIZE\n' > foreign.sh
+    run -0 --separate-stderr sbatch -W -o foreign.o foreign.sh
+    [ "$(cat foreign.o)" = 2 ]
+}
+
+@test "qstat: ids and queues beside each other; a queue that is not there ends with 170" {
+    queued -N byid
+    local one=$id
+    queued -N byqueue -q workq
+    local two=$id
+    run -0 --separate-stderr qstat "$one" workq
+    [ "$(awk '{print $1}' <<< "$output" | grep -c "^$one.head")" = 1 ]
+    grep -q "^$two.head" <<< "$output"
+    run -0 --separate-stderr qstat "$one" closed
+    [ "$(tail -n +3 <<< "$output" | awk '{print $1}')" = "$one.head" ]
+    run -170 --separate-stderr qstat nosuch
+    [ "$stderr" = "qstat: Unknown queue nosuch" ]
+    run -170 --separate-stderr qstat "$one" nosuch
+    grep -q "^$one.head" <<< "$output"
+    qdel "$one" "$two"
+}
+
+@test "an array's step and end in LSB_JOBINDEX_STEP and _END, whatever follows the step" {
+    run -0 --separate-stderr bsub -J 'a[2-8:3]%2' -o "$WORK/step.%I" 'echo $LSB_JOBINDEX_STEP $LSB_JOBINDEX_END'
+    eventually test -s step.8
+    [ "$(head -1 step.8)" = "3 8" ]
+    run -0 --separate-stderr bsub -K -o dir/ -e dir/ 'echo out; echo err >&2'
+}

@@ -97,6 +97,8 @@ static void directives_become_a_job(void **state)
         {"#PBS -l select=2:ncpus=8:mpiprocs=4,place=scatter",
          "--cpus-per-task=2 --nodes=2 --ntasks=8 --ntasks-per-node=4"},
         {"#PBS -l select=3:ncpus=2,place=pack", "--cpus-per-task=2 --nodes=1 --ntasks=3"},
+        {"#PBS -l select=1:ncpus=4:mem=4gb:ngpus=1+2:ncpus=1:mem=1gb,place=pack",
+         "--cpus-per-task=2 --mem=6144M --nodes=1 --ntasks=3 --gpus-per-node=1"},
         {"#PBS -l select=1:ncpus=4+1:ncpus=4", "--cpus-per-task=4 --ntasks=2"},
         {"#PBS -l select=1:ncpus=4:ngpus=2",
          "--cpus-per-task=4 --nodes=1 --ntasks=1 --gpus-per-node=2"},
@@ -187,6 +189,50 @@ static void the_command_line_beats_the_script(void **state)
     assert_string_equal(options_of_world(p), "--partition=a --nodes=1 --ntasks=1");
 }
 
+/* Parts that differ: one component each; what is of the job as a whole is of the first. */
+static void parts_that_differ_are_components(void **state)
+{
+    static const struct {
+        const char *line, *part[4];
+    } rows[] = {
+        {"-l select=2:ncpus=8:mem=4gb+1:ncpus=2:ngpus=1 -l walltime=60 -q workq -h",
+         {"--hold --partition=workq --time=0:01:00 --cpus-per-task=8 --mem-per-cpu=512M --ntasks=2",
+          "--partition=workq --time=0:01:00 --cpus-per-task=2 --nodes=1 --ntasks=1 "
+          "--gpus-per-node=1"}},
+        {"-l select=1:ncpus=1+1:ncpus=2+1:ncpus=1",
+         {"--nodes=1 --ntasks=1", "--cpus-per-task=2 --nodes=1 --ntasks=1",
+          "--nodes=1 --ntasks=1"}},
+        {"-l nodes=2:ppn=4:gpus=1+1:ppn=2:big,mem=6gb -l feature=fast",
+         {"--mem=2048M --nodes=2 --ntasks=8 --ntasks-per-node=4 --gpus-per-node=1 "
+          "--constraint=fast",
+          "--mem=2048M --nodes=1 --ntasks=2 --ntasks-per-node=2 --constraint=big&fast"}},
+        {"-l nodes=n1:ppn=2+2:ppn=2",
+         {"--nodes=1 --ntasks=2 --ntasks-per-node=2 --nodelist=n1",
+          "--nodes=2 --ntasks=4 --ntasks-per-node=2"}},
+    };
+    struct pbs_world *p = world_of(state);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char script[300];
+        size_t parts = 0;
+        snprintf(script, sizeof script, "#PBS %s\n", rows[i].line);
+        assert_false(become(p, script, "")); /* one job alone says no */
+        while (rows[i].part[parts])
+            parts++;
+        assert_int_equal(pbs_parts(&p->request), parts);
+        for (size_t k = 0; k < parts; k++) {
+            struct dialect_out d = {p->w->comp, FROM_DIRECTIVE, &p->w->env, p->w->a,
+                                    &p->w->warnings};
+            memset(p->w->comp, 0, sizeof *p->w->comp);
+            assert_true(pbs_part_finish(&p->request, k, &d, &p->w->err));
+            assert_string_equal(options_of_world(p), rows[i].part[k]);
+        }
+    }
+    assert_false(become(p, "#PBS -J 1-3 -l select=1:ncpus=4+2:ncpus=2\n", ""));
+    struct dialect_out d = {p->w->comp, FROM_DIRECTIVE, &p->w->env, p->w->a, &p->w->warnings};
+    assert_false(pbs_part_finish(&p->request, 0, &d, &p->w->err));
+    assert_non_null(strstr(p->w->err.text, "an array of jobs whose parts differ"));
+}
+
 static void what_is_not_there_is_refused_by_name(void **state)
 {
     static const struct {
@@ -200,6 +246,7 @@ static void what_is_not_there_is_refused_by_name(void **state)
         {"-l place=pack", "Cannot have \"place\" without \"select\""},
         {"-l select=1:ncpus=4+2:ncpus=2", "-l select with different chunks is not supported"},
         {"-l nodes=1:ppn=4+2:ppn=2", "-l nodes with different parts is not supported"},
+        {"-l select=1:ncpus=4+0:ncpus=2", "a chunk at least is needed"},
         {"-l select=1:frob=3", "-l select with frob is not supported"},
         {"-l mem=lots", "\"lots\": a size is needed"},
         {"-l walltime=1:2:3:4", "a time is needed"},
@@ -261,6 +308,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(lines_behind_the_first_command_are_dead, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(the_command_line_beats_the_script, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(parts_that_differ_are_components, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(what_is_not_there_is_refused_by_name, world_setup,
                                         world_teardown),

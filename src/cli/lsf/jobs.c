@@ -49,6 +49,7 @@ void lsf_filter_done(struct lsf_filter *f)
 void lsf_job_list_done(struct lsf_job_list *l)
 {
     vec_done(&l->job);
+    vec_done(&l->part);
     vec_done(&l->missing);
 }
 
@@ -170,6 +171,49 @@ static void name_take(struct reading *r)
     r->name = arena_strndup(r->a, r->f->name, (size_t)(open - r->f->name));
 }
 
+static const char *joined(const char *a, const char *b, const char *between, struct arena *to)
+{
+    return text_empty(a) ? b : text_empty(b) ? a : arena_printf(to, "%s%s%s", a, between, b);
+}
+
+static int32_t asked_cpus(const struct job *j)
+{
+    int32_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
+    return j->alloc_cpus > 0 ? j->alloc_cpus : lsf_job_slots(j) * each;
+}
+
+static void part_add(struct job *to, const struct job *part, struct arena *a)
+{
+    to->alloc_cpus = asked_cpus(to) + asked_cpus(part);
+    to->alloc_tasks = lsf_job_slots(to) + lsf_job_slots(part);
+    to->alloc_mem_mib += part->alloc_mem_mib;
+    to->alloc = joined(to->alloc, part->alloc, "; ", a);
+    to->alloc_gres = joined(to->alloc_gres, part->alloc_gres, ",", a);
+    to->nodes = joined(to->nodes, part->nodes, ",", a);
+    to->cpu_user_us += part->cpu_user_us;
+    to->cpu_system_us += part->cpu_system_us;
+}
+
+/* Components of a heterogeneous job are one job, where its first is among them. */
+static void parts_fold(struct lsf_job_list *l, struct arena *a)
+{
+    struct job *leader = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < l->job.n; i++) {
+        const struct job *j = l->job.v[i];
+        if (leader && j->het_job_id == leader->id && j->id != leader->id) {
+            part_add(leader, j, a);
+            vec_push(&l->part, j);
+            continue;
+        }
+        leader = j->het_job_id && j->het_job_id == j->id ? arena_dup(a, j, sizeof *j) : NULL;
+        if (leader)
+            vec_push(&l->part, j);
+        l->job.v[kept++] = leader ? leader : j;
+    }
+    l->job.n = kept;
+}
+
 bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a,
                    struct lsf_job_list *ret, struct err *ret_err)
 {
@@ -194,6 +238,7 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
         ok = query(c, &r, &q, ret_err);
     if (ret->job.n > 1)
         qsort(ret->job.v, ret->job.n, sizeof ret->job.v[0], by_number);
+    parts_fold(ret, a);
     return ok;
 }
 

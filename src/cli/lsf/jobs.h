@@ -28,7 +28,10 @@ struct lsf_filter {
 
 struct lsf_job_list {
     VEC(const struct job *) job; /* elements of arrays each; by number and index */
-    VEC(const char *) missing;   /* ids that no job has */
+    /* Components of heterogeneous jobs, each; above the first stands for them, with the hosts,
+     * CPUs, memory and GPUs of all. */
+    VEC(const struct job *) part;
+    VEC(const char *) missing; /* ids that no job has */
 };
 
 /* An operand, checked. For option_table.word, where the filter stands first in what is filled. */

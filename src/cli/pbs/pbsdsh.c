@@ -91,15 +91,38 @@ static bool lines_read(struct arena *a, lines *ret)
 static const char told[] = "export PBS_TASKNUM=$((SLURM_PROCID + 1)) PBS_NODENUM=$SLURM_NODEID "
                            "PBS_VNODENUM=$SLURM_PROCID; exec \"$@\"";
 
+static int64_t number_of(const char *name)
+{
+    const char *text = getenv(name);
+    int64_t n;
+    return text && text_to_i64(text, 0, INT32_MAX, &n) ? n : 0;
+}
+
+/* Of a heterogeneous job: the component whose task the line is. */
+static int64_t group_of(struct pbsdsh *p, size_t at)
+{
+    int64_t groups = number_of("SLURM_HET_SIZE"), line = (int64_t)at;
+    for (int64_t i = 0; i < groups; i++) {
+        int64_t tasks = number_of(arena_printf(p->a, "SLURM_NTASKS_HET_GROUP_%lld", (long long)i));
+        if (line < tasks)
+            return i;
+        line -= tasks;
+    }
+    return 0;
+}
+
 static int run(struct pbsdsh *p, const char *tasks, const char *host, bool one_node,
-               char *const *command)
+               const char *groups, char *const *command)
 {
     dialect_words argv = {0};
     const char *before[] = {"srun", "--overlap", "--kill-on-bad-exit=0"};
     const char *shell[] = {"sh", "-c", told, "sh"};
     for (size_t i = 0; i < ARRAY_LEN(before); i++)
         vec_push(&argv, arena_strdup(p->a, before[i]));
-    vec_push(&argv, arena_printf(p->a, "--ntasks=%s", tasks));
+    if (groups)
+        vec_push(&argv, arena_printf(p->a, "--het-group=%s", groups));
+    if (tasks)
+        vec_push(&argv, arena_printf(p->a, "--ntasks=%s", tasks));
     if (one_node)
         vec_push(&argv, arena_strdup(p->a, "--nodes=1"));
     if (p->each_node && !host) {
@@ -113,12 +136,30 @@ static int run(struct pbsdsh *p, const char *tasks, const char *host, bool one_n
     for (; *command; command++)
         vec_push(&argv, arena_strdup(p->a, *command));
     if (p->verbose)
-        fprintf(stderr, NAME ": %s task(s)%s%s\n", tasks, host ? " on " : "", host ? host : "");
+        fprintf(stderr, NAME ": %s task(s)%s%s\n", tasks ? tasks : "all", host ? " on " : "",
+                host ? host : "");
     int argc = (int)argv.n;
     vec_push(&argv, NULL);
     int status = cmd_srun(argc, argv.v);
     vec_done(&argv);
     return status;
+}
+
+/* The line is of one component, if the job has several. */
+static int line_run(struct pbsdsh *p, const lines *l, size_t at, char *const *command)
+{
+    const char *group =
+        getenv("SLURM_HET_SIZE") ? arena_printf(p->a, "%lld", (long long)group_of(p, at)) : NULL;
+    return run(p, "1", l->v[at], true, group, command);
+}
+
+/* The component that has the host. */
+static int host_run(struct pbsdsh *p, const lines *l, char *const *command)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (text_is(l->v[i], p->host))
+            return line_run(p, l, i, command);
+    return run(p, "1", p->host, true, NULL, command);
 }
 
 static size_t nodes_in(const lines *l)
@@ -142,14 +183,26 @@ static int lines_run(struct pbsdsh *p, const lines *l, char *const *command)
                 p->node - 1, l->n);
         return 1;
     }
-    if (p->node || p->host)
-        return run(p, "1", p->host ? p->host : l->v[p->node - 1], true, command);
+    if (p->host)
+        return host_run(p, l, command);
+    if (p->node)
+        return line_run(p, l, (size_t)p->node - 1, command);
+    int64_t groups = number_of("SLURM_HET_SIZE");
+    if (groups && p->each_node) {
+        fputs(NAME ": -u takes a job of equal chunks; without it the command runs once for each "
+                   "line of PBS_NODEFILE\n",
+              stderr);
+        return PBS_REFUSED;
+    }
+    if (groups && !p->one_by_one && n == l->n)
+        return run(p, NULL, NULL, false, arena_printf(p->a, "0-%lld", (long long)groups - 1),
+                   command);
     if (p->each_node)
-        return run(p, arena_printf(p->a, "%zu", nodes_in(l)), NULL, false, command);
-    if (!p->one_by_one)
-        return run(p, arena_printf(p->a, "%zu", n), NULL, false, command);
+        return run(p, arena_printf(p->a, "%zu", nodes_in(l)), NULL, false, NULL, command);
+    if (!p->one_by_one && !groups)
+        return run(p, arena_printf(p->a, "%zu", n), NULL, false, NULL, command);
     for (size_t i = 0; i < n; i++) {
-        int one = run(p, "1", l->v[i], true, command);
+        int one = line_run(p, l, i, command);
         status = one ? one : status;
     }
     return status;

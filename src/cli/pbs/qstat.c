@@ -369,6 +369,33 @@ static int ended_say(struct qstat *q)
     return status;
 }
 
+/* Jobs by their ids, and beside them those of the queues. */
+static bool jobs_read(struct qstat *q, struct client *c, struct lsf_job_list *l, struct err *e)
+{
+    struct lsf_filter one = q->filter;
+    struct lsf_job_list more = {0};
+    if (!q->filter.ids.n || !q->filter.queue)
+        return lsf_jobs_read(c, &q->filter, q->a, l, e);
+    one.queue = NULL;
+    bool ok = lsf_jobs_read(c, &one, q->a, l, e);
+    memset(&one.ids, 0, sizeof one.ids);
+    one.queue = q->filter.queue;
+    ok = ok && lsf_jobs_read(c, &one, q->a, &more, e);
+    size_t named = l->job.n;
+    for (size_t i = 0; i < more.job.n; i++) {
+        const struct job *j = more.job.v[i];
+        bool there = lsf_job_is_over(j) && !q->ended && !q->history;
+        for (size_t k = 0; k < named && !there; k++)
+            there = lsf_job_number(l->job.v[k]) == lsf_job_number(j);
+        if (!there)
+            vec_push(&l->job, j);
+    }
+    for (size_t i = 0; i < more.part.n; i++)
+        vec_push(&l->part, more.part.v[i]);
+    lsf_job_list_done(&more);
+    return ok;
+}
+
 static int jobs_run(struct qstat *q, struct client *c)
 {
     struct lsf_job_list l = {0};
@@ -385,7 +412,8 @@ static int jobs_run(struct qstat *q, struct client *c)
     }
     if (status == PBS_UNKNOWN_QUEUE && !q->operand.n && !q->filter.queue)
         return status; /* none of what was named is left */
-    if (!lsf_jobs_read(c, &q->filter, q->a, &l, &e)) {
+    q->list = &l;
+    if (!jobs_read(q, c, &l, &e)) {
         fprintf(stderr, NAME ": %s\n", e.text);
         return 1;
     }

@@ -23,7 +23,8 @@ struct qstat {
     const char *delimiter;
     struct dialect_site site;
     VEC(struct qstat_row) row;
-    struct past past; /* what steps used, for -f */
+    const struct lsf_job_list *list; /* what the rows are of */
+    struct past past;                /* what steps used, for -f */
     struct arena *a;
     struct str out;
 };

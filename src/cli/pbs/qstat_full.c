@@ -106,36 +106,73 @@ static void used_add(const struct qstat *q, struct pbs_attributes *t, const stru
     pbs_attribute_add(t, group, "walltime", pbs_clock(job_elapsed_us(j, time_now_us()), t->a));
 }
 
+/* One chunk, or part of nodes=, as the flavour writes it. */
+static void part_write(const struct job *j, int32_t nodes, bool torque, struct str *out)
+{
+    const struct job_request *r = &j->spec.req;
+    int32_t tasks = lsf_job_slots(j), each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
+    str_add(out, out->len ? "+" : "");
+    if (torque) {
+        int32_t ppn = r->ntasks_per_node > 0 ? r->ntasks_per_node : (tasks + nodes - 1) / nodes;
+        str_addf(out, "%d:ppn=%d", nodes, ppn * each);
+    } else if (r->ntasks_per_node > 0 && r->min_nodes > 0) {
+        str_addf(out, "%d:ncpus=%d:mpiprocs=%d", r->min_nodes, r->ntasks_per_node * each,
+                 r->ntasks_per_node);
+    } else {
+        str_addf(out, "%d:ncpus=%d", tasks, each);
+    }
+}
+
+/* All components of a heterogeneous job. */
+static const char *parts_text(const struct qstat *q, const struct job *j, int32_t nodes)
+{
+    struct str out = STR_INIT;
+    for (size_t i = 0; j->het_job_id && i < q->list->part.n; i++) {
+        const struct job *part = q->list->part.v[i];
+        if (part->het_job_id == j->id)
+            part_write(part, qstat_nodes(part, q->a), q->site.torque, &out);
+    }
+    if (!out.len)
+        part_write(j, nodes, q->site.torque, &out);
+    const char *text = arena_strdup(q->a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
 /* What was asked for, in the words of the flavour: select and place, or nodes. */
 static void size_add(const struct qstat *q, struct pbs_attributes *t, const struct job *j,
                      int32_t nodes)
 {
     const struct job_request *r = &j->spec.req;
-    const char *group = "Resource_List";
-    int32_t tasks = lsf_job_slots(j), each = r->cpus_per_task > 0 ? r->cpus_per_task : 1;
+    const char *group = "Resource_List", *text = parts_text(q, j, nodes);
     if (q->site.torque) {
-        int32_t ppn = r->ntasks_per_node > 0 ? r->ntasks_per_node : (tasks + nodes - 1) / nodes;
-        const char *text = arena_printf(t->a, "%d:ppn=%d", nodes, ppn * each);
         pbs_attribute_add(t, group, "neednodes", text);
         pbs_attribute_add(t, group, "nodes", text);
         return;
     }
     bool alone = r->exclusive == EXCLUSIVE_NODE;
-    const char *how = r->max_nodes == 1 ? "pack" : r->ntasks_per_node > 0 ? "scatter" : "free";
+    const char *how = r->max_nodes == 1 && !j->het_job_id ? "pack"
+                      : r->ntasks_per_node > 0            ? "scatter"
+                                                          : "free";
     pbs_attribute_add(t, group, "place", alone ? arena_printf(t->a, "%s:excl", how) : how);
-    if (r->ntasks_per_node > 0 && r->min_nodes > 0)
-        pbs_attribute_add(t, group, "select",
-                          arena_printf(t->a, "%d:ncpus=%d:mpiprocs=%d", r->min_nodes,
-                                       r->ntasks_per_node * each, r->ntasks_per_node));
-    else
-        pbs_attribute_add(t, group, "select", arena_printf(t->a, "%d:ncpus=%d", tasks, each));
+    pbs_attribute_add(t, group, "select", text);
+}
+
+/* What waits has no nodes yet: what all components ask for. */
+static int32_t nodes_asked(const struct qstat *q, const struct job *j)
+{
+    int32_t nodes = 0;
+    for (size_t i = 0; j->het_job_id && lsf_job_is_pending(j) && i < q->list->part.n; i++)
+        if (q->list->part.v[i]->het_job_id == j->id)
+            nodes += qstat_nodes(q->list->part.v[i], q->a);
+    return nodes ? nodes : qstat_nodes(j, q->a);
 }
 
 static void asked_add(const struct qstat *q, struct pbs_attributes *t, const struct job *j)
 {
     const char *group = "Resource_List";
     int64_t limit = job_limit_us(j);
-    int32_t nodes = qstat_nodes(j, t->a);
+    int32_t nodes = nodes_asked(q, j);
     if (j->alloc_mem_mib > 0)
         pbs_attribute_add(t, group, "mem",
                           arena_printf(t->a, "%lldmb", (long long)j->alloc_mem_mib));

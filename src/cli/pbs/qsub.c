@@ -276,20 +276,26 @@ static bool options_become(struct qsub *s, struct err *e)
 {
     struct submit_command *line = &s->b.line;
     struct job_spec *j = &line->comp[0].spec;
-    struct dialect_out d = {line->comp, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
-    line->ncomp = 1;
-    if (!pbs_finish(&s->request, &d, e) ||
-        !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
-        return false;
+    line->ncomp = pbs_parts(&s->request);
+    for (size_t i = 0; i < line->ncomp; i++) {
+        struct dialect_out d = {&line->comp[i], FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
+        if (!pbs_part_finish(&s->request, i, &d, e) ||
+            !options_finish(&line->comp[i], CMD_SBATCH, line->a, &s->warnings, e))
+            return false;
+    }
     if (s->request.array && s->request.rerun_no && !s->site.torque)
         return err_set(e, ERR_INVALID, "cannot submit non-rerunable Array Job");
     if (s->request.no_effect)
         str_addf(&s->warnings, "without effect: %s\n", s->request.no_effect);
-    j->dialect = DIALECT_PBS;
-    j->dialect_site =
-        arena_printf(line->a, "%s:%s", s->site.torque ? "torque" : "pro", pbs_server(&s->site));
-    j->work_dir = s->request.dir ? s->request.dir : s->home;
     name_set(s);
+    for (size_t i = 0; i < line->ncomp; i++) {
+        struct job_spec *part = &line->comp[i].spec;
+        part->name = j->name;
+        part->dialect = DIALECT_PBS;
+        part->dialect_site =
+            arena_printf(line->a, "%s:%s", s->site.torque ? "torque" : "pro", pbs_server(&s->site));
+        part->work_dir = s->request.dir ? s->request.dir : s->home;
+    }
     files_set(s);
     return true;
 }
@@ -317,8 +323,10 @@ static bool reservation_try(struct qsub *s, struct msg_submit *m, struct job_spe
     if (answer->kind == MSG_SUBMITTED || done->refusal != REFUSE_INVALID_PARTITION ||
         s->request.reservation)
         return true;
-    spec->req.reservation = spec->req.partition;
-    spec->req.partition = NULL;
+    for (size_t i = 0; i < m->specs.n; i++) {
+        spec[i].req.reservation = spec[i].req.partition;
+        spec[i].req.partition = NULL;
+    }
     if (!batch_send(&s->b, s->client, m, &second, e))
         return false;
     if (second.kind == MSG_SUBMITTED)
@@ -328,7 +336,7 @@ static bool reservation_try(struct qsub *s, struct msg_submit *m, struct job_spe
 
 static int submit(struct qsub *s, struct job_spec *specs, const struct str *env)
 {
-    struct msg_submit m = {.specs = {specs, 1},
+    struct msg_submit m = {.specs = {specs, s->b.line.ncomp},
                            .script = {s->b.script.text, s->b.script.len},
                            .env = {env->data, env->len}};
     struct message answer;
@@ -383,6 +391,10 @@ static int interactive_run(struct qsub *s)
         return PBS_USAGE;
     }
     warnings_print(s);
+    if (s->b.line.ncomp > 1) {
+        fputs(NAME ": -I takes equal chunks: select=N:ncpus=…\n", stderr);
+        return PBS_REFUSED;
+    }
     return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, s->b.line.a);
 }
 

@@ -428,6 +428,20 @@ static void component_put(const struct job_env *e, size_t i, struct str *out)
     str_done(&plain);
 }
 
+void job_env_parts(struct job_env *e, const struct job *jobs, size_t n, struct arena *a)
+{
+    if (n < 2)
+        return;
+    struct job_env_part *part = arena_alloc(a, n * sizeof *part);
+    for (size_t i = 0; i < n; i++) {
+        part[i].job = &jobs[i];
+        if (jobs[i].alloc)
+            alloc_parse(jobs[i].alloc, a, &part[i].alloc, NULL);
+    }
+    e->part = part;
+    e->nparts = n;
+}
+
 void job_env_components(const struct job_env *like, const struct job *jobs, size_t n,
                         struct arena *a, struct str *out)
 {

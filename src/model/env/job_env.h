@@ -10,10 +10,18 @@
 
 #include <stdbool.h>
 
+struct job_env_part {
+    const struct job *job;
+    struct alloc alloc;
+};
+
 struct job_env {
     const struct job *job;
     const struct alloc *alloc; /* of job->alloc */
-    const char *node;          /* the node it is for */
+    /* Of a heterogeneous job all components, the leader first, for what names every host. */
+    const struct job_env_part *part;
+    size_t nparts;
+    const char *node; /* the node it is for */
     const char *hostname;
     const char *cluster_name, *state_dir;
     const char *topology_addr, *topology_pattern; /* switches above the node; NULL = no topology */
@@ -39,6 +47,8 @@ void job_env_hosts(const struct job_env *e, struct str *out);
 void job_env_allocation(const struct job_env *e, struct str *out);
 /* The same of a heterogeneous job: its number and the cluster; the rest is its components'. */
 void job_env_leader(const struct job_env *e, struct str *out);
+/* The components for e->part, in the arena; nothing for fewer than two. */
+void job_env_parts(struct job_env *e, const struct job *jobs, size_t n, struct arena *a);
 /* Of a heterogeneous job's n components: each one's allocation with _HET_GROUP_i behind the names,
  * and SLURM_HET_SIZE. `like` says what they have in common; scratch memory comes from a. Nothing
  * for fewer than two. */

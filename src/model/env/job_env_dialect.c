@@ -49,12 +49,24 @@ static int32_t tasks_on(const struct job *j, const struct alloc_node *n)
     return tasks > 0 ? tasks : 1;
 }
 
+static size_t parts_of(const struct job_env *e)
+{
+    return e->nparts ? e->nparts : e->alloc ? 1 : 0;
+}
+
+static struct job_env_part part_at(const struct job_env *e, size_t i)
+{
+    return e->nparts ? e->part[i] : (struct job_env_part){e->job, *e->alloc};
+}
+
 static void hosts_add(const struct job_env *e, char between, struct str *out)
 {
-    const struct alloc *al = e->alloc;
-    for (size_t i = 0; al && i < al->n; i++)
-        for (int32_t k = tasks_on(e->job, &al->node[i]); k > 0; k--)
-            str_addf(out, "%s%c", al->node[i].node, between);
+    for (size_t p = 0; p < parts_of(e); p++) {
+        struct job_env_part one = part_at(e, p);
+        for (size_t i = 0; i < one.alloc.n; i++)
+            for (int32_t k = tasks_on(one.job, &one.alloc.node[i]); k > 0; k--)
+                str_addf(out, "%s%c", one.alloc.node[i].node, between);
+    }
 }
 
 void job_env_hosts(const struct job_env *e, struct str *out)
@@ -77,9 +89,20 @@ static bool is_element(const struct job *j)
 static int64_t slots_of(const struct writer *m)
 {
     int64_t slots = 0;
-    for (size_t i = 0; m->e->alloc && i < m->e->alloc->n; i++)
-        slots += tasks_on(m->job, &m->e->alloc->node[i]);
+    for (size_t p = 0; p < parts_of(m->e); p++) {
+        struct job_env_part one = part_at(m->e, p);
+        for (size_t i = 0; i < one.alloc.n; i++)
+            slots += tasks_on(one.job, &one.alloc.node[i]);
+    }
     return slots > 0 ? slots : 1;
+}
+
+static int64_t nodes_of(const struct writer *m)
+{
+    int64_t nodes = 0;
+    for (size_t p = 0; p < parts_of(m->e); p++)
+        nodes += (int64_t)part_at(m->e, p).alloc.n;
+    return nodes > 0 ? nodes : 1;
 }
 
 /* ---- LSF ---- */
@@ -93,7 +116,10 @@ static void put_lsf_array(struct writer *m)
     if (is_element(j) && j->spec.array &&
         array_parse(j->spec.array, LIMIT_ARRAY_INDEX, &ids, &limit, NULL)) {
         const char *colon = strchr(j->spec.array, ':');
-        put(m, "LSB_JOBINDEX_STEP", colon ? colon + 1 : "1");
+        size_t digits = colon ? strspn(colon + 1, "0123456789") : 0; /* "2,50%3" may follow */
+        str_addf(m->out, "LSB_JOBINDEX_STEP=%.*s", digits ? (int)digits : 1,
+                 digits ? colon + 1 : "1");
+        str_addc(m->out, '\0');
         put_i64(m, "LSB_JOBINDEX_END", idset_last(&ids));
     }
     idset_done(&ids);
@@ -107,9 +133,12 @@ static void put_lsf_hosts(struct writer *m)
     if (text.len <= HOSTS_SHOWN)
         put(m, "LSB_HOSTS", str_text(&text));
     str_clear(&text);
-    for (size_t i = 0; m->e->alloc && i < m->e->alloc->n; i++)
-        str_addf(&text, "%s%s %d", i ? " " : "", m->e->alloc->node[i].node,
-                 tasks_on(m->job, &m->e->alloc->node[i]));
+    for (size_t p = 0; p < parts_of(m->e); p++) {
+        struct job_env_part one = part_at(m->e, p);
+        for (size_t i = 0; i < one.alloc.n; i++)
+            str_addf(&text, "%s%s %d", text.len ? " " : "", one.alloc.node[i].node,
+                     tasks_on(one.job, &one.alloc.node[i]));
+    }
     put_text(m, "LSB_MCPU_HOSTS", &text);
     if (m->e->step_dir) {
         str_addf(&text, "%s/hosts", m->e->step_dir);
@@ -219,7 +248,7 @@ static void put_pbs_sizes(struct writer *m, bool torque)
         put_unless_told(m, "OMP_NUM_THREADS", each);
         return;
     }
-    int64_t nodes = m->e->alloc && m->e->alloc->n ? (int64_t)m->e->alloc->n : 1;
+    int64_t nodes = nodes_of(m);
     put_i64(m, "PBS_NUM_NODES", nodes);
     put_i64(m, "PBS_NP", slots_of(m));
     put_i64(m, "PBS_NUM_PPN", slots_of(m) / nodes);

@@ -220,6 +220,7 @@ static struct plan_bytes env_plan(const struct launch_site *site, const struct m
     e.home = o->home;
     e.shell = o->shell;
     e.exported = l->env;
+    job_env_parts(&e, l->job.v, l->job.n, a);
     job_env_batch(&e, &out);
     job_env_components(&e, l->job.v, l->job.n, a, &out);
     return bytes_keep(a, &out);
@@ -296,14 +297,16 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
 /* ---- the batch script ---- */
 
 /* What jobs of LSF and PBS have beside their environment. */
-static void dialect_plan(const struct launch_site *site, const struct job *j,
+static void dialect_plan(const struct launch_site *site, const struct msg_launch *l,
                          const struct alloc *al, const struct owner *o, struct arena *a,
                          struct step_plan *ret)
 {
+    const struct job *j = l->job.v;
     struct job_env e = env_of(site, j, al);
     struct str hosts = STR_INIT, report = STR_INIT;
     e.home = o->home;
     e.user = o->name ? o->name : j->user_name;
+    job_env_parts(&e, l->job.v, l->job.n, a);
     job_env_hosts(&e, &hosts);
     ret->hosts = bytes_keep(a, &hosts);
     if (j->spec.dialect == DIALECT_LSF)
@@ -327,7 +330,7 @@ static bool batch_plan(const struct launch_site *site, const struct msg_launch *
     script_args_unpack(j->spec.script_args, &args);
     ret->args = bytes_keep(a, &args);
     ret->env = env_plan(site, l, al, owner, ret->dir_name, a);
-    dialect_plan(site, j, al, owner, a, ret);
+    dialect_plan(site, l, al, owner, a, ret);
     return true;
 }
 

@@ -207,6 +207,19 @@ static bool lsf_read(struct lint *l, int argc, char *const argv[], struct str *w
     return ok;
 }
 
+static bool pbs_parts_finish(struct lint *l, const struct dialect_out *d, struct err *e)
+{
+    l->ncomp = pbs_parts(&l->pbs);
+    for (size_t i = 0; i < l->ncomp; i++) {
+        struct dialect_out one = *d;
+        one.o = &l->comp[i];
+        if (!pbs_part_finish(&l->pbs, i, &one, e) ||
+            (i > 0 && !options_finish(one.o, CMD_SBATCH, l->a, one.warnings, e)))
+            return false;
+    }
+    return true;
+}
+
 static bool pbs_read(struct lint *l, int argc, char *const argv[], struct str *warnings,
                      struct err *e)
 {
@@ -220,7 +233,7 @@ static bool pbs_read(struct lint *l, int argc, char *const argv[], struct str *w
     bool ok = (argc == 0 || l->by_sbatch ||
                pbs_read_words(&l->pbs, argc, argv, l->env, l->a, &rest, e)) &&
               pbs_read_script(&l->pbs, l->text, l->len, l->env, l->a, &ignored, &lines, e) &&
-              pbs_finish(&l->pbs, &d, e) && pbs_files_finish(&l->pbs, l->by_sbatch, &d, e) &&
+              pbs_parts_finish(l, &d, e) && pbs_files_finish(&l->pbs, l->by_sbatch, &d, e) &&
               dialect_give_flag(&d, "-W block", "wait", l->pbs.wait, e);
     if (l->by_sbatch && (l->pbs.interactive || l->pbs.wait || l->pbs.shell || l->pbs.args))
         lint_find(l, RULE_REFUSED_OPTION, 0, 0,

@@ -2,7 +2,8 @@
  *
  * A chunk of select is a task of its CPUs, or as many tasks as it has mpiprocs; several chunks may
  * share a node unless they are scattered. With nodes= each node has ppn tasks. Memory is of the
- * chunk in a select, else of the whole job. */
+ * chunk in a select, else of the whole job. Parts that differ are components of a heterogeneous
+ * job, but for those that are packed on one node, which are added up. */
 #include "script/pbs/pbs.h"
 
 #include "base/alloc.h"
@@ -57,10 +58,11 @@ static bool nodes_finish(const struct pbs_request *r, struct dialect_out *d, str
     const struct pbs_resources *l = &r->l;
     int32_t nodes = at_least(l->nodes, 1), ppn = at_least(l->ppn, 1);
     int64_t mem = l->mem_mib ? l->mem_mib : l->pmem_mib ? 0 : l->vmem_mib;
+    int32_t all = at_least(l->all_nodes, nodes);
     return dialect_give_number(d, "-l nodes", "nodes", nodes, e) &&
            dialect_give_number(d, "-l nodes", "ntasks", (int64_t)nodes * ppn, e) &&
            dialect_give_number(d, "-l nodes=ppn", "ntasks-per-node", ppn, e) &&
-           dialect_give(d, "-l mem", "mem", mib_text(d, part_of(mem, nodes)), e) &&
+           dialect_give(d, "-l mem", "mem", mib_text(d, part_of(mem, all)), e) &&
            dialect_give(d, "-l pmem", "mem-per-cpu", mem ? NULL : mib_text(d, l->pmem_mib), e) &&
            dialect_give_number(d, "-l gpus", "gpus-per-node", l->gpus, e);
 }
@@ -99,6 +101,13 @@ static bool resources_check(const struct pbs_resources *l, struct err *e)
     return true;
 }
 
+static const char *features_of(const struct pbs_resources *l, struct arena *a)
+{
+    if (l->properties && l->features)
+        return arena_printf(a, "%s&%s", l->properties, l->features);
+    return l->properties ? l->properties : l->features;
+}
+
 static bool size_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
 {
     const struct pbs_resources *l = &r->l;
@@ -109,7 +118,7 @@ static bool size_finish(const struct pbs_request *r, struct dialect_out *d, stru
                                     (long long)(l->wall_s / 60 % 60), (long long)(l->wall_s % 60));
     return ok && dialect_give(d, "-l walltime", "time", l->wall_s ? wall : NULL, e) &&
            dialect_give(d, "-l nodes", "nodelist", l->host, e) &&
-           dialect_give(d, "-l", "constraint", l->properties, e) &&
+           dialect_give(d, "-l", "constraint", features_of(l, d->a), e) &&
            dialect_give(d, "-l file", "tmp", mib_text(d, l->tmp_mib), e) &&
            dialect_give(d, "-l qos", "qos", l->qos, e) &&
            dialect_give(d, "-l software", "licenses", l->licences, e) &&
@@ -151,23 +160,111 @@ static bool array_finish(const struct pbs_request *r, struct dialect_out *d, str
     return dialect_give(d, r->site->torque ? "-t" : "-J", "array", r->array, e);
 }
 
-bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *ret_err)
+/* ---- parts ---- */
+
+static bool is_packed(const struct pbs_request *r)
+{
+    return r->l.select && r->l.place == PBS_PACK;
+}
+
+size_t pbs_parts(const struct pbs_request *r)
+{
+    return is_packed(r) ? 1 : 1 + r->nmore;
+}
+
+static int32_t sum_of(int64_t a, int64_t b)
+{
+    return a + b < INT32_MAX ? (int32_t)(a + b) : INT32_MAX;
+}
+
+/* All chunks as one: of so many processes that each has its CPUs. */
+static void chunk_pack(struct pbs_resources *l, const struct pbs_resources *more)
+{
+    int64_t n = more ? at_least(more->chunks, 1) : at_least(l->chunks, 1);
+    const struct pbs_resources *from = more ? more : l;
+    struct pbs_resources all = *l;
+    all.chunks = 1;
+    all.mpiprocs = sum_of(more ? l->mpiprocs : 0, n * at_least(from->mpiprocs, 1));
+    all.ncpus = sum_of(more ? l->ncpus : 0, n * at_least(from->ncpus, 1));
+    all.gpus = sum_of(more ? l->gpus : 0, n * from->gpus);
+    all.chunk_mib = (more ? l->chunk_mib : 0) + n * from->chunk_mib;
+    if (more && more->host && !l->host)
+        all.host = more->host;
+    *l = all;
+}
+
+static void properties_join(struct pbs_resources *l, const char *more, struct arena *a)
+{
+    if (more && l->properties && !text_is(more, l->properties))
+        l->properties = arena_printf(a, "%s&%s", l->properties, more);
+    else if (more)
+        l->properties = more;
+}
+
+static struct pbs_resources part_at(const struct pbs_request *r, size_t part, struct arena *a)
+{
+    struct pbs_resources l = r->l;
+    const struct pbs_resources *p = part ? &r->more[part - 1] : &r->l;
+    if (part) {
+        l.chunks = p->chunks, l.ncpus = p->ncpus, l.mpiprocs = p->mpiprocs, l.gpus = p->gpus;
+        l.threads = p->threads, l.chunk_mib = p->chunk_mib, l.nodes = p->nodes, l.ppn = p->ppn;
+        l.host = p->host, l.properties = p->properties;
+    }
+    if (is_packed(r) && r->nmore) {
+        chunk_pack(&l, NULL);
+        for (size_t i = 0; i < r->nmore; i++) {
+            chunk_pack(&l, &r->more[i]);
+            properties_join(&l, r->more[i].properties, a);
+        }
+    }
+    return l;
+}
+
+/* What is of each component. */
+static bool each_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
 {
     const char *account = r->account ? r->account : r->project;
+    d->o->spec.project = r->project;
+    return size_finish(r, d, e) && dialect_give(d, "-q", "partition", r->queue, e) &&
+           dialect_give(d, "-A", "account", account, e) &&
+           dialect_give(d, "-W x=advres", "reservation", r->reservation, e) &&
+           dialect_give_flag(d, "-r", r->rerun_no ? "no-requeue" : "requeue", true, e);
+}
+
+static bool whole_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
+{
     if (r->no_effect)
         d->o->no_effect = d->o->no_effect
                               ? arena_printf(d->a, "%s; %s", d->o->no_effect, r->no_effect)
                               : r->no_effect;
-    d->o->spec.project = r->project;
-    return size_finish(r, d, ret_err) && mail_finish(r, d, ret_err) &&
-           environment_finish(r, d, ret_err) && array_finish(r, d, ret_err) &&
-           dialect_give(d, "-q", "partition", r->queue, ret_err) &&
-           dialect_give(d, "-A", "account", account, ret_err) &&
-           dialect_give(d, "-a", "begin", r->begin, ret_err) &&
-           dialect_give(d, "-W depend", "dependency", r->depend, ret_err) &&
-           dialect_give(d, "-W x=advres", "reservation", r->reservation, ret_err) &&
-           dialect_give(d, "-W group_list", "gid", r->group, ret_err) &&
-           dialect_give_number(d, "-p", "nice", r->priority < 0 ? -r->priority : 0, ret_err) &&
-           dialect_give_flag(d, "-h", "hold", r->hold, ret_err) &&
-           dialect_give_flag(d, "-r", r->rerun_no ? "no-requeue" : "requeue", true, ret_err);
+    return mail_finish(r, d, e) && environment_finish(r, d, e) && array_finish(r, d, e) &&
+           dialect_give(d, "-a", "begin", r->begin, e) &&
+           dialect_give(d, "-W depend", "dependency", r->depend, e) &&
+           dialect_give(d, "-W group_list", "gid", r->group, e) &&
+           dialect_give_number(d, "-p", "nice", r->priority < 0 ? -r->priority : 0, e) &&
+           dialect_give_flag(d, "-h", "hold", r->hold, e);
+}
+
+bool pbs_part_finish(const struct pbs_request *r, size_t part, struct dialect_out *d,
+                     struct err *ret_err)
+{
+    struct pbs_request *one = arena_dup(d->a, r, sizeof *r);
+    size_t parts = pbs_parts(r);
+    one->l = part_at(r, part, d->a);
+    if (parts > 1 && r->array)
+        return dialect_refuse(ret_err, "an array of jobs whose parts differ",
+                              "submit each of them, or ask for equal parts");
+    if (parts > 1 && part == 0 && r->l.select && r->l.place == PBS_SCATTER)
+        str_add(d->warnings, "-l place=scatter: chunks of different kinds may share a node\n");
+    return each_finish(one, d, ret_err) && (part > 0 || whole_finish(r, d, ret_err));
+}
+
+bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *ret_err)
+{
+    if (pbs_parts(r) > 1)
+        return dialect_refuse(ret_err,
+                              r->l.select ? "-l select with different chunks"
+                                          : "-l nodes with different parts",
+                              "only qsub takes them when a job is submitted");
+    return pbs_part_finish(r, 0, d, ret_err);
 }

@@ -13,6 +13,8 @@ struct pbs_resources {
     int64_t chunk_mib;
     int32_t nodes, ppn, procs;
     const char *host, *properties; /* of nodes= and select: a host, features "a&b" */
+    const char *features;          /* of all parts: -l feature= */
+    int32_t all_nodes;             /* of all parts of nodes= */
     enum pbs_place place;
     bool exclusive, together;
     int64_t mem_mib, pmem_mib, vmem_mib, tmp_mib;
@@ -21,9 +23,14 @@ struct pbs_resources {
     const char *seen; /* names, each between ' ' */
 };
 
+/* "8:ncpus=4+1:ncpus=2:ngpus=1": parts that differ are components of a heterogeneous job. */
+#define PBS_PARTS_MAX 32
+
 struct pbs_request {
     const struct dialect_site *site;
-    struct pbs_resources l;
+    struct pbs_resources l;                   /* of select= and nodes= the first part */
+    struct pbs_resources more[PBS_PARTS_MAX]; /* the others: only what a part has */
+    size_t nmore;
     const char *name, *queue, *account, *project, *begin, *array, *shell, *variables, *depend;
     const char *out, *err_file, *mail_to, *mail_points, *reservation, *group, *dir, *args, *prefix;
     const char *origin; /* what PBS_O_WORKDIR is; NULL = where qsub was called */
@@ -53,6 +60,11 @@ bool pbs_read_script(struct pbs_request *r, const char *text, size_t len,
 /* What is read becomes options of sbatch. Files, the work directory and the environment are not
  * among them, as they depend on where the command was called. */
 bool pbs_finish(const struct pbs_request *r, struct dialect_out *d, struct err *ret_err);
+/* As pbs_finish refuses a job of several parts: how many components it has, and one of them, from
+ * 0. What is of the job as a whole is of the first. */
+size_t pbs_parts(const struct pbs_request *r);
+bool pbs_part_finish(const struct pbs_request *r, size_t part, struct dialect_out *d,
+                     struct err *ret_err);
 
 /* Name, files and directory, which qsub has in another way than sbatch: as options of sbatch, for
  * who reads a script without submitting it. Paths are from the directory of the submission. */

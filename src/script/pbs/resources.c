@@ -134,38 +134,72 @@ static bool chunk_resource(struct reading *d, struct span text)
                           "ncpus, mpiprocs, ompthreads, mem, ngpus, host and NAME=true are taken");
 }
 
+/* What a part has is set aside, and the next is read into its place; part_end brings the first
+ * back. */
+static bool part_begin(struct reading *d, const char *option)
+{
+    struct pbs_request *r = d->r;
+    struct pbs_resources *l = &r->l;
+    if (r->nmore == PBS_PARTS_MAX)
+        return dialect_refuse(d->e, option, "at most %d different parts are taken", PBS_PARTS_MAX);
+    r->more[r->nmore++] = *l;
+    l->chunks = l->ncpus = l->mpiprocs = l->gpus = l->threads = l->nodes = l->ppn = 0;
+    l->chunk_mib = 0;
+    l->host = l->properties = NULL;
+    return true;
+}
+
+static void part_end(struct reading *d)
+{
+    struct pbs_request *r = d->r;
+    if (!r->nmore)
+        return;
+    struct pbs_resources last = r->l, first = r->more[0];
+    for (size_t i = 1; i < r->nmore; i++)
+        r->more[i - 1] = r->more[i];
+    r->more[r->nmore - 1] = last;
+    r->l = first;
+}
+
+/* "2:ncpus=4": how many, and of what. */
+static bool chunk_split(struct reading *d, struct span text, int32_t *ret_n, const char **ret_kind)
+{
+    const char *whole = kept(d, text);
+    size_t digits = strspn(whole, "0123456789");
+    bool counted = digits && (whole[digits] == ':' || !whole[digits]);
+    *ret_n = 1;
+    *ret_kind = counted ? whole + digits + (whole[digits] == ':') : whole;
+    return (!counted || count_read(d, (struct span){whole, digits}, ret_n)) &&
+           (*ret_n > 0 || refuse(d, text, "a chunk at least is needed"));
+}
+
+/* Equal chunks beside each other are one part. */
 static bool select_read(struct reading *d, struct span text)
 {
     struct pbs_resources *l = &d->r->l;
-    struct span rest = text, plus, one;
-    span_next(&rest, '+', &plus);
-    /* Equal chunks are one kind. */
-    const char *first = kept(d, plus);
-    size_t skip = strspn(first, "0123456789");
-    bool counted = skip && (first[skip] == ':' || !first[skip]);
-    const char *kind = counted ? first + skip + (first[skip] == ':') : first;
-    l->chunks = 1;
-    if (counted && !count_read(d, (struct span){first, skip}, &l->chunks))
-        return false;
-    while (span_next(&rest, '+', &one)) {
-        const char *next = kept(d, one);
-        size_t digits = strspn(next, "0123456789");
-        bool number = digits && (next[digits] == ':' || !next[digits]);
-        int32_t more = 1;
-        if (number && !count_read(d, (struct span){next, digits}, &more))
-            return false;
-        if (!text_is(number ? next + digits + (next[digits] == ':') : next, kind))
-            return dialect_refuse(d->e, "-l select with different chunks",
-                                  "ask for the largest of them as often: select=%d:…",
-                                  l->chunks + more);
-        l->chunks += more;
-    }
+    struct span rest = text, one;
+    const char *before = NULL;
     l->select = true;
-    struct span resources = span_of(*kind ? kind : NULL), part;
-    while (resources.data && span_next(&resources, ':', &part))
-        if (!chunk_resource(d, part))
+    while (span_next(&rest, '+', &one)) {
+        const char *kind;
+        int32_t n;
+        if (!chunk_split(d, one, &n, &kind))
             return false;
-    return l->chunks > 0 || refuse(d, text, "a chunk at least is needed");
+        if (before && text_is(kind, before)) {
+            l->chunks += n;
+            continue;
+        }
+        if (before && !part_begin(d, "-l select"))
+            return false;
+        before = kind;
+        l->chunks = n;
+        struct span resources = span_of(*kind ? kind : NULL), part;
+        while (resources.data && span_next(&resources, ':', &part))
+            if (!chunk_resource(d, part))
+                return false;
+    }
+    part_end(d);
+    return before || refuse(d, text, "a chunk at least is needed");
 }
 
 static bool place_read(struct reading *d, struct span text)
@@ -250,30 +284,34 @@ static bool nodes_read(struct reading *d, struct span text)
         d->r->l.exclusive = span_is(mode, "excl");
         text.len = (size_t)(hash - text.data);
     }
-    struct span rest = text, part, one, last;
+    struct span rest = text, part, one, last = {0};
     struct pbs_resources *l = &d->r->l;
-    int32_t all = 0;
-    const char *hosts = NULL;
+    int64_t all = 0;
     l->nodes_given = true;
-    for (bool more = span_next(&rest, '+', &part), begun = false; more; begun = true) {
+    for (bool begun = false; span_next(&rest, '+', &part); begun = true) {
         struct span inside = part;
+        int32_t nodes = l->nodes;
+        const char *hosts = l->host;
         span_next(&inside, ':', &one);
-        if (begun && !tail_is_same(one, part, last))
-            return dialect_refuse(d->e, "-l nodes with different parts",
-                                  "ask for the largest of them on all nodes: nodes=N:ppn=P");
+        bool same = begun && tail_is_same(one, part, last);
         last = part;
+        if (begun && !same && !part_begin(d, "-l nodes"))
+            return false;
         l->nodes = 1;
         l->host = NULL;
-        if (begun ? !node_part(d, one, true) : !node_whole(d, part))
+        if (!(same ? node_part(d, one, true) : node_whole(d, part)))
             return false;
+        if (l->nodes < 1)
+            return refuse(d, part, "a node at least is needed");
         all += l->nodes;
-        if (l->host)
-            hosts = hosts ? arena_printf(d->a, "%s,%s", hosts, l->host) : l->host;
-        more = span_next(&rest, '+', &part);
+        if (same)
+            l->nodes += nodes;
+        if (same && hosts && l->host)
+            l->host = arena_printf(d->a, "%s,%s", hosts, l->host);
     }
-    l->nodes = all;
-    l->host = hosts;
-    return d->r->l.nodes > 0 || refuse(d, text, "a node at least is needed");
+    part_end(d);
+    l->all_nodes = all < INT32_MAX ? (int32_t)all : INT32_MAX;
+    return all > 0 || refuse(d, text, "a node at least is needed");
 }
 
 /* ---- the rest ---- */
@@ -298,7 +336,10 @@ static bool qos_read(struct reading *d, struct span value)
 
 static bool feature_read(struct reading *d, struct span value)
 {
-    property_add(d, value);
+    struct pbs_resources *l = &d->r->l;
+    l->features = l->features
+                      ? arena_printf(d->a, "%s&%.*s", l->features, (int)value.len, value.data)
+                      : kept(d, value);
     return true;
 }
 
