@@ -24,8 +24,9 @@ static void effect_release(struct controller *c, const struct effect *e)
     case FX_REPLY:
     case FX_SEND: session_send(c->sessions, e->conn, &e->msg, e->payload_job); return;
     case FX_MAIL:
-        mailer_send_about(c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body,
-                          &(struct mail_about){e->mail.about, e->mail.gid, e->mail.samples_come});
+        mailer_send_about(
+            c->mailer, e->mail.uid, e->mail.to, e->mail.subject, e->mail.body,
+            &(struct mail_about){e->mail.about, e->mail.gid, e->mail.samples_come, e->mail.env});
         return;
     case FX_PROGRAM: program_run(c->programs, &e->program); return;
     case FX_CLOSE: session_close(c->sessions, e->conn); return;

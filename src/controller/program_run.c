@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "controller/turn.h"
 #include "io/clock.h"
+#include "io/process/site_env.h"
 #include "io/process/spawn.h"
 #include "io/users.h"
 
@@ -132,24 +133,16 @@ static const char *commands_dir(struct arena *a)
 
 static const char *const *env(struct one *o, const struct user *user)
 {
-    struct controller *c = o->runs->c;
-    const char **v = arena_alloc(o->a, 12 * sizeof *v);
-    const char *name = user && user->name ? user->name : arena_printf(o->a, "%u", o->uid);
+    const char *more[3], *own = getenv("SLURM_CONF");
     size_t n = 0;
-    const char *bin = commands_dir(o->a), *own = getenv("SLURM_CONF");
-    v[n++] =
-        arena_printf(o->a, "PATH=%s%s/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                     bin ? bin : "", bin ? ":" : "");
-    v[n++] = arena_printf(o->a, "HOME=%s", user && user->home ? user->home : "/");
-    v[n++] = arena_printf(o->a, "SHELL=%s", user && user->shell ? user->shell : "/bin/sh");
-    v[n++] = arena_printf(o->a, "USER=%s", name);
-    v[n++] = arena_printf(o->a, "LOGNAME=%s", name);
-    v[n++] = arena_printf(o->a, "REMUDA_STATE=%s", c->state_dir);
-    v[n++] = arena_printf(o->a, "SLURM_TRIGGER_ID=%u", o->trigger);
+    struct site_user as = {.uid = o->uid};
+    if (user)
+        as = (struct site_user){o->uid, user->name, user->home, user->shell};
+    more[n++] = arena_printf(o->a, "REMUDA_STATE=%s", o->runs->c->state_dir);
+    more[n++] = arena_printf(o->a, "SLURM_TRIGGER_ID=%u", o->trigger);
     if (own)
-        v[n++] = arena_printf(o->a, "SLURM_CONF=%s", own);
-    v[n] = NULL;
-    return v;
+        more[n++] = arena_printf(o->a, "SLURM_CONF=%s", own);
+    return site_env(o->a, &as, commands_dir(o->a), more, n);
 }
 
 static void start(void *ctx)

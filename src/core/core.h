@@ -108,6 +108,8 @@ struct mail {
      * nothing of it. */
     const char *about;
     bool samples_come; /* it ran for so long that there are samples, the last still on their way */
+    /* NAME=VALUE each, for the program that sends it; texts of users are plain. NULL-terminated. */
+    const char *const *env;
 };
 
 /* Of a trigger. */

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "io/clock.h"
 #include "io/mail_message.h"
+#include "io/process/site_env.h"
 #include "io/process/spawn.h"
 
 #include <errno.h>
@@ -20,6 +21,7 @@
 
 #define MAIL_AT_ONCE       4
 #define RECIPIENTS_MAX     100
+#define LETTER_ENV_MAX     64
 #define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
 #define SMTP_TIMEOUT_US    (180 * USEC_PER_SEC)
 #define REPORT_MAX_BYTES   (1u << 20)
@@ -38,6 +40,8 @@ struct letter {
     char *body;
     char *about; /* the reporter is asked of it before; NULL = it was, or need not be */
     char *png;   /* base64, from there */
+    struct arena *a;
+    const char *const *env;
     uint32_t gid;
     int64_t made_us;
     size_t tries;
@@ -59,19 +63,11 @@ struct mailer {
     struct timer *timer;
     char *program, *server, *smtp, *tls, *login, *from, *domain, *host, *reporter, *state_dir;
     uint64_t serial;
+    struct arena *a;
+    struct site_user own;
     struct letters waiting, going;
     struct map_u64 *of_user; /* uid → letters that there are, as a number */
 };
-
-bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
-{
-    const char *program = text_empty(s->server) ? s->program : s->smtp;
-    if (!program || program[0] != '/' || access(program, X_OK) == 0)
-        return false;
-    str_addf(ret, "%s: %s%s", program, strerror(errno),
-             program == s->smtp ? " (SmtpServer needs it; it is built where libcurl is)" : "");
-    return true;
-}
 
 static void recipients_read(struct letter *l, const char *to)
 {
@@ -128,6 +124,7 @@ static void letter_free(struct letter *l)
     free(l->body);
     free(l->about);
     free(l->png);
+    arena_free(l->a);
     free(l);
 }
 
@@ -228,25 +225,13 @@ static void smtp_ended(void *ctx, const struct spawn_result *r)
     str_done(&why);
 }
 
-/* Does it take a whole message, as sendmail does? By its name: "msmtp", "/usr/sbin/sendmail",
- * "sendmail.postfix", "fake-sendmail". */
-static bool is_sendmail(const char *program)
-{
-    static const char *const others[] = {
-        "msmtp", "exim", "ssmtp", "esmtp", "qmail-inject", "nullmailer-inject", "dma"};
-    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
-    bool found = strstr(name, "sendmail") != NULL;
-    for (size_t i = 0; i < sizeof others / sizeof others[0] && !found; i++)
-        found = text_starts(name, others[i]);
-    return found;
-}
-
 static void program_run(struct letter *l, const char *const *argv, const char *input,
                         int64_t timeout_us, void (*ended)(void *ctx, const struct spawn_result *r))
 {
     struct err err = {0};
     struct spawn_options o = {
         .argv = argv,
+        .env = l->env,
         .input = input,
         .input_len = strlen(input),
         .output_max = 1000,
@@ -260,7 +245,7 @@ static void program_run(struct letter *l, const char *const *argv, const char *i
 static void by_program(struct letter *l)
 {
     struct mailer *m = l->mailer;
-    bool whole = is_sendmail(m->program);
+    bool whole = mail_is_sendmail(m->program);
     const char *argv[RECIPIENTS_MAX + 4] = {m->program, "-t", NULL};
     if (!whole) {
         argv[1] = "-s";
@@ -334,7 +319,7 @@ static void report_ended(void *ctx, const struct spawn_result *r)
 static bool report_start(struct letter *l)
 {
     struct mailer *m = l->mailer;
-    bool root = geteuid() == 0 && l->uid != 0, whole = *m->server || is_sendmail(m->program);
+    bool root = geteuid() == 0 && l->uid != 0, whole = *m->server || mail_is_sendmail(m->program);
     const char *zone = getenv("TZ"), *cairo = getenv("REMUDA_CAIRO");
     char *env[4] = {xstrdup("PATH=/usr/local/bin:/usr/bin:/bin")};
     size_t n = 1;
@@ -398,6 +383,8 @@ struct mailer *mailer_new(struct loop *l, struct log *log)
     m->loop = l;
     m->log = log;
     m->of_user = map_u64_new();
+    m->a = arena_new();
+    site_user_own(m->a, &m->own);
     m->waiting.last = &m->waiting.first;
     m->going.last = &m->going.first;
     m->timer = timer_new(l, mailer_due, m);
@@ -439,6 +426,17 @@ void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *sub
     mailer_send_about(m, uid, to, subject, body, &(struct mail_about){0});
 }
 
+/* The letter outlives what it is told. */
+static void env_make(struct letter *l, const char *const *of_job)
+{
+    const char *more[LETTER_ENV_MAX];
+    size_t n = 0;
+    l->a = arena_new();
+    for (; of_job && of_job[n] && n < LETTER_ENV_MAX; n++)
+        more[n] = arena_strdup(l->a, of_job[n]);
+    l->env = site_env(l->a, &l->mailer->own, NULL, more, n);
+}
+
 void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                        const char *body, const struct mail_about *about)
 {
@@ -446,6 +444,7 @@ void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const cha
     l->mailer = m;
     l->uid = uid;
     l->gid = about->gid;
+    env_make(l, about->env);
     l->about = about->job ? xstrdup(about->job) : NULL;
     count_of_user_set(m, uid, count_of_user(m, uid) + 1);
     l->made_us = clock_now_us();
@@ -496,5 +495,6 @@ void mailer_free(struct mailer *m)
     free(m->host);
     free(m->reporter);
     free(m->state_dir);
+    arena_free(m->a);
     free(m);
 }

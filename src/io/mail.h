@@ -43,6 +43,9 @@ struct mail_about {
     const char *job; /* "42_7"; NULL = nothing is asked */
     uint32_t gid;
     bool samples_come; /* wait some seconds for the last of its samples */
+    /* NAME=VALUE, NULL-terminated: further variables of `program`, which has no others than
+     * io/process/site_env.h says. NULL = none. */
+    const char *const *env;
 };
 void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                        const char *body, const struct mail_about *about);

@@ -3,11 +3,14 @@
 #include "base/alloc.h"
 #include "base/civil.h"
 #include "base/duration.h"
+#include "io/mail.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FOLD_BYTES 500
 
@@ -151,4 +154,25 @@ void mail_message_write(const struct mail_message *m, struct str *out)
         parts_add(m, out);
     else
         text_add(m, out);
+}
+
+bool mail_is_sendmail(const char *program)
+{
+    static const char *const others[] = {
+        "msmtp", "exim", "ssmtp", "esmtp", "qmail-inject", "nullmailer-inject", "dma"};
+    const char *slash = strrchr(program, '/'), *name = slash ? slash + 1 : program;
+    bool found = strstr(name, "sendmail") != NULL;
+    for (size_t i = 0; i < sizeof others / sizeof others[0] && !found; i++)
+        found = text_starts(name, others[i]);
+    return found;
+}
+
+bool mail_settings_fault(const struct mail_settings *s, struct str *ret)
+{
+    const char *program = text_empty(s->server) ? s->program : s->smtp;
+    if (!program || program[0] != '/' || access(program, X_OK) == 0)
+        return false;
+    str_addf(ret, "%s: %s%s", program, strerror(errno),
+             program == s->smtp ? " (SmtpServer needs it; it is built where libcurl is)" : "");
+    return true;
 }

@@ -28,4 +28,8 @@ char *mail_address_make(const char *domain, const char *name, size_t len);
  * nothing of a user's text can begin one. Appended. */
 void mail_message_write(const struct mail_message *m, struct str *out);
 
+/* Does it take a whole message, as sendmail does? By its name: "msmtp", "/usr/sbin/sendmail",
+ * "sendmail.postfix", "fake-sendmail". */
+bool mail_is_sendmail(const char *program);
+
 #endif

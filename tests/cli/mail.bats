@@ -15,13 +15,14 @@ setup_file() {
 #!/bin/sh
 f=\$(mktemp $TOP/mails/new.XXXXXX)
 cat > "\$f"
+[ "\$SLURM_JOB_ID" ] && env | LC_ALL=C sort > "$TOP/env.\$SLURM_JOB_ID"
 mv "\$f" "$TOP/mails/\$(sed -n 's/^Subject: Slurm \(Array Summary \|Array Task \)*Job_id=\([0-9]*\(_[0-9][0-9]*\)\{0,1\}\).*/\2/p' "\$f" | head -1).mail"
 S
     chmod 755 "$TOP/sendmail"
     echo "MailProg=$TOP/sendmail
 NodeName=$(hostname -s) CPUs=4 RealMemory=2000
 PartitionName=main Nodes=ALL Default=YES" > "$REMUDA_STATE/remuda.conf"
-    remuda up -q 3>&-
+    OF_ADMIN=secret LD_LIBRARY_PATH=/tmp/of-admin BASH_ENV=/tmp/of-admin remuda up -q 3>&-
 }
 
 setup() { cd "$WORK"; }
@@ -194,6 +195,18 @@ S
     [[ "$output" == *'"jpeg" is neither'* ]]
     run ! remuda report --mail 99999
     [[ "$output" == *"no job 99999"* ]]
+}
+
+@test "MailProg has an environment that was made for it: of the job, plain, and nothing of who started the cluster" {
+    name=$'a\nOF_USER=1\e[31m'
+    id=$(OF_USER=1 sbatch --parsable -J "$name" --comment x --mail-type=END --mem=10 -o /dev/null --wrap 'exit 3')
+    eventually test -s "$TOP/env.$id"
+    cat "$TOP/env.$id"
+    for has in "SLURM_JOB_ID=$id" 'SLURM_JOB_NAME=a\nOF_USER=1\x1b[31m' SLURM_JOB_STATE=FAILED SLURM_JOB_MAIL_TYPE=Ended "SLURM_JOB_USER=$(id -un)" SLURM_JOB_EXIT_CODE2=3:0 "HOME=$(getent passwd "$(id -u)" | cut -d: -f6)"; do
+        grep -qxF "$has" "$TOP/env.$id"
+    done
+    run ! grep -E '^(OF_|LD_|BASH_ENV|REMUDA_|ASAN_)' "$TOP/env.$id"
+    [ -z "$(grep -vE '^(SLURM_(CLUSTER_NAME|JOB_[A-Z0-9_]*|JOBID)|PATH|HOME|SHELL|USER|LOGNAME|LANG|TZ|PWD|OLDPWD|SHLVL|_)=' "$TOP/env.$id")" ]
 }
 
 @test "a MailProg that is called as mail(1) gets the text alone" {

@@ -187,7 +187,76 @@ static uint32_t array_type(struct core *c, const struct jobrec *r, uint32_t type
     return 0;
 }
 
-static struct mail *mail_add(struct core *c, const struct jobrec *r, const char *to,
+/* What Slurm calls it where MailProg asks (SLURM_JOB_MAIL_TYPE). */
+static const char *type_word(uint32_t type)
+{
+    switch (type) {
+    case MAIL_BEGIN: return "Began";
+    case MAIL_END: return "Ended";
+    case MAIL_FAIL: return "Failed";
+    case MAIL_REQUEUE: return "Requeued";
+    case MAIL_INVALID_DEPEND: return "Invalid dependency";
+    case MAIL_TIME_LIMIT: return "Reached time limit";
+    case MAIL_TIME_LIMIT_90: return "Reached 90% of time limit";
+    case MAIL_TIME_LIMIT_80: return "Reached 80% of time limit";
+    case MAIL_TIME_LIMIT_50: return "Reached 50% of time limit";
+    }
+    return "GPUs idle";
+}
+
+#define ENV_MAX 20
+
+struct mail_env {
+    const struct core *c;
+    const char **v;
+    size_t n;
+};
+
+static void put(struct mail_env *e, const char *name, const char *value)
+{
+    if (!text_empty(value))
+        e->v[e->n++] =
+            arena_printf(e->c->turn.fx->arena, "SLURM_%s=%s", name, plain_of(e->c, value));
+}
+
+static void put_u64(struct mail_env *e, const char *name, uint64_t value)
+{
+    e->v[e->n++] =
+        arena_printf(e->c->turn.fx->arena, "SLURM_%s=%llu", name, (unsigned long long)value);
+}
+
+static const char *const *env_of(struct core *c, const struct jobrec *r, uint32_t type)
+{
+    const struct job *j = &r->j;
+    struct mail_env e = {.c = c, .v = arena_alloc(c->turn.fx->arena, ENV_MAX * sizeof *e.v)};
+    put(&e, "CLUSTER_NAME", c->settings.cluster_name);
+    put_u64(&e, "JOB_ID", j->id);
+    put_u64(&e, "JOBID", j->id);
+    put(&e, "JOB_NAME", j->spec.name);
+    put(&e, "JOB_USER", j->user_name);
+    put_u64(&e, "JOB_UID", j->user_id);
+    put(&e, "JOB_ACCOUNT", j->spec.req.account);
+    put(&e, "JOB_PARTITION", j->run_partition ? j->run_partition : j->spec.req.partition);
+    put(&e, "JOB_NODELIST", j->nodes);
+    put(&e, "JOB_WORK_DIR", j->spec.work_dir);
+    put(&e, "JOB_STATE", enum_name(&job_state_names, j->state));
+    put(&e, "JOB_MAIL_TYPE", type_word(type));
+    if (job_state_over((enum job_state)j->state)) {
+        put(&e, "JOB_EXIT_CODE",
+            arena_printf(c->turn.fx->arena, "%lld", (long long)j->exit_status));
+        put(&e, "JOB_EXIT_CODE2",
+            arena_printf(c->turn.fx->arena, "%d:%d", status_code(j->exit_status),
+                         status_signal(j->exit_status)));
+    }
+    if (j->array_job_id) {
+        put_u64(&e, "ARRAY_JOB_ID", j->array_job_id);
+        if (j->array_task_id != NO_TASK)
+            put_u64(&e, "ARRAY_TASK_ID", j->array_task_id);
+    }
+    return e.v;
+}
+
+static struct mail *mail_add(struct core *c, const struct jobrec *r, uint32_t type, const char *to,
                              const struct str *line, const struct str *text)
 {
     struct effect *e = effect_add(c->turn.fx, FX_MAIL);
@@ -196,6 +265,7 @@ static struct mail *mail_add(struct core *c, const struct jobrec *r, const char 
     e->mail.to = arena_strdup(c->turn.fx->arena, to);
     e->mail.subject = arena_strdup(c->turn.fx->arena, str_text(line));
     e->mail.body = arena_strdup(c->turn.fx->arena, str_text(text));
+    e->mail.env = env_of(c, r, type);
     return &e->mail;
 }
 
@@ -226,7 +296,7 @@ void mail_job(struct core *c, struct jobrec *r, uint32_t type)
         return;
     subject(c, r, type, per_task, &line);
     body(c, r, r->j.array_job_id && !per_task, &text);
-    struct mail *m = mail_add(c, r, to, &line, &text);
+    struct mail *m = mail_add(c, r, type, to, &line, &text);
     if (type & (MAIL_END | MAIL_FAIL))
         about_set(c, m, r, r->j.array_job_id && !per_task);
     str_done(&line);
@@ -251,7 +321,7 @@ void mail_gpu_idle(struct core *c, struct jobrec *r, const char *sentence)
         str_add(&text, "Of other elements of its array no such mail comes.\n");
     str_addc(&text, '\n');
     body(c, r, false, &text);
-    mail_add(c, r, to, &line, &text);
+    mail_add(c, r, 0, to, &line, &text);
     str_done(&line);
     str_done(&text);
 }

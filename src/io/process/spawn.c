@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define OUTPUT_GRACE_US USEC_PER_SEC
+#define KILL_GRACE_US   (10 * USEC_PER_SEC)
 
 struct spawn {
     struct loop *loop;
@@ -92,10 +93,20 @@ static void process_exited(uv_process_t *process, int64_t code, int signo)
     s->exited = true;
     s->result.status = signo ? signo : (int)(code & 0xff) << 8;
     if (s->has_out && !s->out_ended) {
+        timer_free(s->grace);
         s->grace = timer_new(s->loop, spawn_finish, s);
         timer_set(s->grace, OUTPUT_GRACE_US);
     }
     spawn_check(s);
+}
+
+/* It waits in the kernel for what does not answer, say a file of a server that is gone. Who started
+ * it has other things to do; what is left of it ends with the wait. */
+static void given_up(void *ctx)
+{
+    struct spawn *s = ctx;
+    s->result.status = SIGKILL;
+    spawn_finish(s);
 }
 
 static void timed_out(void *ctx)
@@ -103,6 +114,10 @@ static void timed_out(void *ctx)
     struct spawn *s = ctx;
     s->result.timed_out = true;
     spawn_kill(s, SIGKILL);
+    if (s->grace)
+        return;
+    s->grace = timer_new(s->loop, given_up, s);
+    timer_set(s->grace, KILL_GRACE_US);
 }
 
 /* ---- its output and input

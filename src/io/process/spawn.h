@@ -24,8 +24,10 @@ struct spawn_options {
     /* Further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec. */
     const int *fds;
     size_t nfds;
-    int64_t timeout_us; /* then SIGKILL to its process group; 0 = none */
-    bool as_user;       /* run with uid and gid below and no other groups (root only) */
+    /* then SIGKILL to its process group, and if even that does not end it in 10 s it counts as
+     * ended by it; 0 = none */
+    int64_t timeout_us;
+    bool as_user; /* run with uid and gid below and no other groups (root only) */
     uid_t uid;
     gid_t gid;
     /* a session of its own that outlives us: no timeout, and spawn_free does not end it. */
