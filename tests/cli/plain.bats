@@ -200,6 +200,20 @@ sys.stdout.buffer.write(out.replace(b"\r\n", b"\n"))
     scancel "$id"
 }
 
+@test "what completion offers to a shell is one word, and no line of theirs is a word" {
+    run -0 remuda complete scancel ""
+    tr '\t' ' ' <<<"$output" | is_plain "remuda complete"
+    [[ "$output" =~ 'job\x1b' ]]
+    [[ "$output" =~ (^|$'\n')"$WAITS"$'\t' ]]
+    [ -z "$(cut -f1 <<<"$output" | grep -vE '^[][A-Za-z0-9_.,:=/@%+-]+$')" ]
+    scontrol update NodeName=node1 AvailableFeatures='fine,a$(touch${IFS}pwned),b`id`,c;id,d|id'
+    run -0 remuda complete sbatch --constraint=
+    echo "$output"
+    [[ "$output" =~ fine ]]
+    [[ ! "$output" =~ [\$\;\|\`] ]]
+    scontrol update NodeName=node1 AvailableFeatures=
+}
+
 @test "one's own characters pass: those of a format" {
     run -0 squeue -h -j "$WAITS" -o $'%i\x1f%u'
     [ "$output" = "$WAITS"$'\x1f'"$(id -un)" ]

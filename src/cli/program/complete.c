@@ -5,12 +5,14 @@
 #include "cli/program/complete.h"
 
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "cli/program/tables.h"
 #include "io/client.h"
 #include "model/state.h"
 #include "script/options/options.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -123,13 +125,27 @@ struct completion {
     size_t shown;
 };
 
+/* What a shell puts into the line stands there as if it had been typed, and names are of others: a
+ * feature that a host says, an account. Words that a shell would take for more than a word are not
+ * offered. */
+static bool is_a_word_to_shells(const char *word)
+{
+    for (const char *p = word; *p; p++)
+        if (!isalnum((unsigned char)*p) && (unsigned char)*p < 0x80 && !strchr("_.,:=/@%+-[]", *p))
+            return false;
+    return text_is_plain(word);
+}
+
 /* A candidate, and what it is; shells that show that have it behind a tab. */
 static void offer(struct completion *k, const char *word, const char *doc)
 {
-    if (!text_starts(word, k->word) || k->shown >= SHOWN_MOST)
+    struct str plain = STR_INIT;
+    if (!text_starts(word, k->word) || k->shown >= SHOWN_MOST || !is_a_word_to_shells(word))
         return;
     k->shown++;
-    printf("%s%s%s%s\n", k->prefix, word, text_empty(doc) ? "" : "\t", doc ? doc : "");
+    str_add_plain(&plain, doc ? doc : "");
+    printf("%s%s%s%s\n", k->prefix, word, plain.len ? "\t" : "", str_text(&plain));
+    str_done(&plain);
 }
 
 static void offer_list(struct completion *k, const char *words, char separator)
