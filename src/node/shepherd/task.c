@@ -55,8 +55,9 @@ static int32_t number_of(const struct making *m)
 static void output_use(struct making *m, const char *pattern, int its_pipe, int to)
 {
     const char *path = pattern && its_pipe < 0 ? task_path(m->t, m->task, pattern) : NULL;
+    const struct task_file *f = &m->task->file[to == STDERR_FILENO];
     file_place_check(&m->setup, "output", path);
-    int fd = path ? output_open(path, m->t->what.append ? 0 : O_TRUNC) : its_pipe;
+    int fd = path ? task_file_open_own(f, path, m->t->what.append) : its_pipe;
     if (path && fd < 0)
         setup_fail(&m->setup, "cannot open the output file %s: %s", path, strerror(errno));
     if (fd < 0)
@@ -68,7 +69,9 @@ static void output_use(struct making *m, const char *pattern, int its_pipe, int 
 static void streams_use(struct making *m, const struct task_ends *ends)
 {
     const struct msg_stream_tasks *w = &m->t->what;
-    bool together = !w->std_err && w->std_out && !w->errors_apart;
+    const struct task_file *file = m->task->file;
+    bool same = file[0].turn && file[0].turn == file[1].turn,
+         together = same || (!w->std_err && w->std_out && !w->errors_apart);
     if (!together) {
         output_use(m, w->std_err, ends->err, STDERR_FILENO);
         m->setup.has_output = true;
@@ -395,7 +398,10 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     env_begin(&m);
     if (ends->terminal)
         terminal_use(&m, ends->terminal);
-    owner_become(&m.setup, t->what.rlimits, (const int[]){ends->in, ends->out, ends->err}, 3);
+    owner_become(&m.setup, t->what.rlimits,
+                 (const int[]){ends->in, ends->out, ends->err, task_file_turn_fd(&task->file[0]),
+                               task_file_turn_fd(&task->file[1])},
+                 5);
     if (t->what.umask_plus1)
         umask((mode_t)(t->what.umask_plus1 - 1));
     work_dir_enter(&m.setup, t->what.work_dir);

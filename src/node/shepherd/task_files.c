@@ -1,6 +1,7 @@
 #include "node/shepherd/task_files.h"
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "model/job/job.h"
 #include "model/job/pattern.h"
 #include "node/shepherd/as_owner.h"
@@ -50,6 +51,90 @@ char *task_path(const struct task_set *t, const struct task *task, const char *p
     return str_take(&path);
 }
 
+static const char *full_path(const struct task_set *t, size_t i, const char *pattern)
+{
+    char *name = task_path(t, &t->task[i], pattern);
+    const char *path =
+        name[0] == '/'
+            ? arena_strdup(t->arena, name)
+            : arena_printf(t->arena, "%s/%s", t->what.work_dir ? t->what.work_dir : "", name);
+    free(name);
+    return path;
+}
+
+/* ---- who is first ----
+ *
+ * The first task of a shared file has the writing end of a pipe until the file is open, or it is
+ * gone; the others wait for the pipe's end. A task waits for ones before it alone, so none waits in
+ * a circle. */
+
+struct file_turn {
+    size_t first; /* task */
+    int ends[2];  /* -1: nobody else has it, or no pipe could be made */
+    struct file_turn *next;
+};
+
+static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, size_t stream,
+                      const char *pattern)
+{
+    struct task_file *f = &t->task[i].file[stream];
+    if (text_empty(pattern))
+        return;
+    f->path = full_path(t, i, pattern);
+    struct file_turn *turn = map_str_get(of_path, f->path);
+    if (!turn) {
+        turn = arena_alloc(t->arena, sizeof *turn);
+        *turn = (struct file_turn){.first = i, .ends = {-1, -1}, .next = t->turns};
+        t->turns = turn;
+        map_str_put(of_path, f->path, turn);
+    } else if (turn->first != i && turn->ends[0] < 0 && pipe2(turn->ends, O_CLOEXEC) != 0) {
+        turn->ends[0] = turn->ends[1] = -1;
+    }
+    f->turn = turn;
+    f->turn_first = turn->first == i;
+}
+
+static void turns_take(struct task_set *t)
+{
+    struct map_str *of_path = map_str_new();
+    for (size_t i = 0; i < t->n; i++) {
+        turn_take(t, of_path, i, 0, t->what.std_out);
+        turn_take(t, of_path, i, 1, t->what.std_err);
+    }
+    map_str_free(of_path);
+}
+
+void task_files_begun(struct task_set *t)
+{
+    for (const struct file_turn *turn = t->turns; turn; turn = turn->next)
+        for (size_t end = 0; end < 2; end++)
+            if (turn->ends[end] >= 0)
+                close(turn->ends[end]);
+    t->turns = NULL;
+    for (size_t i = 0; i < t->n; i++)
+        t->task[i].file[0].turn = t->task[i].file[1].turn = NULL;
+}
+
+int task_file_turn_fd(const struct task_file *f)
+{
+    return f->turn ? f->turn->ends[f->turn_first] : -1;
+}
+
+int task_file_open_own(const struct task_file *f, const char *path, bool append)
+{
+    int fd, turn = task_file_turn_fd(f);
+    char none;
+    if (turn >= 0 && !f->turn_first)
+        while (read(turn, &none, 1) < 0 && errno == EINTR)
+            ;
+    fd = output_open(path, append || (f->turn && !f->turn_first) ? 0 : O_TRUNC);
+    int why = errno;
+    if (turn >= 0)
+        close(turn);
+    errno = why;
+    return fd;
+}
+
 /* ---- opening ---- */
 
 /* Those before it may have the same file. */
@@ -67,18 +152,11 @@ static void file_open(struct task_set *t, size_t i, size_t stream, const char *p
     struct task_file *f = &t->task[i].file[stream];
     if (text_empty(pattern))
         return;
-    char *name = task_path(t, &t->task[i], pattern);
-    const char *path =
-        name[0] == '/'
-            ? arena_strdup(t->arena, name)
-            : arena_printf(t->arena, "%s/%s", t->what.work_dir ? t->what.work_dir : "", name);
-    free(name);
+    const char *path = full_path(t, i, pattern);
     f->fd = file_of_others(t, i, path);
-    if (f->fd <
-        0) /* a named pipe that nobody reads must not stop the shepherd: the task waits for its reader then */
+    /* a named pipe that nobody reads must not stop the shepherd: its task waits for the reader */
+    if (f->fd < 0)
         f->fd = output_open(path, O_CLOEXEC | O_NONBLOCK | (t->what.append ? 0 : O_TRUNC));
-    if (f->fd >= 0 && !t->what.label)
-        fcntl(f->fd, F_SETFL, fcntl(f->fd, F_GETFL) & ~O_NONBLOCK);
     f->path = path;
 }
 
@@ -99,6 +177,10 @@ void task_files_open(struct task_set *t)
     const struct step_plan *p = t->plan;
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return;
+    if (!t->what.label) {
+        turns_take(t);
+        return;
+    }
     struct own_ids own;
     gid_t *groups = xcalloc(GROUPS_MAX, sizeof *groups);
     int n = p->switch_user ? getgroups(GROUPS_MAX, groups) : 0;

@@ -138,11 +138,8 @@ static bool output_end_open(struct task_set *t, struct task *task, enum stream_n
     int *its = err ? &ends->err : &ends->out, *ours = err ? &task->err_fd : &task->out_fd;
     bool to_file = err ? t->what.std_err || (t->what.std_out && !t->what.errors_apart)
                        : t->what.std_out != NULL;
-    if (to_file && !task_file_is_labelled(t, task, stream)) {
-        *its = task->file[err].fd;
-        task->file[err].fd = -1;
+    if (to_file && !task_file_is_labelled(t, task, stream))
         return true;
-    }
     return pipe_open(0, ours, its);
 }
 
@@ -216,6 +213,7 @@ static void launch(struct task_set *t, const struct msg_stream_tasks *m)
     task_files_open(t);
     for (size_t i = 0; i < t->n; i++)
         task_start(t, i);
+    task_files_begun(t);
     started_tell(t);
     ends_tell(t, false);
 }

@@ -13,9 +13,13 @@
 
 #define FOLLOWERS_MAX 8 /* sattach commands at one time */
 
+struct file_turn; /* opaque; task_files.c */
+
 /* A file on the node; see task_files.h. */
 struct task_file {
-    int fd; /* -1 = none */
+    int fd;                 /* the shepherd's own, of lines with numbers; -1 = none */
+    struct file_turn *turn; /* of one that its task opens; NULL = nobody else has it */
+    bool turn_first;
     const char *path;
     struct str begun; /* of a line, without its end yet */
     struct str late;  /* lines that it does not take yet */
@@ -70,6 +74,7 @@ struct task_set {
     bool input_end;
     struct input_part *part; /* in order */
     size_t nparts;
+    struct file_turn *turns; /* while the tasks are forked */
 };
 
 /* Reads the tasks from the plan and connects to the command. False: why. */
