@@ -4,6 +4,7 @@
 #include "store/backup.h"
 
 #include "base/alloc.h"
+#include "base/plain.h"
 #include "base/str.h"
 #include "store/sqlite_schema.h"
 
@@ -209,4 +210,36 @@ bool backup_read(const char *from, const char *db,
               synced(db, ret_err) && files_get(source, file, ctx, ret_err);
     sqlite3_close(source);
     return ok;
+}
+
+#define PROGRAMS_TOLD 20
+
+void backup_programs(const char *path, struct str *out)
+{
+    sqlite3 *db;
+    sqlite3_stmt *st = NULL;
+    int told = 0;
+    if (!db_open(path, SQLITE_OPEN_READONLY, &db, NULL))
+        return;
+    if (sqlite3_prepare_v2(db, "SELECT id,user_name,user_id,program FROM trigger_set ORDER BY id",
+                           -1, &st, NULL) != SQLITE_OK)
+        st = NULL; /* of a release without */
+    while (st && sqlite3_step(st) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(st, 1),
+                   *program = (const char *)sqlite3_column_text(st, 3);
+        if (told++ == PROGRAMS_TOLD) {
+            str_add(out, "  and others\n");
+            break;
+        }
+        str_addf(out, "  trigger %lld runs as ", (long long)sqlite3_column_int64(st, 0));
+        if (name)
+            str_add_plain(out, name);
+        else
+            str_addf(out, "uid %lld", (long long)sqlite3_column_int64(st, 2));
+        str_add(out, ": ");
+        str_add_plain(out, program ? program : "");
+        str_addc(out, '\n');
+    }
+    sqlite3_finalize(st);
+    sqlite3_close(db);
 }

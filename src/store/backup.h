@@ -28,4 +28,9 @@ bool backup_read(const char *from, const char *db,
                  bool (*file)(void *ctx, const struct backup_file *f), void *ctx, uint64_t *ret_seq,
                  uint64_t *ret_next_job_id, struct err *ret_err);
 
+/* Appends a line for each program that a trigger of the store at `db` starts, and as whom: whoever
+ * has a backup restored has these run. Plain; the first twenty. */
+struct str;
+void backup_programs(const char *db, struct str *out);
+
 #endif

@@ -25,6 +25,7 @@ over() { [ -e "$WORK/go" ]; }
     runs=$(sbatch --parsable -n1 -o /dev/null --wrap "echo runs >> $WORK/ran; until [ -e $WORK/go ]; do sleep 0.1; done")
     eventually test -e "$WORK/ran"
     waits=$(sbatch --parsable -n1 -o /dev/null --begin=now+1hour --array=0-2 --wrap "echo waits >> $WORK/ran")
+    strigger --set --node --drained --program='/bin/echo of-the-backup'
     echo theirs >"$WORK/b.partial" # a name that others could foresee is none of ours
     remuda backup "$WORK/b"
     [ "$(cat "$WORK/b.partial")" = theirs ]
@@ -37,8 +38,10 @@ over() { [ -e "$WORK/go" ]; }
     run -1 remuda restore "$WORK/b"
     [[ "$output" =~ "remuda down" ]]
     remuda down
-    remuda restore "$WORK/b"
+    run -0 remuda restore "$WORK/b"
+    [[ "$output" == *"Programs will be run by what was restored"*"runs as $(id -un): /bin/echo of-the-backup"* ]]
     remuda up -q 3>&-
+    strigger --clear --user="$(id -un)"
     # what ran at the time of the backup still does, once; what came later is ended
     eventually is "$runs" RUNNING
     [ "$(scontrol show job "$waits" | grep -c 'Reason=JobHeldUser')" -ge 1 ]

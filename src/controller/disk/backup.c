@@ -168,6 +168,18 @@ static bool restore(struct work *w)
     return true;
 }
 
+/* They came with the file, and will run. */
+static void programs_say(const struct work *w)
+{
+    struct str text = STR_INIT;
+    backup_programs(in_dir(w, "remuda.db"), &text);
+    if (text.len)
+        printf("Programs will be run by what was restored; `strigger --get` shows them, "
+               "`strigger --clear --id=N` takes one back:\n%s",
+               str_text(&text));
+    str_done(&text);
+}
+
 int restore_main(int argc, char **argv)
 {
     struct work w = {.a = arena_new()};
@@ -179,12 +191,14 @@ int restore_main(int argc, char **argv)
           err_prefix(&w.err, "`remuda down` first"));
     ok = ok && restore(&w);
     pid_file_drop(&lock);
-    if (ok)
+    if (ok) {
         printf("%s has the cluster of %s. `remuda up` starts it. Jobs that waited are held, for "
                "they may "
                "have run "
                "since; `scontrol release` lets them run. What was there is kept beside, as "
                "*.before.\n",
                w.dir, w.file);
+        programs_say(&w);
+    }
     return finish(&w, "remuda restore", ok);
 }
