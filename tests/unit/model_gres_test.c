@@ -107,6 +107,20 @@ static void test_what_is_wrong_is_refused_with_the_grammar(void **state)
     assert_true(text_starts(gres("gpu:9223372036854775807,gpu:1"), "refused"));
 }
 
+/* It is read again and again for a job that waits. */
+static void test_a_list_has_an_end(void **state)
+{
+    for (int n = 1024; n <= 1025; n++) {
+        struct str text = STR_INIT;
+        for (int i = 0; i < n; i++)
+            str_addf(&text, "%sgpu:1", i ? "," : "");
+        assert_string_equal(gres(str_text(&text)),
+                            n == 1024 ? "gpu:1024"
+                                      : "refused: a list of resources has at most 1024 items");
+        str_done(&text);
+    }
+}
+
 static void test_counting_all_types(void **state)
 {
     struct gres_list list;
@@ -190,6 +204,7 @@ int main(void)
         cmocka_unit_test(test_other_spellings_of_the_same),
         cmocka_unit_test(test_gpus_have_a_kind_already),
         cmocka_unit_test(test_what_is_wrong_is_refused_with_the_grammar),
+        cmocka_unit_test(test_a_list_has_an_end),
         cmocka_unit_test(test_counting_all_types),
         cmocka_unit_test(test_types_match_without_letter_case_and_with_alternatives),
         cmocka_unit_test(test_devices_are_written_as_they_are_read),

@@ -11,7 +11,8 @@
 #define GRES_HELP                                                                                  \
     "generic resources are written kind:count or kind:type:count, as in gpu:2 or gpu:v100:2"
 
-#define ITEMS_MOST 1024 /* each is compared with each */
+#define ITEMS_MOST  1024 /* each is compared with each */
+#define PIECES_MOST 1024 /* with those that name one again: the list is read many times */
 
 typedef VEC(struct gres_item) item_vec;
 
@@ -134,8 +135,14 @@ static bool list_parse(const char *text, const char *kind, enum repeated repeate
     struct span rest = span_of(text), piece;
     item_vec items = {0};
     bool ok = true;
+    size_t n = 0;
     while (ok && piece_next(&rest, &piece)) {
         struct gres_item item;
+        if (++n > PIECES_MOST) {
+            ok = err_set(ret_err, ERR_LIMIT, "a list of resources has at most %d items",
+                         PIECES_MOST);
+            break;
+        }
         if (!kind)
             piece = prefix_drop(piece);
         if (!piece.len || span_is_nocase(piece, "none"))
