@@ -537,6 +537,20 @@ forged() { local dir=$1; shift; on "$FAR_NS" forger timeout 60 python3 "$BATS_TE
     run -0 forged "$SHARED/door" 4711 0 submit
     [[ "$output" =~ "knows no user of uid 4711" ]]
     head1 scancel -u nobody
+    # Every request that there is, each empty: what is not for a user is refused to a user there, to root there all that changes something, and to who has no
+    # certificate everything.
+    run -0 forged "$SHARED/door" 65534 65534 every
+    echo "$output"
+    [ "${#lines[@]}" -gt 60 ]
+    [ -z "$(grep -E '^[a-z_]+ (OPERATOR|ADMIN|NODE) ' <<<"$output" | grep -v 'done ACCESS_DENIED')" ]
+    [ -z "$(grep -E '^[a-z_]+ (CONTROLLER|STREAM) ' <<<"$output" | grep -v ' nothing\|done [A-Z]')" ]
+    run -0 forged "$SHARED/door" 0 0 every
+    echo "$output"
+    [ -z "$(grep -E '^[a-z_]+ (OPERATOR|ADMIN|NODE|OWNER) |^(submit|set_crontab|set_trigger) ' <<<"$output" | grep -v 'done [A-Z]')" ]
+    run -0 forged - 0 0 every
+    echo "$output"
+    [ -z "$(grep -v ' nothing\|done ACCESS_DENIED' <<<"$output")" ]
+    head1 sinfo
     run -0 door remuda leave
     run ! door sinfo
     run -0 head1 remuda hosts

@@ -2,9 +2,12 @@
 """A host gone bad: speaks to the controller with a joined host's own key and certificate, and says what it likes.
 
 Usage: hosts_forge.py HOST_STATE_DIR CONTROLLER UID GID REQUEST…   The requests are made on one connection that vouches for UID and GID. One line for each answer:
-its type, and the refusal and the sentence, or the number of the job.
+its type, and the refusal and the sentence, or the number of the job. REQUEST "every": each kind of message of src/model/message.h, with nothing in it, one line
+each: its name, who may by that table, and the answer. HOST_STATE_DIR "-": without a certificate, and nobody is vouched for.
 """
 import json
+import pathlib
+import re
 import ssl
 import socket
 import struct
@@ -27,13 +30,16 @@ REQUESTS = {
 def connect(state, controller):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
+    if state == "-":
+        context.verify_mode = ssl.CERT_NONE
+        return context.wrap_socket(socket.create_connection((controller, 6817), timeout=20))
     context.load_verify_locations(f"{state}/tls/authority.crt")
     context.load_cert_chain(f"{state}/tls/host.crt", f"{state}/tls/host.key")
     return context.wrap_socket(socket.create_connection((controller, 6817), timeout=20))
 
 
 def send(s, seq, kind, fields):
-    raw = b"#!/bin/sh\ntrue\n" if kind == "submit" else b""
+    raw = b"#!/bin/sh\ntrue\n" if "script" in fields else b""
     text = json.dumps({"type": kind, "call": seq, **fields}).encode()
     s.sendall(struct.pack(">II", len(text), len(raw)) + text + raw)
 
@@ -58,22 +64,37 @@ def answer(s):
     return m
 
 
+def table():
+    text = (pathlib.Path(__file__).parents[2] / "src" / "model" / "message.h").read_text()
+    return re.findall(r'^    X\([A-Z_]+, "([a-z_]+)", [a-z_]+, ([A-Z]+), "', text, re.M)
+
+
+def ask(state, controller, uid, gid, kind, fields):
+    """The last answer, or why there is none."""
+    s = connect(state, controller)
+    try:
+        if state != "-":
+            send(s, 0, "vouch", {"uid": int(uid), "gid": int(gid), "protocol": 1, "protocol_oldest": 1, "version": "forged"})
+        send(s, 7, kind, fields)
+        send(s, 8, "daemon", {"action": "ping"})  # after an answer that does not come
+        m = answer(s)
+        while m and m["type"] == "rows":
+            m = answer(s)
+    except OSError as e:
+        m = {"type": f"nothing ({e})"}
+    s.close()
+    return m or {"type": "nothing"}
+
+
 def main():
     state, controller, uid, gid, *requests = sys.argv[1:]
-    for name in requests:
-        s = connect(state, controller)
-        send(s, 0, "vouch", {"uid": int(uid), "gid": int(gid), "protocol": 1, "protocol_oldest": 1, "version": "forged"})
-        kind, fields = REQUESTS[name]
-        send(s, 7, kind, fields)
-        try:
-            m = answer(s)
-            while m and m["type"] == "rows":
-                m = answer(s)
-        except OSError as e:
-            m = {"type": f"nothing ({e})"}
-        m = m or {"type": "nothing"}
-        print(name, m["type"], m.get("refusal", m.get("job_id", "")), m.get("detail", ""))
-        s.close()
+    if requests == ["every"]:
+        requests = [(f"{name} {who}", name, {}) for name, who in table()]
+    else:
+        requests = [(name, *REQUESTS[name]) for name in requests]
+    for shown, kind, fields in requests:
+        m = ask(state, controller, uid, gid, kind, fields)
+        print(shown, m["type"], m.get("refusal", m.get("job_id", "")), m.get("detail", ""), f"({m['call']})" if m.get("call") == 8 else "")
 
 
 main()
