@@ -14,9 +14,9 @@ struct site_user {
     const char *name, *home, *shell; /* NULL: unknown */
 };
 
-/* PATH, HOME, SHELL, USER, LOGNAME, LANG, TZ, then the `n` assignments of `more`. `bin`: a directory
- * in front of PATH, or NULL. NULL-terminated; it and what it points to is in the arena, what `more`
- * points to is not copied. */
+/* PATH, HOME, SHELL, USER, LOGNAME, LANG, TZ, then the `n` assignments of `more`. `bin`: a
+ * directory in front of PATH, or NULL. NULL-terminated; it and what it points to is in the arena,
+ * what `more` points to is not copied. */
 const char *const *site_env(struct arena *a, const struct site_user *user, const char *bin,
                             const char *const *more, size_t n);
 /* The daemon's own user, in the arena. It may block; not known: the number alone. */
