@@ -225,13 +225,14 @@ static void smtp_ended(void *ctx, const struct spawn_result *r)
     str_done(&why);
 }
 
-static void program_run(struct letter *l, const char *const *argv, const char *input,
-                        int64_t timeout_us, void (*ended)(void *ctx, const struct spawn_result *r))
+static void program_run(struct letter *l, const char *const *argv, const char *const *env,
+                        const char *input, int64_t timeout_us,
+                        void (*ended)(void *ctx, const struct spawn_result *r))
 {
     struct err err = {0};
     struct spawn_options o = {
         .argv = argv,
-        .env = l->env,
+        .env = env,
         .input = input,
         .input_len = strlen(input),
         .output_max = 1000,
@@ -253,8 +254,7 @@ static void by_program(struct letter *l)
         for (size_t i = 0; i < l->nto; i++)
             argv[3 + i] = l->to[i];
     }
-    const char *input = whole ? l->message : l->body;
-    program_run(l, argv, input, PROGRAM_TIMEOUT_US, program_ended);
+    program_run(l, argv, l->env, whole ? l->message : l->body, PROGRAM_TIMEOUT_US, program_ended);
 }
 
 static void by_smtp(struct letter *l)
@@ -268,7 +268,7 @@ static void by_smtp(struct letter *l)
     for (size_t i = 0; i < l->nto; i++)
         str_addf(&input, "to %s\n", l->to[i]);
     str_addf(&input, "\n%s", l->message);
-    program_run(l, argv, str_text(&input), SMTP_TIMEOUT_US, smtp_ended);
+    program_run(l, argv, NULL, str_text(&input), SMTP_TIMEOUT_US, smtp_ended);
     str_done(&input);
 }
 
