@@ -1,28 +1,41 @@
 #!/usr/bin/env python3
-"""A file system that stops answering. Usage: hang_fs.py DIR STOP
+"""A file system that stops answering. Usage: hung_files.py DIR STOP
 
 Mounts itself on DIR by the kernel's own interface (no libfuse) until it is ended. Files can be made in it, opened and written to; what is written is counted and
 dropped. While the file STOP is there, nothing is answered: whoever asks stays in the kernel, beyond SIGKILL, as with a server of NFS that is gone. A name that
 begins with "never" is never answered for.
 """
-import ctypes, errno, os, struct, sys, time, threading, signal
+import ctypes
+import errno
+import os
+import struct
+import sys
+import time
 
 where, stop = sys.argv[1:3]
 libc = ctypes.CDLL(None, use_errno=True)
 fd = os.open("/dev/fuse", os.O_RDWR)
 if libc.mount(b"hang", where.encode(), b"fuse", 0, b"fd=%d,rootmode=40777,user_id=0,group_id=0,allow_other" % fd) != 0:
     sys.exit(f"mount: {os.strerror(ctypes.get_errno())}")
-names, ids = {}, {1: 0}
+names, ids = {}, {1: 0}  # name -> number; number -> bytes
+
+
 def out(unique, data=b"", error=0):
     try:
         os.write(fd, struct.pack("<IiQ", 16 + len(data), -error, unique) + data)
     except OSError:
         pass
+
+
 def attr(node):
     mode = 0o40777 if node == 1 else 0o100666
     return struct.pack("<QQQQQQIIIIIIIIII", node, ids[node], 0, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)
+
+
 def entry(node):
     return struct.pack("<QQQQII", node, 0, 0, 0, 0, 0) + attr(node)
+
+
 def answer(op, unique, node, body):
     if op == 26:    # INIT
         out(unique, struct.pack("<IIIIHHIIHH8I", 7, 31, 65536, 0, 12, 9, 65536, 1, 0, 0, *[0] * 8))
@@ -55,6 +68,8 @@ def answer(op, unique, node, body):
         return
     else:
         out(unique, error=errno.ENOSYS)
+
+
 while True:
     try:
         request = os.read(fd, 1 << 18)
