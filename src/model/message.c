@@ -23,7 +23,8 @@ NAMES(job_action_names, [ACTION_HOLD] = "hold", [ACTION_UHOLD] = "uhold",
       [ACTION_REQUEUE_HOLD] = "requeuehold", [ACTION_SUSPEND] = "suspend",
       [ACTION_RESUME] = "resume", [ACTION_TOP] = "top", [ACTION_NOTIFY] = "notify")
 NAMES(daemon_action_names, [DAEMON_PING] = "ping", [DAEMON_RECONFIGURE] = "reconfigure",
-      [DAEMON_SHUTDOWN] = "shutdown", [DAEMON_RESET_DIAG] = "reset_diag")
+      [DAEMON_SHUTDOWN] = "shutdown", [DAEMON_RESET_DIAG] = "reset_diag",
+      [DAEMON_DAMPENING] = "dampening")
 NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage",
       [REPORT_EXITED] = "exited", [REPORT_RELEASED] = "released", [REPORT_FAILED] = "failed",
       [REPORT_LOST] = "lost")

@@ -377,12 +377,19 @@ extern const struct fields cron_entry_fields;
     X(U64, job_id, 0, "job")                                                                       \
     X(BLOB, script, 0, "its batch script")
 
-enum daemon_action { DAEMON_PING, DAEMON_RECONFIGURE, DAEMON_SHUTDOWN, DAEMON_RESET_DIAG };
+enum daemon_action {
+    DAEMON_PING,
+    DAEMON_RECONFIGURE,
+    DAEMON_SHUTDOWN,
+    DAEMON_RESET_DIAG,
+    DAEMON_DAMPENING
+};
 extern const struct enum_names daemon_action_names;
 #define MSG_DAEMON_FIELDS(X)                                                                       \
     X(ENUM, action, &daemon_action_names, "ping, read the configuration again, stop, count anew")  \
     X(BOOL, nodes_too, 0,                                                                          \
-      "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")
+      "SHUTDOWN: node daemons stop as well (running jobs go on under their shepherds)")            \
+    X(I32, factor, 0, "DAMPENING: FairShareDampeningFactor until the configuration is read again")
 
 /* Hosts. The shell puts the hash of the secret, the address and the certificate in; the machine
  * decides and remembers. */

@@ -78,7 +78,8 @@
     X(CRON_CANCEL, "Cannot cancel scrontab jobs without --cron flag.") \
     X(NICE, "Invalid --nice value") \
     X(TRIGGER_DUPLICATE, "Duplicate event trigger") \
-    X(TRIGGER_NONE, "No such process")
+    X(TRIGGER_NONE, "No such process") \
+    X(NOT_WHOLE_HET, "Operation not permitted on individual component of heterogeneous job")
 // clang-format on
 
 enum refusal {

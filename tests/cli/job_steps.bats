@@ -218,7 +218,7 @@ END
     [ "$status" = 1 ]
     [[ "$output" =~ "Duplicate het groups in single srun not supported" ]]
     run salloc -Q -n1 : -n1 srun --het-group=2 true
-    [[ "$output" =~ "Requested het-group offset exceeds highest hetjob index (2 > 1)" ]]
+    [ "${lines[0]}" = "srun: error: Requested het-group offset exceeds highest hetjob index (2 > 1)" ]
 }
 
 @test "srun A : B in an ordinary allocation: each component has nodes of its own" {

@@ -141,7 +141,7 @@ submitted() {
     code=$id
     submitted -w "(done($arr) || exit(dep_c,>4)) && !ended(\"dep_a\")" -o /dev/null true
     either=$id
-    [ "$(squeue -h -j "$id" -o %E)" = "(afterok:$arr(unfulfilled)?exit:$code>4(unfulfilled)),!afterany:$arr(unfulfilled)" ]
+    [ "$(squeue -h -j "$id" -o %E)" = "(afterok:${arr}_*(unfulfilled)?exit:$code>4(unfulfilled)),!afterany:${arr}_*(unfulfilled)" ]
     run -0 bjobs -l "$id"
     flat=$(tr -d '\n ' <<< "$output")
     [[ "$flat" == *"DependencyCondition<(done($arr)||exit($code,>4))&&!ended($arr)>"* ]]

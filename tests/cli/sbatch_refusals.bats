@@ -38,8 +38,10 @@ fails() {
 }
 
 @test "a script that is not there, a directory, an unreadable option file" {
-    refused "Unable to open file nofile.sh: No such file or directory" sbatch nofile.sh
-    refused "Unable to open file .: Is a directory" sbatch .
+    refused "sbatch: error: Unable to open file nofile.sh
+sbatch: error: nofile.sh: No such file or directory" sbatch nofile.sh
+    refused "sbatch: error: Unable to open file .
+sbatch: error: .: Is a directory" sbatch .
     refused "Could not open user environment file /nope" sbatch --export-file=/nope job.sh
     unreadable "Unable to read the list of nodes /nope" sbatch -F /nope job.sh
 }

@@ -134,7 +134,7 @@ program() {
     bad '0\n* echo\n' "line 1 of configuration file progs invalid"
     run srun -n2 --multi-prog nowhere
     [ "$status" = 1 ]
-    [[ "$output" =~ "Could not open multi_prog config file nowhere: No such file or directory" ]]
+    [[ "$output" =~ "error: Could not open multi_prog config file nowhere" ]]
     [ "$(sacct -n -X | wc -l)" = "$before" ]
 }
 
@@ -152,7 +152,10 @@ program() {
     [ "$(srun -n8 -N2 -o 7 sh -c 'echo $SLURM_PROCID')" = 7 ]
     run srun -n2 -i 8 cat
     [ "$status" = 1 ]
-    [[ "$output" =~ "Could not open stdin file: 8" ]]
+    [[ "$output" =~ "Could not open stdin file: No such file or directory" && "$output" =~ "8: No such file" ]]
+    run srun -e /nowhere/x true
+    [ "$status" = 1 ]
+    [[ "$output" =~ "error: Could not open stderr file: No such file or directory" && "$output" =~ "/nowhere/x: No such" ]]
 }
 
 @test "output and errors in one file: both are there" {

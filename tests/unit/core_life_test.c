@@ -167,6 +167,41 @@ static void components_go_back_together(void **unused)
     assert_int_equal(state(id + 1), JOB_COMPLETED);
 }
 
+static const char *part_of(uint64_t id, unsigned offset)
+{
+    return arena_printf(w.a, "%llu+%u", (unsigned long long)id, offset);
+}
+
+static void one_component_alone_is_not_cancelled_while_all_wait(void **unused)
+{
+    for (int i = 0; i < 4; i++)
+        submit(a_wide_job("fill"));
+    uint64_t id = submit_pair();
+    assert_int_equal(cancel(part_of(id, 1)), REFUSE_NOT_WHOLE_HET);
+    assert_int_equal(cancel(ids_of(id + 1)), REFUSE_NOT_WHOLE_HET);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(state(id + 1), JOB_PENDING);
+    say(1, MSG_CANCEL, &(struct msg_cancel){.names = "other"});
+    assert_int_equal(answer()->results.n, 1);
+    const struct result *part = answer()->results.v;
+    assert_int_equal(part[0].refusal, REFUSE_NOT_WHOLE_HET);
+    assert_int_equal(state(id + 1), JOB_PENDING);
+    assert_int_equal(cancel(part_of(id, 0)), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_CANCELLED);
+    assert_int_equal(state(id + 1), JOB_CANCELLED);
+}
+
+static void one_component_alone_is_not_requeued_or_suspended(void **unused)
+{
+    uint64_t id = submit_pair();
+    assert_int_equal(control(part_of(id, 1), ACTION_REQUEUE), REFUSE_INVALID_JOB_ID);
+    assert_int_equal(control(ids_of(id + 1), ACTION_SUSPEND), REFUSE_NOT_WHOLE_HET);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    assert_int_equal(cancel(part_of(id, 1)), REFUSE_NONE);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 static void a_component_that_is_lost_takes_the_others_along(void **unused)
 {
     uint64_t id = submit_pair();
@@ -689,6 +724,8 @@ int main(void)
         STORY(components_start_together),
         STORY(one_script_for_all_components),
         STORY(components_go_back_together),
+        STORY(one_component_alone_is_not_cancelled_while_all_wait),
+        STORY(one_component_alone_is_not_requeued_or_suspended),
         STORY(a_component_that_is_lost_takes_the_others_along),
         STORY(how_a_script_ends_is_how_its_job_ends),
         STORY(a_job_is_completing_until_its_node_is_clean),

@@ -171,6 +171,8 @@ static const struct request_case cases[] = {
     {MSG_DAEMON, "ping", &(const struct msg_daemon){.action = DAEMON_PING}, ANYONE},
     {MSG_DAEMON, "reconfigure", &(const struct msg_daemon){.action = DAEMON_RECONFIGURE}, ADMINS},
     {MSG_DAEMON, "shut down", &(const struct msg_daemon){.action = DAEMON_SHUTDOWN}, ADMINS},
+    {MSG_DAEMON, "dampen", &(const struct msg_daemon){.action = DAEMON_DAMPENING, .factor = 2},
+     ADMINS},
     {MSG_DAEMON, "reset", &(const struct msg_daemon){.action = DAEMON_RESET_DIAG}, ADMINS},
     {MSG_MAKE_TOKEN, "a token",
      &(const struct msg_make_token){.token = {&new_token, 1}, .text = "t"}, ADMINS},

@@ -183,6 +183,7 @@ static void test_parentheses_say_what_belongs_together(void **state)
         {"numdone:1>=3:2==all", "numdone:1>=3,numdone:2==all"},
         {"numrun:1=2", "numrun:1==2"},
         {"afterany:1_each,exit:2_each<=4", "afterany:1_each,exit:2_each<=4"},
+        {"afterok:1_*:2,aftercorr:3_*", "afterok:1_*,afterok:2,aftercorr:3_*"},
         {"on:3,before:1:2,beforeok:3,beforenotok:4,beforeany:5",
          "on:3,before:1,before:2,beforeok:3,beforenotok:4,beforeany:5"},
     };

@@ -256,6 +256,8 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
+#define EXIT_PART 60 /* Slurm's, of one component of a job that waits */
+
 static int results_print(const struct scancel *s, const struct msg_done *done)
 {
     const struct result *result = done->results.v;
@@ -275,7 +277,7 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
         if (!s->quiet && result[i].detail)
             fprintf(stderr, "scancel: error: %s\n", result[i].detail);
         if (!over || asked)
-            rc = 1;
+            rc = result[i].refusal == REFUSE_NOT_WHOLE_HET ? EXIT_PART : 1;
     }
     return rc;
 }

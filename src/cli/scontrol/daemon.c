@@ -213,8 +213,8 @@ void scontrol_fsdampeningfactor(struct scontrol *s, int n, char **word)
         scontrol_refuse(s, "invalid dampening factor: %s", word[0]);
         return;
     }
-    scontrol_refuse(s, "slurm_set_fs_dampeningfactor error: %s", refusal_text(REFUSE_DISABLED));
-    scontrol_fail(s, "set FairShareDampeningFactor in remuda.conf, then `scontrol reconfigure`");
+    struct msg_daemon m = {.action = DAEMON_DAMPENING, .factor = (int32_t)factor};
+    scontrol_change(s, MSG_DAEMON, &m, "slurm_set_fs_dampeningfactor error");
 }
 
 void scontrol_reboot(struct scontrol *s, int n, char **word)

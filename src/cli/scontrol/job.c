@@ -16,26 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct found {
-    struct arena *a;
-    const char *hidden; /* names of hidden partitions */
-    VEC(const struct job *) job;
-};
-
-static void job_keep(void *ctx, const void *record)
-{
-    struct found *f = ctx;
-    vec_push(&f->job, arena_dup(f->a, record, sizeof(struct job)));
-}
-
-static void hidden_note(void *ctx, const void *record)
-{
-    struct found *f = ctx;
-    const struct partition *p = record;
-    if (p->hidden)
-        f->hidden = listing_join(f->hidden, p->name, f->a);
-}
-
 static const char *span_text(int64_t us, struct arena *a)
 {
     struct str s = STR_INIT;
@@ -421,7 +401,7 @@ static void rest_lines(struct record_text *r, const struct job *j, struct arena 
     }
 }
 
-static void job_print(struct scontrol *s, const struct job *j, const struct cell_env *env)
+void scontrol_job_print(struct scontrol *s, const struct job *j, const struct cell_env *env)
 {
     struct record_text r;
     record_begin(&r, s->oneliner);
@@ -432,42 +412,4 @@ static void job_print(struct scontrol *s, const struct job *j, const struct cell
         alloc_lines(&r, j, s->a);
     rest_lines(&r, j, s->a);
     record_print(&r);
-}
-
-void scontrol_show_jobs(struct scontrol *s, const char *ids)
-{
-    struct client *c = scontrol_connect(s, "slurm_load_jobs error");
-    struct found f = {.a = s->a};
-    struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
-    struct msg_done done = {0};
-    struct err err = {0};
-    struct cell_env env = listing_env();
-    if (!c)
-        return;
-    /* Who names a job sees it, wherever it is. */
-    struct msg_query parts = {.what = QUERY_PARTITIONS, .fields = "name,hidden"};
-    bool all = s->all || ids;
-    if ((!all && !client_query(c, &parts, &partition_fields, s->a, hidden_note, &f, &done, &err)) ||
-        !client_query(c, &q, &job_fields, s->a, job_keep, &f, &done, &err)) {
-        scontrol_fail(s, "slurm_load_jobs error: %s", err.text);
-        vec_done(&f.job);
-        return;
-    }
-    for (size_t i = 0; !all && f.hidden && i < f.job.n;) {
-        if (listing_has(f.hidden, job_partition(f.job.v[i])))
-            vec_remove(&f.job, i);
-        else
-            i++;
-    }
-    if (s->json && f.job.n)
-        job_json_print(f.job.v, f.job.n, "scontrol", s->json);
-    for (size_t i = 0; !s->json && i < f.job.n; i++)
-        job_print(s, f.job.v[i], &env);
-    if (done.refusal != REFUSE_NONE)
-        scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal)done.refusal));
-    else if (!f.job.n && s->json)
-        job_json_print(NULL, 0, "scontrol", s->json);
-    else if (!f.job.n)
-        puts("No jobs in the system");
-    vec_done(&f.job);
 }

@@ -62,6 +62,8 @@ static void partition_limits(struct record_text *r, const struct partition *p, s
         record_add(r, "AllowQos", p->allow_qos ? p->allow_qos : "ALL");
     record_break(r);
     record_add(r, "AllocNodes", p->alloc_nodes ? p->alloc_nodes : "ALL");
+    if (p->alternate)
+        record_add(r, "Alternate", p->alternate);
     record_add(r, "Default", p->is_default ? "YES" : "NO");
     if (p->cpu_bind)
         record_add(r, "CpuBind", p->cpu_bind);
@@ -89,6 +91,21 @@ static const char *memory_rule(const char *per_cpu, const char *per_node, int64_
 {
     *ret_value = number_or(cpu_mib ? cpu_mib : node_mib, "UNLIMITED", a);
     return cpu_mib ? per_cpu : per_node;
+}
+
+/* What is not set is left out. */
+static const char *job_defaults(const struct partition *p, struct arena *a)
+{
+    bool cpus = p->def_cpu_per_gpu || p->def_cpu_per_gpu_types;
+    bool memory = p->def_mem_per_gpu_mib || p->def_mem_per_gpu_types;
+    const char *said =
+        cpus ? arena_printf(a, "DefCpuPerGPU=%d%s%s", p->def_cpu_per_gpu,
+                            types_text(p->def_cpu_per_gpu_types, a), memory ? "," : "")
+             : "";
+    if (memory)
+        said = arena_printf(a, "%sDefMemPerGPU=%lld%s", said, (long long)p->def_mem_per_gpu_mib,
+                            types_text(p->def_mem_per_gpu_types, a));
+    return *said ? said : "(null)";
 }
 
 static void partition_print(struct scontrol *s, const struct partition *p)
@@ -120,12 +137,7 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_addf(&r, "TotalNodes", "%d", p->total_nodes);
     record_add(&r, "SelectTypeParameters", "NONE");
     record_break(&r);
-    if (p->def_cpu_per_gpu || p->def_mem_per_gpu_mib || p->def_cpu_per_gpu_types)
-        record_addf(&r, "JobDefaults", "DefCpuPerGPU=%d%s,DefMemPerGPU=%lld%s", p->def_cpu_per_gpu,
-                    types_text(p->def_cpu_per_gpu_types, s->a), (long long)p->def_mem_per_gpu_mib,
-                    types_text(p->def_mem_per_gpu_types, s->a));
-    else
-        record_add(&r, "JobDefaults", "(null)");
+    record_add(&r, "JobDefaults", job_defaults(p, s->a));
     record_break(&r);
     key = memory_rule("DefMemPerCPU", "DefMemPerNode", p->def_mem_per_cpu_mib,
                       p->def_mem_per_node_mib, &value, s->a);

@@ -9,6 +9,7 @@
 #include "cli/step/terminal.h"
 #include "cli/submit/check.h"
 #include "cli/submit/host.h"
+#include "model/env/step_env.h"
 #include "model/job/step_dependency.h"
 
 #include <errno.h>
@@ -109,12 +110,17 @@ static void run_take(struct launch *l)
 
 /* ---- programs here, before and after ---- */
 
-/* Its exit code, or 128 and the signal. `context` is what it finds in SLURM_SCRIPT_CONTEXT. */
+/* Its exit code, or 128 and the signal; 0 of one that is not there, as Slurm goes on without it.
+ * `context` is what it finds in SLURM_SCRIPT_CONTEXT. */
 static int program_run(const char *program, const char *context)
 {
     int status = 0;
     if (text_empty(program) || text_is(program, "none"))
         return 0;
+    if (strchr(program, '/') && access(program, X_OK) != 0) {
+        fprintf(stderr, NAME ": Access denied for %s: %s\n", program, strerror(errno));
+        return 0;
+    }
     pid_t pid = fork();
     if (pid == 0) {
         command_signals_restore();
@@ -147,8 +153,8 @@ static void step_export(const struct launch *l, const struct step *step)
     const struct job *j = &l->al.job[0];
     number_export("SLURM_JOB_ID", (int64_t)step->job_id);
     number_export("SLURM_JOBID", (int64_t)step->job_id);
-    number_export("SLURM_STEP_ID", step->step_id);
-    number_export("SLURM_STEPID", step->step_id);
+    number_export("SLURM_STEP_ID", step_env_number(step->step_id));
+    number_export("SLURM_STEPID", step_env_number(step->step_id));
     number_export("SLURM_NTASKS", step->ntasks);
     number_export("SLURM_NPROCS", step->ntasks);
     number_export("SLURM_STEP_NUM_TASKS", step->ntasks);
@@ -312,6 +318,8 @@ static int in_job(struct launch *l)
     settings_take(l, l->al.client);
     const char *id = arena_printf(l->line.a, "%llu", (unsigned long long)o->launch.job_id);
     if (!allocation_find(&l->al, id, &e) || !srun_groups_bind(l, &e)) {
+        if (e.lead[0])
+            return submit_fail(&l->line, &e);
         program_error(NAME, "%s: %s", lookup, e.text);
         if (e.code == ERR_NOT_FOUND)
             fprintf(stderr,
@@ -327,6 +335,18 @@ static int in_job(struct launch *l)
                                    : step_run(&l->al, &l->run);
     allocation_finish(&l->al, 0);
     return status;
+}
+
+/* A job of its own has no nodes yet to count from. */
+static bool relative_check(const struct submit_options *o, struct err *e)
+{
+    if (!o->launch.relative_plus1 || (o->launch.job_id && !o->test_only))
+        return true;
+    err_set(e, ERR_INVALID,
+            "--relative=%d: a step in an allocation counts from its first node; --nodelist says "
+            "which nodes a job is to have",
+            o->launch.relative_plus1 - 1);
+    return err_lead(e, "fatal: --relative option invalid for job allocation request");
 }
 
 /* Steps wait for steps of their job, jobs for jobs. What the environment says is the job's. */
@@ -368,8 +388,8 @@ static int launch_run(struct launch *l)
     pty_judge(l);
     run_take(l);
     if ((o->launch.async && !srun_async_check(l, &e)) || !dependency_check(o, &e) ||
-        !submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) || !streams_take(l, &e) ||
-        !submit_become(o->uid, o->gid, &e))
+        !relative_check(o, &e) || !submit_cluster_check(&l->line, &e) || !srun_steps_take(l, &e) ||
+        !streams_take(l, &e) || !submit_become(o->uid, o->gid, &e))
         return submit_fail(&l->line, &e);
     l->al.signal_fd = command_signals_open();
     /* --test-only asks about a job of its own in a job too, as Slurm does. */

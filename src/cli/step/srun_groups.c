@@ -79,11 +79,11 @@ static bool group_add(struct launch *l, struct groups *g, size_t comp, struct er
     bool ok = true;
     for (bool more = idset_first(&set, &id); more && ok; more = idset_next(&set, id, &id)) {
         if (id >= l->al.njobs) {
-            ok = err_set(
-                e, ERR_INVALID,
-                "Requested het-group offset exceeds highest hetjob index (%u > %zu): the job's "
-                "components are 0 to %zu",
-                id, l->al.njobs - 1, l->al.njobs - 1);
+            err_set(e, ERR_INVALID, "--het-group=%s: the job's components are 0 to %zu", asked,
+                    l->al.njobs - 1);
+            ok = err_lead(
+                e, "error: Requested het-group offset exceeds highest hetjob index (%u > %zu)", id,
+                l->al.njobs - 1);
         } else if (g->taken[id]) {
             ok = err_set(e, ERR_INVALID, "Duplicate het groups in single srun not supported: %u",
                          id);

@@ -24,9 +24,10 @@ bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct e
 {
     struct blob *ret = &l->step[i].tasks.multi_prog;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(e, ERR_NOT_FOUND, "Could not open multi_prog config file %s: %s", path,
-                       strerror(errno));
+    if (fd < 0) {
+        err_set(e, ERR_NOT_FOUND, "--multi-prog: %s: %s", path, strerror(errno));
+        return err_lead(e, "error: Could not open multi_prog config file %s", path);
+    }
     const char *text = submit_read_fd(fd, FILE_BYTES, l->line.a, &ret->len, e);
     close(fd);
     if (!text)

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,22 +25,27 @@ static bool is_node_side(const char *path)
     return false;
 }
 
-static bool file_open(const struct srun_streams *s, const char *path, int flags, int *ret,
-                      struct err *e)
+/* `stream`: stdin, stdout or stderr. */
+static bool file_open(const struct srun_streams *s, const char *stream, const char *path, int flags,
+                      int *ret, struct err *e)
 {
     const char *full =
         path[0] == '/' ? path : arena_printf(s->a, "%s/%s", s->o->spec.work_dir, path);
     *ret = open(full, flags | O_CLOEXEC, 0666);
-    return *ret >= 0 || err_set(e, ERR_NOT_FOUND, "Could not open %s file: %s: %s",
-                                flags & O_CREAT ? "stdout" : "stdin", path, strerror(errno));
+    if (*ret >= 0)
+        return true;
+    int why = errno;
+    err_set(e, ERR_NOT_FOUND, "%s: %s", path, strerror(why));
+    return err_lead(e, "error: Could not open %s file: %s", stream, strerror(why));
 }
 
 /* all, none, a task's number, a file of srun's own, or one on the nodes. */
 static bool way_choose(const struct srun_streams *s, const char *asked, int standard, int flags,
                        struct stream_way *ret, struct err *e)
 {
+    static const char *const streams[] = {"stdin", "stdout", "stderr"};
     int64_t number;
-    *ret = (struct stream_way){.fd = standard, .task = -1};
+    *ret = (struct stream_way){.fd = standard, .task = -1, .stream = streams[standard]};
     if (text_empty(asked) || text_is(asked, "all"))
         return true;
     if (text_is(asked, "none") || text_is(asked, "/dev/null")) {
@@ -56,7 +62,7 @@ static bool way_choose(const struct srun_streams *s, const char *asked, int stan
         *(is_node_side(asked) ? &ret->node_file : &ret->late_file) = asked;
         return true;
     }
-    return file_open(s, asked, flags, &ret->fd, e);
+    return file_open(s, ret->stream, asked, flags, &ret->fd, e);
 }
 
 /* Always appending: --output and --error may name one file. */
@@ -131,9 +137,11 @@ static bool late_open(const struct srun_streams *s, struct stream_way *way, int 
     struct pattern_env env = pattern_env_of_job(job);
     env.step_id = step->step_id;
     pattern_expand(way->late_file, &env, &path);
-    bool ok = file_open(s, str_text(&path), flags, &way->fd, &e);
-    if (!ok)
+    bool ok = file_open(s, way->stream, str_text(&path), flags, &way->fd, &e);
+    if (!ok) {
+        fprintf(stderr, "srun: %s\n", e.lead);
         program_error("srun", "%s", e.text);
+    }
     str_done(&path);
     return ok;
 }

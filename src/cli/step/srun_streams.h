@@ -9,6 +9,7 @@
 #include "script/options/options.h"
 
 struct stream_way {
+    const char *stream; /* stdin, stdout or stderr */
     int fd;
     int32_t task;          /* -1 = all */
     const char *node_file; /* NULL = the stream */

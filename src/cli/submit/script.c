@@ -105,8 +105,10 @@ bool submit_script_file(const char *word, const char *dir, const char *cwd, stru
 {
     const char *path = word;
     int fd = script_find(word, dir, cwd, a, &path);
-    if (fd < 0)
-        return err_set(ret_err, ERR_NOT_FOUND, "Unable to open file %s: %s", word, strerror(errno));
+    if (fd < 0) {
+        err_set(ret_err, ERR_NOT_FOUND, "%s: %s", word, strerror(errno));
+        return err_lead(ret_err, "error: Unable to open file %s", word);
+    }
     const char *slash = strrchr(path, '/');
     *ret = (struct submit_script){.path = path, .name = word, .job_name = slash ? slash + 1 : path};
     ret->text = submit_read_fd(fd, LIMIT_SCRIPT_BYTES, a, &ret->len, ret_err);

@@ -270,6 +270,8 @@ static bool list_check(const struct core *c, const struct jobrec *r, struct depe
                            "leave it out");
         if (!entry_check(c, r, d, ret_err) || !crowd_check(c, list, d, ret_err))
             return false;
+        d->whole = d->job_id && d->task_id == NO_TASK && !dep_counts((enum dep_kind)d->kind) &&
+                   array_of(c, d->job_id);
         if (!dep_is_before((enum dep_kind)d->kind))
             list->v[kept++] = *d; /* there is no form where there is a before */
     }

@@ -160,6 +160,14 @@ static enum job_reason waited_for(const struct core *c, const struct jobrec *r)
     return why == REASON_STORE_AWAY || why == REASON_CLEANING ? REASON_NONE : why;
 }
 
+/* Components start together: while they wait they are cancelled together, by whoever names the
+ * whole job or its first component. */
+static bool is_part_of_waiting(const struct core *c, const struct jobrec *r)
+{
+    const struct jobrec *leader = job_find(c, leader_of(r));
+    return r->j.het_job_id && leader && leader != r && leader->j.state == JOB_PENDING;
+}
+
 static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
                                void *ctx, const char **detail)
 {
@@ -185,6 +193,12 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     case JOB_SPECIAL_EXIT:
         if (x->m->signal && x->m->signal != 9)
             return REFUSE_NOT_RUNNING;
+        if (is_part_of_waiting(c, r)) {
+            *detail =
+                arena_printf(c->turn.fx->arena, "`scancel %llu` cancels all of its components",
+                             (unsigned long long)r->j.het_job_id);
+            return REFUSE_NOT_WHOLE_HET;
+        }
         r->j.killed_by_uid_plus1 = c->turn.peer->uid + 1;
         job_over(c, r, JOB_CANCELLED, waited_for(c, r));
         return REFUSE_NONE;

@@ -128,11 +128,39 @@ static bool table_change(const struct msg_job_control *m, const struct jobrec *r
     return false;
 }
 
+/* What is done to all components of a job or to none, where one alone is named. */
+static enum refusal part_refuse(enum job_action action, const struct jobrec *r,
+                                const struct job_ref *ref, const char **detail)
+{
+    bool named = ref && r->j.het_job_id && r->j.het_offset > 0 &&
+                 (ref->het_offset > 0 || ref->job_id == r->j.id);
+    if (!named)
+        return REFUSE_NONE;
+    switch (action) {
+    case ACTION_REQUEUE:
+    case ACTION_REQUEUE_HOLD:
+        *detail = "the components of a job go back to the queue together: name the whole job";
+        return REFUSE_INVALID_JOB_ID;
+    case ACTION_SUSPEND:
+    case ACTION_RESUME:
+        *detail = "the components of a job are stopped and go on together: name the whole job";
+        return REFUSE_NOT_WHOLE_HET;
+    case ACTION_HOLD:
+    case ACTION_UHOLD:
+    case ACTION_RELEASE:
+    case ACTION_TOP:
+    case ACTION_NOTIFY: break;
+    }
+    return REFUSE_NONE;
+}
+
 static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *ref, void *ctx,
                         const char **detail)
 {
-    (void)ref;
     struct control *x = ctx;
+    enum refusal part = part_refuse((enum job_action)x->m->action, r, ref, detail);
+    if (part)
+        return part;
     if (r->j.cron && table_change(x->m, r)) {
         *detail = CRON_CHANGE_TEXT;
         return REFUSE_CRON_CHANGE;

@@ -34,12 +34,22 @@ void req_daemon(struct core *c, const struct msg_daemon *m)
         return;
     }
     if (!admin) {
-        reply_done(
-            c, REFUSE_ACCESS_DENIED,
-            "only an administrator may reconfigure or stop the controller or reset its counters");
+        reply_done(c, REFUSE_ACCESS_DENIED,
+                   "only an administrator may reconfigure or stop the controller, set the "
+                   "dampening factor "
+                   "or reset its counters");
+        return;
+    }
+    if (m->action == DAEMON_DAMPENING && (m->factor < 1 || m->factor > UINT16_MAX)) {
+        reply_done(c, REFUSE_UPDATE, "the factor is a number from 1 to 65535");
         return;
     }
     reply_done(c, REFUSE_NONE, NULL);
+    if (m->action == DAEMON_DAMPENING) {
+        c->settings.fairshare_damping = m->factor;
+        plan_soon(c);
+        return;
+    }
     if (m->action == DAEMON_RESET_DIAG) {
         diag_reset(c);
         return;

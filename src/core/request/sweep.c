@@ -25,6 +25,9 @@
     "fewer, or "                                                                                   \
     "the whole array"
 
+/* Components that filters choose without the rest of their job, of which the answer tells. */
+#define PARTS_SAID 256
+
 struct slice {
     size_t jobs, looks; /* left of it */
 };
@@ -253,7 +256,11 @@ static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
         const char *detail = NULL;
         if (!job_live(r) || !s->kind->fits(s->ctx, r) || !may_manage(c, r))
             continue;
-        s->done += s->kind->act(c, r, NULL, s->ctx, &detail) == REFUSE_NONE;
+        enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
+        s->done += refusal == REFUSE_NONE;
+        if (refusal == REFUSE_NOT_WHOLE_HET && s->result.n < PARTS_SAID)
+            outcome_add(s, arena_printf(s->arena, "%llu", (unsigned long long)r->j.id), refusal,
+                        detail);
         left.jobs--;
     }
     return !more;

@@ -21,11 +21,19 @@ static int64_t node_index(const struct step_env *e)
     return 0;
 }
 
+int64_t step_env_number(int64_t step_id)
+{
+    return step_id == STEP_BATCH         ? INT64_C(4294967291)
+           : step_id == STEP_EXTERN      ? INT64_C(4294967292)
+           : step_id == STEP_INTERACTIVE ? INT64_C(4294967290)
+                                         : step_id;
+}
+
 static void put_step(struct env_maker *m, const struct step_env *e)
 {
     const struct step *s = e->step;
-    env_put_i64(m, "SLURM_STEP_ID", s->step_id);
-    env_put_i64(m, "SLURM_STEPID", s->step_id);
+    env_put_i64(m, "SLURM_STEP_ID", step_env_number(s->step_id));
+    env_put_i64(m, "SLURM_STEPID", step_env_number(s->step_id));
     env_put_given(m, "SLURM_STEP_NODELIST", s->nodes);
     env_put_i64(m, "SLURM_STEP_NUM_NODES", s->node_count);
     env_put_i64(m, "SLURM_STEP_NUM_TASKS", s->ntasks);

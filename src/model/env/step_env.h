@@ -16,6 +16,8 @@ struct step_env {
         *cpu_list;
 };
 
+/* SLURM_STEP_ID of a step: a step of its own kind (STEP_BATCH, …) has Slurm's number for it. */
+int64_t step_env_number(int64_t step_id);
 /* Appends NAME=VALUE, each ended by NUL. */
 void step_env_shared(const struct step_env *e, struct str *out);
 /* What differs when n steps of as many components of a heterogeneous job run as one: the tasks and

@@ -136,7 +136,8 @@ static bool task_parse(struct span whole, struct span task, struct dependency *d
         return target_refuse(
             whole, "_each is for after, afterany, afterok, afternotok and exit, of arrays",
             ret_err);
-    if (d->each || span_is(task, "*"))
+    d->whole = span_is(task, "*");
+    if (d->each || d->whole)
         return true;
     if (!digits_read(task, LIMIT_ARRAY_INDEX, &number))
         return target_refuse(whole, "after '_' comes one array index or '*'", ret_err);

@@ -60,6 +60,7 @@ struct dependency {
     uint8_t compare;  /* enum dep_compare */
     bool each;        /* of an array: each element waits for its counterpart; of aftercorr,
                        * which always means that: and the arrays must have the same size */
+    bool whole;       /* of an array, all of it: written ID_* */
     bool negated;
     uint8_t status; /* enum dep_status of it as it stands there, negated or not: what is
                      * SATISFIED stays so, what is FAILED can come right by a requeue alone */

@@ -146,6 +146,8 @@ static void one_format(const struct dependency *d, struct str *out)
         str_add(out, "_each");
     else if (d->task_id != NO_TASK)
         str_addf(out, "_%u", d->task_id);
+    else if (d->whole)
+        str_add(out, "_*");
     if (d->delay_us)
         str_addf(out, "+%lld", (long long)(d->delay_us / USEC_PER_MIN));
     if (d->kind == DEP_EXIT || dep_counts((enum dep_kind)d->kind))

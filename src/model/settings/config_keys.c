@@ -327,7 +327,7 @@ PART_KEY(job_defaults)
     struct span rest = span_of(value), piece;
     struct str list[2] = {STR_INIT, STR_INIT}, *at = NULL;
     bool ok = true;
-    while (ok && span_next(&rest, ',', &piece)) {
+    while (ok && *value && span_next(&rest, ',', &piece)) {
         const char *item = arena_strndup(a, piece.data, piece.len), *equals = strchr(item, '=');
         const char *key = arena_strndup(a, item, equals ? (size_t)(equals - item) : 0);
         if (equals)

@@ -269,7 +269,8 @@ static bool tasks_multiply(struct finishing *f, int64_t tasks, struct err *e)
     return true;
 }
 
-/* What is on each node, times the nodes. -B asks for a task on each of its processors. */
+/* What is on each node, times the nodes. -B asks for a task on each of its processors; of srun only
+ * where it says all three numbers, as in Slurm. */
 static bool tasks_from_nodes(struct finishing *f, struct err *e)
 {
     struct job_request *q = f->q;
@@ -281,6 +282,8 @@ static bool tasks_from_nodes(struct finishing *f, struct err *e)
     if (source_of(f, "extra-node-info") == FROM_DEFAULT || is_step(f))
         return true;
     const int32_t each[] = {q->sockets_per_node, q->cores_per_socket, q->threads_per_core};
+    if (f->command == CMD_SRUN && !(each[0] && each[1] && each[2]))
+        return true;
     for (size_t i = 0; i < ARRAY_LEN(each) && nodes <= (int64_t)LIMIT_TASKS; i++)
         nodes *= each[i] ? each[i] : 1;
     return tasks_multiply(f, nodes, e);
@@ -370,6 +373,12 @@ static bool nodelist_judge(struct finishing *f, struct err *e)
 static bool times_check(const struct finishing *f, struct err *e)
 {
     const struct job_spec *s = &f->o->spec;
+    if (source_of(f, "time-min") != FROM_DEFAULT &&
+        (s->req.time_min_us <= 0 || s->req.time_min_us == TIME_UNLIMITED)) {
+        err_set(e, ERR_INVALID, "--time-min is a time with which the job is content: more than 0");
+        return err_lead(
+            e, "refused: Invalid time-min specification (exceeds job's time or other limits)");
+    }
     if (s->req.time_min_us && s->req.time_limit_us && s->req.time_min_us > s->req.time_limit_us) {
         err_set(e, ERR_INVALID, "--time-min is longer than --time");
         return err_lead(

@@ -23,7 +23,7 @@ JOB_SETTER(set_array)
 JOB_SETTER(set_nice)
 {
     int64_t nice = 100;
-    if (value && !value_number(row, value, -NICE_LIMIT, NICE_LIMIT, &nice, ret_err))
+    if (!text_empty(value) && !value_number(row, value, -NICE_LIMIT, NICE_LIMIT, &nice, ret_err))
         return value_lead(row, value, ret_err, "a whole number is allowed",
                           "Invalid --nice value, out of range (+/- %lld)", (long long)NICE_LIMIT);
     o->spec.nice = (int32_t)nice;
@@ -58,7 +58,7 @@ JOB_SETTER(set_no_requeue)
 JOB_SETTER(set_no_kill)
 {
     bool off = text_is_nocase(value, "off") || text_is_nocase(value, "no");
-    bool on = !value || text_is_nocase(value, "set") || text_is_nocase(value, "yes") ||
+    bool on = text_empty(value) || text_is_nocase(value, "set") || text_is_nocase(value, "yes") ||
               text_is(value, "1");
     if (!off && !on)
         return value_refuse(row, value, ret_err, "only \"off\" is allowed, attached");

@@ -15,7 +15,7 @@ JOB_SETTER(set_exclusive)
     } kinds[] = {{"user", EXCLUSIVE_USER}, {"topo", EXCLUSIVE_TOPO}};
     o->spec.req.oversubscribe = false;
     o->spec.req.exclusive = EXCLUSIVE_NODE;
-    if (!value || text_is_nocase(value, "exclusive") || text_is_nocase(value, "yes") ||
+    if (text_empty(value) || text_is_nocase(value, "exclusive") || text_is_nocase(value, "yes") ||
         text_is(value, "1"))
         return true;
     if (text_is_nocase(value, "mcs"))

@@ -166,6 +166,8 @@ const struct option_row options_steps[] = {
      .doc = "allocate and return at once",
      .set = set_flag,
      .at = AT(launch.no_shell)},
+    STEP_REFUSED("accel-bind", 0, ARG_REQUIRED, NULL, "g|n|v", "bind tasks to the devices near their CPUs",
+                 "--gpu-bind=closest gives each task the GPUs near its CPUs"),
     STEP_FLAG("async", 0, NULL, "queue the step in this allocation, print its number and return", async),
     STEP_VALUE("bcast", 0, ARG_OPTIONAL, "SLURM_BCAST", "path", "copy the program to the nodes first", set_bcast, bcast),
     STEP_NOTHING("bcast-exclude", 0, ARG_REQUIRED, "SLURM_BCAST_EXCLUDE", "paths", "shared libraries not to copy",
