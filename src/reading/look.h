@@ -10,9 +10,9 @@ struct look_gpu {
     const char *node; /* as the node gave it */
     int32_t number;
     const struct curve *util, *sm, *mem, *throttle, *clock, *temp, *power, *ecc;
-    const struct curve *work; /* what says best whether it was at work: util, of an instance sm */
-    struct figures f, sm_f;   /* of work and sm */
-    bool unused, hangs;
+    const struct curve *work;  /* what says best whether it was at work: util, of an instance sm */
+    struct figures f, sm_f;    /* of work and sm */
+    bool unused, hangs, idled; /* told of so: idled for long */
     struct dips dips[READING_PHASES]; /* in each phase */
 };
 

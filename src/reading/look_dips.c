@@ -11,6 +11,7 @@
 #define WRITES_KIB     10240.0
 #define STALL_MS       10000
 #define STALLS_PERCENT 10
+#define TURNS          30.0 /* busier while the other stands */
 
 /* ---- what it waits for ---- */
 
@@ -139,6 +140,33 @@ static void low_figures(const struct look *l, const bool *mark, struct str *text
              n > 1 ? "were" : "was", most, mean / (double)n);
 }
 
+/* While the first stands, another of them works, which stands when it works. */
+static bool take_turns(const struct look *l, size_t first, size_t p, const bool *mark)
+{
+    double within, beside;
+    for (size_t i = 0; i < l->gpu.n; i++)
+        if (i != first && mark[i] && l->gpu.v[i].work &&
+            dips_means(l->gpu.v[i].work, &l->gpu.v[first].dips[p], &within, &beside) &&
+            within > beside + TURNS)
+            return true;
+    return false;
+}
+
+static void turns_say(struct look *l, const struct dips *d, const bool *mark)
+{
+    struct str text = STR_INIT, next = STR_INIT;
+    say_gpus(l, mark, &text);
+    str_addf(&text, " took turns: each fell to %.0f %% every ", d->low);
+    say_span(d->every_ms, &text);
+    str_add(&text, " for ");
+    say_span(d->for_ms, &text);
+    str_addf(&text, ", %zu times, while another worked", d->at.n);
+    str_add(&next, "a model that is cut in parts, one after another, uses one GPU at a time: cut "
+                   "batches in smaller ones that follow each other (pipeline), share the data "
+                   "instead (DDP, FSDP), or ask for one GPU if it fits");
+    say_found(l, FOUND_GPU_DIPS, &text, &next);
+}
+
 /* Of the GPUs that are like this one, which is the first of them. */
 static void group_say(struct look *l, size_t first, const bool *mark)
 {
@@ -146,6 +174,10 @@ static void group_say(struct look *l, size_t first, const bool *mark)
     bool low = look_is_low(g);
     size_t p = dips_phase(l, g);
     bool dips = p < l->nphases;
+    if (dips && !low && take_turns(l, first, p, mark)) {
+        turns_say(l, &g->dips[p], mark);
+        return;
+    }
     struct str text = STR_INIT, next = STR_INIT;
     struct cause c;
     cause_find(l, g, dips ? &g->dips[p] : NULL, &c);

@@ -131,36 +131,69 @@ static struct stretch longest_idle(const struct look_gpu *g)
     return best;
 }
 
+static double most_of(const struct look_gpu *g, int64_t from_ms, int64_t to_ms)
+{
+    struct figures f;
+    curve_figures(g->work, from_ms, to_ms, &f);
+    return f.n ? f.most : 0;
+}
+
+/* Another GPU of the job was at work then. */
+static bool others_work(const struct look *l, const bool *mark, const struct stretch *s)
+{
+    for (size_t i = 0; i < l->gpu.n; i++) {
+        struct figures f = {0};
+        if (mark[i] || !l->gpu.v[i].work)
+            continue;
+        curve_figures(l->gpu.v[i].work, s->from_ms, s->to_ms, &f);
+        if (f.n && f.mean >= LITTLE)
+            return true;
+    }
+    return false;
+}
+
+static const char *idle_next(const struct look *l, const struct look_gpu *g,
+                             const struct stretch *s, bool beside)
+{
+    if (beside)
+        return "see why the program did not use it then, or ask for fewer GPUs";
+    if (l->to_ms - s->to_ms < MINUTE_MS)
+        return "end the job when its GPU work is done, or do the rest in a job without GPUs "
+               "(--dependency=afterok)";
+    if (most_of(g, l->from_ms, s->from_ms - 1) < LITTLE)
+        return "prepare data in a job without GPUs, and start this one after it "
+               "(--dependency=afterok)";
+    return "see what the program did then; what needs no GPU can be a job of its own";
+}
+
 static void idle_say(struct look *l)
 {
     bool *mark = marks_new(l);
+    const struct look_gpu *of = NULL;
     struct stretch first = {0};
     for (size_t i = 0; i < l->gpu.n; i++) {
-        const struct look_gpu *g = &l->gpu.v[i];
+        struct look_gpu *g = &l->gpu.v[i];
         if (!g->work || g->unused || g->f.n < READING_SAMPLES)
             continue;
         struct stretch s = longest_idle(g);
         int64_t ms = s.to_ms - s.from_ms;
         mark[i] = ms >= IDLE_MS && ms * 100 >= (l->to_ms - l->from_ms) * IDLE_PERCENT;
-        if (mark[i] && !first.to_ms)
+        g->idled = mark[i];
+        if (mark[i] && !of) {
             first = s;
+            of = g;
+        }
     }
-    if (first.to_ms) {
+    if (of) {
         struct str text = STR_INIT, next = STR_INIT;
+        bool beside = others_work(l, mark, &first);
         say_gpus(l, mark, &text);
         str_add(&text, " did nothing from ");
         say_times(l, first.from_ms, first.to_ms, &text);
         str_add(&text, ", ");
         say_span(first.to_ms - first.from_ms, &text);
-        if (l->to_ms - first.to_ms < MINUTE_MS)
-            str_add(&next, "end the job when its GPU work is done, or do the rest in a job without "
-                           "GPUs (--dependency=afterok)");
-        else if (first.from_ms - l->from_ms < 2 * MINUTE_MS)
-            str_add(&next, "prepare data in a job without GPUs, and start this one after it "
-                           "(--dependency=afterok)");
-        else
-            str_add(&next, "see what the program did then; what needs no GPU can be a job of its "
-                           "own");
+        str_add(&text, beside ? ", while others worked" : "");
+        str_add(&next, idle_next(l, of, &first, beside));
         say_found(l, FOUND_GPU_IDLE, &text, &next);
     }
     free(mark);
@@ -207,7 +240,7 @@ static void uneven_say(struct look *l)
         const struct look_gpu *g = &l->gpu.v[i];
         if (!g->work || g->unused || g->f.n < READING_SAMPLES)
             continue;
-        mark[i] = most - g->f.mean >= UNEVEN && g->f.mean < UNEVEN_PART * most;
+        mark[i] = !g->idled && most - g->f.mean >= UNEVEN && g->f.mean < UNEVEN_PART * most;
         *(mark[i] ? &low : &rest) += g->f.mean;
     }
     nlow = marks_count(l, mark);

@@ -15,6 +15,7 @@
 #define PSI_CPU      40.0
 #define PSI_IO       30.0
 #define MEM_FULL     0.95
+#define OUT_SEEN     0.5
 #define SWAP_LEAST   100.0 /* MiB */
 #define GROW_PARTS   8u
 #define GROW_SAMPLES 60u
@@ -249,19 +250,52 @@ static void gpu_grows_say(struct look *l)
     free(mark);
 }
 
-static void memory_full_say(struct look *l)
+/* It is certain that it ran out; samples may have come before what it asked for at once. */
+static void memory_out_say(struct look *l)
 {
+    const struct look_node *of = NULL;
+    struct str text = STR_INIT, next = STR_INIT;
+    double most = -1;
     for (size_t i = 0; i < l->node.n; i++) {
         const struct look_node *n = &l->node.v[i];
         struct figures f = {0};
         if (n->rss)
             curve_figures(n->rss, 0, INT64_MAX, &f);
-        bool out = l->job->oom || l->job->state == JOB_OUT_OF_MEMORY;
-        if (n->mem_mib <= 0 || f.n < READING_SAMPLES ||
-            f.most < (out ? 0.5 : MEM_FULL) * n->mem_mib)
+        if (n->mem_mib > 0 && f.n && f.most > most) {
+            most = f.most;
+            of = n;
+        }
+    }
+    if (!of)
+        return;
+    bool seen = most >= OUT_SEEN * of->mem_mib;
+    str_add(&text, seen ? "it ran out of memory: " : "it ran out of memory: its samples saw ");
+    say_mib(most, &text);
+    str_add(&text, " of ");
+    say_mib(of->mem_mib, &text);
+    node_add(l, of->name, &text);
+    str_add(&text, seen ? "" : " at most, so that what it asked for at the end came at once");
+    str_addf(&next, "ask for more (--mem=%.0fM)", (most > of->mem_mib ? most : of->mem_mib) * 1.5);
+    if (!seen)
+        str_add(&next, ", or see what it reads or makes as a whole there");
+    say_found(l, FOUND_MEM_FULL, &text, &next);
+}
+
+static void memory_full_say(struct look *l)
+{
+    if (l->job->oom || l->job->state == JOB_OUT_OF_MEMORY) {
+        memory_out_say(l);
+        return;
+    }
+    for (size_t i = 0; i < l->node.n; i++) {
+        const struct look_node *n = &l->node.v[i];
+        struct figures f = {0};
+        if (n->rss)
+            curve_figures(n->rss, 0, INT64_MAX, &f);
+        if (n->mem_mib <= 0 || f.n < READING_SAMPLES || f.most < MEM_FULL * n->mem_mib)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
-        str_add(&text, out ? "it ran out of memory: " : "its memory was nearly full: ");
+        str_add(&text, "its memory was nearly full: ");
         say_mib(f.most, &text);
         str_add(&text, " of ");
         say_mib(n->mem_mib, &text);

@@ -14,6 +14,7 @@
 #define OTHER_PART    0.25 /* or so much of the greater */
 #define PHASE_PART    20u  /* a phase is no shorter than that part of the job */
 #define PHASE_SAMPLES 10u
+#define ENDS_PART     10 /* a beginning or end shorter than such a part of the job is not told */
 #define FOUND_MOST    64u
 #define SPREAD_LEAST  15.0 /* percent: what goes up and down by less is no round */
 
@@ -154,6 +155,39 @@ static size_t parts_merge(const struct look *l, const struct signal *s,
     return n;
 }
 
+/* The search has phases no shorter than `least`: a level that is shorter draws some of its
+ * neighbour in. Near the border it is put where the two levels are closest to what was seen. */
+static void border_place(const struct signal *s, struct part *a, struct part *b, size_t least)
+{
+    size_t from = a->to > a->from + least ? a->to - least : a->from + 1,
+           to = b->from + least < b->to ? b->from + least : b->to - 1, best = a->to;
+    double apart = a->middle > b->middle ? a->middle - b->middle : b->middle - a->middle, err = -1;
+    if (apart < OTHER)
+        return;
+    for (size_t k = from; k <= to; k++) {
+        double sum = 0;
+        for (size_t i = from; i <= to; i++) {
+            double off = s->mean[i] - (i < k ? a->middle : b->middle);
+            sum += off < 0 ? -off : off;
+        }
+        if (err < 0 || sum < err) {
+            err = sum;
+            best = k;
+        }
+    }
+    a->to = b->from = best;
+}
+
+static void borders_place(const struct look *l, const struct signal *s,
+                          const struct curve *const *curve, size_t ncurves, struct part *part,
+                          size_t n, size_t least)
+{
+    for (size_t i = 0; i + 1 < n; i++)
+        border_place(s, &part[i], &part[i + 1], least);
+    for (size_t i = 0; i < n; i++)
+        part_look(l, s, curve, ncurves, &part[i]);
+}
+
 /* A phase of dips is seen from its first dip on; it began a round before. */
 static void dips_begin(struct part *before, struct part *p)
 {
@@ -188,13 +222,30 @@ static void phases_set(struct look *l, const struct signal *s, struct part *part
 
 /* ---- sentence ---- */
 
+/* What begins and ends every job is shown, not told. */
+static bool only_ends(const struct look *l)
+{
+    int64_t all = l->to_ms - l->from_ms;
+    for (size_t i = 0; i < 2; i++)
+        if ((l->phase[i].to_ms - l->phase[i].from_ms) * ENDS_PART < all && l->nphases == 2)
+            return true;
+    return false;
+}
+
 static void phases_say(struct look *l)
 {
     struct str text = STR_INIT;
+    int64_t least = l->to_ms - l->from_ms;
+    if (only_ends(l))
+        return;
+    for (size_t i = 0; i < l->nphases; i++)
+        least = l->phase[i].to_ms - l->phase[i].from_ms < least
+                    ? l->phase[i].to_ms - l->phase[i].from_ms
+                    : least;
     str_addf(&text, "it had %zu phases: ", l->nphases);
     for (size_t i = 0; i < l->nphases; i++) {
         str_add(&text, i ? ", " : "");
-        say_times(l, l->phase[i].from_ms, l->phase[i].to_ms + 1, &text);
+        say_times_like(l, l->phase[i].from_ms, l->phase[i].to_ms + 1, least, &text);
         str_addf(&text, " %s%.0f %% busy",
                  i                   ? ""
                  : l->phases_of_gpus ? "its GPUs "
@@ -247,6 +298,7 @@ void look_phases(struct look *l)
         }
         n = parts_merge(l, &s, curve, ncurves, part, n + 1);
         if (n > 1 && n <= READING_PHASES) {
+            borders_place(l, &s, curve, ncurves, part, n, least);
             phases_set(l, &s, part, n);
             memcpy(l->to->phase, l->phase, n * sizeof *l->phase);
             l->to->nphases = n;

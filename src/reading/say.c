@@ -28,14 +28,20 @@ void say_span(int64_t ms, struct str *out)
         str_addf(out, "%lld d %lld h", h / 24, h % 24);
 }
 
-void say_times(const struct look *l, int64_t from_ms, int64_t to_ms, struct str *out)
+void say_times_like(const struct look *l, int64_t from_ms, int64_t to_ms, int64_t span_ms,
+                    struct str *out)
 {
     const char *format = l->to_ms - l->from_ms > DAY_MS ? "%m-%dT%H:%M"
-                         : to_ms - from_ms < 600000     ? "%H:%M:%S"
+                         : span_ms < 600000             ? "%H:%M:%S"
                                                         : "%H:%M";
     civil_format(from_ms * 1000, from_ms * 1000, format, l->zone, out);
     str_add(out, " to ");
     civil_format(to_ms * 1000, to_ms * 1000, format, l->zone, out);
+}
+
+void say_times(const struct look *l, int64_t from_ms, int64_t to_ms, struct str *out)
+{
+    say_times_like(l, from_ms, to_ms, to_ms - from_ms, out);
 }
 
 /* Those of one node, from number i on, which are marked. */

@@ -215,6 +215,63 @@ static double seven_hundred_w(size_t i)
     return 700 + (double)(i * 0);
 }
 
+static double first_half_idle(size_t i)
+{
+    return i < 450 ? 0 : 90 + 4 * noise(i, 30);
+}
+static double second_half_idle(size_t i)
+{
+    return i < 450 ? 90 + 4 * noise(i, 31) : 0;
+}
+static double rss_saws_slowly(size_t i) /* three times in the job */
+{
+    return 2000 + 10.0 * (double)(i % 300);
+}
+static double checkpoints(size_t i) /* 30 s every 10 min */
+{
+    return i % 300 >= 285 ? 4 : 90 + 4 * noise(i, 32);
+}
+static double written_then(size_t i)
+{
+    return i % 300 >= 285 ? 2000000 : 300;
+}
+static double evaluates(size_t i) /* 4 min of training, 1 min of evaluation */
+{
+    return (i % 150 < 120 ? 94 : 55) + 3 * noise(i, 33);
+}
+static double rss_runs_out(size_t i) /* faster and faster */
+{
+    return 1000 + 0.0086 * (double)i * (double)i;
+}
+static double rss_sudden(size_t i)
+{
+    return 900 + 10 * noise(i, 34);
+}
+static double notebook(size_t i) /* a minute of work, then a coffee */
+{
+    return i < 30 || (i > 500 && i < 530) ? 70 + 5 * noise(i, 35) : 0;
+}
+static double ends_with_a_minute(size_t i)
+{
+    return i < 870 ? 90 + 4 * noise(i, 36) : 0;
+}
+static double takes_turns(size_t i)
+{
+    return i / 15 % 2 ? 90 + 4 * noise(i, 37) : 1;
+}
+static double takes_other_turns(size_t i)
+{
+    return i / 15 % 2 ? 1 : 90 + 4 * noise(i, 38);
+}
+static double gpu_mem_caches(size_t i) /* an allocator that keeps what it once had */
+{
+    return i < 90 ? 2000 + 400.0 * (double)(i / 10) : 5600;
+}
+static double warms_up(size_t i)
+{
+    return i < 60 ? 0 : 90 + 4 * noise(i, 39);
+}
+
 /* ---- curves ---- */
 
 struct part {
@@ -224,6 +281,9 @@ struct part {
     shape_fn shape;
     size_t gap_from, gap_to; /* samples that did not come */
     uint32_t rank;           /* of TASK_CPU; of step 0 */
+    size_t lost_every;       /* each such sample did not come; 0 = none */
+    size_t step_at;          /* from this sample on the node's clock is */
+    int64_t step_ms;         /* so much ahead, or behind */
 };
 
 #define STEP SERIES_OF_STEP
@@ -239,8 +299,10 @@ static void part_add(struct curves *c, const struct part *p, size_t n, int64_t g
     struct str block = STR_INIT, all = STR_INIT;
     for (size_t i = 0; i < n; i++) {
         double v = p->shape(i);
-        if (i < p->gap_from || i >= p->gap_to)
-            series_grow_add(g, BEGAN_MS + (int64_t)i * gap_ms, gap_ms,
+        int64_t ahead = i >= p->step_at ? p->step_ms : 0;
+        bool lost = p->lost_every && noise(i, 50) < 2.0 / (double)p->lost_every - 1;
+        if (!lost && (i < p->gap_from || i >= p->gap_to))
+            series_grow_add(g, BEGAN_MS + (int64_t)i * gap_ms + ahead, gap_ms,
                             &(struct series_point){
                                 p->id, p->rank, (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
                             1);
@@ -261,16 +323,16 @@ static void part_add(struct curves *c, const struct part *p, size_t n, int64_t g
 
 #define A(device, value, shape)                                                                    \
     {                                                                                              \
-        "gpu7", device, SERIES_##value, shape, 0, 0, 0                                             \
+        "gpu7", device, SERIES_##value, shape, 0, 0, 0, 0, 0, 0                                    \
     }
 #define B(device, value, shape)                                                                    \
     {                                                                                              \
-        "gpu8", device, SERIES_##value, shape, 0, 0, 0                                             \
+        "gpu8", device, SERIES_##value, shape, 0, 0, 0, 0, 0, 0                                    \
     }
 
 #define RANK(rank, shape)                                                                          \
     {                                                                                              \
-        "gpu7", STEP, SERIES_TASK_CPU, shape, 0, 0, rank                                           \
+        "gpu7", STEP, SERIES_TASK_CPU, shape, 0, 0, rank, 0, 0, 0                                  \
     }
 
 struct profile {
@@ -603,8 +665,8 @@ static const struct profile profiles[] = {
      .says = {"half of the 4 ranks of step 0 were done after 13 min 18 s, the last, rank 3, after "
               "29 min 58 s: share the work in smaller pieces"}},
     {.what = "ranks whose processes ended",
-     .part = {{"gpu7", STEP, SERIES_TASK_CPU, one_cpu, 300, HALF_H, 0},
-              {"gpu7", STEP, SERIES_TASK_CPU, one_cpu, 300, HALF_H, 1},
+     .part = {{"gpu7", STEP, SERIES_TASK_CPU, one_cpu, 300, HALF_H, 0, 0, 0, 0},
+              {"gpu7", STEP, SERIES_TASK_CPU, one_cpu, 300, HALF_H, 1, 0, 0, 0},
               RANK(2, one_cpu)},
      .n = HALF_H,
      .cpus = 3,
@@ -624,7 +686,7 @@ static const struct profile profiles[] = {
      .found = "nodes-uneven",
      .says = {"gpu8 used 1.9 CPUs"}},
     {.what = "a node was away",
-     .part = {{"gpu7", 0, SERIES_GPU_UTIL, flat, 200, 500, 0}, A(STEP, CPU, one_cpu)},
+     .part = {{"gpu7", 0, SERIES_GPU_UTIL, flat, 200, 500, 0, 0, 0, 0}, A(STEP, CPU, one_cpu)},
      .n = HALF_H,
      .cpus = 1,
      .found = "gap",
@@ -650,6 +712,116 @@ static const struct profile profiles[] = {
      .n = 1,
      .cpus = 8,
      .found = ""},
+    {.what = "one of eight idle in the first half",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, flat), A(2, GPU_UTIL, flat),
+              A(3, GPU_UTIL, first_half_idle), A(4, GPU_UTIL, flat), A(5, GPU_UTIL, flat),
+              A(6, GPU_UTIL, flat), A(7, GPU_UTIL, flat)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-idle",
+     .says = {"GPU 3 did nothing from 14:13 to 14:28, 14 min 58 s, while others worked: see why"}},
+    {.what = "one of two done at half of the time",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, second_half_idle)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases gpu-idle",
+     .says = {"GPU 1 did nothing from ", "while others worked: see why"}},
+    {.what = "memory that is freed, rarely",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_saws_slowly)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 32000,
+     .found = ""},
+    {.what = "checkpoints every 10 min",
+     .part = {A(0, GPU_UTIL, checkpoints), A(STEP, CPU, one_cpu), A(STEP, WRITE, written_then)},
+     .n = 7200,
+     .cpus = 4,
+     .found = "gpu-dips",
+     .says = {"every 10 min for 30 s, 24 times", "checkpoints"}},
+    {.what = "an evaluation in each epoch",
+     .part = {A(0, GPU_UTIL, evaluates), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases",
+     .says = {"comes again each 5 min"}},
+    {.what = "no GPU, its CPUs full",
+     .part = {A(STEP, CPU, six_cpus), A(STEP, RSS, rss_flat)},
+     .n = HALF_H,
+     .cpus = 6,
+     .mem_mib = 16000,
+     .found = ""},
+    {.what = "ran out of memory",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_runs_out)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 8000,
+     .state = JOB_OUT_OF_MEMORY,
+     .found = "memory-grows memory-full",
+     .says = {"it ran out of memory: 7.8 GiB of 7.8 GiB"}},
+    {.what = "ran out of memory between two samples",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_sudden)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 8000,
+     .state = JOB_OUT_OF_MEMORY,
+     .found = "memory-full",
+     .says = {"it ran out of memory: its samples saw 910 MiB of 7.8 GiB at most, so that what it "
+              "asked for at the end came at once"}},
+    {.what = "ran out of memory at once",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_sudden)},
+     .n = 3,
+     .cpus = 1,
+     .mem_mib = 8000,
+     .state = JOB_OUT_OF_MEMORY,
+     .found = "memory-full",
+     .says = {"it ran out of memory"}},
+    {.what = "a third of the samples lost, here and there",
+     .part = {{"gpu7", 0, SERIES_GPU_UTIL, noisy, 0, 0, 0, 3, 0, 0},
+              {"gpu7", STEP, SERIES_CPU, one_cpu, 0, 0, 0, 3, 0, 0}},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "the node's clock was set back by ten minutes",
+     .part = {{"gpu7", 0, SERIES_GPU_UTIL, noisy, 0, 0, 0, 0, 500, -600000},
+              {"gpu7", STEP, SERIES_CPU, one_cpu, 0, 0, 0, 0, 500, -600000}},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "the node's clock was set by a minute and a half",
+     .part = {{"gpu7", 0, SERIES_GPU_UTIL, noisy, 0, 0, 0, 0, 500, 90000},
+              {"gpu7", STEP, SERIES_CPU, one_cpu, 0, 0, 0, 0, 500, 90000}},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "a notebook",
+     .part = {A(0, GPU_UTIL, notebook), A(STEP, CPU, third_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "phases gpu-low gpu-idle",
+     .says = {"in bursts", "did nothing from 14:14 to 14:30, 15 min 40 s: see what the program did",
+              "14:13:20 to 14:14:19 its GPUs 70 % busy, 14:14:19 to 14:30:00 0 % busy"}},
+    {.what = "the last minute without the GPU",
+     .part = {A(0, GPU_UTIL, ends_with_a_minute), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "the first two minutes without the GPU",
+     .part = {A(0, GPU_UTIL, warms_up), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "two GPUs that take turns",
+     .part = {A(0, GPU_UTIL, takes_turns), A(1, GPU_UTIL, takes_other_turns)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-dips",
+     .says = {"GPUs 0,1 took turns: "}},
+    {.what = "GPU memory that an allocator keeps",
+     .part = {A(0, GPU_UTIL, flat), A(0, GPU_MEM, gpu_mem_caches)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = ""},
+    {.what = "a job of a second", .part = {A(0, GPU_UTIL, zero)}, .n = 2, .cpus = 8, .found = ""},
     {.what = "none", .n = 0, .cpus = 8, .found = ""},
 };
 
@@ -791,12 +963,28 @@ static void a_long_job_is_read_in_bounds(void **state)
     reading_done(&r);
 }
 
+/* What is well in an hour is well in a week, whose samples are put together to cells of 30 s. */
+static void a_week_that_was_well(void **state)
+{
+    struct reading r;
+    struct profile p = {.part = {A(0, GPU_UTIL, evaluates), A(STEP, RSS, rss_saws)},
+                        .n = 302400,
+                        .mem_mib = 32000,
+                        .cpus = 1};
+    (void)state;
+    profile_read(&p, GAP_MS, true, &r);
+    for (size_t i = 0; i < r.found.n; i++)
+        assert_int_equal(r.found.v[i].kind, FOUND_PHASES);
+    reading_done(&r);
+}
+
 static void more_curves_than_the_bound_are_left_out(void **state)
 {
     struct curves c = {.most = 3};
     (void)state;
     for (int32_t i = 0; i < 8; i++)
-        part_add(&c, &(struct part){"gpu7", i, SERIES_GPU_UTIL, flat, 0, 0, 0}, 100, GAP_MS);
+        part_add(&c, &(struct part){"gpu7", i, SERIES_GPU_UTIL, flat, 0, 0, 0, 0, 0, 0}, 100,
+                 GAP_MS);
     curves_order(&c);
     assert_int_equal(c.v.n, 3);
     assert_true(c.cut);
@@ -869,6 +1057,7 @@ int main(void)
         cmocka_unit_test(the_guides_case_is_found_whatever_its_numbers),
         cmocka_unit_test(of_what_is_well_nothing_is_said_however_it_shakes),
         cmocka_unit_test(a_long_job_is_read_in_bounds),
+        cmocka_unit_test(a_week_that_was_well),
         cmocka_unit_test(more_curves_than_the_bound_are_left_out),
         cmocka_unit_test(changes_are_found_where_they_are_and_nowhere_else),
         cmocka_unit_test(periods_are_found_and_noise_has_none),

@@ -393,8 +393,9 @@ static int interactive_run(struct bsub *s)
     if (s->request.array)
         return not_submitted("-I is not taken with a job array");
     warnings_print(s);
-    return lsf_interactive(line->comp, s->request.interactive == LSF_TERMINAL, s->queue_given,
-                           line->argv + line->rest_at, line->a);
+    bool terminal = s->request.interactive == LSF_TERMINAL && isatty(STDIN_FILENO);
+    return lsf_interactive(line->comp, terminal, s->queue_given, line->argv + line->rest_at,
+                           line->a);
 }
 
 /* -lint */

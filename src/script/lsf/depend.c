@@ -42,10 +42,10 @@ static bool token_take(struct parser *p, const char *token)
 static bool syntax_refuse(struct parser *p)
 {
     return dialect_blame(p->e, "-w", p->whole,
-                         "cannot be read at \"%.40s\"; conditions are done(JOB), ended(JOB), "
+                         "cannot be read at %s%.40s%s; conditions are done(JOB), ended(JOB), "
                          "exit(JOB), exit(JOB,>3), started(JOB) and numdone(ARRAY,>=3), joined by "
                          "&&, || and !",
-                         p->at);
+                         *p->at ? "\"" : "its end", p->at, *p->at ? "\"" : "");
 }
 
 /* ---- one condition ---- */
