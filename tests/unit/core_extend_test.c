@@ -124,7 +124,7 @@ static void the_partition_bounds_it(void **unused)
     says("nothing granted");
 }
 
-static void a_reservation_bounds_it(void **unused)
+static void a_reservation_of_bob(void)
 {
     uint64_t id = submit(sized(1, HOUR));
     struct reservation r = {
@@ -139,6 +139,22 @@ static void a_reservation_bounds_it(void **unused)
     am_alice();
     assert_int_equal(extend(id, 2 * HOUR), REFUSE_NONE);
     assert_int_equal(answer()->count, 30 * 60);
+}
+
+static void a_reservation_bounds_it(void **unused)
+{
+    a_reservation_of_bob();
+    says("reservation later begins on its nodes");
+}
+
+static void a_private_reservation_is_not_named(void **unused)
+{
+    configure(arena_printf(w.a, "PrivateData=reservations\n%s", roomy));
+    a_reservation_of_bob();
+    says("a reservation begins on its nodes");
+    assert_null(strstr(answer()->detail, "later"));
+    am_olga();
+    assert_int_equal(extend(1, 2 * HOUR), REFUSE_TIME_LIMIT);
     says("reservation later begins on its nodes");
 }
 
@@ -200,6 +216,9 @@ static void one_element_at_a_time(void **unused)
     struct job_spec s = sized(1, HOUR);
     s.array = "0-2";
     uint64_t id = submit(s);
+    am_bob();
+    assert_int_equal(extend(id, HOUR), REFUSE_ACCESS_DENIED);
+    am_alice();
     assert_int_equal(extend(id, HOUR), REFUSE_INVALID_ARRAY);
     assert_int_equal(
         extend_by((struct msg_extend){.id = arena_printf(w.a, "%llu_1", (unsigned long long)id),
@@ -376,6 +395,7 @@ int main(void)
         ROOMY(all_or_nothing_and_only_asked),
         ROOMY(the_partition_bounds_it),
         ROOMY(a_reservation_bounds_it),
+        ROOMY(a_private_reservation_is_not_named),
         ROOMY(a_deadline_bounds_it),
         ROOMY(who_may),
         ROOMY(what_cannot_be_extended),

@@ -85,6 +85,8 @@ static enum refusal jobs_find(struct extending *x, const char *id, const char **
         vec_clear(&x->job);
         components_find(x->c, leader_of(r), &x->job);
     } else if (x->job.n > 1 && !r->j.het_job_id) {
+        if (!may_manage(x->c, r)) /* who may not is told no more of it */
+            return REFUSE_ACCESS_DENIED;
         return refuse(REFUSE_INVALID_ARRAY,
                       "more than one element is meant: time is given to one at a time, as 12_3",
                       detail);
@@ -175,6 +177,23 @@ static bool past_partition(const struct core *c, const struct jobrec *r)
     return q && (q->q.flags & QOS_PART_TIME_LIMIT);
 }
 
+/* What else bounds it: the reservation of that name, or its partition. A name is told to those who
+ * may see the reservation. */
+static const char *bound_say(const struct core *c, const struct jobrec *r, const char *resv)
+{
+    const struct resvrec *other = resv ? resv_find(c, resv) : NULL;
+    struct resv_sight sight = resv_sight_open(c, c->turn.peer);
+    bool named = other && may_see_reservation(&sight, &other->r);
+    resv_sight_close(&sight);
+    if (named)
+        return arena_printf(c->turn.fx->arena, "reservation %s begins on its nodes then", resv);
+    if (resv)
+        return "a reservation begins on its nodes then";
+    return arena_printf(c->turn.fx->arena,
+                        "partition %s allowed no more in the hours in which it began",
+                        r->j.run_partition);
+}
+
 static void bound_by(struct extending *x, const struct jobrec *r)
 {
     const struct core *c = x->c;
@@ -188,10 +207,10 @@ static void bound_by(struct extending *x, const struct jobrec *r)
         bound(x, with - end, arena_printf(a, "its reservation %s ends then", r->j.run_reservation));
     if (r->j.spec.deadline_us)
         bound(x, r->j.spec.deadline_us - end, "its deadline is then");
-    const char *why = NULL;
-    int64_t most = sched_extend_bound(c->cluster, r->j.id, c->turn.now_us, a, &why);
+    const char *resv = NULL;
+    int64_t most = sched_extend_bound(c->cluster, r->j.id, c->turn.now_us, &resv);
     if (most != TIME_UNLIMITED)
-        bound(x, most - end, why);
+        bound(x, most - end, bound_say(c, r, resv));
     if (enforces_limits(c) && x->bounded_us > 0)
         limits_bound(x, r);
 }

@@ -241,13 +241,13 @@ static int64_t begins(const struct cluster *cl, const struct sresv *s, const str
 }
 
 int64_t sched_extend_bound(const struct cluster *cl, uint64_t job_id, int64_t now_us,
-                           struct arena *a, const char **ret_why)
+                           const char **ret_resv)
 {
     const struct run *r = map_u64_get(cl->run.by_job, job_id);
     const struct spart *part =
         r && r->partition ? map_str_get(cl->part.by_name, r->partition) : NULL;
     int64_t most = TIME_UNLIMITED;
-    *ret_why = NULL;
+    *ret_resv = NULL;
     if (!r || r->end_us == TIME_UNLIMITED)
         return most;
     for (size_t i = 0; i < cl->resv.n; i++) {
@@ -256,15 +256,14 @@ int64_t sched_extend_bound(const struct cluster *cl, uint64_t job_id, int64_t no
         if (at >= most)
             continue;
         most = at;
-        *ret_why = arena_printf(a, "reservation %s begins on its nodes then", s->r.name);
+        *ret_resv = s->r.name;
     }
     struct time_window limits = {0};
     if (part && part->windows.n > 0)
         time_windows_at(&part->windows, r->start_us, &cl->local.zone, &limits);
     if (limits.max_time_us > 0 && time_add(r->start_us, limits.max_time_us) < most) {
         most = time_add(r->start_us, limits.max_time_us);
-        *ret_why = arena_printf(a, "partition %s allowed no more in the hours in which it began",
-                                part->p.name);
+        *ret_resv = NULL;
     }
     return most;
 }

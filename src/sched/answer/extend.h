@@ -34,9 +34,9 @@ bool sched_extend(struct cluster *cl, const struct extend_ask *ask, int64_t now_
                   struct extension *ret);
 
 /* The time by which a running job has to end whoever waits: TIME_UNLIMITED, or a reservation begins
- * on its nodes, or its partition allowed no more when it began. `ret_why` gets what bounds it, in
- * the arena. */
+ * on its nodes, or its partition allowed no more when it began. `ret_resv` gets the name of the
+ * reservation, which lasts until the next change; NULL = it is the partition. */
 int64_t sched_extend_bound(const struct cluster *cl, uint64_t job_id, int64_t now_us,
-                           struct arena *a, const char **ret_why);
+                           const char **ret_resv);
 
 #endif
