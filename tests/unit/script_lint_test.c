@@ -60,7 +60,9 @@ static const struct lint_case cases[] = {
       "bad-value:2 bad-value:2 refused-option:3 no-effect:3")
     P("#PBS -T x\n#PBS -l walltim=3:0:0\n#PBS -N a # b\n#PBS -l select=1 -l ncpus=3\n#PBS -p 3\n#PBS -Y\n",
       "refused-option:2 bad-option:3 bad-option:4 no-effect:6 bad-option:7 bad-value")
-    P("#PBS -l select=1:ncpus=2+1:ncpus=4\n#PBS -l select=2:mpiprocs=2\n", "refused-option:2")
+    P("#PBS -l select=1:frob=2+1:ncpus=4\n#PBS -l select=2:mpiprocs=2\n", "refused-option:2")
+    P("#PBS -l select=1:ncpus=2+1:ncpus=4\n#PBS -l select=2:mpiprocs=2\n", "repeated:3")
+    P("#PBS -J 1-3\n#PBS -l select=1:ncpus=2+1:ncpus=4\n", "refused-option")
     S("#SBATCH -n 1\n#SBATCH -n 2\n#SBATCH -n 2\n", "repeated:3")
     L("#BSUB -q a\n#BSUB -q b\n#BSUB -R \"rusage[mem=1GB]\"\n#BSUB -R \"span[hosts=1]\"\n", "repeated:3")
     P("#PBS -l walltime=1:00:00\n#PBS -l mem=1gb,walltime=2:00:00\n#PBS -l mem=1gb\n", "repeated:3")
