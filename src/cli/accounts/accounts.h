@@ -174,7 +174,7 @@ enum entity {
     X(PREEMPT, "preempt", 7, 0, ON(QOS))                                                                     \
     X(PREEMPT_MODE, "preemptmode", 8, ON(QOS), ON(QOS))                                                      \
     X(PRIORITY, "priority", 3, 0, TREE | ON(QOS) | ON(CLUSTER))                                              \
-    X(QOS_LIST, "qos,qoslevel", 1, TREE, TREE | ON(CLUSTER))                                                 \
+    X(QOS_LIST, "qos,qoslevel", 1, TREE | ON(QOS), TREE | ON(CLUSTER))                                       \
     X(RAW_USAGE, "rawusage", 7, 0, TREE | ON(QOS))                                                           \
     X(START, "start", 3, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION), 0)                                   \
     X(STATES, "states", 4, ON(EVENT), 0)                                                                     \
@@ -237,6 +237,11 @@ const struct spec *specs_idle(const struct specs *sp);
 const struct spec *specs_set(const struct specs *sp, enum key key);
 /* The value of "KEY=value", where KEY may be cut short; NULL = the word is not of that key. */
 const char *spec_value(const char *word, const char *key);
+/* Slurm's lines about a flag of a QOS that is none, where it prints them. */
+void say_unknown_flags(const char *asked);
+/* "suspend,gang" is suspend: who was stopped goes on when its nodes come free, and nothing here
+ * shares a core by turns. */
+bool preempt_mode_of(const char *text, int32_t *ret);
 /* Is the word one of the list? NULL: everything is; "": what has no word. */
 bool specs_match(const char *list, const char *word);
 
@@ -253,7 +258,7 @@ struct account_row {
     const char *coordinators;
     bool own_limits; /* not those of accounts above */
     bool own_qos;    /* QOS as set on it */
-    bool tree;       /* account names are indented */
+    int depth;       /* account names are indented by so many; 0 = not */
 };
 
 /* A table of columns under `format` (NULL = the default), on stdout. */
@@ -263,6 +268,10 @@ struct table_out {
     struct cell_env env;
     struct str out;
 };
+/* The items of format=, with sacctmgr's words for the columns of all its listings. False after an
+ * error was printed. */
+bool fields_read(struct sacctmgr *s, const struct column_table *t, const char *format,
+                 struct format *f);
 /* False after an error was printed: a column that is none. */
 bool table_begin(struct table_out *t, struct sacctmgr *s, const struct column_table *columns,
                  const char *format, const void *more);

@@ -335,7 +335,7 @@ static void value_say(const struct resource_limit_row *row, const struct limit *
         str_addf(out, "%s=", l->tres);
     if (row->unit == UNIT_MINUTES)
         duration_format(l->value * USEC_PER_MIN, out);
-    else if (row->unit == UNIT_TRES && (text_is(l->tres, "mem") || text_is(l->tres, "vmem")))
+    else if (l->tres && (text_is(l->tres, "mem") || text_is(l->tres, "vmem")))
         size_format_mib(l->value, 0, out);
     else
         str_add_i64(out, l->value);

@@ -13,8 +13,7 @@
 CELL(account)
 {
     ROW;
-    if (r->tree && r->assoc)
-        str_addf(out, "%*s", r->assoc->depth, "");
+    str_addf(out, "%*s", r->depth, "");
     str_add(out, r->assoc ? r->assoc->a->account : r->account ? r->account->name : "");
 }
 
@@ -195,6 +194,19 @@ CELL(default_wckey)
     str_add(out, r->user ? r->user->default_wckey : NULL);
 }
 
+CELL(wckeys)
+{
+    ROW;
+    bool any = false;
+    for (size_t i = 0; r->user && i < r->book->wckey.n; i++) {
+        const struct wckey *k = r->book->wckey.v[i];
+        if (k->deleted || !text_is(k->user, r->user->name))
+            continue;
+        str_addf(out, "%s%s", any ? "," : "", k->name);
+        any = true;
+    }
+}
+
 CELL(admin)
 {
     ROW;
@@ -368,6 +380,7 @@ static const struct column_row rows[] = {
     {"UsageFactor", "UsageFactor", 11, ON(QOS), cell_usage_factor},
     {"UsageThreshold", "UsageThres", 10, ON(QOS), cell_usage_threshold},
     {"User", "User", 10, TREE, cell_user},
+    {"WCKeys", "WCKeys", 20, ON(USER), cell_wckeys},
 };
 // clang-format on
 
@@ -394,9 +407,8 @@ static void limit_columns(struct column_table *t, struct arena *a, bool of_qos)
     };
     for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++) {
         const struct resource_limit_row *l = &resource_limit_table[i];
-        bool narrow = i == LIMIT_GRP_TRES_RUN_MINS; /* Slurm cuts the last letter of its heading */
         struct column_row row = {arena_printf(a, "%s,%s,%s", l->heading, l->word, l->others),
-                                 l->heading, narrow ? 13 : l->width, 0, print[i]};
+                                 l->heading, l->width, 0, print[i]};
         if (l->owners & (of_qos ? ON_QOS : ON_ASSOC))
             column_add(t, a, &row);
     }

@@ -22,6 +22,7 @@ static const char *names_of(const struct specs *sp, struct arena *a)
     const char *names = specs_where(sp, KEY_NAMES, a),
                *more = sp->entity == ENTITY_USER      ? specs_where(sp, KEY_USERS, a)
                        : sp->entity == ENTITY_ACCOUNT ? specs_where(sp, KEY_ACCOUNTS, a)
+                       : sp->entity == ENTITY_QOS     ? specs_where(sp, KEY_QOS_LIST, a)
                                                       : NULL;
     return !names ? more : !more ? names : arena_printf(a, "%s,%s", names, more);
 }
@@ -262,12 +263,21 @@ static void assocs_modify(struct changing *g, const char *title)
     str_done(&said);
 }
 
+static bool qos_is_meant(const struct changing *g, const struct qos *q)
+{
+    struct arena *a = g->s->a;
+    const char *said = specs_where(g->sp, KEY_DESCRIPTION, a);
+    return !q->deleted && specs_match(g->names, q->name) &&
+           specs_match(specs_where(g->sp, KEY_IDS, a), arena_printf(a, "%u", q->id)) &&
+           (!said || specs_match(said, q->description));
+}
+
 static void qos_modify(struct changing *g)
 {
     struct str said = STR_INIT;
     for (size_t i = 0; i < g->b.qos.n; i++) {
         const struct qos *q = g->b.qos.v[i]->q;
-        if (q->deleted || !specs_match(g->names, q->name))
+        if (!qos_is_meant(g, q))
             continue;
         settings_to_qos(&g->c, &g->st, VERB_MODIFY, q->name);
         str_addf(&said, "  %s\n", q->name);
@@ -464,7 +474,7 @@ static void qos_remove(struct changing *g)
     default_qos_check(g);
     for (size_t i = 0; i < g->b.qos.n; i++) {
         const struct qos *q = g->b.qos.v[i]->q;
-        if (q->deleted || !specs_match(g->names, q->name))
+        if (!qos_is_meant(g, q))
             continue;
         const struct qos key = {.name = q->name};
         change_qos(&g->c, VERB_REMOVE, NULL, &key);

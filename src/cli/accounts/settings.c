@@ -57,8 +57,8 @@ static bool number_take(struct taking *t, const struct spec *sp, const char *wor
 {
     if (text_to_i64(sp->value, -1, max, ret))
         return true;
-    sacctmgr_fail(t->s, "Invalid value for %s (%s): a whole number up to %lld, or -1 for none",
-                  word, sp->value, (long long)max);
+    sacctmgr_fail(t->s, "Invalid value for %s (%s)", word, sp->value);
+    sacctmgr_fail(t->s, "%s is a whole number up to %lld, or -1 for none", word, (long long)max);
     return wrong(t, sp);
 }
 
@@ -215,6 +215,11 @@ static bool span_take(struct taking *t, const struct spec *sp, bool seconds, con
     }
     if (duration_parse(sp->value, ret, &e) && *ret != TIME_UNLIMITED)
         return true;
+    if (seconds) {
+        sacctmgr_fail(t->s, "Invalid value for GraceTime (%s)", sp->value);
+        sacctmgr_fail(t->s, "GraceTime is a number of seconds, or a time as in 00:10:00");
+        return false;
+    }
     sacctmgr_refuse(t->s, " Bad %s time format: %s=%s", plain_key(t->s, sp), plain_key(t->s, sp),
                     sp->value);
     return false;
@@ -229,8 +234,11 @@ static bool factor_take(struct taking *t, const struct spec *sp, const char *fie
     if (is_none(sp->value))
         return true;
     if (sscanf(sp->value, "%lf%c", &value, &after) != 1 || !(value >= 0 && value <= 1e6)) {
-        sacctmgr_fail(t->s, "Invalid value for %s (%s): a number from 0, or -1 for none",
-                      plain_key(t->s, sp), sp->value);
+        const char *key = sp->key == KEY_USAGE_FACTOR      ? "UsageFactor"
+                          : sp->key == KEY_USAGE_THRESHOLD ? "UsageThreshold"
+                                                           : "LimitFactor";
+        sacctmgr_fail(t->s, "Invalid value for %s (%s)", key, sp->value);
+        sacctmgr_fail(t->s, "%s is a number from 0, or -1 for none", key);
         return wrong(t, sp);
     }
     *ret = (int64_t)(value * 1e6 + 0.5) + 1;
@@ -243,8 +251,9 @@ static bool flags_take(struct taking *t, const struct spec *sp)
     uint32_t bits = 0;
     if (!is_none(sp->value) &&
         !flag_words_parse(qos_flag_words, QOS_FLAG_COUNT, sp->value, &bits, &e)) {
+        say_unknown_flags(sp->value);
         sacctmgr_fail(t->s, "%s", e.text);
-        return wrong(t, sp);
+        return false;
     }
     if (sp->how == LIST_SET) {
         t->st->qos.flags = bits;
@@ -273,7 +282,7 @@ static bool preempt_take(struct taking *t, const struct spec *sp)
 static bool preempt_mode_take(struct taking *t, const struct spec *sp)
 {
     int32_t mode = PREEMPT_UNSET;
-    if (!is_none(sp->value) && !enum_value(&preempt_mode_names, sp->value, &mode)) {
+    if (!is_none(sp->value) && !preempt_mode_of(sp->value, &mode)) {
         sacctmgr_refuse(t->s, " Bad Preempt Mode given: preemptmode=%s", sp->value);
         sacctmgr_fail(t->s, "PreemptMode is cluster, cancel, requeue, suspend, gang or off");
         return false;
@@ -322,6 +331,15 @@ static bool qos_take(struct taking *t, const struct spec *sp)
         return factor_take(t, sp, "limit_factor_e6_plus1", &q->limit_factor_e6_plus1);
     default: return true;
     }
+}
+
+static bool usage_take(struct taking *t, const struct spec *sp)
+{
+    t->st->no_usage = text_is(sp->value, "0");
+    if (t->st->no_usage)
+        return true;
+    sacctmgr_fail(t->s, "Raw usage can only be set to 0 (zero)");
+    return false;
 }
 
 /* ---- what will be set, in Slurm's words ----------------------------------------------------- */
@@ -404,9 +422,9 @@ bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs 
         const struct spec *one = &sp->set.v[i];
         if (one->is_limit)
             ok = limit_take(&t, one);
-        else if (one->key == KEY_RAW_USAGE && !(ret->no_usage = text_is(one->value, "0")))
-            ok = wrong(&t, one);
-        else if (one->key != KEY_RAW_USAGE)
+        else if (one->key == KEY_RAW_USAGE)
+            ok = usage_take(&t, one);
+        else
             ok = t.of_qos ? qos_take(&t, one) : assoc_take(&t, one);
     }
     ret->limits.n = t.limit.n;

@@ -26,16 +26,10 @@ static void parsable_row(struct table_out *t, const void *record)
 bool table_begin(struct table_out *t, struct sacctmgr *s, const struct column_table *columns,
                  const char *format, const void *more)
 {
-    struct err e = {0};
     *t = (struct table_out){.s = s, .env = listing_env()};
     t->env.cluster = s->cluster;
     t->env.more = more;
-    if (!format_parse_fields(columns, format, s->a, &t->format, &e)) {
-        const char *quote = strchr(e.text, '"'), *end = quote ? strchr(quote + 1, '"') : NULL;
-        if (end)
-            sacctmgr_refuse(s, "Unknown field '%.*s'", (int)(end - quote - 1), quote + 1);
-        if (!end || strstr(e.text, "did you mean"))
-            sacctmgr_fail(s, "%s", e.text);
+    if (!fields_read(s, columns, format, &t->format)) {
         format_done(&t->format);
         return false;
     }
@@ -69,7 +63,10 @@ void table_end(struct table_out *t)
 
 struct filter {
     const char *names, *accounts, *users, *partitions, *parent, *ids, *default_qos, *qos;
-    const char *description, *organization, *default_account, *default_wckey, *admin, *flags;
+    const char *description, *organization, *default_account, *default_wckey, *admin;
+    uint32_t flags;       /* that a QOS has, all of them */
+    int32_t preempt_mode; /* < 0: any */
+    bool elsewhere;       /* of clusters that are not this one */
     bool deleted, sub, only_defaults, with_assoc, with_coord;
 };
 
@@ -93,7 +90,7 @@ static void filter_read(const struct specs *sp, struct arena *a, struct filter *
                          .default_account = specs_where(sp, KEY_DEFAULT_ACCOUNT, a),
                          .default_wckey = specs_where(sp, KEY_DEFAULT_WCKEY, a),
                          .admin = specs_where(sp, KEY_ADMIN_LEVEL, a),
-                         .flags = specs_where(sp, KEY_FLAGS, a),
+                         .preempt_mode = -1,
                          .deleted = specs_flag(sp, KEY_WITH_DELETED),
                          .sub = specs_flag(sp, KEY_WITH_SUB),
                          .only_defaults = specs_flag(sp, KEY_ONLY_DEFAULTS),
@@ -105,7 +102,38 @@ static void filter_read(const struct specs *sp, struct arena *a, struct filter *
         f->users = join(f->names, f->users, a);
     } else if (sp->entity == ENTITY_ASSOC) {
         f->ids = join(f->names, f->ids, a);
+    } else if (sp->entity == ENTITY_QOS) {
+        f->names = join(f->names, f->qos, a);
     }
+}
+
+/* Conditions that have a value which may be none. False after an error was printed. */
+static bool filter_check(struct sacctmgr *s, const struct specs *sp, struct filter *f)
+{
+    struct span rest = span_of(f->ids ? f->ids : ""), piece;
+    struct err e = {0};
+    uint64_t id;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(s->a, piece.data, piece.len);
+        if (!*word || text_to_u64(word, UINT32_MAX, &id))
+            continue;
+        sacctmgr_fail(s, "Invalid value for %s (%s)",
+                      sp->entity == ENTITY_QOS ? "QOS ID" : "AssocId", word);
+        return false;
+    }
+    const char *mode = specs_where(sp, KEY_PREEMPT_MODE, s->a),
+               *flags = specs_where(sp, KEY_FLAGS, s->a);
+    if (mode && !enum_value(&preempt_mode_names, mode, &f->preempt_mode)) {
+        sacctmgr_fail(s, "Unknown preempt_mode given '%s'", mode);
+        sacctmgr_refuse(s, " Bad Preempt Mode given: preemptmode=%s", mode);
+        return false;
+    }
+    if (flags && sp->entity == ENTITY_QOS &&
+        !flag_words_parse(qos_flag_words, QOS_FLAG_COUNT, flags, &f->flags, &e)) {
+        sacctmgr_fail(s, "%s", e.text);
+        return false;
+    }
+    return true;
 }
 
 static bool account_matches(const struct filter *f, const struct assoc_view *v)
@@ -140,7 +168,7 @@ static bool assoc_matches(const struct book *b, const struct filter *f, const st
     char id[16];
     const struct account_user *u = v->a->user ? book_user(b, v->a->user) : NULL;
     snprintf(id, sizeof id, "%u", v->a->id);
-    if (v->a->deleted && !f->deleted)
+    if ((v->a->deleted && !f->deleted) || f->elsewhere)
         return false;
     if (f->only_defaults && !(u && text_is(u->default_account, v->a->account)))
         return false;
@@ -190,7 +218,6 @@ static void row_add(struct showing *g, struct account_row row)
     row.own_limits =
         specs_flag(g->sp, KEY_WITHOUT_PARENT_LIMITS) || specs_flag(g->sp, KEY_WITHOUT_PARENT_INFO);
     row.own_qos = specs_flag(g->sp, KEY_WITH_RAW) || specs_flag(g->sp, KEY_WITHOUT_PARENT_INFO);
-    row.tree = specs_flag(g->sp, KEY_TREE) && g->sp->entity == ENTITY_ASSOC;
     row.owner = row.qos ? &row.qos->owner : row.assoc ? &row.assoc->owner : NULL;
     vec_push(&g->row, row);
 }
@@ -255,6 +282,13 @@ static void assoc_rows(struct showing *g)
             row_add(g, (struct account_row){.assoc = g->b.assoc.v[i]});
 }
 
+/* One without a mode of its own is "off", too, as in Slurm. */
+static bool mode_matches(int32_t asked, int32_t mode)
+{
+    return asked < 0 || mode == asked || (asked == PREEMPT_OFF && mode == PREEMPT_UNSET) ||
+           (asked == PREEMPT_UNSET && mode == PREEMPT_OFF);
+}
+
 static void qos_rows(struct showing *g)
 {
     char id[16];
@@ -262,7 +296,8 @@ static void qos_rows(struct showing *g)
         const struct qos *q = g->b.qos.v[i]->q;
         snprintf(id, sizeof id, "%u", q->id);
         if ((!q->deleted || g->f.deleted) && specs_match(g->f.names, q->name) &&
-            specs_match(g->f.ids, id) &&
+            specs_match(g->f.ids, id) && (q->flags & g->f.flags) == g->f.flags &&
+            mode_matches(g->f.preempt_mode, q->preempt_mode) &&
             (!g->f.description || specs_match(g->f.description, q->description)))
             row_add(g, (struct account_row){.qos = g->b.qos.v[i]});
     }
@@ -293,6 +328,15 @@ static const char *assoc_default(const struct showing *g)
                                        : "Cluster,Account,User,Partition," ASSOC_LIMITS;
 }
 
+/* Slurm shows those of users where TrackWCKey says so; here where there are any. */
+static bool keys_are_used(const struct book *b)
+{
+    for (size_t i = 0; i < b->wckey.n; i++)
+        if (!b->wckey.v[i]->deleted)
+            return true;
+    return false;
+}
+
 static const char *default_format(const struct showing *g)
 {
     struct arena *a = g->s->a;
@@ -303,12 +347,32 @@ static const char *default_format(const struct showing *g)
                             g->f.with_assoc ? ",Cluster,ParentName,User," ACCOUNT_LIMITS : "",
                             coord);
     case ENTITY_USER:
-        return arena_printf(a, "User,DefaultAccount,AdminLevel%s%s",
-                            g->f.with_assoc ? ",Cluster,Account,Partition," USER_LIMITS : "",
-                            coord);
+        return arena_printf(
+            a, "User,DefaultAccount%s,AdminLevel%s%s", keys_are_used(&g->b) ? ",DefaultWCKey" : "",
+            g->f.with_assoc ? ",Cluster,Account,Partition," USER_LIMITS : "", coord);
     case ENTITY_QOS: return QOS_COLUMNS;
     default: return assoc_default(g);
     }
+}
+
+/* Each row of a tree stands below the nearest above it that is shown. Rows come in its order. */
+static void depths_set(struct showing *g)
+{
+    VEC(const struct account_row *) above = {0};
+    for (size_t i = 0; i < g->row.n; i++) {
+        struct account_row *r = &g->row.v[i];
+        while (above.n) {
+            const struct assoc_view *top = above.v[above.n - 1]->assoc, *v = r->assoc;
+            while (v && v->depth > top->depth)
+                v = v->up;
+            if (v == top && v != r->assoc)
+                break;
+            above.n--;
+        }
+        r->depth = (int)above.n;
+        vec_push(&above, r);
+    }
+    vec_done(&above);
 }
 
 /* Trees stand at the left edge, as wide as they are asked for. */
@@ -332,6 +396,8 @@ static void rows_show(struct showing *g)
     struct table_out t;
     const char *format = specs_where(g->sp, KEY_FORMAT, g->s->a);
     bool tree = specs_flag(g->sp, KEY_TREE) && g->sp->entity == ENTITY_ASSOC;
+    if (tree)
+        depths_set(g);
     if (format && tree)
         format = format_of(g, format);
     if (!table_begin(&t, g->s, account_columns(g->sp->entity, g->s->a),
@@ -358,11 +424,14 @@ void accounts_show(struct sacctmgr *s, const struct specs *sp)
     struct showing g = {.s = s, .sp = sp};
     filter_read(sp, s->a, &g.f);
     g.f.with_assoc |= s->associations;
+    if (!filter_check(s, sp, &g.f))
+        return;
     if (needs_assoc(&g) &&
         !sacctmgr_ask(s, "You requested options that are only valid when querying with the "
                          "withassoc option.\nAre you sure you want to continue?"))
         return;
     if (book_read(s, &g.b)) {
+        g.f.elsewhere = !specs_match(specs_where(sp, KEY_CLUSTERS, s->a), s->cluster);
         switch ((int)sp->entity) {
         case ENTITY_ACCOUNT: account_rows(&g); break;
         case ENTITY_USER: user_rows(&g); break;

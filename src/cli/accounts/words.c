@@ -149,14 +149,18 @@ static bool word_split(struct sacctmgr *s, const char *word, const char **ret_ke
     return true;
 }
 
-static bool unknown(struct sacctmgr *s, const char *word, bool set)
+static bool unknown(struct sacctmgr *s, enum entity entity, const char *word, bool set)
 {
-    if (set) {
+    if (set && entity == ENTITY_QOS) { /* where Slurm says it */
+        printf(" Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
+        s->rc = 1;
+    } else if (set) {
         sacctmgr_refuse(s, " Unknown option: %s", word);
         sacctmgr_refuse(s, " Use keyword 'where' to modify condition");
     } else {
         sacctmgr_refuse(s, " Unknown condition: %s", word);
-        sacctmgr_refuse(s, " Use keyword 'set' to modify value");
+        if (entity != ENTITY_ASSOC)
+            sacctmgr_refuse(s, " Use keyword 'set' to modify value");
     }
     return false;
 }
@@ -181,7 +185,7 @@ static bool spec_take(struct sacctmgr *s, enum spec_mode mode, bool setting, con
     const char *key;
     if (!word_split(s, word, &key, &sp)) {
         if (setting)
-            return unknown(s, word, true);
+            return unknown(s, ret->entity, word, true);
         bare_take(ret->entity, word, ret);
         return true;
     }
@@ -191,9 +195,9 @@ static bool spec_take(struct sacctmgr *s, enum spec_mode mode, bool setting, con
         return true;
     }
     if (mode == SPECS_WHERE || (mode == SPECS_SET && !setting))
-        return unknown(s, word, false);
+        return unknown(s, ret->entity, word, false);
     if (!key_find(ret->entity, true, key, &sp) && !limit_find(ret->entity, key, &sp))
-        return unknown(s, word, true);
+        return unknown(s, ret->entity, word, true);
     vec_push(&ret->set, sp);
     return true;
 }
@@ -267,6 +271,9 @@ static bool chooses(const struct specs *sp, enum key key)
         return of & (1u << ENTITY_USER | 1u << ENTITY_ASSOC | 1u << ENTITY_COORDINATOR);
     case KEY_USERS: return sp->entity != ENTITY_ACCOUNT || sp->mode == SPECS_SET;
     case KEY_PARTITIONS: return of & (1u << ENTITY_USER | 1u << ENTITY_ASSOC);
+    case KEY_IDS:
+    case KEY_DESCRIPTION:
+    case KEY_QOS_LIST: return sp->entity == ENTITY_QOS;
     case KEY_PARENT: return of & (1u << ENTITY_ACCOUNT | 1u << ENTITY_ASSOC);
     case KEY_DEFAULT_ACCOUNT: return sp->entity == ENTITY_USER;
     case KEY_ADMIN_LEVEL: return sp->entity == ENTITY_USER && sp->mode == SPECS_SET;
@@ -314,4 +321,27 @@ bool specs_match(const char *list, const char *word)
             return true;
     }
     return false;
+}
+
+void say_unknown_flags(const char *asked)
+{
+    printf(" Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '", asked);
+    for (size_t i = 0; i < QOS_FLAG_COUNT; i++)
+        printf("%s%s", i ? "," : "", qos_flag_words[i].word);
+    puts("'");
+}
+
+bool preempt_mode_of(const char *text, int32_t *ret)
+{
+    char one[16];
+    const char *comma = strchr(text, ',');
+    if (!comma)
+        return enum_value(&preempt_mode_names, text, ret);
+    bool first = text_starts_nocase(text, "gang,"), last = text_is_nocase(comma + 1, "gang");
+    size_t len = first ? strlen(comma + 1) : (size_t)(comma - text);
+    if ((!first && !last) || len >= sizeof one)
+        return false;
+    memcpy(one, first ? comma + 1 : text, len);
+    one[len] = 0;
+    return enum_value(&preempt_mode_names, one, ret);
 }

@@ -172,8 +172,14 @@ enum refusal submit_host_check(const struct core *c, const char *partitions, str
 
 /* ---- submit_together.c ---- */
 
-/* `why` gets a sentence if there will never be enough for all n at once. */
-enum refusal submit_together_check(const struct core *c, const struct job_spec *spec, size_t n,
-                                   struct str *why);
+/* What the components of a submission may never have at once: refused with `why`, or let wait with
+ * `warning`. Of the records only what is asked for and whose it is counts. */
+enum refusal submit_together_check(const struct core *c, const struct jobrec *r, size_t n,
+                                   struct str *why, struct str *warning);
+/* The same of a component that is to ask for something else, with those beside it. */
+enum refusal update_together_check(const struct core *c, const struct jobrec *r,
+                                   const struct job_spec *changed, struct str *why);
+/* The other components look whether they may still run, after a change of this one. */
+void components_look(struct core *c, const struct jobrec *r);
 
 #endif

@@ -271,6 +271,20 @@ const char *submission_warning(const struct submission *s)
     return s->warning.len ? str_text(&s->warning) : NULL;
 }
 
+static enum refusal together_check(struct core *c, struct submission *s)
+{
+    struct jobrec *trial = xcalloc(s->n, sizeof *trial);
+    struct str said = STR_INIT;
+    for (size_t i = 0; i < s->n; i++)
+        trial[i] =
+            (struct jobrec){.j = {.spec = s->draft[i].spec, .user_name = c->turn.peer->user}};
+    enum refusal refusal = submit_together_check(c, trial, s->n, &s->detail, &said);
+    say(&s->warning, said.len ? str_text(&said) : NULL);
+    str_done(&said);
+    free(trial);
+    return refusal;
+}
+
 enum refusal submission_check(struct core *c, struct submission *s)
 {
     const struct job_spec *specs = s->m->specs.v;
@@ -298,7 +312,7 @@ enum refusal submission_check(struct core *c, struct submission *s)
         if (refusal)
             return refusal;
     }
-    return submit_together_check(c, specs, s->n, &s->detail);
+    return together_check(c, s);
 }
 
 /* ---- keeping -------------------------------------------------------------------------------- */

@@ -1,17 +1,80 @@
-/* What the components of one submission ask for together, which each alone may. */
+/* What the components of one job ask for together, which each alone may. */
+#include "core/record/accounts/accounts.h"
+#include "core/record/accounts/limits.h"
+#include "core/record/record.h"
 #include "core/request/request.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
 
-enum refusal submit_together_check(const struct core *c, const struct job_spec *spec, size_t n,
+/* Licences that there are never as many of. */
+static enum refusal licences_check(const struct core *c, const struct jobrec *r, size_t n,
                                    struct str *why)
 {
     const char **licences = xcalloc(n, sizeof *licences);
     for (size_t i = 0; i < n; i++)
-        licences[i] = spec[i].req.licenses;
-    enum refusal refusal = n > 1 ? sched_check_together(c->cluster, licences, n, why) : REFUSE_NONE;
+        licences[i] = r[i].j.spec.req.licenses;
+    enum refusal refusal = sched_check_together(c->cluster, licences, n, why);
     free(licences);
     return refusal;
+}
+
+/* A limit that they can never keep: with DenyOnLimit they are not taken, else they wait. */
+static enum refusal limits_refuse(const struct core *c, const struct jobrec *r, size_t n,
+                                  struct str *why, struct str *warning)
+{
+    const struct jobrec **each = xcalloc(n, sizeof *each);
+    struct str detail = STR_INIT;
+    bool deny = false;
+    for (size_t i = 0; i < n; i++) {
+        const struct qosrec *q = qos_find(c, r[i].j.spec.req.qos);
+        deny |= q && (q->q.flags & QOS_DENY_ON_LIMIT);
+        each[i] = &r[i];
+    }
+    enum job_reason bar = enforces_limits(c) ? limits_together(c, each, n, &detail) : REASON_NONE;
+    deny &= bar != REASON_NONE;
+    if (bar != REASON_NONE && (deny || warning))
+        str_addf(deny ? why : warning, "%s%s", deny ? "" : "it will wait: ", str_text(&detail));
+    str_done(&detail);
+    free(each);
+    return deny ? REFUSE_PARTITION_LIMIT : REFUSE_NONE;
+}
+
+enum refusal submit_together_check(const struct core *c, const struct jobrec *r, size_t n,
+                                   struct str *why, struct str *warning)
+{
+    if (n < 2)
+        return REFUSE_NONE;
+    enum refusal refusal = licences_check(c, r, n, why);
+    return refusal ? refusal : limits_refuse(c, r, n, why, warning);
+}
+
+enum refusal update_together_check(const struct core *c, const struct jobrec *r,
+                                   const struct job_spec *changed, struct str *why)
+{
+    jobrec_vec jobs = {0};
+    if (!r->j.het_job_id)
+        return REFUSE_NONE;
+    components_find(c, r->j.het_job_id, &jobs);
+    struct jobrec *trial = xcalloc(jobs.n + 1, sizeof *trial);
+    for (size_t i = 0; i < jobs.n; i++)
+        trial[i] = (struct jobrec){.j = {.user_name = r->j.user_name,
+                                         .spec = jobs.v[i] == r ? *changed : jobs.v[i]->j.spec}};
+    enum refusal refusal = submit_together_check(c, trial, jobs.n, why, NULL);
+    free(trial);
+    vec_done(&jobs);
+    return refusal;
+}
+
+void components_look(struct core *c, const struct jobrec *r)
+{
+    jobrec_vec jobs = {0};
+    if (!r->j.het_job_id)
+        return;
+    components_find(c, r->j.het_job_id, &jobs);
+    for (size_t i = 0; i < jobs.n; i++)
+        if (jobs.v[i] != r)
+            eligible_update(c, jobs.v[i]);
+    vec_done(&jobs);
 }

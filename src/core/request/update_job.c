@@ -232,6 +232,8 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
         refusal = resv_check(c, &u->trial.req, r->j.user_name, groups, &why);
     if (!refusal)
         refusal = sched_check(c->cluster, &u->trial.req, r->j.user_id, groups, &pend, &why);
+    if (!refusal)
+        refusal = update_together_check(c, r, &u->trial, &why);
     const char *text = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
     return refusal ? refuse(refusal, text, detail) : REFUSE_NONE;
@@ -436,6 +438,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     record_take_update(c, r, u);
     job_save(c, r);
     eligible_update(c, r);
+    components_look(c, r);
     before_apply(c, r, after);
     if (r->deps.n && job_is_array(r))
         aftercorr_begin(c, r);

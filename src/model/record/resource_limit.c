@@ -123,7 +123,7 @@ static bool value_parse(enum resource_limit what, const char *tres, const char *
         *ret = -1;
         return true;
     }
-    if (tres && row->unit == UNIT_TRES && (text_is(tres, "mem") || text_is(tres, "vmem")))
+    if (tres && (text_is(tres, "mem") || text_is(tres, "vmem")))
         return size_parse_mib(text, ret, ret_err);
     if (text_to_i64(text, 0, INT64_MAX / 4, ret))
         return true;

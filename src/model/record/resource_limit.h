@@ -69,9 +69,9 @@ enum limit_counts {
       "MaxJobsAccruePU", 15, "waiting jobs of each user that gain priority by age")                          \
     X(MAX_JOBS_ACCRUE_PER_ACCOUNT, "MaxJobsAccruePerAccount", "MaxJobsAccruePA", QOS, COUNT, ACCOUNT,        \
       ACCRUING, "MaxJobsAccruePA", 15, "waiting jobs of each account that gain priority by age")             \
-    X(MAX_SUBMIT_PER_USER, "MaxSubmitJobsPerUser", "MaxSubmitJobs,MaxSubmitPerUser,MaxSubmitPU", QOS, COUNT, \
+    X(MAX_SUBMIT_PER_USER, "MaxSubmitJobsPerUser", "MaxSubmitJobs,MaxSubmitPerUser,MaxSubmitPU,MaxSubmitJobsPU", QOS, COUNT, \
       USER, LIVE, "MaxSubmitPU", 11, "jobs of each user that wait or run")                                   \
-    X(MAX_SUBMIT_PER_ACCOUNT, "MaxSubmitJobsPerAccount", "MaxSubmitPerAccount,MaxSubmitPA", QOS, COUNT,      \
+    X(MAX_SUBMIT_PER_ACCOUNT, "MaxSubmitJobsPerAccount", "MaxSubmitPerAccount,MaxSubmitPA,MaxSubmitJobsPA", QOS, COUNT,      \
       ACCOUNT, LIVE, "MaxSubmitPA", 11, "jobs of each account that wait or run")                             \
     X(MAX_TRES, "MaxTRESPerJob", "MaxTRES,MaxTRESPJ", BOTH, TRES, JOB, ASKED, "MaxTRES", 13,                 \
       "resources of a job")                                                                                  \

@@ -69,6 +69,14 @@ enum job_reason limits_bar(const struct core *c, const struct jobrec *r, struct 
 /* A limit on what runs that it exceeds by itself, whoever else runs there; NONE = none does. */
 enum job_reason limits_alone(const struct core *c, const struct jobrec *r, const char *partition,
                              struct str *detail);
+/* What the job asks for of a resource; −1 = it cannot be told. */
+int64_t limits_asked_of(const struct jobrec *r, const char *tres);
+/* A limit on what runs that these exceed together, whoever else runs there. */
+enum job_reason limits_together(const struct core *c, const struct jobrec *const *r, size_t n,
+                                struct str *detail);
+/* The same of the heterogeneous job that this is a component of; NONE, too, where it is of none. */
+enum job_reason limits_components_bar(const struct core *c, const struct jobrec *r,
+                                      struct str *detail);
 /* MinPrioThreshold: no start is kept for the job while its priority is lower; 0 = none. */
 uint64_t limits_promise_priority(const struct core *c, const struct jobrec *r);
 /* The shortest MaxWall that holds; 0 = none. */

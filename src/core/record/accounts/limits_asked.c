@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* What the job asks for of a resource; −1 = it cannot be told. */
-static int64_t asked_of(const struct jobrec *r, const char *tres)
+int64_t limits_asked_of(const struct jobrec *r, const char *tres)
 {
     const struct job *j = &r->j;
     int64_t sum = 0;
@@ -60,14 +59,14 @@ static bool within(const struct core *c, const struct jobrec *r, const struct li
     switch ((enum resource_limit)l->what) {
     case LIMIT_MAX_WALL:
         return !wall || (wall != TIME_UNLIMITED && wall <= h->value * USEC_PER_MIN);
-    case LIMIT_MAX_TRES: return asked_of(r, l->tres) <= limit_worth(c, who, h);
-    case LIMIT_MAX_TRES_PER_NODE: return asked_of(r, l->tres) / job_nodes(&r->j) <= h->value;
+    case LIMIT_MAX_TRES: return limits_asked_of(r, l->tres) <= limit_worth(c, who, h);
+    case LIMIT_MAX_TRES_PER_NODE: return limits_asked_of(r, l->tres) / job_nodes(&r->j) <= h->value;
     case LIMIT_MAX_TRES_MINS:
-        asks = asked_of(r, l->tres);
+        asks = limits_asked_of(r, l->tres);
         return !wall || asks <= 0 ||
                (wall != TIME_UNLIMITED && wall / USEC_PER_MIN <= h->value / asks);
     case LIMIT_MIN_TRES:
-        asks = asked_of(r, l->tres);
+        asks = limits_asked_of(r, l->tres);
         return asks < 0 || asks >= h->value;
         // clang-format off
 #define X(limit, ...) case LIMIT_##limit:
@@ -103,7 +102,7 @@ static enum job_reason asked_bar(const struct core *c, const struct jobrec *r,
             limit_say(&hits.v[i], detail);
             if (hits.v[i].l->tres)
                 str_addf(detail, ", the job asks for %lld",
-                         (long long)asked_of(r, hits.v[i].l->tres));
+                         (long long)limits_asked_of(r, hits.v[i].l->tres));
         }
     }
     vec_done(&hits);
@@ -119,7 +118,7 @@ enum job_reason limits_alone(const struct core *c, const struct jobrec *r, const
     limits_collect(c, &who, COUNTS_RUNNING, &hits);
     for (size_t i = 0; i < hits.n && reason == REASON_NONE; i++) {
         const struct limit *l = hits.v[i].l;
-        int64_t asks = l->tres ? asked_of(r, l->tres) : 1;
+        int64_t asks = l->tres ? limits_asked_of(r, l->tres) : 1;
         if (hits.v[i].above || l->hours || asks <= limit_worth(c, &who, &hits.v[i]))
             continue;
         reason = resource_limit_reason((enum limit_owner)l->owner, (enum resource_limit)l->what,

@@ -328,6 +328,8 @@ enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec 
                                       struct str *detail)
 {
     enum job_reason bar = limits_bar(c, r, detail);
+    if (bar == REASON_NONE)
+        bar = limits_components_bar(c, r, detail);
     const struct minutes *m = minutes_of(c);
     struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
     bool any = false;

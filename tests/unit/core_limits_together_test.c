@@ -1,0 +1,167 @@
+/* Components of a heterogeneous job and limits that they only exceed together: said at submission,
+ * waited for with Slurm's word, refused with DenyOnLimit, let go when the limit is raised, and the
+ * same after a restart. Each row in each of the ways. */
+#include "core_tree.h"
+
+static const struct {
+    const char *on, *limit, *raised;
+    int32_t cpus[2];
+    const char *account[2];
+    const char *word; /* NULL = they may start */
+} rows[] = {
+    {"physics",
+     "GrpTRES=cpu=6",
+     "GrpTRES=cpu=8",
+     {4, 4},
+     {"physics", "physics"},
+     "AssocGrpCpuLimit"},
+    {"physics", "GrpTRES=cpu=8", "GrpTRES=cpu=9", {4, 4}, {"physics", "physics"}, NULL},
+    {"physics", "GrpTRES=cpu=6", "GrpTRES=cpu=8", {4, 4}, {"physics", "chem"}, NULL},
+    {"root", "GrpTRES=cpu=6", "GrpTRES=cpu=8", {4, 4}, {"physics", "chem"}, "AssocGrpCpuLimit"},
+    {"physics",
+     "GrpTRES=mem=150",
+     "GrpTRES=mem=200",
+     {1, 1},
+     {"physics", "physics"},
+     "AssocGrpMemLimit"},
+    {"physics", "GrpJobs=1", "GrpJobs=2", {1, 1}, {"physics", "physics"}, "AssocGrpJobsLimit"},
+    {"physics/alice",
+     "MaxJobs=1",
+     "MaxJobs=2",
+     {1, 1},
+     {"physics", "physics"},
+     "AssocMaxJobsLimit"},
+    {"physics/alice", "MaxJobs=1", "MaxJobs=2", {1, 1}, {"physics", "chem"}, NULL},
+    {"qos test", "GrpTRES=cpu=6", "GrpTRES=cpu=8", {4, 4}, {"physics", "chem"}, "QOSGrpCpuLimit"},
+    {"qos test",
+     "MaxJobsPerUser=1",
+     "MaxJobsPerUser=2",
+     {1, 1},
+     {"physics", "chem"},
+     "QOSMaxJobsPerUserLimit"},
+    {"qos test", "MaxJobsPerAccount=1", "MaxJobsPerAccount=2", {1, 1}, {"physics", "chem"}, NULL},
+    {"qos test",
+     "MaxTRESPerUser=cpu=6",
+     "MaxTRESPerUser=cpu=8",
+     {4, 4},
+     {"physics", "chem"},
+     "QOSMaxCpuPerUserLimit"},
+    {"qos test",
+     "MaxTRESPerAccount=cpu=6",
+     "MaxTRESPerAccount=cpu=8",
+     {4, 4},
+     {"physics", "physics"},
+     "MaxCpuPerAccount"},
+    {"qos test",
+     "MaxTRESPerUser=cpu=6@daily:20-8",
+     "MaxTRESPerUser=cpu=8",
+     {2, 2},
+     {"physics", "physics"},
+     NULL},
+};
+
+static uint64_t both(size_t row, struct job_spec *s)
+{
+    for (int i = 0; i < 2; i++)
+        s[i] = job_of(rows[row].cpus[i], rows[row].account[i], "test");
+    am_alice();
+    return submit_all(s, 2);
+}
+
+static void waits(uint64_t id, size_t row)
+{
+    for (uint64_t i = id; i < id + 2; i++) {
+        assert_int_equal(state(i), rows[row].word ? JOB_PENDING : JOB_RUNNING);
+        if (rows[row].word)
+            assert_string_equal(reason(i), rows[row].word);
+    }
+}
+
+static void let_go_when_raised(size_t row, bool restarted)
+{
+    struct job_spec s[2];
+    world_open(ENFORCED, 4);
+    the_tree();
+    assert_int_equal(limit_set(rows[row].on, rows[row].limit), REFUSE_NONE);
+    uint64_t id = both(row, s);
+    assert_true(id > 0);
+    waits(id, row);
+    if (restarted && rows[row].word) {
+        restart(ENFORCED);
+        for (int n = 1; n <= 4; n++)
+            hello_holding(n, NULL, 0);
+        pass(MIN);
+        waits(id, row);
+    }
+    assert_int_equal(limit_set(rows[row].on, rows[row].raised), REFUSE_NONE);
+    pass(MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    world_close();
+}
+
+static void each_row(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (int restarted = 0; restarted < 2; restarted++)
+            let_go_when_raised(i, restarted);
+}
+
+static void denied(void **unused)
+{
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct job_spec s[2];
+        world_open(ENFORCED, 4);
+        the_tree();
+        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+        ch->fields = "flags";
+        ch->qos =
+            (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_DENY_ON_LIMIT), 1};
+        assert_int_equal(changed(false), REFUSE_NONE);
+        assert_int_equal(limit_set(rows[i].on, rows[i].limit), REFUSE_NONE);
+        uint64_t id = both(i, s);
+        assert_int_equal(id == 0, rows[i].word != NULL);
+        if (rows[i].word) {
+            assert_int_equal(refusal(), REFUSE_PARTITION_LIMIT);
+            assert_non_null(strstr(answer()->detail, "together"));
+        }
+        world_close();
+    }
+}
+
+/* A component that comes to ask for less lets all of them go; what it may not ask for beside the
+ * others is refused. */
+static void a_component_changes(void **unused)
+{
+    struct job_spec s[2] = {job_of(4, "physics", "test"), job_of(4, "physics", "test")},
+                    less = {.req = {.ntasks = 2}}, more = {.req = {.licenses = "x:2"}};
+    assert_int_equal(limit_set("physics", "GrpTRES=cpu=6"), REFUSE_NONE);
+    uint64_t id = submit_all(s, 2);
+    assert_string_equal(reason(id), "AssocGrpCpuLimit");
+    struct msg_update_job m = {.ids = ids_of(id + 1), .fields = "ntasks", .values = {&less, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    pass(MIN);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(state(id + 1), JOB_RUNNING);
+    configure(ENFORCED "Licenses=x:2\n");
+    s[0].hold = s[1].hold = true;
+    s[0].req.licenses = "x:1";
+    id = submit_all(s, 2);
+    assert_true(id > 0);
+    m = (struct msg_update_job){.ids = ids_of(id + 1), .fields = "licenses", .values = {&more, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_true(refusal() != REFUSE_NONE);
+    more.req.licenses = "x:1";
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_row),
+        cmocka_unit_test(denied),
+        TREE_STORY(a_component_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
