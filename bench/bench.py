@@ -7,6 +7,7 @@ Prints `name | figure unit | baseline | ratio | goal` and writes BUILD/bench.jso
 import json
 import os
 import pathlib
+import resource
 import shutil
 import subprocess
 import sys
@@ -102,6 +103,29 @@ def fsync_seconds(directory, n=200):
         os.fsync(fd)
     os.close(fd)
     return (time.monotonic() - began) / n
+
+
+def children_us(n, *command, env=None):
+    """CPU time of each of n runs of a command, one after another, without what daemons do for it."""
+    def used():
+        taken = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return taken.ru_utime + taken.ru_stime
+    before = used()
+    run(LOAD, "spawn", n, *command, env=env)
+    return (used() - before) / n * 1e6
+
+
+def bench_commands():
+    """CPU time of a command that is typed: most of it is the program's start."""
+    c = Cluster()
+    try:
+        n = 100
+        for name, *args in (("squeue",), ("sinfo",), ("sbatch", "--hold", "-o", "/dev/null", "--wrap", "true")):
+            rounds = [(children_us(n, "/bin/true"), children_us(n, STAGE / "bin" / name, *args, env=c.env)) for _ in range(5)]
+            base, took = sorted(rounds, key=lambda r: r[1] / r[0])[2]
+            row(f"{name}-cpu", took, "us of CPU", f"{base:.0f} us /bin/true", f"{took / base:.2f} x", ratio_at_most(2.2, took / base))
+    finally:
+        c.close()
 
 
 def bench_submit():
@@ -273,7 +297,7 @@ def bench_requests():
         row(name, float(number), unit, "10,000 nodes, 60,000 jobs, 40,000 associations", "", at_most(float(goal[2:].split()[0]), unit))
 
 
-BENCHES = {"sbatch": bench_sbatch, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics, "requests": bench_requests,
+BENCHES = {"sbatch": bench_sbatch, "commands": bench_commands, "submit": bench_submit, "life": bench_life, "array": bench_array, "pending": bench_pending, "idle": bench_idle, "steps": bench_steps, "hosts": bench_hosts, "streams": bench_streams, "floods": bench_floods, "series": bench_series, "history": bench_history, "accounts": bench_accounts, "metrics": bench_metrics, "requests": bench_requests,
            **{name: planner(name) for name in ("sched-5k", "sched-limits", "sched-users", "sched-promises", "sched-100k", "sched-event", "sched-why")},
            "growth": lambda: sched.measure_growth(BUILD, row), "sim-year": lambda: sched.measure_year(ROOT, BUILD, row)}
 
