@@ -171,6 +171,43 @@ heard() {
     grep -q "task 0: Killed" told.err
 }
 
+@test "a script that ends: its steps hear SIGTERM and have KillWait" {
+    rm -f up saved
+    cat > save <<'END'
+#!/bin/bash
+trap 'touch saved; exit 0' TERM
+touch up
+while :; do sleep 0.1; done
+END
+    chmod +x save
+    id=$(sbatch --parsable -n1 --mem=100 -o /dev/null --wrap 'srun -n1 --overlap ./save & until [ -e up ]; do sleep 0.1; done')
+    within 20 state_is "$id" COMPLETED
+    [ -e saved ]
+    [ "$(sacct -n -P -j "$id.0" -o State,ExitCode)" = "COMPLETED|0:0" ]
+}
+
+@test "a step or a script that a signal ended by itself is CANCELLED, its job FAILED" {
+    id=$(sbatch --parsable -n1 --mem=100 -o /dev/null --wrap 'srun -n1 --overlap sh -c "kill -SEGV \$\$"; srun -n1 --overlap sh -c "exit 3"; kill -KILL $$')
+    within 20 state_is "$id" FAILED
+    [ "$(sacct -n -P -j "$id" -o State,ExitCode | tr '\n' ' ')" = "FAILED|0:9 CANCELLED|0:9 CANCELLED|0:11 FAILED|3:0 " ]
+}
+
+@test "an srun that waits and is told to end says so and ends with 1; --jobid of a job that does not run" {
+    id=$(sbatch --parsable -n1 --mem=100 -o waits.out --wrap 'srun -n1 --exact sleep 60 & until squeue -h -s -j $SLURM_JOB_ID -o %i | grep -q "\.0"; do sleep 0.1; done
+srun -n1 --exact true 2> waits.err & until grep -q retrying waits.err; do sleep 0.1; done
+kill $!; wait $!; echo $?; scancel $SLURM_JOB_ID.0; wait')
+    within 20 state_is "$id" COMPLETED
+    [ "$(cat waits.out | head -1)" = 1 ]
+    [ "$(tail -2 waits.err)" = "srun: Cancelled pending job step with signal 15
+srun: error: Unable to create step for job $id: Job/step already completing or completed" ]
+    run -1 srun --jobid="$id" true
+    [[ "$output" == "srun: error: Slurm job $id has expired"*"Check SLURM_JOB_ID environment variable. Expired or invalid job $id" ]]
+    id=$(sbatch --parsable -H --wrap true)
+    run -1 srun -Q --jobid="$id" true
+    [[ "$output" == "srun: error: Unable to confirm allocation for job $id: Job is pending execution"* ]]
+    scancel "$id"
+}
+
 # ---- requeueing under a running srun ---------------------------------------------------------------------------------------
 
 # again OPTIONS…: first run waits in an srun (and evaluates $INSIDE), the second ends

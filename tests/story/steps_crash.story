@@ -25,6 +25,6 @@ run 300
 [00:00:45] 1.1 RUNNING on n[1-3]: n1 cpus=0 mem=1 tasks=1 ids=0; n2 cpus=0 mem=1 tasks=1 ids=1; n3 cpus=0 mem=1 tasks=1 ids=2
 [00:00:45] 1.2 RUNNING on n[1-3]: n1 cpus=1 mem=1 tasks=1 ids=0; n2 cpus=1 mem=1 tasks=1 ids=1; n3 cpus=1 mem=1 tasks=1 ids=2
 [00:01:50] 1.1 NODE_FAIL 0:15
-[00:04:05] 1.2 FAILED 0:9
+[00:04:05] 1.2 CANCELLED 0:9
 [00:04:05] 1.3 RUNNING on n1: n1 cpus=0-1 mem=1 tasks=1 ids=0
 [00:04:10] 1.3 COMPLETED

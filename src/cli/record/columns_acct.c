@@ -95,9 +95,11 @@ bool acct_step_is_of(const struct step *step, const struct job *j)
 {
     if (step->job_id != j->id || step->attempt != j->attempt)
         return false;
+    /* One that was queued and never began is of the part that it ended in, or waits in. */
+    int64_t at_us = step->start_us ? step->start_us : step->end_us ? step->end_us : INT64_MAX;
     if (j->state == JOB_RESIZING)
-        return step->start_us >= j->start_us && step->start_us < j->end_us;
-    return step->start_us >= j->resize_us;
+        return at_us >= j->start_us && at_us < j->end_us;
+    return at_us >= j->resize_us;
 }
 
 enum job_state acct_state(const struct acct_row *row)

@@ -142,8 +142,8 @@ static int status_of(const struct run *r)
     int worst = r->status;
     if (r->output_lost)
         return r->status;
-    if (r->refused && r->refused_signal)
-        return r->follows ? 0 : 128 + r->refused_signal;
+    if (r->refused && r->refused_signal && r->follows)
+        return 0;
     if (r->refused)
         return r->status ? r->status : submit_exit_error();
     for (size_t i = 0; i < r->nsteps; i++) {

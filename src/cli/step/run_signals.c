@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "cli/program/program.h"
 #include "cli/step/run_parts.h"
 #include "cli/step/terminal.h"
 
@@ -56,6 +57,12 @@ static bool leaves(struct run *r, int signo)
         return false;
     r->refused = true;
     r->refused_signal = signo;
+    if (!r->follows && r->nsteps) {
+        run_say(r, "Cancelled pending job step with signal %d", signo);
+        program_error(r->al->name, "Unable to create step for job %llu: %s",
+                      (unsigned long long)r->step[0].create.job_id,
+                      refusal_text(REFUSE_ALREADY_DONE));
+    }
     return true;
 }
 

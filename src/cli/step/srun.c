@@ -305,6 +305,18 @@ static int in_new_job(struct launch *l)
     return status;
 }
 
+/* In Slurm's words first. */
+static void unconfirmed_say(const char *lookup, const char *id, const struct err *e)
+{
+    if (text_is(e->text, refusal_text(REFUSE_ALREADY_DONE))) {
+        program_error(NAME, "Slurm job %s has expired", id);
+        return;
+    }
+    if (e->code == ERR_UNAVAILABLE)
+        program_error(NAME, "%s: Job is pending execution", lookup);
+    program_error(NAME, "%s: %s", lookup, e->text);
+}
+
 static int in_job(struct launch *l)
 {
     const struct submit_options *o = &l->line.comp[0];
@@ -320,8 +332,8 @@ static int in_job(struct launch *l)
     if (!allocation_find(&l->al, id, &e) || !srun_groups_bind(l, &e)) {
         if (e.lead[0])
             return submit_fail(&l->line, &e);
-        program_error(NAME, "%s: %s", lookup, e.text);
-        if (e.code == ERR_NOT_FOUND)
+        unconfirmed_say(lookup, id, &e);
+        if (e.code == ERR_NOT_FOUND && !o->quiet)
             fprintf(stderr,
                     NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
                     id);

@@ -249,7 +249,8 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
     }
     if (clean)
         node_released(c, r, host->index);
-    terminate_send(c, r, 0, NULL);
+    /* What the script left behind its shepherd has killed; its steps may save what they have. */
+    terminate_send(c, r, c->settings.kill_wait_us, "");
 }
 
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)

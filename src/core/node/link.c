@@ -294,7 +294,6 @@ static struct steprec *usage_take(struct core *c, struct jobrec *r, const struct
 static void script_end(struct core *c, struct jobrec *r, const struct msg_report *m)
 {
     struct step *s = &usage_take(c, r, m)->s;
-    bool killed = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (s->end_us)
         return;
     s->end_us = clock_end(c, s->start_us);
@@ -305,10 +304,8 @@ static void script_end(struct core *c, struct jobrec *r, const struct msg_report
         s->state = JOB_OUT_OF_MEMORY;
     else if (m->kind == REPORT_LOST)
         s->state = JOB_NODE_FAIL;
-    else if (killed && r->j.end_state != JOB_COMPLETED && status_signal(m->exit_status))
-        s->state = JOB_CANCELLED;
     else /* told to end or not, it left by itself */
-        s->state = m->exit_status ? JOB_FAILED : JOB_COMPLETED;
+        s->state = status_state(m->exit_status);
     fx_store(c, TABLE_STEP, s);
 }
 
@@ -320,7 +317,7 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n,
     script_end(c, r, m);
     r->script_ended = true;
     if (r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED) {
-        terminate_send(c, r, 0, NULL);
+        terminate_send(c, r, c->settings.kill_wait_us, NULL);
         return;
     }
     struct str why = STR_INIT;

@@ -384,6 +384,9 @@ void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t st
 void waiters_answer(struct core *c, uint64_t job_id);
 int32_t status_rank(int32_t status);         /* exit code as Slurm counts: 128 and the signal */
 int32_t status_higher(int32_t a, int32_t b); /* the wait status of the higher rank */
+/* What a script or step is that ended by itself with this wait status: one that a signal ended is
+ * CANCELLED, as in Slurm's accounting, whoever sent it. */
+enum job_state status_state(int32_t status);
 
 /* ---- user_room.c: what a user's jobs take of the controller's memory and disk ---- */
 /* Bytes of its long texts; those beyond are not told apart. */

@@ -12,6 +12,11 @@ int32_t status_rank(int32_t status)
     return status_signal(status) ? 128 + status_signal(status) : status_code(status);
 }
 
+enum job_state status_state(int32_t status)
+{
+    return status_signal(status) ? JOB_CANCELLED : status ? JOB_FAILED : JOB_COMPLETED;
+}
+
 int32_t status_higher(int32_t a, int32_t b)
 {
     return status_rank(b) > status_rank(a) ? b : a;

@@ -17,7 +17,7 @@ static enum job_state state_of(const struct steprec *st)
         return st->end_as;
     if (st->s.oom)
         return JOB_OUT_OF_MEMORY;
-    return st->s.exit_status ? JOB_FAILED : JOB_COMPLETED;
+    return status_state(st->s.exit_status);
 }
 
 static void callers_answer(struct core *c, struct steprec *st)

@@ -21,10 +21,11 @@ static enum refusal rec_try(struct core *c, struct jobrec *r, struct queuedrec *
     return refusal;
 }
 
-/* One pass: a step waits for earlier ones only. */
-static void queue_retry(struct core *c, struct jobrec *r)
+/* One pass: a step waits for earlier ones only. True if any began, or will never. */
+static bool queue_retry(struct core *c, struct jobrec *r)
 {
     int tries = 0;
+    size_t before = step_queue_count(r);
     for (size_t i = 0; i < step_queue_count(r) && r->j.state == JOB_RUNNING;) {
         struct queuedrec *w = queue_at(r, i);
         enum refusal refusal = rec_try(c, r, w, &tries);
@@ -36,9 +37,10 @@ static void queue_retry(struct core *c, struct jobrec *r)
             queue_take_out(r, i);
         }
     }
+    return step_queue_count(r) != before;
 }
 
-void steps_retry(struct core *c, struct jobrec *r)
+static void wishes_retry(struct core *c, struct jobrec *r)
 {
     for (size_t i = 0; i < r->wish.n && r->j.state == JOB_RUNNING;) {
         struct stepwish *w = r->wish.v[i];
@@ -52,5 +54,11 @@ void steps_retry(struct core *c, struct jobrec *r)
             step_wish_drop(c, r, i);
         str_done(&detail);
     }
-    queue_retry(c, r);
+}
+
+void steps_retry(struct core *c, struct jobrec *r)
+{
+    wishes_retry(c, r);
+    if (queue_retry(c, r))
+        wishes_retry(c, r); /* which may have waited for just those */
 }
