@@ -79,14 +79,19 @@ void world_call(struct world *w, enum message_kind kind, const void *body)
     call(w, kind, body, true, NULL);
 }
 
+void world_call_once(struct world *w, enum message_kind kind, const void *body)
+{
+    call(w, kind, body, false, NULL);
+}
+
 static const char *comment_of(const struct behaviour *b, struct str *text)
 {
     str_addf(text, "runs=%lld exit=%d stuck=%lld%s%s", (long long)b->runs_us, b->exit_status,
              (long long)b->stuck_us, b->stubborn ? " stubborn" : "", b->oom ? " oom" : "");
     if (b->steps)
-        str_addf(text, " steps=%d each=%lld%s%s%s%s", b->steps, (long long)b->step_runs_us,
-                 b->beside ? " beside" : "", b->exact ? " exact" : "", b->overlap ? " overlap" : "",
-                 b->requeues ? " requeues" : "");
+        str_addf(text, " steps=%d each=%lld lanes=%d%s%s%s%s", b->steps, (long long)b->step_runs_us,
+                 b->lanes, b->queues ? " queues" : "", b->exact ? " exact" : "",
+                 b->overlap ? " overlap" : "", b->requeues ? " requeues" : "");
     return str_text(text);
 }
 

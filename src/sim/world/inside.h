@@ -23,7 +23,9 @@ struct simsrun {
     int32_t left;    /* sruns to come, the one at hand among them */
     uint64_t conn;   /* of the one at hand; 0 = it has none */
     int64_t step_id; /* that it was given; -1 = none yet */
+    int64_t after;   /* step that the one at hand waits for; -1 = none */
 };
+#define SIM_LANES 4 /* of a script, at most */
 
 struct simstep {
     struct note ids;
@@ -33,7 +35,7 @@ struct simstep {
     bool alive;
     bool dying;
     uint64_t conn; /* its daemon's when it began */
-    struct simsrun lane[2];
+    struct simsrun lane[SIM_LANES];
     size_t lanes;
     int64_t ends_us; /* when it ends by itself, unless it is stopped */
     int64_t left_us; /* stopped: how long it would run yet */
@@ -106,6 +108,8 @@ struct happening {
     bool is_epilog;
 };
 
+enum step_life { STEP_LIVES = 1, STEP_ENDED, STEP_ENDED_WELL };
+
 struct backup;   /* restore.c */
 struct simdoubt; /* depend.c */
 struct simuse;   /* use.c */
@@ -141,7 +145,8 @@ struct world {
     struct map_u64 *starts;
     struct map_u64 *gaining;    /* id → elements that gain priority by age, as committed */
     struct map_str *outs;       /* node → its devices_out, as it was stored */
-    struct map_u64 *step_ended; /* hash of job, attempt and step → its end was stored */
+    struct map_u64 *step_ended; /* hash of job, attempt and step → enum step_life, as stored */
+    struct map_u64 *step_after; /* the same of queued steps → what they wait for (queued.c) */
     struct map_u64 *job;        /* id → struct simjob, owned */
     /* Ids that were ever given → number of the submission + 1; no restore takes that back */
     struct map_u64 *numbers;
@@ -212,6 +217,11 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
 /* When all are learnt */
 void world_rows_check(struct world *w, enum store_table table, const void *record);
 
+/* ---- queued.c: steps that wait for steps ---- */
+void world_queued_learn(struct world *w, const struct queued_step *q);
+void world_queued_check(struct world *w, const struct step *s); /* all rows were learnt */
+enum step_life world_step_life(const struct step *s);
+
 /* ---- limits.c ---- */
 /* No job of the batch started beyond a limit. */
 void world_limits_check(struct world *w, const struct batch *batch);
@@ -260,8 +270,9 @@ void world_doubt_end(struct world *w); /* somebody lets jobs go, or changes some
 uint64_t callers_next(const struct world *w);
 /* A submission whose answer was lost, once more. */
 void world_ask_again(struct world *w, const struct happening *h);
-/* A call whose command stays to hear what becomes of it. */
+/* A call whose command stays to hear what becomes of it, or leaves with the answer. */
 void world_call(struct world *w, enum message_kind kind, const void *body);
+void world_call_once(struct world *w, enum message_kind kind, const void *body);
 
 /* ---- scripts.c: scripts that run srun ---- */
 /* False: it has no srun. */

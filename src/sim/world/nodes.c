@@ -25,7 +25,9 @@ static struct behaviour behaviour_of(const char *comment)
             b.steps = (int32_t)n;
         else if (text_starts(text, "each=") && text_to_i64(text + 5, 0, INT64_MAX, &n))
             b.step_runs_us = n;
-        b.beside |= text_is(text, "beside");
+        else if (text_starts(text, "lanes=") && text_to_i64(text + 6, 0, INT32_MAX, &n))
+            b.lanes = (int32_t)n;
+        b.queues |= text_is(text, "queues");
         b.exact |= text_is(text, "exact");
         b.overlap |= text_is(text, "overlap");
         b.requeues |= text_is(text, "requeues");

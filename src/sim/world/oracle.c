@@ -74,7 +74,7 @@ void world_audit(struct world *w)
         world_broke(w, "%s", untold);
     struct map_walk steps = {0};
     while (map_u64_next(w->step_ended, &steps))
-        if ((uintptr_t)steps.value == 1)
+        if ((uintptr_t)steps.value == STEP_LIVES)
             world_broke(w, "a step is still running in the store when all is over");
     map_u64_free(a.seen);
 }

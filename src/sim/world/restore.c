@@ -77,7 +77,7 @@ static void step_remember(void *ctx, const void *record)
     struct simjob *known = map_u64_get(w->job, s->job_id);
     if (s->step_id == STEP_BATCH || s->state == JOB_PENDING)
         return;
-    map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
+    map_u64_put(w->step_ended, key, (void *)(uintptr_t)world_step_life(s));
     if (known && !s->end_us)
         known->live_steps++;
 }
@@ -93,6 +93,7 @@ static void oracle_forget(struct world *w)
     map_empty(&w->state, NULL);
     map_empty(&w->starts, NULL);
     map_empty(&w->step_ended, NULL);
+    map_empty(&w->step_after, NULL);
     map_empty(&w->doubtful, NULL);
     map_empty(&w->acknowledged, w->backup ? map_copy(w->backup->acknowledged) : NULL);
     map_empty(&w->made, w->backup ? map_copy(w->backup->made) : NULL);

@@ -1,5 +1,6 @@
-/* Job scripts that run srun. A script has one or two lanes (`srun …; srun …` or `srun … & srun … &
- * wait`); in each lane one srun after another makes a step in the script's own job, by the number
+/* Job scripts that run srun. A script has up to four lanes (`srun …; srun …` or `srun … & srun … &
+ * wait`); one that queues does so with `srun --async`, each step after the one before, and waits
+ * with an srun that depends on the last. Else in each lane one srun after another makes a step in the script's own job, by the number
  * the script knows, waits for its end and leaves. They live and die with the script: its end closes
  * their connections, its SIGTERM reaches them, and each then ends its own step, as cli/step/srun.c
  * does. One that lost the controller asks again: by its key for a step it has not heard of, by the
@@ -18,9 +19,11 @@ bool simscript_begins(struct world *w, size_t i, struct simstep *s, const struct
 {
     if (s->ids.step_id != STEP_BATCH || s->b.steps == 0)
         return false;
-    s->lanes = s->b.steps > 1 && s->b.beside ? 2 : 1;
+    int32_t most = s->b.lanes < 1 ? 1 : s->b.lanes > SIM_LANES ? SIM_LANES : s->b.lanes;
+    s->lanes = (size_t)(s->b.steps < most ? s->b.steps : most);
     for (size_t k = 0; k < s->lanes; k++) {
-        s->lane[k] = (struct simsrun){.left = s->b.steps / (int32_t)s->lanes, .step_id = -1};
+        s->lane[k] =
+            (struct simsrun){.left = s->b.steps / (int32_t)s->lanes, .step_id = -1, .after = -1};
         world_plan(w, world_delay(w),
                    (struct happening){.what = H_SCRIPT, .node = i, .note = s->ids, .turn = k});
     }
@@ -43,21 +46,28 @@ static bool lanes_done(const struct simstep *s)
 
 static void create(struct world *w, const struct simstep *s, size_t lane)
 {
-    char key[64], comment[64];
+    char key[64], comment[64], after[64];
     const struct simsrun *srun = &s->lane[lane];
+    bool queued = s->b.queues && srun->left > 1;
     snprintf(key, sizeof key, "%lld.%u.%zu.%d", (long long)s->ids.job_id, (unsigned)s->ids.attempt,
              lane, srun->left);
     snprintf(comment, sizeof comment, "runs=%lld exit=%d%s", (long long)s->b.step_runs_us,
              s->b.exit_status, s->b.stubborn ? " stubborn" : "");
     struct job_spec spec = {.name = "task", .comment = comment, .req = {.ntasks = 1}};
     spec.req.time_limit_us = srun->left % 5 == 4 ? 5 * USEC_PER_SEC : 0;
+    snprintf(after, sizeof after, "%s:%lld.%lld", srun->left % 3 == 0 ? "afterok" : "afterany",
+             (long long)s->ids.job_id, (long long)srun->after);
+    spec.dependency = srun->after >= 0 ? after : NULL;
     struct msg_create_step m = {.spec = {&spec, 1},
                                 .job_id = (uint64_t)s->ids.job_id,
                                 .attempt = (uint32_t)s->ids.attempt,
                                 .exact = s->b.exact,
                                 .overlap = s->b.overlap,
+                                .async = queued,
                                 .key = key};
-    world_call(w, MSG_CREATE_STEP, &m);
+    if (queued)
+        m.tasks = (struct blob){"tasks", 5};
+    (queued ? world_call_once : world_call)(w, MSG_CREATE_STEP, &m);
 }
 
 static void ask(struct world *w, struct simstep *s, size_t lane)
@@ -119,7 +129,8 @@ static void created(struct world *w, const struct simstep *s, struct simsrun *sr
 
 static void over(struct world *w, size_t node, struct simstep *s, size_t lane)
 {
-    s->lane[lane] = (struct simsrun){.left = s->lane[lane].left - 1, .step_id = -1};
+    s->lane[lane] = (struct simsrun){
+        .left = s->lane[lane].left - 1, .step_id = -1, .after = s->lane[lane].after};
     world_plan(w, world_delay(w),
                (struct happening){.what = H_SCRIPT, .node = node, .note = s->ids, .turn = lane});
 }
@@ -128,7 +139,11 @@ static void lane_hears(struct world *w, size_t node, struct simstep *s, size_t l
                        const struct message *m)
 {
     const struct msg_step_created *made = m->body;
-    if (m->kind == MSG_STEP_CREATED && made->step.n)
+    bool queued = s->b.queues && s->lane[lane].left > 1;
+    if (m->kind == MSG_STEP_CREATED && made->step.n && queued) {
+        s->lane[lane].after = ((const struct step *)made->step.v)->step_id;
+        over(w, node, s, lane);
+    } else if (m->kind == MSG_STEP_CREATED && made->step.n)
         created(w, s, &s->lane[lane], made->step.v);
     else if (m->kind == MSG_STEP_ENDED || m->kind == MSG_DONE)
         over(w, node, s, lane);

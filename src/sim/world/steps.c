@@ -29,7 +29,7 @@ static void begun_check(struct world *w, const struct step *s)
     const struct simjob *j = map_u64_get(w->job, s->job_id);
     uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
     if (s->end_us || s->state == JOB_PENDING || s->step_id == STEP_BATCH ||
-        (uintptr_t)map_u64_get(w->step_ended, key) > 1)
+        (uintptr_t)map_u64_get(w->step_ended, key) >= STEP_ENDED)
         return;
     if (!j || (j->state != JOB_RUNNING && j->state != JOB_SUSPENDED && j->state != JOB_COMPLETING &&
                j->state != JOB_REQUEUED))
@@ -256,6 +256,8 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
 {
     if (table == TABLE_JOB)
         job_learn(w, record);
+    if (table == TABLE_QUEUED_STEP)
+        world_queued_learn(w, record);
     if (table != TABLE_STEP)
         return;
     const struct step *s = record;
@@ -265,10 +267,12 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
 
 void world_rows_check(struct world *w, enum store_table table, const void *record)
 {
-    if (table == TABLE_JOB)
+    if (table == TABLE_JOB) {
         job_check(w, record);
-    else if (table == TABLE_STEP)
+    } else if (table == TABLE_STEP) {
         begun_check(w, record);
-    else if (table == TABLE_NODE)
+        world_queued_check(w, record);
+    } else if (table == TABLE_NODE) {
         silence_check(w, record);
+    }
 }

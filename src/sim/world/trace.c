@@ -82,14 +82,14 @@ void world_trace_step(struct world *w, const struct step *s)
 {
     uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
     bool known = map_u64_get(w->step_ended, key) != NULL;
-    bool was_over = (uintptr_t)map_u64_get(w->step_ended, key) > 1;
+    bool was_over = (uintptr_t)map_u64_get(w->step_ended, key) >= STEP_ENDED;
     if (s->step_id == STEP_BATCH)
         return;
     if (was_over)
         world_broke(w, "step %llu.%lld is over and was written again",
                     (unsigned long long)s->job_id, (long long)s->step_id);
     if (s->state != JOB_PENDING)
-        map_u64_put(w->step_ended, key, (void *)(uintptr_t)(s->end_us ? 2 : 1));
+        map_u64_put(w->step_ended, key, (void *)(uintptr_t)world_step_life(s));
     if (known && !s->end_us)
         return;
     struct str at = STR_INIT;

@@ -111,6 +111,7 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     w->starts = map_u64_new();
     w->gaining = map_u64_new();
     w->step_ended = map_u64_new();
+    w->step_after = map_u64_new();
     w->job = map_u64_new();
     w->to_end = map_u64_new();
     w->cron = map_u64_new();
@@ -164,6 +165,7 @@ void simworld_free(struct world *w)
     map_u64_free(w->state);
     map_u64_free(w->starts);
     map_u64_free(w->step_ended);
+    map_u64_free(w->step_after);
     map_u64_free(w->to_end);
     world_cron_free(w);
     map_u64_free(w->trigger_ran);

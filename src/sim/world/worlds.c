@@ -54,9 +54,10 @@ static void srun_in_script(struct play *p, struct behaviour *b)
 {
     if (rng_chance(&p->rng, 500))
         return;
-    b->steps = (int32_t)rng_range(&p->rng, 1, 6);
+    b->steps = (int32_t)rng_range(&p->rng, 1, rng_chance(&p->rng, 200) ? 16 : 6);
     b->step_runs_us = some_time(p, 15 * USEC_PER_SEC);
-    b->beside = rng_chance(&p->rng, 400);
+    b->lanes = rng_chance(&p->rng, 400) ? (int32_t)rng_range(&p->rng, 2, 4) : 1;
+    b->queues = rng_chance(&p->rng, 250);
     b->exact = rng_chance(&p->rng, 500);
     b->overlap = rng_chance(&p->rng, 300);
     b->requeues = rng_chance(&p->rng, 100);
