@@ -21,8 +21,8 @@ PreemptType=preempt/partition_prio
 PreemptMode=SUSPEND,GANG
 SchedulerTimeSlice=30
 NodeName=n[1-5] CPUs=200 RealMemory=64000 Virtual=YES
-NodeName=a[1-2],b[1-2] CPUs=300 RealMemory=64000 Virtual=YES
-NodeName=a[3-4],b[3-4] CPUs=300 RealMemory=64000 Weight=9 Virtual=YES
+NodeName=a[1-2],b[1-2] CPUs=500 RealMemory=64000 Virtual=YES
+NodeName=a[3-4],b[3-4] CPUs=500 RealMemory=64000 Weight=9 Virtual=YES
 NodeName=x[1-{2 * PAIRS}] CPUs=1 RealMemory=8000 Weight=9 Virtual=YES
 NodeName=z[1-{SPARE}] CPUs=200 RealMemory=64000 Virtual=YES
 PartitionName=main Nodes=n[1-5] Default=YES
@@ -97,7 +97,7 @@ class Cluster:
         name = self.reservation_name(product)
         where = [f"nodes={','.join(product.pair)}"] if product.pair else [f"partitionname={product.partition()}", "nodes=" + {"main": "n[4-5]", "lost_a": "a[1-4]", "lost_b": "b[1-4]"}[product.partition()]]
         if not product.pair and product.partition() != "main":
-            where.append("corecnt=20,20,20,20")
+            where.append("corecnt=100,100,100,100")
         with self.lock:
             if name not in self.reservations:
                 self.ask("scontrol", "create", "reservation", f"reservationname={name}", "users=root", "starttime=now", "duration=60", "flags=ignore_jobs", *where)
@@ -165,6 +165,13 @@ class Remuda(Cluster):
 
     def controller_kill(self):
         kill(self.pid("controller"))
+        time.sleep(0.3)
+        self.run("remuda", "up", "-q")
+
+    def daemons_kill(self):
+        """Of the nodes on which anything may run; the shepherds of their steps go on."""
+        for node in self.run("sinfo", "-h", "-N", "-p", "high", "-o", "%N").stdout.split():
+            kill(self.pid(f"node[{node}]"))
         time.sleep(0.3)
         self.run("remuda", "up", "-q")
 

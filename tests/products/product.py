@@ -5,13 +5,13 @@ import subprocess
 import time
 
 KINDS = ["plain", "array_first", "array_middle", "array_last", "het", "requeued", "resized", "reservation", "preemptable"]
-BODIES = ["batch", "srun", "srun_twice", "srun_tee", "signal", "mpirun", "sbcast", "sattach"]
+BODIES = ["batch", "srun", "srun_twice", "srun_tee", "signal", "mpirun", "sbcast", "sattach", "many", "async", "overlap"]
 ENDINGS = ["self", "scancel", "scancel_usr1", "time_limit", "requeue_outside", "requeue_script", "requeue_task", "preempt_cancel", "preempt_requeue", "preempt_suspend",
            "node_lost_a", "node_lost_b", "controller_killed"]
-# Of --full alone: two kinds in one, and a job that is stopped or suspended for a while.
+# Of --full alone: two kinds in one; a job that is stopped or suspended for a while, signals to the script or to everybody, a step that is cancelled, node daemons that are killed.
 MORE_KINDS = ["array_middle+requeued", "array_last+requeued", "array_middle+reservation", "array_first+preemptable", "requeued+reservation", "requeued+preemptable", "resized+requeued",
               "resized+preemptable", "het+requeued"]
-MORE_ENDINGS = ["stopped", "suspended"]
+MORE_ENDINGS = ["stopped", "suspended", "scancel_batch", "scancel_full", "scancel_step", "daemon_killed"]
 
 READY_S, OVER_S = 90, 90
 ELEMENT = {"array_first": 0, "array_middle": 1, "array_last": 2}
@@ -25,6 +25,30 @@ BODY = {
     "mpirun": 'mpirun.openmpi --oversubscribe -np 2 "$C" task',
     "sbcast": 'sbcast -f "$C" "$D/cast.$N" && srun $G "$D/cast.$N" task',
     "sattach": 'srun $G "$C" task',
+    # Two steps have the two CPUs, two more wait for them.
+    "many": """\
+srun $G0 -N1 -n1 --exact --mem=5 "$C" taskA & A=$!
+srun $G1 -N1 -n1 --exact --mem=5 "$C" taskB & B=$!
+until_up taskA && until_up taskB
+srun $G0 -N1 -n1 --exact --mem=5 "$C" taskC 2> "$D/c.$N" & X=$!
+srun $G1 -N1 -n1 --exact --mem=5 "$C" taskD 2> "$D/d.$N" & Y=$!
+until grep -q retrying "$D/c.$N" && grep -q retrying "$D/d.$N"; do sleep 0.1; done; note start queued "$N"
+RC=0; for p in $A $B $X $Y; do stay $p || RC=$?; done; (exit $RC)""",
+    # Steps without a command behind them: B beside A, C when A is over well, E never; steps that wait for their ends.
+    "async": """\
+Q="srun --async --parsable -N1 -n1 --exact --mem=5"
+A=$($Q $G0 -o "$D/a.$N" "$C" taskA) && B=$($Q $G1 -o "$D/b.$N" "$C" taskB) && X=$($Q $G0 -d afterok:$A -o "$D/c.$N" "$C" taskC) && E=$($Q $G0 -d afternotok:$X -o "$D/e.$N" "$C" never)
+until_up taskA && until_up taskB; note start queued "$N"
+srun $G1 -N1 -n1 --overlap --mem=1 -d afterany:$B true & W=$!
+stay $W; RC=$?
+[ $RC != 0 ] || { srun $G0 -N1 -n1 --overlap --mem=1 -d afterany:$E true & stay $!; RC=$?; }
+[ $RC = 0 ] || for i in 1 2 3 4 5; do sleep 0.2; done
+cat "$D/a.$N" "$D/b.$N" "$D/c.$N"; (exit $RC)""",
+    "overlap": """\
+srun $G --mem=5 "$C" task & A=$!
+until_up task0 && until_up task1
+srun $G0 --overlap -N1 -n1 --mem=5 "$C" beside & B=$!
+stay $A; RC=$?; stay $B && [ $RC = 0 ]""",
 }
 
 SCRIPT = """\
@@ -33,6 +57,7 @@ export D=%(dir)s C=%(counter)s N=${SLURM_RESTART_COUNT:-0} OMPI_ALLOW_RUN_AS_ROO
 note() { echo "$@" >> "$D/log"; }
 for signal in TERM USR1 USR2 INT HUP; do trap "note sig script $N $signal" $signal; done
 stay() { local rc; while :; do wait "$1"; rc=$?; kill -0 "$1" 2>/dev/null || break; done; wait "$1" 2>/dev/null; return $?; }
+until_up() { until grep -qx "start $1 $N" "$D/log"; do sleep 0.1; done; }
 G="%(both)s" G0="%(first)s" G1="%(second)s"
 %(before)s
 "$C" helper & H=$!
@@ -50,9 +75,17 @@ RESIZE = 'cd "$D" && scontrol update JobId=$SLURM_JOB_ID NumNodes=2 && . ./slurm
 
 
 def tasks_of(product):
+    """Those that are there when it is ended."""
     if product.body == "batch":
         return ["task0"]
-    return ["taskA", "taskB"] if product.body == "srun_twice" else ["task0", "task1"]
+    if product.body == "overlap":
+        return ["task0", "task1", "beside"]
+    return ["taskA", "taskB"] if product.body in ("srun_twice", "many", "async") else ["task0", "task1"]
+
+
+def later_of(product):
+    """Those that wait for them."""
+    return {"many": ["taskC", "taskD"], "async": ["taskC"]}.get(product.body, [])
 
 
 class Broken(Exception):
@@ -158,7 +191,7 @@ class Product:
 
     def up(self, element, run):
         lines = self.log(element)
-        wanted = [["start", who, str(run)] for who in ["script", "helper", *tasks_of(self)]]
+        wanted = [["start", who, str(run)] for who in ["script", "helper", *tasks_of(self), *(["queued"] if later_of(self) else [])]]
         if self.body == "signal":
             wanted += [["sig", who, str(run), "USR1"] for who in tasks_of(self)]
         return all(line in lines for line in wanted)
@@ -194,12 +227,14 @@ class Product:
         self.ready(self.run_at, [self.target] if self.alone or self.run_at else None)
         if self.body == "sattach":
             self.attach()
-        getattr(self, "end_" + re.sub("_(usr1|outside|script|task|a|b|cancel|suspend)$|(?<=preempt)_requeue$", "", self.ending))()
+        getattr(self, "end_" + re.sub("_(usr1|batch|full|step|outside|script|task|a|b|cancel|suspend)$|(?<=preempt)_requeue$", "", self.ending))()
         for element in self.elements:
             if element not in self.hit():
-                self.go(0, element)
                 if self.alone:
                     self.cluster.ask("scontrol", "release", f"{self.id}_{element}")
+                if self.alone and later_of(self):  # all of them are queued before the first is over
+                    self.ready(0, [element])
+                self.go(0, element)
         self.over()
 
     def again(self):
@@ -219,7 +254,10 @@ class Product:
         if self.ending == "scancel":
             self.cluster.ask("scancel", self.ref)
             return
-        self.cluster.ask("scancel", "-s", "USR1", self.ref)
+        if self.ending == "scancel_step":
+            self.cluster.ask("scancel", f"{self.ref}.0")
+            return
+        self.cluster.ask("scancel", *{"scancel_batch": ["-b"], "scancel_full": ["-f"]}.get(self.ending, []), "-s", "USR1", self.ref)
         time.sleep(1)
         self.go(self.run_at, self.target)
 
@@ -268,6 +306,9 @@ class Product:
         self.fault()
         self.again()
 
+    def end_daemon_killed(self):
+        self.end_controller_killed()
+
     def end_controller_killed(self):
         self.fault()
         self.go(self.run_at, self.target)
@@ -309,7 +350,7 @@ class Product:
     def output(self, element):
         path = self.dir(element) / "out"
         text = path.read_text(errors="replace") if path.exists() else ""
-        return sorted(line for line in text.splitlines() if re.match(r"task\w+ done \d+$", line))
+        return sorted(line for line in text.splitlines() if re.match(r"(task\w+|beside|never) done \d+$", line))
 
     def rows(self, label):
         """What sacct tells of it, a row a line: of each run the job, then its steps: "job COMPLETED 0:0"."""

@@ -6,7 +6,7 @@ each task), or a node of it was lost. What ends the job says which runs it has a
 import fnmatch
 import shutil
 
-from product import tasks_of
+from product import later_of, tasks_of
 
 # how the last runs are over, after one that was requeued by hand if the kind says so: (state of the job in accounting, in which way)
 RUNS = {
@@ -25,6 +25,10 @@ RUNS = {
     "controller_killed": [("COMPLETED", "itself")],
     "stopped": [("COMPLETED", "itself")],
     "suspended": [("COMPLETED", "itself")],
+    "scancel_batch": [("COMPLETED", "itself")],
+    "scancel_full": [("COMPLETED", "itself")],
+    "scancel_step": [("FAILED", "step")],
+    "daemon_killed": [("COMPLETED", "itself")],
 }
 
 DIFFERENT = {
@@ -34,8 +38,12 @@ DIFFERENT = {
 
 
 def possible(kind, body, ending):
-    """A batch job without steps has no task that could ask. A lost node ends all elements of an array, of which one alone was requeued before."""
+    """A batch job without steps has no task that could ask, nor a step to cancel. A lost node ends all elements of an array, of which one alone was requeued before."""
     if kind.startswith("array") and "requeued" in kind and ending.startswith("node_lost"):
+        return False
+    if ending == "scancel_step":
+        return body in ("srun", "signal", "sattach") and "het" not in kind
+    if ending == "scancel_full" and body in ("srun_tee", "mpirun"):  # tee and mpirun's daemons die of it
         return False
     return not (body == "batch" and ending == "requeue_task")
 
@@ -55,15 +63,34 @@ def runs_of(p, element):
 
 # ---- accounting ----
 
-def steps_of(p):
+def steps_of(p, way):
     if p.body == "batch":
         return []
+    if p.body in ("many", "async"):
+        count = 2 if p.body == "many" else 4  # those that srun --async has queued have numbers
+        return [str(n) for n in range(count + 2 * (way == "itself"))]
+    if p.body == "overlap":
+        return ["0", "1"]
     two = p.body == "srun_twice" or (p.body == "sbcast" and p.cluster.name == "remuda")
     return ["0", "1"] if two else ["0"]
 
 
+def never(p, way):
+    """Numbers of the steps that were queued and never began."""
+    if p.body != "async":
+        return []
+    numbers = ["+0.1", "+0.2"] if p.a("het") else [".2", ".3"]
+    return numbers[1:] if way == "itself" else numbers
+
+
 def row(name, state, way, p):
     """A script or a step that leaves by itself is COMPLETED, whatever is to become of its job. mpirun ends with what its daemons made of it, a lost node is nobody's witness."""
+    if name in never(p, way):
+        return f"{name} CANCELLED 0:0"
+    if way == "step":
+        return f"{name} CANCELLED 0:9" if name[-1] == "0" else f"{name} FAILED 137:0"
+    if way == "told" and name.endswith("batch") and p.body in ("many", "async"):
+        return f"{name} FAILED *"  # of the srun that waited: 1, or 143 if it had hardly begun
     if (way == "itself" and not (p.body == "mpirun" and name[-1] == "0")) or (way == "told" and p.body != "mpirun"):
         return f"{name} COMPLETED 0:0"
     return f"{name} * *"
@@ -77,25 +104,34 @@ def in_order(lines):
 def rows(p, element):
     out = []
     for state, way in runs_of(p, element):
+        code = "137:0" if way == "step" else "0:0"
         if p.a("resized"):  # what it was before has a row of its own, and the script began then
-            out += ["job RESIZING 0:0", row(".batch", state, way, p), f"job {state} 0:0", *(row(f".{s}", state, way, p) for s in steps_of(p))]
+            out += ["job RESIZING 0:0", row(".batch", state, way, p), f"job {state} {code}", *(row(f".{s}", state, way, p) for s in steps_of(p, way))]
             continue
         if not p.a("het"):
-            out += [f"job {state} 0:0", row(".batch", state, way, p), *(row(f".{s}", state, way, p) for s in steps_of(p))]
+            out += [f"job {state} {code}", row(".batch", state, way, p), *(row(f".{s}", state, way, p) for s in steps_of(p, way))]
             continue
-        first, second = het_steps(p)
+        first, second = het_steps(p, way)
         out += [f"+0 {state} 0:0", row("+0.batch", state, way, p), *(row(f"+0.{s}", state, way, p) for s in first)]
         out += [f"+1 {state} 0:0", *(row(f"+1.{s}", state, way, p) for s in second)]
     return out
 
 
-def het_steps(p):
+def het_steps(p, way):
     """Each component has the steps that were launched in it."""
+    if p.body == "overlap":
+        return ["0", "1"], ["0"]
+    if p.body == "async":
+        return ["0", "1", "2"] + ["3"] * (way == "itself"), ["0"] + ["1"] * (way == "itself")
+    if p.body == "many" and p.cluster.name == "slurm":
+        return ["0", "2"][:1 + (way == "itself")], ["1", "3"][:1 + (way == "itself")]
+    if p.body == "many":
+        return [["0", "1"][:1 + (way == "itself")]] * 2
     if p.body == "srun_twice":
         return ["0"], ["0" if p.cluster.name == "remuda" else "1"]
     if p.body == "sbcast" and p.cluster.name == "remuda":
         return ["0", "1"], ["0"]
-    return steps_of(p), [] if p.body == "mpirun" else steps_of(p)
+    return steps_of(p, way), [] if p.body == "mpirun" else steps_of(p, way)
 
 
 # ---- signals ----
@@ -105,7 +141,7 @@ def told_of(p, way):
     tasks = tasks_of(p)
     if way == "told":
         return ["script", "helper", *tasks]
-    if p.body in ("mpirun", "srun_twice") and way.startswith("lost"):  # which of them was there is nobody's promise
+    if p.body in ("mpirun", "srun_twice", "many", "async", "overlap") and way.startswith("lost"):  # which of them was there is nobody's promise
         return (["script", "helper"] if way == "lost_b" else []) + tasks
     if way == "lost_a":
         return tasks[1:]
@@ -118,7 +154,11 @@ def signals(p, element):
     for n, (_, way) in enumerate(runs_of(p, element)):
         for who in told_of(p, way):
             out[f"{n}.{who}.TERM"] = often(p, who, way)
-        usr1 = (p.body == "signal" and not (p.alone and element != p.target)) + (p.ending == "scancel_usr1" and element == p.target and n == p.run_at)
+        usr1 = (p.body == "signal" and not (p.alone and element != p.target)) + (p.ending in ("scancel_usr1", "scancel_full") and element == p.target and n == p.run_at)
+        told = element == p.target and n == p.run_at
+        for who in ["script", "helper"] + (["task0"] if p.body == "batch" else []):
+            if told and (p.ending == "scancel_full" or (p.ending == "scancel_batch" and who == "script")):
+                out[f"{n}.{who}.USR1"] = (1, 1)
         for who in tasks_of(p):
             if usr1 and p.body != "batch":
                 out[f"{n}.{who}.USR1"] = (1, 9) if p.body == "mpirun" else (usr1, usr1)
@@ -140,7 +180,7 @@ def often(p, who, way):
 # ---- output ----
 
 def output(p, element):
-    return sorted(f"{who} done {n}" for n, (_, way) in enumerate(runs_of(p, element)) if way == "itself" for who in tasks_of(p))
+    return sorted(f"{who} done {n}" for n, (_, way) in enumerate(runs_of(p, element)) if way == "itself" for who in tasks_of(p) + later_of(p))
 
 
 def did(p, element):

@@ -114,6 +114,8 @@ def main():
     everything = [p for p in itertools.product(*values) if rules.possible(*p)] if a.full or a.only else slice_of(values)
     chosen = [products.Product(*p) for p in everything if re.search(a.only, "/".join(p))]
     chosen, skipped = [p for p in chosen if not rules.missing(p)], [p for p in chosen if rules.missing(p)]
+    if a.slurm:
+        chosen = [p for p in chosen if p.body != "async"]  # it has none
     print(f"1..{len(chosen) + len(skipped) + 1}")
     for p in skipped:
         print(f"ok - {p.name} # skip {rules.missing(p)}")
@@ -122,9 +124,10 @@ def main():
     poller = threading.Thread(target=cluster.poll_for_ever, daemon=True)
     poller.start()
     try:
-        rest = [p for p in chosen if not p.ending.startswith(("node_lost", "controller"))]
+        rest = [p for p in chosen if not p.ending.startswith(("node_lost", "controller", "daemon"))]
         phases = [(rest, None)]
-        for ending, act in (("node_lost_a", lambda: cluster.node_lose(cluster.lost["a"])), ("node_lost_b", lambda: cluster.node_lose(cluster.lost["b"])), ("controller_killed", cluster.controller_kill)):
+        for ending, act in (("node_lost_a", lambda: cluster.node_lose(cluster.lost["a"])), ("node_lost_b", lambda: cluster.node_lose(cluster.lost["b"])), ("controller_killed", cluster.controller_kill),
+                            ("daemon_killed", cluster.daemons_kill)):
             phases.append(([p for p in chosen if p.ending == ending], act))
         for some, act in phases:
             for p, error in phase(cluster, some, counter, a.jobs, act):
