@@ -685,7 +685,7 @@ static void a_lost_node_ends_a_step_of_a_job_that_goes_on(void **unused)
     assert_int_equal(running(id), 1);
     ends(1, id, 1, 0);
     ends(3, id, 1, 0);
-    assert_int_equal(row(id, 1)->state, JOB_FAILED); /* tasks of it were lost */
+    assert_int_equal(row(id, 1)->state, JOB_CANCELLED); /* tasks of it were lost: as killed */
 }
 
 static void a_lost_launch_is_repeated(void **unused)
