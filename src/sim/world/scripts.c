@@ -1,10 +1,10 @@
-/* Job scripts that run srun. A script has up to four lanes (`srun …; srun …` or `srun … & srun … &
- * wait`); one that queues does so with `srun --async`, each step after the one before, and waits
- * with an srun that depends on the last. Else in each lane one srun after another makes a step in the script's own job, by the number
- * the script knows, waits for its end and leaves. They live and die with the script: its end closes
- * their connections, its SIGTERM reaches them, and each then ends its own step, as cli/step/srun.c
- * does. One that lost the controller asks again: by its key for a step it has not heard of, by the
- * number for one it has. */
+/* Job scripts that run srun. A script has up to four lanes (`srun …; srun …` or `srun … & srun …
+ * & wait`); one that queues does so with `srun --async`, each step after the one before, and
+ * waits with an srun that depends on the last. Else in each lane one srun after another makes a
+ * step in the script's own job, by the number the script knows, waits for its end and leaves.
+ * They live and die with the script: its end closes their connections, its SIGTERM reaches them,
+ * and each then ends its own step, as cli/step/srun.c does. One that lost the controller asks
+ * again: by its key for a step it has not heard of, by the number for one it has. */
 #include "sim/world/inside.h"
 
 #include <stdio.h>

@@ -24,7 +24,7 @@ struct behaviour {
     int32_t steps;        /* sruns that its script runs; it then ends with the last of them */
     int64_t step_runs_us; /* each of them */
     int32_t lanes;        /* so many one beside another, up to SIM_LANES */
-    bool queues;          /* all but the last of a lane with --async, each after the one before */
+    bool queues;          /* all but the last of a lane with --async, one after another */
     bool exact, overlap;  /* their options */
     bool requeues;        /* in its first run it asks to be requeued */
     int64_t stuck_us;     /* so long after its end a process of it still holds its GPUs */
