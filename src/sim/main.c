@@ -34,9 +34,11 @@ static const struct command {
      "trace "
      "into the file\n"},
     {"worlds", sim_worlds,
-     "worlds [--seed N] [--count N] [--hostile] [--disasters] [--once] [--trace]\n"
+     "worlds [--seed N] [--count N] [--hostile] [--disasters] [--once]\n"
+     "         [--hash] [--trace]\n"
      "         seeded worlds with crashes, losses and repeats; each is played twice (--once: "
-     "once); prints "
+     "once; --hash: what "
+     "two trees that do the same print alike); prints "
      "TAP and the seed of a world that fails\n"},
 };
 

@@ -475,7 +475,7 @@ static uint64_t play(uint64_t seed, const struct play *kind, bool trace, char **
 int sim_worlds(int argc, char **argv)
 {
     uint64_t seed = 1, count = 100;
-    bool trace = false, once = false;
+    bool trace = false, once = false, hashes = false;
     struct play kind = {0};
     size_t failed = 0;
     for (int i = 1; i < argc; i++) {
@@ -493,13 +493,15 @@ int sim_worlds(int argc, char **argv)
             kind.cron = true;
         else if (text_is(argv[i], "--once"))
             once = true;
+        else if (text_is(argv[i], "--hash"))
+            hashes = true;
         else if (text_is(argv[i], "--trace"))
             trace = true;
         else {
             fprintf(
                 stderr,
                 "remuda-sim worlds: %s is not one of --seed N, --count N, --hostile, --disasters, "
-                "--accounts, --cron, --once, --trace\n",
+                "--accounts, --cron, --once, --hash, --trace\n",
                 argv[i]);
             return 2;
         }
@@ -515,8 +517,11 @@ int sim_worlds(int argc, char **argv)
             printf("# %s\n", first);
         if (a != b)
             printf("# played twice, it went differently\n");
-        printf("%s %llu - world of seed %llu\n", ok ? "ok" : "not ok", (unsigned long long)i + 1,
+        printf("%s %llu - world of seed %llu", ok ? "ok" : "not ok", (unsigned long long)i + 1,
                (unsigned long long)(seed + i));
+        if (hashes) /* two trees that print the same did the same */
+            printf(", %016llx", (unsigned long long)a);
+        putchar('\n');
         fflush(stdout);
         free(first);
         free(second);
