@@ -3,6 +3,7 @@
 
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
 {
+    CHECK(al->n <= INT32_MAX);
     struct str nodes = STR_INIT, gres = STR_INIT;
     struct hostlist names = HOSTLIST_INIT;
     r->j.alloc_nodes = (int32_t)al->n;
@@ -40,6 +41,7 @@ void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
 
 void alloc_shrink(struct core *c, struct jobrec *r)
 {
+    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     struct arena *a = arena_new();
     struct alloc al = {0};
     size_t kept = 0;
@@ -62,6 +64,7 @@ void alloc_shrink(struct core *c, struct jobrec *r)
 
 void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
 {
+    CHECK(node < c->node.n && !hold_find(r, node));
     struct hold hold = {.node = node, .told = true, .leaving = true};
     vec_push(&r->hold, hold);
     node_job_add(c, node, r->j.id);

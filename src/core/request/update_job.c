@@ -290,7 +290,7 @@ static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
 }
 
 /* Jobs of the former name may have waited for this one to end. */
-static void rename(struct core *c, struct jobrec *r, const struct update *u)
+static void name_set(struct core *c, struct jobrec *r, const struct update *u)
 {
     VEC(uint64_t) former = {0};
     live_index(c, r, false);
@@ -349,7 +349,7 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
 {
     limits_count(c, r, -1);
     if (given(u, "name"))
-        rename(c, r, u);
+        name_set(c, r, u);
     else
         spec_take(c, r, u);
     limits_count(c, r, +1);

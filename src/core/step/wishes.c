@@ -5,6 +5,7 @@
 
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
 {
+    CHECK(i < r->wish.n);
     struct stepwish *w = r->wish.v[i];
     for (size_t k = 0; k < c->waiter.n; k++)
         if (c->waiter.v[k].kind == WAIT_WISH && c->waiter.v[k].conn == w->conn &&
@@ -37,6 +38,7 @@ void step_pending_say(struct core *c, const struct jobrec *r)
 
 void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m)
 {
+    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     struct stepwish *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
     w->m = step_asked_copy(m, w->arena);
@@ -49,6 +51,7 @@ void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_ste
 
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail)
 {
+    CHECK(refusal != REFUSE_NONE);
     while (r->wish.n) {
         step_refused_say(c, r->wish.v[0]->conn, r->wish.v[0]->seq, refusal, detail);
         step_wish_drop(c, r, 0);
