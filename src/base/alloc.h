@@ -19,8 +19,16 @@ char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * here (base does no I/O). */
 _Noreturn void die(const char *invariant);
 
-/* An invariant that stays on in production. */
+/* An invariant that stays on in production: to go on would do harm. */
 #define CHECK(condition) ((condition) ? (void)0 : die(#condition))
+
+/* What must hold at the head of a deed if its callers are right. Builds with tests stop where it
+ * does not hold; those of users go on, because a controller that ends is worse than the deed. */
+#ifdef EXPECT_HOLDS
+#define EXPECT(condition) CHECK(condition)
+#else
+#define EXPECT(condition) ((void)(0 && (condition)))
+#endif
 
 #define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
 

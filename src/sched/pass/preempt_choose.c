@@ -235,7 +235,7 @@ static void refine(struct asker *a, victims *v, victims *chosen)
 
 bool victims_choose(struct asker *a, victims *chosen)
 {
-    CHECK(chosen->n == 0 && !a->p->future);
+    EXPECT(chosen->n == 0 && !a->p->future);
     victims v = {0};
     victims_collect(a, &v);
     lift_first(a->p, &v, v.n);
