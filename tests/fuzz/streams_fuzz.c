@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "cli/step/stream_hub.c" /* what it does with bytes is nobody else's */
-#include "node/shepherd/stream.h"
+#include "node/shepherd/tasks/stream.h"
 
 const char *const fuzz_words[] = {
     "{\"type\":\"stream_hello\",\"key\":\"k\",\"pid\":7}\n",

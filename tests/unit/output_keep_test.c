@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "node/shepherd/output_keep.h"
+#include "node/shepherd/tasks/output_keep.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
 #include "base/str.h"
 #include "cli/step/stream_hub.h"
 #include "node/shepherd/linger.h"
-#include "node/shepherd/stream.h"
+#include "node/shepherd/tasks/stream.h"
 #include "node/step/dir.h"
 
 #include <fcntl.h>

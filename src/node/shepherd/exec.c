@@ -7,7 +7,7 @@
  * other. */
 #include "base/alloc.h"
 #include "node/shepherd/setup.h"
-#include "node/shepherd/task_programs.h"
+#include "node/shepherd/tasks/programs.h"
 #include "node/step/dir.h"
 #include "node/step/login_shell.h"
 

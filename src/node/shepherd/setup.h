@@ -1,5 +1,5 @@
 /* How a process of a step becomes its owner's: limits, CPUs, identity, work directory, files,
- * environment. Shared by the batch script (shepherd/exec.c) and tasks (shepherd/task.c); every
+ * environment. Shared by the batch script (shepherd/exec.c) and tasks (shepherd/tasks/task.c); every
  * function runs in the new process, before exec.
  *
  * From owner_become on the process is the owner's, who may stop it for as long as he likes, and

@@ -58,7 +58,7 @@ static void terminate(struct shepherd *s, const struct command *c)
         s->tasks->owner_gone = true; /* none will ever start */
 }
 
-/* With a task epilog main_pid waits for the script (shepherd/task_programs.h). */
+/* With a task epilog main_pid waits for the script (shepherd/tasks/programs.h). */
 static pid_t script_pid(const struct shepherd *s)
 {
     pid_t below;

@@ -6,7 +6,7 @@
  * pipe.
  *
  * A step with tasks (srun) connects to its command first, and starts its tasks when that says what
- * they run (shepherd/tasks.c).
+ * they run (shepherd/tasks/set.c).
  *
  * Everything happens in one poll: SIGCHLD and commands of the daemon (step/command.h) by a
  * signalfd, the tasks' streams, and time (the next sample, the end of the grace). As a subreaper

@@ -6,7 +6,7 @@
 
 #include "node/shepherd/account.h"
 #include "node/shepherd/oom.h"
-#include "node/shepherd/tasks.h"
+#include "node/shepherd/tasks/set.h"
 #include "node/step/command.h"
 #include "node/step/dir.h"
 

@@ -1,4 +1,4 @@
-#include "node/shepherd/task_programs.h"
+#include "node/shepherd/tasks/programs.h"
 
 #include "base/alloc.h"
 #include "node/shepherd/step.h"

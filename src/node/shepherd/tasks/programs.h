@@ -1,8 +1,8 @@
 /* The site's and the user's programs around a task, and around a batch script, which is the one
  * task of its step: TaskProlog and TaskEpilog of the configuration, --task-prolog and --task-epilog
  * of srun. They run as the owner, in the process that becomes the program. */
-#ifndef REMUDA_NODE_SHEPHERD_TASK_PROGRAMS_H
-#define REMUDA_NODE_SHEPHERD_TASK_PROGRAMS_H
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_PROGRAMS_H
+#define REMUDA_NODE_SHEPHERD_TASKS_PROGRAMS_H
 
 #include "node/shepherd/setup.h"
 

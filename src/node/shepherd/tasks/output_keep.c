@@ -1,4 +1,4 @@
-#include "node/shepherd/output_keep.h"
+#include "node/shepherd/tasks/output_keep.h"
 
 #include "base/alloc.h"
 #include "base/vec.h"

@@ -1,10 +1,10 @@
 /* The tasks of a step on this node: started when the command says what to run, their streams
  * carried between their pipes (or terminal) and the command. Used by the shepherd's loop alone. */
-#ifndef REMUDA_NODE_SHEPHERD_TASKS_H
-#define REMUDA_NODE_SHEPHERD_TASKS_H
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_SET_H
+#define REMUDA_NODE_SHEPHERD_TASKS_SET_H
 
 #include "node/shepherd/shepherd.h"
-#include "node/shepherd/stream.h"
+#include "node/shepherd/tasks/stream.h"
 
 #include <poll.h>
 #include <stdbool.h>
@@ -13,9 +13,9 @@
 
 #define FOLLOWERS_MAX 8 /* sattach commands at one time */
 
-struct file_turn; /* opaque; task_files.c */
+struct file_turn; /* opaque; files.c */
 
-/* A file on the node; see task_files.h. */
+/* A file on the node; see files.h. */
 struct task_file {
     int fd;                 /* the shepherd's own, of lines with numbers; -1 = none */
     struct file_turn *turn; /* of one that its task opens; NULL = nobody else has it */
@@ -110,7 +110,7 @@ void task_set_singletons_check(struct task_set *t);
  * taken it all. */
 void task_set_finish(struct task_set *t);
 
-/* shepherd/task.c: in the new process of a task; descriptors are its own ends, groups_why is of
+/* task.c: in the new process of a task; descriptors are its own ends, groups_why is of
  * step_cgroup_fork. */
 struct task_ends {
     int in, out, err;

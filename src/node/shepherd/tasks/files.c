@@ -1,4 +1,4 @@
-#include "node/shepherd/task_files.h"
+#include "node/shepherd/tasks/files.h"
 
 #include "base/alloc.h"
 #include "base/map.h"

@@ -1,7 +1,7 @@
 /* A shepherd's connection to a command (srun, sattach): connects, proves itself, carries messages.
  * Never blocks but while connecting. */
-#ifndef REMUDA_NODE_SHEPHERD_STREAM_H
-#define REMUDA_NODE_SHEPHERD_STREAM_H
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_STREAM_H
+#define REMUDA_NODE_SHEPHERD_TASKS_STREAM_H
 
 #include "base/arena.h"
 #include "base/str.h"

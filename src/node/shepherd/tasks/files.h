@@ -3,10 +3,10 @@
  * end neither at its limit nor by scancel. A file that tasks share is emptied by the first of them,
  * for which the others wait. Where lines are to bear task numbers (--label) the shepherd writes
  * them: it opens these files before the first task starts, with the job owner's rights alone. */
-#ifndef REMUDA_NODE_SHEPHERD_TASK_FILES_H
-#define REMUDA_NODE_SHEPHERD_TASK_FILES_H
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_FILES_H
+#define REMUDA_NODE_SHEPHERD_TASKS_FILES_H
 
-#include "node/shepherd/tasks.h"
+#include "node/shepherd/tasks/set.h"
 
 /* What a file name pattern of the tasks stands for, of one of them; the caller frees it. */
 char *task_path(const struct task_set *t, const struct task *task, const char *pattern);

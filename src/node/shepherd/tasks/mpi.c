@@ -1,7 +1,7 @@
 /* MPI programs that were started side by side without a launcher of their library do not find each
  * other; people are told so. */
 #include "base/alloc.h"
-#include "node/shepherd/tasks.h"
+#include "node/shepherd/tasks/set.h"
 
 #include <stdio.h>
 #include <string.h>

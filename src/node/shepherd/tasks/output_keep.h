@@ -1,9 +1,9 @@
 /* The last of what the tasks of a step wrote, so that who attaches to it (sattach) sees how it came
  * here, as Slurm shows it. */
-#ifndef REMUDA_NODE_SHEPHERD_OUTPUT_KEEP_H
-#define REMUDA_NODE_SHEPHERD_OUTPUT_KEEP_H
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_OUTPUT_KEEP_H
+#define REMUDA_NODE_SHEPHERD_TASKS_OUTPUT_KEEP_H
 
-#include "node/shepherd/stream.h"
+#include "node/shepherd/tasks/stream.h"
 
 #define OUTPUT_KEPT_BYTES (256u << 10)
 

@@ -1,4 +1,4 @@
-#include "node/shepherd/stream.h"
+#include "node/shepherd/tasks/stream.h"
 
 #include "base/alloc.h"
 #include "node/shepherd/as_owner.h"

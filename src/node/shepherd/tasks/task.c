@@ -5,7 +5,7 @@
  * Its environment is the command's; over it what the node says about the step; over that what is
  * the task's own. Rendezvous variables (MASTER_ADDR, RANK …) that the user exported stay; those
  * that an outer step of ours exported do not (REMUDA_RENDEZVOUS tells them apart). */
-#include "node/shepherd/tasks.h"
+#include "node/shepherd/tasks/set.h"
 
 #include "base/alloc.h"
 #include "base/idset.h"
@@ -13,8 +13,8 @@
 #include "model/job/job.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
-#include "node/shepherd/task_files.h"
-#include "node/shepherd/task_programs.h"
+#include "node/shepherd/tasks/files.h"
+#include "node/shepherd/tasks/programs.h"
 #include "node/step/login_shell.h"
 #include "node/step/multi_prog.h"
 

@@ -1,15 +1,15 @@
 /* Flow: output of a task is read only while the command's stream has room, so a slow reader stops
  * the writer. Input is one queue that all its readers consume at their own pace; the command may
  * send no more than it has been granted, and is granted more as the slowest reader goes on. */
-#include "node/shepherd/tasks.h"
+#include "node/shepherd/tasks/set.h"
 
 #include "base/alloc.h"
 #include "base/idset.h"
 #include "base/list.h"
 #include "base/vec.h"
 #include "node/shepherd/linger.h"
-#include "node/shepherd/output_keep.h"
-#include "node/shepherd/task_files.h"
+#include "node/shepherd/tasks/files.h"
+#include "node/shepherd/tasks/output_keep.h"
 #include "wire/frame.h"
 
 #include <errno.h>
