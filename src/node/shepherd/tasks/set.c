@@ -1,6 +1,5 @@
 /* Flow: output of a task is read only while the command's stream has room, so a slow reader stops
- * the writer. Input is one queue that all its readers consume at their own pace; the command may
- * send no more than it has been granted, and is granted more as the slowest reader goes on. */
+ * the writer. Input: input.c. */
 #include "node/shepherd/tasks/set.h"
 
 #include "base/alloc.h"
@@ -9,6 +8,7 @@
 #include "base/vec.h"
 #include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/files.h"
+#include "node/shepherd/tasks/input.h"
 #include "node/shepherd/tasks/output_keep.h"
 #include "wire/frame.h"
 
@@ -25,7 +25,6 @@
 
 #define PIPE_BYTES       (1u << 20)
 #define READ_BYTES       (256u << 10)
-#define INPUT_BYTES      (256u << 10)    /* granted at first, and kept granted */
 #define TELL_TOGETHER_US INT64_C(100000) /* tasks that end within this are told of as one */
 #define FOLLOWER_BYTES   (4u << 20)      /* a sattach that lags further is let go */
 #define LATE_WAIT_MS     10000 /* for the reader of a pipe that takes what ended tasks wrote */
@@ -88,7 +87,7 @@ void task_set_follow(struct task_set *t, const char *address, const char *key)
 
 /* ---- starting ---- */
 
-static void terminal_size_set(int fd, int32_t rows, int32_t columns)
+void terminal_size_set(int fd, int32_t rows, int32_t columns)
 {
     struct winsize w = {.ws_row = (unsigned short)rows, .ws_col = (unsigned short)columns};
     if (rows > 0 && columns > 0)
@@ -154,13 +153,6 @@ static bool ends_open(struct task_set *t, struct task *task, struct task_ends *e
            output_end_open(t, task, STREAM_OUT, ends) && output_end_open(t, task, STREAM_ERR, ends);
 }
 
-static void fd_close(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
-}
-
 static void task_start(struct task_set *t, size_t i)
 {
     struct task *task = &t->task[i];
@@ -204,7 +196,7 @@ static void started_tell(struct task_set *t)
 
 static void ends_tell(struct task_set *t, bool oom);
 
-static void launch(struct task_set *t, const struct msg_stream_tasks *m)
+void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m)
 {
     if (t->launched)
         return;
@@ -227,108 +219,15 @@ void task_set_launch(struct task_set *t)
         return;
     if (frame_take(t->plan->script.data, t->plan->script.len, &f, NULL) > 0 &&
         wire_decode(&f, a, &m, NULL) && m.kind == MSG_STREAM_TASKS)
-        launch(t, m.body);
+        tasks_launch(t, m.body);
     else
         t->owner_gone = true;
     arena_free(a);
 }
 
-/* ---- input ---- */
-
-static uint64_t input_until(const struct task_set *t)
-{
-    return t->input_from + t->input.len;
-}
-
-/* Forgets what every reader has, and grants as much again. */
-static void input_forget(struct task_set *t)
-{
-    uint64_t least = input_until(t);
-    for (size_t i = 0; i < t->n; i++)
-        if (t->task[i].in_fd >= 0 && t->task[i].in_done < least)
-            least = t->task[i].in_done;
-    size_t gone = (size_t)(least - t->input_from);
-    if (gone == 0)
-        return;
-    t->input.len -= gone;
-    memmove(t->input.data, t->input.data + gone, t->input.len);
-    t->input_from = least;
-    size_t past = 0;
-    while (past < t->nparts && t->part[past].to <= least)
-        past++;
-    if (past) {
-        t->nparts -= past;
-        memmove(t->part, t->part + past, t->nparts * sizeof *t->part);
-    }
-    struct msg_stream_credit m = {.bytes = (int64_t)gone};
-    for (size_t i = 0; i < t->nstreams; i++)
-        stream_send(&t->stream[i], MSG_STREAM_CREDIT, &m);
-}
-
-/* Passes what is for others; how many bytes are there for the task. */
-static size_t input_next(const struct task_set *t, struct task *task)
-{
-    for (size_t i = 0; i < t->nparts; i++) {
-        const struct input_part *p = &t->part[i];
-        if (p->to <= task->in_done)
-            continue;
-        if (p->from > task->in_done)
-            return (size_t)(p->from - task->in_done);
-        if (p->task == task->id)
-            return (size_t)(p->to - task->in_done);
-        task->in_done = p->to;
-    }
-    return (size_t)(input_until(t) - task->in_done);
-}
-
-static void input_write(struct task_set *t, struct task *task)
-{
-    size_t len;
-    while (task->in_fd >= 0 && (len = input_next(t, task)) > 0) {
-        size_t at = (size_t)(task->in_done - t->input_from);
-        ssize_t n = write(task->in_fd, t->input.data + at, len);
-        if (n < 0 && errno == EAGAIN)
-            return;
-        if (n < 0 && errno != EINTR)
-            fd_close(&task->in_fd);
-        else if (n > 0)
-            task->in_done += (uint64_t)n;
-    }
-    if ((t->input_end || task->in_end) && !t->is_pty)
-        fd_close(&task->in_fd);
-}
-
-static void part_add(struct task_set *t, int32_t task, uint64_t from)
-{
-    struct input_part *last = t->nparts ? &t->part[t->nparts - 1] : NULL;
-    if (last && last->task == task && last->to == from) {
-        last->to = input_until(t);
-        return;
-    }
-    t->part = xrealloc(t->part, (t->nparts + 1) * sizeof *t->part);
-    t->part[t->nparts++] = (struct input_part){from, input_until(t), task};
-}
-
-static void input_take(struct task_set *t, const struct msg_stream_data *m)
-{
-    uint64_t from = input_until(t);
-    if (m->data.len)
-        str_addn(&t->input, m->data.data, m->data.len);
-    if (m->data.len && m->task_plus1 > 0)
-        part_add(t, m->task_plus1 - 1, from);
-    if (m->end && t->is_pty && !t->input_end)
-        str_addc(&t->input, 4); /* what Ctrl-D does in a terminal */
-    t->input_end |= m->end && (m->task_plus1 <= 0 || t->is_pty);
-    for (size_t i = 0; i < t->n; i++)
-        t->task[i].in_end |= m->end && m->task_plus1 - 1 == t->task[i].id;
-    for (size_t i = 0; i < t->n; i++)
-        input_write(t, &t->task[i]);
-    input_forget(t);
-}
-
 /* ---- output ---- */
 
-static bool full(const struct task_set *t)
+bool tasks_full(const struct task_set *t)
 {
     return stream_unsent(&t->stream[0]) > STREAM_HIGH_BYTES;
 }
@@ -346,8 +245,7 @@ static void data_send(struct task_set *t, const struct msg_stream_data *m)
     }
 }
 
-/* One read; false when there is nothing to read now, or nowhere to put it. */
-static bool output_read(struct task_set *t, struct task *task, enum stream_name stream)
+bool task_output_read(struct task_set *t, struct task *task, enum stream_name stream)
 {
     static char bytes[READ_BYTES];
     int *fd = stream == STREAM_OUT ? &task->out_fd : &task->err_fd;
@@ -371,9 +269,9 @@ static bool output_read(struct task_set *t, struct task *task, enum stream_name 
 
 static void task_drain(struct task_set *t, struct task *task)
 {
-    while (!full(t) && output_read(t, task, STREAM_OUT))
+    while (!tasks_full(t) && task_output_read(t, task, STREAM_OUT))
         ;
-    while (!full(t) && output_read(t, task, STREAM_ERR))
+    while (!tasks_full(t) && task_output_read(t, task, STREAM_ERR))
         ;
 }
 
@@ -499,15 +397,15 @@ static void task_finish(struct task_set *t, struct task *task, int wait_ms)
     while (task->out_fd >= 0 || task->err_fd >= 0) {
         late_finish(t, &task->file[0]);
         late_finish(t, &task->file[1]);
-        if (full(t)) {
+        if (tasks_full(t)) {
             if (!room_await(command->fd, wait_ms))
                 stream_close(command);
             stream_flush(command);
             continue;
         }
-        if (!output_read(t, task, STREAM_OUT))
+        if (!task_output_read(t, task, STREAM_OUT))
             fd_close(&task->out_fd);
-        if (!output_read(t, task, STREAM_ERR))
+        if (!task_output_read(t, task, STREAM_ERR))
             fd_close(&task->err_fd);
     }
     late_finish(t, &task->file[0]);
@@ -525,137 +423,4 @@ void task_set_finish(struct task_set *t)
         stream_send(&t->stream[i], MSG_STREAM_DONE, &m);
         stream_finish(&t->stream[i], wait_ms);
     }
-}
-
-/* ---- what the command says ---- */
-
-struct from {
-    struct task_set *t;
-    size_t stream;
-};
-
-/* What came before, then all that follows; it may send input. */
-static void follower_begin(struct task_set *t, struct stream *s)
-{
-    if (t->kept)
-        output_keep_send(t->kept, s);
-    if (t->launched)
-        stream_send(s, MSG_STREAM_CREDIT, &(struct msg_stream_credit){.bytes = INPUT_BYTES});
-}
-
-static void message_take(void *ctx, const struct message *m)
-{
-    const struct from *f = ctx;
-    struct task_set *t = f->t;
-    switch ((int)m->kind) {
-    case MSG_STREAM_TASKS:
-        if (f->stream == 0)
-            launch(t, m->body);
-        else
-            follower_begin(t, &t->stream[f->stream]);
-        break;
-    case MSG_STREAM_DATA: input_take(t, m->body); break;
-    case MSG_STREAM_WINDOW:
-        if (t->is_pty)
-            terminal_size_set(t->task[0].out_fd, ((const struct msg_stream_window *)m->body)->rows,
-                              ((const struct msg_stream_window *)m->body)->columns);
-        break;
-    case MSG_STREAM_SIGNAL:
-        t->ops->signal(t->ctx, ((const struct msg_stream_signal *)m->body)->signal);
-        break;
-    }
-}
-
-/* ---- waiting ---- */
-
-static void owner_check(struct task_set *t)
-{
-    if (t->stream[0].fd < 0 && !t->owner_gone && !t->detached) {
-        t->owner_gone = true;
-        t->ops->gone(t->ctx);
-    }
-}
-
-size_t task_set_wait_max(const struct task_set *t)
-{
-    return 1 + FOLLOWERS_MAX + 3 * t->n;
-}
-
-/* A task whose file does not take what it wrote is not read until the file does. */
-static struct pollfd output_wait_for(const struct task_file *f, int fd)
-{
-    return task_file_is_late(f) ? (struct pollfd){.fd = f->fd, .events = POLLOUT}
-                                : (struct pollfd){.fd = fd, .events = POLLIN};
-}
-
-void task_set_let_go(struct task_set *t)
-{
-    for (size_t i = 0; i < t->nstreams; i++) {
-        t->stream[i].held = false;
-        stream_flush(&t->stream[i]);
-    }
-    owner_check(t);
-}
-
-size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
-{
-    size_t n = 0;
-    task_set_let_go(t);
-    bool is_full = full(t);
-    for (size_t i = 0; i < 1 + FOLLOWERS_MAX; i++) {
-        const struct stream *s = &t->stream[i];
-        bool there = i < t->nstreams && s->fd >= 0;
-        v[n++] =
-            (struct pollfd){.fd = there ? s->fd : -1,
-                            .events = (short)(POLLIN | (there && stream_unsent(s) ? POLLOUT : 0))};
-    }
-    for (size_t i = 0; i < t->n; i++) {
-        const struct task *task = &t->task[i];
-        bool wants_input = task->in_fd >= 0 && task->in_done < input_until(t);
-        v[n++] = output_wait_for(&task->file[0], is_full ? -1 : task->out_fd);
-        v[n++] = output_wait_for(&task->file[1], is_full ? -1 : task->err_fd);
-        v[n++] = (struct pollfd){.fd = wants_input ? task->in_fd : -1, .events = POLLOUT};
-    }
-    return n;
-}
-
-static void streams_serve(struct task_set *t, const struct pollfd *v)
-{
-    for (size_t i = 0; i < t->nstreams; i++) {
-        struct stream *s = &t->stream[i];
-        struct from from = {t, i};
-        if (v[i].revents & POLLOUT)
-            stream_flush(s);
-        if (v[i].revents & (POLLIN | POLLHUP | POLLERR))
-            stream_read(s, message_take, &from);
-    }
-    owner_check(t);
-}
-
-static void output_serve(struct task_set *t, struct task *task, enum stream_name stream,
-                         const struct pollfd *v)
-{
-    struct task_file *f = &task->file[stream == STREAM_ERR];
-    if (v->revents && task_file_is_late(f))
-        task_file_flush(t, f);
-    else if (v->revents && !full(t))
-        output_read(t, task, stream);
-}
-
-void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
-{
-    const struct pollfd *mine = v + 1 + FOLLOWERS_MAX;
-    size_t tasks = (n - 1 - FOLLOWERS_MAX) / 3;
-    for (size_t i = 0; i < t->nstreams; i++)
-        t->stream[i].held = true;
-    for (size_t i = 0; i < tasks; i++) {
-        struct task *task = &t->task[i];
-        output_serve(t, task, STREAM_OUT, &mine[3 * i]);
-        output_serve(t, task, STREAM_ERR, &mine[3 * i + 1]);
-        if (mine[3 * i + 2].revents)
-            input_write(t, task);
-    }
-    if (t->input.len)
-        input_forget(t);
-    streams_serve(t, v);
 }

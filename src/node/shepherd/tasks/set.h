@@ -110,6 +110,20 @@ void task_set_singletons_check(struct task_set *t);
  * taken it all. */
 void task_set_finish(struct task_set *t);
 
+/* ---- for loop.c ---- */
+
+#define INPUT_BYTES (256u << 10) /* granted at first, and kept granted */
+
+/* Starts what the command asks for; nothing if it has been. */
+void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m);
+/* Does the command's stream take no more for now? */
+bool tasks_full(const struct task_set *t);
+/* One read of its output or errors, carried to where they belong; false when there is nothing to
+ * read now, or nowhere to put it. */
+bool task_output_read(struct task_set *t, struct task *task, enum stream_name stream);
+/* Of a terminal's master; does nothing unless both are above 0. */
+void terminal_size_set(int fd, int32_t rows, int32_t columns);
+
 /* task.c: in the new process of a task; descriptors are its own ends, groups_why is of
  * step_cgroup_fork. */
 struct task_ends {
