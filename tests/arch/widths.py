@@ -19,7 +19,7 @@ WIDER = {
     "core": 2,
     "io": 2,
     "model": 3,
-    "node": 7,
+    "node": 6,
     "reading": 0,
     "sched": 0,
     "script": 0,

@@ -1,6 +1,6 @@
 /* How a process of a step becomes its owner's: limits, CPUs, identity, work directory, files,
- * environment. Shared by the batch script (shepherd/exec.c) and tasks (shepherd/tasks/task.c); every
- * function runs in the new process, before exec.
+ * environment. Shared by the batch script (shepherd/exec.c) and tasks (shepherd/tasks/task.c);
+ * every function runs in the new process, before exec.
  *
  * From owner_become on the process is the owner's, who may stop it for as long as he likes, and
  * does without wanting to: his output may be a pipe that nobody reads, his login profile may hang.

@@ -1,5 +1,5 @@
-/* Input of a step's tasks: one queue that all its readers consume at their own pace. The command may
- * send no more than it has been granted, and is granted more as the slowest reader goes on. */
+/* Input of a step's tasks: one queue that all its readers consume at their own pace. The command
+ * may send no more than it has been granted, and is granted more as the slowest reader goes on. */
 #include "node/shepherd/tasks/input.h"
 
 #include "base/alloc.h"
