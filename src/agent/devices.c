@@ -120,7 +120,7 @@ void devices_take(struct devices *d, const struct node *self)
 
 bool watched_in_use(const struct agent *a, const struct watched *w)
 {
-    EXPECT(w->index >= 0);
+    ASSERT(w->index >= 0);
     struct held_walk walk = {0};
     while (held_next(&a->held, &walk))
         if (walk.step->state < HELD_ENDED && idset_has(&walk.step->gpus, (uint32_t)w->index))
@@ -256,7 +256,7 @@ static enum devices_answer may_have_all(const struct agent *a, const struct held
 enum devices_answer devices_give(struct turn *t, struct held_step *s, const struct msg_launch *l,
                                  struct str *why)
 {
-    EXPECT(l->job.n > 0 && s->job_id == ((const struct job *)l->job.v)->id);
+    ASSERT(l->job.n > 0 && s->job_id == ((const struct job *)l->job.v)->id);
     struct agent *a = t->a;
     const struct job *j = l->job.v;
     struct idset gpus = IDSET_INIT;
@@ -285,7 +285,7 @@ enum devices_answer devices_give(struct turn *t, struct held_step *s, const stru
 
 void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
 {
-    EXPECT(gpus >= 0);
+    ASSERT(gpus >= 0);
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];
@@ -490,7 +490,7 @@ static bool text_take(char **text, struct str *fresh)
 
 void devices_told(struct devices *d)
 {
-    EXPECT(d->seq >= d->first_seq);
+    ASSERT(d->seq >= d->first_seq);
     d->told_seq = d->seq;
     d->urgent = false;
 }

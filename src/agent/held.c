@@ -92,7 +92,7 @@ struct held_step *held_find(const struct holdings *h, uint64_t job_id, uint32_t 
 struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
                            enum held_state state)
 {
-    EXPECT(state < HELD_STATE_COUNT && !held_find(h, job_id, attempt, step_id));
+    ASSERT(state < HELD_STATE_COUNT && !held_find(h, job_id, attempt, step_id));
     struct held_step *s = xcalloc(1, sizeof *s), *last = held_of_job(h, job_id);
     *s = (struct held_step){
         .job_id = job_id, .attempt = attempt, .step_id = step_id, .state = state};
@@ -108,7 +108,7 @@ struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt
 
 void held_remove(struct holdings *h, struct held_step *s)
 {
-    EXPECT(h->count > 0 && held_of_job(h, s->job_id));
+    ASSERT(h->count > 0 && held_of_job(h, s->job_id));
     struct held_step *first = held_of_job(h, s->job_id);
     if (first == s && !s->next_of_job) {
         map_u64_del(h->by_job, s->job_id);
@@ -201,7 +201,7 @@ struct visit *visit_of(const struct holdings *h, uint64_t job_id, uint32_t attem
 
 void visit_begin(struct holdings *h, const struct msg_launch *l)
 {
-    EXPECT(l->job.n > 0 && !visit_of(h, ((const struct job *)l->job.v)->id,
+    ASSERT(l->job.n > 0 && !visit_of(h, ((const struct job *)l->job.v)->id,
                                      ((const struct job *)l->job.v)->attempt));
     const struct job *j = l->job.v;
     struct msg_launch wanted = *l;
@@ -235,7 +235,7 @@ void held_keep_launch(struct held_step *s, const struct msg_launch *l, bool with
 
 void held_drop_launch(struct held_step *s)
 {
-    EXPECT(!s->launch == !s->arena);
+    ASSERT(!s->launch == !s->arena);
     arena_free(s->arena);
     s->arena = NULL;
     s->launch = NULL;

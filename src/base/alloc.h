@@ -24,10 +24,10 @@ _Noreturn void die(const char *invariant);
 
 /* What must hold at the head of a deed if its callers are right. Builds with tests stop where it
  * does not hold; those of users go on, because a controller that ends is worse than the deed. */
-#ifdef EXPECT_HOLDS
-#define EXPECT(condition) CHECK(condition)
+#ifdef ASSERTIONS
+#define ASSERT(condition) CHECK(condition)
 #else
-#define EXPECT(condition) ((void)(0 && (condition)))
+#define ASSERT(condition) ((void)(0 && (condition)))
 #endif
 
 #define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))

@@ -30,7 +30,7 @@ static void check_key(enum store_table table, const void *record)
 
 void batch_add(struct batch *b, enum row_op op, enum store_table table, const void *record)
 {
-    EXPECT(table < STORE_TABLE_COUNT && (op == ROW_PUT || op == ROW_ADD || op == ROW_DELETE));
+    ASSERT(table < STORE_TABLE_COUNT && (op == ROW_PUT || op == ROW_ADD || op == ROW_DELETE));
     const struct fields *t = store_table_rows[table].fields;
     check_key(table, record);
     void *copy = arena_alloc(b->arena, t->size);

@@ -171,7 +171,7 @@ bool series_file_put(struct series_file *f, const struct series_row *r, struct e
 
 bool series_file_join(struct series_file *f, const char *path, struct err *ret_err)
 {
-    EXPECT(f->joined <= JOINED_MAX);
+    ASSERT(f->joined <= JOINED_MAX);
     sqlite3_stmt *st = NULL;
     char sql[64];
     if (f->joined == JOINED_MAX)

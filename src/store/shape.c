@@ -29,7 +29,7 @@ static void shape_set(struct shape *s, const struct field *const *declared, size
 
 void shape_init(struct shape *s, enum store_table table)
 {
-    EXPECT(table < STORE_TABLE_COUNT);
+    ASSERT(table < STORE_TABLE_COUNT);
     const struct fields *t = store_table_rows[table].fields;
     const struct field *declared[VALUES_MAX];
     CHECK(t->n <= VALUES_MAX);

@@ -104,7 +104,7 @@ static void create_text(const struct sql_table *t, struct str *out)
 
 void sql_put_text(const struct sql_table *t, struct str *out)
 {
-    EXPECT(t->nkey <= t->row->fields->n);
+    ASSERT(t->nkey <= t->row->fields->n);
     str_add(out, "INSERT OR REPLACE INTO ");
     add_name(out, t->row->name);
     for (size_t i = 0; i < t->row->fields->n; i++) {
@@ -176,7 +176,7 @@ static uint64_t own_names(const struct enum_names *names)
 
 void sql_table_init(struct sql_table *t, enum store_table table)
 {
-    EXPECT(table < STORE_TABLE_COUNT);
+    ASSERT(table < STORE_TABLE_COUNT);
     const struct fields *fields = store_table_rows[table].fields;
     *t = (struct sql_table){.row = &store_table_rows[table]};
     t->nkey = table_key(table, t->key);

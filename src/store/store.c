@@ -12,7 +12,7 @@
 
 size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX])
 {
-    EXPECT(table < STORE_TABLE_COUNT);
+    ASSERT(table < STORE_TABLE_COUNT);
     const struct store_table_row *row = &store_table_rows[table];
     struct span rest = span_of(row->key), name;
     size_t n = 0;
@@ -201,7 +201,7 @@ bool store_last(struct store *s, uint64_t *ret_seq, struct err *ret_err)
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err)
 {
-    EXPECT(table < STORE_TABLE_COUNT);
+    ASSERT(table < STORE_TABLE_COUNT);
     struct scan scan = {.table = table,
                         .live_only = live_only,
                         .ended_after_us = ended_after_us,

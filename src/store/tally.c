@@ -120,7 +120,7 @@ static int64_t sum_of(int64_t a, int64_t b)
 
 void tally_add(struct tally *t, const struct used *by, int64_t from_s, const struct used *sum)
 {
-    EXPECT(sum->cpu_s >= 0);
+    ASSERT(sum->cpu_s >= 0);
     struct tally_row *r = t->last = row_of(t, by, from_s);
     r->u.jobs += sum->jobs;
     r->u.cpu_s = sum_of(r->u.cpu_s, sum->cpu_s);
@@ -132,7 +132,7 @@ void tally_add(struct tally *t, const struct used *by, int64_t from_s, const str
 
 void tally_add_gres(struct tally *t, const char *name, int64_t amount)
 {
-    EXPECT(t->last);
+    ASSERT(t->last);
     struct tally_row *r = t->last;
     size_t i = 0;
     while (i < r->gres.n && !text_is(r->gres.v[i].name, name))

@@ -71,7 +71,7 @@ static int64_t bounded(int64_t amount)
 
 bool used_job_share(const struct used_job *u, int64_t from_s, int64_t to_s, struct used_share *ret)
 {
-    EXPECT(from_s <= to_s);
+    ASSERT(from_s <= to_s);
     const struct job *j = u->j;
     int64_t cpus = bounded(j->alloc_cpus), ran = ran_until(u, to_s) - ran_until(u, from_s);
     bool began = u->start_s >= from_s && u->start_s < to_s,

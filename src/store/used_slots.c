@@ -15,7 +15,7 @@ static int64_t floor_to(int64_t t, int64_t unit)
 
 int64_t used_slot_of(enum used_level level, int64_t at_s, int64_t ahead_s)
 {
-    EXPECT(level < USED_LEVEL_COUNT);
+    ASSERT(level < USED_LEVEL_COUNT);
     struct civil c;
     if (level != USED_LEVEL_MONTH)
         return floor_to(at_s + ahead_s, level == USED_LEVEL_DAY ? DAY_S : HOUR_S) - ahead_s;
@@ -26,7 +26,7 @@ int64_t used_slot_of(enum used_level level, int64_t at_s, int64_t ahead_s)
 
 int64_t used_slot_end(enum used_level level, int64_t slot_s, int64_t ahead_s)
 {
-    EXPECT(level < USED_LEVEL_COUNT);
+    ASSERT(level < USED_LEVEL_COUNT);
     struct civil c;
     if (level != USED_LEVEL_MONTH)
         return slot_s + (level == USED_LEVEL_DAY ? DAY_S : HOUR_S);
@@ -49,7 +49,7 @@ static enum used_level level_at(int64_t at_s, int64_t to_s, int64_t ahead_s)
 size_t used_pieces(int64_t from_s, int64_t to_s, int64_t ahead_s,
                    struct used_piece ret[USED_PIECES_MAX])
 {
-    EXPECT(to_s - from_s < INT64_MAX / 2);
+    ASSERT(to_s - from_s < INT64_MAX / 2);
     size_t n = 0;
     while (from_s < to_s) {
         enum used_level level = level_at(from_s, to_s, ahead_s);

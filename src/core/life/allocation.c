@@ -48,7 +48,7 @@ void allocation_hold(struct core *c, struct jobrec *leader)
 
 void allocation_lonely(struct core *c, struct jobrec *r)
 {
-    EXPECT(leader_of(r) == r->j.id);
+    ASSERT(leader_of(r) == r->j.id);
     r->holder_conn = 0;
     int64_t since = allocation_attached(r) && job_live(r) ? c->turn.now_us : 0;
     if (r->j.lonely_us != since) {
@@ -85,7 +85,7 @@ void component_end(struct core *c, struct jobrec *r, enum job_state how, enum jo
 
 void allocation_abandon(struct core *c, struct jobrec *leader)
 {
-    EXPECT(leader_of(leader) == leader->j.id && leader->j.lonely_us);
+    ASSERT(leader_of(leader) == leader->j.id && leader->j.lonely_us);
     jobrec_vec jobs = {0};
     leader->j.lonely_us = 0;
     components_find(c, leader->j.id, &jobs);

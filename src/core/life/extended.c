@@ -5,8 +5,8 @@
 
 void job_limit_changed(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.limit_us == TIME_UNLIMITED || r->j.limit_us >= 0);
-    EXPECT(r->j.start_us);
+    ASSERT(r->j.limit_us == TIME_UNLIMITED || r->j.limit_us >= 0);
+    ASSERT(r->j.start_us);
     int64_t end = job_limit_end(c, r);
     cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
     /* The warnings belong to a moment before the limit: with a later limit they are due again. */

@@ -13,8 +13,8 @@ static void mails(struct core *c, struct jobrec *r)
 /* All that follows when a job is over for good. */
 static void over(struct core *c, struct jobrec *r)
 {
-    EXPECT(!job_live(r) && !r->waiting);
-    EXPECT(r->hold.n == 0);
+    ASSERT(!job_live(r) && !r->waiting);
+    ASSERT(r->hold.n == 0);
     job_save(c, r);
     diag_count_end(c, r);
     mails(c, r);
@@ -27,7 +27,7 @@ static void over(struct core *c, struct jobrec *r)
 
 static void over_alone(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
-    EXPECT(job_state_over(how) && r->hold.n == 0);
+    ASSERT(job_state_over(how) && r->hold.n == 0);
     waited_count(c, r);
     planner_leave(c, r);
     r->j.end_us = clock_end(c, r->j.start_us);
@@ -70,8 +70,8 @@ static bool all_released(const struct jobrec *r)
 /* Everything is free again. */
 static void run_finish(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
-    EXPECT(all_released(r));
+    ASSERT(r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
+    ASSERT(all_released(r));
     enum job_state how = (enum job_state)r->j.end_state;
     cluster_release(c->cluster, r->j.id);
     steps_close(c, r, how);
@@ -103,7 +103,7 @@ static void released_note(struct core *c, struct jobrec *r)
 
 static void hold_release(struct core *c, struct jobrec *r, struct hold *hold)
 {
-    EXPECT(hold->node < c->node.n && hold >= r->hold.v && hold < r->hold.v + r->hold.n);
+    ASSERT(hold->node < c->node.n && hold >= r->hold.v && hold < r->hold.v + r->hold.n);
     if (hold->released)
         return;
     hold->released = true;
@@ -114,7 +114,7 @@ static void hold_release(struct core *c, struct jobrec *r, struct hold *hold)
 
 void node_released(struct core *c, struct jobrec *r, uint32_t node)
 {
-    EXPECT(node < c->node.n || node == UINT32_MAX);
+    ASSERT(node < c->node.n || node == UINT32_MAX);
     bool ending = r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED;
     if (ending && node != UINT32_MAX)
         steps_node_gone(c, r, node, false);
@@ -129,7 +129,7 @@ void node_released(struct core *c, struct jobrec *r, uint32_t node)
 
 void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, const char *why)
 {
-    EXPECT(kill_wait_us >= 0 && r->j.attempt > 0);
+    ASSERT(kill_wait_us >= 0 && r->j.attempt > 0);
     struct msg_terminate m = {
         .job_id = r->j.id, .attempt = r->j.attempt, .kill_wait_us = kill_wait_us, .why = why};
     for (size_t i = 0; i < r->hold.n; i++) {
@@ -142,7 +142,7 @@ void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, cons
 /* Nodes where nothing was ever launched are free at once. */
 static void quiet_nodes_release(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
+    ASSERT(r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
     for (size_t i = 0; i < r->hold.n; i++)
         if (!r->hold.v[i].told)
             hold_release(c, r, &r->hold.v[i]);
@@ -153,7 +153,7 @@ static void quiet_nodes_release(struct core *c, struct jobrec *r)
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
     CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
-    EXPECT(r->j.start_us && how != JOB_PENDING && how != JOB_RUNNING);
+    ASSERT(r->j.start_us && how != JOB_PENDING && how != JOB_RUNNING);
     usage_charge(c, r);
     if (how == JOB_NODE_FAIL)
         usage_refund(c, r);
@@ -266,7 +266,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
 
 void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 {
-    EXPECT(node < c->node.n);
+    ASSERT(node < c->node.n);
     bool batch_host = job_has_script(r) && text_is(c->node.v[node]->n.name, r->j.batch_host);
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
     if (runs && hold_leaving(r, node)) {

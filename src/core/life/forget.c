@@ -4,7 +4,7 @@
 
 void job_forget(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->hold.n == 0 && !cluster_is_running(c->cluster, r->j.id));
+    ASSERT(r->hold.n == 0 && !cluster_is_running(c->cluster, r->j.id));
     if (r->unsaved && r->j.state != JOB_PENDING)
         job_write(c, r);
     if (r->waiting)

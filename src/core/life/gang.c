@@ -105,7 +105,7 @@ static bool give(struct given *g, const struct jobrec *r)
 
 static void turn_set(struct core *c, const struct member *m, bool active)
 {
-    EXPECT(m->r->j.state == (m->runs ? JOB_RUNNING : JOB_SUSPENDED));
+    ASSERT(m->r->j.state == (m->runs ? JOB_RUNNING : JOB_SUSPENDED));
     if (active == m->runs)
         return;
     if (active)

@@ -79,7 +79,7 @@ static void reason_write(struct core *c, struct jobrec *r)
 
 static void end(struct core *c, struct jobrec *r, enum gpu_idle_stage_number stage)
 {
-    EXPECT(r->j.state == JOB_RUNNING && r->j.gpu_idle_told);
+    ASSERT(r->j.state == JOB_RUNNING && r->j.gpu_idle_told);
     jobrec_vec jobs = {0};
     reason_write(c, r);
     holder_say(c, r, r->j.reason_detail);

@@ -42,7 +42,7 @@ void het_over_with(const struct core *c, const struct jobrec *r, jobrec_vec *out
 
 void het_fate_share(struct core *c, struct jobrec *other, const struct jobrec *r)
 {
-    EXPECT(other != r && other->j.het_job_id == r->j.het_job_id && r->j.het_job_id);
+    ASSERT(other != r && other->j.het_job_id == r->j.het_job_id && r->j.het_job_id);
     other->j.exit_status = r->j.exit_status;
     other->j.killed_by_uid_plus1 = r->j.killed_by_uid_plus1;
     other->j.requeue_pending = r->j.requeue_pending;

@@ -7,7 +7,7 @@
 
 bool hold_of_admin(const struct core *c, const struct jobrec *r)
 {
-    EXPECT(c->turn.peer);
+    ASSERT(c->turn.peer);
     return peer_directs(c, r) && c->turn.peer->uid != r->j.user_id;
 }
 
@@ -59,7 +59,7 @@ void hold_end(struct core *c, struct jobrec *r)
 
 void hold_comes_back(struct core *c, struct jobrec *r, enum job_reason why)
 {
-    EXPECT(!job_live(r) || r->hold.n == 0);
+    ASSERT(!job_live(r) || r->hold.n == 0);
     if (!r->j.hold_after_requeue)
         return;
     r->j.hold_after_requeue = false;

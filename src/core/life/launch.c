@@ -23,7 +23,7 @@ static void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m)
 void launch_send(struct core *c, struct jobrec *r)
 {
     CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
-    EXPECT(leader_of(r) == r->j.id);
+    ASSERT(leader_of(r) == r->j.id);
     struct noderec *n = node_find(c, r->j.batch_host);
     struct msg_launch m = {.step_id = STEP_BATCH};
     if (!job_has_script(r))
@@ -37,7 +37,7 @@ void launch_send(struct core *c, struct jobrec *r)
 
 void launch_when_whole(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state == JOB_RUNNING);
+    ASSERT(r->j.state == JOB_RUNNING);
     struct jobrec *leader = job_find(c, leader_of(r));
     jobrec_vec jobs = {0};
     bool whole = leader != NULL;

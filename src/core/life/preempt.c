@@ -17,7 +17,7 @@ static int64_t grace_of(const struct core *c, const struct jobrec *r)
 
 void preempt_end(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.preempt_us && r->j.preempt_end_us >= r->j.preempt_us);
+    ASSERT(r->j.preempt_us && r->j.preempt_end_us >= r->j.preempt_us);
     r->j.requeue_pending = preempt_requeues(c, r);
     fx_log(c, LEVEL_INFO, "job %llu gives way to job %llu and is %s", (unsigned long long)r->j.id,
            (unsigned long long)r->j.preempt_for, r->j.requeue_pending ? "requeued" : "cancelled");
@@ -26,7 +26,7 @@ void preempt_end(struct core *c, struct jobrec *r)
 
 static void preempt_one(struct core *c, const struct plan_preempt *p)
 {
-    EXPECT(p->mode != PREEMPT_UNSET && p->mode != PREEMPT_OFF && p->for_job != p->victim);
+    ASSERT(p->mode != PREEMPT_UNSET && p->mode != PREEMPT_OFF && p->for_job != p->victim);
     struct jobrec *r = job_find(c, p->victim);
     bool runs = r && (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     if (r && r->j.het_job_id && !runs)

@@ -4,7 +4,7 @@
 
 static void run_clear(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->hold.n == 0);
+    ASSERT(r->hold.n == 0);
     text_set(c, &r->j.nodes, NULL);
     text_set(c, &r->j.batch_host, NULL);
     text_set(c, &r->j.alloc, NULL);
@@ -33,8 +33,8 @@ static void run_clear(struct core *c, struct jobrec *r)
 
 void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool special)
 {
-    EXPECT(r->hold.n == 0 && !r->waiting);
-    EXPECT(how != JOB_PENDING && how != JOB_RUNNING);
+    ASSERT(r->hold.n == 0 && !r->waiting);
+    ASSERT(how != JOB_PENDING && how != JOB_RUNNING);
     bool was_over = !job_live(r);
     restored_requeue(c, r);
     if (r->j.start_us)
@@ -89,7 +89,7 @@ static void components_back(struct core *c, const struct jobrec *r)
 
 void requeue_finish(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.requeue_pending && r->hold.n == 0);
+    ASSERT(r->j.requeue_pending && r->hold.n == 0);
     enum job_state how = (enum job_state)r->j.end_state;
     bool special = how == JOB_SPECIAL_EXIT;
     back_to_pending(c, r, special ? JOB_FAILED : how, special);

@@ -75,7 +75,7 @@ void restored_requeue(struct core *c, struct jobrec *r)
  * one. */
 static void later_start(struct core *c, const struct noderec *n, struct jobrec *r, uint32_t attempt)
 {
-    EXPECT(attempt > r->j.attempt);
+    ASSERT(attempt > r->j.attempt);
     fx_log(c, LEVEL_WARNING,
            "node %s has start %u of job %llu, of which the store knows %u: it is ended there, and "
            "the job held",

@@ -8,7 +8,7 @@
 
 static void start_one(struct core *c, const struct plan_start *s)
 {
-    EXPECT(s->alloc.n > 0 && s->partition && s->limit_us >= 0);
+    ASSERT(s->alloc.n > 0 && s->partition && s->limit_us >= 0);
     struct jobrec *r = job_find(c, s->job_id);
     uint32_t task;
     CHECK(r && r->j.state == JOB_PENDING);

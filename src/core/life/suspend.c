@@ -4,7 +4,7 @@
 
 void suspend_tell_planner(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state == JOB_SUSPENDED);
+    ASSERT(r->j.state == JOB_SUSPENDED);
     switch ((enum suspender)r->j.suspended_by) {
     case SUSPENDER_PERSON: cluster_suspend(c->cluster, r->j.id, true); return;
     case SUSPENDER_PREEMPTION: cluster_yield(c->cluster, r->j.id, r->j.suspend_us); return;
@@ -14,7 +14,7 @@ void suspend_tell_planner(struct core *c, struct jobrec *r)
 
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
 {
-    EXPECT(r->j.state == JOB_RUNNING && !job_waits(r));
+    ASSERT(r->j.state == JOB_RUNNING && !job_waits(r));
     usage_charge(c, r); /* a restarted controller knows of the last of these instants alone */
     job_move(c, r, JOB_SUSPENDED);
     r->j.suspend_us = c->turn.now_us;
@@ -29,14 +29,14 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
  * been lent to others. */
 void suspension_count(const struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state == JOB_SUSPENDED && r->j.suspended_us >= 0);
+    ASSERT(r->j.state == JOB_SUSPENDED && r->j.suspended_us >= 0);
     int64_t us = c->turn.now_us - r->j.suspend_us;
     r->j.suspended_us += us > 0 ? us : r->j.suspended_us ? 0 : 1;
 }
 
 void job_resume(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state == JOB_SUSPENDED && r->hold.n > 0);
+    ASSERT(r->j.state == JOB_SUSPENDED && r->hold.n > 0);
     suspension_count(c, r);
     r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = SUSPENDER_PERSON;

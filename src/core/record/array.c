@@ -3,7 +3,7 @@
 
 void array_pending_text(struct core *c, struct jobrec *master)
 {
-    EXPECT(job_is_array(master));
+    ASSERT(job_is_array(master));
     struct str text = STR_INIT;
     idset_format(&master->pending, &text);
     text_set(c, &master->j.array_pending, str_text(&text));
@@ -38,7 +38,7 @@ static void codes_recount(struct arrayrec *array, const struct jobrec *without)
 
 static void bad_count(struct arrayrec *array, const struct jobrec *r, int sign)
 {
-    EXPECT(sign == 1 || array->bad >= (job_is_array(r) ? (uint32_t)r->pending.count : 1));
+    ASSERT(sign == 1 || array->bad >= (job_is_array(r) ? (uint32_t)r->pending.count : 1));
     int32_t code = status_rank(r->j.exit_status);
     bool first = !array->bad;
     /* Those that waited still are one record, which was cancelled. */
@@ -52,7 +52,7 @@ static void bad_count(struct arrayrec *array, const struct jobrec *r, int sign)
 
 static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
 {
-    EXPECT(sign == 1 || r->j.state != JOB_COMPLETED || array->well > 0);
+    ASSERT(sign == 1 || r->j.state != JOB_COMPLETED || array->well > 0);
     bool first = !array->well && !array->bad;
     if (r->j.state == JOB_COMPLETED)
         array->well += (uint32_t)sign;
@@ -68,8 +68,8 @@ static void end_count(struct arrayrec *array, const struct jobrec *r, int sign)
 
 void array_count(struct core *c, const struct jobrec *r, int sign)
 {
-    EXPECT(sign == 1 || sign == -1);
-    EXPECT(r->j.array_job_id);
+    ASSERT(sign == 1 || sign == -1);
+    ASSERT(r->j.array_job_id);
     enum job_state state = (enum job_state)r->j.state;
     struct arrayrec *array = array_ensure(c, r->j.array_job_id);
     bool waits = state == JOB_PENDING || state == JOB_SPECIAL_EXIT;

@@ -69,7 +69,7 @@ void crontab_put(struct core *c, uint32_t uid, const char *text)
 
 void cron_join(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.cron && !r->j.array_job_id && !r->j.het_job_id);
+    ASSERT(r->j.cron && !r->j.array_job_id && !r->j.het_job_id);
     struct crontabrec *table = crontab_ensure(c, r->j.user_id);
     vec_push(&table->job, r->j.id);
 }
@@ -116,7 +116,7 @@ static void lines_mark(struct core *c, const struct jobrec *r)
 
 void cron_over(struct core *c, struct jobrec *r)
 {
-    EXPECT(!job_live(r));
+    ASSERT(!job_live(r));
     if (!r->j.cron)
         return;
     if (r->j.start_us && !r->j.killed_by_uid_plus1 && r->j.state != JOB_DEADLINE) {
@@ -140,7 +140,7 @@ static int64_t next_time(const struct core *c, const struct jobrec *r)
 
 void cron_wait(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.cron);
+    ASSERT(r->j.cron);
     r->j.cron_ran_us = r->j.spec.begin_us;
     r->j.submit_us =
         c->turn.now_us; /* as in Slurm: its age is that of this time, not of the table */

@@ -118,7 +118,7 @@ static void deps_own(struct core *c, struct jobrec *r, const struct dependency_l
 
 void dependencies_inherit(struct core *c, struct jobrec *element, const struct jobrec *master)
 {
-    EXPECT(element->j.array_job_id == master->j.array_job_id && !job_is_array(element));
+    ASSERT(element->j.array_job_id == master->j.array_job_id && !job_is_array(element));
     deps_own(c, element, &master->deps);
     link_all(c, element);
 }
@@ -342,8 +342,8 @@ enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_
 void dependency_counted(struct core *c, struct jobrec *r, struct dependency *on,
                         const struct dependency *d)
 {
-    EXPECT(on >= r->deps.v && on < r->deps.v + r->deps.n);
-    EXPECT(on->number > 0);
+    ASSERT(on >= r->deps.v && on < r->deps.v + r->deps.n);
+    ASSERT(on->number > 0);
     struct dependency_list *list = &r->deps;
     if (--on->number == 0)
         on->status = DEP_SATISFIED;

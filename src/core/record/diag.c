@@ -10,7 +10,7 @@ void diag_reset(struct core *c)
 
 void diag_count_end(struct core *c, const struct jobrec *r)
 {
-    EXPECT(!job_live(r));
+    ASSERT(!job_live(r));
     if (r->j.state == JOB_COMPLETED)
         c->diag.jobs_completed++;
     else if (r->j.state == JOB_CANCELLED)

@@ -56,7 +56,7 @@ static void heap_push(struct core *c, struct alarm a)
 
 static struct alarm heap_pop(struct core *c)
 {
-    EXPECT(c->heap.n > 0);
+    ASSERT(c->heap.n > 0);
     struct alarm top = c->heap.v[0], last = c->heap.v[--c->heap.n];
     if (c->heap.n)
         heap_sink(c, 0, last);
@@ -200,7 +200,7 @@ void timer_arm_again(struct core *c, struct jobrec *r)
 
 void node_timer_arm(struct core *c, struct noderec *n, int64_t at_us)
 {
-    EXPECT(at_us > 0 && c->node.v[n->index] == n);
+    ASSERT(at_us > 0 && c->node.v[n->index] == n);
     if (n->alarm_us)
         return;
     n->alarm_us = at_us;

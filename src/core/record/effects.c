@@ -42,7 +42,7 @@ static const void *body_copy(struct effects *fx, const struct fields *t, const v
 
 void fx_store(struct core *c, enum store_table table, const void *record)
 {
-    EXPECT(table < STORE_TABLE_COUNT);
+    ASSERT(table < STORE_TABLE_COUNT);
     struct effect *e = effect_add(c->turn.fx, FX_STORE);
     e->table = table;
     e->record = body_copy(c->turn.fx, store_table_rows[table].fields, record);
@@ -83,13 +83,13 @@ void fx_archive(struct core *c, const struct msg_archive *m)
 void fx_send(struct core *c, uint64_t conn, enum message_kind kind, const void *body,
              uint64_t payload_job)
 {
-    EXPECT(conn != 0);
+    ASSERT(conn != 0);
     message_add(c, FX_SEND, conn, 0, kind, body, payload_job);
 }
 
 void fx_send_also(struct core *c, uint64_t conn)
 {
-    EXPECT(conn && c->turn.fx->n > 0 && c->turn.fx->v[c->turn.fx->n - 1].kind == FX_SEND);
+    ASSERT(conn && c->turn.fx->n > 0 && c->turn.fx->v[c->turn.fx->n - 1].kind == FX_SEND);
     struct effect *e = effect_add(c->turn.fx, FX_SEND);
     *e = c->turn.fx->v[c->turn.fx->n - 2];
     e->conn = conn;
@@ -110,7 +110,7 @@ void fx_log(struct core *c, enum log_level level, const char *format, ...)
 
 void reply_done(struct core *c, enum refusal refusal, const char *detail)
 {
-    EXPECT(refusal < REFUSAL_COUNT);
+    ASSERT(refusal < REFUSAL_COUNT);
     struct msg_done done = {.refusal = refusal, .detail = text_empty(detail) ? NULL : detail};
     fx_reply(c, c->turn.conn, c->turn.seq, MSG_DONE, &done);
 }

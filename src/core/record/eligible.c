@@ -154,7 +154,7 @@ static enum job_reason own_reason(const struct core *c, const struct jobrec *r, 
 
 void eligible_update(struct core *c, struct jobrec *r)
 {
-    EXPECT(!r->waiting || r->j.state == JOB_PENDING);
+    ASSERT(!r->waiting || r->j.state == JOB_PENDING);
     bool over = false;
     if (r->j.state != JOB_PENDING || !c->store.loaded)
         return;

@@ -3,7 +3,7 @@
 
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al)
 {
-    EXPECT(al->n <= INT32_MAX);
+    ASSERT(al->n <= INT32_MAX);
     struct str nodes = STR_INIT, gres = STR_INIT;
     struct hostlist names = HOSTLIST_INIT;
     r->j.alloc_nodes = (int32_t)al->n;
@@ -64,7 +64,7 @@ void alloc_shrink(struct core *c, struct jobrec *r)
 
 void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
 {
-    EXPECT(node < c->node.n && !hold_find(r, node));
+    ASSERT(node < c->node.n && !hold_find(r, node));
     struct hold hold = {.node = node, .told = true, .leaving = true};
     vec_push(&r->hold, hold);
     node_job_add(c, node, r->j.id);

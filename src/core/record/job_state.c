@@ -8,7 +8,7 @@
 
 static void counts_add(struct core *c, const struct jobrec *r, int64_t sign)
 {
-    EXPECT(sign == 1 || sign == -1);
+    ASSERT(sign == 1 || sign == -1);
     uint64_t n = job_is_array(r) && r->j.state == JOB_PENDING ? r->pending.count : 1;
     limits_count(c, r, sign);
     if (r->j.state == JOB_PENDING)
@@ -62,7 +62,7 @@ static void state_write(struct core *c, struct jobrec *r, enum job_state to)
 
 void job_move(struct core *c, struct jobrec *r, enum job_state to)
 {
-    EXPECT(r->j.state != (int32_t)to || to == JOB_COMPLETING);
+    ASSERT(r->j.state != (int32_t)to || to == JOB_COMPLETING);
     CHECK(job_state_allowed((enum job_state)r->j.state, to));
     state_write(c, r, to);
     if (to != JOB_COMPLETING && to != JOB_REQUEUED)
@@ -81,7 +81,7 @@ void job_move_ending(struct core *c, struct jobrec *r, enum job_state to, enum j
 
 void job_start_state(struct core *c, struct jobrec *r)
 {
-    EXPECT(!r->j.start_us && r->hold.n == 0);
+    ASSERT(!r->j.start_us && r->hold.n == 0);
     r->j.state = JOB_PENDING;
     counts_add(c, r, +1);
     if (r->j.array_job_id)
@@ -92,7 +92,7 @@ void job_start_state(struct core *c, struct jobrec *r)
 /* After loading: the counts and indexes of a state that was written in an earlier life. */
 void job_restore_state(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.state >= 0 && r->j.state < JOB_STATE_COUNT);
+    ASSERT(r->j.state >= 0 && r->j.state < JOB_STATE_COUNT);
     counts_add(c, r, +1);
     if (job_live(r))
         live_index(c, r, true);

@@ -4,7 +4,7 @@
 
 void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
 {
-    EXPECT(r->j.start_us && r->j.attempt > 0);
+    ASSERT(r->j.start_us && r->j.attempt > 0);
     struct job former = r->j;
     former.state = how;
     former.end_state = JOB_PENDING;
@@ -15,7 +15,7 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
 
 void job_part_keep(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.start_us && r->j.alloc_nodes > 0);
+    ASSERT(r->j.start_us && r->j.alloc_nodes > 0);
     struct job part = r->j;
     part.state = JOB_RESIZING;
     part.end_state = JOB_PENDING;

@@ -14,6 +14,6 @@ void steps_retry_soon(struct core *c, struct jobrec *r)
 
 void job_never_soon(struct core *c, const struct jobrec *r)
 {
-    EXPECT(job_live(r));
+    ASSERT(job_live(r));
     vec_push(&c->marks.never, r->j.id);
 }

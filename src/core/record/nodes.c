@@ -5,7 +5,7 @@
  * is not planned with. */
 void node_plan_update(struct core *c, struct noderec *n)
 {
-    EXPECT(c->node.v[n->index] == n);
+    ASSERT(c->node.v[n->index] == n);
     c->planning.refit = true;
     struct node seen = n->n;
     struct err err = {0};
@@ -32,7 +32,7 @@ void node_save(struct core *c, struct noderec *n)
 
 void node_job_add(struct core *c, uint32_t node, uint64_t job_id)
 {
-    EXPECT(node < c->node.n);
+    ASSERT(node < c->node.n);
     vec_push(&c->node.v[node]->job, job_id);
     c->node.v[node]->n.last_busy_us = c->turn.now_us;
     triggers_node(c, c->node.v[node]);
@@ -40,7 +40,7 @@ void node_job_add(struct core *c, uint32_t node, uint64_t job_id)
 
 void node_job_remove(struct core *c, uint32_t node, uint64_t job_id)
 {
-    EXPECT(node < c->node.n);
+    ASSERT(node < c->node.n);
     struct noderec *n = c->node.v[node];
     for (size_t i = 0; i < n->job.n; i++)
         if (n->job.v[i] == job_id) {
@@ -64,7 +64,7 @@ void node_reason_set(struct core *c, struct noderec *n, const char *reason)
 void node_program_failed(struct core *c, struct noderec *n, enum site_program which,
                          const char *detail)
 {
-    EXPECT(which == SITE_PROLOG || which == SITE_EPILOG);
+    ASSERT(which == SITE_PROLOG || which == SITE_EPILOG);
     bool before = which == SITE_PROLOG;
     fx_log(c, LEVEL_ERROR, "node %s is drained: its %s failed: %s", n->n.name,
            before ? "prolog" : "epilog", detail ? detail : "");

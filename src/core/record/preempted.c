@@ -8,7 +8,7 @@ bool preempt_requeues(const struct core *c, const struct jobrec *r)
 
 bool preempt_ended_by_itself(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
-    EXPECT(report->job_id == r->j.id);
+    ASSERT(report->job_id == r->j.id);
     if (!r->j.preempt_us || !report->exit_status)
         return false; /* what ended well within its grace has lost nothing */
     r->j.requeue_pending = preempt_requeues(c, r);

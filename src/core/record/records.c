@@ -5,7 +5,7 @@
 
 struct jobrec *job_new(struct core *c, uint64_t id)
 {
-    EXPECT(id && !job_find(c, id));
+    ASSERT(id && !job_find(c, id));
     struct jobrec *r = xcalloc(1, sizeof *r);
     r->j.id = id;
     r->j.array_task_id = NO_TASK;
@@ -15,7 +15,7 @@ struct jobrec *job_new(struct core *c, uint64_t id)
 
 void job_write(struct core *c, struct jobrec *r)
 {
-    EXPECT(job_find(c, r->j.id) == r);
+    ASSERT(job_find(c, r->j.id) == r);
     r->unsaved = false;
     usage_billing_note(c, &r->j);
     fx_store(c, TABLE_JOB, &r->j);
@@ -131,7 +131,7 @@ static void singleton_drop(struct core *c, const struct jobrec *r, struct id_lis
 
 void live_index(struct core *c, struct jobrec *r, bool live)
 {
-    EXPECT(live == job_live(r) || !live);
+    ASSERT(live == job_live(r) || !live);
     struct id_list *list = singleton_list(c, r);
     size_t i = 0;
     if (!list)

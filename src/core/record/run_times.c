@@ -37,7 +37,7 @@ void run_times_parse(const char *text, struct run_times *ret)
 
 void run_times_format(const struct run_times *t, struct str *out)
 {
-    EXPECT(t->n <= RUN_TIMES_MOST);
+    ASSERT(t->n <= RUN_TIMES_MOST);
     for (size_t i = 0; i < t->n; i++) {
         list_addf(out, "%lld:%lld", (long long)t->v[i].limit_s, (long long)t->v[i].last_s);
         if (t->v[i].before_last_s)
@@ -47,7 +47,7 @@ void run_times_format(const struct run_times *t, struct str *out)
 
 int64_t run_times_learn(struct run_times *t, int64_t limit_s, int64_t ran_s)
 {
-    EXPECT(t->n <= RUN_TIMES_MOST && limit_s >= 0);
+    ASSERT(t->n <= RUN_TIMES_MOST && limit_s >= 0);
     size_t at = 0;
     int64_t forgotten = -1;
     struct run_time one = {.limit_s = limit_s};

@@ -6,7 +6,7 @@
 
 struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task)
 {
-    EXPECT(job_is_array(master) && job_waits(master) && idset_has(&master->pending, task));
+    ASSERT(job_is_array(master) && job_waits(master) && idset_has(&master->pending, task));
     struct arrayrec *array = array_ensure(c, master->j.array_job_id);
     /* Else it was requeued and held with SPECIAL_EXIT, and so is the element. */
     bool waits = master->j.state == JOB_PENDING;

@@ -114,7 +114,7 @@ static void save(struct core *c, struct triggerrec *t)
 
 uint32_t trigger_add(struct core *c, const struct trigger *t)
 {
-    EXPECT(t->events && t->program && t->user_id != UINT32_MAX);
+    ASSERT(t->events && t->program && t->user_id != UINT32_MAX);
     struct str text = STR_INIT;
     struct trigger row = *t;
     row.id = ++c->triggers.last;
@@ -230,7 +230,7 @@ static uint32_t node_is(const struct noderec *n)
 
 void triggers_node(struct core *c, struct noderec *n)
 {
-    EXPECT(c->node.v[n->index] == n);
+    ASSERT(c->node.v[n->index] == n);
     uint32_t was = n->is, is = node_is(n), came = is & ~was, went = was & ~is;
     if (is == was)
         return;
@@ -288,7 +288,7 @@ static void idle_pull(struct core *c, struct triggerrec *t)
 
 void triggers_job_over(struct core *c, const struct jobrec *r)
 {
-    EXPECT(!job_live(r));
+    ASSERT(!job_live(r));
     if (c->triggers.of_jobs)
         vec_push(&c->triggers.ended, r->j.id);
 }

@@ -82,7 +82,7 @@ void user_room_texts(struct core *c, struct jobrec *r)
 
 void user_room_texts_drop(struct core *c, struct jobrec *r)
 {
-    EXPECT(!r->long_texts || room_of(c, r->j.user_id)->texts >= r->long_texts);
+    ASSERT(!r->long_texts || room_of(c, r->j.user_id)->texts >= r->long_texts);
     if (r->long_texts)
         room_of(c, r->j.user_id)->texts -= r->long_texts;
     r->long_texts = 0;
@@ -96,7 +96,7 @@ int64_t conditions_bytes(const struct dependency_list *list)
 
 void user_room_conditions(struct core *c, const struct jobrec *r, int sign)
 {
-    EXPECT(sign == 1 || sign == -1);
+    ASSERT(sign == 1 || sign == -1);
     int64_t bytes = conditions_bytes(&r->deps);
     if (bytes)
         room_of(c, r->j.user_id)->texts += sign * bytes;

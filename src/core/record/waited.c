@@ -108,7 +108,7 @@ const char *waited_text(const struct core *c, const struct jobrec *r, struct are
 
 void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause)
 {
-    EXPECT(cause < REASON_COUNT);
+    ASSERT(cause < REASON_COUNT);
     if (r->cause_known && r->cause == cause)
         return;
     if (r->cause_known)
@@ -119,7 +119,7 @@ void waited_cause(struct core *c, struct jobrec *r, enum job_reason cause)
 
 void waited_begins(struct core *c, struct jobrec *r)
 {
-    EXPECT(!r->waiting);
+    ASSERT(!r->waiting);
     text_set(c, &r->j.waited_for, NULL);
     r->back_us = c->turn.now_us;
     r->cause_known = false;
@@ -127,7 +127,7 @@ void waited_begins(struct core *c, struct jobrec *r)
 
 void planner_leave(struct core *c, struct jobrec *r)
 {
-    EXPECT(!r->waiting || r->j.state == JOB_PENDING);
+    ASSERT(!r->waiting || r->j.state == JOB_PENDING);
     if (!r->waiting)
         return;
     waited_count(c, r);

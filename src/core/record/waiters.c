@@ -61,8 +61,8 @@ static bool ended(const struct core *c, uint64_t id, struct msg_job_ended *ret)
 
 void waiter_add(struct core *c, enum wait_kind kind, uint64_t job_id, int64_t step_id)
 {
-    EXPECT(c->turn.peer);
-    EXPECT(kind == WAIT_END || job_find(c, job_id));
+    ASSERT(c->turn.peer);
+    ASSERT(kind == WAIT_END || job_find(c, job_id));
     vec_push(&c->waiter, ((struct waiter){.kind = kind,
                                           .uid = c->turn.peer->uid,
                                           .conn = c->turn.conn,

@@ -110,7 +110,7 @@ static bool node_away(const struct core *c, const char *name)
 struct step_room *step_rooms(struct core *c, struct jobrec *r, const struct alloc *held,
                              enum room_view view, struct arena *a)
 {
-    EXPECT(view != ROOM_NOW || held->n <= c->node.n);
+    ASSERT(view != ROOM_NOW || held->n <= c->node.n);
     struct step_room *room = arena_alloc(a, (held->n + 1) * sizeof *room);
     for (size_t i = 0; i < held->n; i++) {
         room_fill(c, &room[i], &held->node[i], a);
@@ -182,7 +182,7 @@ static bool port_taken(const struct core *c, uint32_t node, int32_t port)
 /* Ports go round with jobs and steps, so that one that was just used rests. */
 int32_t step_port(const struct core *c, uint32_t node, uint64_t salt)
 {
-    EXPECT(node < c->node.n);
+    ASSERT(node < c->node.n);
     int32_t first, last;
     if (text_empty(c->settings.rendezvous_ports) ||
         !ports_parse(c->settings.rendezvous_ports, &first, &last, NULL))

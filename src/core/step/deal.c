@@ -70,7 +70,7 @@ static void number_blocks(struct dealing *d, struct idset *ids)
 
 void step_deal(struct dealing *d, struct idset *ids)
 {
-    EXPECT(d->n > 0 && d->w->ntasks > 0);
+    ASSERT(d->n > 0 && d->w->ntasks > 0);
     switch (d->w->spread) {
     case SPREAD_BLOCK:
         deal_evenly(d, d->w->ntasks);
@@ -89,7 +89,7 @@ void step_deal(struct dealing *d, struct idset *ids)
 /* The nodes are told: each must have room for what it is to run. */
 bool step_told_fits(struct dealing *d)
 {
-    EXPECT(d->w->ntasks > 0 && d->w->task_node);
+    ASSERT(d->w->ntasks > 0 && d->w->task_node);
     int32_t *count = arena_alloc(d->a, (d->n + 1) * sizeof *count);
     bool fits = true;
     memset(count, 0, (d->n + 1) * sizeof *count);

@@ -73,8 +73,8 @@ static void part_over(struct core *c, struct jobrec *r, struct steprec *st, stru
 void step_terminate(struct core *c, struct jobrec *r, struct steprec *st, enum job_state how,
                     int64_t kill_wait_us, const char *line, const char *detail)
 {
-    EXPECT(step_live(st) && st->s.job_id == r->j.id);
-    EXPECT(kill_wait_us >= 0 && how != JOB_RUNNING);
+    ASSERT(step_live(st) && st->s.job_id == r->j.id);
+    ASSERT(kill_wait_us >= 0 && how != JOB_RUNNING);
     struct msg_terminate m = {.job_id = r->j.id,
                               .attempt = r->j.attempt,
                               .only_step = true,
@@ -112,7 +112,7 @@ void steps_end_with_job(struct core *c, struct jobrec *r)
 /* Steps that nobody reported any more. */
 void steps_close(struct core *c, struct jobrec *r, enum job_state how)
 {
-    EXPECT(how != JOB_RUNNING && how != JOB_PENDING);
+    ASSERT(how != JOB_RUNNING && how != JOB_PENDING);
     for (size_t i = 0; i < r->step.n;) {
         struct steprec *st = r->step.v[i++];
         if (!step_live(st))
@@ -193,7 +193,7 @@ static void oom_note(struct core *c, struct jobrec *r, const struct msg_report *
 
 void step_report(struct core *c, struct noderec *n, struct jobrec *r, const struct msg_report *m)
 {
-    EXPECT(c->node.v[n->index] == n && m->job_id == r->j.id);
+    ASSERT(c->node.v[n->index] == n && m->job_id == r->j.id);
     struct steprec *st = step_find(r, m->step_id);
     struct steppart *part = st && step_live(st) ? step_part(st, n->index) : NULL;
     enum report_kind kind = (enum report_kind)m->kind;
@@ -233,7 +233,7 @@ void step_report(struct core *c, struct noderec *n, struct jobrec *r, const stru
 
 void steps_node_gone(struct core *c, struct jobrec *r, uint32_t node, bool failed)
 {
-    EXPECT(node < c->node.n);
+    ASSERT(node < c->node.n);
     for (size_t i = 0; i < r->step.n; i++) {
         struct steprec *st = r->step.v[i];
         struct steppart *part = step_live(st) ? step_part(st, node) : NULL;
@@ -284,7 +284,7 @@ static void part_compare(struct core *c, struct jobrec *r, struct steprec *st,
 void steps_reconcile(struct core *c, struct noderec *n, struct jobrec *r,
                      const struct msg_node_hello *m)
 {
-    EXPECT(c->node.v[n->index] == n);
+    ASSERT(c->node.v[n->index] == n);
     const struct held *held = m->held.v;
     VEC(int64_t) ids = {0};
     for (size_t i = 0; i < r->step.n; i++)

@@ -8,7 +8,7 @@
 
 void step_gather(struct core *c, const struct jobrec *r, struct steprec *st, bool save)
 {
-    EXPECT(st->s.job_id == r->j.id);
+    ASSERT(st->s.job_id == r->j.id);
     if (!st->gathering)
         vec_push(&c->gather.step, ((struct gathered){.job_id = r->j.id, .step_id = st->s.step_id}));
     st->gathering = true;

@@ -35,7 +35,7 @@ size_t step_queue_count(const struct jobrec *r)
 
 struct queuedrec *queue_at(const struct jobrec *r, size_t i)
 {
-    EXPECT(r->queue && i < r->queue->rec.n);
+    ASSERT(r->queue && i < r->queue->rec.n);
     return r->queue->rec.v[i];
 }
 
@@ -54,7 +54,7 @@ const struct step *step_queue_find(const struct jobrec *r, int64_t step_id)
 
 void step_queue_gone(struct jobrec *r, const struct step *s)
 {
-    EXPECT(s->end_us && s->state != JOB_RUNNING);
+    ASSERT(s->end_us && s->state != JOB_RUNNING);
     struct step_queue *q = queue_of(r);
     if (s->step_id >= 0)
         idset_add(s->state == JOB_COMPLETED ? &q->gone_well : &q->gone_badly, (uint32_t)s->step_id);
@@ -173,7 +173,7 @@ void step_queue_free(struct jobrec *r)
 
 struct queuedrec *queue_add(struct jobrec *r, const struct queued_step *q)
 {
-    EXPECT(q->job_id == r->j.id && q->step_id >= 0);
+    ASSERT(q->job_id == r->j.id && q->step_id >= 0);
     struct queuedrec *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
     record_copy(&queued_step_fields, &w->q, q, w->arena);
@@ -266,7 +266,7 @@ void queue_take_out(struct jobrec *r, size_t i)
 
 void queue_end(struct core *c, struct jobrec *r, size_t i)
 {
-    EXPECT(r->queue && i < r->queue->rec.n && queue_at(r, i)->s.state == JOB_PENDING);
+    ASSERT(r->queue && i < r->queue->rec.n && queue_at(r, i)->s.state == JOB_PENDING);
     struct queuedrec *w = queue_at(r, i);
     w->s.state = JOB_CANCELLED;
     w->s.end_us = c->turn.now_us;

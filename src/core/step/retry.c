@@ -42,7 +42,7 @@ static bool queue_retry(struct core *c, struct jobrec *r)
 
 static void wishes_retry(struct core *c, struct jobrec *r)
 {
-    EXPECT(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    ASSERT(!r->wish.n || r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     for (size_t i = 0; i < r->wish.n && r->j.state == JOB_RUNNING;) {
         struct stepwish *w = r->wish.v[i];
         struct str detail = STR_INIT;

@@ -8,7 +8,7 @@
 
 struct steprec *step_new(struct core *c, struct jobrec *r, int64_t step_id)
 {
-    EXPECT(!job_waits(r) && r->j.attempt > 0 && step_id >= STEP_INTERACTIVE);
+    ASSERT(!job_waits(r) && r->j.attempt > 0 && step_id >= STEP_INTERACTIVE);
     struct steprec *st = xcalloc(1, sizeof *st);
     st->s.job_id = r->j.id;
     st->s.attempt = r->j.attempt;
@@ -41,7 +41,7 @@ static void batch_share(struct core *c, const struct jobrec *r, struct steprec *
 
 struct steprec *batch_step(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->j.start_us && r->j.spec.batch);
+    ASSERT(r->j.start_us && r->j.spec.batch);
     struct steprec *st = step_find(r, STEP_BATCH);
     if (st)
         return st;
@@ -66,7 +66,7 @@ static void scratch_free(struct steprec *st)
 
 void steprec_free(struct core *c, struct steprec *st)
 {
-    EXPECT(st->s.job_id);
+    ASSERT(st->s.job_id);
     text_set(c, &st->detail, NULL);
     record_drop(c, &step_fields, &st->s);
     scratch_free(st);
@@ -91,7 +91,7 @@ void steps_drop(struct core *c, struct jobrec *r)
 /* The batch script's stays: what it used is the job's. */
 void steps_trim(struct core *c, struct jobrec *r)
 {
-    EXPECT(r->next_step >= 0);
+    ASSERT(r->next_step >= 0);
     size_t ended = 0, kept = 0;
     for (size_t i = 0; i < r->step.n; i++) {
         struct steprec *st = r->step.v[i];
@@ -240,7 +240,7 @@ static void usage_add(struct step *a, int32_t an, const struct step *b, int32_t 
 
 void step_usage_end(struct core *c, struct steprec *st, const struct steppart *part)
 {
-    EXPECT(part->node < c->node.n && part->tasks >= 0);
+    ASSERT(part->node < c->node.n && part->tasks >= 0);
     usage_add(&st->ended_use, st->ended_tasks, &part->used, part->tasks,
               c->node.v[part->node]->n.name);
     st->ended_tasks += part->tasks;
@@ -291,7 +291,7 @@ void step_save(struct core *c, const struct steprec *st)
 
 void step_layout_take(struct core *c, struct steprec *st)
 {
-    EXPECT(!st->layout.n);
+    ASSERT(!st->layout.n);
     if (!st->arena)
         st->arena = arena_new();
     struct err err = {0};
@@ -354,7 +354,7 @@ void step_load(struct core *c, const struct step *row)
 
 void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_t limit_us)
 {
-    EXPECT(step_live(st) && (limit_us == TIME_UNLIMITED || limit_us >= 0));
+    ASSERT(step_live(st) && (limit_us == TIME_UNLIMITED || limit_us >= 0));
     st->s.limit_us = limit_us == TIME_UNLIMITED ? 0 : limit_us;
     step_save(c, st);
     timer_arm(c, r);

@@ -4,7 +4,7 @@
 /* To one node, as to the others: a node finds its own part in the layout. */
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node)
 {
-    EXPECT(node < c->node.n && step_part(st, node));
+    ASSERT(node < c->node.n && step_part(st, node));
     struct noderec *n = c->node.v[node];
     struct msg_create_step asked = st->asked ? *st->asked : (struct msg_create_step){0};
     struct msg_launch m = {.job = {&r->j, 1},
@@ -20,7 +20,7 @@ void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t 
 /* A thousand nodes get a thousand times the same bytes. */
 void step_launch_all(struct core *c, struct jobrec *r, struct steprec *st)
 {
-    EXPECT(step_live(st) && st->part.n > 0);
+    ASSERT(step_live(st) && st->part.n > 0);
     bool sent = false;
     for (size_t i = 0; i < st->part.n; i++) {
         const struct noderec *n = c->node.v[st->part.v[i].node];
@@ -43,7 +43,7 @@ void step_created_say(struct core *c, const struct step *s, uint64_t conn, uint6
 
 void step_ended_say(struct core *c, struct steprec *st, uint64_t conn, uint64_t seq)
 {
-    EXPECT(!step_live(st));
+    ASSERT(!step_live(st));
     struct msg_step_ended m = {.step = {&st->s, 1}, .detail = st->detail};
     fx_reply(c, conn, seq, MSG_STEP_ENDED, &m);
 }
@@ -51,7 +51,7 @@ void step_ended_say(struct core *c, struct steprec *st, uint64_t conn, uint64_t 
 void step_refused_say(struct core *c, uint64_t conn, uint64_t seq, enum refusal refusal,
                       const char *detail)
 {
-    EXPECT(refusal != REFUSE_NONE && refusal < REFUSAL_COUNT);
+    ASSERT(refusal != REFUSE_NONE && refusal < REFUSAL_COUNT);
     struct msg_done m = {.refusal = refusal, .detail = text_empty(detail) ? NULL : detail};
     fx_reply(c, conn, seq, MSG_DONE, &m);
 }

@@ -5,7 +5,7 @@
 
 void step_wish_drop(struct core *c, struct jobrec *r, size_t i)
 {
-    EXPECT(i < r->wish.n);
+    ASSERT(i < r->wish.n);
     struct stepwish *w = r->wish.v[i];
     for (size_t k = 0; k < c->waiter.n; k++)
         if (c->waiter.v[k].kind == WAIT_WISH && c->waiter.v[k].conn == w->conn &&
@@ -51,7 +51,7 @@ void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_ste
 
 void step_wishes_refuse(struct core *c, struct jobrec *r, enum refusal refusal, const char *detail)
 {
-    EXPECT(refusal != REFUSE_NONE);
+    ASSERT(refusal != REFUSE_NONE);
     while (r->wish.n) {
         step_refused_say(c, r->wish.v[0]->conn, r->wish.v[0]->seq, refusal, detail);
         step_wish_drop(c, r, 0);

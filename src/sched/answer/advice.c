@@ -65,7 +65,7 @@ static const char *stops_text(const struct trial *t)
 void trial_advise(struct trial *t, const struct job_request *req, int64_t start_us,
                   const char *option, const char *update)
 {
-    EXPECT(start_us >= t->w.now_us);
+    ASSERT(start_us >= t->w.now_us);
     struct advice one = {.option = option, .update = update, .start_us = start_us};
     record_copy(&job_request_fields, &one.req, req, t->a);
     vec_push(&t->ret->v, one);
@@ -99,7 +99,7 @@ void trial_once(struct trial *t, struct job_request req, const char *option, con
 int64_t trial_largest(struct trial *t, int64_t least, int64_t most, bool anew, amount_set set,
                       void *ctx)
 {
-    EXPECT(least > 0);
+    ASSERT(least > 0);
     /* In units of `least`: low starts, high is as it was */
     int64_t low = 1, high = (most - 1) / least + 1;
     struct job_request req = *t->req;

@@ -15,7 +15,7 @@ struct user {
 bool capped_by(const struct cluster *cl, const struct class_note *note, const struct lic_use *use,
                int64_t now_us, int64_t *takes)
 {
-    EXPECT(use->lic < cl->lic.n);
+    ASSERT(use->lic < cl->lic.n);
     bool noted = note && note->capped == use->lic + 1;
     *takes = use->count;
     if (noted && (note->takes > use->count || cap_counts_nodes(&cl->lic.v[use->lic])))
@@ -77,7 +77,7 @@ static const struct run *room_with(const struct cluster *cl, const struct lic_us
 void capped_users(const struct cluster *cl, const struct lic_use *use, int64_t takes,
                   int64_t now_us, struct arena *a, struct blocker *b)
 {
-    EXPECT(is_cap(&cl->lic.v[use->lic]));
+    ASSERT(is_cap(&cl->lic.v[use->lic]));
     VEC(struct user) v = {0};
     for (size_t i = 0; i < cl->run.n; i++) {
         const struct run *r = cl->run.v[i];

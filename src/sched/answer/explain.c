@@ -155,7 +155,7 @@ const char *explain_class(const struct cluster *cl, const struct wjob *j, const 
                           struct option *o, const struct class_note *note, int64_t now_us,
                           struct arena *a, const char **ret_away)
 {
-    EXPECT(note->reason < REASON_COUNT);
+    ASSERT(note->reason < REASON_COUNT);
     struct str away = STR_INIT;
     struct str s = STR_INIT;
     struct tally t = {0};

@@ -57,7 +57,7 @@ static int ranked_order(const void *va, const void *vb)
 void rank_standing(const struct cluster *cl, const struct wjob *j, int64_t now_us,
                    int32_t *ret_tier, uint64_t *ret_priority)
 {
-    EXPECT(!cl->derived.stale);
+    ASSERT(!cl->derived.stale);
     struct compiled *c = demand_of(cl, j->lane->klass);
     *ret_tier = 0;
     *ret_priority = 0;

@@ -11,7 +11,7 @@
 bool whatif_init(struct whatif *w, struct cluster *cl, uint64_t job_id, int64_t now_us,
                  uint64_t cost_max)
 {
-    EXPECT(cost_max > 0);
+    ASSERT(cost_max > 0);
     cluster_settle(cl);
     *w = (struct whatif){.cl = cl,
                          .job = map_u64_get(cl->queue.by_job, job_id),
@@ -77,7 +77,7 @@ static void stops_note(struct whatif *w, const struct plan_private *v)
 
 int64_t whatif_start(struct whatif *w, const struct job_request *req)
 {
-    EXPECT(w->job && w->scratch);
+    ASSERT(w->job && w->scratch);
     struct plan_private *v = w->scratch->priv;
     uint64_t id = w->job->w.job_id;
     if (whatif_spent(w))

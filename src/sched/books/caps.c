@@ -28,7 +28,7 @@ static bool dim_counts(const struct dim *d, const char *gres)
 int64_t cap_of_node(const struct cluster *cl, const struct licence *cap, int64_t cpus,
                     int64_t mem_mib, const int64_t *gres)
 {
-    EXPECT(is_cap(cap));
+    ASSERT(is_cap(cap));
     int64_t sum = 0;
     switch (cap->counts) {
     case CAP_JOBS:
@@ -286,7 +286,7 @@ int64_t cap_turn(const struct cluster *cl, const struct licence *cap, int64_t at
 
 bool use_has_room(const struct cluster *cl, const struct lic_use *use, int64_t now_us)
 {
-    EXPECT(use->lic < cl->lic.n && use->count >= 0);
+    ASSERT(use->lic < cl->lic.n && use->count >= 0);
     const struct licence *l = &cl->lic.v[use->lic];
     return use->above || l->total + use->slack - cap_in_use(cl, use->lic) >= use->count ||
            !cap_binds(cl, l, now_us);
@@ -364,7 +364,7 @@ static bool counts_against(const struct run *r, uint32_t lic)
 
 int64_t cap_in_use(const struct cluster *cl, uint32_t lic)
 {
-    EXPECT(lic < cl->lic.n);
+    ASSERT(lic < cl->lic.n);
     const struct licence *l = &cl->lic.v[lic];
     int64_t n = 0;
     if (!cap_counts_nodes(l) || l->used == 0)
@@ -392,7 +392,7 @@ int64_t cluster_cap_used(const struct cluster *cl, uint32_t id)
 
 void cap_say(const struct cluster *cl, const struct lic_use *use, int64_t takes, struct str *out)
 {
-    EXPECT(is_cap(&cl->lic.v[use->lic]) && takes >= 0);
+    ASSERT(is_cap(&cl->lic.v[use->lic]) && takes >= 0);
     const struct licence *cap = &cl->lic.v[use->lic];
     int64_t used = cap_in_use(cl, use->lic), most = cap->total + use->slack,
             left = most > used ? most - used : 0;

@@ -253,14 +253,14 @@ static void wjob_place(struct cluster *cl, struct wjob *j, const struct job_requ
 
 void wjob_enter(struct cluster *cl, struct wjob *j, const struct waiting *w)
 {
-    EXPECT(!j->lane && w->req);
+    ASSERT(!j->lane && w->req);
     j->w = *w;
     wjob_place(cl, j, w->req);
 }
 
 void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
 {
-    EXPECT(j->lane && w->job_id == j->w.job_id);
+    ASSERT(j->lane && w->job_id == j->w.job_id);
     struct lane *l = j->lane;
     uint64_t floor = j->w.floor, head = j->w.head, oldest = j->w.oldest;
     bool same = record_equal(&job_request_fields, w->req, j->w.req);
@@ -276,7 +276,7 @@ void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
 
 void wjob_leave(struct cluster *cl, struct wjob *j)
 {
-    EXPECT(j->lane && j->lane->n > 0);
+    ASSERT(j->lane && j->lane->n > 0);
     struct lane *l = j->lane;
     lane_remove(l, j);
     if (l->n == 0)

@@ -254,7 +254,7 @@ static size_t names_collect(const struct feature_expr *e, const char **ret, size
 
 size_t feature_names(const char *text, struct arena *a, const char **ret, size_t max)
 {
-    EXPECT(max > 0);
+    ASSERT(max > 0);
     struct parser p = {.text = text, .at = text, .a = a};
     return text_empty(text) ? 0 : names_collect(parse_or(&p), ret, 0, max);
 }

@@ -274,7 +274,7 @@ static void out_mark(struct snode *n)
 
 void node_rebuild(struct snode *n)
 {
-    EXPECT(n->group && n->group->slots >= 0);
+    ASSERT(n->group && n->group->slots >= 0);
     n->load = xrealloc(n->load, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
     n->dev_job = xrealloc(n->dev_job, (n->group->ndev + 1) * sizeof n->dev_job[0]);
     memset(n->load, 0, ((size_t)n->group->slots + 1) * sizeof n->load[0]);
@@ -328,7 +328,7 @@ static void recount_hold(const struct cluster *cl, const struct snode *n, const 
 
 void node_recount(struct cluster *cl, struct snode *n)
 {
-    EXPECT(!cl->derived.stale && n->idx < cl->node.n && cl->node.v[n->idx] == n);
+    ASSERT(!cl->derived.stale && n->idx < cl->node.n && cl->node.v[n->idx] == n);
     node_rebuild(n);
     int64_t *row = node_free(cl, n);
     const struct group *g = n->group;

@@ -159,7 +159,7 @@ static int64_t ageing_key(const struct order_job *j)
 
 uint64_t order_key(enum sched_order order, const struct order_job *j)
 {
-    EXPECT(j->width >= 0 && order <= ORDER_AGEING);
+    ASSERT(j->width >= 0 && order <= ORDER_AGEING);
     int64_t width = clip(j->width, 1, WIDTH_MAX), key = 0, most = (INT64_C(1) << 52) - 1;
     switch (order) {
     case ORDER_PRIORITY: break;

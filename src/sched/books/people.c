@@ -32,7 +32,7 @@ void cluster_set_use(struct cluster *cl, uint32_t uid, int64_t used)
 
 void person_run(struct cluster *cl, struct run *r)
 {
-    EXPECT(!r->person && r->cpus == 0 && r->gpus == 0);
+    ASSERT(!r->person && r->cpus == 0 && r->gpus == 0);
     r->person = cluster_person(cl, r->uid);
     for (size_t i = 0; i < r->nholds; i++) {
         const struct hold *h = &r->hold[i];
@@ -46,7 +46,7 @@ void person_run(struct cluster *cl, struct run *r)
 
 void person_run_over(struct run *r)
 {
-    EXPECT(r->person->cpus >= r->cpus && r->person->gpus >= r->gpus);
+    ASSERT(r->person->cpus >= r->cpus && r->person->gpus >= r->gpus);
     r->person->cpus -= r->cpus;
     r->person->gpus -= r->gpus;
 }

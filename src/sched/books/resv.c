@@ -236,7 +236,7 @@ size_t resv_windows(const struct cluster *cl, const struct reservation *r, int64
 bool resv_keeps_now(const struct cluster *cl, uint32_t node, int64_t now_us,
                     const struct sresv *but)
 {
-    EXPECT(node < cl->node.n);
+    ASSERT(node < cl->node.n);
     for (size_t i = 0; i < cl->resv.n; i++) {
         const struct sresv *s = cl->resv.v[i];
         if (!s || s == but || !resv_is_on(&s->r, now_us))

@@ -84,7 +84,7 @@ static void take_of_hold(const struct cluster *cl, struct run_pack *p, const str
 
 const struct run_pack *run_pack_of(const struct cluster *cl, struct run *r)
 {
-    EXPECT(!cl->derived.stale);
+    ASSERT(!cl->derived.stale);
     struct run_pack *p = r->pack;
     if (p && p->version == cl->derived.version)
         return p;

@@ -102,7 +102,7 @@ void topo_settle(struct cluster *cl)
 
 void cluster_set_topology(struct cluster *cl, const struct topology *t)
 {
-    EXPECT(t->n == 0 || t->row);
+    ASSERT(t->n == 0 || t->row);
     struct arena *a = arena_new();
     struct topology copy = {.row = arena_alloc(a, (t->n + 1) * sizeof copy.row[0]), .n = t->n};
     copy.block_sizes = arena_strdup(a, t->block_sizes);

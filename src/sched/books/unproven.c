@@ -23,7 +23,7 @@ static struct unproven *unproven_find(struct snode *n, uint32_t dim, int32_t ind
 
 void unproven_fill(struct snode *n, const struct device_outs *out)
 {
-    EXPECT(n->group && out->n <= UINT32_MAX);
+    ASSERT(n->group && out->n <= UINT32_MAX);
     size_t known = n->unproven.n;
     for (size_t d = 0; d < n->group->ndev && out->n > 0; d++) {
         const struct sdevice *dev = &n->group->dev[d];

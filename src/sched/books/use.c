@@ -55,7 +55,7 @@ static void hold_free(struct hold *h)
 
 void run_free(struct cluster *cl, struct run *r)
 {
-    EXPECT(r->nheld <= r->nholds);
+    ASSERT(r->nheld <= r->nholds);
     for (size_t i = 0; i < r->nholds; i++)
         hold_free(&r->hold[i]);
     intern_drop(cl->text, r->partition);
@@ -85,8 +85,8 @@ static void run_licences(struct cluster *cl, struct run *r, const struct job_req
 void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request *req, uint32_t uid,
                    const char *partition, const struct alloc *al, int64_t start_us, int64_t end_us)
 {
-    EXPECT(job_id && al->n > 0);
-    EXPECT(end_us == TIME_UNLIMITED || end_us >= start_us);
+    ASSERT(job_id && al->n > 0);
+    ASSERT(end_us == TIME_UNLIMITED || end_us >= start_us);
     CHECK(!map_u64_get(cl->run.by_job, job_id));
     cluster_settle(cl);
     struct run *r = xcalloc(1, sizeof *r);
@@ -154,7 +154,7 @@ void cluster_suspend(struct cluster *cl, uint64_t job_id, bool suspended)
 
 void cluster_ending(struct cluster *cl, uint64_t job_id, uint64_t for_job, int64_t end_us)
 {
-    EXPECT(end_us >= 0);
+    ASSERT(end_us >= 0);
     struct run *r = run_get(cl, job_id);
     if (!r)
         return;
@@ -178,11 +178,11 @@ void cluster_yield(struct cluster *cl, uint64_t job_id, int64_t now_us)
 
 static void hold_release(struct cluster *cl, struct hold *h)
 {
-    EXPECT(h->run->nheld > 0 || h->released);
+    ASSERT(h->run->nheld > 0 || h->released);
     struct snode *n = h->node;
     if (h->released)
         return;
-    EXPECT(h->node->hold.n > 0 && h->run->nheld <= h->run->nholds);
+    ASSERT(h->node->hold.n > 0 && h->run->nheld <= h->run->nholds);
     for (size_t i = 0; i < n->hold.n; i++)
         if (n->hold.v[i] == h) {
             vec_remove(&n->hold, i);

@@ -25,7 +25,7 @@ static bool same_but_elements(const struct waiting *a, const struct waiting *b)
 
 void cluster_wait(struct cluster *cl, const struct waiting *w)
 {
-    EXPECT(w->job_id && w->req && w->elements > 0);
+    ASSERT(w->job_id && w->req && w->elements > 0);
     struct wjob *j = map_u64_get(cl->queue.by_job, w->job_id);
     cluster_settle(cl);
     if (!j) {

@@ -73,7 +73,7 @@ static bool is_out(struct pass *p, const struct entry *e, const struct lic_use *
 
 enum job_reason entry_capped_by(struct pass *p, const struct entry *e)
 {
-    EXPECT(e->c->ncap <= e->c->nlic);
+    ASSERT(e->c->ncap <= e->c->nlic);
     const struct compiled *c = e->c;
     p->capped = NULL;
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)

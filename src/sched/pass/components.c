@@ -9,7 +9,7 @@
 
 struct het *pass_het_of(struct pass *p, uint64_t id)
 {
-    EXPECT(id);
+    ASSERT(id);
     for (size_t i = 0; i < p->het.n; i++)
         if (p->het.v[i].id == id)
             return &p->het.v[i];
@@ -49,7 +49,7 @@ int64_t het_limit_at(const struct pass *p, const struct option *o, int64_t start
 
 struct option *het_place(struct pass *p, const struct wjob *j, int64_t at_us)
 {
-    EXPECT(at_us >= p->w->now_us);
+    ASSERT(at_us >= p->w->now_us);
     const struct compiled *c = demand_of(p->cl, j->lane->klass);
     for (size_t i = 0; i < c->n; i++) {
         struct option *o = &c->option[i];

@@ -111,7 +111,7 @@ static void foresee_rest(struct pass *p)
 
 bool pass_forecast(struct pass *p, uint32_t budget, uint64_t most)
 {
-    EXPECT(!p->future && most > 0);
+    ASSERT(!p->future && most > 0);
     p->future = true;
     while (p->live.n > 0) {
         int64_t at = next_time(p);

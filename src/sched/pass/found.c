@@ -7,7 +7,7 @@
 
 void pass_note(struct pass *p, const struct entry *e, enum job_reason reason)
 {
-    EXPECT(reason != REASON_NONE && reason < REASON_COUNT);
+    ASSERT(reason != REASON_NONE && reason < REASON_COUNT);
     uint32_t idx = e->lane->klass->idx;
     if (p->future)
         return;
@@ -29,7 +29,7 @@ struct class_note *plan_note(struct plan_private *v, const struct sclass *k)
 void pass_note_capped(struct pass *p, const struct entry *e, const struct lic_use *use,
                       int64_t takes)
 {
-    EXPECT(use->lic < p->cl->lic.n);
+    ASSERT(use->lic < p->cl->lic.n);
     uint32_t idx = e->lane->klass->idx;
     enum job_reason reason = p->cl->lic.v[use->lic].reason;
     pass_note(p, e, reason);
@@ -48,7 +48,7 @@ static void planned_free(struct planned *f)
 
 void planned_put(struct map_u64 *planned, struct planned f)
 {
-    EXPECT(f.job_id);
+    ASSERT(f.job_id);
     struct planned *old = map_u64_del(planned, f.job_id), *own = xmalloc(sizeof *own);
     if (old)
         planned_free(old);
@@ -75,7 +75,7 @@ void log_unstart(struct plan_private *v, uint64_t job_id, int64_t start_us)
 void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struct placement *at,
                   bool promise)
 {
-    EXPECT(start_us >= p->v->now_us);
+    ASSERT(start_us >= p->v->now_us);
     struct planned *old = map_u64_get(p->v->planned, job_id);
     if (at->at.n > 0) /* else it is only a guess by the size of the queue */
         log_start(p->v, job_id, start_us);
@@ -97,7 +97,7 @@ void pass_foresee(struct pass *p, uint64_t job_id, int64_t start_us, const struc
 bool pass_emit(struct pass *p, const struct wjob *j, const struct compiled *c,
                const struct placement *at, int64_t limit_us, uint64_t priority)
 {
-    EXPECT(!p->future && at->at.n > 0 && limit_us >= 0);
+    ASSERT(!p->future && at->at.n > 0 && limit_us >= 0);
     struct alloc al = {.node = arena_alloc(p->v->arena, (at->at.n + 1) * sizeof al.node[0])};
     for (; al.n < at->at.n; al.n++) {
         const struct placed *pl = &at->at.v[al.n];

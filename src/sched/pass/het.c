@@ -160,7 +160,7 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
 
 enum outcome pass_het(struct pass *p, struct entry *e)
 {
-    EXPECT(e->lane->het && e->job);
+    ASSERT(e->lane->het && e->job);
     struct het *h = pass_het_of(p, e->lane->het);
     if (h->done)
         return NEVER;

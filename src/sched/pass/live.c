@@ -45,7 +45,7 @@ static int entry_compare(const void *a, const void *b)
 
 struct wjob *lane_next(const struct pass *p, const struct lane *l)
 {
-    EXPECT(l->idx < p->cl->queue.lane.n || l == p->instead);
+    ASSERT(l->idx < p->cl->queue.lane.n || l == p->instead);
     if (p->left_out && p->left_out->lane == l && p->pos[l->idx] < l->n &&
         l->job[l->first + p->pos[l->idx]] == p->left_out)
         p->pos[l->idx]++;
@@ -175,7 +175,7 @@ void live_build(struct pass *p)
 
 void live_order(struct pass *p)
 {
-    EXPECT(p->live.n == 0);
+    ASSERT(p->live.n == 0);
     if (p->entry.n > 1)
         qsort(p->entry.v, p->entry.n, sizeof p->entry.v[0], entry_compare);
     vec_reserve(&p->live, p->entry.n + 1);
@@ -192,7 +192,7 @@ static int quick_compare(const void *a, const void *b, void *entries)
 
 void live_reorder(struct pass *p, size_t from, bool passing)
 {
-    EXPECT(from <= p->live.n);
+    ASSERT(from <= p->live.n);
     p->passing = passing;
     for (size_t i = from; i < p->live.n; i++) {
         struct entry *e = &p->entry.v[p->live.v[i].entry];
@@ -209,7 +209,7 @@ void live_reorder(struct pass *p, size_t from, bool passing)
 
 bool live_refresh(struct pass *p, size_t i)
 {
-    EXPECT(i < p->live.n && p->live.v[i].entry < p->entry.n);
+    ASSERT(i < p->live.n && p->live.v[i].entry < p->entry.n);
     struct quick q = p->live.v[i];
     struct entry *e = &p->entry.v[q.entry];
     entry_fill(p, e);

@@ -166,7 +166,7 @@ static enum preempting victims_stop(struct asker *a, victims *chosen)
 
 enum preempting pass_preempt(struct pass *p, const struct entry *e, const struct het *het)
 {
-    EXPECT(!het || e->lane->het == het->id);
+    ASSERT(!het || e->lane->het == het->id);
     struct asker a = {.p = p, .e = e, .het = het};
     victims chosen = {0};
     if (p->future || !preempt_asks(&a))

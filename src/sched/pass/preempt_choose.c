@@ -235,7 +235,7 @@ static void refine(struct asker *a, victims *v, victims *chosen)
 
 bool victims_choose(struct asker *a, victims *chosen)
 {
-    EXPECT(chosen->n == 0 && !a->p->future);
+    ASSERT(chosen->n == 0 && !a->p->future);
     victims v = {0};
     victims_collect(a, &v);
     lift_first(a->p, &v, v.n);

@@ -44,7 +44,7 @@ static void lift_set(struct pass *p, struct victim *v, enum lifted how)
 
 void lift(struct pass *p, struct victim *v)
 {
-    EXPECT(v->mode != PREEMPT_UNSET && v->mode != PREEMPT_OFF);
+    ASSERT(v->mode != PREEMPT_UNSET && v->mode != PREEMPT_OFF);
     lift_set(p, v, v->mode == PREEMPT_SUSPEND ? LIFTED_CPUS : LIFTED_ALL);
 }
 
@@ -146,7 +146,7 @@ void asker_begin(struct asker *a)
 
 bool asker_fits_at(struct asker *a, int64_t at_us)
 {
-    EXPECT(at_us >= a->p->w->now_us);
+    ASSERT(at_us >= a->p->w->now_us);
     struct pass *p = a->p;
     if (!a->het)
         return job_place(a, at_us);

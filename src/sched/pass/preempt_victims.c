@@ -179,7 +179,7 @@ bool preempt_asks(const struct asker *a)
 
 void victims_collect(const struct asker *a, victims *v)
 {
-    EXPECT(v->n == 0);
+    ASSERT(v->n == 0);
     struct pass *p = a->p;
     struct map_walk walk = {0};
     while (map_u64_next(p->cl->run.by_job, &walk)) {

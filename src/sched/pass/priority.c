@@ -277,7 +277,7 @@ static int64_t by_number(const struct waiting *w)
 uint64_t priority_of(const struct cluster *cl, const struct option *o, const struct waiting *w,
                      int64_t now_us)
 {
-    EXPECT(w->job_id);
+    ASSERT(w->job_id);
     const struct policy *p = &cl->policy;
     if (w->priority_asked > 0)
         return w->priority_asked > UINT32_MAX ? UINT64_C(1) << 52

@@ -12,7 +12,7 @@
 
 bool promise_due(const struct pass *p, const struct entry *e)
 {
-    EXPECT(e->job);
+    ASSERT(e->job);
     const struct policy *policy = &p->cl->policy;
     const struct waiting *w = &e->job->w;
     if (policy->promise_to == PROMISES_HEAD || p->future || p->cl->hook.key || e->lane->het ||

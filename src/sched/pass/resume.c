@@ -55,7 +55,7 @@ static bool run_goes_on(struct pass *p, const struct run *r)
 
 void pass_resume(struct pass *p, int32_t tier)
 {
-    EXPECT(p->w->now_us == p->v->now_us || p->future);
+    ASSERT(p->w->now_us == p->v->now_us || p->future);
     VEC(struct run *) waiting = {0};
     if (p->future || tier >= p->resumed_tier)
         return;

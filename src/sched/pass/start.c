@@ -98,7 +98,7 @@ static bool emit_somewhere(struct pass *p, const struct entry *e, const struct t
 
 bool entry_start(struct pass *p, const struct entry *e)
 {
-    EXPECT(e->job && e->o->never == REASON_NONE);
+    ASSERT(e->job && e->o->never == REASON_NONE);
     struct world *w = p->w;
     int64_t limit = entry_limit(e, view_limit(w, e->o, e->o->limit_us, w->now_us), w->now_us);
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);

@@ -13,7 +13,7 @@ static void insisting_note(struct pass *p, int64_t until_us)
 struct to_place pass_to_place(struct pass *p, const struct compiled *c, struct option *o,
                               const struct wjob *j)
 {
-    EXPECT(o->nvariants > 0 && j->lane);
+    ASSERT(o->nvariants > 0 && j->lane);
     struct to_place what = {.c = c,
                             .o = o,
                             .uid_plus1 = p->future ? 0 : j->w.uid + 1,

@@ -445,7 +445,7 @@ static void caps_join(const struct cluster *cl, struct compiled *c, const char *
 
 struct compiled *demand_of(const struct cluster *cl, struct sclass *k)
 {
-    EXPECT(!cl->derived.stale);
+    ASSERT(!cl->derived.stale);
     if (k->made && k->made_version == cl->derived.version)
         return k->made;
     demand_free(k->made);

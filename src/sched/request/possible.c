@@ -146,7 +146,7 @@ static bool by_neighbours(const struct cluster *cl, const struct compiled *c,
 bool demand_possible(const struct cluster *cl, const struct compiled *c, const struct option *o,
                      bool up_only)
 {
-    EXPECT(!cl->derived.stale);
+    ASSERT(!cl->derived.stale);
     for (size_t i = 0; i < o->nvariants; i++) {
         struct variant *v = &o->variant[i];
         if (c->req->contiguous ? by_neighbours(cl, c, o, v, up_only)

@@ -82,7 +82,7 @@ static int64_t need_of(const struct variant *v, uint32_t dim, int32_t units)
 bool demand_take(const struct cluster *cl, const struct compiled *c, const struct option *o,
                  const struct variant *v, const struct group *g, int32_t units, struct take *ret)
 {
-    EXPECT(units > 0 && g->sockets > 0);
+    ASSERT(units > 0 && g->sockets > 0);
     const struct partition *p = &o->part->p;
     int64_t most = part_cpus_most(p, g) < g->cpus ? part_cpus_most(p, g) : g->cpus;
     int64_t cpus = cpus_asked(c, o, v, g, units), gpus = 0;
@@ -129,7 +129,7 @@ static bool units_fit(const struct cluster *cl, const struct compiled *c, const 
 const struct take *take_least(const struct cluster *cl, const struct compiled *c,
                               const struct option *o, struct variant *v, const struct group *g)
 {
-    EXPECT(bit_get(v->groups, g->idx) && v->lay.umin > 0);
+    ASSERT(bit_get(v->groups, g->idx) && v->lay.umin > 0);
     if (!v->one[g->idx]) {
         struct take *t = arena_alloc(c->arena, sizeof *t);
         CHECK(demand_take(cl, c, o, v, g, v->lay.umin, t)); /* the group is one of v->groups */
@@ -141,7 +141,7 @@ const struct take *take_least(const struct cluster *cl, const struct compiled *c
 int32_t demand_cap(const struct cluster *cl, const struct compiled *c, const struct option *o,
                    struct variant *v, const struct group *g, const int64_t *row)
 {
-    EXPECT(v->lay.umin > 0 && v->lay.umin <= v->lay.umax);
+    ASSERT(v->lay.umin > 0 && v->lay.umin <= v->lay.umax);
     if (!take_fits(take_least(cl, c, o, v, g), row))
         return 0;
     int32_t low = v->lay.umin, high = v->lay.umax;

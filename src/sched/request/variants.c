@@ -193,7 +193,7 @@ static bool choice_allowed(const struct demand_work *w, const uint32_t *chosen, 
 void demand_variants(struct demand_work *w, struct option *o, const struct feature_arm *arm,
                      uint32_t *chosen, size_t i)
 {
-    EXPECT(i <= w->nasked);
+    ASSERT(i <= w->nasked);
     if (i == w->nasked) {
         for (size_t l = 0; l < w->nlayouts; l++)
             variant_add(w, o, &w->layout[l], arm, chosen);

@@ -50,7 +50,7 @@ static bool type_asked(const struct compiled *c, const struct dim *d)
 
 const char *word_label(const struct cluster *cl, const struct compiled *c, uint32_t dim)
 {
-    EXPECT(dim < cl->dim.n);
+    ASSERT(dim < cl->dim.n);
     const struct dim *d = &cl->dim.v[dim];
     return text_empty(d->type) || type_asked(c, d) ? d->label : d->kind;
 }

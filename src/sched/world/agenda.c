@@ -56,7 +56,7 @@ static void open_refresh(struct world *w, uint32_t node)
 
 void agenda_chain(struct agenda *a, uint32_t take)
 {
-    EXPECT(take < a->take.n && a->take.v[take].node != NONE);
+    ASSERT(take < a->take.n && a->take.v[take].node != NONE);
     int64_t end = agenda_job(a, take)->end_us;
     a->changes++;
     uint32_t *at = &a->work[a->take.v[take].node];
@@ -68,7 +68,7 @@ void agenda_chain(struct agenda *a, uint32_t take)
 
 static void chain_kept(struct agenda *a, uint32_t take)
 {
-    EXPECT(take < a->take.n && agenda_job(a, take)->start_us <= agenda_job(a, take)->end_us);
+    ASSERT(take < a->take.n && agenda_job(a, take)->start_us <= agenda_job(a, take)->end_us);
     int64_t start = agenda_job(a, take)->start_us;
     a->changes++;
     uint32_t *at = &a->kept[a->take.v[take].node];
@@ -80,7 +80,7 @@ static void chain_kept(struct agenda *a, uint32_t take)
 
 static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
 {
-    EXPECT(*head != NONE && take < a->take.n);
+    ASSERT(*head != NONE && take < a->take.n);
     a->changes++;
     while (*head != take)
         head = &a->take.v[*head].next;
@@ -99,7 +99,7 @@ static bool end_before(const struct agenda *a, const struct end *x, const struct
 
 static void ends_insert(struct agenda *a, struct end e)
 {
-    EXPECT(e.job < a->job.n && a->ends_first <= a->ends.n);
+    ASSERT(e.job < a->job.n && a->ends_first <= a->ends.n);
     vec_push(&a->ends, e);
     size_t low = a->ends_first, high = a->ends.n - 1;
     while (low < high) {
@@ -115,7 +115,7 @@ static void ends_insert(struct agenda *a, struct end e)
 
 static void ends_remove(struct agenda *a, uint32_t job)
 {
-    EXPECT(job < a->job.n && a->ends_first < a->ends.n);
+    ASSERT(job < a->job.n && a->ends_first < a->ends.n);
     size_t i = a->ends_first;
     while (a->ends.v[i].job != job)
         i++;
@@ -124,8 +124,8 @@ static void ends_remove(struct agenda *a, uint32_t job)
 
 static void amounts_add(struct world *w, const struct wtake *t, int64_t sign)
 {
-    EXPECT(sign == 1 || sign == -1);
-    EXPECT(t->node < w->nall && t->first + t->n <= w->agenda.use.n);
+    ASSERT(sign == 1 || sign == -1);
+    ASSERT(t->node < w->nall && t->first + t->n <= w->agenda.use.n);
     struct agenda *a = &w->agenda;
     int64_t *row = world_free_row(w, t->node);
     a->changes++;
@@ -135,7 +135,7 @@ static void amounts_add(struct world *w, const struct wtake *t, int64_t sign)
 
 void agenda_use(struct agenda *a, uint32_t dim, int64_t amount)
 {
-    EXPECT(dim != NONE);
+    ASSERT(dim != NONE);
     struct use u = {dim, amount};
     if (amount != 0)
         vec_push(&a->use, u);
@@ -217,7 +217,7 @@ static void job_start(struct world *w, uint32_t job)
 uint32_t world_begin(struct world *w, const struct compiled *c, const struct placement *p,
                      uint64_t name, int64_t end_us)
 {
-    EXPECT(end_us >= w->now_us && p->at.n > 0);
+    ASSERT(end_us >= w->now_us && p->at.n > 0);
     uint32_t job =
         job_push(w, c, p, (struct wjobs){.start_us = w->now_us, .end_us = end_us, .name = name});
     job_start(w, job);
@@ -246,7 +246,7 @@ static void promise_forget(struct world *w, uint32_t job)
 uint32_t world_promise(struct world *w, const struct compiled *c, const struct placement *p,
                        uint64_t name, int64_t start_us, int64_t end_us)
 {
-    EXPECT(start_us >= w->now_us && end_us >= start_us && p->at.n > 0);
+    ASSERT(start_us >= w->now_us && end_us >= start_us && p->at.n > 0);
     struct agenda *a = &w->agenda;
     uint32_t job =
         job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
@@ -259,7 +259,7 @@ uint32_t world_promise(struct world *w, const struct compiled *c, const struct p
 
 void world_undo(struct world *w, uint32_t job)
 {
-    EXPECT(job < w->agenda.job.n && w->agenda.job.v[job].start_us == w->now_us);
+    ASSERT(job < w->agenda.job.n && w->agenda.job.v[job].start_us == w->now_us);
     struct agenda *a = &w->agenda;
     struct wjobs *j = &a->job.v[job];
     ends_remove(a, job);
@@ -274,8 +274,8 @@ void world_undo(struct world *w, uint32_t job)
 
 void world_fulfil(struct world *w, uint32_t job)
 {
-    EXPECT(job < w->agenda.job.n && w->agenda.job.v[job].start_us <= w->now_us);
-    EXPECT(w->agenda.promised.n > 0);
+    ASSERT(job < w->agenda.job.n && w->agenda.job.v[job].start_us <= w->now_us);
+    ASSERT(w->agenda.promised.n > 0);
     struct agenda *a = &w->agenda;
     struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++)
@@ -286,7 +286,7 @@ void world_fulfil(struct world *w, uint32_t job)
 
 void world_break(struct world *w, uint32_t job)
 {
-    EXPECT(job < w->agenda.job.n && w->agenda.promised.n > 0);
+    ASSERT(job < w->agenda.job.n && w->agenda.promised.n > 0);
     struct agenda *a = &w->agenda;
     struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++)
@@ -298,7 +298,7 @@ void world_break(struct world *w, uint32_t job)
 
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign)
 {
-    EXPECT(node < w->nall && (sign == 1 || sign == -1));
+    ASSERT(node < w->nall && (sign == 1 || sign == -1));
     w->agenda.changes++;
     for (size_t d = 0; d < w->dims; d++)
         world_free_row(w, node)[d] += sign * row[d];
@@ -346,7 +346,7 @@ int64_t world_next_end(const struct world *w)
 
 int64_t world_end_of_share(const struct world *w, size_t share)
 {
-    EXPECT(share > 0 && w->agenda.ends_first <= w->agenda.ends.n);
+    ASSERT(share > 0 && w->agenda.ends_first <= w->agenda.ends.n);
     const struct agenda *a = &w->agenda;
     size_t left = a->ends.n - a->ends_first;
     return left > 0 ? a->ends.v[a->ends_first + (left - 1) / share].at_us : INT64_MAX;
@@ -354,7 +354,7 @@ int64_t world_end_of_share(const struct world *w, size_t share)
 
 void world_advance(struct world *w, int64_t now_us)
 {
-    EXPECT(now_us >= w->now_us);
+    ASSERT(now_us >= w->now_us);
     struct agenda *a = &w->agenda;
     while (a->ends_first < a->ends.n && a->ends.v[a->ends_first].at_us <= now_us) {
         struct wjobs *j = &a->job.v[a->ends.v[a->ends_first++].job];

@@ -182,7 +182,7 @@ static void idle_note(struct cluster *cl, const struct wanted *w)
 
 void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead)
 {
-    EXPECT(!cl->derived.stale);
+    ASSERT(!cl->derived.stale);
     if (cl->lic.n == cl->lic.named.n)
         return;
     caps_look_ahead(cl, now_us);

@@ -39,7 +39,7 @@ static int64_t most_of(const struct world *w, const struct lic_use *use)
 
 bool cap_nodes_out(struct world *w, const struct option *o, const struct lic_use *use)
 {
-    EXPECT(cap_counts_nodes(&w->cl->lic.v[use->lic]));
+    ASSERT(cap_counts_nodes(&w->cl->lic.v[use->lic]));
     if (world_free_row(w, w->nnodes + use->lic)[DIM_CPU] + use->slack >= use->count)
         return false;
     int64_t room = most_of(w, use) - nodes_at(w, use->lic, w->now_us);
@@ -82,7 +82,7 @@ static bool room_at(struct world *w, const struct lic_use *use, const struct pla
 bool cap_nodes_allow(struct world *w, const struct lic_use *use, const struct placement *at,
                      int64_t start_us, int64_t end_us, int64_t *ret_new)
 {
-    EXPECT(start_us <= end_us && use->lic < w->cl->lic.n);
+    ASSERT(start_us <= end_us && use->lic < w->cl->lic.n);
     const struct agenda *a = &w->agenda;
     const struct licence *l = &w->cl->lic.v[use->lic];
     bool binds = cap_binds(w->cl, l, start_us);

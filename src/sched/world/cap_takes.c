@@ -34,7 +34,7 @@ static void node_add(struct world *w, const struct compiled *c, const struct pla
 struct cap_sums placement_sums(struct world *w, const struct compiled *c,
                                const struct placement *at)
 {
-    EXPECT(c->ncap <= c->nlic);
+    ASSERT(c->ncap <= c->nlic);
     struct cap_sums sums = {.gres = w->scratch.sum};
     if (c->ncap == 0)
         return sums;
@@ -47,7 +47,7 @@ struct cap_sums placement_sums(struct world *w, const struct compiled *c,
 int64_t licence_takes(const struct world *w, const struct lic_use *use, const struct spart *part,
                       const struct cap_sums *sums)
 {
-    EXPECT(use->lic < w->cl->lic.n);
+    ASSERT(use->lic < w->cl->lic.n);
     const struct licence *l = &w->cl->lic.v[use->lic];
     if (!is_cap(l) || l->counts == CAP_JOBS || l->counts == CAP_LICENCES)
         return use->count;
@@ -68,7 +68,7 @@ static int64_t left_of(struct world *w, const struct option *o, const struct lic
 bool licence_free(struct world *w, const struct option *o, const struct lic_use *use, int64_t count,
                   int64_t start_us, int64_t end_us)
 {
-    EXPECT(count >= 0 && start_us <= end_us);
+    ASSERT(count >= 0 && start_us <= end_us);
     const struct licence *l = &w->cl->lic.v[use->lic];
     if (use->above || !use_concerns(use, o) || left_of(w, o, use, start_us, end_us) >= count)
         return true;
@@ -97,7 +97,7 @@ static void turns_push(const struct world *w, const struct cap_hours *h, i64_vec
 
 void caps_times(const struct world *w, const struct compiled *c, i64_vec *at)
 {
-    EXPECT(c->ncap <= c->nlic);
+    ASSERT(c->ncap <= c->nlic);
     for (size_t i = c->nlic - c->ncap; i < c->nlic; i++)
         if (w->cl->lic.v[c->lic[i].lic].hours)
             turns_push(w, w->cl->lic.v[c->lic[i].lic].hours, at);

@@ -140,7 +140,7 @@ static inline void rows_next(struct rows *r)
 
 size_t counts_enough(const struct world *w, int which, const struct screen *s)
 {
-    EXPECT(which == COUNT_NOW || which == COUNT_EVER);
+    ASSERT(which == COUNT_NOW || which == COUNT_EVER);
     struct rows r = rows_of(w, which, s);
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
@@ -154,7 +154,7 @@ size_t counts_enough(const struct world *w, int which, const struct screen *s)
 size_t counts_screen(struct world *w, int which, const struct compiled *c, const struct option *o,
                      const struct variant *v)
 {
-    EXPECT(which == COUNT_NOW || which == COUNT_EVER);
+    ASSERT(which == COUNT_NOW || which == COUNT_EVER);
     struct rows r = rows_of(w, which, &v->screen);
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
@@ -216,7 +216,7 @@ static void joint_sum(struct joint *j, const struct cut *k)
 
 void counts_joint_make(struct world *w, int which, uint32_t dim)
 {
-    EXPECT(dim < w->dims && (which == COUNT_NOW || which == COUNT_EVER));
+    ASSERT(dim < w->dims && (which == COUNT_NOW || which == COUNT_EVER));
     const uint8_t *cpu = &w->counts.bucket[which][DIM_CPU * w->counts.padded],
                   *mem = &w->counts.bucket[which][DIM_MEM * w->counts.padded],
                   *gres = &w->counts.bucket[which][dim * w->counts.padded];
@@ -236,7 +236,7 @@ void counts_joint_make(struct world *w, int which, uint32_t dim)
 
 uint16_t counts_cell(const struct world *w, const struct screen *s)
 {
-    EXPECT(s->dim < w->dims);
+    ASSERT(s->dim < w->dims);
     struct cut k = cut_of(w, s->dim);
     uint32_t gres = k.counted ? (uint32_t)s->gres >> k.shift : 0;
     return (uint16_t)((gres * JOINT_SIDE + (s->cpu >> JOINT_SHIFT)) * JOINT_SIDE +

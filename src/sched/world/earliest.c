@@ -199,7 +199,7 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
 bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_us, int64_t from_us,
                     struct placement *ret, int64_t *ret_us)
 {
-    EXPECT(limit_us >= 0 && from_us >= w->now_us);
+    ASSERT(limit_us >= 0 && from_us >= w->now_us);
     struct option *o = what->o;
     struct placing p = {.w = w, .what = what};
     bool found = false;

@@ -270,7 +270,7 @@ static void take_all_gpus(const struct cluster *cl, const struct choice *ch, str
 bool exact_take(struct exacts *e, const struct compiled *c, const struct option *o,
                 const struct variant *v, uint32_t node, int32_t units, struct alloc_node *ret)
 {
-    EXPECT(node < e->cl->node.n && units > 0);
+    ASSERT(node < e->cl->node.n && units > 0);
     const struct group *g = e->cl->node.v[node]->group;
     struct choice ch = {.x = exact_of(e, node), .g = g};
     struct take t;
@@ -305,7 +305,7 @@ bool exact_take(struct exacts *e, const struct compiled *c, const struct option 
 void exact_back(struct exacts *e, uint32_t node, const struct option *o,
                 const struct alloc_node *an)
 {
-    EXPECT(node < e->cl->node.n);
+    ASSERT(node < e->cl->node.n);
     const struct group *g = e->cl->node.v[node]->group;
     struct exact *x = exact_of(e, node);
     struct idset set = IDSET_INIT;
@@ -326,7 +326,7 @@ void exact_back(struct exacts *e, uint32_t node, const struct option *o,
 
 bool exact_take_back(struct exacts *e, uint32_t node, const int32_t *cpu, size_t ncpu, bool shares)
 {
-    EXPECT(node < e->cl->node.n);
+    ASSERT(node < e->cl->node.n);
     const struct group *g = e->cl->node.v[node]->group;
     struct exact *x = exact_of(e, node);
     for (size_t i = 0; i < ncpu; i++) {

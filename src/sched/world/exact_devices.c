@@ -138,7 +138,7 @@ static bool linked_choose(struct choice *ch, uint32_t dim, int64_t count)
 
 bool exact_devices(struct choice *ch, uint32_t dim, int64_t count)
 {
-    EXPECT(count >= 0 && dim >= DIM_GRES);
+    ASSERT(count >= 0 && dim >= DIM_GRES);
     if (count > 0 && has_links(ch, dim))
         return linked_choose(ch, dim, count);
     while (count > 0) {
@@ -169,7 +169,7 @@ static bool near_socket(const struct group *g, size_t d, int32_t socket, int32_t
 /* --gpus-per-socket: `per` on each of as many sockets as it takes. */
 bool exact_devices_by_socket(struct choice *ch, uint32_t dim, int64_t count, int64_t per)
 {
-    EXPECT(count >= 0 && per > 0 && dim >= DIM_GRES);
+    ASSERT(count >= 0 && per > 0 && dim >= DIM_GRES);
     int32_t each = (ch->g->slots + ch->g->spec_slots) / ch->g->sockets;
     for (int32_t k = 0; k < ch->g->sockets && count > 0; k++) {
         int64_t here = 0;

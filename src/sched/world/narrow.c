@@ -117,7 +117,7 @@ static size_t leaves_take(struct world *w, const struct topo_switch *under, size
 
 size_t topo_narrow(struct world *w, size_t least, size_t want, int64_t units)
 {
-    EXPECT(least <= want);
+    ASSERT(least <= want);
     if (!w->cl->wiring.topo || want < 2)
         return 0;
     const struct topo_switch *s = want <= w->scratch.key.n ? lowest(w, want, units) : NULL;

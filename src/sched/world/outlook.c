@@ -136,7 +136,7 @@ static size_t stretch_of(const struct outlook *p, int64_t at_us)
 
 const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
 {
-    EXPECT(node < w->nall && start_us <= end_us);
+    ASSERT(node < w->nall && start_us <= end_us);
     const struct outlook *p = outlook_of(w, node);
     size_t i = stretch_of(p, start_us), dims = w->dims;
     int64_t *row = w->scratch.row;
@@ -150,7 +150,7 @@ const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, i
 
 bool outlook_holds(struct world *w, uint32_t node)
 {
-    EXPECT(node < w->nall);
+    ASSERT(node < w->nall);
     const struct outlook *p = outlook_of(w, node);
     for (size_t i = 0; i < p->row.n; i++)
         if (p->row.v[i] < 0)
@@ -162,7 +162,7 @@ bool outlook_holds(struct world *w, uint32_t node)
 
 struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_us)
 {
-    EXPECT(node < w->nall && limit_us >= 0);
+    ASSERT(node < w->nall && limit_us >= 0);
     struct outlook *p = outlook_of(w, node);
     vec_clear(&p->queue);
     vec_reserve(&p->queue, p->at.n * w->dims);

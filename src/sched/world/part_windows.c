@@ -4,7 +4,7 @@
 
 enum job_reason part_window_bars(const struct world *w, const struct option *o, int64_t start_us)
 {
-    EXPECT(start_us >= w->now_us);
+    ASSERT(start_us >= w->now_us);
     struct time_window limits;
     if (o->part->windows.n == 0)
         return REASON_NONE;

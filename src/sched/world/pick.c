@@ -245,7 +245,7 @@ static bool insists(const struct placing *p)
 /* Nodes close to each other first; if that cannot be, any. */
 bool placing_pick(struct placing *p)
 {
-    EXPECT(p->start_us <= p->end_us && p->v);
+    ASSERT(p->start_us <= p->end_us && p->v);
     struct scratch *s = &p->w->scratch;
     const struct layout *l = &p->v->lay;
     const struct job_request *r = p->what->c->req;

@@ -152,7 +152,7 @@ static bool too_few(struct placing *p, int which)
 
 void placing_candidates(struct placing *p)
 {
-    EXPECT(p->start_us >= p->w->now_us && p->v);
+    ASSERT(p->start_us >= p->w->now_us && p->v);
     struct world *w = p->w;
     vec_clear(&w->scratch.key);
     if (p->start_us > w->now_us || p->what->o->mode.user_only || p->what->o->mode.share) {
@@ -210,7 +210,7 @@ static void placing_fill(struct placing *p, struct placement *ret)
 
 bool placing_licences_free(struct placing *p)
 {
-    EXPECT(p->what->c->ncap <= p->what->c->nlic);
+    ASSERT(p->what->c->ncap <= p->what->c->nlic);
     const struct compiled *c = p->what->c;
     for (size_t i = 0; i < c->nlic; i++) {
         const struct lic_use *use = &c->lic[i];
@@ -273,8 +273,8 @@ bool placing_find(struct placing *p, struct placement *ret)
 bool world_place(struct world *w, const struct to_place *what, int64_t start_us, int64_t end_us,
                  struct placement *ret)
 {
-    EXPECT(start_us >= w->now_us && end_us >= start_us);
-    EXPECT(what->o->nvariants > 0);
+    ASSERT(start_us >= w->now_us && end_us >= start_us);
+    ASSERT(what->o->nvariants > 0);
     struct option *o = what->o;
     struct placing p = {.w = w, .what = what, .start_us = start_us, .end_us = end_us};
     ret->missing = 0;

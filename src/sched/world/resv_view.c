@@ -88,7 +88,7 @@ void view_done(struct world *w)
 
 const struct window *view_window(const struct world *w, const struct sresv *s, int64_t at_us)
 {
-    EXPECT(s->number > 0 && s->number <= w->cl->resv.n);
+    ASSERT(s->number > 0 && s->number <= w->cl->resv.n);
     const struct windows *win = &w->view.win[s->number - 1];
     for (size_t i = 0; i < win->n && win->v[i].start_us <= at_us; i++)
         if (at_us < win->v[i].end_us)
@@ -99,7 +99,7 @@ const struct window *view_window(const struct world *w, const struct sresv *s, i
 int64_t view_limit(const struct world *w, const struct option *o, int64_t limit_us,
                    int64_t start_us)
 {
-    EXPECT(limit_us >= 0);
+    ASSERT(limit_us >= 0);
     const struct window *win = o->resv && o->cut ? view_window(w, o->resv, start_us) : NULL;
     return win && limit_us > win->end_us - start_us ? win->end_us - start_us : limit_us;
 }
@@ -129,7 +129,7 @@ int64_t view_next_turn(const struct world *w)
 
 bool view_advance(struct world *w, int64_t now_us)
 {
-    EXPECT(w->view.turn_first <= w->view.turn.n);
+    ASSERT(w->view.turn_first <= w->view.turn.n);
     size_t before = w->view.turn_first;
     while (w->view.turn_first < w->view.turn.n && w->view.turn.v[w->view.turn_first] <= now_us)
         w->view.turn_first++;
@@ -262,7 +262,7 @@ static void row_least(struct world *w, const struct viewpoint *p, uint32_t node,
 const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t node,
                            int64_t start_us, int64_t end_us)
 {
-    EXPECT(node < w->nall && start_us <= end_us);
+    ASSERT(node < w->nall && start_us <= end_us);
     const struct agenda *a = &w->agenda;
     bool away =
         node < w->nnodes && p->inside && p->inside->nodes && !bit_get(p->inside->nodes, node);

@@ -17,7 +17,7 @@ static void row_add(const struct world *w, const struct wtake *t, int64_t sign, 
 
 void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *row)
 {
-    EXPECT(node < w->nall && at_us >= w->now_us);
+    ASSERT(node < w->nall && at_us >= w->now_us);
     const struct agenda *a = &w->agenda;
     memcpy(row, world_free_row(w, node), w->dims * sizeof row[0]);
     for (uint32_t t = a->work[node]; t != NONE && agenda_job(a, t)->end_us <= at_us;
@@ -31,7 +31,7 @@ void world_row_at(const struct world *w, uint32_t node, int64_t at_us, int64_t *
 
 const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
 {
-    EXPECT(node < w->nall && start_us <= end_us);
+    ASSERT(node < w->nall && start_us <= end_us);
     const struct agenda *a = &w->agenda;
     uint32_t t = a->kept[node];
     if (t == NONE && start_us <= w->now_us)

@@ -280,7 +280,7 @@ static void record_remove(struct core *c, enum store_table table, const void *re
 
 void accounts_put(struct core *c, enum store_table table, const void *record)
 {
-    EXPECT(table < STORE_TABLE_COUNT);
+    ASSERT(table < STORE_TABLE_COUNT);
     const void *former = record_at(c, table, record);
     note(c, table, former, record);
     record_put(c, table, record);
@@ -307,7 +307,7 @@ uint32_t accounts_next_id(struct core *c, enum store_table table)
 
 void transaction_put(struct core *c, struct transaction *t)
 {
-    EXPECT(c->turn.now_us > 0 && !t->id);
+    ASSERT(c->turn.now_us > 0 && !t->id);
     uint64_t now = (uint64_t)c->turn.now_us, last = c->accounts.last_transaction;
     t->at_us = c->turn.now_us;
     t->id = c->accounts.last_transaction = now > last ? now : last + 1;
@@ -332,7 +332,7 @@ static void implied_store(struct core *c)
 
 void accounts_keep(struct core *c)
 {
-    EXPECT(c->accounts.journal);
+    ASSERT(c->accounts.journal);
     struct account_journal *j = c->accounts.journal;
     if (j->entry.n)
         implied_store(c);
@@ -346,8 +346,8 @@ void accounts_keep(struct core *c)
 
 void accounts_undo(struct core *c)
 {
-    EXPECT(c->accounts.journal);
-    EXPECT(c->accounts.last_assoc >= c->accounts.journal->last_assoc &&
+    ASSERT(c->accounts.journal);
+    ASSERT(c->accounts.last_assoc >= c->accounts.journal->last_assoc &&
            c->accounts.last_qos >= c->accounts.journal->last_qos);
     struct account_journal *j = c->accounts.journal;
     for (size_t i = j->entry.n; i > 0; i--) {

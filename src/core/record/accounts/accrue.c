@@ -220,7 +220,7 @@ static void batches_set(struct core *c, struct jobrec *r, batches *v)
 
 int64_t accrue_element(struct core *c, struct jobrec *array)
 {
-    EXPECT(job_is_array(array));
+    ASSERT(job_is_array(array));
     batches v = {0};
     int64_t from_us = array->j.accrue_us;
     if (!from_us)

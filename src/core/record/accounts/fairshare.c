@@ -374,7 +374,7 @@ void fairshare_update(struct core *c)
 
 void fairshare_watch(struct core *c, struct assocrec *r)
 {
-    EXPECT(map_u64_get(c->accounts.assoc, r->a.id) == r);
+    ASSERT(map_u64_get(c->accounts.assoc, r->a.id) == r);
     if (r->watched)
         return;
     r->watched = true;

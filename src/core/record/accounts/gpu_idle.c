@@ -28,7 +28,7 @@ void node_gpus_forget(struct noderec *n)
 
 void node_gpus_take(struct core *c, struct noderec *n, const char *text)
 {
-    EXPECT(c->node.v[n->index] == n);
+    ASSERT(c->node.v[n->index] == n);
     struct gpu_use use[GPU_USE_MAX];
     if (!text) {
         node_gpus_forget(n);

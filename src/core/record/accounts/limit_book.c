@@ -40,7 +40,7 @@ struct limit *limit_find(const struct core *c, const struct limit *l)
 
 void limit_keep(struct core *c, const struct limit *l)
 {
-    EXPECT(l->what < RESOURCE_LIMIT_COUNT);
+    ASSERT(l->what < RESOURCE_LIMIT_COUNT);
     limit_list *of = limits_of(c, (enum limit_owner)l->owner, l->owner_id);
     struct limit former, kept = *l;
     if (!of)

@@ -133,7 +133,7 @@ void limits_collect(const struct core *c, const struct limit_subject *who, enum 
 
 void limit_say(const struct limit_hit *h, struct str *out)
 {
-    EXPECT(h->l->what < RESOURCE_LIMIT_COUNT);
+    ASSERT(h->l->what < RESOURCE_LIMIT_COUNT);
     const struct resource_limit_row *row = &resource_limit_table[h->l->what];
     str_addf(out, "%s=%s%s%lld%s%s of ", row->word, h->l->tres ? h->l->tres : "",
              h->l->tres ? "=" : "", (long long)h->value, h->l->hours ? " at " : "",
@@ -191,7 +191,7 @@ bool limit_holds(const struct limit *l)
 void limit_key(const struct core *c, const struct limit_subject *who, const struct limit_hit *h,
                struct str *out)
 {
-    EXPECT((h->qos != NULL) != (h->assoc != NULL));
+    ASSERT((h->qos != NULL) != (h->assoc != NULL));
     const struct assocrec *leaf = assoc_for(c, who->account, who->user, who->partition);
     limit_id_add(h->l, out);
     switch (resource_limit_table[h->l->what].scope) {
@@ -353,7 +353,7 @@ const char *limits_waiting(struct core *c, const struct jobrec *r)
 
 void limits_running(struct core *c, const struct jobrec *r)
 {
-    EXPECT(cluster_is_running(c->cluster, r->j.id));
+    ASSERT(cluster_is_running(c->cluster, r->j.id));
     if (enforces_limits(c) || c->accounts.last_cap)
         cluster_run_capped(c->cluster, r->j.id,
                            enforces_limits(c) ? caps_text(c, r, r->j.run_partition) : NULL);

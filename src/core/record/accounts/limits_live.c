@@ -25,7 +25,7 @@ static struct live_count *live_of(struct core *c, const struct jobrec *r)
 
 void limits_count(struct core *c, const struct jobrec *r, int64_t sign)
 {
-    EXPECT(sign == 1 || sign == -1);
+    ASSERT(sign == 1 || sign == -1);
     uint64_t n = job_is_array(r) ? r->pending.count : 1;
     if (!job_live(r) || !n)
         return;

@@ -123,7 +123,7 @@ void minutes_changed(struct core *c)
 
 void minutes_kept(struct core *c)
 {
-    EXPECT(c->usage.minutes);
+    ASSERT(c->usage.minutes);
     c->usage.minutes->due = true;
     sums_drop(c->usage.minutes);
 }
@@ -442,7 +442,7 @@ bool minutes_start(struct core *c, const struct minutes_start *start, size_t n)
 
 bool minutes_exhausted(const struct core *c, const struct jobrec *r, struct str *detail)
 {
-    EXPECT(r->j.run_partition && r->j.start_us);
+    ASSERT(r->j.run_partition && r->j.start_us);
     const struct minutes *m = minutes_of(c);
     struct limit_subject who = limits_subject(r, r->j.run_partition);
     limit_hits hits = {0};
