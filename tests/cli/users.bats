@@ -46,8 +46,15 @@ wait_over() {
 
 @test "users may not touch each other's jobs, nor nodes, nor set priorities" {
     id=$(sbatch --parsable -H --wrap true)
-    run ! as_nobody scancel "$id"
+    # Slurm's numbers, of which an exit status is the low byte.
+    run -210 as_nobody scancel "$id"
     [[ "$output" =~ "Access/permission denied" ]]
+    run -228 scancel -s USR1 "$id"
+    # Whoever names a user means all of his jobs; other filters choose among one's own.
+    run -210 as_nobody scancel -u root
+    [ "$output" = "scancel: error: Kill job error on job id $id: Access/permission denied" ]
+    run -0 as_nobody scancel -t PENDING
+    [ -z "$output" ]
     run ! as_nobody scontrol release "$id"
     run ! as_nobody scontrol update JobId="$id" TimeLimit=1
     run ! as_nobody scontrol write batch_script "$id" -

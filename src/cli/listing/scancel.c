@@ -256,7 +256,16 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
-#define EXIT_PART 60 /* Slurm's, of one component of a job that waits */
+/* Slurm ends with the low byte of its number for what was refused. */
+static int exit_of(int32_t refusal)
+{
+    switch (refusal) {
+    case REFUSE_ACCESS_DENIED: return 210;
+    case REFUSE_NOT_RUNNING: return 228; /* a signal for a job that waits */
+    case REFUSE_NOT_WHOLE_HET: return 60;
+    default: return 1;
+    }
+}
 
 static int results_print(const struct scancel *s, const struct msg_done *done)
 {
@@ -277,7 +286,7 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
         if (!s->quiet && result[i].detail)
             fprintf(stderr, "scancel: error: %s\n", result[i].detail);
         if (!over || asked)
-            rc = result[i].refusal == REFUSE_NOT_WHOLE_HET ? EXIT_PART : 1;
+            rc = exit_of((int32_t)result[i].refusal);
     }
     return rc;
 }
@@ -366,7 +375,7 @@ static int scancel_run(struct scancel *s)
              client_call(c, MSG_CANCEL, &s->cancel, 0, s->a, &answer, &err)) {
         const struct msg_done *done = answer.body;
         rc = results_print(s, done);
-        if (s->verbose && s->filtered && !done->count)
+        if (s->verbose && s->filtered && !done->count && !done->results.n)
             unmatched_print(s);
         if (done->refusal != REFUSE_NONE && !done->results.n) {
             program_error("scancel", "%s", refusal_text((enum refusal)done->refusal));

@@ -235,6 +235,11 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_ALREADY_DONE;
 }
 
+static bool of_named_users(const void *ctx)
+{
+    return ((const struct cancel *)ctx)->m->uids != NULL;
+}
+
 static const struct sweep_kind cancelling = {
     .kind = MSG_CANCEL,
     .act = cancel_one,
@@ -242,6 +247,7 @@ static const struct sweep_kind cancelling = {
     .fill = cancel_fill,
     .done = cancel_done,
     .fits = fits,
+    .of_named_users = of_named_users,
 };
 
 void req_cancel(struct core *c, const struct msg_cancel *m)

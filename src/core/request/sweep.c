@@ -4,6 +4,7 @@
  * if there is one: a user who asks for a hundred gets no more than one who asks for one.
  *
  * Jobs are kept by number between two slices: what they were may be gone by then. */
+#include "core/record/accounts/private.h"
 #include "core/request/request.h"
 
 #include <string.h>
@@ -25,8 +26,9 @@
     "fewer, or "                                                                                   \
     "the whole array"
 
-/* Components that filters choose without the rest of their job, of which the answer tells. */
-#define PARTS_SAID 256
+/* Jobs that filters choose and that stay, of which the answer tells: components without the rest
+ * of their job, and those of a user who was named by somebody who may not. */
+#define STAYED_SAID 256
 
 struct slice {
     size_t jobs, looks; /* left of it */
@@ -247,6 +249,21 @@ static bool refs_slice(struct core *c, struct sweep *s, struct slice left)
 
 /* ---- by filters ---- */
 
+static void stayed_say(struct sweep *s, const struct jobrec *r, enum refusal why,
+                       const char *detail)
+{
+    if (s->result.n < STAYED_SAID)
+        outcome_add(s, arena_printf(s->arena, "%llu", (unsigned long long)r->j.id), why, detail);
+}
+
+/* Whoever names a user means all of his jobs; whoever names a partition means his own in it. */
+static void denied_say(const struct core *c, struct sweep *s, const struct jobrec *r)
+{
+    if (s->kind->of_named_users && s->kind->of_named_users(s->ctx) &&
+        may_see_job(c, &s->peer, r->j.user_id, r->j.spec.req.account))
+        stayed_say(s, r, REFUSE_ACCESS_DENIED, NULL);
+}
+
 static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
 {
     bool more = true;
@@ -254,13 +271,16 @@ static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
            (more = map_u64_next(c->jobs.by_id, &s->at) && s->at.key < s->below)) {
         struct jobrec *r = s->at.value;
         const char *detail = NULL;
-        if (!job_live(r) || !s->kind->fits(s->ctx, r) || !may_manage(c, r))
+        if (!job_live(r) || !s->kind->fits(s->ctx, r))
             continue;
+        if (!may_manage(c, r)) {
+            denied_say(c, s, r);
+            continue;
+        }
         enum refusal refusal = s->kind->act(c, r, NULL, s->ctx, &detail);
         s->done += refusal == REFUSE_NONE;
-        if (refusal == REFUSE_NOT_WHOLE_HET && s->result.n < PARTS_SAID)
-            outcome_add(s, arena_printf(s->arena, "%llu", (unsigned long long)r->j.id), refusal,
-                        detail);
+        if (refusal == REFUSE_NOT_WHOLE_HET)
+            stayed_say(s, r, refusal, detail);
         left.jobs--;
     }
     return !more;
