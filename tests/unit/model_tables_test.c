@@ -150,7 +150,7 @@ static void test_every_value_of_every_enum_has_a_name(void **state)
         {&part_state_names, PART_INACTIVE + 1},  {&part_share_names, SHARE_FORCE + 1},
         {&preempt_mode_names, PREEMPT_GANG + 1}, {&suspender_names, SUSPENDER_GANG + 1},
         {&limit_policy_names, LIMITS_ALL + 1},   {&query_what_names, QUERY_COUNT},
-        {&job_action_names, ACTION_NOTIFY + 1},  {&daemon_action_names, DAEMON_RESET_DIAG + 1},
+        {&job_action_names, ACTION_NOTIFY + 1},  {&daemon_action_names, DAEMON_DAMPENING + 1},
         {&report_kind_names, REPORT_LOST + 1},   {&host_role_names, ROLE_LOGIN + 1},
     };
     for (size_t i = 0; i < ARRAY_LEN(enums); i++) {

@@ -41,7 +41,7 @@ static void batch_share(struct core *c, const struct jobrec *r, struct steprec *
 
 struct steprec *batch_step(struct core *c, struct jobrec *r)
 {
-    ASSERT(r->j.start_us && r->j.spec.batch);
+    ASSERT(r->j.start_us);
     struct steprec *st = step_find(r, STEP_BATCH);
     if (st)
         return st;

@@ -58,6 +58,11 @@ void world_kill_shepherds(struct world *w, uint64_t job_id)
         }
 }
 
+void world_gpus_work(struct world *w)
+{
+    w->gpus_work = true;
+}
+
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken)
 {
     struct simnode *n = &w->node.v[node];

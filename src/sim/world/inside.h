@@ -118,6 +118,7 @@ struct world {
     struct rng rng;
     int64_t now_us;
     int64_t set_us; /* by how much the wall clock was set forward in all */
+    bool gpus_work; /* from now on every GPU is at work */
     struct config config;
     struct core *core; /* NULL: the controller is down */
     struct store *store;

@@ -73,6 +73,9 @@ void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
 /* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody
  * notices. */
 void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);
+/* From now on every GPU is at work: a policy that requeues who leaves them idle would do so without
+ * end. */
+void world_gpus_work(struct world *w);
 void world_fail_store(struct world *w, unsigned commits);
 /* The store is backed up; the last backup, or an empty store if there is none, is put in its
  * place. */

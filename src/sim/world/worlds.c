@@ -389,6 +389,7 @@ static void heal(struct play *p)
     world_fail_store(p->w, 0);
     for (size_t i = 0; i < 2 * world_nodes(p->w); i++)
         world_break_gpu(p->w, i / 2, i % 2, false);
+    world_gpus_work(p->w);
     world_run(p->w, world_now(p->w) + 200 * USEC_PER_SEC);
     bool resumed = world_request(p->w, MSG_UPDATE_NODE, &resume, NULL);
     vec_push(&p->id, 1); /* any_id's choice before an answer came: its own may have been lost */
