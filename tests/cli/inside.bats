@@ -195,9 +195,9 @@ END
 @test "an srun that waits and is told to end says so and ends with 1; --jobid of a job that does not run" {
     id=$(sbatch --parsable -n1 --mem=100 -o waits.out --wrap 'srun -n1 --exact sleep 60 & until squeue -h -s -j $SLURM_JOB_ID -o %i | grep -q "\.0"; do sleep 0.1; done
 srun -n1 --exact true 2> waits.err & until grep -q retrying waits.err; do sleep 0.1; done
-kill $!; wait $!; echo $?; scancel $SLURM_JOB_ID.0; wait')
+kill $!; wait $!; echo rc $?; scancel $SLURM_JOB_ID.0; wait')
     within 20 state_is "$id" COMPLETED
-    [ "$(cat waits.out | head -1)" = 1 ]
+    grep -qx "rc 1" waits.out || { cat waits.out waits.err; false; }
     [ "$(tail -2 waits.err)" = "srun: Cancelled pending job step with signal 15
 srun: error: Unable to create step for job $id: Job/step already completing or completed" ]
     run -1 srun --jobid="$id" true
