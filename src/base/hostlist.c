@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NAME_BYTES_MAX                                                                             \
-    255 /* of one name, as in DNS; also bounds how deep brackets nest while they are multiplied out */
-#define DIGITS_MAX 18
+/* Of one name, as in DNS; also bounds how deep brackets nest while they are multiplied out. */
+#define NAME_BYTES_MAX 255
+#define DIGITS_MAX     18
 
 void hostlist_done(struct hostlist *h)
 {

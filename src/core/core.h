@@ -167,10 +167,8 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx);
 int64_t core_wake_due(const struct core *c);
 
 struct view {
-    void (*row)(
-        void *ctx,
-        const void *
-            record); /* struct job, node, partition, step or daemon_status as q->what says; valid during the call */
+    /* struct job, node, partition, step or daemon_status as q->what says; valid during the call. */
+    void (*row)(void *ctx, const void *record);
     void *ctx;
 };
 /* Where a reading of many records stands; zeroed before the first call, ended by core_query_end. */

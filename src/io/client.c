@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define TIMEOUT_MS_DEFAULT 60000
-#define READ_BYTES         (16u << 10) /* most answers are small: room that needs no mapping of its own */
+#define READ_BYTES         (16u << 10) /* most answers are small: no mapping of its own */
 #define READ_MORE_BYTES    (256u << 10)
 #define HELD_MAX_BYTES                                                                             \
     (4u << 20) /* of an answer in rows that is handed out only when it is whole */

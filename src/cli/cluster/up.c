@@ -99,9 +99,8 @@ static bool machine_line(struct arena *a, const char **ret_line, struct err *ret
         return err_set(ret_err, ERR_INTERNAL,
                        "%s node --print-config did not describe this machine", program);
     line[strcspn(line, "\n")] = '\0';
-    char *gres = strstr(
-        line,
-        " Gres="); /* its last word; GPUs are as the node's daemon finds them, until somebody demands some */
+    /* Its last word. GPUs are as the node's daemon finds them, until somebody demands some. */
+    char *gres = strstr(line, " Gres=");
     if (gres)
         *gres = '\0';
     *ret_line = arena_strdup(a, line);

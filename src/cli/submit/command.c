@@ -17,10 +17,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_USAGE                                                                                 \
-    255 /* what Slurm exits with when it cannot read the command line, whatever SLURM_EXIT_ERROR says */
-#define RETRIES_MAX                                                                                \
-    15 /* a busy controller is asked so often, with growing pauses, as Slurm's commands do */
+/* What Slurm exits with when it cannot read the command line, whatever SLURM_EXIT_ERROR says. */
+#define EXIT_USAGE 255
+/* A busy controller is asked so often, with growing pauses, as Slurm's commands do. */
+#define RETRIES_MAX 15
 
 /* The number that a variable begins with, as an exit code has room for it; 0 = none. */
 static int exit_code_given(const char *variable)

@@ -101,8 +101,8 @@ void session_worked(void *ctx, struct conn *conn, int64_t ns)
 
 /* ---- connections that wait ----
  *
- * To take a connection in costs far more than to see whose it is. One of a user who has had more than a fair share stays what the kernel has of it until it is
- * that user's turn. */
+ * To take a connection in costs far more than to see whose it is. One of a user who has had more
+ * than a fair share stays what the kernel has of it until it is that user's turn. */
 
 struct parked {
     struct sessions *owner;

@@ -152,7 +152,7 @@ static void quiet_nodes_release(struct core *c, struct jobrec *r)
 
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
-    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    ASSERT(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     ASSERT(r->j.start_us && how != JOB_PENDING && how != JOB_RUNNING);
     usage_charge(c, r);
     if (how == JOB_NODE_FAIL)
@@ -197,7 +197,7 @@ static void others_end(struct core *c, struct jobrec *r, enum job_state how, enu
 void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
              int64_t kill_wait_us, const char *line)
 {
-    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    ASSERT(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     ending(c, r, how, why);
     others_end(c, r, how, why);
     job_save(c, r);

@@ -22,7 +22,7 @@ static void launch_jobs(struct core *c, struct jobrec *r, struct msg_launch *m)
 
 void launch_send(struct core *c, struct jobrec *r)
 {
-    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    ASSERT(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     ASSERT(leader_of(r) == r->j.id);
     struct noderec *n = node_find(c, r->j.batch_host);
     struct msg_launch m = {.step_id = STEP_BATCH};

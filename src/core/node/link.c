@@ -134,9 +134,8 @@ static void script_compare(struct core *c, struct noderec *n, struct jobrec *r,
         r->started = true;
         step_save(c, batch_step(c, r));
     } else if (!held && !r->started && !doubtful) {
-        launch_send(
-            c,
-            r); /* the launch was lost on its way: the same start again, which the node takes at most once */
+        /* It was lost on its way: the same start again, which the node takes at most once. */
+        launch_send(c, r);
     } else if (!held) {
         job_node_lost(c, r, n->index);
     }

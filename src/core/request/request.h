@@ -16,7 +16,7 @@ struct sweep_kind {
     bool (*fill)(void *ctx, const void *body, struct arena *a, struct err *ret_err);
     void (*done)(void *ctx);                               /* NULL = nothing to be freed */
     bool (*fits)(const void *ctx, const struct jobrec *r); /* where no jobs are named */
-    /* Where no jobs are named, but those whose they are: others' are refused aloud. NULL = never. */
+    /* No jobs are named, but whose they are: others' are refused aloud. NULL = never. */
     bool (*of_named_users)(const void *ctx);
 };
 /* Resolves each reference of the list (or "name=NAME") and acts; collects results of those that did

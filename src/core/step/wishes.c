@@ -38,7 +38,7 @@ void step_pending_say(struct core *c, const struct jobrec *r)
 
 void step_wish_add(struct core *c, struct jobrec *r, const struct msg_create_step *m)
 {
-    CHECK(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
+    ASSERT(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
     struct stepwish *w = xcalloc(1, sizeof *w);
     w->arena = arena_new();
     w->m = step_asked_copy(m, w->arena);

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #define SEAL_BYTES     (64u << 10)  /* sealed ahead of the socket */
-#define WRITE_AT_ONCE  (256u << 10) /* gathered bytes that are not kept until the end of the round */
+#define WRITE_AT_ONCE  (256u << 10) /* gathered, and not kept until the round's end */
 #define OUT_KEEP_BYTES (64u << 10)  /* an empty buffer larger than this is given back */
 
 static void out_taken(struct conn *c, size_t n)

@@ -26,7 +26,7 @@ extern char **environ;
 #define SLEEPERS_LEAF "remuda-scope"
 #define STEP_MS       10
 #define STEP_NS       10000000
-#define MAKE_MS       20000 /* systemd answers within milliseconds, but a machine that boots is busy */
+#define MAKE_MS       20000 /* systemd answers at once, but a machine that boots is busy */
 #define END_MS        2000
 
 static void wait_a_step(void)

@@ -44,7 +44,7 @@
 #define LINE_MAX_BYTES   (64u << 10)
 #define USED_MAX         4096 /* steps in one answer */
 #define SEEN_MAX         4096
-#define RESTART_US       INT64_C(5000000) /* a process that ended by itself is not started again sooner */
+#define RESTART_US       INT64_C(5000000) /* whoever ended by itself is not started sooner */
 
 static const char no_answer[] = SAY_NO_ANSWER;
 static const char still_starts[] = SAY_STARTING;
@@ -370,8 +370,8 @@ static void readable(void *ctx)
     if (n > 0)
         str_addn(&w->in, piece, (size_t)n);
     lines_take(w);
-    if (w->in.len >
-        LINE_MAX_BYTES) { /* a library went mad: what it says is no more heard, and the look is late */
+    /* A library went mad: what it says is no more heard, and the look is late. */
+    if (w->in.len > LINE_MAX_BYTES) {
         log_error(w->log, "the process that watches the GPUs says a line without end");
         str_done(&w->in);
         fd_watch_free(w->watch);

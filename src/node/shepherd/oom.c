@@ -1,5 +1,6 @@
 /* Of a process that the kernel killed nothing is left but two lines in the kernel's log:
- *   oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=GROUP,task_memcg=GROUP,task=NAME,pid=PID,uid=UID
+ *   oom-kill:constraint=CONSTRAINT_MEMCG,…,oom_memcg=GROUP,task_memcg=GROUP,task=NAME,pid=PID,
+ *     uid=UID
  *   Memory cgroup out of memory: Killed process PID (NAME) total-vm:…kB, anon-rss:…kB,
  *     file-rss:…kB, shmem-rss:…kB, …
  * The first says in which group, the second how large it was. Ordinary users may not read that log

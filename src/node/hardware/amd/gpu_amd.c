@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#define RETRY_MS                                                                                   \
-    10000 /* what is not there is not looked for sooner again; each time that fails it is twice that */
+/* What is not there is not looked for sooner again; each time that fails it is twice that. */
+#define RETRY_MS  10000
 #define DOUBLED   6u   /* so often: one that hangs leaves a thread behind */
 #define ERRORS_MS 5000 /* counting errors asks each block of a device: not each second */
 

@@ -13,7 +13,7 @@
 #define RSMI_VRAM        0 /* kind of memory */
 #define RSMI_LINK_XGMI   2
 #define RSMI_DEVICES_MAX 256u /* more are not believed */
-#define RSMI_BLOCKS      19u /* of a device that count errors, a bit each: UMC, SDMA, GFX, MMHUB, … */
+#define RSMI_BLOCKS      19u  /* that count errors, a bit each: UMC, SDMA, GFX, MMHUB, … */
 
 struct rsmi_process {
     uint32_t pid, pasid;
