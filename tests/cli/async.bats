@@ -95,7 +95,7 @@ END
     [[ "$(scontrol show step "$B")" == *State=PENDING* ]]
     state_is "$B" PENDING
     step_is "$D" COMPLETED
-    run -1 scancel -s USR1 "$B"
+    run -228 scancel -s USR1 "$B"
     scancel "$B"
     step_is "$B" CANCELLED
     step_is "$C" CANCELLED
