@@ -4,6 +4,7 @@
 #include "controller/disk/backup.h"
 #include "controller/disk/repair.h"
 #include "io/build.h"
+#include "io/process/keyring.h"
 #include "node/node.h"
 
 #include <stdio.h>
@@ -23,11 +24,18 @@ static bool handed_a_socket(int argc, char **argv)
     return argc > 1 && (text_is(argv[1], "seal") || (argc > 2 && text_is(argv[2], "--watch-gpus")));
 }
 
+static bool is_daemon(const char *role)
+{
+    return text_is(role, "controller") || text_is(role, "node") || text_is(role, "relay");
+}
+
 int main(int argc, char **argv)
 {
     const char *role = argc > 1 ? argv[1] : NULL;
     if (!handed_a_socket(argc, argv))
         descriptors_close(STDERR_FILENO + 1);
+    if (is_daemon(role))
+        keyring_leave();
     if (text_is(role, "controller"))
         return controller_main(argc - 1, argv + 1);
     if (text_is(role, "node"))

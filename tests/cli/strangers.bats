@@ -12,7 +12,10 @@ setup_file() {
     chmod 755 "$SHARED"
     mkdir -m 777 "$SHARED/home"
     cp "$BATS_TEST_DIRNAME/strangers.py" "$SHARED"
-    remuda up -q --nodes 1 --cpus 4 --mem 2000
+    KEYRINGS=1 STATUS=0
+    python3 "$SHARED/strangers.py" session remuda up -q --nodes 1 --cpus 4 --mem 2000 3>&- || STATUS=$?
+    [ "$STATUS" != 77 ] || { KEYRINGS=; remuda up -q --nodes 1 --cpus 4 --mem 2000 3>&-; }
+    export KEYRINGS
 }
 
 teardown_file() {
@@ -78,4 +81,15 @@ tries() { thefts=$(as_nobody python3 "$SHARED/strangers.py" steal) && [[ "$theft
     wait || true
     gone() { [ -z "$(squeue -h -u nobody)" ]; }
     eventually gone
+}
+
+@test "keys of the session that started the cluster, and those of another user's job, are in nobody's reach; one's own are" {
+    [ -n "$KEYRINGS" ] || skip "there are no keyrings here"
+    cp "$SHARED/strangers.py" keys.py
+    [ -z "$(srun -n1 python3 keys.py keys strangers-first)" ]
+    [ -z "$(as_nobody srun -n1 python3 keys.py keys strangers-first)" ]
+    # What his first job left in his own keyring is there, what it left in its session is not.
+    [ "$(as_nobody srun -n1 python3 keys.py keys strangers-second)" = "found strangers-own" ]
+    as_nobody sbatch -W -o keys.out --wrap "python3 keys.py keys strangers-first; srun -n1 python3 keys.py keys strangers-third" >/dev/null
+    [ "$(cat keys.out)" = $'found strangers-own\nfound strangers-own' ]
 }

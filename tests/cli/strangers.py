@@ -5,14 +5,21 @@ strangers.py steal        as the user: tries every way into each process of his 
                           and how many processes it tried
 strangers.py search UID WORD…
                           as root: "PID WORD" for each of the words found in the memory of such a process of that user
+strangers.py session COMMAND…
+                          runs it in a session keyring of its own, with a key in it, "strangers-session"
+strangers.py keys NAME    in a job: the keys within its reach of those that are asked for; leaves one of that name behind
 """
 import ctypes
+import errno
 import os
 import sys
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
 PTRACE_ATTACH, PTRACE_DETACH, PTRACE_SEIZE = 16, 17, 0x4206
+ADD_KEY, KEYCTL = 248, 250
+KEYCTL_JOIN_SESSION, KEYCTL_SEARCH, KEYCTL_READ = 1, 10, 11
+SESSION, OF_USER = -3, -4
 PIDFD_OPEN, PIDFD_GETFD, PROCESS_VM_READV = 434, 438, 310
 
 
@@ -101,8 +108,34 @@ def search(words):
                         print(pid, word)
 
 
+def session(command):
+    """77: this kernel has no keyrings, or gives none here."""
+    ring = libc.syscall(KEYCTL, KEYCTL_JOIN_SESSION, None)
+    if ring < 0 or libc.syscall(ADD_KEY, b"user", b"strangers-session", b"secret", 6, ring) < 0:
+        sys.exit(77)
+    os.execvp(command[0], command)
+
+
+def keys(name):
+    """What a user's own keyring has outlives the test: there it is called by the cluster's name, too."""
+    own = "strangers-own" + os.environ["REMUDA_STATE"]
+    for one in ("strangers-session", "strangers-first", own):
+        key = libc.syscall(KEYCTL, KEYCTL_SEARCH, SESSION, b"user", one.encode(), 0)
+        if key >= 0:
+            print("found", "strangers-own" if one == own else one)
+        elif ctypes.get_errno() != errno.ENOKEY:
+            print(one, os.strerror(ctypes.get_errno()))
+    for ring, one in ((SESSION, name), (OF_USER, own)):
+        if libc.syscall(ADD_KEY, b"user", one.encode(), b"x", 1, ring) < 0:
+            print("cannot leave", one, os.strerror(ctypes.get_errno()))
+
+
 if __name__ == "__main__":
-    if sys.argv[1] == "steal":
+    if sys.argv[1] == "session":
+        session(sys.argv[2:])
+    elif sys.argv[1] == "keys":
+        keys(sys.argv[2])
+    elif sys.argv[1] == "steal":
         steal()
     else:
         search(sys.argv[2:])

@@ -273,6 +273,37 @@ static void a_report_that_comes_twice_or_late_is_acknowledged_only(void **unused
     assert_true(core_hash(w.c) == before);
 }
 
+/* Whatever another node says of it, and of the script of an allocation that has none. */
+static void a_script_is_reported_by_its_own_host_alone(void **unused)
+{
+    uint64_t id = submit(a_job("one"));
+    int host = job(id)->batch_host[1] - '0', other = host == 1 ? 2 : 1;
+    struct job_spec s = a_job("attached");
+    s.batch = false;
+    uint64_t attached = submit(s);
+    assert_int_equal(state(attached), JOB_RUNNING);
+    for (enum report_kind kind = REPORT_STARTED; kind <= REPORT_LOST; kind++) {
+        struct msg_report m = {.kind = (int32_t)kind,
+                               .job_id = id,
+                               .attempt = 1,
+                               .step_id = STEP_BATCH,
+                               .exit_status = 9,
+                               .clean = true,
+                               .detail = "a lie"};
+        if (kind == REPORT_RELEASED)
+            m.detail = NULL; /* that drains the node itself */
+        report(other, m);
+        assert_int_equal(sent(FX_SEND, MSG_REPORT_ACK), 1);
+        assert_int_equal(state(id), JOB_RUNNING);
+        assert_null(job(id)->reason_detail);
+        m.job_id = attached;
+        report(other, m);
+        assert_int_equal(state(attached), JOB_RUNNING);
+    }
+    script_ends(id, 0);
+    assert_int_equal(state(id), JOB_COMPLETED);
+}
+
 static void at_the_limit_a_job_is_told_to_end(void **unused)
 {
     uint64_t id = submit(a_job("one"));
@@ -730,6 +761,7 @@ int main(void)
         STORY(how_a_script_ends_is_how_its_job_ends),
         STORY(a_job_is_completing_until_its_node_is_clean),
         STORY(a_report_that_comes_twice_or_late_is_acknowledged_only),
+        STORY(a_script_is_reported_by_its_own_host_alone),
         STORY(at_the_limit_a_job_is_told_to_end),
         STORY(a_signal_comes_before_the_limit_once),
         STORY(a_deadline_ends_what_never_started),

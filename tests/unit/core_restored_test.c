@@ -108,6 +108,26 @@ static void test_numbers_that_nodes_know_are_not_given_again(void **unused)
     assert_int_equal(submit(a_job("new")), 58);
 }
 
+/* A wrong word of one node, and no job could be submitted ever after. */
+static void test_numbers_that_nobody_gave_are_not_believed(void **unused)
+{
+    (void)unused;
+    struct job_spec spec = a_job("late");
+    spec.begin_us = w.now + 10 * MIN;
+    uint64_t id = submit(spec);
+    static const uint64_t numbers[] = {UINT64_MAX, UINT64_MAX - 1, INT64_MAX, 1000000000};
+    restart(NODES);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        held_by(1, numbers[i], 1);
+        assert_int_equal(terminated(numbers[i]), 1);
+    }
+    held_by(1, id, UINT32_MAX);
+    assert_int_equal(terminated(id), 1);
+    assert_false(job(id)->spec.hold);
+    assert_int_equal(job(id)->attempt, 0);
+    assert_int_equal(submit(a_job("new")), id + 1);
+}
+
 static void test_a_start_that_the_store_does_not_know(void **unused)
 {
     (void)unused;
@@ -171,6 +191,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_components_go_by_their_script, open_world, teardown),
         cmocka_unit_test_setup_teardown(test_numbers_that_nodes_know_are_not_given_again,
                                         open_world, teardown),
+        cmocka_unit_test_setup_teardown(test_numbers_that_nobody_gave_are_not_believed, open_world,
+                                        teardown),
         cmocka_unit_test_setup_teardown(test_a_start_that_the_store_does_not_know, open_world,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_jobs_of_reservations_are_held_too, open_world,

@@ -107,7 +107,7 @@ static void data_say(size_t len)
 /* As long as there is something to do. */
 static void serve(bool paused)
 {
-    struct pollfd v[8];
+    struct pollfd v[1024];
     for (int i = 0; i < 100; i++) {
         size_t n = hub_wait_for(hub, v, paused);
         if (poll(v, n, 20) <= 0)
@@ -209,6 +209,38 @@ static void test_strangers_are_sent_away(void **state)
     close(shepherd);
 }
 
+/* Who connects and says nothing, and does so all the while, neither takes all descriptors nor keeps
+ * anybody out. */
+static void test_strangers_take_some_places_only(void **state)
+{
+    (void)state;
+    enum { MANY = 700 };
+    int fd[MANY];
+    for (int i = 0; i < MANY; i++) {
+        fd[i] = hub_connect();
+        if (i % 100 == 99)
+            serve(false);
+        assert_true(hub_count(hub) <= 2 + 256);
+    }
+    close(shepherd);
+    shepherd = hub_connect();
+    say(MSG_STREAM_HELLO, &(struct msg_stream_hello){.key = "k"});
+    serve(false);
+    assert_int_equal(helloes, 1);
+    for (int i = 0; i < MANY; i++)
+        close(fd[i]);
+    for (int i = 0; i < 400; i++)
+        fd[i] = hub_connect();
+    serve(false);
+    data_say(500);
+    serve(false);
+    assert_int_equal(gone, 0);
+    assert_int_equal(data_bytes, 500);
+    for (int i = 0; i < 400; i++)
+        close(fd[i]);
+    close(shepherd);
+}
+
 /* ---- where other hosts find the command ---- */
 
 static bool is_named(const char *addresses, const struct ifaddrs *i)
@@ -263,9 +295,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(who_leaves_is_heard_to_the_end), TEST(who_leaves_meanwhile_is_heard_afterwards),
-        TEST(who_breaks_off_is_gone),         TEST(who_says_much_before_hello_is_sent_away),
-        TEST(strangers_are_sent_away),        TEST(each_address_of_this_host_is_named),
+        TEST(who_leaves_is_heard_to_the_end),  TEST(who_leaves_meanwhile_is_heard_afterwards),
+        TEST(who_breaks_off_is_gone),          TEST(who_says_much_before_hello_is_sent_away),
+        TEST(strangers_are_sent_away),         TEST(each_address_of_this_host_is_named),
+        TEST(strangers_take_some_places_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

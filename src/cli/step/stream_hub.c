@@ -27,6 +27,8 @@
 #define FIRST_BYTES (16u << 10) /* until one read has filled them: most steps say little */
 #define ROUND_READS 4           /* of one peer, before the others get their turn */
 #define HELLO_BYTES (64u << 10) /* of one that has not said who it is */
+#define UNKNOWN_MAX 256         /* so many of them; whoever comes too often pushes its own out */
+#define ACCEPT_MAX  64          /* in one go: they say who they are before the next come */
 
 struct stream_peer {
     int fd;
@@ -367,10 +369,24 @@ static bool is_strangers(int fd)
                               (who.uid != 0 && who.uid != geteuid()));
 }
 
+/* Anybody may connect to a port, and hold what he connected. A shepherd says at once who it is. */
+static void unknown_bound(struct stream_hub *h)
+{
+    struct stream_peer *oldest = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < h->peer.n; i++)
+        if (!h->peer.v[i]->ctx && !h->peer.v[i]->dead && !n++)
+            oldest = h->peer.v[i];
+    if (n > UNKNOWN_MAX)
+        oldest->dead = true;
+}
+
 static void peers_accept(struct stream_hub *h, int listen_fd)
 {
     int fd, on = 1;
-    while ((fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+    for (int i = 0; i < ACCEPT_MAX; i++) {
+        if ((fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) < 0)
+            return;
         if (listen_fd == h->listen_fd[0] && is_strangers(fd)) {
             close(fd);
             continue;
@@ -382,6 +398,7 @@ static void peers_accept(struct stream_hub *h, int listen_fd)
             setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
         }
         vec_push(&h->peer, p);
+        unknown_bound(h);
     }
 }
 

@@ -5,6 +5,11 @@
  * told to end it, and no number that they know is given again. */
 #include "core/life/life.h"
 
+/* What a node may be ahead of its controller's store: more than a site does between two backups. A
+ * node that says more is wrong, or lies; nobody has given that number, and nobody soon will. */
+#define JOBS_AHEAD_MAX   UINT64_C(100000000)
+#define STARTS_AHEAD_MAX 10000u
+
 static void doubt_say(struct core *c, struct jobrec *r)
 {
     struct str text = STR_INIT;
@@ -91,6 +96,12 @@ void held_beyond(struct core *c, const struct noderec *n, const struct held *hel
 {
     struct jobrec *r = job_find(c, held->job_id);
     bool never_given = held->job_id >= c->jobs.next_id;
+    if (never_given && held->job_id - c->jobs.next_id >= JOBS_AHEAD_MAX) {
+        fx_log(c, LEVEL_WARNING,
+               "node %s says that it has job %llu, but job ids are at %llu: it is told to end that",
+               n->n.name, (unsigned long long)held->job_id, (unsigned long long)c->jobs.next_id);
+        return;
+    }
     core_ids_from(c, held->job_id + 1);
     if (never_given)
         fx_log(c, LEVEL_WARNING,
@@ -102,6 +113,6 @@ void held_beyond(struct core *c, const struct noderec *n, const struct held *hel
     else if (!r && !held->ended)
         fx_log(c, LEVEL_WARNING, "node %s has job %llu, which is not known here: it is ended there",
                n->n.name, (unsigned long long)held->job_id);
-    else if (r && held->attempt > r->j.attempt)
+    else if (r && held->attempt > r->j.attempt && held->attempt - r->j.attempt <= STARTS_AHEAD_MAX)
         later_start(c, n, r, held->attempt);
 }

@@ -330,7 +330,12 @@ static void lost(struct core *c, struct jobrec *r, const struct noderec *n,
     job_end(c, r, JOB_NODE_FAIL, REASON_NODE_DOWN, c->settings.kill_wait_us, "DUE TO NODE FAILURE");
 }
 
-/* Of the batch script. */
+/* Of the batch script: its host speaks of it, and no other node. */
+static bool is_its_script(const struct noderec *n, const struct jobrec *r)
+{
+    return job_has_script(r) && text_is(n->n.name, r->j.batch_host);
+}
+
 static void script_report(struct core *c, struct noderec *n, struct jobrec *r,
                           const struct msg_report *m)
 {
@@ -372,10 +377,10 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r,
         node_released(c, r, n->index);
     else if (m->kind == REPORT_RELEASED)
         hold_untell(r, n->index);
-    else if (m->step_id == STEP_BATCH)
-        script_report(c, n, r, m);
-    else
+    else if (m->step_id != STEP_BATCH)
         step_report(c, n, r, m);
+    else if (is_its_script(n, r))
+        script_report(c, n, r, m);
 }
 
 void req_report(struct core *c, const struct msg_report *m)

@@ -1,6 +1,7 @@
 #include "node/shepherd/setup.h"
 
 #include "base/alloc.h"
+#include "io/process/keyring.h"
 #include "node/step/descriptors.h"
 #include "node/step/login_shell.h"
 
@@ -133,6 +134,8 @@ bool identity_take(const struct step_plan *p, const int *keep, size_t nkeep)
                                   setresuid((uid_t)p->uid, (uid_t)p->uid, (uid_t)p->uid) == 0 &&
                                   prctl(PR_SET_DUMPABLE, 0) == 0);
     int saved = errno;
+    if (ok && p->switch_user)
+        keyring_have_own();
     free(groups);
     errno = saved;
     return ok;

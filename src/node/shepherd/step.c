@@ -22,6 +22,7 @@
 #include "node/shepherd/step.h"
 
 #include "base/alloc.h"
+#include "io/process/keyring.h"
 #include "node/shepherd/again.h"
 #include "node/shepherd/energy.h"
 #include "node/shepherd/report.h"
@@ -337,6 +338,7 @@ static void begin(struct shepherd *s)
     if (made == STEP_DIR_TAKEN)
         _exit(0); /* another shepherd has this step and tells about it */
     close(s->herd->lock_fd);
+    keyring_leave(); /* what jobs put into theirs is not for each other */
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
     if (pipe2(s->failure_fd, O_CLOEXEC | O_NONBLOCK) != 0)
