@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
@@ -269,15 +270,9 @@ static void head_print(struct may_line *k, const struct msg_allowed *m)
 static bool ask(struct may_line *k, const struct msg_may *m, struct message *ret)
 {
     struct err err = {0};
-    if (!client_call(k->client, MSG_MAY, m, 0, k->a, ret, &err)) {
-        program_error("remuda may", "%s", err.text);
-        return false;
-    }
-    if (ret->kind == MSG_ALLOWED)
+    if (cluster_ask(k->client, MSG_MAY, m, MSG_ALLOWED, k->a, ret, &err))
         return true;
-    const struct msg_done *done = ret->body;
-    program_error("remuda may", "%s%s%s", refusal_text((enum refusal)done->refusal),
-                  done->detail ? ": " : "", done->detail ? done->detail : "");
+    program_error("remuda may", "%s", err.text);
     return false;
 }
 

@@ -120,19 +120,6 @@ OPTION_TABLE(hosts_options, hosts_rows, .usage = "remuda hosts [OPTIONS] [remove
              .about = "  Lists the machines that joined; shuts some out.\n", .words = WORDS_MIXED,
              .word = word_take);
 
-/* ---- answers -------------------------------------------------------------------------------- */
-
-static bool answer_take(const struct message *m, enum message_kind want, struct err *ret_err)
-{
-    const struct msg_done *done = m->body;
-    if (m->kind == want && (want != MSG_DONE || done->refusal == REFUSE_NONE))
-        return true;
-    if (m->kind == MSG_DONE)
-        return err_set(ret_err, ERR_DENIED, "%s: %s", refusal_text((enum refusal)done->refusal),
-                       done->detail ? done->detail : "");
-    return err_set(ret_err, ERR_INTERNAL, "the controller gave another answer");
-}
-
 /* ---- making ---- */
 
 static bool token_check(struct token *t, struct err *ret_err)
@@ -149,8 +136,8 @@ static bool token_make(struct client *c, struct token *t, struct arena *a, struc
 {
     struct msg_make_token ask = {.token = {.v = t, .n = 1}};
     struct message answer;
-    if (!token_check(t, ret_err) || !client_call(c, MSG_MAKE_TOKEN, &ask, 0, a, &answer, ret_err) ||
-        !answer_take(&answer, MSG_TOKEN_MADE, ret_err))
+    if (!token_check(t, ret_err) ||
+        !cluster_ask(c, MSG_MAKE_TOKEN, &ask, MSG_TOKEN_MADE, a, &answer, ret_err))
         return false;
     puts(((const struct msg_token_made *)answer.body)->text);
     return true;
@@ -213,8 +200,7 @@ static bool expel(struct client *c, const struct token_line *o, struct arena *a,
     for (size_t i = 1; i < o->word.n; i++)
         str_addf(&names, "%s%s", i > 1 ? "," : "", o->word.v[i]);
     struct msg_expel ask = {.names = str_text(&names)};
-    bool ok = o->word.n > 1 ? client_call(c, MSG_EXPEL, &ask, 0, a, &answer, ret_err) &&
-                                  answer_take(&answer, MSG_DONE, ret_err)
+    bool ok = o->word.n > 1 ? cluster_ask(c, MSG_EXPEL, &ask, MSG_DONE, a, &answer, ret_err)
                             : err_set(ret_err, ERR_INVALID,
                                       "which? `remuda token list` and `remuda hosts` show the "
                                       "names");

@@ -3,6 +3,7 @@
  * up in the history. */
 #include "base/str.h"
 #include "base/vec.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/program/own_line.h"
@@ -64,21 +65,14 @@ static bool history_show(struct asking *k, const char *job)
 
 /* ---- from the controller ---- */
 
-static bool ask(struct asking *k, const struct msg_why *m, struct message *ret)
+static bool ask(struct asking *k, const struct msg_why *m, struct message *ret, struct err *ret_err)
 {
-    struct err err = {0};
-    if (client_call(k->client, MSG_WHY, m, 0, k->a, ret, &err))
-        return true;
-    program_error("remuda why", "%s", err.text);
-    k->status = 1;
-    return false;
+    return cluster_ask(k->client, MSG_WHY, m, MSG_EXPLAINED, k->a, ret, ret_err);
 }
 
-static void refusal_print(struct asking *k, const struct message *answer)
+static void failed(struct asking *k, const struct err *e)
 {
-    const struct msg_done *done = answer->body;
-    program_error("remuda why", "%s%s%s", refusal_text((enum refusal)done->refusal),
-                  done->detail ? ": " : "", done->detail ? done->detail : "");
+    program_error("remuda why", "%s", e->text);
     k->status = 1;
 }
 
@@ -86,17 +80,16 @@ static void job_show(struct asking *k, const char *job)
 {
     struct msg_why m = {.ids = job, .no_advice = k->no_advice};
     struct message answer;
-    if (!ask(k, &m, &answer))
-        return;
-    if (answer.kind == MSG_EXPLAINED) {
+    struct err err = {0};
+    if (ask(k, &m, &answer, &err)) {
         const struct msg_explained *e = answer.body;
         for (size_t i = 0; i < e->jobs.n; i++)
             show(k, (const struct why *)e->jobs.v + i);
         if (e->more && !k->json)
             str_addf(&k->out, "%llu further jobs are meant by %s; ask for them one by one\n",
                      (unsigned long long)e->more, job);
-    } else if (!history_show(k, job)) {
-        refusal_print(k, &answer);
+    } else if (err.code != ERR_DENIED || !history_show(k, job)) {
+        failed(k, &err);
     }
 }
 
@@ -104,10 +97,9 @@ static void list_show(struct asking *k)
 {
     struct message answer;
     struct msg_why m = {.uids = k->all ? NULL : arena_printf(k->a, "%u", (unsigned)getuid())};
-    if (!ask(k, &m, &answer))
-        return;
-    if (answer.kind != MSG_EXPLAINED) {
-        refusal_print(k, &answer);
+    struct err err = {0};
+    if (!ask(k, &m, &answer, &err)) {
+        failed(k, &err);
         return;
     }
     const struct msg_explained *e = answer.body;

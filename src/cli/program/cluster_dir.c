@@ -109,6 +109,20 @@ struct client *cluster_reach(const char *state_dir, struct err *ret_err)
     return client_reach(state_dir, patience_ms, ret_err);
 }
 
+bool cluster_ask(struct client *c, enum message_kind kind, const void *body, enum message_kind want,
+                 struct arena *a, struct message *ret, struct err *ret_err)
+{
+    if (!client_call(c, kind, body, 0, a, ret, ret_err))
+        return false;
+    const struct msg_done *done = ret->body;
+    if (ret->kind == want && (want != MSG_DONE || done->refusal == REFUSE_NONE))
+        return true;
+    if (ret->kind != MSG_DONE)
+        return err_set(ret_err, ERR_INTERNAL, "the controller gave another answer");
+    return err_set(ret_err, ERR_DENIED, "%s%s%s", refusal_text((enum refusal)done->refusal),
+                   text_empty(done->detail) ? "" : ": ", done->detail ? done->detail : "");
+}
+
 struct builds {
     const char *other;
     size_t n;

@@ -18,6 +18,10 @@ const char *node_log_path(const char *state_dir, const char *node, struct arena 
 /* The controller's connection, with the patience of MessageTimeout (client_reach) unless the
  * cluster was taken down. */
 struct client *cluster_reach(const char *state_dir, struct err *ret_err);
+/* Asks, and wants that answer (MSG_DONE: that it was done), which lives in the arena. A refusal is
+ * ERR_DENIED, in its words and those that come with it. */
+bool cluster_ask(struct client *c, enum message_kind kind, const void *body, enum message_kind want,
+                 struct arena *a, struct message *ret, struct err *ret_err);
 
 /* Stops the cluster's daemons on this machine, as `remuda down` does, and says what it did unless
  * quiet. Returns an exit status; why it failed was said. cluster/down.c */
