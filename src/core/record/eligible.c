@@ -71,8 +71,9 @@ static uint32_t share_of(struct core *c, const struct jobrec *r)
     return a ? a->a.id : 0;
 }
 
-static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
+struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements)
 {
+    ASSERT(elements > 0);
     struct waiting w = {
         .job_id = r->j.id,
         .req = &r->j.spec.req,
@@ -94,6 +95,12 @@ static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
     };
     w.assoc = share_of(c, r);
     limits_factors(c, r, &w.qos_factor, &w.assoc_factor);
+    return w;
+}
+
+static void planner_take(struct core *c, struct jobrec *r, uint32_t elements)
+{
+    struct waiting w = planner_told(c, r, elements);
     cluster_wait(c->cluster, &w);
     r->waiting = true;
     plan_soon(c);

@@ -169,6 +169,8 @@ size_t refs_work_most(const struct core *c);
 /* ---- eligible.c: holds, begin times, dependencies; what the planner gets -------------------- */
 /* After anything that may matter for a pending job. */
 void eligible_update(struct core *c, struct jobrec *r);
+/* The job as the planner is told of it while it waits; texts are the record's, or of the event. */
+struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements);
 /* Ret_wait->detail … may stay NULL. */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait);

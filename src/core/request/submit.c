@@ -271,13 +271,25 @@ const char *submission_warning(const struct submission *s)
     return s->warning.len ? str_text(&s->warning) : NULL;
 }
 
-static enum refusal together_check(struct core *c, struct submission *s)
+/* Its jobs as they would be kept, numbers among them; owned by the caller. */
+static struct jobrec *trials_make(const struct core *c, const struct submission *s)
 {
     struct jobrec *trial = xcalloc(s->n, sizeof *trial);
-    struct str said = STR_INIT;
     for (size_t i = 0; i < s->n; i++)
-        trial[i] =
-            (struct jobrec){.j = {.spec = s->draft[i].spec, .user_name = c->turn.peer->user}};
+        trial[i].j = (struct job){.id = c->jobs.next_id + i,
+                                  .spec = s->draft[i].spec,
+                                  .user_id = c->turn.peer->uid,
+                                  .user_name = c->turn.peer->user,
+                                  .group_name = c->turn.peer->group,
+                                  .submit_us = c->turn.now_us,
+                                  .eligible_us = c->turn.now_us};
+    return trial;
+}
+
+static enum refusal together_check(struct core *c, struct submission *s)
+{
+    struct jobrec *trial = trials_make(c, s);
+    struct str said = STR_INIT;
     enum refusal refusal = submit_together_check(c, trial, s->n, &s->detail, &said);
     say(&s->warning, said.len ? str_text(&said) : NULL);
     str_done(&said);
@@ -423,55 +435,7 @@ enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret
     return REFUSE_NONE;
 }
 
-/* ---- trying out ----------------------------------------------------------------------------- */
-
-/* The job as if it were submitted, planned once, and gone again. */
-static void try_out(struct core *c, struct submission *s, struct msg_submitted *answer,
-                    struct arena *a)
-{
-    struct waiting w = {.job_id = c->jobs.next_id,
-                        .req = &s->draft[0].spec.req,
-                        .uid = c->turn.peer->uid,
-                        .elements = 1,
-                        .submit_us = c->turn.now_us,
-                        .eligible_us = c->turn.now_us,
-                        .nice = s->draft[0].spec.nice};
-    struct plan *plan = plan_new();
-    struct budget budget = {.no_forecast = !s->m->test_only}; /* only now is asked for */
-    struct plan_wait wait;
-    cluster_wait(c->cluster, &w);
-    sched_plan(c->cluster, c->turn.now_us, &budget, plan);
-    answer->job_id = w.job_id;
-    answer->partition = s->draft[0].spec.req.partition;
-    for (size_t i = 0; i < plan->nstarts; i++)
-        if (plan->start[i].job_id == w.job_id) {
-            struct hostlist names = HOSTLIST_INIT;
-            struct str nodes = STR_INIT;
-            for (size_t k = 0; k < plan->start[i].alloc.n; k++) {
-                hostlist_add(&names, plan->start[i].alloc.node[k].node);
-                answer->cpus += plan->start[i].alloc.node[k].cpu_count;
-            }
-            hostlist_fold(&names, &nodes);
-            answer->nodes = arena_strdup(a, str_text(&nodes));
-            answer->partition = arena_strdup(a, plan->start[i].partition);
-            answer->planned_us = c->turn.now_us;
-            str_done(&nodes);
-            hostlist_done(&names);
-        }
-    if (!answer->planned_us && plan_wait_of(plan, c->cluster, w.job_id, &wait)) {
-        answer->planned_us = wait.planned_us;
-        answer->nodes = arena_strdup(a, wait.planned_nodes);
-        answer->warning =
-            arena_strdup(a, wait.detail ? wait.detail : job_reason_sentence(wait.reason));
-    }
-    cluster_unwait(c->cluster, w.job_id);
-    plan_free(plan);
-    if (!answer->cpus) {
-        const struct job_request *r = &s->draft[0].spec.req;
-        int32_t tasks = r->ntasks ? r->ntasks : 1;
-        answer->cpus = tasks * (r->cpus_per_task ? r->cpus_per_task : 1);
-    }
-}
+/* ---- the request ---------------------------------------------------------------------------- */
 
 /* Who made an allocation holds it, if it wants to hear of it; otherwise its grace begins. */
 void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
@@ -488,13 +452,20 @@ void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
     waiters_answer(c, id);
 }
 
+static void try_out(struct core *c, const struct submission *s, struct msg_submitted *answer)
+{
+    struct jobrec *trial = trials_make(c, s);
+    submission_try(c, trial, s->n, !s->m->test_only, answer); /* else only now is asked for */
+    free(trial);
+}
+
 void req_submit(struct core *c, const struct msg_submit *m)
 {
     struct submission *s = submission_open(m);
     struct msg_submitted answer = {0};
     enum refusal refusal = submission_check(c, s);
     if (!refusal && (m->test_only || m->immediate))
-        try_out(c, s, &answer, c->turn.fx->arena);
+        try_out(c, s, &answer);
     if (!refusal && m->immediate && answer.planned_us != c->turn.now_us)
         refusal = refuse(s, REFUSE_UNAVAILABLE,
                          "it cannot start at once; without --immediate it would wait");
