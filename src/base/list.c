@@ -44,6 +44,30 @@ bool list_shares(const char *a, const char *b)
     return false;
 }
 
+#define SUGGEST_WORD 64 /* longer words are near to none */
+
+bool list_suggest(const char *known, struct span given, struct err *e)
+{
+    char word[SUGGEST_WORD] = "", best[SUGGEST_WORD] = "", one[SUGGEST_WORD];
+    const char *const both[] = {best, one};
+    struct span rest = span_of(known), piece;
+    if (!e || given.len == 0 || given.len >= sizeof word || has(known, given, strncasecmp))
+        return false;
+    memcpy(word, given.data, given.len);
+    while (span_next(&rest, ',', &piece)) {
+        piece = span_trim(piece);
+        if (piece.len >= sizeof one)
+            continue;
+        memset(one, 0, sizeof one);
+        memcpy(one, piece.data, piece.len);
+        const char *near = text_nearest(word, both, ARRAY_LEN(both));
+        if (near == one)
+            memcpy(best, one, sizeof best);
+    }
+    struct err said = *e;
+    return *best ? err_set(e, said.code, "%s; did you mean %s?", said.text, best) : false;
+}
+
 void list_addf(struct str *list, const char *format, ...)
 {
     va_list args;

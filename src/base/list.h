@@ -8,6 +8,7 @@
 #ifndef REMUDA_BASE_LIST_H
 #define REMUDA_BASE_LIST_H
 
+#include "base/err.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -19,6 +20,10 @@ bool list_has_span(const char *list, struct span word);
 bool list_has_nocase(const char *list, const char *word);
 /* Have both lists a word in common? The empty one is none. */
 bool list_shares(const char *a, const char *b);
+
+/* Adds "; did you mean WORD?" to an error that is set, where one of the list is near to what was
+ * given, and none is the same. Returns false. */
+bool list_suggest(const char *known, struct span given, struct err *e);
 
 /* Writes one more word: a comma before it where `list` has something already. */
 void list_addf(struct str *list, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -179,9 +179,13 @@ static void test_a_typo_is_named_with_the_nearest_word_and_changes_nothing(void 
     (void)state;
     for (size_t i = 0; i < setting_word_count; i++) {
         const struct setting_word *w = &setting_word_table[i];
-        if (strlen(w->word) < 5)
-            continue;
         struct str text = STR_INIT;
+        if (strlen(w->word) < 5) { /* too short to be near to anything */
+            str_addf(&text, "%s_qx", w->word);
+            assert_refused(w->key, str_text(&text), str_text(&text));
+            str_done(&text);
+            continue;
+        }
         str_addf(&text, "%.*s_%s", (int)strlen(w->word) - 2, w->word,
                  w->word + strlen(w->word) - 2);
         assert_refused(w->key, str_text(&text), "did you mean ");
@@ -198,6 +202,52 @@ static void test_a_typo_is_named_with_the_nearest_word_and_changes_nothing(void 
     assert_refused("TopologyParam", "TopoOptional=yes", "takes no value");
     assert_refused("PropagateResourceLimits", "MEMLOK", "did you mean MEMLOCK?");
     assert_refused("PriorityType", "", "one of");
+}
+
+/* Every setting whose value is words, or has words in it, however they are read. */
+static void test_a_typo_in_any_setting_with_words_is_named(void **state)
+{
+    static const struct {
+        const char *key, *value, *near;
+    } cases[] = {
+        {"JobAcctGatherFrequency", "taks=30", "task"},
+        {"JobAcctGatherFrequency", "task=30,enrgy=10", "energy"},
+        {"GpuIdle", "wran:30m", "warn"},
+        {"GpuIdle", "warn:30m,exmpt:physics", "exempt"},
+        {"GpuIdle", "gracee:30m", "grace"},
+        {"PriorityWeightTRES", "Nods=5", "Node"},
+        {"EnforcePartLimits", "REFUS", "REFUSE"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str says = STR_INIT;
+        str_addf(&says, "; did you mean %s?", cases[i].near);
+        assert_refused(cases[i].key, cases[i].value, str_text(&says));
+        str_done(&says);
+    }
+    for (size_t i = 0; i < setting_count; i++) {
+        const struct setting *k = &setting_table[i];
+        if (k->type == SETTING_BOOL)
+            assert_refused(k->key, "YESS", "; did you mean YES?");
+        if (k->type == SETTING_POLICY)
+            assert_refused(k->key, "CLAMPP", "; did you mean CLAMP?");
+    }
+    assert_refused("PriorityWeightTRES", "CPU=many", "are expected, not \"CPU=many\"");
+    assert_refused("GpuIdle", "warn:long", "expected after warn:");
+}
+
+/* A row whose value is one word or a list has its words in the table, and none is there for
+ * another. */
+static void test_words_are_those_of_settings_that_have_words(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < setting_count; i++) {
+        const struct setting *k = &setting_table[i];
+        bool any = false;
+        for (size_t j = 0; j < setting_word_count; j++)
+            any |= text_is(setting_word_table[j].key, k->key);
+        assert_true(any == (k->allowed.form == FORM_WORD || k->allowed.form == FORM_WORDS));
+    }
 }
 
 static void test_words_given_again_take_the_place_of_those_before(void **state)
@@ -324,6 +374,8 @@ int main(void)
         cmocka_unit_test(test_words_of_a_closed_set),
         cmocka_unit_test(test_every_word_is_known_in_any_letter_case),
         cmocka_unit_test(test_a_typo_is_named_with_the_nearest_word_and_changes_nothing),
+        cmocka_unit_test(test_a_typo_in_any_setting_with_words_is_named),
+        cmocka_unit_test(test_words_are_those_of_settings_that_have_words),
         cmocka_unit_test(test_words_given_again_take_the_place_of_those_before),
         cmocka_unit_test(test_what_a_newer_controller_says_is_read_as_far_as_it_is_known),
         cmocka_unit_test(test_words_without_effect_are_said_a_line_each_reason),

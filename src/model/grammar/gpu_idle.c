@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/list.h"
 
 #include <string.h>
 
@@ -70,6 +71,14 @@ static bool time_take(struct gpu_idle *p, struct span word, struct span value, b
 
 static bool word_take(struct gpu_idle *p, struct span one, struct err *ret_err)
 {
+    static const char words[] = "exempt"
+#define X(stage, word, doc) "," word
+        GPU_IDLE_STAGES(X)
+#undef X
+#define X(member, word, standard, doc) "," word
+            GPU_IDLE_TIMES(X)
+#undef X
+        ;
     struct span value = span_trim(one), word;
     bool known = false, has_value = memchr(value.data, ':', value.len) != NULL;
     if (has_value && span_next(&value, ':', &word)) {
@@ -92,7 +101,8 @@ static bool word_take(struct gpu_idle *p, struct span one, struct err *ret_err)
                    "\"%.*s\" is no word of GpuIdle: warn, notify, requeue, cancel, grace and "
                    "interactive with a time, and exempt with an account are, as in "
                    "warn:30m,notify:1h,cancel:2h",
-                   (int)(one.len < 60 ? one.len : 60), one.data ? one.data : "");
+                   (int)(one.len < 60 ? one.len : 60), one.data ? one.data : "") ||
+           list_suggest(words, has_value ? word : value, ret_err);
 }
 
 static bool order_check(const struct gpu_idle *p, struct err *ret_err)

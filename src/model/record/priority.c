@@ -1,6 +1,7 @@
 #include "model/record/priority.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 
 #include <string.h>
 
@@ -92,10 +93,11 @@ bool tres_weights_parse(const char *text, struct tres_weights *ret, struct err *
             continue;
         memcpy(one, piece.data, piece.len < sizeof one ? piece.len : sizeof one - 1);
         if (ret->n == TRES_WEIGHTS_MAX || !weight_parse(one, &ret->v[ret->n]))
-            return err_set(
-                ret_err, ERR_INVALID,
-                "weights like CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=1 are expected, not \"%.60s\"",
-                text);
+            return err_set(ret_err, ERR_INVALID,
+                           "weights like CPU=1.0,Mem=0.25G,GRES/gpu=2,Node=1 are expected, not "
+                           "\"%.60s\"",
+                           text) ||
+                   list_suggest("CPU,Mem,Node,GRES/gpu", span_of(one), ret_err);
         ret->n++;
     }
     return true;

@@ -1,6 +1,7 @@
 #include "model/record/series.h"
 
 #include "base/duration.h"
+#include "base/list.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -72,7 +73,8 @@ bool series_gaps_read(const char *text, int64_t *task_us, struct series_gaps *ga
             return err_set(ret_err, ERR_INVALID,
                            "seconds, or task=, energy=, network= and filesystem= with seconds, are "
                            "expected, not \"%.*s\"",
-                           (int)(word.len < 60 ? word.len : 60), word.data ? word.data : "");
+                           (int)(word.len < 60 ? word.len : 60), word.data ? word.data : "") ||
+                   (i == 4 && list_suggest("task,energy,network,filesystem", type, ret_err));
         *gap[i] = s * USEC_PER_SEC;
     }
     return true;

@@ -24,11 +24,19 @@ static bool text(const char *value, const char **ret)
     return true;
 }
 
+/* Says which of the names is near. */
+static bool name_suggest(const struct enum_names *names, const char *value, struct err *ret_err)
+{
+    const char *near = text_nearest(value, names->name, names->n);
+    return list_suggest(near ? near : "", span_of(value), ret_err);
+}
+
 static bool enum_set(const struct enum_names *names, const char *allowed, const char *value,
                      int32_t *ret, struct err *ret_err)
 {
     return enum_value(names, value, ret) ||
-           err_set(ret_err, ERR_INVALID, "%s is expected, not \"%.60s\"", allowed, value);
+           err_set(ret_err, ERR_INVALID, "%s is expected, not \"%.60s\"", allowed, value) ||
+           name_suggest(names, value, ret_err);
 }
 
 static bool number(const char *value, int64_t min, int64_t max, int32_t *ret, struct err *ret_err)
@@ -145,7 +153,8 @@ bool node_state_set(struct node *n, const char *value, struct err *ret_err)
             return true;
         }
     return err_set(ret_err, ERR_INVALID,
-                   "UNKNOWN, DOWN, DRAIN, FAIL or FUTURE is expected, not \"%.60s\"", value);
+                   "UNKNOWN, DOWN, DRAIN, FAIL or FUTURE is expected, not \"%.60s\"", value) ||
+           list_suggest("UNKNOWN,DOWN,DRAIN,FAIL,FUTURE", span_of(value), ret_err);
 }
 
 // clang-format off
@@ -379,7 +388,8 @@ PART_KEY(share)
         (colon && !number(colon + 1, 1, 32767, &p->share_count, NULL)))
         return err_set(ret_err, ERR_INVALID,
                        "NO, EXCLUSIVE, YES[:count] or FORCE[:count] is expected, not \"%.60s\"",
-                       value);
+                       value) ||
+               name_suggest(&part_share_names, word, ret_err);
     if (p->share == SHARE_NO || p->share == SHARE_EXCLUSIVE)
         p->share_count = 0;
     return true;

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "model/grammar/gpu_idle.h"
 #include "model/record/priority.h"
@@ -83,7 +84,8 @@ bool setting_parse_bool(const char *text, bool *ret, struct err *ret_err)
             *ret = text_is_nocase(text, yes[i]);
             return true;
         }
-    return err_set(ret_err, ERR_INVALID, "YES or NO is expected, not \"%.60s\"", text);
+    return err_set(ret_err, ERR_INVALID, "YES or NO is expected, not \"%.60s\"", text) ||
+           list_suggest("YES,TRUE,FALSE", span_of(text), ret_err);
 }
 
 bool setting_parse_mib(const char *text, int64_t *ret, struct err *ret_err)
@@ -105,7 +107,8 @@ bool setting_parse_policy(const char *text, int32_t *ret, struct err *ret_err)
     else
         return err_set(ret_err, ERR_INVALID,
                        "REFUSE, PEND or CLAMP (or Slurm's ALL, ANY, NO) is expected, not \"%.60s\"",
-                       text);
+                       text) ||
+               list_suggest("REFUSE,PEND,CLAMP,ALL,ANY", span_of(text), ret_err);
     return true;
 }
 
@@ -162,10 +165,14 @@ static bool frequency_parse(const char *text, struct settings *s, int64_t *ret_u
                             struct err *ret_err)
 {
     struct series_gaps gaps = SERIES_GAPS_INIT;
+    int64_t us = *ret_us;
+    bool list = strchr(text, '=') || strchr(text, ',');
+    if (!(list ? series_gaps_read(text, &us, &gaps, ret_err)
+               : setting_parse_span(text, "sec", &us, ret_err)))
+        return false;
     s->other_freqs = strchr(text, '=') ? text : NULL;
-    if (strchr(text, '=') || strchr(text, ','))
-        return series_gaps_read(text, ret_us, &gaps, ret_err);
-    return setting_parse_span(text, "sec", ret_us, ret_err);
+    *ret_us = us;
+    return true;
 }
 
 /* "101.5", in hundredths. */
