@@ -2,6 +2,7 @@
 
 #include "base/str.h"
 #include "cli/submit/script.h"
+#include "io/fd.h"
 #include "model/limits.h"
 
 #include <errno.h>
@@ -31,24 +32,12 @@ const char *scrontab_read_fd(int fd, const char *name, struct arena *a, struct e
     return text;
 }
 
-static bool write_all(int fd, const char *text)
-{
-    for (size_t len = strlen(text); len;) {
-        ssize_t n = write(fd, text, len);
-        if (n < 0 && errno != EINTR)
-            return false;
-        text += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
 const char *scrontab_file_make(const char *text, struct arena *a, struct err *ret_err)
 {
     const char *dir = getenv("TMPDIR");
     char *path = arena_printf(a, "%s/scrontab.XXXXXX", text_empty(dir) ? "/tmp" : dir);
     int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0 && write_all(fd, text) && close(fd) == 0)
+    if (fd >= 0 && fd_write_all(fd, text, strlen(text)) && close(fd) == 0)
         return path;
     err_set(ret_err, ERR_UNAVAILABLE, "a file to edit cannot be written (%s: %s)", path,
             strerror(errno));
