@@ -174,8 +174,8 @@ enum refusal submit_host_check(const struct core *c, const char *partitions, str
 
 /* ---- submit_try.c ---- */
 /* When and where n records that are not kept would start, all together, if they were submitted
- * now; `now_only`: no later start is looked for. Nothing changes. Fills ret: planned_us 0 = no start
- * is known, and `warning` says why not now. */
+ * now; `now_only`: no later start is looked for. Nothing changes. Fills ret: planned_us 0 = no
+ * start is known, and `warning` says why not now. */
 void submission_try(struct core *c, const struct jobrec *r, size_t n, bool now_only,
                     struct msg_submitted *ret);
 

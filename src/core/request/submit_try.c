@@ -1,6 +1,7 @@
-/* Jobs as if they were submitted, planned once, and gone again: --test-only, and whether --immediate
- * has a chance. What the planner would be told of them is what it is told of those that wait
- * (record/eligible.c), so limits, reservations that draw them and their place in the order count. */
+/* Jobs as if they were submitted, planned once, and gone again: --test-only, and whether
+ * --immediate has a chance. What the planner would be told of them is what it is told of those that
+ * wait (record/eligible.c), so limits, reservations that draw them and their place in the order
+ * count. */
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "base/list.h"
