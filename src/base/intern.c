@@ -98,6 +98,17 @@ const char *intern_take(struct intern *pool, const char *text)
     return pool->slot[at]->bytes;
 }
 
+static struct text *text_of(const char *text)
+{
+    return (struct text *)(uintptr_t)(text - offsetof(struct text, bytes));
+}
+
+void intern_more(const char *text, uint32_t users)
+{
+    CHECK(text_of(text)->users > 0 && users <= UINT32_MAX - text_of(text)->users);
+    text_of(text)->users += users;
+}
+
 const char *intern_find(const struct intern *pool, const char *text)
 {
     const struct text *t = text ? pool->slot[text_find(pool, text)] : NULL;
@@ -123,7 +134,7 @@ void intern_drop(struct intern *pool, const char *text)
 {
     if (!text)
         return;
-    struct text *t = (struct text *)(uintptr_t)(text - offsetof(struct text, bytes));
+    struct text *t = text_of(text);
     CHECK(t->users > 0);
     if (--t->users > 0)
         return;

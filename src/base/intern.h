@@ -4,6 +4,7 @@
 #define REMUDA_BASE_INTERN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct intern; /* opaque */
 
@@ -11,6 +12,8 @@ struct intern *intern_new(void);
 void intern_free(struct intern *pool); /* all texts are gone */
 /* One more user of it; NULL gives NULL. */
 const char *intern_take(struct intern *pool, const char *text);
+/* So many more users of a text that is the pool's own. */
+void intern_more(const char *text, uint32_t users);
 /* The pool's own, if it is there; else NULL. It is no user of it. */
 const char *intern_find(const struct intern *pool, const char *text);
 /* One user less; `text` must be what intern_take gave, or NULL. */

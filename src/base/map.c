@@ -107,22 +107,34 @@ static void entries_pack(struct map_u64 *m, size_t more)
     }
 }
 
+void map_u64_reserve(struct map_u64 *m, size_t more)
+{
+    if (2 * (m->live + more) > m->nplaces)
+        entries_pack(m, more);
+    if (m->n + more <= m->cap)
+        return;
+    m->cap = m->n + more;
+    m->entry = xrealloc(m->entry, m->cap * sizeof m->entry[0]);
+}
+
 void map_u64_put(struct map_u64 *m, uint64_t key, void *value)
 {
-    struct entry_u64 *e = entry_u64_find(m, key);
-    if (e) {
-        e->value = value;
+    size_t at = m->nplaces ? key_find(m, key) : 0;
+    if (m->nplaces && m->place[at]) {
+        m->entry[m->place[at] - 1].value = value;
         return;
     }
-    if (2 * (m->live + 1) > m->nplaces)
+    if (2 * (m->live + 1) > m->nplaces) {
         entries_pack(m, 1);
+        at = key_find(m, key);
+    }
     if (m->n == m->cap) {
         m->cap = m->cap ? 2 * m->cap : PLACES_MIN / 2;
         m->entry = xrealloc(m->entry, m->cap * sizeof m->entry[0]);
     }
     m->last_seq += 2;
     m->entry[m->n] = (struct entry_u64){.key = key, .seq = m->last_seq, .value = value};
-    m->place[key_find(m, key)] = (uint32_t)++m->n;
+    m->place[at] = (uint32_t)++m->n;
     m->live++;
 }
 

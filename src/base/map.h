@@ -12,6 +12,8 @@ struct map_str; /* opaque */
 
 struct map_u64 *map_u64_new(void);
 void map_u64_free(struct map_u64 *m); /* not the values */
+/* Room for so many further ones, made at once. */
+void map_u64_reserve(struct map_u64 *m, size_t more);
 /* Replaces; a replaced key keeps its place. */
 void map_u64_put(struct map_u64 *m, uint64_t key, void *value);
 void *map_u64_get(const struct map_u64 *m, uint64_t key); /* NULL if absent */

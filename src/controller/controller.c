@@ -33,6 +33,7 @@
 #include "io/files.h"
 #include "io/process/program_list.h"
 #include "io/process/release.h"
+#include "model/packed.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -180,16 +181,27 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
     return true;
 }
 
+static void packed_load(void *ctx, const struct packed *p)
+{
+    struct loading *l = ctx;
+    core_load_packed(l->c->core, p);
+    for (size_t i = 0; i < p->ntable; i++)
+        l->rows += p->table[i].n;
+}
+
 /* Limits after what carries them. */
 static bool accounts_load(struct loading *l, struct store *s, struct err *ret_err)
 {
     static const enum store_table tables[] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,
-                                              TABLE_QOS,     TABLE_LIMIT,        TABLE_WCKEY,
-                                              TABLE_TRES,    TABLE_USE};
-    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
-        if (!table_load(l, s, tables[i], ret_err))
-            return false;
-    return true;
+                                              TABLE_LIMIT,   TABLE_WCKEY,        TABLE_TRES,
+                                              TABLE_USE};
+    bool at_once = false;
+    bool ok = table_load(l, s, TABLE_QOS, ret_err) &&
+              store_load_packed(s, packed_load, l, &at_once, ret_err);
+    for (size_t i = 0; ok && i < ARRAY_LEN(tables); i++)
+        if (!at_once || !store_is_packed(tables[i]))
+            ok = table_load(l, s, tables[i], ret_err);
+    return ok;
 }
 
 static bool everything_load(struct controller *c, struct store *s, uint64_t seq,

@@ -111,10 +111,13 @@ static void turn_done(struct turn *turn)
 
 void turns_free(struct turns *t)
 {
+    struct err err = {0};
     if (!t)
         return;
     loop_on_turn(t->c->loop, NULL, NULL);
     worker_free(t->writer);
+    if (t->c->stopping && !writer_pack(t->store, &err))
+        log_warning(t->c->log, "the next start takes longer: %s", err.text);
     timer_free(t->wake);
     timer_free(t->retry);
     timer_free(t->rested);

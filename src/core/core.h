@@ -151,6 +151,10 @@ void core_free(struct core *c);
 /* Start: EV_CONFIG first, then every stored row (order: META, PARTITION, NODE, RESERVATION, JOB
  * (live_only), STEP of live jobs), then core_loaded. */
 void core_load(struct core *c, enum store_table table, const void *record);
+/* The rows of all tables that are packed (model/packed.h), instead of one by one; after those of
+ * the QOS. They are known to be sound. */
+struct packed;
+void core_load_packed(struct core *c, const struct packed *p);
 /* Would core_load take the row? It leaves one out whose numbers, states or parts cannot be; ret_err
  * says why. */
 bool core_row_sound(enum store_table table, const void *record, struct err *ret_err);

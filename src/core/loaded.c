@@ -4,6 +4,7 @@
 #include "base/list.h"
 #include "core/record/accounts/accounts.h"
 #include "core/record/accounts/accrue.h"
+#include "core/record/accounts/bulk.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
 #include "core/record/triggers.h"
@@ -137,6 +138,11 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_LEFT_OUT:
     case STORE_TABLE_COUNT: break;
     }
+}
+
+void core_load_packed(struct core *c, const struct packed *p)
+{
+    accounts_load_packed(c, p);
 }
 
 static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)

@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
+#include "store/packed_tables.h"
 #include "store/store_ops.h"
 
 #include <stdlib.h>
@@ -180,6 +181,17 @@ static bool memory_take_epoch(struct store *s, uint64_t *ret_epoch, uint64_t *re
     return true;
 }
 
+/* The twin keeps no copy of its rows: it packs them when it is asked. */
+static bool memory_packed_get(struct store *s, packed_bytes_fn fn, void *ctx, struct err *ret_err)
+{
+    struct str bytes = STR_INIT;
+    bool ok = packed_rows_make(s, 1, &bytes, ret_err);
+    if (ok && bytes.len)
+        fn(ctx, bytes.data, bytes.len);
+    str_done(&bytes);
+    return ok;
+}
+
 static void memory_close(struct store *s)
 {
     struct memory *m = memory_of(s);
@@ -269,6 +281,7 @@ struct store *store_open_memory(void)
 {
     static const struct store_ops ops = {
         .close = memory_close,
+        .packed_get = memory_packed_get,
         .commit = memory_commit,
         .take_epoch = memory_take_epoch,
         .open = memory_open,

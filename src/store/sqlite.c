@@ -10,6 +10,7 @@
  * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
+#include "store/sqlite_packed.h"
 #include "store/sqlite_past.h"
 #include "store/sqlite_query.h"
 #include "store/sqlite_schema.h"
@@ -321,6 +322,18 @@ static bool sqlite_used(struct store *store, struct used_query *q, struct tally 
     return sql_used_read(sqlite_of(store)->db, q, ret_tally, ret_kept, ret_err);
 }
 
+static bool sqlite_packed_get(struct store *store, packed_bytes_fn fn, void *ctx,
+                              struct err *ret_err)
+{
+    return sql_packed_get(sqlite_of(store)->db, fn, ctx, ret_err);
+}
+
+static bool sqlite_packed_put(struct store *store, const struct str *bytes, struct err *ret_err)
+{
+    return may_write(sqlite_of(store), ret_err) &&
+           sql_packed_put(sqlite_of(store)->db, bytes, ret_err);
+}
+
 static bool sqlite_hold(struct store *store, bool on, struct err *ret_err)
 {
     return sql_exec(sqlite_of(store)->db, on ? "BEGIN" : "COMMIT", ret_err);
@@ -361,6 +374,8 @@ static struct store *open_as(const char *path, const char *name, bool read_only,
     static const struct store_ops ops = {
         .close = sqlite_close,
         .used = sqlite_used,
+        .packed_get = sqlite_packed_get,
+        .packed_put = sqlite_packed_put,
         .past = sqlite_past,
         .space = sqlite_space,
         .hold = sqlite_hold,

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
+#include "store/sqlite_packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -324,7 +325,7 @@ static bool make_all(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], str
                     "', '0'), ('" META_SEQ "', '0'), "
                     "('" META_SCHEMA "', '" SCHEMA_VERSION "')",
                     ret_err) &&
-           sql_tables_note(db, ret_err);
+           sql_packed_make(db, ret_err) && sql_tables_note(db, ret_err);
 }
 
 bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], bool read_only,

@@ -77,6 +77,17 @@ typedef void (*store_row_fn)(void *ctx, const void *record);
  * from the store, not write. */
 bool store_load(struct store *s, enum store_table table, bool live_only, int64_t ended_after_us,
                 store_row_fn fn, void *ctx, struct err *ret_err);
+/* Tables that are many rows and seldom change (accounts, users, associations, limits, workload
+ * keys) are taken in at once where the store has them packed: *ret_taken, and `fn` was called,
+ * once; what it is given is valid during the call. Else they are to be loaded. */
+struct packed;
+typedef void (*store_packed_fn)(void *ctx, const struct packed *p);
+bool store_load_packed(struct store *s, store_packed_fn fn, void *ctx, bool *ret_taken,
+                       struct err *ret_err);
+bool store_is_packed(enum store_table table); /* one of those */
+/* Packs them, if they are many and that is not done since they changed last. By the writer alone;
+ * takes tenths of a second for 100,000 associations. */
+bool store_pack(struct store *s, struct err *ret_err);
 /* History for sacct: jobs (TABLE_JOB, after its TABLE_JOB_PART, with q->duplicates also
  * TABLE_JOB_RUN) that match q (ids, uids, states, partitions, names, accounts, qos, nodes, from_us,
  * to_us as sacct(1) defines them, see job_filter.c), in order of job id. An array's id matches all

@@ -32,7 +32,13 @@ struct cursor {
 struct tally;
 struct used_query;
 
+struct str;
+typedef void (*packed_bytes_fn)(void *ctx, const void *bytes, size_t len);
+
 struct store_ops {
+    /* Calls `fn` with the packed rows, if there are any. NULL = it never has. */
+    bool (*packed_get)(struct store *s, packed_bytes_fn fn, void *ctx, struct err *ret_err);
+    bool (*packed_put)(struct store *s, const struct str *bytes, struct err *ret_err);
     void (*close)(struct store *s);
     /* Adds what jobs used that are over, and cuts the query's time to the hours that it keeps.
      * *ret_kept = false, and nothing is added: it keeps no sums, or not all yet. NULL = it never

@@ -1,7 +1,9 @@
 /* Accounts, users, associations, QOS and their limits: what a change does, who may, and that many
  * changes are one deed. */
 #include "core/record/accounts/accounts.h"
+#include "core/record/accounts/limit_book.h"
 #include "core_help.h"
+#include "model/packed.h"
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
@@ -209,6 +211,88 @@ static void a_restart_gives_the_same_book(void **unused)
     assert_int_equal(w.c->accounts.last_assoc, 6);
     assert_string_equal(assoc_find(w.c, "nova", NULL, NULL)->up->a.account, "physics");
     assert_null(account_user_find(w.c, "alice"));
+}
+
+/* As from a store that has them packed. */
+static void restart_at_once(void)
+{
+    static const enum store_table packed[] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,
+                                              TABLE_LIMIT, TABLE_WCKEY};
+    struct packer *packer = packer_new();
+    struct str bytes = STR_INIT;
+    struct packed p;
+    for (size_t t = 0; t < ARRAY_LEN(packed); t++)
+        for (size_t i = 0; i < w.store.n; i++) {
+            struct limit l = {0};
+            if (w.store.v[i].table != packed[t])
+                continue;
+            if (packed[t] == TABLE_LIMIT)
+                l = *(const struct limit *)w.store.v[i].record;
+            l.id = NULL; /* as the store packs them */
+            packer_add(packer, packed[t], packed[t] == TABLE_LIMIT ? &l : w.store.v[i].record);
+        }
+    packer_end(packer, &bytes);
+    packer_free(packer);
+    core_free(w.c);
+    effects_reset(&w.fx);
+    w.c = core_new(1, "ctl");
+    configure(CONF);
+    load(TABLE_META);
+    load(TABLE_NODE);
+    load(TABLE_QOS);
+    assert_true(packed_open(bytes.data, bytes.len, w.a, &p, NULL));
+    core_load_packed(w.c, &p);
+    load(TABLE_TRES);
+    core_loaded(w.c, w.now, &w.fx);
+    core_check(w.c);
+    settle(0);
+    str_done(&bytes);
+    am_root();
+}
+
+static struct assoc nova(const char *user)
+{
+    return (struct assoc){.account = "nova", .user = user};
+}
+
+/* What came at once is changed, undone and removed as what came one by one. */
+static void a_restart_at_once_gives_the_same_book(void **unused)
+{
+    tree();
+    limited(assoc(VERB_MODIFY, NULL, nova(NULL)), LIMIT_GRP_TRES, "cpu=4,mem=10G,node=2");
+    limited(assoc(VERB_MODIFY, NULL, nova("alice")), LIMIT_MAX_JOBS, "3");
+    qos(VERB_MODIFY, "priority", (struct qos){.name = "opp", .priority = 75});
+    limited(qos(VERB_MODIFY, NULL, (struct qos){.name = "opp"}), LIMIT_MAX_JOBS_PER_USER, "7");
+    sent_well();
+    uint64_t before = book();
+    restart_at_once();
+    assert_int_equal(book(), before);
+    struct assocrec *r = assoc_find(w.c, "nova", "alice", NULL);
+    assert_string_equal(r->up->up->a.account, "physics");
+    assert_int_equal(assoc_limit(r, LIMIT_GRP_TRES, "node")->value, 2);
+    assert_int_equal(limit_own(&qos_find(w.c, "opp")->limit, LIMIT_MAX_JOBS_PER_USER, NULL)->value,
+                     7);
+    limited(assoc(VERB_MODIFY, NULL, nova("alice")), LIMIT_MAX_SUBMIT, "9");
+    limited(assoc(VERB_MODIFY, NULL, nova(NULL)), LIMIT_GRP_TRES, "cpu=-1,node=8");
+    assoc(VERB_MODIFY, NULL, (struct assoc){.account = "nosuch"});
+    assert_int_not_equal(send(), REFUSE_NONE);
+    assert_int_equal(book(), before);
+    limited(assoc(VERB_MODIFY, NULL, nova("alice")), LIMIT_MAX_SUBMIT, "9");
+    limited(assoc(VERB_MODIFY, NULL, nova(NULL)), LIMIT_GRP_TRES, "cpu=-1,mem=1G,node=8");
+    sent_well();
+    assert_int_equal(assoc_limit(r, LIMIT_MAX_JOBS, NULL)->value, 3);
+    assert_int_equal(assoc_limit(r, LIMIT_GRP_TRES, "node")->value, 8);
+    user(VERB_REMOVE, "alice", NULL);
+    sent_well();
+    before = book();
+    restart_at_once();
+    assert_int_equal(book(), before);
+    user(VERB_ADD, "alice", "nova");
+    assoc(VERB_ADD, NULL, nova("alice"));
+    sent_well();
+    before = book();
+    restart(CONF);
+    assert_int_equal(book(), before);
 }
 
 static void what_comes_back_keeps_its_number(void **unused)
@@ -586,6 +670,7 @@ int main(void)
         STORY(the_last_change_refused_undoes_all),
         STORY(a_trial_changes_nothing),
         STORY(a_restart_gives_the_same_book),
+        STORY(a_restart_at_once_gives_the_same_book),
         STORY(what_comes_back_keeps_its_number),
         STORY(an_account_does_not_stand_below_itself),
         STORY(what_stands_below_goes_with_it),

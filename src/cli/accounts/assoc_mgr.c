@@ -1,5 +1,6 @@
 #include "cli/accounts/assoc_mgr.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "cli/accounts/accounts.h"
 #include "model/message.h"
 #include "model/record/partition.h"
@@ -15,21 +16,33 @@ struct show {
     const struct assoc_mgr_ask *ask;
     struct book book;
     VEC(const struct in_use *) use;
-    VEC(const struct fair_share *) share;
+    struct map_u64 *use_of;   /* of an association or QOS as a whole: owner and number → in_use */
+    struct map_u64 *share_of; /* number of the association → fair_share */
+    struct map_u64 *level;    /* number of one above → shares of those below it */
     struct str out;
     struct arena *a;
 };
 
+static uint64_t owner_key(int32_t owner, uint32_t id)
+{
+    return (uint64_t)owner << 32 | id;
+}
+
 static void use_keep(void *ctx, const void *record)
 {
     struct show *w = ctx;
-    vec_push(&w->use, arena_dup(w->a, record, sizeof(struct in_use)));
+    struct in_use *u = arena_dup(w->a, record, sizeof *u);
+    if (u->user || u->account)
+        vec_push(&w->use, u);
+    else
+        map_u64_put(w->use_of, owner_key(u->owner, u->id), u);
 }
 
 static void share_keep(void *ctx, const void *record)
 {
     struct show *w = ctx;
-    vec_push(&w->share, arena_dup(w->a, record, sizeof(struct fair_share)));
+    struct fair_share *f = arena_dup(w->a, record, sizeof *f);
+    map_u64_put(w->share_of, f->assoc_id, f);
 }
 
 /* What has and used nothing. */
@@ -37,12 +50,8 @@ static const struct in_use nothing;
 
 static const struct in_use *use_of(const struct show *w, enum limit_owner owner, uint32_t id)
 {
-    for (size_t i = 0; i < w->use.n; i++) {
-        const struct in_use *u = w->use.v[i];
-        if (u->owner == (int32_t)owner && u->id == id && !u->user && !u->account)
-            return u;
-    }
-    return &nothing;
+    const struct in_use *u = map_u64_get(w->use_of, owner_key((int32_t)owner, id));
+    return u ? u : &nothing;
 }
 
 /* ---- pieces --------------------------------------------------------------------------------- */
@@ -254,36 +263,33 @@ static void users_show(struct show *w)
 
 /* ---- associations --------------------------------------------------------------------------- */
 
-static const struct fair_share *share_of(const struct show *w, uint32_t id)
-{
-    for (size_t i = 0; i < w->share.n; i++)
-        if (w->share.v[i]->assoc_id == id)
-            return w->share.v[i];
-    return NULL;
-}
-
 static void hundredths(struct str *out, int64_t part)
 {
     int64_t n = (part + SHARE_ONE / 200) / (SHARE_ONE / 100);
     str_addf(out, "%lld.%02lld", (long long)(n / 100), (long long)(n % 100));
 }
 
-/* Shares of all its siblings together. */
+/* Shares of all its siblings together, which are summed when the first is shown. */
+static void levels_sum(struct show *w)
+{
+    for (size_t i = 0; i < w->book.assoc.n; i++) {
+        const struct assoc_view *v = w->book.assoc.v[i];
+        uint64_t above = v->up ? v->up->a->id : 0;
+        int64_t sum = (int64_t)(uintptr_t)map_u64_get(w->level, above);
+        if (!v->a->deleted && assoc_shares(v->a) > 0)
+            map_u64_put(w->level, above, (void *)(uintptr_t)(sum + assoc_shares(v->a)));
+    }
+}
+
 static int64_t level_of(const struct show *w, const struct assoc_view *v)
 {
-    int64_t sum = 0;
-    for (size_t i = 0; i < w->book.assoc.n; i++) {
-        const struct assoc_view *o = w->book.assoc.v[i];
-        if (!o->a->deleted && o->up == v->up && o->depth == v->depth)
-            sum += assoc_shares(o->a) > 0 ? assoc_shares(o->a) : 0;
-    }
-    return sum;
+    return (int64_t)(uintptr_t)map_u64_get(w->level, v->up ? v->up->a->id : 0);
 }
 
 static void shares_say(struct show *w, const struct assoc_view *v, const struct in_use *u)
 {
     static const struct fair_share none;
-    const struct fair_share *f = share_of(w, v->a->id);
+    const struct fair_share *f = map_u64_get(w->share_of, v->a->id);
     int32_t shares = assoc_shares(v->a);
     f = f ? f : &none;
     str_add(&w->out, "SharesRaw/Norm/Level/Factor=");
@@ -342,6 +348,7 @@ static void assoc_show(struct show *w, const struct assoc_view *v, int left)
 static void assocs_show(struct show *w)
 {
     bool any = false;
+    levels_sum(w);
     for (size_t i = 0; i < w->book.assoc.n; i++) {
         const struct assoc *a = w->book.assoc.v[i]->a;
         if (a->deleted || (w->ask->of_accounts && !list_has(w->ask->of_accounts, a->account)) ||
@@ -444,6 +451,9 @@ bool assoc_mgr_show(struct client *client, const struct assoc_mgr_ask *ask, stru
 {
     struct show w = {.s = {.a = a, .called = "scontrol", .client = client}, .ask = ask, .a = a};
     struct msg_query use = {.what = QUERY_IN_USE}, shares = {.what = QUERY_FAIR_SHARES};
+    w.use_of = map_u64_new();
+    w.share_of = map_u64_new();
+    w.level = map_u64_new();
     bool well = book_read(&w.s, &w.book) &&
                 sacctmgr_query(&w.s, &use, &in_use_fields, use_keep, &w) &&
                 sacctmgr_query(&w.s, &shares, &fair_share_fields, share_keep, &w);
@@ -459,7 +469,9 @@ bool assoc_mgr_show(struct client *client, const struct assoc_mgr_ask *ask, stru
     }
     book_done(&w.book);
     vec_done(&w.use);
-    vec_done(&w.share);
+    map_u64_free(w.use_of);
+    map_u64_free(w.share_of);
+    map_u64_free(w.level);
     str_done(&w.out);
     return well;
 }

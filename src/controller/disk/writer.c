@@ -75,6 +75,11 @@ bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err)
     return store_commit(w->store, b, ret_err);
 }
 
+bool writer_pack(struct writer *w, struct err *ret_err)
+{
+    return !w->store || store_pack(w->store, ret_err);
+}
+
 struct store *writer_store(struct writer *w)
 {
     return w->store;

@@ -20,6 +20,8 @@ bool writer_is_open(const struct writer *w);
  * here. Opens the store first if that could not be done before: ERR_DENIED if it is not any more as
  * it was read. */
 bool writer_commit(struct writer *w, struct batch *b, struct err *ret_err);
+/* At the end: what makes the next start fast (store_pack). */
+bool writer_pack(struct writer *w, struct err *ret_err);
 /* The store, for reading what is in it; NULL while it is not open. */
 struct store *writer_store(struct writer *w);
 

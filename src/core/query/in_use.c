@@ -13,7 +13,8 @@ struct sum {
     uint32_t id;
     const char *user, *account; /* of a QOS: of which theirs; NULL = all together */
     int64_t jobs, submitted, accruing;
-    VEC(int64_t) has; /* by number of the resource, in thousandths, of memory MiB */
+    VEC(int64_t) has;   /* by number of the resource, in thousandths, of memory MiB */
+    struct idset nodes; /* a node that several jobs share counts once, as the limits do */
 };
 
 struct walk {
@@ -71,6 +72,9 @@ static void job_add(struct sum *s, const struct jobrec *r, const struct rates *r
     s->submitted += elements;
     s->accruing += waits ? gains(r, elements) : 0;
     s->jobs += !waits;
+    for (size_t i = 0; !waits && i < r->hold.n; i++)
+        if (!r->hold.v[i].released)
+            idset_add(&s->nodes, (uint32_t)r->hold.v[i].node);
     for (size_t i = 0; i < rates->of.n; i++) {
         while (s->has.n <= i)
             vec_push(&s->has, 0);
@@ -105,10 +109,12 @@ static void job_look(struct walk *k, const struct jobrec *r)
 static const char *has_say(const struct core *c, const struct sum *s, struct arena *a)
 {
     struct str out = STR_INIT;
-    for (size_t i = 0; i < s->has.n; i++)
+    for (size_t i = 0; i < s->has.n; i++) {
+        const char *tres = c->usage.tres.v[i];
+        int64_t n = text_is(tres, "node") ? (int64_t)s->nodes.count : s->has.v[i] / use_scale(tres);
         if (s->has.v[i])
-            str_addf(&out, "%s%s=%lld", out.len ? "," : "", c->usage.tres.v[i],
-                     (long long)(s->has.v[i] / use_scale(c->usage.tres.v[i])));
+            str_addf(&out, "%s%s=%lld", out.len ? "," : "", tres, (long long)n);
+    }
     const char *text = out.len ? arena_strdup(a, str_text(&out)) : NULL;
     str_done(&out);
     return text;
@@ -149,6 +155,7 @@ static void walk_drop(void *kept)
     struct walk *k = kept;
     for (size_t i = 0; i < k->order.n; i++) {
         vec_done(&k->order.v[i]->has);
+        idset_done(&k->order.v[i]->nodes);
         free(k->order.v[i]);
     }
     vec_done(&k->order);

@@ -274,6 +274,22 @@ struct usage_book {
     struct minutes *minutes; /* record/minutes.c; NULL = not asked yet */
 };
 
+enum account_block_of {
+    BLOCK_ACCOUNT,
+    BLOCK_USER,
+    BLOCK_ASSOC,
+    BLOCK_LIMIT,
+    BLOCK_LIMIT_PLACE,
+    BLOCK_WCKEY,
+    ACCOUNT_BLOCKS
+};
+
+/* Memory of records that came at once (record/accounts/account_memory.c). */
+struct account_block {
+    void *at;
+    size_t bytes;
+};
+
 /* See record/accounts.h. Records owned, texts interned; those that were removed among them. */
 struct account_book {
     struct map_str *account;  /* name → struct account */
@@ -293,8 +309,14 @@ struct account_book {
     struct map_str *live;      /* account, user, QOS, partition → struct live_count */
     struct accruing *accruing; /* accrue.c */
     uint32_t last_cap;
-    uint32_t most_qos, most_assoc; /* the highest priorities */
-    bool capacity_changed;         /* of nodes: what is relative to it is to be looked at */
+    uint32_t most_qos, most_assoc;         /* the highest priorities */
+    bool capacity_changed;                 /* of nodes: what is relative to it is to be looked at */
+    uint32_t prioritized;                  /* associations with a priority of their own */
+    uint32_t limits[RESOURCE_LIMIT_COUNT]; /* that are set, of each kind */
+    bool rehang;       /* associations came one by one: children perhaps before their parents */
+    bool shares_stale; /* factors of fair share are not worked out, as nobody is watched */
+    bool shares_watched;
+    struct account_block block[ACCOUNT_BLOCKS];
 };
 
 /* What the next wake does (step/gather.c). */

@@ -215,18 +215,29 @@ static void row_load(void *ctx, const void *record)
     core_load(l->core, l->table, record);
 }
 
+static void packed_load(void *ctx, const struct packed *p)
+{
+    core_load_packed(ctx, p);
+}
+
+/* Every second time accounts come all at once. */
 void controller_start(struct world *w)
 {
     static const enum store_table tables[] = {
-        TABLE_META,        TABLE_USAGE,   TABLE_PARTITION,    TABLE_NODE,        TABLE_NODE_SPELL,
-        TABLE_RESERVATION, TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,       TABLE_QOS,
-        TABLE_LIMIT,       TABLE_WCKEY,   TABLE_TRES,         TABLE_USE,         TABLE_CRONTAB,
-        TABLE_TRIGGER,     TABLE_JOB,     TABLE_STEP,         TABLE_QUEUED_STEP, TABLE_ANSWERED};
+        TABLE_META,        TABLE_USAGE, TABLE_PARTITION, TABLE_NODE,         TABLE_NODE_SPELL,
+        TABLE_RESERVATION, TABLE_QOS,   TABLE_ACCOUNT,   TABLE_ACCOUNT_USER, TABLE_ASSOC,
+        TABLE_LIMIT,       TABLE_WCKEY, TABLE_TRES,      TABLE_USE,          TABLE_CRONTAB,
+        TABLE_TRIGGER,     TABLE_JOB,   TABLE_STEP,      TABLE_QUEUED_STEP,  TABLE_ANSWERED};
     w->core = core_new(7, "controller");
     CHECK(store_take_epoch(w->store, &w->epoch, &w->batch_seq, NULL));
     controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config, .text = "boot"});
+    bool at_once = false;
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         struct loading l = {w->core, tables[i]};
+        if (tables[i] == TABLE_ACCOUNT && w->epoch % 2 == 0)
+            CHECK(store_load_packed(w->store, packed_load, w->core, &at_once, NULL));
+        if (at_once && store_is_packed(tables[i]))
+            continue;
         CHECK(store_load(w->store, tables[i], tables[i] == TABLE_JOB,
                          world_wall(w) - core_settings(w->core)->min_job_age_us, row_load, &l,
                          NULL));

@@ -5,6 +5,8 @@
  * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
 #include "core/record/accounts/accounts.h"
 
+#include "core/record/accounts/account_memory.h"
+#include "core/record/accounts/assoc_index.h"
 #include "core/record/accounts/limit_book.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
@@ -23,45 +25,6 @@ struct account_journal {
     uint32_t last_assoc, last_qos, last_wckey; /* given when it was opened */
     VEC(struct journal_entry) entry;
 };
-
-/* ---- keys ----------------------------------------------------------------------------------- */
-
-/* Texts of the book are interned: equal ones have one address, and the key of an association is
- * its three addresses. In the index they are mixed to a number; who has the same is a chain. */
-static uint64_t assoc_key(const char *account, const char *user, const char *partition)
-{
-    uint64_t key = (uintptr_t)account;
-    key = key * UINT64_C(0xbf58476d1ce4e5b9) ^ (uintptr_t)user;
-    key = key * UINT64_C(0x94d049bb133111eb) ^ (uintptr_t)partition;
-    return key ^ key >> 29;
-}
-
-/* Of interned texts. */
-static struct assocrec *assoc_in(const struct core *c, const char *account, const char *user,
-                                 const char *partition)
-{
-    struct assocrec *r = map_u64_get(c->accounts.assoc_of, assoc_key(account, user, partition));
-    while (r && (r->a.account != account || r->a.user != user || r->a.partition != partition))
-        r = r->same;
-    return r;
-}
-
-static struct assocrec *assoc_at(const struct core *c, const char *account, const char *user,
-                                 const char *partition)
-{
-    const char *in_account = intern_find(c->pool, account),
-               *in_user = intern_find(c->pool, text_empty(user) ? NULL : user),
-               *in_partition = intern_find(c->pool, text_empty(partition) ? NULL : partition);
-    if (!in_account || (!in_user && !text_empty(user)) || (!in_partition && !text_empty(partition)))
-        return NULL;
-    return assoc_in(c, in_account, in_user, in_partition);
-}
-
-struct assocrec *assoc_ever(const struct core *c, const char *account, const char *user,
-                            const char *partition)
-{
-    return text_empty(account) ? NULL : assoc_at(c, account, user, partition);
-}
 
 /* ---- the journal ---------------------------------------------------------------------------- */
 
@@ -151,37 +114,6 @@ static size_t size_at(enum store_table table)
     return table == TABLE_QOS ? sizeof(struct qosrec) : table_of(table)->size;
 }
 
-static void assoc_index(struct core *c, struct assocrec *r)
-{
-    struct map_u64 *of = c->accounts.assoc_of;
-    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
-    r->same = map_u64_get(of, key);
-    map_u64_put(of, key, r);
-    if (r->a.id > c->accounts.last_assoc)
-        c->accounts.last_assoc = r->a.id;
-}
-
-static void assoc_unindex(struct core *c, const struct assocrec *r)
-{
-    struct map_u64 *of = c->accounts.assoc_of;
-    uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
-    struct assocrec *first = map_u64_get(of, key);
-    for (struct assocrec *other = first; other; other = other->same)
-        if (other->same == r)
-            other->same = r->same;
-    if (first == r && r->same)
-        map_u64_put(of, key, r->same);
-    else if (first == r)
-        map_u64_del(of, key);
-}
-
-static void assoc_hang(const struct core *c, struct assocrec *r)
-{
-    r->up = r->a.user     ? assoc_in(c, r->a.account, NULL, NULL)
-            : r->a.parent ? assoc_in(c, r->a.parent, NULL, NULL)
-                          : NULL;
-}
-
 static void index_new(struct core *c, enum store_table table, void *p)
 {
     struct account_book *b = &c->accounts;
@@ -214,6 +146,11 @@ static bool counts_as_account(enum store_table table, const void *p)
     return table == TABLE_ACCOUNT && p && !a->deleted && !text_is(a->name, ROOT_ACCOUNT);
 }
 
+static bool has_priority(enum store_table table, const void *p)
+{
+    return table == TABLE_ASSOC && p && ((const struct assoc *)p)->priority_plus1;
+}
+
 static void record_put(struct core *c, enum store_table table, const void *record)
 {
     if (table == TABLE_LIMIT) {
@@ -223,6 +160,7 @@ static void record_put(struct core *c, enum store_table table, const void *recor
     void *p = record_at(c, table, record);
     bool is_new = !p;
     c->accounts.accounts -= counts_as_account(table, p);
+    c->accounts.prioritized -= has_priority(table, p);
     if (is_new) {
         p = xcalloc(1, size_at(table));
         record_take(c, table_of(table), p, record);
@@ -237,6 +175,7 @@ static void record_put(struct core *c, enum store_table table, const void *recor
         free(former);
     }
     c->accounts.accounts += counts_as_account(table, p);
+    c->accounts.prioritized += has_priority(table, p);
     if (table == TABLE_ASSOC) {
         assoc_index(c, p);
         assoc_hang(c, p);
@@ -255,6 +194,7 @@ static void record_remove(struct core *c, enum store_table table, const void *re
     if (!p)
         return;
     b->accounts -= counts_as_account(table, p);
+    b->prioritized -= has_priority(table, p);
     if (table == TABLE_ACCOUNT) {
         map_str_del(b->account, ((struct account *)p)->name);
     } else if (table == TABLE_ACCOUNT_USER) {
@@ -263,19 +203,19 @@ static void record_remove(struct core *c, enum store_table table, const void *re
         struct assocrec *r = p;
         map_u64_del(b->assoc, r->a.id);
         assoc_unindex(c, r);
-        limit_list_free(&r->limit);
+        limit_list_free(c, &r->limit);
     } else if (table == TABLE_QOS) {
         struct qosrec *r = p;
         map_u64_del(b->qos, r->q.id);
         map_str_del(b->qos_of, r->q.name);
-        limit_list_free(&r->limit);
+        limit_list_free(c, &r->limit);
     } else if (table == TABLE_WCKEY) {
         map_u64_del(b->wckey, ((struct wckey *)p)->id);
     } else if (table == TABLE_TRES) {
         map_u64_del(b->tres, ((struct tres *)p)->id);
     }
     record_drop(c, table_of(table), p);
-    free(p);
+    account_memory_free(c, p);
 }
 
 void accounts_put(struct core *c, enum store_table table, const void *record)
@@ -380,19 +320,19 @@ void accounts_init(struct core *c)
     b->live = map_str_new();
 }
 
-static void values_free_str(struct map_str *m)
+static void values_free_str(struct core *c, struct map_str *m)
 {
     struct map_walk w = {0};
     while (map_str_next(m, &w))
-        free(w.value);
+        account_memory_free(c, w.value);
     map_str_free(m);
 }
 
-static void values_free_u64(struct map_u64 *m)
+static void values_free_u64(struct core *c, struct map_u64 *m)
 {
     struct map_walk w = {0};
     while (map_u64_next(m, &w))
-        free(w.value);
+        account_memory_free(c, w.value);
     map_u64_free(m);
 }
 
@@ -401,23 +341,25 @@ void accounts_free(struct core *c)
     struct account_book *b = &c->accounts;
     struct map_walk w = {0};
     while (map_u64_next(b->assoc, &w))
-        limit_list_free(&((struct assocrec *)w.value)->limit);
+        limit_list_free(c, &((struct assocrec *)w.value)->limit);
     for (w = (struct map_walk){0}; map_u64_next(b->qos, &w);) {
-        limit_list_free(&((struct qosrec *)w.value)->limit);
+        limit_list_free(c, &((struct qosrec *)w.value)->limit);
         vec_done(&((struct qosrec *)w.value)->worth);
     }
-    values_free_str(b->account);
-    values_free_str(b->user);
+    values_free_str(c, b->account);
+    values_free_str(c, b->user);
     map_u64_free(b->assoc_of);
     map_str_free(b->qos_of);
-    values_free_u64(b->assoc);
-    values_free_u64(b->qos);
-    values_free_u64(b->wckey);
-    values_free_u64(b->tres);
+    values_free_u64(c, b->assoc);
+    values_free_u64(c, b->qos);
+    values_free_u64(c, b->wckey);
+    values_free_u64(c, b->tres);
+    accounts_blocks_free(c);
 }
 
 void accounts_load(struct core *c, enum store_table table, const void *record)
 {
+    c->accounts.rehang |= table == TABLE_ASSOC;
     record_put(c, table, record);
 }
 
@@ -504,7 +446,7 @@ void accounts_restore(struct core *c)
         record_put(c, TABLE_ASSOC, &assoc);
     }
     struct map_walk w = {0};
-    while (map_u64_next(c->accounts.assoc, &w)) /* children may have come before their parents */
+    while (c->accounts.rehang && map_u64_next(c->accounts.assoc, &w))
         assoc_hang(c, w.value);
     accounts_tres_note(c);
 }

@@ -104,11 +104,7 @@ void accrue_know(struct core *c)
         c->accounts.accruing->sum = map_str_new();
     }
     struct accruing *all = c->accounts.accruing;
-    all->any = false;
-    struct limit_walk lists = {0};
-    for (const limit_list *of; enforces_limits(c) && (of = limits_next(c, &lists));)
-        for (size_t i = 0; i < of->n; i++)
-            all->any |= resource_limit_table[of->v[i]->what].counts == COUNTS_ACCRUING;
+    all->any = enforces_limits(c) && limits_any(c, COUNTS_ACCRUING);
     sums_drop(all);
     for (w = (struct map_walk){0}; map_str_next(all->of, &w);)
         hits_make(c, w.value);

@@ -358,9 +358,13 @@ static void tell(struct core *c, const struct assocrec *r)
                                 (int64_t)((wide)r->factor * FACTOR_ONE / SHARE_ONE));
 }
 
+/* Of 100,000 associations it takes a tenth of a second, and nobody asks before there are jobs. */
 void fairshare_update(struct core *c)
 {
     struct fs_table t;
+    c->accounts.shares_stale = !c->accounts.shares_watched;
+    if (c->accounts.shares_stale)
+        return;
     table_fill(c, &t);
     for (size_t i = 0; i < t.n; i++) {
         struct assocrec *r = t.v[i].r;
@@ -378,7 +382,15 @@ void fairshare_watch(struct core *c, struct assocrec *r)
     if (r->watched)
         return;
     r->watched = true;
+    fairshare_watch_all(c);
     tell(c, r);
+}
+
+void fairshare_watch_all(struct core *c)
+{
+    c->accounts.shares_watched = true;
+    if (c->accounts.shares_stale)
+        fairshare_update(c);
 }
 
 int64_t fairshare_of(const struct assocrec *r)

@@ -1,5 +1,6 @@
 #include "core/record/accounts/limit_book.h"
 
+#include "core/record/accounts/account_memory.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>
@@ -49,6 +50,8 @@ void limit_keep(struct core *c, const struct limit *l)
     struct limit *at = find_in(of, l);
     if (!at) {
         at = xcalloc(1, sizeof *at);
+        limit_list_own(c, of);
+        c->accounts.limits[l->what]++;
         if (!of->cap)
             vec_reserve(of, LIMITS_FIRST);
         vec_push(of, at);
@@ -66,17 +69,30 @@ void limit_remove(struct core *c, const struct limit *l)
         if (!same_key(at, l))
             continue;
         vec_remove(of, i);
+        c->accounts.limits[at->what]--;
         record_drop(c, &limit_fields, at);
-        free(at);
+        account_memory_free(c, at);
         return;
     }
 }
 
-void limit_list_free(limit_list *list)
+void limit_list_free(struct core *c, limit_list *list)
 {
-    for (size_t i = 0; i < list->n; i++)
-        free(list->v[i]);
-    vec_done(list);
+    for (size_t i = 0; i < list->n; i++) {
+        c->accounts.limits[list->v[i]->what]--;
+        account_memory_free(c, list->v[i]);
+    }
+    if (limit_list_is_own(c, list))
+        free(list->v);
+    *list = (limit_list){0};
+}
+
+bool limits_any(const struct core *c, enum limit_counts counts)
+{
+    for (size_t i = 0; i < RESOURCE_LIMIT_COUNT; i++)
+        if (resource_limit_table[i].counts == counts && c->accounts.limits[i])
+            return true;
+    return false;
 }
 
 const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres)

@@ -13,7 +13,9 @@ struct limit *limit_find(const struct core *c, const struct limit *l);
  * that is not there: nothing. */
 void limit_keep(struct core *c, const struct limit *l);
 void limit_remove(struct core *c, const struct limit *l);
-void limit_list_free(limit_list *list);
+void limit_list_free(struct core *c, limit_list *list);
+/* Is any set that is counted so? */
+bool limits_any(const struct core *c, enum limit_counts counts);
 /* The limit that is set on it itself; NULL = none. `tres` NULL for limits that count none. */
 const struct limit *limit_own(const limit_list *l, enum resource_limit what, const char *tres);
 

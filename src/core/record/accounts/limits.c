@@ -396,7 +396,8 @@ void limits_priorities(struct core *c)
         if (!q->deleted && q->priority > c->accounts.most_qos)
             c->accounts.most_qos = q->priority;
     }
-    for (w = (struct map_walk){0}; map_u64_next(c->accounts.assoc, &w);) {
+    w = (struct map_walk){0};
+    while (c->accounts.prioritized && map_u64_next(c->accounts.assoc, &w)) {
         const struct assoc *a = &((const struct assocrec *)w.value)->a;
         if (!a->deleted && a->priority_plus1 > c->accounts.most_assoc + 1)
             c->accounts.most_assoc = a->priority_plus1 - 1;

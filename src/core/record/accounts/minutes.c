@@ -77,12 +77,16 @@ void minutes_know(struct core *c)
     m->any = false;
     m->change++;
     struct limit_walk lists = {0};
-    for (const limit_list *of; (of = limits_next(c, &lists));)
+    bool some = limits_any(c, COUNTS_USED) || limits_any(c, COUNTS_PROMISED);
+    for (const limit_list *of; some && (of = limits_next(c, &lists));)
         for (size_t i = 0; i < of->n; i++)
             m->any |= minutes_hold(of->v[i]);
     while (map_u64_next(c->accounts.qos, &w)) {
         const struct qos *q = &((const struct qosrec *)w.value)->q;
-        m->any |= !q->deleted && (q->flags & QOS_ENFORCE_USAGE_THRESHOLD);
+        if (q->deleted || !(q->flags & QOS_ENFORCE_USAGE_THRESHOLD))
+            continue;
+        m->any = true;
+        fairshare_watch_all(c);
     }
     sums_drop(m);
 }

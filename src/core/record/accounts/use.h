@@ -90,6 +90,8 @@ int64_t usage_decayed(const struct core *c, int64_t amount, int64_t from_us, int
 void fairshare_update(struct core *c);
 /* The planner is to know the factor of this one. */
 void fairshare_watch(struct core *c, struct assocrec *r);
+/* Factors are worked out from now on, whoever may ask for them. */
+void fairshare_watch_all(struct core *c);
 /* The factor of the association in SHARE_ONE-ths. */
 int64_t fairshare_of(const struct assocrec *r);
 /* All associations that are not removed and that are wanted (ctx: the view's), parents first; the
