@@ -7,6 +7,7 @@
 #include "sched/world/cap_takes.h"
 
 #include "sched/world/counts.h"
+#include "sched/world/outlook.h"
 #include "sched/world/resv_view.h"
 
 #include "base/alloc.h"
@@ -20,7 +21,9 @@ void agenda_init(struct agenda *a, size_t nall)
     a->kept = xmalloc((nall + 1) * sizeof a->kept[0]);
     memset(a->work, 0xff, (nall + 1) * sizeof a->work[0]); /* NONE */
     memset(a->kept, 0xff, (nall + 1) * sizeof a->kept[0]);
-    a->changes = 1;
+    a->changes = xmalloc((nall + 1) * sizeof a->changes[0]);
+    for (size_t i = 0; i <= nall; i++)
+        a->changes[i] = 1;
     a->but_for = NONE;
 }
 
@@ -33,6 +36,7 @@ void agenda_done(struct agenda *a)
     vec_done(&a->ends);
     free(a->work);
     free(a->kept);
+    free(a->changes);
 }
 
 void agenda_open(struct world *w, uint32_t node)
@@ -58,7 +62,7 @@ void agenda_chain(struct agenda *a, uint32_t take)
 {
     ASSERT(take < a->take.n && a->take.v[take].node != NONE);
     int64_t end = agenda_job(a, take)->end_us;
-    a->changes++;
+    a->changes[a->take.v[take].node]++;
     uint32_t *at = &a->work[a->take.v[take].node];
     while (*at != NONE && agenda_job(a, *at)->end_us <= end)
         at = &a->take.v[*at].next;
@@ -70,7 +74,7 @@ static void chain_kept(struct agenda *a, uint32_t take)
 {
     ASSERT(take < a->take.n && agenda_job(a, take)->start_us <= agenda_job(a, take)->end_us);
     int64_t start = agenda_job(a, take)->start_us;
-    a->changes++;
+    a->changes[a->take.v[take].node]++;
     uint32_t *at = &a->kept[a->take.v[take].node];
     while (*at != NONE && agenda_job(a, *at)->start_us <= start)
         at = &a->take.v[*at].next;
@@ -81,7 +85,7 @@ static void chain_kept(struct agenda *a, uint32_t take)
 static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
 {
     ASSERT(*head != NONE && take < a->take.n);
-    a->changes++;
+    a->changes[a->take.v[take].node]++;
     while (*head != take)
         head = &a->take.v[*head].next;
     *head = a->take.v[take].next;
@@ -128,7 +132,7 @@ static void amounts_add(struct world *w, const struct wtake *t, int64_t sign)
     ASSERT(t->node < w->nall && t->first + t->n <= w->agenda.use.n);
     struct agenda *a = &w->agenda;
     int64_t *row = world_free_row(w, t->node);
-    a->changes++;
+    a->changes[t->node]++;
     for (uint32_t i = 0; i < t->n; i++)
         row[a->use.v[t->first + i].dim] += sign * a->use.v[t->first + i].amount;
 }
@@ -207,8 +211,10 @@ static void job_start(struct world *w, uint32_t job)
     struct agenda *a = &w->agenda;
     struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++) {
+        struct outlook *known = outlook_known(w, a->take.v[t].node);
         amounts_add(w, &a->take.v[t], -1);
         agenda_chain(a, t);
+        outlook_taken(w, known, t, w->now_us);
         open_refresh(w, a->take.v[t].node);
     }
     ends_insert(a, (struct end){j->end_us, job});
@@ -250,8 +256,11 @@ uint32_t world_promise(struct world *w, const struct compiled *c, const struct p
     struct agenda *a = &w->agenda;
     uint32_t job =
         job_push(w, c, p, (struct wjobs){.start_us = start_us, .end_us = end_us, .name = name});
-    for (uint32_t t = a->job.v[job].first; t < a->job.v[job].first + a->job.v[job].n; t++)
+    for (uint32_t t = a->job.v[job].first; t < a->job.v[job].first + a->job.v[job].n; t++) {
+        struct outlook *known = outlook_known(w, a->take.v[t].node);
         chain_kept(a, t);
+        outlook_taken(w, known, t, start_us);
+    }
     vec_push(&a->promised, job);
     promise_touch(w, job);
     return job;
@@ -299,7 +308,7 @@ void world_break(struct world *w, uint32_t job)
 void world_free_more(struct world *w, uint32_t node, const int64_t *row, int64_t sign)
 {
     ASSERT(node < w->nall && (sign == 1 || sign == -1));
-    w->agenda.changes++;
+    w->agenda.changes[node]++;
     for (size_t d = 0; d < w->dims; d++)
         world_free_row(w, node)[d] += sign * row[d];
     open_refresh(w, node);
@@ -367,7 +376,6 @@ void world_advance(struct world *w, int64_t now_us)
         }
     }
     w->now_us = now_us;
-    a->changes++;
     if (view_advance(w, now_us)) /* what only others could use may be free now */
         w->now.freed += w->nall + 1;
 }

@@ -169,6 +169,57 @@ static void stairs_collect(struct placing *p, int64_t limit_us)
         qsort(w->scratch.stair.v, w->scratch.stair.n, sizeof w->scratch.stair.v[0], stair_order);
 }
 
+/* ---- a pool that is one node ---- */
+
+/* The only node that the variant may use; NONE if there are several, or none. */
+static uint32_t only_node(const struct placing *p)
+{
+    const struct world *w = p->w;
+    uint32_t only = NONE;
+    for (size_t i = 0; i < BIT_WORDS(w->nnodes); i++)
+        for (uint64_t bits = w->now.up[i] & option_allows(p->what->c, p->what->o, i); bits;
+             bits &= bits - 1) {
+            uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
+            if (!world_group_has(p->v, w->now.group[node]))
+                continue;
+            if (only != NONE)
+                return NONE;
+            only = node;
+        }
+    return only;
+}
+
+struct alone {
+    const struct placing *p;
+    uint32_t node;
+};
+
+static bool enough_alone(void *ctx, const int64_t *row)
+{
+    const struct alone *a = ctx;
+    const struct placing *p = a->p;
+    int32_t cap = demand_cap(p->w->cl, p->what->c, p->what->o, p->v, p->w->now.group[a->node], row);
+    return cap > 0 && cap >= p->v->lay.units;
+}
+
+/* Where one node decides, the first time at which it could do is tried before all are found. */
+static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, struct placement *ret,
+                           int64_t *ret_us)
+{
+    struct alone a = {.p = p, .node = only_node(p)};
+    if (a.node == NONE || p->v->lay.nmin > 1 || !view_plain(p->w, p->what->o, a.node) ||
+        !outlook_pays(p->w, a.node))
+        return false;
+    int64_t at = outlook_first(p->w, a.node, limit_us, from, enough_alone, &a);
+    if (at == INT64_MAX)
+        return false;
+    p->start_us = at;
+    p->end_us = time_add(at, limit_us);
+    *ret_us = at;
+    return placing_licences_free(p) && part_window_bars(p->w, p->what->o, at) == REASON_NONE &&
+           placing_find(p, ret);
+}
+
 /* Earliest time from `from` on and below `before` at which the variant can start. */
 static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, int64_t before,
                              struct placement *ret, int64_t *ret_us)
@@ -203,6 +254,9 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
     struct option *o = what->o;
     struct placing p = {.w = w, .what = what};
     bool found = false;
+    p.v = &o->variant[0];
+    if (o->nvariants == 1 && alone_earliest(&p, limit_us, from_us, ret, ret_us))
+        return true;
     *ret_us = INT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];

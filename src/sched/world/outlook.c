@@ -1,25 +1,31 @@
 /* Ends of work, starts and ends of promises are merged in order of time into stretches in which as
- * much is free. The outlook of the node asked for last is kept until something changes anywhere;
- * the least over a window that moves on is kept as one queue of candidates for each dimension, in
- * which each is smaller than the one before it, so that a whole walk costs as much as the stretches
- * there are. */
+ * much is free. What starts or is promised on the node cuts two stretches and lowers those between;
+ * any other change there, or of the time, ends the outlook, and it is made anew when it is asked
+ * for. The least over a window that moves on is kept as one queue of candidates for each dimension,
+ * in which each is smaller than the one before it, so that a whole walk costs as much as the
+ * stretches there are. */
 #include "sched/world/outlook.h"
 
 #include "base/alloc.h"
+#include "sched/world/row.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { RISES = 1, DROPS = 2 };
 
-void outlook_done(struct outlook *p)
+void outlook_free(struct outlook *p)
 {
+    if (!p)
+        return;
     vec_done(&p->at);
     vec_done(&p->row);
+    vec_done(&p->least);
     vec_done(&p->how);
     vec_done(&p->ends);
     vec_done(&p->queue);
     vec_done(&p->head);
+    free(p);
 }
 
 /* ---- the sweep ---- */
@@ -107,18 +113,37 @@ static void sweep(struct world *w, uint32_t node, struct outlook *p)
     }
 }
 
+static void least_find(const struct world *w, struct outlook *p)
+{
+    size_t dims = w->dims;
+    vec_clear(&p->least);
+    vec_reserve(&p->least, dims);
+    memcpy(p->least.v, p->row.v, dims * sizeof p->least.v[0]);
+    p->least.n = dims;
+    for (size_t i = 1; i < p->at.n; i++)
+        for (size_t d = 0; d < dims; d++)
+            if (p->row.v[i * dims + d] < p->least.v[d])
+                p->least.v[d] = p->row.v[i * dims + d];
+}
+
+static bool is_true(const struct world *w, const struct outlook *p, uint32_t node)
+{
+    return p->changes == w->agenda.changes[node] && p->now_us == w->now_us;
+}
+
 static struct outlook *outlook_of(struct world *w, uint32_t node)
 {
-    struct outlook *p = &w->scratch.outlook;
-    if (p->changes != w->agenda.changes || p->node != node) {
+    struct outlook *p = w->scratch.outlook[node];
+    if (!p)
+        p = w->scratch.outlook[node] = xcalloc(1, sizeof *p);
+    if (!is_true(w, p, node)) {
         sweep(w, node, p);
-        p->node = node;
-        p->changes = w->agenda.changes;
+        least_find(w, p);
+        p->changes = w->agenda.changes[node];
+        p->now_us = w->now_us;
     }
     return p;
 }
-
-/* ---- questions ---- */
 
 /* The stretch in which the time lies; the first for what is past. */
 static size_t stretch_of(const struct outlook *p, int64_t at_us)
@@ -134,12 +159,94 @@ static size_t stretch_of(const struct outlook *p, int64_t at_us)
     return low;
 }
 
+/* ---- something is taken ---- */
+
+/* Makes a stretch begin at that time, and returns its number. */
+static size_t cut(const struct world *w, struct outlook *p, int64_t at_us)
+{
+    size_t i = stretch_of(p, at_us), dims = w->dims;
+    if (p->at.v[i] >= at_us)
+        return i;
+    vec_push(&p->at, 0);
+    vec_push(&p->how, 0);
+    if (p->row.cap < p->row.n + dims)
+        vec_reserve(&p->row, 2 * (p->row.n + dims));
+    p->row.n += dims;
+    size_t behind = p->at.n - 2 - i; /* stretches after the one that is cut */
+    memmove(&p->at.v[i + 2], &p->at.v[i + 1], behind * sizeof p->at.v[0]);
+    memmove(&p->how.v[i + 2], &p->how.v[i + 1], behind * sizeof p->how.v[0]);
+    memmove(&p->row.v[(i + 1) * dims], &p->row.v[i * dims],
+            (behind + 1) * dims * sizeof p->row.v[0]);
+    p->at.v[i + 1] = at_us;
+    p->how.v[i + 1] = 0;
+    return i + 1;
+}
+
+static void lower(const struct world *w, struct outlook *p, const struct use *u, size_t from,
+                  size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        int64_t *amount = &p->row.v[i * w->dims + u->dim];
+        *amount -= u->amount;
+        if (*amount < p->least.v[u->dim])
+            p->least.v[u->dim] = *amount;
+    }
+}
+
+struct outlook *outlook_known(const struct world *w, uint32_t node)
+{
+    ASSERT(node < w->nall);
+    struct outlook *p = w->scratch.outlook[node];
+    return p && is_true(w, p, node) ? p : NULL;
+}
+
+/* What was told is what would be added up. */
+static bool as_added_up(const struct world *w, const struct outlook *p, uint32_t node)
+{
+    int64_t row[64];
+    for (size_t i = 0; i < p->at.n && p->at.n <= 16 && w->dims <= 64; i++) {
+        world_row_at(w, node, p->at.v[i], row);
+        if (memcmp(row, &p->row.v[i * w->dims], w->dims * sizeof row[0]) != 0)
+            return false;
+        for (size_t d = 0; d < w->dims; d++)
+            if (row[d] < p->least.v[d])
+                return false;
+    }
+    return true;
+}
+
+void outlook_taken(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us)
+{
+    ASSERT(take < w->agenda.take.n && from_us >= w->now_us);
+    if (!known)
+        return;
+    const struct wtake *t = &w->agenda.take.v[take];
+    int64_t to_us = agenda_job(&w->agenda, take)->end_us;
+    known->changes = w->agenda.changes[t->node];
+    if (from_us >= to_us)
+        return;
+    size_t from = cut(w, known, from_us),
+           to = to_us == INT64_MAX ? known->at.n : cut(w, known, to_us);
+    known->how.v[from] |= DROPS;
+    if (to < known->at.n)
+        known->how.v[to] |= RISES;
+    for (uint32_t i = 0; i < t->n; i++)
+        lower(w, known, &w->agenda.use.v[t->first + i], from, to);
+    ASSERT(as_added_up(w, known, t->node));
+}
+
+/* ---- questions ---- */
+
 const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us)
 {
     ASSERT(node < w->nall && start_us <= end_us);
     const struct outlook *p = outlook_of(w, node);
     size_t i = stretch_of(p, start_us), dims = w->dims;
     int64_t *row = w->scratch.row;
+    if (i == 0 && end_us == INT64_MAX) {
+        memcpy(row, p->least.v, dims * sizeof row[0]);
+        return row;
+    }
     memcpy(row, &p->row.v[i * dims], dims * sizeof row[0]);
     for (i++; i < p->at.n && p->at.v[i] < end_us; i++)
         if (p->how.v[i] & DROPS)
@@ -158,6 +265,37 @@ bool outlook_holds(struct world *w, uint32_t node)
     return true;
 }
 
+static bool row_within(const int64_t *row, const int64_t *other, size_t dims)
+{
+    for (size_t d = 0; d < dims; d++)
+        if (row[d] > other[d])
+            return false;
+    return true;
+}
+
+int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
+                      bool (*enough)(void *ctx, const int64_t *row), void *ctx)
+{
+    ASSERT(node < w->nall && limit_us >= 0);
+    const struct outlook *p = outlook_of(w, node);
+    const int64_t *did = NULL, *did_not = NULL; /* rows that were enough, and not */
+    int64_t start = from_us;
+    for (size_t i = stretch_of(p, from_us); i < p->at.n; i++) {
+        const int64_t *row = &p->row.v[i * w->dims];
+        int64_t end = i + 1 < p->at.n ? p->at.v[i + 1] : INT64_MAX;
+        bool as_before = did && row_within(did, row, w->dims);
+        if (!as_before && ((did_not && row_within(row, did_not, w->dims)) || !enough(ctx, row))) {
+            start = end;
+            did_not = row;
+            continue;
+        }
+        did = row;
+        if (end >= time_add(start, limit_us))
+            return start;
+    }
+    return INT64_MAX;
+}
+
 /* ---- a walk ---- */
 
 struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_us)
@@ -169,7 +307,7 @@ struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_u
     vec_clear(&p->head);
     for (size_t d = 0; d < 2 * w->dims; d++)
         vec_push(&p->head, 0);
-    return (struct outlook_walk){.w = w, .limit_us = limit_us};
+    return (struct outlook_walk){.w = w, .p = p, .limit_us = limit_us};
 }
 
 /* The next time at which something drops into the window. */
@@ -205,7 +343,7 @@ static void window_take(const struct outlook_walk *walk, struct outlook *p, size
 
 bool outlook_next(struct outlook_walk *walk, int64_t *ret_at_us, const int64_t **ret_row)
 {
-    struct outlook *p = &walk->w->scratch.outlook;
+    struct outlook *p = walk->p;
     size_t dims = walk->w->dims;
     int64_t drop = drop_next(walk, p), rise = rise_next(walk, p), at = drop < rise ? drop : rise;
     if (at == INT64_MAX)

@@ -18,6 +18,18 @@ static inline bool outlook_pays(const struct world *w, uint32_t node)
 /* The least that is free from start_us until before end_us. The world's own: good until the next
  * call, or until the node changes. */
 const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
+/* The first time from from_us on from which for limit_us each stretch is `enough`; INT64_MAX = none.
+ * What is enough must be so with more, too. */
+int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
+                      bool (*enough)(void *ctx, const int64_t *row), void *ctx);
+
+/* The node's outlook if it is true as things are; NULL = it has none. Asked before something is
+ * taken there, so that it can be told what is, instead of being made anew. */
+struct outlook *outlook_known(const struct world *w, uint32_t node);
+/* From from_us until its end the take is no longer free there, which is all that changed. Of
+ * nothing known nothing is told. */
+void outlook_taken(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us);
+
 /* Does every promise on the node leave all others, and what runs, what they take? */
 bool outlook_holds(struct world *w, uint32_t node);
 
@@ -25,12 +37,13 @@ bool outlook_holds(struct world *w, uint32_t node);
  * ascending. */
 struct outlook_walk {
     struct world *w;
+    struct outlook *p;
     int64_t limit_us;
     size_t rise, drop, first, end; /* stretches; the window holds those from `first` before `end` */
 };
 struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_us);
 /* False after the last. *ret_row is the world's own, good until the next call. */
 bool outlook_next(struct outlook_walk *walk, int64_t *ret_at_us, const int64_t **ret_row);
-void outlook_done(struct outlook *p);
+void outlook_free(struct outlook *p);
 
 #endif

@@ -171,6 +171,7 @@ static void scratch_init(struct world *w)
     s->screened = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->screened[0]);
     s->shared = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->shared[0]);
     s->near = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof s->near[0]);
+    s->outlook = xcalloc(w->nall + 1, sizeof s->outlook[0]);
 }
 
 static void present_done(struct present *now)
@@ -181,9 +182,11 @@ static void present_done(struct present *now)
     free(now->group);
 }
 
-static void scratch_done(struct scratch *s)
+static void scratch_done(struct scratch *s, size_t nall)
 {
-    outlook_done(&s->outlook);
+    for (size_t i = 0; i < nall; i++)
+        outlook_free(s->outlook[i]);
+    free(s->outlook);
     vec_done(&s->key);
     vec_done(&s->pick);
     vec_done(&s->stair);
@@ -221,6 +224,6 @@ void world_free(struct world *w)
     view_done(w);
     agenda_done(&w->agenda);
     present_done(&w->now);
-    scratch_done(&w->scratch);
+    scratch_done(&w->scratch, w->nall);
     free(w);
 }

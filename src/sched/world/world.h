@@ -83,8 +83,8 @@ struct agenda {
     VEC(uint32_t) promised; /* promises in force */
     /* Their starts; INT64_MAX and INT64_MIN without any */
     int64_t first_promise_us, last_promise_us;
-    uint64_t changes; /* grows with everything that changes above, or what is free */
-    uint32_t but_for; /* a promise that counts as if it were not there; NONE = all count */
+    uint64_t *changes; /* by node: grows with everything that changes above, or what is free */
+    uint32_t but_for;  /* a promise that counts as if it were not there; NONE = all count */
 };
 
 /* First looks at nodes. counts.c */
@@ -113,10 +113,11 @@ struct resv_view {
 
 /* What is free on one node, in stretches of time. outlook.c */
 struct outlook {
-    uint32_t node;
-    uint64_t changes; /* agenda.changes when it was made; 0 = never */
+    uint64_t changes; /* agenda.changes of the node when it was true last; 0 = never */
+    int64_t now_us;   /* world.now_us when it was made */
     i64_vec at;       /* when each stretch begins, ascending; the first is now */
     i64_vec row;      /* amounts free in it, world.dims each */
+    i64_vec least;    /* the least of them */
     VEC(uint8_t) how; /* what happens where it begins */
     VEC(struct end) ends;
     VEC(uint32_t) queue, head; /* of a walk */
@@ -130,10 +131,10 @@ struct scratch {
     int32_t *cap;       /* units that fit, by node; only of candidates */
     VEC(uint32_t) pick; /* nodes chosen */
     VEC(struct stair) stair;
-    int64_t *row;            /* what world_row and view_row answer with */
-    int64_t *sum;            /* by dimension: cap_takes.h */
-    uint64_t *shared, *near; /* bitmaps of nodes: cap_nodes.c */
-    struct outlook outlook;
+    int64_t *row;             /* what world_row and view_row answer with */
+    int64_t *sum;             /* by dimension: cap_takes.h */
+    uint64_t *shared, *near;  /* bitmaps of nodes: cap_nodes.c */
+    struct outlook **outlook; /* by node and licence; NULL = nobody asked for it */
 };
 
 /* Each part is changed by the files it names, and read by all of the room. What else may stand in a
