@@ -18,8 +18,8 @@ static inline bool outlook_pays(const struct world *w, uint32_t node)
 /* The least that is free from start_us until before end_us. The world's own: good until the next
  * call, or until the node changes. */
 const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, int64_t end_us);
-/* The first time from from_us on from which for limit_us each stretch is `enough`; INT64_MAX = none.
- * What is enough must be so with more, too. */
+/* The first time from from_us on from which for limit_us each stretch is `enough`; INT64_MAX =
+ * none. What is enough must be so with more, too. */
 int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t from_us,
                       bool (*enough)(void *ctx, const int64_t *row), void *ctx);
 
