@@ -102,6 +102,17 @@ static unsigned used_by(const char *fields)
     return bits;
 }
 
+/* Asked of some jobs alone, a sum may be one job's. */
+static bool is_of_jobs(const struct msg_query *q)
+{
+    return q->ids || q->nodes;
+}
+
+static bool all_is_seen(const struct read *r)
+{
+    return r->sight.usage && (r->sight.jobs || !is_of_jobs(&r->query));
+}
+
 /* Sums that are nobody's are for everybody. */
 static void used_row(void *ctx, const void *record)
 {
@@ -109,18 +120,28 @@ static void used_row(void *ctx, const void *record)
     const struct used *u = record;
     bool his = u->user_name && text_is(u->user_name, r->user),
          managed = u->account && r->sight.accounts && list_has(r->sight.accounts, u->account);
-    if (r->sight.usage || his || managed || (!u->user_name && !u->account))
+    if (all_is_seen(r) || his || managed || (!u->user_name && !u->account))
         answer_row(r->answer, record);
 }
 
 static bool used_read(struct store *s, struct read *r, struct err *ret_err)
 {
     const struct msg_query *q = &r->query;
-    const struct used_query used = {.from_us = q->from_us,
-                                    .to_us = q->to_us ? q->to_us : clock_now_us(),
-                                    .now_us = clock_now_us(),
-                                    .by = used_by(q->fields),
-                                    .each_hour = q->each_hour};
+    const struct msg_query jobs = {.what = QUERY_HISTORY,
+                                   .ids = q->ids,
+                                   .nodes = q->nodes,
+                                   .from_us = q->from_us,
+                                   .to_us = q->to_us};
+    struct used_query used = {.from_us = q->from_us,
+                              .to_us = q->to_us ? q->to_us : clock_now_us(),
+                              .now_us = clock_now_us(),
+                              .by = used_by(q->fields),
+                              .each_hour = q->each_hour,
+                              .jobs = is_of_jobs(q) ? &jobs : NULL};
+    if (used.jobs && !all_is_seen(r)) {
+        used.by |= USED_BY_USER | USED_BY_ACCOUNT;
+        used.each_hour = false;
+    }
     return store_query_used(s, &used, used_row, r, ret_err);
 }
 

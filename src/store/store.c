@@ -223,6 +223,7 @@ bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn f
 
 struct counting {
     struct tally *tally;
+    const struct job_filter *filter; /* NULL = all */
     int64_t now_us;
     bool parts, live_only;
 };
@@ -241,6 +242,7 @@ static bool used_scan(struct store *s, enum store_table table, struct counting *
                       struct err *ret_err)
 {
     struct scan scan = {.table = table,
+                        .filter = c->filter,
                         .live_only = c->live_only,
                         .ended_after_us = c->live_only ? INT64_MAX : 0,
                         .started_only = c->live_only};
@@ -266,9 +268,13 @@ bool store_recount_used(struct store *s, const struct used_query *q, store_row_f
                         struct err *ret_err)
 {
     struct counting c = {.tally = tally_new(q), .now_us = q->now_us};
-    if (q->from_us >= q->to_us)
-        return used_give(c.tally, true, fn, ctx);
-    return used_give(c.tally, used_recount(s, &c, ret_err), fn, ctx);
+    struct job_filter f = {0};
+    bool ok = !q->jobs || job_filter_init(&f, q->jobs, ret_err);
+    if (q->jobs)
+        c.filter = &f;
+    ok = ok && (q->from_us >= q->to_us || used_recount(s, &c, ret_err));
+    job_filter_done(&f);
+    return used_give(c.tally, ok, fn, ctx);
 }
 
 bool store_query_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
@@ -277,7 +283,7 @@ bool store_query_used(struct store *s, const struct used_query *q, store_row_fn 
     struct used_query cut = *q;
     struct counting c = {.now_us = q->now_us, .live_only = true};
     bool kept = false;
-    if (!s->ops->used || q->from_us >= q->to_us)
+    if (!s->ops->used || q->jobs || q->from_us >= q->to_us)
         return store_recount_used(s, q, fn, ctx, ret_err);
     if (!s->ops->hold(s, true, ret_err))
         return false;

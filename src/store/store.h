@@ -111,6 +111,9 @@ struct used_query {
     int64_t from_us, to_us, now_us;
     unsigned by; /* bits of enum used_by */
     bool each_hour;
+    /* By jobs that match this alone (as store_query_jobs has it), which are counted one by one;
+     * NULL = by all. */
+    const struct msg_query *jobs;
 };
 bool store_query_used(struct store *s, const struct used_query *q, store_row_fn fn, void *ctx,
                       struct err *ret_err);

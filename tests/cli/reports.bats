@@ -56,6 +56,27 @@ seconds() { sacct -n -X -P -a -A "$1" -S now-1days -o CPUTimeRAW | awk '{ s += $
     [ "${lines[0]}" = "wilson|w1|||$O" ]
 }
 
+@test "a report of some jobs alone is counted from them" {
+    local of
+    of=$(sacct -n -X -P -j "$J" -o CPUTimeRAW)
+    run -0 sreport -n -P -t seconds job SizesByAccount flatview jobs="$J" $TIMES
+    [ "$output" = "wilson|physics|$of|0|0|0|0|100.00%" ]
+    run -0 sreport -n -P job SizesByAccount printjobcount jobs="$A" $TIMES
+    [ "$output" = "wilson|root|2|0|0|0|0|100.00%" ]
+    run -0 sreport -n -P job SizesByAccount printjobcount "nodes=v[1-2]" $TIMES
+    [ "$output" = "wilson|root|4|0|0|0|0|100.00%" ]
+    run -0 sreport -n -P job SizesByAccount jobs=4000000 $TIMES
+    [ -z "$output" ]
+    run sreport job SizesByAccount nodes='v[1-' $TIMES
+    [ "$status" -ne 0 ]
+    [[ "$output" == *bracket* ]]
+}
+
+@test "resources stand in the order in which they are asked for" {
+    run -0 sreport -n -P -T node,cpu,mem user top $TIMES
+    [[ "${lines[0]}" == *"|node|"* && "${lines[1]}" == *"|cpu|"* && "${lines[2]}" == *"|mem|"* ]]
+}
+
 @test "sizes of jobs, and their count" {
     run -0 sreport -n -P job SizesByAccount printjobcount grouping=2,4 $TIMES
     [ "$output" = "wilson|root|1|1|2|100.00%" ]

@@ -134,10 +134,21 @@ static void tres_row(void *ctx, const void *record)
         vec_push(&r->k->tres, ((struct tres_kind_of){name, t->id}));
 }
 
-static int tres_order(const void *a, const void *b)
+static size_t place_in(const char *list, const char *name)
+{
+    struct span rest = span_of(list), piece;
+    size_t at = 0;
+    while (span_next(&rest, ',', &piece) && !span_is_nocase(span_trim(piece), name))
+        at++;
+    return at;
+}
+
+/* As they were asked for, all of them by their numbers. */
+static int tres_order(const void *a, const void *b, void *asked)
 {
     const struct tres_kind_of *p = a, *q = b;
-    return (p->id > q->id) - (p->id < q->id);
+    size_t m = place_in(asked, p->name), n = place_in(asked, q->name);
+    return m != n ? (m > n) - (m < n) : (p->id > q->id) - (p->id < q->id);
 }
 
 bool asked_tres(struct sreport *s, struct asked *k)
@@ -151,7 +162,7 @@ bool asked_tres(struct sreport *s, struct asked *k)
     if (!sreport_query(s, &q, &tres_fields, tres_row, &(struct tres_reading){s, k}))
         return false;
     if (k->tres.n) {
-        qsort(k->tres.v, k->tres.n, sizeof k->tres.v[0], tres_order);
+        qsort_r(k->tres.v, k->tres.n, sizeof k->tres.v[0], tres_order, (void *)s->tres);
         return true;
     }
     fputs("sreport: fatal: No valid TRES given\n", stderr);

@@ -140,10 +140,10 @@ static int by_amount(const void *a, const void *b, void *tres)
     return order ? order : text_order((*p)->account, (*q)->account);
 }
 
-static void used_sort(struct people *p)
+static void used_sort(struct people *p, const char *tres)
 {
     if (p->used.n)
-        qsort_r(p->used.v, p->used.n, sizeof p->used.v[0], by_amount, (void *)p->k.tres.v[0].name);
+        qsort_r(p->used.v, p->used.n, sizeof p->used.v[0], by_amount, (void *)tres);
 }
 
 /* ---- by user -------------------------------------------------------------------------------- */
@@ -156,7 +156,7 @@ void report_user_by_account(struct sreport *s, int n, char **word)
     if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_TREE, "account,user_name",
                      "cluster,login,proper,account", true, n, word)) {
         used_filter(&p.used, &p.k);
-        used_sort(&p);
+        used_sort(&p, "cpu"); /* whatever -T asks for */
         for (size_t i = 0; i < p.used.n; i++)
             person_add(&p, p.used.v[i]);
         report_print(&p.report, "Cluster/User/Account Utilization", &p.k, true, NULL);
@@ -170,7 +170,7 @@ void report_user_by_wckey(struct sreport *s, int n, char **word)
     if (people_begin(&p, s, 1u << COND_USERS | 1u << COND_WCKEYS, "wckey,user_name",
                      "cluster,login,proper,wckey", false, n, word)) {
         used_filter(&p.used, &p.k);
-        used_sort(&p);
+        used_sort(&p, "cpu"); /* whatever -T asks for */
         for (size_t i = 0; i < p.used.n; i++)
             if (p.used.v[i]->wckey)
                 person_add(&p, p.used.v[i]);
@@ -276,7 +276,7 @@ void report_top(struct sreport *s, int n, char **word)
         used_filter(&p.used, &p.k);
         if (p.k.value[COND_GROUP])
             users_group(&p);
-        used_sort(&p);
+        used_sort(&p, p.k.tres.v[0].name);
         for (size_t i = 0; i < p.used.n && (int64_t)i < top; i++)
             person_add(&p, p.used.v[i]);
         report_print(&p.report, arena_printf(s->a, "Top %lld Users", (long long)top), &p.k, true,

@@ -147,7 +147,7 @@ static const char *name_of(const struct sizes *z, const struct used *u)
         return u->wckey;
     if (!account || z->by == BY_ACCOUNT)
         return account;
-    return arena_printf(z->s->a, "%s:%s", account, u->wckey ? u->wckey : "");
+    return text_empty(u->wckey) ? NULL : arena_printf(z->s->a, "%s:%s", account, u->wckey);
 }
 
 static void used_add(struct sizes *z, const struct used *u)
@@ -202,8 +202,6 @@ static void rows_make(struct sizes *z)
 
 static bool is_possible(struct sizes *z)
 {
-    static const enum condition of_jobs[] = {COND_GID, COND_JOBS, COND_NODES};
-    static const char *const words[] = {"gid", "jobs", "nodes"};
     if (z->k.tres.n > 1) {
         fputs(" Job report only supports a single --tres type.\n"
               " Generate a separate report for each TRES type.\n",
@@ -211,15 +209,13 @@ static bool is_possible(struct sizes *z)
         z->s->rc = 1;
         return false;
     }
-    for (size_t i = 0; i < ARRAY_LEN(of_jobs); i++)
-        if (!text_empty(z->k.value[of_jobs[i]])) {
-            program_error("sreport",
-                          "%s= is not supported: sums are kept by account, user, partition, "
-                          "workload key; sacct chooses jobs by it",
-                          words[i]);
-            z->s->rc = 1;
-            return false;
-        }
+    if (!text_empty(z->k.value[COND_GID])) {
+        program_error("sreport", "gid= is not supported: what was used is known by account, user, "
+                                 "partition, workload key, and of jobs= and nodes=; sacct --gid "
+                                 "chooses jobs by it");
+        z->s->rc = 1;
+        return false;
+    }
     return true;
 }
 

@@ -22,6 +22,8 @@ bool used_read(struct sreport *s, const struct asked *k, const char *by, bool ea
     struct msg_query q = {.what = QUERY_USED,
                           .from_us = k->from_us,
                           .to_us = k->to_us,
+                          .ids = text_empty(k->value[COND_JOBS]) ? NULL : k->value[COND_JOBS],
+                          .nodes = text_empty(k->value[COND_NODES]) ? NULL : k->value[COND_NODES],
                           .each_hour = each_hour,
                           .fields = arena_printf(s->a,
                                                  "%s%sfrom_us,jobs,cpu_s,mem_mib_s,node_s,"
