@@ -162,7 +162,7 @@ static void cluster_make(struct brute *b)
     struct settings set;
     static const char *const types[] = {[GPU_A] = "a", [GPU_V] = "v"};
     settings_default(&set);
-    set.priority_type = "priority/multifactor";
+    set.word.priority_ageing = false;
     b->lic_total = 1 + (int)rng_below(&b->rng, 3);
     char licences[24], all[24];
     snprintf(licences, sizeof licences, "tool:%d", b->lic_total);

@@ -187,7 +187,8 @@ static void nice_counts_the_places_given_up(void **state)
 {
     struct settings s;
     settings_default(&s);
-    s.priority_type = "priority/basic";
+    s.word.priority_ageing = false;
+    s.word.priority_basic = true;
     cluster_set_policy(cl, &s);
     struct job_request whole = nodes_for(4, HOUR);
     for (uint64_t id = 1; id <= 4; id++) {
@@ -252,7 +253,7 @@ static void licences_are_waited_for(void **state)
 {
     struct settings s;
     settings_default(&s);
-    s.priority_type = "priority/multifactor";
+    s.word.priority_ageing = false;
     s.licenses = "matlab:2,fluent";
     cluster_set_policy(cl, &s);
     struct job_request req = {.partition = "main", .licenses = "matlab:2", .time_limit_us = HOUR};

@@ -10,7 +10,7 @@ static int64_t grace_of(const struct core *c, const struct jobrec *r)
 {
     const struct partrec *p = r->j.run_partition ? part_find(c, r->j.run_partition) : NULL;
     const struct qosrec *q = qos_find(c, r->j.spec.req.qos);
-    if (text_is(c->settings.preempt_type, "preempt/qos") && q)
+    if (c->settings.word.preempt_by_qos && q)
         return q->q.grace_us;
     return p ? p->p.grace_time_us : 0;
 }

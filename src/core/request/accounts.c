@@ -255,7 +255,7 @@ static const char *kept_only(const struct core *c, const struct account_change *
 {
     const struct limit *l = ch->limits.v;
     const struct qos *q = ch->qos.n ? ch->qos.v : NULL;
-    bool by_qos = text_is(c->settings.preempt_type, "preempt/qos");
+    bool by_qos = c->settings.word.preempt_by_qos;
     for (size_t i = 0; i < ch->limits.n; i++)
         if (l[i].value >= 0 && !limit_does(&l[i]))
             return limit_kept_say(a, &l[i]);

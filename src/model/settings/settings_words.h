@@ -10,12 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(Key, kind, member, word, choices, doc) Kinds: NAMED: whoever needs it reads the setting's text.
- * FLAG: bool, it is given. NUMBER: int64_t after '=', 0 to 2147483647; -1 = not
- * given. CHOICE: int32_t, the place of the word after '=' among choices ("a|b"); -1 = not
- * given. IDLE: a word of Slurm's, of any release, without effect here, and not missed; doc says
- * why, and giving it is a warning. LOST: the same of one that is missed. PARTLY: a FLAG that is not
- * all that Slurm makes of it, which is a warning, too. */
+/* X(Key, kind, member, word, choices, doc) Kinds: NAMED: what holds where no other is given, or the
+ * text is passed on as it is (SmtpTls, and what LSF and PBS ask for). FLAG: bool, it is given.
+ * NUMBER: int64_t after '=', 0 to 2147483647; -1 = not given. CHOICE: int32_t, the place of the
+ * word after '=' among choices ("a|b"); -1 = not given. IDLE: a word of Slurm's, of any release,
+ * without effect here, and not missed; doc says why, and giving it is a warning. LOST: the same of
+ * one that is missed. PARTLY: a FLAG that is not all that Slurm makes of it, which is a warning,
+ * too. */
 // clang-format off
 #define BY_THE_PLAN "every waiting job is considered in each pass, and a pass is made when something changed"
 #define SETTING_WORDS(X) \
@@ -85,12 +86,12 @@
     X(SmtpTls, NAMED, , "no", "", "never") \
     X(SmtpTls, NAMED, , "try", "", "where the server offers it, whoever it is") \
     X(SmtpTls, NAMED, , "require", "", "always, and the server shows that it is the one that was named") \
-    X(PriorityType, NAMED, , "priority/ageing", "", "short and narrow work first, who waits gains") \
+    X(PriorityType, FLAG, priority_ageing, "priority/ageing", "", "short and narrow work first, who waits gains") \
     X(PriorityType, NAMED, , "priority/multifactor", "", "the sum of weighted factors") \
-    X(PriorityType, NAMED, , "priority/basic", "", "by arrival") \
+    X(PriorityType, FLAG, priority_basic, "priority/basic", "", "by arrival") \
     X(PreemptType, NAMED, , "preempt/none", "", "nobody") \
-    X(PreemptType, NAMED, , "preempt/partition_prio", "", "work of partitions with a lower PriorityTier") \
-    X(PreemptType, NAMED, , "preempt/qos", "", "work of the QOS that the job's QOS lists (sacctmgr modify qos … set preempt=)") \
+    X(PreemptType, FLAG, preempt_by_tier, "preempt/partition_prio", "", "work of partitions with a lower PriorityTier") \
+    X(PreemptType, FLAG, preempt_by_qos, "preempt/qos", "", "work of the QOS that the job's QOS lists (sacctmgr modify qos … set preempt=)") \
     X(PreemptMode, FLAG, preempt_off, "OFF", "", "none does") \
     X(PreemptMode, FLAG, preempt_cancel, "CANCEL", "", "they are ended") \
     X(PreemptMode, FLAG, preempt_requeue, "REQUEUE", "", "they are ended and wait again, if they may be requeued") \
@@ -118,12 +119,12 @@
     X(PriorityFlags, FLAG, no_normal_tres, "NO_NORMAL_TRES", "", "resources count as they are") \
     X(PriorityFlags, FLAG, size_by_time, "SMALL_RELATIVE_TO_TIME", "", "a job's size is divided by its time limit") \
     X(PriorityUsageResetPeriod, NAMED, , "NONE", "", "never") \
-    X(PriorityUsageResetPeriod, NAMED, , "NOW", "", "when the controller starts") \
-    X(PriorityUsageResetPeriod, NAMED, , "DAILY", "", "every midnight, by UTC, as all below") \
-    X(PriorityUsageResetPeriod, NAMED, , "WEEKLY", "", "every Sunday") \
-    X(PriorityUsageResetPeriod, NAMED, , "MONTHLY", "", "every first of a month") \
-    X(PriorityUsageResetPeriod, NAMED, , "QUARTERLY", "", "every first of January, April, July and October") \
-    X(PriorityUsageResetPeriod, NAMED, , "YEARLY", "", "every first of January") \
+    X(PriorityUsageResetPeriod, FLAG, usage_reset_now, "NOW", "", "when the controller starts") \
+    X(PriorityUsageResetPeriod, FLAG, usage_reset_daily, "DAILY", "", "every midnight, by UTC, as all below") \
+    X(PriorityUsageResetPeriod, FLAG, usage_reset_weekly, "WEEKLY", "", "every Sunday") \
+    X(PriorityUsageResetPeriod, FLAG, usage_reset_monthly, "MONTHLY", "", "every first of a month") \
+    X(PriorityUsageResetPeriod, FLAG, usage_reset_quarterly, "QUARTERLY", "", "every first of January, April, July and October") \
+    X(PriorityUsageResetPeriod, FLAG, usage_reset_yearly, "YEARLY", "", "every first of January") \
     X(LsfUnitForLimits, NAMED, , "KB", "", "1024 bytes") \
     X(LsfUnitForLimits, NAMED, , "MB", "", "1024 KB, as all below are 1024 of the one above") \
     X(LsfUnitForLimits, NAMED, , "GB", "", "") \
@@ -151,7 +152,7 @@
     X(TopologyParam, IDLE, , "NoCtldInAddrAny", "", "SlurmctldAddr says where the controller listens") \
     X(TopologyParam, IDLE, , "NoInAddrAnySlurmd", "", "node daemons do not listen") \
     X(SchedulerType, NAMED, , "sched/backfill", "", "later work may start before earlier, where it delays no promise") \
-    X(SchedulerType, NAMED, , "sched/builtin", "", "nobody goes before who comes earlier in the order") \
+    X(SchedulerType, FLAG, sched_builtin, "sched/builtin", "", "nobody goes before who comes earlier in the order") \
     X(SchedulerParameters, NUMBER, age_bound_s, "age_bound", "", "seconds from which on waiting counts more and more, and four times which the oldest goes first (priority/ageing); default 144000 (40 h)") \
     X(SchedulerParameters, CHOICE, order, "order", "priority|arrival|sjf|saf|wfp|ageing", "the order of waiting jobs, whatever PriorityType says") \
     X(SchedulerParameters, CHOICE, backfill, "backfill", "easy|none", "whether later work may start before earlier") \

@@ -91,12 +91,12 @@ static bool weighs(const struct settings *s)
 static void order_set(struct policy *p, const struct settings *s)
 {
     const struct setting_words *w = &s->word;
-    bool ageing = text_is(s->priority_type, "priority/ageing") && !weighs(s);
+    bool ageing = w->priority_ageing && !weighs(s);
     p->order = ageing ? ORDER_AGEING : ORDER_PRIORITY;
     p->age_bound_us = (w->age_bound_s >= 0 ? w->age_bound_s : AGE_BOUND_S) * USEC_PER_SEC;
     if (w->order >= 0)
         p->order = (enum sched_order)w->order;
-    p->backfill = text_is(s->scheduler_type, "sched/builtin") ? BACKFILL_NONE : BACKFILL_EASY;
+    p->backfill = w->sched_builtin ? BACKFILL_NONE : BACKFILL_EASY;
     if (w->backfill >= 0)
         p->backfill = (enum sched_backfill)w->backfill;
     if (w->promises >= 0)
@@ -112,7 +112,6 @@ void cluster_set_hook(struct cluster *cl, const struct order_hook *hook)
 void cluster_set_policy(struct cluster *cl, const struct settings *s)
 {
     struct policy *p = &cl->policy;
-    bool multifactor = !s->priority_type || !text_is(s->priority_type, "priority/basic");
     const struct setting_words *w = &s->word;
     *p = (struct policy){
         .weight_age = s->priority_weight_age,
@@ -122,7 +121,7 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
         .weight_assoc = s->priority_weight_assoc,
         .weight_fair = s->priority_weight_fairshare,
         .max_age_us = s->priority_max_age_us > 0 ? s->priority_max_age_us : 1,
-        .fifo = !multifactor,
+        .fifo = w->priority_basic,
         .by_thread = w->cr_cpu || w->cr_cpu_memory,
         .count_memory = text_empty(s->select_type_parameters) || w->cr_core_memory ||
                         w->cr_cpu_memory || w->cr_memory || w->cr_socket_memory,
@@ -136,8 +135,8 @@ void cluster_set_policy(struct cluster *cl, const struct settings *s)
             (w->max_switch_wait_s >= 0 ? w->max_switch_wait_s : 300) * USEC_PER_SEC,
         .topo_optional = w->topo_optional,
         .promises = w->bf_max_job_test > 0 ? (uint32_t)w->bf_max_job_test : 0,
-        .preempt_tier = text_is(s->preempt_type, "preempt/partition_prio"),
-        .preempt_qos = text_is(s->preempt_type, "preempt/qos"),
+        .preempt_tier = w->preempt_by_tier,
+        .preempt_qos = w->preempt_by_qos,
         .preempt_mode = preempt_mode_of(w),
         .preempt_exempt_us = s->preempt_exempt_us,
         .preempt_youngest = w->preempt_youngest || w->sched_preempt_youngest,

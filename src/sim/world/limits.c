@@ -332,8 +332,7 @@ static void start_check(struct world *w, struct books *b, const struct job *star
 void world_limits_check(struct world *w, const struct batch *batch)
 {
     struct books b = {0};
-    bool read = false,
-         by_qos = w->core && text_is(core_settings(w->core)->preempt_type, "preempt/qos");
+    bool read = false, by_qos = w->core && core_settings(w->core)->word.preempt_by_qos;
     for (size_t i = 0; i < batch->n; i++) {
         const struct job *j = batch->row[i].record;
         if (batch->row[i].table != TABLE_JOB || batch->row[i].op != ROW_PUT)

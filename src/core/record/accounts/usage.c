@@ -387,7 +387,7 @@ void usage_restore(struct core *c)
         at_save(c);
     }
     all_decay(c, c->usage.at_us);
-    bool forget = text_is_nocase(c->settings.priority_usage_reset, "NOW");
+    bool forget = c->settings.word.usage_reset_now;
     while (map_str_next(c->usage.row, &w)) {
         struct usagerec *u = w.value;
         if (forget) {

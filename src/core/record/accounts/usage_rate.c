@@ -43,19 +43,19 @@ void usage_billing_note(const struct core *c, struct job *j)
 /* Number of the period that a time lies in; use is forgotten when it changes. */
 static int64_t reset_period(const struct core *c, int64_t at_us)
 {
-    const char *every = c->settings.priority_usage_reset;
+    const struct setting_words *every = &c->settings.word;
     int64_t days = civil_sec(at_us) / (24 * 3600);
     struct civil date;
     civil_from_sec(civil_sec(at_us), &date);
-    if (text_is_nocase(every, "DAILY"))
+    if (every->usage_reset_daily)
         return days;
-    if (text_is_nocase(every, "WEEKLY")) /* from Sunday on; 1 January 1970 was a Thursday */
+    if (every->usage_reset_weekly) /* from Sunday on; 1 January 1970 was a Thursday */
         return (days + 4) / 7;
-    if (text_is_nocase(every, "MONTHLY"))
+    if (every->usage_reset_monthly)
         return date.year * 12 + date.month;
-    if (text_is_nocase(every, "QUARTERLY"))
+    if (every->usage_reset_quarterly)
         return date.year * 4 + (date.month - 1) / 3;
-    return text_is_nocase(every, "YEARLY") ? date.year : 0;
+    return every->usage_reset_yearly ? date.year : 0;
 }
 
 int64_t usage_decayed(const struct core *c, int64_t amount, int64_t from_us, int64_t until_us)

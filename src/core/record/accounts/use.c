@@ -426,7 +426,7 @@ void uses_restore(struct core *c)
 {
     struct map_walk w = {0};
     uses_know_tres(c);
-    bool forget = text_is_nocase(c->settings.priority_usage_reset, "NOW");
+    bool forget = c->settings.word.usage_reset_now;
     while (map_u64_next(c->usage.of, &w)) {
         struct userec *u = w.value;
         if (!u->own || !decays(c, u))
