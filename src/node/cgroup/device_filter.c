@@ -1,6 +1,7 @@
 /* The program in words: is it a character device? If not, yes. Then for each number of the list:
  * same major and same minor? Then no. At the end: yes. */
 #include "node/cgroup/device_filter.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +55,7 @@ static struct bpf_insn answer(int32_t value)
 
 size_t device_filter_program(const struct device_number *deny, size_t n, struct bpf_insn *ret)
 {
+    ASSERT(n <= DEVICE_DENY_MAX);
     const struct bpf_insn exit = insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0);
     size_t at = 0;
     ret[at++] = load(BPF_REG_2, offsetof(struct bpf_cgroup_dev_ctx, access_type));
@@ -96,6 +98,7 @@ static int program_load(const struct device_number *deny, size_t n)
 
 bool device_filter_attach(const char *dir, const struct device_number *deny, size_t n)
 {
+    ASSERT(dir[0] == '/' && n <= DEVICE_DENY_MAX);
     int group = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int program = group >= 0 ? program_load(deny, n) : -1;
     union bpf_attr attr = {.attach_type = BPF_CGROUP_DEVICE, .attach_flags = BPF_F_ALLOW_MULTI};
@@ -113,6 +116,7 @@ bool device_filter_attach(const char *dir, const struct device_number *deny, siz
 
 bool device_filter_write(const char *dir, const struct device_number *deny, size_t n)
 {
+    ASSERT(dir[0] == '/' && n <= DEVICE_DENY_MAX);
     char path[PATH_MAX], rule[64];
     snprintf(path, sizeof path, "%s/devices.deny", dir);
     int fd = open(path, O_WRONLY | O_CLOEXEC);

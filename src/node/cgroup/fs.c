@@ -1,4 +1,5 @@
 #include "node/cgroup/fs.h"
+#include "base/alloc.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,6 +51,7 @@ static bool text_get(int fd, char *buffer, size_t size)
 
 bool cgroup_put(const char *dir, const char *file, const char *text)
 {
+    ASSERT(dir[0] == '/' && !strchr(file, '/'));
     return text_put(file_open(dir, file, O_WRONLY), text);
 }
 
@@ -67,11 +69,13 @@ bool cgroup_put_number(const char *dir, const char *file, int64_t value)
 
 bool cgroup_get(const char *dir, const char *file, char *buffer, size_t size)
 {
+    ASSERT(dir[0] == '/' && size > 0);
     return text_get(file_open(dir, file, O_RDONLY), buffer, size);
 }
 
 bool cgroup_get_at(int dir_fd, const char *file, char *buffer, size_t size)
 {
+    ASSERT(size > 0);
     return text_get(openat(dir_fd, file, O_RDONLY | O_CLOEXEC), buffer, size);
 }
 
@@ -84,6 +88,7 @@ bool cgroup_has(const char *dir, const char *file)
 
 int64_t cgroup_number(const char *text, const char *key)
 {
+    ASSERT(key[0]);
     size_t len = strlen(key);
     for (const char *line = text; line && *line;
          line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
@@ -94,6 +99,7 @@ int64_t cgroup_number(const char *text, const char *key)
 
 bool cgroup_make(const char *dir)
 {
+    ASSERT(dir[0] == '/');
     return mkdir(dir, 0755) == 0 || errno == EEXIST;
 }
 
@@ -124,6 +130,7 @@ static void remove_below(const char *dir, int depth, void *ctx)
 
 bool cgroup_remove(const char *dir)
 {
+    ASSERT(dir[0] == '/');
     if (rmdir(dir) == 0)
         return true;
     remove_below(dir, 0, NULL);
@@ -176,6 +183,7 @@ static void kill_one(void *ctx, pid_t pid)
 
 size_t cgroup_kill_each(const char *dir)
 {
+    ASSERT(dir[0] == '/');
     return cgroup_each_process(dir, kill_one, NULL);
 }
 
@@ -186,6 +194,7 @@ bool cgroup_kill_whole(const char *dir)
 
 bool cgroup_freeze(const char *dir, bool frozen)
 {
+    ASSERT(dir[0] == '/');
     char state[32];
     if (!cgroup_put(dir, "freezer.state", frozen ? "FROZEN" : "THAWED"))
         return false;

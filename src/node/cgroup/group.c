@@ -366,6 +366,7 @@ enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup
 
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name)
 {
+    ASSERT(!strchr(name, '/'));
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX];
     struct making m;

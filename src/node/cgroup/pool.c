@@ -176,6 +176,7 @@ static struct part *part_take(struct place *place, char *job, char *step, bool *
 
 void group_pool_give(struct group_pool *g, struct step_plan *p)
 {
+    ASSERT(p->job_id);
     bool ready;
     if (text_empty(p->cgroups))
         return;
@@ -278,6 +279,7 @@ bool group_pool_find(const struct group_pool *g, const struct note *step, int64_
 
 bool group_pool_has(const struct group_pool *g, int64_t group, int64_t part)
 {
+    ASSERT(part >= 0);
     for (size_t i = 0; i < g->place.n; i++)
         for (size_t k = 0; g->place.v[i]->number == group && k < g->place.v[i]->part.n; k++)
             if (g->place.v[i]->part.v[k].number == part)

@@ -1,6 +1,7 @@
 /* The shepherd was a subreaper; without it orphans belong to init, and only what they carry tells
  * whose they were: their control group, and their environment. */
 #include "node/daemon/clear.h"
+#include "base/alloc.h"
 
 #include "node/cgroup/group.h"
 #include "node/step/proc_tree.h"
@@ -66,6 +67,7 @@ static size_t tagged_kill(const char *tag)
 
 size_t clear_step(const char *cgroups, const char *name, const char *tag)
 {
+    ASSERT(!strchr(name, '/'));
     struct step_cgroup groups;
     size_t left = 1;
     step_cgroup_open(&groups, cgroups, name);

@@ -394,6 +394,7 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 
 void herd_start(struct herd_link *h, const struct step_plan *asked)
 {
+    ASSERT(asked->job_id);
     struct str plan = STR_INIT;
     struct step_plan with = *asked, *p = &with;
     char spare[SPARE_DIRS_NAME_BYTES];

@@ -115,6 +115,7 @@ static void left_free(void *ctx)
 
 void entrance_take(struct entrance *e, struct entrance_place *p, uid_t uid, loop_fn go, void *ctx)
 {
+    ASSERT(go);
     *p = (struct entrance_place){.go = go, .ctx = ctx};
     if (uid == 0) {
         go(ctx);

@@ -12,6 +12,7 @@ static int64_t larger(int64_t a, int64_t b)
 
 void account_open(struct proc_account *a, size_t ntasks)
 {
+    ASSERT(ntasks > 0);
     *a = (struct proc_account){.use = xcalloc(ntasks, sizeof *a->use), .n = ntasks};
 }
 
@@ -34,6 +35,7 @@ void account_begin(struct proc_account *a)
 
 void account_add(struct proc_account *a, size_t task, const struct proc_usage *u)
 {
+    ASSERT(task < a->n);
     struct task_use *t = &a->use[task];
     t->live.cpu_us += u->cpu_user_us + u->cpu_system_us;
     t->live.pages += u->major_faults;
@@ -78,6 +80,7 @@ size_t account_task_of(const struct proc_account *a, pid_t child)
 
 void account_remember(struct proc_account *a, const struct account_child *child, size_t n)
 {
+    ASSERT(n == 0 || child);
     free(a->child);
     a->child = xcalloc(n + 1, sizeof *a->child);
     if (n)

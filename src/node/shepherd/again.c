@@ -145,6 +145,7 @@ pid_t again_give(struct again *a, const struct herd *h, const struct plan_intake
 
 int again_prepare(struct again *a, const struct step_plan *p)
 {
+    ASSERT(a->n <= AGAIN_CHILDREN);
     int pair[2];
     if (p->address || a->asks[0] < 0 || a->n == AGAIN_CHILDREN ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
@@ -155,6 +156,7 @@ int again_prepare(struct again *a, const struct step_plan *p)
 
 void again_forked(struct again *a, pid_t pid, int child_fd)
 {
+    ASSERT(child_fd < 0 || a->n < AGAIN_CHILDREN);
     if (child_fd < 0)
         return;
     close(child_fd);

@@ -1,5 +1,7 @@
 /* Notes to the node daemon. */
+#include "base/alloc.h"
 #include "node/shepherd/shepherd.h"
+
 #include "node/step/notes_socket.h"
 
 #include <errno.h>
@@ -20,6 +22,7 @@ static bool connect_anew(const struct herd *h)
 
 bool herd_say(const struct herd *h, const char *line, size_t len, int wait_ms)
 {
+    ASSERT(len > 0);
     struct pollfd room = {.fd = h->notes_fd, .events = POLLOUT};
     bool again = true;
     ssize_t written;

@@ -48,6 +48,7 @@ static enum plan_intake_result bytes_read(int fd, char *into, size_t wanted, siz
 
 enum plan_intake_result plan_intake_read(struct plan_intake *in, int fd)
 {
+    ASSERT(in->have_head <= sizeof in->head && in->have <= in->len);
     if (in->have_head < sizeof in->head) {
         enum plan_intake_result r = bytes_read(fd, in->head, sizeof in->head, &in->have_head);
         if (r != PLAN_WHOLE)

@@ -13,6 +13,7 @@
 
 bool shepherd_tell(struct shepherd *s, enum note_kind kind, int wait_ms)
 {
+    ASSERT(s->herd && s->note.job_id);
     s->note.kind = kind;
     s->note.at_us = shepherd_clock_us(CLOCK_REALTIME);
     return herd_tell(s->herd, &s->note, wait_ms);

@@ -122,6 +122,7 @@ void affinity_set(const char *cpus)
 
 bool identity_take(const struct step_plan *p, const int *keep, size_t nkeep)
 {
+    ASSERT(p->groups.len % sizeof(gid_t) == 0);
     size_t n = p->groups.len / sizeof(gid_t);
     gid_t *groups = xcalloc(n + 1, sizeof *groups);
     if (n > 0)

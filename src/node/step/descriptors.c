@@ -1,4 +1,5 @@
 #include "node/step/descriptors.h"
+#include "base/alloc.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -29,12 +30,14 @@ static void range_close(int first, int last)
 
 void descriptors_close(int first)
 {
+    ASSERT(first > STDERR_FILENO);
     range_close(first, INT_MAX);
 }
 
 /* What lies between those that stay, from the lowest on. */
 void descriptors_close_but(int first, const int *keep, size_t n)
 {
+    ASSERT(first > STDERR_FILENO);
     for (;;) {
         int next = INT_MAX;
         for (size_t i = 0; i < n; i++)

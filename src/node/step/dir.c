@@ -72,6 +72,7 @@ bool small_file_write(int dir_fd, const char *path, const void *data, size_t len
 
 bool small_file_read(int dir_fd, const char *path, size_t max, struct str *out)
 {
+    ASSERT(max > 0);
     char piece[4096];
     int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
     ssize_t n = 0;
@@ -296,6 +297,7 @@ static const char *const files[] = {"state", "slurm_script", "job",    "why",
 
 void step_dir_remove(int steps_fd, const char *name)
 {
+    ASSERT(!strchr(name, '/'));
     int dir = openat(steps_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir < 0)
         return;
@@ -334,6 +336,7 @@ static bool others_remove(int dir)
 
 bool step_dir_retire(int steps_fd, const char *name, const char *spare)
 {
+    ASSERT(!strchr(name, '/') && !strchr(spare, '/'));
     int dir = openat(steps_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
     if (dir < 0)
         return false;

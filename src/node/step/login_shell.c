@@ -76,6 +76,7 @@ static void quoted_add(struct str *out, const char *text)
 
 void login_path_text(const char *bin_dir, struct str *out)
 {
+    ASSERT(bin_dir);
     str_add(out, "# For jobs whose script is a login shell (#!/bin/bash -l): the commands of this "
                  "cluster.\ncase \":$PATH:\" in\n*:");
     quoted_add(out, bin_dir);

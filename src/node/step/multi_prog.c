@@ -3,6 +3,7 @@
  * has checked the file already. */
 #include "node/step/multi_prog.h"
 
+#include "base/alloc.h"
 #include "base/idset.h"
 
 #include <stdio.h>
@@ -77,6 +78,7 @@ static void words_add(struct span line, const struct word_place *p, struct str *
 
 bool multi_prog_words(struct span file, int32_t task, struct str *out)
 {
+    ASSERT(task >= 0);
     struct span rest = file, line;
     while (span_next(&rest, '\n', &line)) {
         struct word_place place = {.task = task};

@@ -1,4 +1,5 @@
 #include "node/step/notes_socket.h"
+#include "base/alloc.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,6 +73,7 @@ int notes_connect(int steps_fd)
 
 ssize_t notes_receive(int fd, void *into, size_t size, struct notes_sender *ret)
 {
+    ASSERT(size > 0);
     union {
         char bytes[CMSG_SPACE(sizeof(struct ucred))];
         struct cmsghdr align;

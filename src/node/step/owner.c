@@ -49,6 +49,7 @@ static void entry_free(struct entry *e)
 
 struct owners *owners_new(struct loop *l, int64_t max_age_us)
 {
+    ASSERT(max_age_us > 0);
     struct owners *o = xcalloc(1, sizeof *o);
     *o = (struct owners){l, max_age_us, map_u64_new()};
     return o;
@@ -157,6 +158,7 @@ const struct owner *owners_cached(struct owners *o, uid_t uid, gid_t gid)
 
 void owners_ask(struct owners *o, uid_t uid, gid_t gid, loop_fn found, void *ctx)
 {
+    ASSERT(found);
     struct entry *e = map_u64_get(o->entries, key_of(uid, gid));
     if (!e) {
         e = xcalloc(1, sizeof *e);

@@ -1,4 +1,5 @@
 #include "node/step/proc_tree.h"
+#include "base/alloc.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -127,6 +128,7 @@ static void scan_add(struct list *l, pid_t parent)
 
 size_t proc_tree_tops(pid_t root, pid_t *pids, pid_t *tops, size_t max)
 {
+    ASSERT(max > 0);
     struct list l = {.pids = pids, .tops = tops, .max = max};
     void (*add)(struct list *, pid_t) = has_children_files(root) ? children_add : scan_add;
     add(&l, root);
@@ -182,6 +184,7 @@ bool proc_usage_parse(char *stat, struct proc_usage *ret)
 
 bool proc_usage(pid_t pid, struct proc_usage *ret)
 {
+    ASSERT(pid > 0);
     char buffer[1024];
     if (!stat_read(pid, buffer, sizeof buffer) || !proc_usage_parse(buffer, ret))
         return false;

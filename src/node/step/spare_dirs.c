@@ -1,9 +1,11 @@
 #include "node/step/spare_dirs.h"
+#include "base/alloc.h"
 
 #include "model/job/job.h"
 #include "node/step/dir.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum spare_kind spare_kind_of(int64_t step_id)
 {
@@ -17,6 +19,7 @@ static void name_make(uint64_t number, char name[SPARE_DIRS_NAME_BYTES])
 
 void spare_dirs_put(struct spare_dirs *s, int steps_fd, const char *name, enum spare_kind kind)
 {
+    ASSERT(kind < SPARE_KINDS && !strchr(name, '/'));
     char spare[SPARE_DIRS_NAME_BYTES];
     name_make(s->last + 1, spare);
     if (s->kind[kind].n == SPARE_DIRS_MAX || !step_dir_retire(steps_fd, name, spare))
@@ -27,6 +30,7 @@ void spare_dirs_put(struct spare_dirs *s, int steps_fd, const char *name, enum s
 
 bool spare_dirs_take(struct spare_dirs *s, enum spare_kind kind, char name[SPARE_DIRS_NAME_BYTES])
 {
+    ASSERT(kind < SPARE_KINDS);
     if (s->kind[kind].n == 0)
         return false;
     name_make(s->kind[kind].number[--s->kind[kind].n], name);

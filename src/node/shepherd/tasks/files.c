@@ -34,6 +34,7 @@ static int32_t node_index(const struct task_set *t)
 
 char *task_path(const struct task_set *t, const struct task *task, const char *pattern)
 {
+    ASSERT(t->plan && pattern);
     const struct step_plan *p = t->plan;
     struct str path = STR_INIT;
     struct pattern_env env = {

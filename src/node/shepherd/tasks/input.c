@@ -62,6 +62,7 @@ static size_t input_next(const struct task_set *t, struct task *task)
 
 void input_write(struct task_set *t, struct task *task)
 {
+    ASSERT(task->in_fd < 0 || task->in_done >= t->input_from);
     size_t len;
     while (task->in_fd >= 0 && (len = input_next(t, task)) > 0) {
         size_t at = (size_t)(task->in_done - t->input_from);
@@ -90,6 +91,7 @@ static void part_add(struct task_set *t, int32_t task, uint64_t from)
 
 void input_take(struct task_set *t, const struct msg_stream_data *m)
 {
+    ASSERT(m->data.len == 0 || m->data.data);
     uint64_t from = input_until(t);
     if (m->data.len)
         str_addn(&t->input, m->data.data, m->data.len);

@@ -76,6 +76,7 @@ void task_set_let_go(struct task_set *t)
 
 size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
 {
+    ASSERT(t->nstreams <= 1 + FOLLOWERS_MAX);
     size_t n = 0;
     task_set_let_go(t);
     bool is_full = tasks_full(t);
@@ -121,6 +122,7 @@ static void output_serve(struct task_set *t, struct task *task, enum stream_name
 
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
 {
+    ASSERT(n > FOLLOWERS_MAX && (n - 1 - FOLLOWERS_MAX) % 3 == 0);
     const struct pollfd *mine = v + 1 + FOLLOWERS_MAX;
     size_t tasks = (n - 1 - FOLLOWERS_MAX) / 3;
     for (size_t i = 0; i < t->nstreams; i++)

@@ -41,6 +41,7 @@ static void oldest_drop(struct output_kept *k, size_t over)
 
 void output_keep_add(struct output_kept *k, const struct msg_stream_data *m)
 {
+    ASSERT(k->n <= PIECES_MAX && k->first < PIECES_MAX);
     size_t len = m->data.len < OUTPUT_KEPT_BYTES ? m->data.len : OUTPUT_KEPT_BYTES;
     if (k->n == PIECES_MAX)
         oldest_drop(k, SIZE_MAX);

@@ -98,6 +98,7 @@ static _Noreturn void prolog_failed(struct setup *s, const char *name, const cha
 
 void task_prolog_run(struct setup *s, struct env *e, const char *name, const char *program)
 {
+    ASSERT(name);
     struct str text = STR_INIT;
     if (text_empty(program))
         return;

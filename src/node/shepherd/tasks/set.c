@@ -56,6 +56,7 @@ static void task_parse(struct task_set *t, struct span line)
 
 bool task_set_open(struct task_set *t, char *why, size_t why_size)
 {
+    ASSERT(t->plan && !t->arena);
     struct span rest = span_of(t->plan->tasks), line;
     t->arena = arena_new();
     while (span_next(&rest, '\n', &line))
@@ -74,6 +75,7 @@ bool task_set_open(struct task_set *t, char *why, size_t why_size)
 
 void task_set_follow(struct task_set *t, const char *address, const char *key)
 {
+    ASSERT(t->nstreams > 0);
     size_t i = 1;
     while (i < t->nstreams && t->stream[i].fd >= 0)
         i++;
@@ -247,6 +249,7 @@ static void data_send(struct task_set *t, const struct msg_stream_data *m)
 
 bool task_output_read(struct task_set *t, struct task *task, enum stream_name stream)
 {
+    ASSERT(stream == STREAM_OUT || stream == STREAM_ERR);
     static char bytes[READ_BYTES];
     int *fd = stream == STREAM_OUT ? &task->out_fd : &task->err_fd;
     if (*fd < 0 || task_file_is_late(&task->file[stream == STREAM_ERR]))
@@ -279,6 +282,7 @@ static void task_drain(struct task_set *t, struct task *task)
 
 bool task_set_reaped(struct task_set *t, pid_t pid, int status)
 {
+    ASSERT(pid > 0);
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].pid == pid && !t->task[i].ended) {
             t->task[i].ended = true;

@@ -269,6 +269,7 @@ void stream_flush(struct stream *s)
 
 void stream_send(struct stream *s, enum message_kind kind, const void *body)
 {
+    ASSERT(body);
     struct message m = {.kind = kind, .body = body};
     if (s->fd < 0)
         return;
@@ -391,6 +392,7 @@ static ssize_t in_add(struct stream *s)
 
 void stream_read(struct stream *s, void (*take)(void *ctx, const struct message *m), void *ctx)
 {
+    ASSERT(take);
     while (s->fd >= 0) {
         ssize_t n = in_add(s);
         if (n < 0 && (errno == EAGAIN || errno == EINTR))
