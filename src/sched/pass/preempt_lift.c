@@ -22,6 +22,8 @@ static void node_shift(struct pass *p, struct snode *n)
     free(diff);
 }
 
+/* Work that is suspended keeps its licences, so these move only with all that it has. In the world
+ * they stand behind the nodes, and count in the place of CPUs. */
 static void lift_set(struct pass *p, struct victim *v, enum lifted how)
 {
     struct run *r = v->run;
@@ -67,7 +69,8 @@ static void nodes_note(struct asker *a)
         vec_push(&a->at, a->p->at.at.v[i].node);
 }
 
-/* Do the devices and CPUs that are free then keep the rules about sockets? */
+/* Do the devices and CPUs that are free then keep the rules about sockets? What is taken stays
+ * taken in x, which the caller throws away: the next component must fit beside it. */
 static bool exact_fits(struct pass *p, struct exacts *x, const struct compiled *c)
 {
     struct alloc_node an;
@@ -152,6 +155,7 @@ bool asker_fits_at(struct asker *a, int64_t at_us)
         return job_place(a, at_us);
     uint32_t *promised = xcalloc(a->het->n + 1, sizeof promised[0]);
     size_t n = 0;
+    /* Promises, not starts: until then what they stand on belongs to others. */
     for (; n < a->het->n; n++) {
         struct compiled *c = demand_of(p->cl, a->het->job[n]->lane->klass);
         struct option *o = het_place(p, a->het->job[n], at_us);

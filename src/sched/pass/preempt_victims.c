@@ -57,6 +57,7 @@ static bool outranks(const struct cluster *cl, const struct compiled *c, const s
     return cl->policy.preempt_tier && p && p->priority_tier < o->tier;
 }
 
+/* Who is not above it can stop nobody, and need not look at what runs. */
 static int32_t lowest_tier(const struct cluster *cl)
 {
     int32_t least = INT32_MAX;
@@ -189,6 +190,7 @@ void victims_collect(const struct asker *a, victims *v)
             continue;
         struct victim one = {.run = r, .mode = mode, .cpus = run_cpus(r)};
         int64_t ran = p->w->now_us > r->start_us ? (p->w->now_us - r->start_us) / USEC_PER_SEC : 0;
+        /* Suspended work loses time only. */
         one.lost = mode == PREEMPT_SUSPEND          ? 0
                    : p->cl->policy.preempt_youngest ? ran
                                                     : one.cpus * ran;

@@ -36,6 +36,8 @@ static int run_order(const void *a, const void *b)
     return (x->job_id > y->job_id) - (x->job_id < y->job_id);
 }
 
+/* For all running work in each pass: so what it takes is kept packed (run_pack.h), and here only
+ * numbers are shifted. */
 static void run_copy(struct world *w, struct run *r)
 {
     struct agenda *a = &w->agenda;
@@ -109,8 +111,9 @@ static void runs_copy(struct world *w)
     if (n > 0)
         memcpy(run, w->cl->run.v, n * sizeof run[0]);
     qsort(run, n, sizeof run[0], run_order);
-    for (size_t i = 0; i < n;
-         i++) /* first those past their end, whose expected end is later than that of some others */
+    /* Those past their end come last, and into their places: their expected end is later than that
+     * of some others. */
+    for (size_t i = 0; i < n; i++)
         if (run[i]->end_us > w->now_us)
             run_copy(w, run[i]);
     size_t in_order = a->take.n;
@@ -140,7 +143,8 @@ static void places_count(struct world *w, const struct snode *n)
         *jobs -= run_places(n->hold.v[i]->run);
 }
 
-/* Copies what the cluster has free, licences behind the nodes. */
+/* Copies what the cluster has free. Licences stand behind the nodes, as nodes of one dimension, so
+ * that what runs and is promised is counted against both by the same code. */
 static void present_init(struct world *w)
 {
     const struct cluster *cl = w->cl;
