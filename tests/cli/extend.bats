@@ -80,7 +80,7 @@ EOF2
     [[ "$output" == *"Job is not running: it waits: "* ]]
     run -1 remuda extend 999999 +1h
     [[ "$output" == *"Invalid job id specified"* ]]
-    for wrong in "" "$id" "$id +2x" "$id 0" "$id UNLIMITED" "$id +1h more"; do
+    for wrong in "" "$id" "$id +2x" "$id 0" "$id UNLIMITED" "$id +99999999d" "$id +1h more"; do
         run -2 remuda extend $wrong
         [[ "$output" == *"remuda extend --help"* ]]
     done

@@ -6,6 +6,7 @@
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
 #include "cli/table/json_form.h"
+#include "model/fields.h"
 #include "wire/json.h"
 
 #include <stdio.h>
@@ -60,6 +61,9 @@ static bool line_check(const struct extend_line *o, int64_t *ret_us, struct err 
     if (*ret_us == TIME_UNLIMITED || *ret_us <= 0)
         return err_set(ret_err, ERR_USAGE, "TIME is how much longer, and has an end; not \"%s\"",
                        o->time);
+    if (*ret_us > FIELD_SPAN_MAX)
+        return err_set(ret_err, ERR_USAGE, "TIME is at most %d days; not \"%s\"",
+                       (int)(FIELD_SPAN_MAX / USEC_PER_SEC / 86400), o->time);
     return true;
 }
 
