@@ -17,14 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GATHER_US     INT64_C(1000000)
-#define TRY_US        INT64_C(10000000) /* after it could not be written */
-#define FIRST_LOOK_US INT64_C(60000000)
-#define LOOK_US       INT64_C(3600000000)
-#define WAITING_MAX   (64u << 20) /* bytes of frames */
-#define OLDEST_US     (40 * SERIES_DAY_US)
-#define AHEAD_US      (2 * SERIES_DAY_US)
-#define FILES_MAX     3 /* days that are open at once */
+#define GATHER_US      INT64_C(1000000)
+#define TRY_US         INT64_C(10000000) /* after it could not be written */
+#define FIRST_LOOK_US  INT64_C(60000000)
+#define LOOK_US        INT64_C(3600000000)
+#define WAITING_MAX    (64u << 20) /* bytes of frames */
+#define ONE_MAX        (1u << 20)  /* bytes of one; nodes make none above 256 KiB */
+#define WAITING_OF_ONE 4 /* frames of a node: it sends the next when one is kept, or not heard of */
+#define OLDEST_US      (40 * SERIES_DAY_US)
+#define AHEAD_US       (2 * SERIES_DAY_US)
+#define FILES_MAX      3 /* days that are open at once */
 
 struct frame_in {
     uint64_t session, number;
@@ -229,10 +231,22 @@ static void write_begin(void *ctx)
     worker_add(s->writer, write_run, write_done, s);
 }
 
+/* A node that says more than it may, not waiting for what is kept, does not take the others' half
+ * of the room. */
+static bool has_room(const struct series_store *s, uint64_t session, size_t bytes)
+{
+    size_t n = 0;
+    if (bytes > ONE_MAX || s->bytes + bytes <= WAITING_MAX / 2)
+        return bytes <= ONE_MAX;
+    for (size_t i = 0; i < s->in.n; i++)
+        n += s->in.v[i].session == session;
+    return n < WAITING_OF_ONE && s->bytes + bytes <= WAITING_MAX;
+}
+
 void series_store_take(struct series_store *s, uint64_t session, const char *node,
                        const struct msg_series *m)
 {
-    if (s->bytes + m->blocks.len > WAITING_MAX)
+    if (!has_room(s, session, m->blocks.len))
         return;
     struct frame_in f = {.session = session, .number = m->number, .node = xstrdup(node)};
     str_addn(&f.blocks, m->blocks.data, m->blocks.len);

@@ -1,11 +1,15 @@
 /* VACUUM INTO copies one snapshot of the store, whoever writes meanwhile. The copy is made beside
  * its place, completed, synchronised, and moved there by a link, which never overwrites: a backup
- * is whole or is not there. */
+ * is whole or is not there.
+ *
+ * SQLite opens by name, twice. Where others could have the name lead to a file of theirs in
+ * between, with the cluster's keys in it, the copy is made beside the store and brought there. */
 #include "store/backup.h"
 
 #include "base/alloc.h"
 #include "base/plain.h"
 #include "base/str.h"
+#include "store/place.h"
 #include "store/sqlite_schema.h"
 
 #include <errno.h>
@@ -97,29 +101,33 @@ static bool files_put(const char *path, const struct backup_file *files, size_t 
     return ok;
 }
 
+static bool copy_name(const char *partial, const char *to, struct err *ret_err)
+{
+    return link(partial, to) == 0 ||
+           err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+}
+
 bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
                   struct err *ret_err)
 {
-    char *partial = xasprintf("%s.XXXXXX", to);
+    char *here = place_ours(to), *partial = xasprintf("%s.XXXXXX", here ? here : db);
     bool ok;
     int fd = -1;
     if (access(to, F_OK) == 0) {
         ok = err_set(ret_err, ERR_EXISTS,
                      "%s is there already; a backup does not overwrite: name another file", to);
     } else if ((fd = mkostemp(partial, O_CLOEXEC)) < 0) {
-        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+        ok = err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", partial,
+                     strerrordesc_np(errno));
     } else {
-        /* Ours from the start, and by no name that others can foresee: in a directory that is not
-         * root's alone somebody would have a file of his own there. */
         close(fd);
         ok = vacuum_into(db, partial, ret_err) && files_put(partial, files, n, ret_err) &&
-             synced(partial, ret_err);
-        if (ok && link(partial, to) != 0)
-            ok =
-                err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+             synced(partial, ret_err) &&
+             (here ? copy_name(partial, here, ret_err) : place_copy(partial, to, ret_err));
         unlink(partial);
     }
     free(partial);
+    free(here);
     return ok;
 }
 

@@ -175,3 +175,17 @@ damage() {
     run -2 remuda repair extra
     [[ "$output" =~ "unknown word \"extra\"" ]]
 }
+
+@test "who is not the cluster's owner is told whose it is" {
+    [ "$(id -u)" = 0 ] || skip "needs root to be several users"
+    chmod 755 "$BATS_TEST_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_RUN_TMPDIR" 2>/dev/null || true
+    nobody() { setpriv --reuid=nobody --regid=nogroup --clear-groups --reset-env env PATH="$PATH" REMUDA_STATE="$REMUDA_STATE" ASAN_OPTIONS="${ASAN_OPTIONS:-}" "$@"; }
+    nobody remuda version >/dev/null 2>&1 || skip "the programs are not readable for other users here"
+    nobody ls "$REMUDA_STATE" >/dev/null 2>&1 || skip "the directory of this test is not readable for other users here"
+    run -1 nobody remuda backup /tmp/nobodys
+    [ "$output" = "remuda backup: error: the cluster in $REMUDA_STATE is root's, who alone may make a backup of it" ]
+    run -1 nobody remuda restore /tmp/nobodys
+    [ "$output" = "remuda restore: error: the cluster in $REMUDA_STATE is root's, who alone may restore it" ]
+    run -1 nobody remuda repair
+    [ "$output" = "remuda repair: error: the cluster in $REMUDA_STATE is root's, who alone may repair it" ]
+}

@@ -4,6 +4,7 @@
 #include "cli/program/host_dir.h"
 #include "cli/program/own_line.h"
 #include "cli/program/program.h"
+#include "io/client.h"
 
 struct backup_line {
     const char *state_dir, *file;
@@ -35,7 +36,19 @@ OPTION_TABLE(repair_options, repair_rows, .usage = "remuda repair [OPTIONS]",
                       "beside it; says what was kept and lost.\n  The cluster must be down.\n",
              .words = WORDS_MIXED, .word = own_word_refuse);
 
-static int remudad_run(const char *role, const struct option_table *table, int argc, char **argv)
+/* `deed`: what only the cluster's owner may do to it. */
+static bool is_anothers(const struct backup_line *o, const char *role, const char *deed,
+                        struct arena *a)
+{
+    const char *dir = state_dir_find(o->state_dir, a), *owner = state_dir_owner(dir, a);
+    if (owner)
+        program_error(arena_printf(a, "remuda %s", role),
+                      "the cluster in %s is %s's, who alone may %s it", dir, owner, deed);
+    return owner != NULL;
+}
+
+static int remudad_run(const char *role, const char *deed, const struct option_table *table,
+                       int argc, char **argv)
 {
     struct arena *a = arena_new();
     struct err err = {0};
@@ -44,7 +57,12 @@ static int remudad_run(const char *role, const struct option_table *table, int a
     char *words[6] = {arena_strdup(a, program_sibling("remudad", a)), arena_strdup(a, role)};
     size_t n = 2;
     int status;
-    if (own_line_read(arena_printf(a, "remuda %s", role), &line, argc, argv, &status)) {
+    if (!own_line_read(arena_printf(a, "remuda %s", role), &line, argc, argv, &status)) {
+        arena_free(a);
+        return status;
+    }
+    status = 1;
+    if (!is_anothers(&o, role, deed, a)) {
         if (o.state_dir)
             words[n++] = arena_printf(a, "--state=%s", o.state_dir);
         if (o.file)
@@ -59,15 +77,15 @@ static int remudad_run(const char *role, const struct option_table *table, int a
 
 int cmd_backup(int argc, char **argv)
 {
-    return remudad_run("backup", &backup_options, argc, argv);
+    return remudad_run("backup", "make a backup of", &backup_options, argc, argv);
 }
 
 int cmd_restore(int argc, char **argv)
 {
-    return remudad_run("restore", &restore_options, argc, argv);
+    return remudad_run("restore", "restore", &restore_options, argc, argv);
 }
 
 int cmd_repair(int argc, char **argv)
 {
-    return remudad_run("repair", &repair_options, argc, argv);
+    return remudad_run("repair", "repair", &repair_options, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "io/files.h"
 #include "model/record/used.h"
+#include "store/place.h"
 #include "wire/json.h"
 
 #include <errno.h>
@@ -117,7 +118,7 @@ static bool name_give(struct archive *a, char **ret_path)
         path.len = len;
         if (i)
             str_addf(&path, ".%d", i);
-        ok = link(a->beside, str_text(&path)) == 0;
+        ok = place_name(fileno(a->file), str_text(&path)); /* this one, whatever is called so now */
         if (!ok && errno != EEXIST)
             break;
     }

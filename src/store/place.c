@@ -1,0 +1,107 @@
+#include "store/place.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PIECE_BYTES (256u << 10)
+
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+    char *whole = realpath(*dir ? dir : "/", NULL);
+    free(dir);
+    return whole;
+}
+
+/* In a sticky directory others cannot move what is not theirs. */
+static bool is_ours(const char *dir)
+{
+    struct stat st;
+    return stat(dir, &st) == 0 && (st.st_uid == 0 || st.st_uid == geteuid()) &&
+           (!(st.st_mode & (S_IWGRP | S_IWOTH)) || (st.st_mode & S_ISVTX));
+}
+
+char *place_ours(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = parent_of(path),
+         *ours = dir ? xasprintf("%s/%s", dir, slash ? slash + 1 : path) : NULL;
+    bool all = dir && is_ours(dir) && is_ours("/");
+    for (char *up; all && (up = strrchr(dir, '/')) && up != dir;) {
+        *up = '\0';
+        all = is_ours(dir);
+    }
+    free(dir);
+    if (all)
+        return ours;
+    free(ours);
+    return NULL;
+}
+
+bool place_name(int fd, const char *to)
+{
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, path, AT_FDCWD, to, AT_SYMLINK_FOLLOW) == 0;
+}
+
+static bool bytes_copy(int from, int to)
+{
+    char *piece = xmalloc(PIECE_BYTES);
+    ssize_t n = 0, done = 0;
+    while (done >= 0 && (n = read(from, piece, PIECE_BYTES)) > 0)
+        for (ssize_t at = 0; done >= 0 && at < n; at += done)
+            done = write(to, piece + at, (size_t)(n - at));
+    int saved = errno;
+    free(piece);
+    errno = saved;
+    return n == 0 && done >= 0 && fsync(to) == 0;
+}
+
+/* Without a name until it is whole; where the file system has no such files, by one that nobody
+ * foresees, and *ret_beside says which. */
+static int file_make(const char *to, char **ret_beside)
+{
+    char *dir = parent_of(to);
+    int fd = dir ? open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600) : -1;
+    free(dir);
+    *ret_beside = NULL;
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    *ret_beside = xasprintf("%s.XXXXXX", to);
+    fd = mkostemp(*ret_beside, O_CLOEXEC);
+    if (fd < 0) {
+        free(*ret_beside);
+        *ret_beside = NULL;
+    }
+    return fd;
+}
+
+bool place_copy(const char *from, const char *to, struct err *ret_err)
+{
+    char *beside = NULL;
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), out = -1;
+    if (in >= 0)
+        out = file_make(to, &beside);
+    bool ok = out >= 0 && bytes_copy(in, out) && place_name(out, to);
+    if (!ok)
+        err_set(ret_err, ERR_UNAVAILABLE, "cannot make %s: %s", to, strerrordesc_np(errno));
+    if (beside)
+        unlink(beside);
+    free(beside);
+    if (out >= 0)
+        close(out);
+    if (in >= 0)
+        close(in);
+    return ok;
+}

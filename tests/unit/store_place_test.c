@@ -1,0 +1,217 @@
+/* What is made for its owner alone in a directory that others may change stays his alone, whatever
+ * they put in its place meanwhile. */
+#include "unit.h"
+
+#include "base/alloc.h"
+#include "base/str.h"
+#include "store/backup.h"
+#include "store/place.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STRANGER 65534
+#define SECRET   "a-key-of-the-cluster"
+#define BACKUPS  12
+
+static char top[64];
+
+static char *in_top(const char *name)
+{
+    return xasprintf("%s/%s", top, name);
+}
+
+static void dir_of(const char *name, mode_t mode, uid_t owner)
+{
+    char *path = in_top(name);
+    assert_int_equal(mkdir(path, mode), 0);
+    assert_int_equal(chown(path, owner, (gid_t)-1), 0);
+    assert_int_equal(chmod(path, mode), 0);
+    free(path);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(top, sizeof top, "/tmp/remuda-place-XXXXXX");
+    if (geteuid() == 0 && mkdtemp(top) && chmod(top, 0755) == 0)
+        return 0;
+    return geteuid() == 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char *command = xasprintf("rm -rf %s", top);
+    int status = geteuid() == 0 ? system(command) : 0;
+    free(command);
+    return status;
+}
+
+static bool ours(const char *name)
+{
+    char *path = in_top(name), *whole = place_ours(path);
+    bool is = whole != NULL;
+    if (is)
+        assert_int_equal(whole[0], '/');
+    free(whole);
+    free(path);
+    return is;
+}
+
+/* ---- which places are ours ---- */
+
+static void test_a_place_is_ours_where_nobody_else_can_change_it(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    dir_of("own", 0755, 0);
+    dir_of("sticky", 01777, 0);
+    dir_of("open", 0777, 0);
+    dir_of("of-group", 0775, 0);
+    dir_of("theirs", 0755, STRANGER);
+    dir_of("theirs/own", 0700, 0);
+    assert_true(ours("file"));
+    assert_true(ours("own/file"));
+    assert_true(ours("sticky/file"));
+    assert_false(ours("open/file"));
+    assert_false(ours("of-group/file"));
+    assert_false(ours("theirs/file"));
+    assert_false(ours("theirs/own/file"));
+    assert_false(ours("not-there/file"));
+    char *link_path = in_top("theirs/link"), *own = in_top("own"), *file = in_top("theirs/link/f"),
+         *expected = in_top("own/f");
+    assert_int_equal(symlink(own, link_path), 0);
+    char *whole = place_ours(file); /* as long as the link leads there: it is not used again */
+    assert_string_equal(whole, expected);
+    free(whole);
+    free(expected);
+    free(file);
+    free(own);
+    free(link_path);
+}
+
+/* ---- a backup, with somebody about ---- */
+
+static void store_make(const char *path)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(
+        sqlite3_exec(db, "CREATE TABLE t (x); INSERT INTO t VALUES (1)", NULL, NULL, NULL),
+        SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* For each file of root's that comes a file of one's own by that name, which one keeps, too. */
+static _Noreturn void stranger_run(const char *dir)
+{
+    if (setresgid(STRANGER, STRANGER, STRANGER) != 0 ||
+        setresuid(STRANGER, STRANGER, STRANGER) != 0 || chdir(dir) != 0)
+        _exit(1);
+    umask(0);
+    for (int n = 0;;) {
+        DIR *d = opendir(".");
+        struct dirent *e;
+        struct stat st;
+        char mine[32], kept[32];
+        while (d && (e = readdir(d))) {
+            if (strncmp(e->d_name, "backup.", 7) != 0 || stat(e->d_name, &st) != 0 || st.st_uid)
+                continue;
+            snprintf(mine, sizeof mine, "mine%d", n);
+            snprintf(kept, sizeof kept, "kept%d", n++);
+            int fd = open(mine, O_RDWR | O_CREAT, 0666);
+            if (fd >= 0 && link(mine, kept) == 0)
+                rename(mine, e->d_name);
+            if (fd >= 0)
+                close(fd);
+        }
+        if (d)
+            closedir(d);
+    }
+}
+
+static bool holds_secret(const char *path)
+{
+    struct str text = STR_INIT;
+    char piece[4096];
+    ssize_t n;
+    int fd = open(path, O_RDONLY);
+    while (fd >= 0 && (n = read(fd, piece, sizeof piece)) > 0)
+        str_addn(&text, piece, (size_t)n);
+    if (fd >= 0)
+        close(fd);
+    bool has = text.len && memmem(text.data, text.len, SECRET, strlen(SECRET));
+    str_done(&text);
+    return has;
+}
+
+static size_t strangers_with_secret(const char *dir)
+{
+    size_t n = 0;
+    struct dirent *e;
+    struct stat st;
+    DIR *d = opendir(dir);
+    while (d && (e = readdir(d))) {
+        char *path = xasprintf("%s/%s", dir, e->d_name);
+        n += stat(path, &st) == 0 && st.st_uid == STRANGER && S_ISREG(st.st_mode) &&
+             holds_secret(path);
+        free(path);
+    }
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void test_a_backup_into_somebodys_directory_is_nobody_elses(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    const struct backup_file file = {"tls/ca.key", 0600, {SECRET, strlen(SECRET)}};
+    struct err err = {0};
+    struct stat st;
+    dir_of("home", 0755, STRANGER);
+    char *db = in_top("remuda.db"), *home = in_top("home"), *to = in_top("home/backup");
+    store_make(db);
+    pid_t stranger = fork();
+    if (stranger == 0)
+        stranger_run(home);
+    for (int i = 0; i < BACKUPS; i++) {
+        assert_true(backup_write(db, to, &file, 1, &err));
+        assert_int_equal(lstat(to, &st), 0);
+        assert_int_equal(st.st_uid, 0);
+        assert_int_equal(st.st_mode, S_IFREG | 0600);
+        assert_true(holds_secret(to));
+        assert_int_equal(strangers_with_secret(home), 0);
+        assert_int_equal(unlink(to), 0);
+    }
+    kill(stranger, SIGKILL);
+    waitpid(stranger, NULL, 0);
+    int fd = open(to, O_WRONLY | O_CREAT, 0644);
+    close(fd);
+    assert_false(backup_write(db, to, &file, 1, &err)); /* it does not write over what is there */
+    free(to);
+    free(home);
+    free(db);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(a_place_is_ours_where_nobody_else_can_change_it),
+        TEST(a_backup_into_somebodys_directory_is_nobody_elses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
