@@ -10,6 +10,7 @@
 #include "base/plain.h"
 #include "base/str.h"
 #include "store/place.h"
+#include "store/sqlite_packed.h"
 #include "store/sqlite_schema.h"
 
 #include <errno.h>
@@ -93,7 +94,7 @@ static bool files_put(const char *path, const struct backup_file *files, size_t 
     sqlite3 *db;
     if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
         return false;
-    bool ok = sql_exec(db, "BEGIN; " FILE_TABLE, ret_err);
+    bool ok = sql_exec(db, "BEGIN; " FILE_TABLE, ret_err) && sql_packed_drop(db, ret_err);
     for (size_t i = 0; ok && i < n; i++)
         ok = file_put(db, &files[i], ret_err);
     ok = ok && sql_exec(db, "COMMIT", ret_err);
@@ -194,12 +195,15 @@ static bool files_get(sqlite3 *db, bool (*file)(void *ctx, const struct backup_f
     return ok && (rc == SQLITE_OK || sql_failed(db, rc, "reading its files", ret_err));
 }
 
-static bool file_table_drop(const char *path, struct err *ret_err)
+/* Looked at once more: what was copied need not be what was looked at by that name. */
+static bool copy_finish(const char *path, const char *from, uint64_t *ret_seq, uint64_t *ret_next,
+                        struct err *ret_err)
 {
     sqlite3 *db;
     if (!db_open(path, SQLITE_OPEN_READWRITE, &db, ret_err))
         return false;
-    bool ok = sql_exec(db, "DROP TABLE file", ret_err);
+    bool ok = backup_check(db, from, ret_seq, ret_next, ret_err) &&
+              sql_exec(db, "DROP TABLE file", ret_err) && sql_packed_drop(db, ret_err);
     sqlite3_close(db);
     return ok;
 }
@@ -214,8 +218,9 @@ bool backup_read(const char *from, const char *db,
     if (!db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
         return false;
     bool ok = backup_check(source, from, ret_seq, ret_next_job_id, ret_err) &&
-              vacuum_into(from, db, ret_err) && file_table_drop(db, ret_err) &&
-              synced(db, ret_err) && files_get(source, file, ctx, ret_err);
+              vacuum_into(from, db, ret_err) &&
+              copy_finish(db, from, ret_seq, ret_next_job_id, ret_err) && synced(db, ret_err) &&
+              files_get(source, file, ctx, ret_err);
     sqlite3_close(source);
     return ok;
 }

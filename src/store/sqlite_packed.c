@@ -3,6 +3,7 @@
  * after kill -9 needs no other proof. */
 #include "store/sqlite_packed.h"
 
+#include "base/alloc.h"
 #include "store/packed_tables.h"
 #include "store/sqlite_schema.h"
 
@@ -24,6 +25,20 @@ bool sql_packed_make(sqlite3 *db, struct err *ret_err)
         trigger_add(&sql, packed_tables[i], "UPDATE");
         trigger_add(&sql, packed_tables[i], "DELETE");
     }
+    bool ok = sql_exec(db, str_text(&sql), ret_err);
+    str_done(&sql);
+    return ok;
+}
+
+bool sql_packed_drop(sqlite3 *db, struct err *ret_err)
+{
+    struct str sql = STR_INIT;
+    static const char *const deeds[] = {"INSERT", "UPDATE", "DELETE"};
+    for (size_t i = 0; i < PACKED_TABLES; i++)
+        for (size_t k = 0; k < ARRAY_LEN(deeds); k++)
+            str_addf(&sql, "DROP TRIGGER IF EXISTS packed_%s_%s;",
+                     store_table_rows[packed_tables[i]].name, deeds[k]);
+    str_add(&sql, "DROP TABLE IF EXISTS packed;");
     bool ok = sql_exec(db, str_text(&sql), ret_err);
     str_done(&sql);
     return ok;

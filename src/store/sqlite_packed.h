@@ -8,6 +8,9 @@
 
 /* Its table, and what takes the bytes away in the transaction that changes a row. */
 bool sql_packed_make(sqlite3 *db, struct err *ret_err);
+/* Takes it out: of a backup, which has no trigger, and of one that is restored, as it would be
+ * believed. The next start makes it again. */
+bool sql_packed_drop(sqlite3 *db, struct err *ret_err);
 bool sql_packed_get(sqlite3 *db, packed_bytes_fn fn, void *ctx, struct err *ret_err);
 bool sql_packed_put(sqlite3 *db, const struct str *bytes, struct err *ret_err);
 
