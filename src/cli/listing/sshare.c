@@ -81,7 +81,8 @@ CELL(fairshare)
 CELL(level)
 {
     const struct share_line *l = record;
-    if (l->is_root || l->level_e6 == LEVEL_NONE)
+    bool of_tree = l->fair < 0; /* without the tree the root has a factor, too */
+    if ((l->is_root && of_tree) || l->level_e6 == LEVEL_NONE)
         return;
     if (l->level_e6 == LEVEL_INFINITE)
         str_add(out, "inf");
@@ -239,6 +240,7 @@ static bool format_take(struct sshare *s, struct err *ret_err)
                                                  : FORMAT_DEFAULT;
     if (s->partitions && !l->format_text)
         text = arena_printf(l->a, "Account,User,Partition%s", text + strlen("Account,User"));
+    vec_clear(&l->format.item); /* it may be the second time */
     return format_parse_fields(&share_columns, text, l->a, &l->format, ret_err);
 }
 

@@ -26,7 +26,8 @@ struct sshare {
     struct listing l;
     struct msg_query query;
     bool all, users_only, partitions;
-    const char *users; /* as they were given; NULL = oneself, unless `all` */
+    const char *users; /* as they were given; NULL, "" = oneself, unless `all` */
+    const char *own;   /* name of who asks; "" = there is none */
     bool classic;      /* PriorityFlags=NO_FAIR_TREE or DEPTH_OBLIVIOUS */
     VEC(struct usage *) usage;
     VEC(struct share_line) line;

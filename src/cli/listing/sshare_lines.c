@@ -88,12 +88,8 @@ static struct sums sums_of(const struct sshare *s, const struct usage *of)
 static bool user_wanted(const struct sshare *s, const char *name, bool known, uint32_t uid)
 {
     struct span rest = span_of(s->users ? s->users : ""), piece;
-    if (s->all && !s->users)
-        return true;
-    if (!s->users) {
-        const struct passwd *own = known ? NULL : getpwuid(getuid());
-        return known ? uid == getuid() : own && text_is(own->pw_name, name);
-    }
+    if (text_empty(s->users))
+        return s->all || (known ? uid == getuid() : text_is(s->own, name));
     while (span_next(&rest, ',', &piece)) {
         char text[256] = "";
         uint64_t number;
@@ -167,13 +163,22 @@ struct tree {
     bool any;
 };
 
+/* Once, not for each of a hundred thousand associations. */
+static void own_find(struct sshare *s)
+{
+    const struct passwd *own = getpwuid(getuid());
+    s->own = own ? arena_strdup(s->l.a, own->pw_name) : "";
+}
+
 static void assoc_keep(void *ctx, const void *record)
 {
     struct tree *t = ctx;
     struct sshare *s = t->s;
     const struct fair_share *f = record;
     uint32_t depth = f->depth < DEPTH_MOST ? f->depth : DEPTH_MOST - 1;
-    bool wanted = !s->query.accounts || list_has(s->query.accounts, f->account);
+    bool wanted = !s->query.accounts || list_has_nocase(s->query.accounts, f->account);
+    if (!t->any)
+        own_find(s);
     t->any = true;
     if (f->depth == 0)
         s->classic = f->factor >= 0;

@@ -4,6 +4,7 @@
  * What stands in their way together may have to give way (preempt.c). */
 #include "base/alloc.h"
 #include "sched/books/tables.h"
+#include "sched/pass/bars.h"
 #include "sched/pass/components.h"
 #include "sched/pass/found.h"
 #include "sched/pass/pass.h"
@@ -185,7 +186,11 @@ enum outcome pass_het(struct pass *p, struct entry *e)
         return NEVER; /* all of its entries go */
     }
     uint32_t part = e->o->serve;
-    pass_note(p, e, p->served[part] ? REASON_PRIORITY : REASON_RESOURCES);
+    enum job_reason capped = entry_capped_by(p, e);
+    pass_note(p, e,
+              capped != REASON_NONE ? capped
+              : p->served[part]     ? REASON_PRIORITY
+                                    : REASON_RESOURCES);
     if (!p->served[part] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = pass_preempt(p, e, h);
