@@ -1,0 +1,271 @@
+/* Each limit on what runs, on each that may carry it, for each kind of job, whatever is done
+ * meanwhile: never more than allowed run, who waits is told Slurm's word, something runs whenever
+ * it may, and in the end all have run. */
+#include "core_tree.h"
+
+#include "core/record/state.h"
+
+#include <stdio.h>
+
+/* ---- the tables ----------------------------------------------------------------------------- */
+
+/* `unit`: what one job of one CPU, 100 MiB and ten minutes takes of it. */
+static const struct {
+    const char *word, *tres;
+    int64_t unit;
+    bool on_assoc, on_qos;
+} kinds[] = {
+    {"GrpJobs", NULL, 1, true, true},
+    {"GrpTRES", "cpu", 1, true, true},
+    {"GrpTRES", "mem", 100, true, true},
+    {"GrpTRES", "billing", 1, true, true},
+    {"GrpTRESRunMins", "cpu", 10, true, true},
+    {"MaxJobs", NULL, 1, true, false},
+    {"MaxJobsPerUser", NULL, 1, false, true},
+    {"MaxJobsPerAccount", NULL, 1, false, true},
+    {"MaxTRESPerUser", "cpu", 1, false, true},
+    {"MaxTRESPerUser", "mem", 100, false, true},
+    {"MaxTRESPerAccount", "cpu", 1, false, true},
+    {"MaxTRESRunMinsPerUser", "cpu", 10, false, true},
+    {"MaxTRESRunMinsPerAccount", "cpu", 10, false, true},
+};
+
+enum carrier { ON_USER, ON_ACCOUNT, ON_PARENT, ON_JOB_QOS, ON_PART_QOS, ON_QOS_OVER, CARRIERS };
+static const char *const carrier[CARRIERS] = {"physics/alice", "physics",  "root",
+                                              "qos test",      "qos test", "qos test"};
+
+enum shape { PLAIN, ARRAY, HET, SHAPES };
+
+enum deed { NOTHING, HELD, REQUEUED, CANCELLED, UPDATED, RESTARTED, RAISED, LIFTED, DEEDS };
+
+static const char *const shape_name[SHAPES] = {"plain", "array", "het"};
+static const char *const deed_name[DEEDS] = {"nothing", "held",      "requeued", "cancelled",
+                                             "updated", "restarted", "raised",   "lifted"};
+
+struct product {
+    size_t kind;
+    enum carrier carrier;
+    enum shape shape;
+    enum deed deed;
+    size_t most; /* jobs, components each, that may run at once */
+};
+
+static bool is_of_qos(enum carrier c)
+{
+    return c == ON_JOB_QOS || c == ON_PART_QOS || c == ON_QOS_OVER;
+}
+
+#define EXPECT(p, what, ...)                                                                       \
+    do {                                                                                           \
+        if (!(what))                                                                               \
+            fail_msg("%s=%s on %s (%d), %s, %s: %s", kinds[(p)->kind].word,                        \
+                     kinds[(p)->kind].tres ? kinds[(p)->kind].tres : "", carrier[(p)->carrier],    \
+                     (int)(p)->carrier, shape_name[(p)->shape], deed_name[(p)->deed],              \
+                     arena_printf(w.a, __VA_ARGS__));                                              \
+    } while (0)
+
+/* ---- what is there -------------------------------------------------------------------------- */
+
+static size_t jobs_in(enum job_state wanted)
+{
+    struct map_walk walk = {0};
+    size_t n = 0;
+    while (map_u64_next(w.c->jobs.by_id, &walk)) {
+        const struct jobrec *r = walk.value;
+        n += r->j.state == (int32_t)wanted;
+    }
+    return n;
+}
+
+/* Never too many, and something where anything may. */
+static void books_look(const struct product *p, const char *when)
+{
+    size_t running = jobs_in(JOB_RUNNING), waiting = jobs_in(JOB_PENDING);
+    EXPECT(p, running <= p->most, "%s %zu run, %zu may", when, running, p->most);
+    EXPECT(p, running || !waiting, "%s nothing runs, %zu wait", when, waiting);
+    core_check(w.c);
+}
+
+/* The first that runs ends; false: none does. */
+static bool one_ends(void)
+{
+    struct map_walk walk = {0};
+    while (map_u64_next(w.c->jobs.by_id, &walk)) {
+        const struct jobrec *r = walk.value;
+        if (r->j.state != JOB_RUNNING || (r->j.het_job_id && r->j.het_job_id != r->j.id))
+            continue;
+        report(r->j.batch_host[1] - '0', (struct msg_report){.kind = REPORT_EXITED,
+                                                             .job_id = r->j.id,
+                                                             .attempt = r->j.attempt,
+                                                             .step_id = STEP_BATCH,
+                                                             .clean = true});
+        return true;
+    }
+    return false;
+}
+
+static void comes_back(void)
+{
+    restart(ENFORCED);
+    for (int n = 1; n <= 4; n++) {
+        struct map_walk walk = {0};
+        struct held held[8];
+        size_t nheld = 0;
+        while (map_u64_next(w.c->jobs.by_id, &walk)) {
+            const struct jobrec *r = walk.value;
+            if (r->j.state == JOB_RUNNING && r->j.batch_host && r->j.batch_host[1] - '0' == n)
+                held[nheld++] = (struct held){.job_id = r->j.id, .attempt = r->j.attempt};
+        }
+        hello_holding(n, held, nheld);
+    }
+    am_alice();
+    pass(SEC);
+}
+
+/* ---- what is done --------------------------------------------------------------------------- */
+
+static enum refusal limited(const struct product *p, int64_t jobs)
+{
+    int64_t value = jobs < 0 ? -1 : jobs * kinds[p->kind].unit;
+    const char *tres = kinds[p->kind].tres;
+    return limit_set(carrier[p->carrier],
+                     arena_printf(w.a, "%s=%s%s%lld", kinds[p->kind].word, tres ? tres : "",
+                                  tres ? "=" : "", (long long)value));
+}
+
+static void qos_of_partition(const char *qos)
+{
+    struct partition part = {.qos = qos};
+    struct msg_update_partition m = {.name = "main", .fields = "qos", .values = {&part, 1}};
+    am_root();
+    say(1, MSG_UPDATE_PARTITION, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+static void carrier_make(const struct product *p)
+{
+    if (p->carrier == ON_PART_QOS)
+        qos_of_partition("test");
+    if (p->carrier == ON_QOS_OVER) {
+        qos_of_partition("normal");
+        assert_int_equal(limit_set("qos normal", "GrpJobs=50"), REFUSE_NONE);
+        assert_int_equal(limit_set("qos normal", "GrpTRES=cpu=50"), REFUSE_NONE);
+        struct account_change *ch = change(VERB_MODIFY, NOUN_QOS);
+        ch->fields = "flags";
+        ch->qos =
+            (struct record_list){KEEP(struct qos, .name = "test", .flags = QOS_OVER_PART_QOS), 1};
+        assert_int_equal(changed(false), REFUSE_NONE);
+    }
+    am_alice();
+}
+
+static struct job_spec spec_of(const struct product *p)
+{
+    bool of_test = p->carrier == ON_JOB_QOS || p->carrier == ON_QOS_OVER;
+    return job_of(1, "physics", of_test ? "test" : "normal");
+}
+
+static uint64_t submitted(const struct product *p, bool first)
+{
+    struct job_spec s[2] = {spec_of(p), spec_of(p)};
+    if (p->shape == ARRAY && !first)
+        s[0].array = "1-3";
+    return submit_all(s, p->shape == HET ? 2 : 1);
+}
+
+/* What components are billed is known where each is placed: they are told that there is no room. */
+static void told_why(const struct product *p, uint64_t second)
+{
+    if (p->shape == HET && text_is(kinds[p->kind].tres, "billing"))
+        return;
+    enum resource_limit what;
+    enum limit_owner owner = is_of_qos(p->carrier) ? OWNER_QOS : OWNER_ASSOC;
+    assert_true(resource_limit_find(kinds[p->kind].word, owner, 100, &what));
+    const char *word =
+        enum_name(&job_reason_names, resource_limit_reason(owner, what, kinds[p->kind].tres));
+    EXPECT(p, text_is(reason(second), word), "it waits for %s, not for %s", reason(second), word);
+}
+
+static void time_limit_set(uint64_t id)
+{
+    struct job_spec to = {.req = {.time_limit_us = 9 * MIN}};
+    struct msg_update_job m = {.ids = ids_of(id), .fields = "time_limit_us", .values = {&to, 1}};
+    say(1, MSG_UPDATE_JOB, &m);
+    assert_int_equal(refusal(), REFUSE_NONE);
+}
+
+static void done(struct product *p, uint64_t first, uint64_t second)
+{
+    switch (p->deed) {
+    case NOTHING: break;
+    case HELD:
+        assert_int_equal(control(ids_of(second), ACTION_HOLD), REFUSE_NONE);
+        one_ends();
+        EXPECT(p, !jobs_in(JOB_RUNNING), "what is held starts");
+        assert_int_equal(control(ids_of(second), ACTION_RELEASE), REFUSE_NONE);
+        break;
+    case REQUEUED:
+    case CANCELLED:
+        assert_int_equal(p->deed == CANCELLED ? cancel(ids_of(first))
+                                              : control(ids_of(first), ACTION_REQUEUE),
+                         REFUSE_NONE);
+        EXPECT(p, !jobs_in(JOB_RUNNING) || strstr(kinds[p->kind].word, "RunMins"),
+               "another starts before that is over"); /* who is ending may use no more minutes */
+        script_ends(first, 15);
+        pass(3 * MIN);
+        break;
+    case UPDATED: time_limit_set(second); break;
+    case RESTARTED: comes_back(); break;
+    case RAISED:
+        p->most *= 2;
+        assert_int_equal(limited(p, (int64_t)p->most), REFUSE_NONE);
+        EXPECT(p, jobs_in(JOB_RUNNING) == p->most, "%zu run, %zu may", jobs_in(JOB_RUNNING),
+               p->most);
+        break;
+    case LIFTED:
+        p->most = 99;
+        assert_int_equal(limited(p, -1), REFUSE_NONE);
+        EXPECT(p, !jobs_in(JOB_PENDING), "something waits still");
+        break;
+    case DEEDS: break;
+    }
+    am_alice();
+}
+
+static void product_run(struct product p)
+{
+    world_open(ENFORCED, 4);
+    the_tree();
+    carrier_make(&p);
+    p.most = p.shape == HET ? 2 : 1;
+    assert_int_equal(limited(&p, (int64_t)p.most), REFUSE_NONE);
+    am_alice();
+    uint64_t first = submitted(&p, true), second = submitted(&p, false);
+    EXPECT(&p, first && second, "it is refused");
+    EXPECT(&p, state(first) == JOB_RUNNING && state(second) == JOB_PENDING, "it does not hold");
+    told_why(&p, second);
+    books_look(&p, "at first");
+    done(&p, first, second);
+    books_look(&p, "then");
+    for (int i = 0; i < 12 && one_ends(); i++)
+        books_look(&p, "as one ends");
+    EXPECT(&p, !jobs_in(JOB_PENDING) && !jobs_in(JOB_RUNNING), "some never ran");
+    world_close();
+}
+
+static void each_limit_on_each_carrier(void **unused)
+{
+    (void)unused;
+    for (size_t kind = 0; kind < ARRAY_LEN(kinds); kind++)
+        for (enum carrier c = 0; c < CARRIERS; c++)
+            for (enum shape s = 0; s < SHAPES; s++)
+                for (enum deed d = 0; d < DEEDS; d++)
+                    if (is_of_qos(c) ? kinds[kind].on_qos : kinds[kind].on_assoc)
+                        product_run((struct product){kind, c, s, d, 0});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_limit_on_each_carrier)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
