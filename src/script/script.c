@@ -242,6 +242,9 @@ static bool lsf_apply(struct script_reader *r, const char *text, size_t len,
                        "-w, -m, -I and -K of #BSUB lines are read by bsub: bsub < FILE");
     if (lsf.host_select)
         lsf_note(&lsf, r->a, "select[] of hosts", "bsub asks them, sbatch does not");
+    if (lsf.same_model)
+        lsf_note(&lsf, r->a, "same[model]",
+                 "bsub asks the hosts for their models, sbatch does not");
     if (lsf.nulimit)
         lsf_note(&lsf, r->a, "-C, -S, -D, -F", "bsub sets them; ulimit in the script");
     if (lsf.env_without)

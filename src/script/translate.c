@@ -112,6 +112,10 @@ static void unread_note(struct translating *t)
     if (lsf->host_select)
         writing_lost(&t->w, NULL, "select[%s] chooses among the hosts there are: left out",
                      lsf->host_select);
+    if (lsf->same_model)
+        writing_lost(&t->w, NULL,
+                     "same[model] is told by the hosts there are: left out; [A|B] of a "
+                     "constraint says it of their features");
     if (lsf->interactive != LSF_BATCH)
         writing_lost(&t->w, NULL, "-I: a script is not interactive; left out");
     for (size_t i = 0; i < lsf->depend.n; i++)

@@ -297,3 +297,124 @@ END
     [ "$(head -1 step.8)" = "3 8" ]
     run -0 --separate-stderr bsub -K -o dir/ -e dir/ 'echo out; echo err >&2'
 }
+
+@test "bsub: what LSF has and this does not is refused by name; numbers that contradict each other, too" {
+    local row
+    for row in "-ar" "-datachk" "-eptl 5" "-ext x" "-extsched x" "-jobaff x" "-jsm y" "-rcacct x" "-rnc x" "-smt 4"; do
+        # shellcheck disable=SC2086 # words
+        run -255 --separate-stderr bsub $row true
+        [[ "$stderr" == "${row%% *} is not supported: "*" Job not submitted." ]] || { echo "$row: $stderr"; false; }
+    done
+    run -255 --separate-stderr bsub -n 4,2 true
+    [[ "$stderr" == "-n 4,2: a number of slots is needed"* ]]
+    held -mig 10 -hl
+    [ "$stderr" = "bsub: without effect: -mig: a job stays on its hosts; brequeue 12 lets it go" ]
+}
+
+@test "bsub -D and -S: less than bsub itself needs are limits of the job" {
+    # Held: what a build with sanitizers starts cannot live in so little, either.
+    held -D 4096 -S 512
+    scancel "$id"
+    run -0 --separate-stderr bsub -K -oo "$WORK/small.o" -S 4096 'ulimit -s'
+    eventually grep -q '^4096$' small.o
+}
+
+@test "same[model] is a constraint over the models there are; span[block=N] a plane; what is lacking is named" {
+    held -n 2 -R "same[model]"
+    [ "$(shown Feature)" = "[bigmem|power9]" ]
+    held -n 2 -R "same[type:model] select[XeonA || power9]"
+    [ "$(shown Feature)" = "(XeonA|power9)&[bigmem|power9]" ]
+    held -n 2 -R "same[type]"
+    [ "$(shown Feature)" = "(null)" ]
+    held -n 4 -R "span[block=2]"
+    run -255 --separate-stderr bsub -R "same[rack]" true
+    [[ "$stderr" == *"same[type], same[model] and same[hname] are taken. Job not submitted." ]]
+    run -255 --separate-stderr bsub -R "rusage[tmp=5GB]" true
+    [[ "$stderr" == *"with 5120 MiB of temporary disk; "*"the nearest are "*" with 0 MiB of temporary disk (5120 asked)"* ]]
+    run -1 --separate-stderr sbatch --sockets-per-node=99 --wrap true
+    [[ "$stderr" == *"with 99 sockets; "*" sockets (99 asked)"* ]]
+}
+
+@test "bsub -w of several elements; bkill says a line for each element" {
+    run -0 --separate-stderr bsub -H -J 'els[1-5]' -o /dev/null sleep 100
+    local array
+    array=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+    held -w "done($array[1-2,5])"
+    [ "$(shown Dependency | sed 's/([a-z]*)//g')" = "afterok:${array}_1,afterok:${array}_2,afterok:${array}_5" ] ||
+        [ "$(shown Dependency | sed 's/([a-z]*)//g')" = "afterok:${array}_1:${array}_2:${array}_5" ]
+    held -w "exit($array[1-2],>2) || done($array)"
+    [[ "$(shown Dependency)" == *"exit:${array}_1>2"*"exit:${array}_2>2"* ]]
+    run -0 bkill "$array[2-3]"
+    [ "$output" = "Job <$array[2]> is being terminated"$'\n'"Job <$array[3]> is being terminated" ]
+    run -0 bkill "$array"
+    [ "$output" = "Job <$array> is being terminated" ]
+}
+
+@test "bsub -I and qsub -I: the number is told at once, before the wait; numbers come before remarks" {
+    held -x -m n1
+    bresume "$id"
+    wait_state "$id" RUNNING
+    bsub -I -m n1 -x -J waits true > waits.out 2> waits.err &
+    local pid=$!
+    eventually grep -q "Job <[0-9]*> is submitted to default queue <workq>." waits.out
+    eventually grep -q "<<Waiting for dispatch ...>>" waits.err
+    [ "$(squeue -h -n waits -o %T)" = PENDING ]
+    qsub -I -l nodes=n1 -n -N waits_too < /dev/null > waits_too.out 2>&1 &
+    local second=$!
+    eventually grep -q "qsub: waiting for job [0-9]*.head to start" waits_too.out
+    bkill "$id"
+    wait "$pid"
+    grep -q "<<Starting on n1>>" waits.err
+    wait "$second"
+    grep -q "qsub: job [0-9]*.head ready" waits_too.out
+    run -0 bsub -H -We 10 -o /dev/null true
+    [[ "${lines[0]}" == "Job <"* ]]
+    run -0 qsub -h -p 5 <<< true
+    [[ "${lines[0]}" == *.head ]]
+}
+
+@test "bparams, lsadmin, lsid: what programs ask of a site" {
+    bparams -a | grep -q '	RESOURCE_RESERVE_PER_TASK = N'
+    [ "$(bparams | head -1)" = "Default Queues:  workq" ]
+    lsadmin showconf lim | grep -q '	LSF_UNIT_FOR_LIMITS = KB'
+    run -255 --separate-stderr lsadmin limlock
+    [[ "$stderr" == *"lsadmin limlock is not there; scontrol update"* ]]
+    lsid | grep -q '^IBM Spectrum LSF Standard 10\.1\.0\.13, '
+}
+
+@test "qsub: values that are none are errors of use; -k, -l of a job without chunks" {
+    local row
+    for row in "-j x" "-k zz" "-R x" "-p 2000" "-a 9999" "-m z" "-l walltime=x" "-l select=1,place=nowhere"; do
+        # shellcheck disable=SC2086 # words
+        run -2 --separate-stderr qsub -h $row <<< true
+        [[ "$stderr" == "qsub: -${row:1:1}"* ]] || { echo "$row: $stderr"; false; }
+    done
+    run -1 --separate-stderr qsub -h <<< $'#PBS -j x\ntrue'
+    queued -l ncpus=4,mpiprocs=2
+    [ "$(shown NumNodes) $(shown NumTasks) $(shown cpus-per-task)" = "1 2 2" ]
+    queued -l host=n2
+    [ "$(shown ReqNodes)" = n2 ]
+    queued -l select=1:ncpus=2:arch=linux
+    [[ "$stderr" == "qsub: without effect: -l arch: "* ]]
+    queued -l pvmem=1gb,nice=5
+    [[ "$stderr" == "qsub: without effect: -l pvmem: memory is what mem, pmem and vmem say; -l nice: "* ]]
+    run --separate-stderr qsub -h -t x <<< true
+    [[ "$stderr" == "qsub: -t: "* ]]
+}
+
+@test "qsub in Grid Engine's words is refused by name, never read letter by letter" {
+    local row
+    for row in "-cwd" "-pe smp 4" "-hold_jid 1" "-sync y" "-terse" "-now no" "-tc 2" "-notify" "-binding linear:1" "-wd /tmp" "-soft" "-shell y"; do
+        # shellcheck disable=SC2086 # words
+        run -188 --separate-stderr qsub $row <<< true
+        [[ "$stderr" == "qsub: ${row%% *} is not supported: it is Grid Engine's, and this qsub takes the words of PBS; "* ]] || { echo "$row: $stderr"; false; }
+    done
+    run -188 --separate-stderr qsub -l h_rt=1:00:00,h_vmem=4G <<< true
+    [[ "$stderr" == "qsub: -l h_rt is not supported: it is Grid Engine's, and this qsub takes the words of PBS: walltime=" ]]
+    run -2 --separate-stderr qsub -b y sleep 1
+    [[ "$stderr" == *'-b y of Grid Engine is "qsub -- COMMAND" here'* ]]
+    run -2 --separate-stderr qsub -j y <<< true
+    [[ "$stderr" == *'-j y of Grid Engine is -j oe'* ]]
+    run -0 --separate-stderr qsub -h <<< $'#$ -cwd\ntrue'
+    [ "$stderr" = "qsub: line 1: #\$ (Grid Engine's) lines are not read; qsub reads #PBS" ]
+}

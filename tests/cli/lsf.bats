@@ -55,7 +55,7 @@ submitted() {
 @test "Satori: bsub -Ip and -Is with a terminal, the GPUs, and the status of the shell" {
     run on_terminal 'bsub -W 3:00 -q normal -gpu "num=4" -R "select[type==any]" -Ip bash -c "tty; echo gpus \$CUDA_VISIBLE_DEVICES; exit 4"'
     [ "$status" = 4 ]
-    [[ "$output" == *"<<Waiting for dispatch ...>>"*"is submitted to queue <normal>."*"<<Starting on satori1>>"*"/dev/pts/"*"gpus 0,1,2,3"* ]]
+    [[ "$output" == *"is submitted to queue <normal>."*"<<Waiting for dispatch ...>>"*"<<Starting on satori1>>"*"/dev/pts/"*"gpus 0,1,2,3"* ]]
     run on_terminal 'bsub -W 3:00 -x -q normalx -gpu "num=4:mode=exclusive_process" -Is /bin/bash -c "echo job \$LSB_JOBID in \$LSB_QUEUE, \$LSB_INTERACTIVE, exclusive \$(squeue -h -j \$LSB_JOBID -o %C)"'
     [ "$status" = 0 ]
     [[ "$output" =~ job\ [0-9]+\ in\ normalx,\ Y,\ exclusive\ 160 ]]

@@ -54,7 +54,7 @@ static const struct lint_case cases[] = {
     S("#SBATCH --gres=gpu:2\n#SBATCH --gpus-per-node=4\n", "bad-value:3 gpus-twice:3")
     S("#SBATCH --gres-flags=enforce-binding\n", "no-effect:2")
     S("#SBATCH -N 4 -n 2\n", "adjusted:2")
-    L("#BSUB -Q 1\n#BSUB -zz\n#BSUB -W 1:2:3\n#BSUB -n 2,4\n#BSUB -sp 3\n#BSUB -R \"same[model]\"\n",
+    L("#BSUB -Q 1\n#BSUB -zz\n#BSUB -W 1:2:3\n#BSUB -n 2,4\n#BSUB -sp 3\n#BSUB -gpu mps=yes\n",
       "refused-option:2 bad-option:3 bad-value:4 adjusted:5 no-effect:6 refused-option:7")
     L("#BSUB -J \"a[0-3]\" -gpu num=x\n#BSUB -gpu mps=yes -gpu num=1:mode=shared\n",
       "bad-value:2 bad-value:2 refused-option:3 no-effect:3")

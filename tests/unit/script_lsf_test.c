@@ -311,7 +311,7 @@ static void what_is_not_there_is_refused_by_name(void **state)
          "\"x\": a size is needed"},
         {"-R\x1f"
          "span[hosts=2]",
-         "hosts=1, hosts=-1, ptile=N and stripe are allowed"},
+         "hosts=1, hosts=-1, ptile=N, stripe and block are allowed"},
         {"-R\x1f"
          "frob[x]",
          "no such section"},
@@ -337,8 +337,8 @@ static void what_is_not_there_is_refused_by_name(void **state)
          "much",
          "an amount is needed"},
         {"-R\x1f"
-         "same[model]",
-         "-R same[model] is not supported"},
+         "same[rack]",
+         "same[type], same[model] and same[hname] are taken"},
         {"-gpu\x1f"
          "num=1:frob=2",
          "\"frob\": no such key"},

@@ -41,22 +41,22 @@ static const struct pool slurm_pool[] = {
 static const struct pool lsf_pool[] = {
     {"B", "", NULL}, {"G", "grp", NULL}, {"H", "", NULL}, {"J", "a\nb[1-9]\nc[2-8:2,20]%3\n[4-5]", NULL}, {"Jd", "some text", NULL}, {"K", "", NULL}, {"L", "/bin/bash", NULL},
     {"M", "4GB\n500MB", NULL}, {"N", "", NULL}, {"Ne", "", NULL}, {"P", "proj", NULL},
-    {"R", "span[hosts=1]\nspan[ptile=2]\nspan[ptile=4] rusage[mem=4GB]\nrusage[mem=2GB/task]\nrusage[mem=16GB/job]\nselect[a && b]\nselect[(a || b)]\naffinity[core(4)]\nrusage[matlab=2:mem=1GB/host]\ncu[maxcus=2]\nspan[stripe]\nselect[tmp>=300MB && ncpus>=4 && hname!='n1']\nselect[mem>1GB && !a]", NULL},
+    {"R", "span[hosts=1]\nspan[ptile=2]\nspan[ptile=4] rusage[mem=4GB]\nrusage[mem=2GB/task]\nrusage[mem=16GB/job]\nselect[a && b]\nselect[(a || b)]\naffinity[core(4)]\nrusage[matlab=2:mem=1GB/host]\ncu[maxcus=2]\nspan[stripe]\nselect[tmp>=300MB && ncpus>=4 && hname!='n1']\nselect[mem>1GB && !a]\nspan[block=2]\nspan[ptile=2:stripe]\nsame[type]\nrusage[mem=1GB:tmp=2GB] select[a]", NULL},
     {"U", "resv", NULL}, {"W", "90\n24:00\n1:30", NULL}, {"b", "2026:12:24:10:00", NULL}, {"cwd", "/tmp/d", NULL}, {"e", "e.%J\ne.%J.%I\nd/", NULL}, {"env", "all\nnone\nA,B=1", NULL}, {"eo", "e.%J", NULL},
-    {"gpu", "num=2\nnum=1:gmodel=V100\nnum=1/task\nnum=2:gmodel=A100-40G\nnum=2:gtile=1\n-", NULL}, {"g", "/a\n/a/b", NULL}, {"t", "2026:12:24:10:00", NULL}, {"i", "in", NULL}, {"is", "in2", NULL}, {"n", "1\n4\n5\n8", NULL}, {"nnodes", "2", NULL}, {"notify", "done\nstart exit", NULL},
+    {"gpu", "num=2\nnum=1:gmodel=V100\nnum=1/task\nnum=2:gmodel=A100-40G\nnum=2:gtile=1\n-", NULL}, {"g", "/a\n/a/b", NULL}, {"t", "2026:12:24:10:00", NULL}, {"i", "in", NULL}, {"is", "in2", NULL}, {"n", "1\n4\n5\n8\n2,4", NULL}, {"nnodes", "2", NULL}, {"notify", "done\nstart exit", NULL},
     {"o", "o.%J\nout\nd/", NULL}, {"oo", "o.%J.%I\no", NULL}, {"q", "hpc\na b", NULL}, {"r", "", NULL}, {"rn", "", NULL}, {"ti", "", NULL}, {"u", "x@y", NULL},
-    {"w", "done(12)\ndone(12) && ended(13)\nexit(4) || started(5)\ndone(3[2])\ndone(8[*])", NULL}, {"wa", "USR1", NULL}, {"wt", "5", NULL}, {"x", "", NULL}, {"outdir", "out", NULL},
+    {"w", "done(12)\ndone(12) && ended(13)\nexit(4) || started(5)\ndone(3[2])\ndone(8[*])\ndone(3[1-2,5])\nexit(3[1-2],>2) || done(9)\n!ended(4) && (done(5) || exit(6,3))\nnumdone(7,>=3)\nnumended(7,*)", NULL}, {"wa", "USR1", NULL}, {"wt", "5", NULL}, {"x", "", NULL}, {"outdir", "out", NULL},
     {"I", NULL, "not of scripts"}, {"IS", NULL, "the same"}, {"ISp", NULL, "the same"}, {"ISs", NULL, "the same"}, {"Ip", NULL, "the same"}, {"Is", NULL, "the same"}, {"tty", NULL, "the same"},
     {"C", NULL, "limits of the process that submits"}, {"D", NULL, "the same"}, {"F", NULL, "the same"}, {"S", NULL, "the same"},
-    {"V", NULL, "of the command"}, {"Zs", NULL, "always so"}, {"h", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"m", NULL, "hosts of the cluster"}, {"ul", NULL, "always so"},
+    {"V", NULL, "of the command"}, {"Zs", NULL, "always so"}, {"h", NULL, "of the command"}, {"hl", NULL, "always so"}, {"lint", NULL, "of the command"}, {"m", NULL, "hosts of the cluster"}, {"ul", NULL, "always so"},
 };
 static const struct pool pbs_pool[] = {
     {"A", "acct", NULL}, {"J", "0-9\n1-9:2%2", NULL}, {"M", "a@b,c@d", NULL}, {"N", "job\nx-1", NULL}, {"P", "proj", NULL}, {"R", "oe\ne", NULL}, {"S", "/bin/bash", NULL}, {"V", "", NULL},
-    {"W", "depend=afterok:12.srv:13\numask=77\nblock=true\nx=advres:r1\ndepend=after:3,afterany:4[2]", NULL}, {"a", "202612241000.30\n2359", NULL}, {"d", "/tmp/x", NULL}, {"e", "err\n/dev/null", NULL}, {"h", "", NULL},
+    {"W", "depend=afterok:12.srv:13\numask=77\nblock=true\nx=advres:r1\ndepend=after:3,afterany:4[2]\ndepend=afternotok:5:6,on:2\ndepend=afterokarray:7[][3]\ngroup_list=root\numask=022,depend=afterany:9", NULL}, {"a", "202612241000.30\n2359", NULL}, {"d", "/tmp/x", NULL}, {"e", "err\n/dev/null", NULL}, {"h", "", NULL},
     {"j", "oe\neo\nn", NULL},
-    {"l", "select=2:ncpus=4:mem=8gb\nselect=1:ncpus=8:mpiprocs=4:ngpus=2\nselect=4:ncpus=2:mpiprocs=2:mem=4gb,place=scatter\nselect=3:ncpus=1:ngpus=1:a=true,place=scatter:excl\nnodes=2:ppn=4\nnodes=1:ppn=8:gpus=2,mem=16gb\nprocs=6,pmem=1gb\nncpus=4,mem=4gb\nwalltime=1:30:00\nwalltime=90\nncpus=2,pmem=500mb\nselect=1:ncpus=2:host=n3\nfile=3gb\nsoftware=matlab:2\nqos=high", NULL},
+    {"l", "select=2:ncpus=4:mem=8gb\nselect=1:ncpus=8:mpiprocs=4:ngpus=2\nselect=4:ncpus=2:mpiprocs=2:mem=4gb,place=scatter\nselect=3:ncpus=1:ngpus=1:a=true,place=scatter:excl\nnodes=2:ppn=4\nnodes=1:ppn=8:gpus=2,mem=16gb\nprocs=6,pmem=1gb\nncpus=4,mem=4gb\nwalltime=1:30:00\nwalltime=90\nncpus=2,pmem=500mb\nselect=1:ncpus=2:host=n3\nfile=3gb\nsoftware=matlab:2\nqos=high\nncpus=4,mpiprocs=2\nhost=n1,ncpus=2\nselect=1:ncpus=2:arch=linux\nnodes=n1:ppn=2+n2:ppn=2\nfeature=a,walltime=10\nselect=4:ncpus=1:mem=1gb,place=pack\nselect=2:ncpus=2,place=free:group=switch", NULL},
     {"m", "abe\nn\na\nbej", NULL}, {"n", "", NULL}, {"o", "out\nd/\no.^array_index^\n/dev/null", NULL}, {"p", "-10\n-1024", NULL}, {"q", "work\nq@srv", NULL}, {"r", "y\nn", NULL}, {"t", "1,5\n3\n1-8%2", NULL}, {"v", "A,B=1", NULL},
-    {"C", NULL, "of the command line"}, {"D", NULL, "as -d"}, {"F", NULL, "arguments"}, {"I", NULL, "not of scripts"}, {"help", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"u", NULL, "oneself"}, {"version", NULL, "of the command"}, {"w", NULL, "as -d"}, {"z", NULL, "of the command"},
+    {"C", NULL, "of the command line"}, {"D", NULL, "as -d"}, {"F", NULL, "arguments"}, {"I", NULL, "not of scripts"}, {"b", NULL, "of the command"}, {"k", NULL, "always so"}, {"help", NULL, "of the command"}, {"lint", NULL, "of the command"}, {"u", NULL, "oneself"}, {"version", NULL, "of the command"}, {"w", NULL, "as -d"}, {"z", NULL, "of the command"},
 };
 // clang-format on
 
@@ -438,7 +438,11 @@ static void random_scripts(void **state, bool torque)
     unsigned rounds = 0, taken = 0;
     site.torque = torque;
     w->env.site = &site;
-    for (uint64_t seed = 1; seed <= 120; seed++)
+    const char *given = getenv("REMUDA_TRANSLATE_SEEDS"); /* more, or one alone: "7-7" */
+    unsigned long long first = 1, last = 120;
+    if (given && sscanf(given, "%llu-%llu", &first, &last) != 2)
+        fail_msg("REMUDA_TRANSLATE_SEEDS=%s: FIRST-LAST is needed", given);
+    for (uint64_t seed = first; seed <= last; seed++)
         for (unsigned from = DIALECT_SLURM; from <= DIALECT_PBS; from++)
             for (unsigned to = DIALECT_SLURM; to <= DIALECT_PBS; to++) {
                 if (from == to)

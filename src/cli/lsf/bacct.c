@@ -186,8 +186,8 @@ static void long_add(struct bacct *b, const struct job *j)
         lsf_long_paragraph(&l, arena_printf(b->a, "%s: Dispatched %d Task(s) on Host(s) <%s>;",
                                             lsf_date(j->start_us, b->a), lsf_job_slots(j),
                                             lsf_exec_host(j, b->a)));
-    lsf_long_paragraph(&l, arena_printf(b->a, "%s: Completed <%s>%s%s.", lsf_date(j->end_us, b->a),
-                                        status_of(j), lsf_job_term(j) ? "; " : "",
+    lsf_long_paragraph(&l, arena_printf(b->a, "%s: Completed <%s>%s%s", lsf_date(j->end_us, b->a),
+                                        status_of(j), lsf_job_term(j) ? "; " : ".",
                                         lsf_job_term(j) ? lsf_job_term(j) : ""));
     str_addf(&b->out,
              "\nAccounting information about this job:\n"

@@ -8,6 +8,7 @@
 #include "cli/lsf/lsf.h"
 #include "cli/lsf/names.h"
 #include "cli/lsf/refusal_words.h"
+#include "cli/lsf/ulimits.h"
 #include "cli/program/commands.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
@@ -24,7 +25,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -270,26 +270,6 @@ static void environment_cut(struct bsub *s)
         unsetenv(arena_strndup(s->b.line.a, one.data, one.len));
 }
 
-/* -C, -S, -D, -F: jobs take the limits of this process along. */
-static bool ulimits_set(const struct bsub *s, struct err *e)
-{
-    for (size_t i = 0; i < s->request.nulimit; i++) {
-        const struct lsf_ulimit *u = &s->request.ulimit[i];
-        struct rlimit r;
-        if (getrlimit((__rlimit_resource_t)u->resource, &r) != 0)
-            return err_set(e, ERR_INTERNAL, "getrlimit: %s", strerror(errno));
-        if ((rlim_t)u->bytes > r.rlim_max)
-            return err_set(e, ERR_INVALID,
-                           "the hard limit here is %llu KB: a limit of -C, -S, -D or -F is at most "
-                           "that",
-                           (unsigned long long)r.rlim_max / 1024);
-        r.rlim_cur = (rlim_t)u->bytes;
-        if (setrlimit((__rlimit_resource_t)u->resource, &r) != 0)
-            return err_set(e, ERR_INTERNAL, "setrlimit: %s", strerror(errno));
-    }
-    return true;
-}
-
 static void environment_add(struct bsub *s)
 {
     environment_cut(s);
@@ -327,15 +307,17 @@ static void times_print(const struct bsub *s)
 static void submitted_print(struct bsub *s, const struct msg_submitted *m)
 {
     FILE *to = getenv("BSUB_STDERR") ? stderr : stdout;
+    bool quiet = getenv("BSUB_QUIET") != NULL;
+    const char *queue = quiet ? NULL : queue_of(s, m->job_id);
+    if (!quiet)
+        fprintf(to, "Job <%llu> is submitted to %squeue <%s>.\n", (unsigned long long)m->job_id,
+                s->queue_given ? "" : "default ", queue);
+    fflush(to); /* first: programs that read both streams as one take the first number */
+    if (!quiet)
+        times_print(s);
     if (!text_empty(m->warning))
         fprintf(stderr, NAME ": %s\n", m->warning);
-    if (getenv("BSUB_QUIET"))
-        return;
-    times_print(s);
-    const char *queue = queue_of(s, m->job_id);
-    fprintf(to, "Job <%llu> is submitted to %squeue <%s>.\n", (unsigned long long)m->job_id,
-            s->queue_given ? "" : "default ", queue);
-    fflush(to);
+    warnings_print(s);
 }
 
 /* -K */
@@ -376,11 +358,13 @@ static int batch_run(struct bsub *s)
         return not_submitted("-K is not taken with a job array");
     environment_add(s);
     struct job_spec *specs =
-        work_dir_make(s, &e) && ulimits_set(s, &e) ? batch_specs(&s->b, &e) : NULL;
+        work_dir_make(s, &e) && lsf_ulimits_check(&s->request, &e) ? batch_specs(&s->b, &e) : NULL;
+    if (specs)
+        lsf_ulimits_replace(&s->request, specs, s->b.line.a);
     if (specs && !specs->command) /* of a script that is no file: its first command */
         specs->command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
-    warnings_print(s);
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
+    warnings_print(s);
     str_done(&env);
     return status;
 }
@@ -394,8 +378,8 @@ static int interactive_run(struct bsub *s)
         return not_submitted("-I is not taken with a job array");
     warnings_print(s);
     bool terminal = s->request.interactive == LSF_TERMINAL && isatty(STDIN_FILENO);
-    return lsf_interactive(line->comp, terminal, s->queue_given, line->argv + line->rest_at,
-                           line->a);
+    const char *queue = s->queue_given ? line->comp[0].spec.req.partition : NULL;
+    return lsf_interactive(line->comp, terminal, queue, line->argv + line->rest_at, line->a);
 }
 
 /* -lint */

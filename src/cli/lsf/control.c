@@ -180,6 +180,29 @@ const struct job *lsf_control_job(const struct lsf_control *k, const char *id)
 
 /* ---- what is done to one job ---- */
 
+#define ELEMENTS_SHOWN 1000 /* of very many the words of the user do */
+
+/* "12[1-3]" names elements: a line for each of them, as LSF has it. */
+static void done_print(const char *id, const char *what)
+{
+    const char *open = strchr(id, '[');
+    size_t len = open ? strlen(open) : 0;
+    struct idset set = IDSET_INIT;
+    char list[256];
+    bool named = len > 2 && len < sizeof list;
+    uint32_t at;
+    if (named) {
+        memcpy(list, open + 1, len - 2);
+        list[len - 2] = 0;
+    }
+    if (named && idset_parse(&set, list, UINT32_MAX - 2, NULL) && set.count <= ELEMENTS_SHOWN)
+        for (bool more = idset_first(&set, &at); more; more = idset_next(&set, at, &at))
+            printf("Job <%.*s[%u]> is being %s\n", (int)(open - id), id, at, what);
+    else
+        printf("Job <%s> is being %s\n", id, what);
+    idset_done(&set);
+}
+
 static bool kill_one(const struct lsf_control *k, const char *id)
 {
     struct msg_cancel m = {.ids = lsf_job_ref(id, k->a), .signal = k->signal};
@@ -190,7 +213,7 @@ static bool kill_one(const struct lsf_control *k, const char *id)
         return lsf_control_problem(id, "Job has already finished");
     if (!lsf_control_ask(k, id, MSG_CANCEL, &m))
         return false;
-    printf("Job <%s> is being %s\n", id, k->signal ? "signaled" : "terminated");
+    done_print(id, k->signal ? "signaled" : "terminated");
     return true;
 }
 
@@ -283,7 +306,7 @@ static bool stop_one(const struct lsf_control *k, const char *id)
 {
     if (!parts_do(k, id, part_stop))
         return false;
-    printf("Job <%s> is being stopped\n", id);
+    done_print(id, "stopped");
     return true;
 }
 
@@ -291,7 +314,7 @@ static bool resume_one(const struct lsf_control *k, const char *id)
 {
     if (!parts_do(k, id, part_resume))
         return false;
-    printf("Job <%s> is being resumed\n", id);
+    done_print(id, "resumed");
     return true;
 }
 

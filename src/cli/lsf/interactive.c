@@ -3,18 +3,19 @@
 #include "cli/lsf/interactive.h"
 
 #include "base/vec.h"
-#include "cli/program/commands.h"
+#include "cli/lsf/names.h"
+#include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "cli/submit/command.h"
+#include "cli/submit/salloc.h"
+#include "io/client.h"
 #include "script/dialect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What a shell in the allocation says and sets before the command. LSB_QUEUE is "default " where no
- * queue was named, else empty. */
+/* What a shell in the allocation says and sets before the command. */
 static const char announce[] =
-    "echo \"Job <$SLURM_JOB_ID> is submitted to ${LSB_QUEUE}queue <$SLURM_JOB_PARTITION>.\"; "
     "echo \"<<Starting on ${SLURM_JOB_NODELIST%%,*}>>\" >&2; "
     "export LSB_JOBID=$SLURM_JOB_ID LSB_BATCH_JID=$SLURM_JOB_ID LSB_JOBINDEX=0 LSB_INTERACTIVE=Y "
     "LSB_JOBNAME=\"$SLURM_JOB_NAME\" LSB_QUEUE=\"$SLURM_JOB_PARTITION\" LS_SUBCWD=\"$PWD\" "
@@ -33,7 +34,7 @@ static void options_add(const struct submit_options *o, dialect_words *argv, str
 }
 
 int interactive_job(const struct submit_options *o, bool terminal, const char *announce_lines,
-                    char *const *command, struct arena *a)
+                    char *const *command, const struct interactive_told *told, struct arena *a)
 {
     dialect_words argv = {0};
     vec_push(&argv, arena_strdup(a, "salloc"));
@@ -58,15 +59,37 @@ int interactive_job(const struct submit_options *o, bool terminal, const char *a
         vec_push(&argv, *command);
     int argc = (int)argv.n;
     vec_push(&argv, NULL);
-    int status = cmd_salloc(argc, argv.v);
+    int status = salloc_run(argc, argv.v, told->submitted, told->ctx);
     vec_done(&argv);
     return status;
 }
 
-int lsf_interactive(const struct submit_options *o, bool terminal, bool queue_given,
+struct lsf_told {
+    const char *queue; /* NULL = none was named: the default one */
+    struct arena *a;
+};
+
+/* The number comes first, as of a job that is not interactive, and then the wait. */
+static void lsf_submitted(void *ctx, uint64_t job_id)
+{
+    const struct lsf_told *t = ctx;
+    struct err e = {0};
+    FILE *to = getenv("BSUB_STDERR") ? stderr : stdout;
+    struct client *c = t->queue ? NULL : cluster_reach(state_dir_find(NULL, t->a), &e);
+    const char *queue = t->queue ? t->queue : c ? lsf_queue_of_job(c, job_id, t->a) : "";
+    if (c)
+        client_close(c);
+    if (!getenv("BSUB_QUIET"))
+        fprintf(to, "Job <%llu> is submitted to %squeue <%s>.\n", (unsigned long long)job_id,
+                t->queue ? "" : "default ", queue);
+    fflush(to);
+    fputs("<<Waiting for dispatch ...>>\n", stderr);
+}
+
+int lsf_interactive(const struct submit_options *o, bool terminal, const char *queue,
                     char *const *command, struct arena *a)
 {
-    setenv("LSB_QUEUE", queue_given ? "" : "default ", 1);
-    fputs("<<Waiting for dispatch ...>>\n", stderr);
-    return interactive_job(o, terminal, announce, command, a);
+    struct lsf_told about = {queue, a};
+    struct interactive_told told = {lsf_submitted, &about};
+    return interactive_job(o, terminal, announce, command, &told, a);
 }

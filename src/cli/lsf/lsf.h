@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #define LSF_EXIT         255 /* what LSF's commands end with when they did not do it */
-#define LSF_VERSION_TEXT "IBM Spectrum LSF 10.1 commands of Remuda"
+#define LSF_VERSION_TEXT "IBM Spectrum LSF Standard 10.1.0.13, as the commands of Remuda have it"
 
 /* The connection to the controller; NULL: said as `name`'s. */
 struct client *lsf_connect(const char *name, const char *state_dir);

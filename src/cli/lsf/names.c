@@ -99,6 +99,48 @@ const char *lsf_queue_of_job(struct client *c, uint64_t job_id, struct arena *a)
 
 /* ---- hosts ---- */
 
+struct models {
+    struct arena *a;
+    struct str list; /* "a|b" */
+    unsigned n;
+    bool none; /* a host has no feature, and so no model */
+};
+
+static void model_take(void *ctx, const void *record)
+{
+    struct models *m = ctx;
+    const struct node *n = record;
+    struct span rest = span_of(n->features ? n->features : ""), first, seen = {0}, one;
+    span_next(&rest, ',', &first);
+    m->none = m->none || !first.len;
+    seen = span_of(str_text(&m->list));
+    while (seen.len && span_next(&seen, '|', &one))
+        if (one.len == first.len && memcmp(one.data, first.data, one.len) == 0)
+            return;
+    if (!first.len)
+        return;
+    str_addf(&m->list, "%s%.*s", m->n++ ? "|" : "", (int)first.len, first.data);
+}
+
+/* same[model]: all hosts have the first feature of one, as bhosts shows it. */
+static bool model_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
+                          struct err *e)
+{
+    struct models m = {.a = d->a, .list = STR_INIT};
+    struct msg_query q = {.what = QUERY_NODES};
+    struct msg_done done;
+    if (!r->same_model || r->one_host)
+        return true;
+    bool ok = client_query(c, &q, &node_fields, d->a, model_take, &m, &done, e);
+    const char *models = arena_printf(d->a, "[%s]", str_text(&m.list));
+    if (ok && m.n + m.none > 1)
+        ok = dialect_give(d, "-R same[model]", "constraint",
+                          r->features ? arena_printf(d->a, "(%s)&%s", r->features, models) : models,
+                          e);
+    str_done(&m.list);
+    return ok;
+}
+
 struct hosts {
     const char *candidates, *select; /* NULL = any */
     int64_t kib;                     /* of sizes without unit in `select` */
@@ -172,5 +214,6 @@ static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct 
 bool lsf_names_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
                        struct err *ret_err)
 {
-    return depend_resolve(r, c, d, ret_err) && hosts_resolve(r, c, d, ret_err);
+    return depend_resolve(r, c, d, ret_err) && hosts_resolve(r, c, d, ret_err) &&
+           model_resolve(r, c, d, ret_err);
 }

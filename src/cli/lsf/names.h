@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* -w becomes a dependency; -m, and what of select[] hosts answer, leave out all others.
+/* -w becomes a dependency; -m, and what of select[] hosts answer, leave out all others; same[model]
+ * is a constraint over the models that there are.
  * ERR_NOT_FOUND in LSF's words for a job that there is not. */
 bool lsf_names_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
                        struct err *ret_err);

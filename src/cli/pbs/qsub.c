@@ -347,12 +347,13 @@ static int submit(struct qsub *s, struct job_spec *specs, const struct str *env)
     if (answer.kind != MSG_SUBMITTED)
         return refused(s, answer.body);
     const struct msg_submitted *done = answer.body;
-    if (!text_empty(done->warning))
-        fprintf(stderr, NAME ": %s\n", done->warning);
     if (!s->request.quiet)
         printf("%llu%s.%s\n", (unsigned long long)done->job_id, s->request.array ? "[]" : "",
                pbs_server(&s->site));
-    fflush(stdout);
+    fflush(stdout); /* first: programs that read both streams as one look for it at the front */
+    if (!text_empty(done->warning))
+        fprintf(stderr, NAME ": %s\n", done->warning);
+    warnings_print(s);
     return s->request.wait ? job_wait(s, done->job_id) : 0;
 }
 
@@ -364,13 +365,21 @@ static int batch_run(struct qsub *s)
         umask((mode_t)strtol(s->request.umask, NULL, 8));
     environment_add(s);
     struct job_spec *specs = interpreter_add(s, &e) ? batch_specs(&s->b, &e) : NULL;
-    warnings_print(s);
     int status =
         specs && batch_env(&s->b, &env, &e) && submit_become(NULL, s->b.line.comp[0].gid, &e)
             ? submit(s, specs, &env)
             : failed(&e);
+    warnings_print(s);
     str_done(&env);
     return status;
+}
+
+static void interactive_submitted(void *ctx, uint64_t job_id)
+{
+    const struct qsub *s = ctx;
+    printf("qsub: waiting for job %llu.%s to start\n", (unsigned long long)job_id,
+           pbs_server(&s->site));
+    fflush(stdout);
 }
 
 static int interactive_run(struct qsub *s)
@@ -380,7 +389,7 @@ static int interactive_run(struct qsub *s)
     const char *server = pbs_server(&s->site);
     const char *announce =
         arena_printf(s->b.line.a,
-                     "id=$SLURM_JOB_ID.%s; echo \"qsub: waiting for job $id to start\"; "
+                     "id=$SLURM_JOB_ID.%s; "
                      "echo \"qsub: job $id ready\"; echo; cd; "
                      "export PBS_JOBID=$id PBS_ENVIRONMENT=PBS_INTERACTIVE PBS_O_WORKDIR='%s' "
                      "PBS_JOBNAME=\"$SLURM_JOB_NAME\" PBS_QUEUE=\"$SLURM_JOB_PARTITION\"; "
@@ -395,7 +404,9 @@ static int interactive_run(struct qsub *s)
         fputs(NAME ": -I takes equal chunks: select=N:ncpus=…\n", stderr);
         return PBS_REFUSED;
     }
-    return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, s->b.line.a);
+    struct interactive_told told = {interactive_submitted, s};
+    return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, &told,
+                           s->b.line.a);
 }
 
 /* --lint */
@@ -461,9 +472,10 @@ int cmd_qsub(int argc, char **argv)
     s.b.line.state_dir = state_dir_find(NULL, a);
     s.site = pbs_site(s.b.line.state_dir, a);
     s.request.site = &s.site;
-    if (!pbs_read_words(&s.request, argc, argv, &s.b.line.env, a, &s.b.line.rest_at, &e))
+    if (!pbs_read_words(&s.request, argc, argv, &s.b.line.env, a, &s.b.line.rest_at, &e)) {
         status = failed(&e);
-    else if (s.request.help)
+        status = status == 1 ? PBS_USAGE : status; /* of a line of the script it is 1 */
+    } else if (s.request.help)
         option_table_write_help(&qsub_options, &help);
     else if (s.request.lint)
         status = script_lint(&s);

@@ -28,7 +28,6 @@
     X("blimits", LSF, "list limits", "remuda may; sacctmgr show qos")                                        \
     X("bmgroup", LSF, "list groups of hosts", "sinfo")                                                       \
     X("bmig", LSF, "move a job to another host", "brequeue 12")                                              \
-    X("bparams", LSF, "list parameters of the site", "scontrol show config")                                 \
     X("bpost", LSF, "attach a message to a job", "scontrol update JobId=12 Comment=…")                       \
     X("bread", LSF, "read what is attached to a job", "bjobs -o \"jobid job_description\" 12")               \
     X("bresize", LSF, "give up slots of a running job", "scontrol update JobId=12 NumNodes=…")               \

@@ -83,6 +83,8 @@ const char *command_link_at(enum command_family f, size_t i);
     X("lsload", cmd_lsload, LSF, "LSF: load of hosts")                                                       \
     X("lsclusters", cmd_lsclusters, LSF, "LSF: name and state of the cluster")                               \
     X("badmin", cmd_badmin, LSF, "LSF: settings of the site (showconf)")                                     \
+    X("lsadmin", cmd_lsadmin, LSF, "LSF: settings of the site (showconf)")                                   \
+    X("bparams", cmd_bparams, LSF, "LSF: parameters of the site")                                            \
     X("lsid", cmd_lsid, LSF, "LSF: name of the cluster")                                                     \
     X("bpeek", cmd_bpeek, LSF, "LSF: what a running job has written")                                        \
     X("bstat", cmd_bstat, LSF, "DTU: one line a job")                                                        \
@@ -117,6 +119,7 @@ COMMANDS(X)
     X(scontrol) X(scrontab) X(strigger) X(sacctmgr) X(sreport) X(seff) X(bsub) X(bjobs)       \
     X(bkill) X(bstop) X(bresume) X(brequeue) X(bswitch) X(btop) X(bqueues) X(bhosts) X(lsid) X(bpeek) X(bstat) X(classstat) \
     X(bmod) X(bhist) X(bacct) X(lsload) X(nodestat) X(showstart) X(lsclusters) X(badmin) X(bbot) \
+    X(lsadmin) X(bparams) \
     X(qsub) X(qstat) X(qdel) X(qhold) X(qrls) X(qsig) X(qrerun) X(qmove) X(qmsg) \
     X(qalter) X(qselect) X(pbsnodes) X(pbsdsh) X(tracejob)
 /* The same of those that are remuda's own: "remuda NAME". */

@@ -219,6 +219,8 @@ bool allocation_make(struct allocation *al, const struct submit_command *c,
         return false;
     al->job_id = answer.job_id;
     al->ours = true;
+    if (al->submitted)
+        al->submitted(al->submitted_ctx, al->job_id);
     return runs(al, timeout_us, ret_status);
 }
 

@@ -13,7 +13,10 @@ struct allocation {
     const char *name; /* of the command, for its messages */
     const char *state_dir;
     bool quiet;
-    bool ours;             /* made by this command: given back at the end */
+    bool ours; /* made by this command: given back at the end */
+    /* Called once it is submitted, before it runs; NULL = nobody wants to know. */
+    void (*submitted)(void *ctx, uint64_t job_id);
+    void *submitted_ctx;
     struct client *client; /* NULL while the controller is away */
     int signal_fd;
     struct arena *a;

@@ -1,5 +1,6 @@
 /* salloc: an allocation, and in it a shell or a command on this machine; when that ends the
  * allocation is given back. */
+#include "cli/submit/salloc.h"
 #include "base/alloc.h"
 #include "base/plain.h"
 #include "cli/program/cluster_dir.h"
@@ -328,11 +329,13 @@ static int session_run(struct session *s)
     return allocated(s);
 }
 
-int cmd_salloc(int argc, char **argv)
+int salloc_run(int argc, char **argv, void (*submitted)(void *ctx, uint64_t job_id), void *ctx)
 {
     struct err e = {0};
     struct arena *a = arena_new();
-    struct session s = {.al = {.name = NAME, .a = a, .signal_fd = -1}};
+    struct session s = {
+        .al = {
+            .name = NAME, .a = a, .signal_fd = -1, .submitted = submitted, .submitted_ctx = ctx}};
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     submit_command_init(&s.line, NAME, CMD_SALLOC, argc, argv, a);
@@ -343,4 +346,9 @@ int cmd_salloc(int argc, char **argv)
     submit_command_done(&s.line);
     arena_free(a);
     return status;
+}
+
+int cmd_salloc(int argc, char **argv)
+{
+    return salloc_run(argc, argv, NULL, NULL);
 }

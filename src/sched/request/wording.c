@@ -148,6 +148,33 @@ static void word_units(const struct cluster *cl, const struct compiled *c, const
         str_addf(out, "%d task%s", l->units, l->units == 1 ? "" : "s");
 }
 
+/* What a node must be, beside what is taken of it. */
+#define SHAPES 5
+struct shape {
+    const char *one, *many; /* words behind a number */
+    int64_t asked, has;
+};
+
+/* Those that are asked for; `g` NULL = of no group. */
+static size_t shapes_of(const struct compiled *c, const struct group *g, struct shape *ret)
+{
+    static const struct group nothing;
+    const struct job_request *r = c->req;
+    size_t n = 0;
+    g = g ? g : &nothing;
+    const struct shape all[SHAPES] = {
+        {"MiB of temporary disk", "MiB of temporary disk", r->tmp_disk_mib, g->tmp_disk_mib},
+        {"CPU in each node", "CPUs in each node", r->min_cpus_per_node, g->cpus},
+        {"socket", "sockets", r->sockets_per_node, g->sockets},
+        {"core of each socket", "cores of each socket", r->cores_per_socket, g->cores_per_socket},
+        {"thread of each core", "threads of each core",
+         r->threads_per_core > 1 ? r->threads_per_core : 0, g->threads_per_core}};
+    for (size_t i = 0; i < SHAPES; i++)
+        if (all[i].asked > 0)
+            ret[n++] = all[i];
+    return n;
+}
+
 static void word_nodes(const struct layout *l, const char *whole, struct str *out)
 {
     if (l->nmax > l->nmin)
@@ -176,6 +203,13 @@ void word_demand(const struct cluster *cl, const struct compiled *c, const struc
     }
     if (l->nmin > 1 && l->units == 0)
         str_add(out, " each");
+    struct shape shape[SHAPES];
+    size_t n = shapes_of(c, g, shape);
+    for (size_t i = 0; i < n; i++)
+        str_addf(out, ", with %lld %s", (long long)shape[i].asked,
+                 shape[i].asked == 1 ? shape[i].one : shape[i].many);
+    if (c->req->gpu_mem_mib > 0)
+        str_addf(out, ", of GPUs with at least %lld MiB", (long long)c->req->gpu_mem_mib);
     if (!text_empty(c->req->constraint))
         str_addf(out, ", with the features %.80s", c->req->constraint);
 }
@@ -208,6 +242,18 @@ static int group_fails(const struct cluster *cl, const struct compiled *c, const
                 word_amount(cl, dim, has, words);
             str_addf(words, " (%lld asked)", (long long)t.use[i].amount);
         }
+        fails++;
+    }
+    struct shape shape[SHAPES];
+    size_t n = shapes_of(c, g, shape);
+    for (size_t i = 0; i < n; i++) {
+        if (shape[i].has >= shape[i].asked)
+            continue;
+        lacking += 1000 - shape[i].has * 1000 / shape[i].asked;
+        if (words)
+            str_addf(words, "%s%lld %s (%lld asked)", fails ? ", " : " with ",
+                     (long long)shape[i].has, shape[i].has == 1 ? shape[i].one : shape[i].many,
+                     (long long)shape[i].asked);
         fails++;
     }
     *ret_short = lacking;

@@ -5,6 +5,7 @@
 #include "script/lsf/depend.h"
 
 #include "base/alloc.h"
+#include "base/idset.h"
 #include "base/vec.h"
 #include "model/job/dependency.h"
 #include "model/job/job.h"
@@ -73,6 +74,26 @@ static bool job_number(const char *word)
     return *word && strspn(word, "0123456789") == strcspn(word, "[");
 }
 
+/* "1-3,7" of "12[1-3,7]": the condition is of all of them, "1,2,3,7". */
+static bool elements_take(struct parser *p, const char *word, struct lsf_condition *c)
+{
+    struct idset set = IDSET_INIT;
+    struct str list = STR_INIT;
+    uint32_t at;
+    bool ok = idset_parse(&set, c->index, UINT32_MAX - 2, NULL) && set.count > 0;
+    if (ok && set.count > LIMIT_DEPENDENCIES) {
+        idset_done(&set);
+        return err_set(p->e, ERR_LIMIT, "-w: at most %u elements of %s are taken",
+                       LIMIT_DEPENDENCIES, word);
+    }
+    for (bool more = ok && idset_first(&set, &at); more; more = idset_next(&set, at, &at))
+        str_addf(&list, "%s%u", list.len ? "," : "", at);
+    c->index = arena_strdup(p->a, str_text(&list));
+    str_done(&list);
+    idset_done(&set);
+    return ok || syntax_refuse(p);
+}
+
 static bool index_take(struct parser *p, char *word, struct lsf_condition *c)
 {
     char *open = strchr(word, '[');
@@ -86,8 +107,7 @@ static bool index_take(struct parser *p, char *word, struct lsf_condition *c)
     *open = 0;
     if (text_is(c->index, "*") || strspn(c->index, "0123456789") == strlen(c->index))
         return true;
-    return dialect_refuse(p->e, "-w with several elements",
-                          "write one condition for each: done(%s[1]) && done(%s[2])", word, word);
+    return elements_take(p, word, c);
 }
 
 /* 12, 12[3], "name", name*, 'name'. */
@@ -127,7 +147,9 @@ static const struct {
     {"exit", "afternotok", NULL, CODE},
     {"started", "after", NULL, JOB_ALONE},
     {"post_done", "afterok", NULL, JOB_ALONE},
-    {"post_err", NULL, "there are no post-execution programs of jobs", JOB_ALONE},
+    {"post_err", NULL,
+     "there are no post-execution programs that could fail; exit(JOB) is a job that did",
+     JOB_ALONE},
     {"external", NULL, "there are no external messages", JOB_ALONE},
     {"numdone", "numdone", NULL, COUNT},
     {"numended", "numended", NULL, COUNT},
@@ -319,11 +341,12 @@ bool lsf_depend_parse(const char *text, struct arena *a, struct lsf_depend *ret,
     return ok;
 }
 
-static void target_add(const struct lsf_condition *c, struct span id, struct str *out)
+static void target_add(const struct lsf_condition *c, struct span id, struct span index,
+                       struct str *out)
 {
     str_addn(out, id.data, id.len);
-    if (c->index)
-        str_addf(out, "_%s", text_is(c->index, "*") ? "each" : c->index);
+    if (index.len)
+        str_addf(out, "_%.*s", (int)index.len, index.data);
     if (c->compare)
         str_add(out, c->compare);
 }
@@ -332,15 +355,20 @@ static void target_add(const struct lsf_condition *c, struct span id, struct str
 static void condition_add(const struct lsf_condition *c, const char *ids, bool all, struct str *out)
 {
     struct span rest = span_of(ids), id;
-    bool apart = !all && strchr(ids, ':'), first = true;
-    bool pairs = c->index && text_is(c->index, "*") && text_is(c->type, "afterok");
-    const char *type = pairs ? "aftercorr" : c->type;
+    bool each = c->index && text_is(c->index, "*"), first = true;
+    const char *indexes = each ? "each" : c->index ? c->index : "";
+    bool apart = !all && (strchr(ids, ':') || strchr(indexes, ','));
+    const char *type = each && text_is(c->type, "afterok") ? "aftercorr" : c->type;
     str_add(out, apart ? "(" : "");
-    for (; span_next(&rest, ':', &id); first = false) {
-        if (first || apart)
-            str_addf(out, "%s%s", first ? "" : ",", type);
-        str_addc(out, ':');
-        target_add(c, id, out);
+    while (span_next(&rest, ':', &id)) {
+        struct span list = span_of(indexes), index;
+        for (bool any = span_next(&list, ',', &index); any; any = span_next(&list, ',', &index)) {
+            if (first || apart)
+                str_addf(out, "%s%s", first ? "" : ",", type);
+            first = false;
+            str_addc(out, ':');
+            target_add(c, id, index, out);
+        }
     }
     str_add(out, apart ? ")" : "");
 }

@@ -11,10 +11,12 @@
 #include <stddef.h>
 
 struct lsf_condition {
-    const char *type;    /* "afterok" … */
-    const char *job;     /* its number, or a name; a name may end in '*' */
-    bool named;          /* it is a name */
-    const char *index;   /* of "12[3]"; "*" = each element waits for its own; NULL = none */
+    const char *type; /* "afterok" … */
+    const char *job;  /* its number, or a name; a name may end in '*' */
+    bool named;       /* it is a name */
+    const char
+        *index; /* of "12[3]", "3"; "1,2,3" = of all of them; "*" = each element waits for its
+                          * own; NULL = none */
     const char *compare; /* ">=3", "==all"; NULL = none */
 };
 
@@ -24,7 +26,7 @@ struct lsf_depend {
     const char *form; /* as our dependency, with a mark for each condition */
 };
 
-/* ERR_UNSUPPORTED for what there is not: post_err(), external(), several elements in one. */
+/* ERR_UNSUPPORTED for what there is not: post_err(), external(). */
 bool lsf_depend_parse(const char *text, struct arena *a, struct lsf_depend *ret,
                       struct err *ret_err);
 /* "afterok:12,afterany:7_3". ids[i] are the numbers of the jobs that condition i means, joined by

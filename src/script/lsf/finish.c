@@ -82,7 +82,11 @@ static bool size_finish(const struct lsf_request *r, struct dialect_out *d, stru
                                               : "-R span[hosts]",
                                "nodes", hosts_of(r), e) &&
            dialect_give_number(d, "-R span[ptile]", "ntasks-per-node", r->ptile, e) &&
-           dialect_give(d, "-R span[stripe]", "distribution", r->cyclic ? "cyclic" : NULL, e) &&
+           dialect_give(d, r->plane ? "-R span[block]" : "-R span[stripe]", "distribution",
+                        r->plane    ? arena_printf(d->a, "plane=%d", r->plane)
+                        : r->cyclic ? "cyclic"
+                                    : NULL,
+                        e) &&
            dialect_give_number(d, "-R affinity[]", "cpus-per-task", r->cores, e) &&
            dialect_give_number(d, "-R select[ncpus]", "mincpus", r->min_cpus, e) &&
            dialect_give_number(d, "-R cu[maxcus]", "switches", r->max_switches, e) &&

@@ -11,7 +11,7 @@ enum lsf_mem_per { LSF_MEM_OF_SITE, LSF_MEM_HOST, LSF_MEM_SLOT, LSF_MEM_JOB };
 struct lsf_request {
     const struct dialect_site *site;
     /* Size */
-    int32_t slots, slots_max, whole_hosts, ptile, cores;
+    int32_t slots, slots_max, whole_hosts, ptile, cores, plane; /* plane: span[block=N] */
     bool one_host, cyclic, exclusive;
     int64_t mem_kib, limit_kib, tmp_mib; /* rusage[mem], -M */
     enum lsf_mem_per mem_per;
@@ -25,6 +25,7 @@ struct lsf_request {
     /* Where */
     const char *queues, *features, *candidates, *excluded, *reservation;
     const char *host_select; /* what of select[] only hosts can answer (select.h) */
+    bool same_model;         /* same[model]: so can they that they are of one model */
     /* When, how */
     const char *run_limit, *warn_signal;
     int64_t warn_before_s, begin_us, end_by_us; /* -b, -t; 0 = not given */

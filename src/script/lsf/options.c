@@ -34,8 +34,10 @@ LSF_SETTER(set_slots)
     span_next(&rest, ',', &low);
     r->slots_max = 0;
     return (lsf_count_read(low, INT32_MAX, &r->slots) &&
-            (!strchr(value, ',') || lsf_count_read(rest, INT32_MAX, &r->slots_max))) ||
-           refuse(row, value, "a number of slots is needed: 4", ret_err);
+            (!strchr(value, ',') ||
+             (lsf_count_read(rest, INT32_MAX, &r->slots_max) && r->slots_max >= r->slots))) ||
+           refuse(row, value, "a number of slots is needed: 4; or the least and the most: 4,8",
+                  ret_err);
 }
 
 LSF_SETTER(set_hosts_whole)
@@ -409,6 +411,8 @@ static const struct option_row rows[] = {
     REFUSED_("alloc_flags", ARG_REQUIRED, "flags of the allocation", CSM),
     REFUSED_("app", ARG_REQUIRED, "application profile",
              "there are no application profiles; write its options out"),
+    REFUSED_("ar", ARG_NONE, "the job may grow",
+             "a job may give hosts back: bmod, scontrol update"),
     VALUE_("b", "time", "not before [[[year:]month:]day:]hour:minute", set_begin,
            .becomes = "begin", .write = lsf_write_begin),
     REFUSED_("c", ARG_REQUIRED, "CPU time, at most", "-W limits the run; ulimit -t in the script"),
@@ -420,12 +424,19 @@ static const struct option_row rows[] = {
     VALUE_("cwd", "dir", "work directory; made if it is not there", set_text, .at = AT_(work_dir),
            .write = lsf_write_chdir, .becomes = "chdir"),
     REFUSED_("data", ARG_REQUIRED, "files to stage in", "copy them in the script"),
+    REFUSED_("datachk", ARG_NONE, "check files to stage in", "copy them in the script"),
+    REFUSED_("datagrp", ARG_REQUIRED, "group of files to stage in", "copy them in the script"),
     VALUE_("e", "file", "standard error, continued; default: with standard output", set_err,
            .becomes = "error open-mode", .write = lsf_write_error),
     VALUE_("env", "list", "none, all, or names and NAME=VALUE, with commas", set_env,
            .becomes = "export", .write = lsf_write_environment),
     VALUE_("eo", "file", "standard error, anew", set_err, .becomes = "error open-mode",
            .write = lsf_write_error_anew),
+    REFUSED_("eptl", ARG_REQUIRED, "time it may wait once it could run", "bkill ends what waits"),
+    REFUSED_("ext", ARG_REQUIRED, "options for a scheduler of the site",
+             "there is one scheduler; its options are -R and -gpu"),
+    REFUSED_("extsched", ARG_REQUIRED, "the same",
+             "there is one scheduler; its options are -R and -gpu"),
     REFUSED_("f", ARG_REQUIRED, "file to copy", "copy it in the script"),
     REFUSED_("freq", ARG_REQUIRED, "CPU frequency", "srun --cpu-freq in the script sets it"),
     VALUE_("g", "group", "job group, for bjobs -g and bkill -g: /a/b", set_group,
@@ -434,11 +445,14 @@ static const struct option_row rows[] = {
            .becomes = "gpus-per-node gpus-per-task gpus-per-socket sockets-per-node gpu-mem",
            .write = lsf_write_gpus),
     FLAG_("h", "show this help", set_flag, .alias = "help", .at = AT_(help)),
+    FLAG_("hl", "limits of memory are of each host (always so)", set_nothing),
     REFUSED_("hostfile", ARG_REQUIRED, "file with hosts and slots", "name hosts with -m"),
     VALUE_("i", "file", "standard input", set_text, .at = AT_(in), .becomes = "input",
            .write = lsf_write_input),
     VALUE_("is", "file", "the same", set_text, .at = AT_(in), .becomes = "input"),
+    REFUSED_("jobaff", ARG_REQUIRED, "beside which jobs it runs", "name hosts with -m"),
     REFUSED_("jsdl", ARG_REQUIRED, "job described in a file", "write a script"),
+    REFUSED_("jsm", ARG_REQUIRED, "the job step manager", CSM),
     REFUSED_("json", ARG_REQUIRED, "job described in a file", "write a script"),
     REFUSED_("k", ARG_REQUIRED, "checkpoints", "the program writes its own; -wa tells it when"),
     FLAG_("lint", "say what it means and what looks wrong, submit nothing (Remuda's own)", set_flag,
@@ -446,6 +460,8 @@ static const struct option_row rows[] = {
     REFUSED_("ln_mem", ARG_REQUIRED, "settings of launch nodes", CSM),
     REFUSED_("ln_slots", ARG_REQUIRED, "settings of launch nodes", CSM),
     VALUE_("m", "hosts", "hosts to choose from", set_candidates, .becomes = "nodelist exclude"),
+    IDLE_("mig", ARG_REQUIRED, "minutes after which a stopped job moves",
+          "a job stays on its hosts; brequeue 12 lets it go"),
     VALUE_("n", "min[,max]", "slots: tasks, of a core each", set_slots, .becomes = "ntasks",
            .write = lsf_write_slots),
     REFUSED_("network", ARG_REQUIRED, "networks", "there are no networks to choose"),
@@ -467,10 +483,14 @@ static const struct option_row rows[] = {
            .write = lsf_write_queues),
     FLAG_("r", "run it again when its host fails", set_rerun, .becomes = "requeue",
           .write = lsf_write_rerun),
+    REFUSED_("rcacct", ARG_REQUIRED, "account of a cloud", "there is one cluster"),
     FLAG_("rn", "do not (the default)", set_rerun, .becomes = "no-requeue",
           .write = lsf_write_no_rerun),
+    REFUSED_("rnc", ARG_REQUIRED, "command that hears of a new size",
+             "jobs do not change their size by themselves"),
     REFUSED_("s", ARG_REQUIRED, "signal when its run window closes", "-wa and -wt send one"),
     IDLE_("sla", ARG_REQUIRED, "service class", "there are no service classes"),
+    REFUSED_("smt", ARG_REQUIRED, "threads of a core", CSM),
     IDLE_("sp", ARG_REQUIRED, "priority among one's own jobs",
           "jobs of one user go in the order of their priority; btop moves one"),
     REFUSED_("stage", ARG_REQUIRED, "files to stage", CSM),

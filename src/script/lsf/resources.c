@@ -287,6 +287,10 @@ static bool span_term(struct reading *d, struct span text)
         r->cyclic = true;
         return true;
     }
+    if (span_is_nocase(text, "block")) {
+        r->cyclic = false; /* one host after the other is how slots are dealt anyway */
+        return true;
+    }
     if (!lsf_term_split(text, &t) || !lsf_term_is_equal(&t))
         return refuse_value(d, text, "hosts=1 and ptile=N are allowed");
     if (span_is_nocase(t.name, "hosts") && span_is(t.value, "-1")) {
@@ -296,6 +300,10 @@ static bool span_term(struct reading *d, struct span text)
     }
     if (span_is_nocase(t.name, "stripe") && lsf_count_read(t.value, 1 << 20, &n)) {
         r->cyclic = true;
+        return true;
+    }
+    if (span_is_nocase(t.name, "block") && lsf_count_read(t.value, 1 << 20, &n)) {
+        r->plane = n;
         return true;
     }
     if (span_is_nocase(t.name, "hosts") && lsf_count_read(t.value, 1, &n)) {
@@ -308,7 +316,7 @@ static bool span_term(struct reading *d, struct span text)
         r->one_host = false;
         return true;
     }
-    return refuse_value(d, text, "hosts=1, hosts=-1, ptile=N and stripe are allowed");
+    return refuse_value(d, text, "hosts=1, hosts=-1, ptile=N, stripe and block are allowed");
 }
 
 static bool span_read(struct reading *d, struct span text)
@@ -319,10 +327,19 @@ static bool span_read(struct reading *d, struct span text)
     return true;
 }
 
+/* All hosts have the same type anyway; of which models there are only a cluster knows. */
 static bool same_read(struct reading *d, struct span text)
 {
-    return dialect_refuse(d->e, arena_printf(d->a, "-R same[%.*s]", (int)text.len, text.data),
-                          "name the kind of host: select[model==NAME]");
+    for (struct span one; span_next(&text, ':', &one);) {
+        one = span_trim(one);
+        if (span_is_nocase(one, "model"))
+            d->r->same_model = true;
+        else if (span_is_nocase(one, "hname"))
+            d->r->one_host = true;
+        else if (!span_is_nocase(one, "type"))
+            return refuse_value(d, one, "same[type], same[model] and same[hname] are taken");
+    }
+    return true;
 }
 
 static bool cu_read(struct reading *d, struct span text)
@@ -383,7 +400,8 @@ static bool section_read(struct reading *d, struct span name, struct span inside
         if (span_is_nocase(name, sections[i].name))
             return sections[i].read(d, span_trim(inside));
     return refuse_value(d, name,
-                        "no such section; select, order, rusage, span, cu and affinity are known");
+                        "no such section; select, order, rusage, span, same, cu and affinity are "
+                        "known");
 }
 
 /* Where a section name begins, before its '['. */

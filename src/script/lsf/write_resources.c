@@ -118,6 +118,15 @@ void lsf_write_rusage(struct writing *w, struct str *out)
     licences_add(w, out);
 }
 
+/* N of "plane=N" alone. */
+static int32_t plane_of(const char *layout)
+{
+    int32_t n;
+    bool plane = layout && text_starts_nocase(layout, "plane=") &&
+                 lsf_count_read(span_of(layout + strlen("plane=")), 1 << 20, &n);
+    return plane ? n : 0;
+}
+
 void lsf_write_span(struct writing *w, struct str *out)
 {
     const struct writing_size *s = &w->size;
@@ -133,8 +142,11 @@ void lsf_write_span(struct writing *w, struct str *out)
     if (text_is_nocase(layout, "cyclic")) {
         writing_said(w, "distribution");
         term_add(out, ":", "stripe");
+    } else if (plane_of(layout)) {
+        writing_said(w, "distribution");
+        term_add(out, ":", "block=%d", plane_of(layout));
     } else if (!text_empty(layout)) {
-        writing_lost(w, "distribution", "span[] has stripe only, which is cyclic");
+        writing_lost(w, "distribution", "span[] has stripe, which is cyclic, and block=N, a plane");
     }
 }
 

@@ -72,11 +72,12 @@ static bool plain_finish(const struct pbs_request *r, struct dialect_out *d, str
 {
     const struct pbs_resources *l = &r->l;
     int64_t mem = l->mem_mib ? l->mem_mib : l->pmem_mib ? 0 : l->vmem_mib;
-    int32_t procs = at_least(l->procs, 1);
+    int32_t procs = at_least(l->procs > 1 ? l->procs : l->mpiprocs, 1);
+    int32_t each = l->procs > 1 ? l->ncpus : (l->ncpus + procs - 1) / procs;
     bool spread = l->procs > 1;
-    return dialect_give_number(d, "-l procs", "ntasks", procs, e) &&
+    return dialect_give_number(d, spread ? "-l procs" : "-l mpiprocs", "ntasks", procs, e) &&
            dialect_give_number(d, "-l ncpus", "nodes", spread ? 0 : 1, e) &&
-           dialect_give_number(d, "-l ncpus", "cpus-per-task", l->ncpus > 1 ? l->ncpus : 0, e) &&
+           dialect_give_number(d, "-l ncpus", "cpus-per-task", each > 1 ? each : 0, e) &&
            dialect_give(d, "-l mem", spread ? "mem-per-cpu" : "mem",
                         mib_text(d, spread ? part_of(mem, procs) : mem), e) &&
            dialect_give(d, "-l pmem", "mem-per-cpu", mem ? NULL : mib_text(d, l->pmem_mib), e) &&
@@ -157,7 +158,7 @@ static bool environment_finish(const struct pbs_request *r, struct dialect_out *
 /* "5" is element 5 of Torque's -t; of Pro's -J a range is needed. */
 static bool array_finish(const struct pbs_request *r, struct dialect_out *d, struct err *e)
 {
-    return dialect_give(d, r->site->torque ? "-t" : "-J", "array", r->array, e);
+    return dialect_give(d, r->array_torque ? "-t" : "-J", "array", r->array, e);
 }
 
 /* ---- parts ---- */

@@ -64,6 +64,13 @@ PBS_SETTER(set_queue)
                           r->site->pbs_server);
 }
 
+PBS_SETTER(set_array)
+{
+    r->array = arena_strdup(a, value);
+    r->array_torque = row->name[0] == 't';
+    return *value || refuse(row, value, "indexes are needed: 0-9", ret_err);
+}
+
 PBS_SETTER(set_project)
 {
     if (r->site->torque && text_is(r->site->user, "root"))
@@ -94,7 +101,8 @@ PBS_SETTER(set_join)
     if (text_is(value, "oe") || text_is(value, "eo"))
         r->join = value[0];
     else if (!text_is(value, "n"))
-        return refuse(row, value, "oe, eo and n are allowed", ret_err);
+        return refuse(row, value, "oe, eo and n are allowed (-j y of Grid Engine is -j oe)",
+                      ret_err);
     return true;
 }
 
@@ -104,6 +112,28 @@ PBS_SETTER(set_drop)
     r->drop_err = strchr(value, 'e') != NULL;
     return strspn(value, "oe") == strlen(value) ||
            refuse(row, value, "o, e and oe are allowed", ret_err);
+}
+
+/* Torque's; Grid Engine's is y or n. */
+PBS_SETTER(set_tries)
+{
+    if (!*value || strspn(value, "0123456789") != strlen(value))
+        return refuse(row, value,
+                      "seconds are needed; -b y of Grid Engine is \"qsub -- COMMAND\" here",
+                      ret_err);
+    pbs_note(r, a, "-b", "a controller that is away is waited for");
+    return true;
+}
+
+/* "oe", "doe", "n" */
+PBS_SETTER(set_keep)
+{
+    if (!*value || strspn(value, "oedn") != strlen(value) ||
+        (strchr(value, 'n') && !text_is(value, "n")))
+        return refuse(row, value, "o, e, d and n are allowed", ret_err);
+    if (!text_is(value, "n"))
+        pbs_note(r, a, "-k", "output is written to its file directly");
+    return true;
 }
 
 PBS_SETTER(set_mail_points)
@@ -265,6 +295,14 @@ PBS_SETTER(set_attributes)
         .name = name_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_, .why = why_           \
     }
 
+/* Words of Grid Engine's qsub: letter by letter they would be options of PBS, and mean another job.
+ */
+#define GRID_(name_, arg_, why_)                                                                   \
+    {                                                                                              \
+        .name = name_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = "of Grid Engine's qsub",    \
+        .why = "it is Grid Engine's, and this qsub takes the words of PBS; " why_, .hidden = true  \
+    }
+
 static const struct option_row rows[] = {
     VALUE_("A", "account", "account to charge", set_text, .at = AT_(account), .becomes = "account",
            .write = pbs_write_account),
@@ -274,8 +312,7 @@ static const struct option_row rows[] = {
     VALUE_("F", "arguments", "arguments of the script", set_text, .at = AT_(args)),
     FLAG_("I", "interactive: a shell on the first node, at this terminal", set_flag,
           .at = AT_(interactive)),
-    VALUE_("J", "x-y[:z][%k]", "an array", set_text, .at = AT_(array), .becomes = "array",
-           .write = pbs_write_array),
+    VALUE_("J", "x-y[:z][%k]", "an array", set_array, .becomes = "array", .write = pbs_write_array),
     REFUSED_("K", ARG_REQUIRED, "time between SIGTERM and SIGKILL", "it is KillWait, for all jobs"),
     VALUE_("M", "addresses", "who gets the mail", set_text, .at = AT_(mail_to),
            .write = pbs_write_mail_to, .becomes = "mail-user mail-type"),
@@ -294,21 +331,29 @@ static const struct option_row rows[] = {
              "X11 is not forwarded; ssh -X to the node works where the site allows it"),
     VALUE_("a", "time", "not before [[[[CC]YY]MM]DD]hhmm[.SS]", set_begin, .becomes = "begin",
            .write = pbs_write_begin),
-    IDLE_("b", ARG_REQUIRED, "how long to try", "a controller that is away is waited for"),
+    VALUE_("b", "seconds", "how long to try (a controller that is away is waited for)", set_tries),
+    GRID_("binding", ARG_REQUIRED, "CPUs are those of -l ncpus="),
     IDLE_("c", ARG_REQUIRED, "checkpoints", "programs write their own"),
+    GRID_("ckpt", ARG_REQUIRED, "programs write their own checkpoints"),
+    GRID_("cwd", ARG_NONE, "-d . starts it here, or cd $PBS_O_WORKDIR in the script"),
     VALUE_("d", "dir", "work directory", set_text, .at = AT_(dir), .becomes = "chdir",
            .write = pbs_write_directory),
+    GRID_("dl", ARG_REQUIRED, "-l walltime= bounds how long it runs"),
     VALUE_("e", "path", "standard error; default NAME.eID", set_text, .at = AT_(err_file),
            .write = pbs_write_error, .becomes = "error"),
     REFUSED_("f", ARG_NONE, "without a daemon; fault tolerant", "leave it out"),
     FLAG_("h", "submit held; qrls lets it go", set_flag, .at = AT_(hold), .becomes = "hold",
           .write = pbs_write_hold),
+    GRID_("hard", ARG_NONE, "all of -l is hard"),
     FLAG_("help", "show this help", set_flag, .at = AT_(help)),
+    GRID_("hold_jid", ARG_REQUIRED, "-W depend=afterany:ID waits for a job"),
+    GRID_("hold_jid_ad", ARG_REQUIRED, "-W depend=afterany:ID waits for a job"),
     REFUSED_("i", ARG_REQUIRED, "idle slots", "an array's %K bounds how many run at once"),
     VALUE_("j", "oe|eo|n", "one file for both streams", set_join, .becomes = "output error",
            .write = pbs_write_join),
-    IDLE_("k", ARG_REQUIRED, "streams that stay on the node",
-          "output is written to its file directly"),
+    GRID_("js", ARG_REQUIRED, "-p is the priority"),
+    GRID_("jsv", ARG_REQUIRED, "leave it out"),
+    VALUE_("k", "oedn", "streams that stay on the node (all are written directly)", set_keep),
     VALUE_("l", "resources", "select, place, nodes, ncpus, mem, walltime …", set_resources,
            .becomes =
                "nodes ntasks ntasks-per-node cpus-per-task mem mem-per-cpu gpus gpus-per-node "
@@ -318,21 +363,32 @@ static const struct option_row rows[] = {
           .at = AT_(lint)),
     VALUE_("m", "abefjnp", "mail at abort, begin, end; n = none", set_mail_points,
            .becomes = "mail-type", .write = pbs_write_mail_points),
+    GRID_("masterq", ARG_REQUIRED, "-q names the queue"),
     FLAG_("n", "nodes for itself", set_flag, .at = AT_(l.exclusive), .becomes = "exclusive"),
+    GRID_("notify", ARG_NONE, "SIGTERM comes before SIGKILL anyway"),
+    GRID_("now", ARG_REQUIRED, "qsub -I waits; sinfo says what is free"),
     VALUE_("o", "path", "standard output; default NAME.oID", set_text, .at = AT_(out),
            .write = pbs_write_output, .becomes = "output"),
     VALUE_("p", "n", "priority, -1024 to 1023", set_priority, .becomes = "nice",
            .write = pbs_write_priority),
+    GRID_("pe", ARG_REQUIRED, "-l nodes=N:ppn=P or -l select=N:ncpus=P asks for more than a CPU"),
     VALUE_("q", "queue", "queue", set_queue, .becomes = "partition", .write = pbs_write_queue),
     VALUE_("r", "y|n", "run it again when a node fails (y)", set_rerun,
            .becomes = "requeue no-requeue", .write = pbs_write_rerun),
-    VALUE_("t", "list[%k]", "an array (Torque)", set_text, .at = AT_(array), .becomes = "array",
+    GRID_("shell", ARG_REQUIRED, "-S names the shell"),
+    GRID_("soft", ARG_NONE, "all of -l is hard"),
+    GRID_("sync", ARG_REQUIRED, "-W block=true waits for the end"),
+    VALUE_("t", "list[%k]", "an array (Torque)", set_array, .becomes = "array",
            .write = pbs_write_torque_array),
+    GRID_("tc", ARG_REQUIRED, "an array's %N bounds how many run at once: -J 1-10%2"),
+    GRID_("terse", ARG_NONE, "it prints the number alone anyway"),
     VALUE_("u", "user", "run as this user: oneself", set_user),
     VALUE_("v", "names", "variables that go with it: A,B=1", set_variables, .becomes = "export",
            .write = pbs_write_variables),
+    GRID_("verify", ARG_NONE, "--lint says what it means and submits nothing"),
     FLAG_("version", "show the version", set_flag, .at = AT_(version)),
     VALUE_("w", "dir", "work directory, and PBS_O_WORKDIR", set_directory, .becomes = "chdir"),
+    GRID_("wd", ARG_REQUIRED, "-d names the work directory"),
     REFUSED_("x", ARG_REQUIRED, "command of an interactive job", "give it as the script"),
     FLAG_("z", "do not print the id", set_flag, .at = AT_(quiet)),
 };

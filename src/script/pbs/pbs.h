@@ -39,9 +39,10 @@ struct pbs_request {
     bool drop_out, drop_err;
     bool hold, whole_environment, interactive, wait, quiet, help, version, lint;
     bool rerun_no;
+    bool array_torque; /* of -t */
     int32_t priority;
     /* By index of the row: the command line gave it, and so no line of the script does. */
-    bool given[64];
+    bool given[96];
     bool in_script;
     bool keep_environment; /* of sbatch: the environment goes along where -v and -V say nothing */
     const char *no_effect;

@@ -106,6 +106,13 @@ static bool is_number(struct span s)
 
 /* ---- select ---- */
 
+static bool arch_read(struct reading *d, struct span value)
+{
+    (void)value;
+    pbs_note(d->r, d->a, "-l arch", "nodes of another kind have a feature: -l feature=NAME");
+    return true;
+}
+
 static bool chunk_resource(struct reading *d, struct span text)
 {
     struct pbs_resources *l = &d->r->l;
@@ -126,6 +133,8 @@ static bool chunk_resource(struct reading *d, struct span text)
         l->host = kept(d, value);
         return true;
     }
+    if (span_is(name, "arch"))
+        return arch_read(d, value);
     if (span_is_nocase(value, "true")) {
         property_add(d, name);
         return true;
@@ -216,7 +225,10 @@ static bool place_read(struct reading *d, struct span text)
         else if (one.len > 6 && memcmp(one.data, "group=", 6) == 0)
             l->together = true;
         else if (!span_is(one, "free") && !span_is(one, "shared"))
-            return refuse(d, one, "free, pack, scatter, excl, shared and group=NAME are allowed");
+            return refuse(
+                d, one,
+                "free, pack, scatter, vscatter, excl, exclhost, shared and group=NAME are "
+                "allowed");
     }
     l->place_given = true;
     return true;
@@ -343,10 +355,24 @@ static bool feature_read(struct reading *d, struct span value)
     return true;
 }
 
-static bool idle_read(struct reading *d, struct span value)
+static bool pvmem_read(struct reading *d, struct span value)
 {
-    pbs_note(d->r, d->a, arena_printf(d->a, "-l …=%.*s", (int)value.len, value.data),
-             "it has no effect here");
+    int64_t mib;
+    pbs_note(d->r, d->a, "-l pvmem", "memory is what mem, pmem and vmem say");
+    return size_read(d, value, &mib);
+}
+
+static bool nice_read(struct reading *d, struct span value)
+{
+    (void)value;
+    pbs_note(d->r, d->a, "-l nice", "processes start with the nice value of others");
+    return true;
+}
+
+/* Of a job without chunks the one that it is. */
+static bool host_read(struct reading *d, struct span value)
+{
+    d->r->l.host = kept(d, value);
     return true;
 }
 
@@ -364,6 +390,7 @@ NUMBER(ncpus_read, ncpus)
 NUMBER(ngpus_read, gpus)
 NUMBER(procs_read, procs)
 NUMBER(mpiprocs_read, mpiprocs)
+NUMBER(threads_read, threads)
 SIZE(mem_read, mem_mib)
 SIZE(pmem_read, pmem_mib)
 SIZE(vmem_read, vmem_mib)
@@ -373,6 +400,8 @@ static bool wall_read(struct reading *d, struct span value)
 {
     return time_read(d, value, &d->r->l.wall_s);
 }
+
+#define GRID "it is Grid Engine's, and this qsub takes the words of PBS: "
 
 static const struct {
     const char *name;
@@ -391,18 +420,28 @@ static const struct {
     {"mem", mem_read, NULL, NULL},
     {"pmem", pmem_read, NULL, pbs_write_pmem},
     {"vmem", vmem_read, NULL, NULL},
-    {"pvmem", idle_read, NULL, NULL},
+    {"pvmem", pvmem_read, NULL, NULL},
     {"walltime", wall_read, NULL, pbs_write_walltime},
     {"file", tmp_read, NULL, pbs_write_file},
     {"qos", qos_read, NULL, pbs_write_qos},
     {"software", licence_read, NULL, pbs_write_software},
     {"feature", feature_read, NULL, NULL},
     {"naccesspolicy", single_read, NULL, NULL},
-    {"nice", idle_read, NULL, NULL},
-    {"arch", idle_read, NULL, NULL},
+    {"nice", nice_read, NULL, NULL},
+    {"arch", arch_read, NULL, NULL},
+    {"host", host_read, NULL, NULL},
+    {"vnode", host_read, NULL, NULL},
+    {"ompthreads", threads_read, NULL, NULL},
     {"cput", NULL, "walltime limits the run; ulimit -t in the script", NULL},
     {"pcput", NULL, "walltime limits the run; ulimit -t in the script", NULL},
     {"partition", NULL, "there is one cluster; -q names the queue", NULL},
+    {"h_rt", NULL, GRID "walltime=", NULL},
+    {"s_rt", NULL, GRID "walltime=", NULL},
+    {"h_vmem", NULL, GRID "mem=, of the whole job, or pmem=, of each process", NULL},
+    {"s_vmem", NULL, GRID "mem=, of the whole job, or pmem=, of each process", NULL},
+    {"mem_free", NULL, GRID "mem=", NULL},
+    {"virtual_free", NULL, GRID "mem=", NULL},
+    {"hostname", NULL, GRID "host=", NULL},
 };
 
 static bool resource_read(struct reading *d, struct span text)

@@ -95,6 +95,7 @@ static void other_note(struct script *s, struct span line)
                  (int)(line.len < 100 ? line.len : 100), line.data);
     const char *other = starts_with(line, "#SBATCH ") ? "#SBATCH"
                         : starts_with(line, "#BSUB ") ? "#BSUB"
+                        : starts_with(line, "#$ -")   ? "#$ (Grid Engine's)"
                                                       : NULL;
     if (other && !s->commands)
         str_addf(s->warnings, "line %u: %s lines are not read; qsub reads %s\n", s->line, other,
