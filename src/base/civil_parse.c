@@ -116,6 +116,18 @@ static bool date_set(struct reading *r, int year, int month, int day)
     return true;
 }
 
+/* Takes two digits, a number below 60. */
+static bool sixty_take(struct reading *r, int *ret)
+{
+    size_t n = digits_count(r->at);
+    if (n < 2) {
+        r->at += n;
+        return here_blame(r);
+    }
+    *ret = digits_take(r, 2);
+    return *ret < 60 || number_blame(r, r->at);
+}
+
 /* Takes a number below `end`. */
 static bool clock_number_take(struct reading *r, int end, int *ret)
 {
@@ -144,11 +156,11 @@ static bool clock_take(struct reading *r)
     if (*r->at != ':')
         return here_blame(r);
     r->at++;
-    if (!clock_number_take(r, 60, &minute))
+    if (!sixty_take(r, &minute))
         return false;
     if (*r->at == ':') {
         r->at++;
-        if (!clock_number_take(r, 60, &second))
+        if (!sixty_take(r, &second))
             return false;
     }
     blanks_skip(r);

@@ -149,3 +149,29 @@ job_with_step() {
         [[ "$stderr" == *"Unable to contact slurm controller"* ]]
     done
 }
+
+@test "what drawn lines found: nodes shown in order, an array of one in brackets, words of sacct, sinfo, sprio and sstat" {
+    id=$(sbatch --parsable -H -w n2,n1,n2 -N2 --ntasks-per-node=2 --wrap true)
+    [ "$(squeue -h -j "$id" -o '%n %c')" = "n[1-2] 2" ]
+    scontrol show job "$id" | grep -q 'ReqNodeList=n\[1-2\] '
+    one=$(sbatch --parsable -H -a 7 --wrap true)
+    [ "$(squeue -h -j "$one" -o %i)" = "${one}_[7]" ]
+    two=$(sbatch --parsable -H -a 1-2 --wrap true)
+    scontrol update jobid="${two}_1" nice=5
+    [ "$(squeue -h -j "$two" -o %i | sort | paste -sd' ')" = "${two}_1 ${two}_2" ]
+    run -1 --separate-stderr sacct -q nosuch
+    [ "${stderr_lines[0]}" = "sacct: error: You gave a bad qos 'nosuch'. Valid QOS's are normal" ]
+    run -1 --separate-stderr sacct --reason=Foo
+    [ "${stderr_lines[0]}" = "sacct: fatal: unrecognized job reason value 'Foo'" ]
+    run -1 --separate-stderr sacct --flags=Foo
+    [ "${stderr_lines[0]}" = "sacct: error: str_2_job_flags: Invalid job flag Foo" ]
+    run -1 --separate-stderr sacct foo bar
+    [ "$stderr" = $'sacct: error: Unknown arguments:\nsacct: error:  foo\nsacct: error:  bar' ]
+    run -0 --separate-stderr sstat -n -j "$id"
+    [ "$stderr" = "sstat: error: No steps running for job $id" ]
+    [ "$(sprio -j "$id" -w)" = "Unable to find jobs matching user/id(s) specified" ]
+    run -1 sprio -l -o %i
+    run -1 --separate-stderr sinfo -a -p main
+    [[ "$stderr" == "sinfo: error: Conflicting options, -a and -p, specified."* ]]
+    scancel "$id" "$one" "$two"
+}

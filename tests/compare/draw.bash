@@ -1,7 +1,7 @@
 # What drawn lines may call (tests/compare/draw), on both sides, beside helpers.bash.
 
 # Letters of squeue, an item each.
-DRAWN_LETTERS='%%a=%a|%%A=%A|%%c=%c|%%C=%C|%%d=%d|%%D=%D|%%f=%f|%%F=%F|%%g=%g|%%h=%h|%%H=%H|%%i=%i|%%I=%I|%%j=%j|%%J=%J|%%k=%k|%%K=%K|%%l=%l|%%m=%m|%%n=%n|%%N=%N|%%o=%o|%%O=%O|%%P=%P|%%q=%q|%%r=%r|%%s=%s|%%t=%t|%%T=%T|%%u=%u|%%U=%U|%%v=%v|%%w=%w|%%W=%W|%%x=%x|%%X=%X|%%y=%y|%%Y=%Y|%%z=%z|%%Z=%Z|%%b=%b'
+DRAWN_LETTERS='a=%a|A=%A|c=%c|C=%C|d=%d|D=%D|f=%f|F=%F|g=%g|h=%h|H=%H|i=%i|I=%I|j=%j|J=%J|k=%k|K=%K|l=%l|m=%m|n=%n|N=%N|o=%o|O=%O|P=%P|q=%q|r=%r|s=%s|t=%t|T=%T|u=%u|U=%U|v=%v|w=%w|W=%W|x=%x|X=%X|y=%y|Y=%Y|z=%z|Z=%Z|b=%b'
 
 # drawn COMMAND…: runs what submits; then what the jobs it named became, and they are cancelled.
 drawn() {
@@ -67,6 +67,7 @@ drawn_part() {
     scontrol show partition p2 2>/dev/null
     scontrol delete partitionname=p1 2>/dev/null
     scontrol delete partitionname=p2 2>/dev/null
+    scontrol update partitionname=main default=yes 2>/dev/null
     return $status
 }
 
@@ -100,5 +101,11 @@ shown() {
     return $status
 }
 
-record_here() { scontrol show job -d "$SLURM_JOB_ID" | sed -E 's/ +$//; s/ ([A-Za-z/:.]+=)/\n\1/g' | sed 's/^ *//'; env | env_of; }
-record_task() { [ "$SLURM_PROCID" != 0 ] || env | env_of; }
+# Keys of a record and variables of a task that follow from what was asked.
+record_here() {
+    scontrol show job -d "$SLURM_JOB_ID" | sed -E 's/ +$//; s/ ([A-Za-z/:.]+=)/\n\1/g' | sed 's/^ *//' |
+        grep -E '^(NumNodes|NumCPUs|NumTasks|CPUs.Task|ReqB:S:C:T|NtasksPerN:B:S:C|MinCPUsNode|Features|OverSubscribe|Contiguous|Licenses|TresPer[A-Za-z]*|CpusPerTres|MemPerTres|NtasksPerTRES|TimeLimit|NodeList|ReqNodeList|ExcNodeList|Partition|Comment|CoreSpec)='
+    env | env_of | grep -E "$ASKED_FOR"
+}
+ASKED_FOR='^SLURM_(NTASKS[A-Z_]*|NPROCS|STEP_NUM_[A-Z]*|STEP_NODELIST|STEP_TASKS_PER_NODE|TASKS_PER_NODE|CPUS_PER_[A-Z]*|CPUS_ON_NODE|TRES_PER_TASK|GPUS[A-Z_]*|THREADS_PER_CORE|MEM_PER_(CPU|GPU)|OVERCOMMIT|KILL_BAD_EXIT|HINT|LABELIO|WAIT)='
+record_task() { [ "$SLURM_PROCID" != 0 ] || env | env_of | grep -E "$ASKED_FOR"; }

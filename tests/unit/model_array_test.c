@@ -52,21 +52,24 @@ static void test_the_waiting_rest_stands_in_brackets(void **state)
     static const struct {
         const char *ids;
         uint32_t limit;
+        bool all;
         const char *shown;
-    } cases[] = {{"0-9", 4, "[0-9%4]"},
-                 {"0-9", 0, "[0-9]"},
-                 {"7", 0, "7"},
-                 {"7", 2, "[7%2]"},
-                 {"1,5", 0, "[1,5]"},
-                 {"0-9:3", 2, "[0,3,6,9%2]"},
-                 {"0-20:5", 0, "[0-20:5]"},
-                 {"0-20:5,7", 0, "[0,5,7,10,15,20]"},
-                 {"1,2", 0, "[1-2]"}};
+    } cases[] = {{"0-9", 4, false, "[0-9%4]"},
+                 {"0-9", 0, true, "[0-9]"},
+                 {"7", 0, false, "7"},
+                 {"7", 2, false, "7"},
+                 {"7", 0, true, "[7]"},
+                 {"7", 2, true, "[7%2]"},
+                 {"1,5", 0, false, "[1,5]"},
+                 {"0-9:3", 2, false, "[0,3,6,9%2]"},
+                 {"0-20:5", 0, false, "[0-20:5]"},
+                 {"0-20:5,7", 0, false, "[0,5,7,10,15,20]"},
+                 {"1,2", 0, false, "[1-2]"}};
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct idset ids = IDSET_INIT;
         struct str out = STR_INIT;
         assert_true(idset_parse(&ids, cases[i].ids, LIMIT_ARRAY_INDEX, NULL));
-        array_format_pending(&ids, cases[i].limit, &out);
+        array_format_pending(&ids, cases[i].limit, cases[i].all, &out);
         assert_string_equal(str_text(&out), cases[i].shown);
         str_done(&out);
         idset_done(&ids);

@@ -53,7 +53,9 @@ struct sacct {
     struct listing l;
     struct msg_query query;
     struct acct_env acct_env;
-    const char *fields, *groups, *reasons, *wckeys, *constraints;
+    const char *fields, *groups, *reasons, *wckeys, *constraints, *flags;
+    const char *qos_known;
+    const char *unknown; /* words that are no options, a line each */
     const char *start_text, *end_text;
     bool all_users, allocations, batch_script, truncate;
     struct range nodes, cpus;
@@ -150,6 +152,41 @@ static SETTER(set_joined)
     return true;
 }
 
+/* Slurm's line where a word of the list is none; an empty list is none. */
+static SETTER(set_reasons)
+{
+    struct span rest = span_of(value), piece;
+    int32_t reason;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(a, piece.data, piece.len);
+        if (piece.len && !enum_value(&job_reason_names, word, &reason)) {
+            plain_line("sacct: fatal: unrecognized job reason value '%s'", word);
+            return err_set(ret_err, ERR_INVALID, "a reason is as %s", "Priority or Resources");
+        }
+    }
+    ((struct sacct *)to)->reasons = *value ? value : NULL;
+    return true;
+}
+
+static SETTER(set_job_flags)
+{
+    struct span rest = span_of(value), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *word = arena_strndup(a, piece.data, piece.len);
+        if (piece.len && !listing_has("SchedSubmit,SchedMain,SchedBackfill", word))
+            return err_set(ret_err, ERR_INVALID, "str_2_job_flags: Invalid job flag %s", word);
+    }
+    ((struct sacct *)to)->flags = *value ? value : NULL;
+    return true;
+}
+
+static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct sacct *s = to;
+    s->unknown = arena_printf(a, "%s%s\n", s->unknown ? s->unknown : "", word);
+    return true;
+}
+
 static SETTER(set_brief)
 {
     ((struct sacct *)to)->fields = FIELDS_BRIEF;
@@ -196,8 +233,8 @@ static const struct option_row option_rows[] = {
     LISTING_FEDERATION("federation"),
     OPT_REFUSED("file", 'f', ARG_REQUIRED, "accounting from a file",
                 "there is no accounting file; the store is remuda.db, readable with sqlite3"),
-    OPT_REFUSED("flags", 'F', ARG_REQUIRED, "jobs started by these schedulers",
-                "not supported yet"),
+    OPT_VALUE("flags", 'F', "flags", "jobs started by: SchedSubmit, SchedMain, SchedBackfill",
+              set_job_flags, AT(flags)),
     OPT_VALUE("format", 'o', "fields", "fields: JobID,State%20,Elapsed", set_joined, AT(fields),
               .alias = "fields", .env = {"SACCT_FORMAT"}),
     OPT_VALUE("gid", 'g', "groups", "jobs of these groups", set_groups, 0, .alias = "group"),
@@ -221,7 +258,7 @@ static const struct option_row option_rows[] = {
     OPT_VALUE("partition", 'r', "partitions", "jobs in these partitions", set_joined,
               AT(query.partitions)),
     OPT_VALUE("qos", 'q', "QOS", "jobs with these QOS", set_joined, AT(query.qos)),
-    OPT_VALUE("reason", 'R', "reasons", "jobs with these reasons", set_any_text, AT(reasons)),
+    OPT_VALUE("reason", 'R', "reasons", "jobs with these reasons", set_reasons, AT(reasons)),
     OPT_VALUE("starttime", 'S', "time", "jobs alive after this time", set_any_text, AT(start_text)),
     OPT_VALUE("state", 's', "states", "jobs in these states", set_states, 0),
     OPT_VALUE("timelimit-max", 'K', "time", "jobs with a limit of at most this time", set_limit,
@@ -241,7 +278,8 @@ static const struct option_row option_rows[] = {
                   .hidden = true),
     LISTING_YAML,
 };
-OPTION_TABLE(sacct_options, option_rows, .usage = "sacct [<OPTION>]", .variables_as_are = true);
+OPTION_TABLE(sacct_options, option_rows, .usage = "sacct [<OPTION>]", .variables_as_are = true,
+             .words = WORDS_MIXED, .word = word_take);
 
 /* Slurm's line first. */
 static bool time_take(const char *text, int64_t now, int64_t *ret, struct err *ret_err)
@@ -312,6 +350,29 @@ static void window_say(const struct sacct *s)
             moment(s->query.to_us + 1, s->l.a));
 }
 
+/* Slurm names the number where what stands behind it is wrong. */
+static void id_refuse(const char *word)
+{
+    size_t n = strspn(word, "0123456789");
+    const char *what = n && word[n] == '_'   ? "job array element"
+                       : n && word[n] == '.' ? "step"
+                                             : NULL;
+    if (what)
+        plain_line("sacct: fatal: Bad %s specified: %.*s", what, (int)n, word);
+    else
+        plain_line("sacct: fatal: Bad job/step specified: %s", word);
+}
+
+static bool words_refuse(const char *words)
+{
+    struct span rest = span_of(words), piece;
+    program_error("sacct", "Unknown arguments:");
+    while (span_next(&rest, '\n', &piece))
+        if (piece.len)
+            program_error("sacct", " %.*s", (int)piece.len, piece.data);
+    return false;
+}
+
 static bool ids_check(const char *ids, struct arena *a)
 {
     struct span rest = span_of(ids), piece;
@@ -320,9 +381,9 @@ static bool ids_check(const char *ids, struct arena *a)
         piece = span_trim(piece);
         if (!piece.len)
             continue;
-        if (!job_ref_parse(arena_strndup(a, piece.data, piece.len), &ref, NULL)) {
-            fprintf(stderr, "sacct: fatal: Bad job/step specified: %.*s\n", (int)piece.len,
-                    piece.data);
+        const char *word = arena_strndup(a, piece.data, piece.len);
+        if (!job_ref_parse(word, &ref, NULL)) {
+            id_refuse(word);
             return false;
         }
         job_ref_done(&ref);
@@ -362,7 +423,8 @@ static void job_keep(void *ctx, const void *record)
         return;
     bool fits = in_range(&s->nodes, j->alloc_nodes) && in_range(&s->cpus, j->alloc_cpus) &&
                 limit_fits(s, j);
-    fits = fits && (!s->groups || group_fits(s->groups, j));
+    fits = fits && (!s->groups || group_fits(s->groups, j)) &&
+           (!s->flags || (j->start_us && listing_has(s->flags, "SchedMain")));
     fits = fits && listing_has(s->reasons, enum_name(&job_reason_names, j->reason)) &&
            listing_has(s->wckeys, j->spec.wckey);
     fits = fits && (!s->constraints ||
@@ -406,8 +468,40 @@ static bool nodes_read(struct sacct *s, struct client *c, struct err *ret_err)
            client_query(c, &q, &node_fields, s->l.a, node_keep, s, &done, ret_err);
 }
 
+static void qos_keep(void *ctx, const void *record)
+{
+    struct sacct *s = ctx;
+    const struct qos *q = record;
+    if (!q->deleted)
+        s->qos_known = listing_join(s->qos_known, arena_strdup(s->l.a, q->name), s->l.a);
+}
+
+/* A QOS that is none is refused, in Slurm's words. */
+static bool qos_check(struct sacct *s, struct client *c, struct err *ret_err)
+{
+    struct msg_done done = {0};
+    struct msg_query ask = {.what = QUERY_QOS, .fields = "name,deleted"};
+    struct span rest = span_of(s->query.qos), piece;
+    if (text_empty(s->query.qos))
+        return true;
+    if (!client_query(c, &ask, &qos_fields, s->l.a, qos_keep, s, &done, ret_err))
+        return false;
+    while (span_next(&rest, ',', &piece)) {
+        const char *name = arena_strndup(s->l.a, piece.data, piece.len);
+        if (!*name || done.refusal != REFUSE_NONE || listing_has(s->qos_known, name))
+            continue;
+        program_error("sacct", "You gave a bad qos '%s'. Valid QOS's are %s", name,
+                      s->qos_known ? s->qos_known : "");
+        plain_line("sacct: fatal: problem processing qos list");
+        return false;
+    }
+    return true;
+}
+
 static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
 {
+    if (!qos_check(s, c, ret_err))
+        return false;
     struct msg_done done = {0};
     struct msg_query settings = {.what = QUERY_SETTINGS}, steps = s->query;
     if (!client_query(c, &settings, &meta_fields, s->l.a, cluster_note, s, &done, ret_err))
@@ -540,6 +634,8 @@ static bool prepare(void *ctx, struct err *ret_err)
     struct sacct *s = ctx;
     struct listing *l = &s->l;
     const char *fields = s->fields;
+    if (s->unknown)
+        return words_refuse(s->unknown);
     if (text_is_nocase(fields, "ALL"))
         fields = all_fields(l->a);
     if (!format_parse_fields(&acct_columns, fields ? fields : FIELDS_DEFAULT, l->a, &l->format,

@@ -178,7 +178,9 @@ static SETTER(set_jobs)
     struct span rest = span_of(value), piece;
     uint64_t id;
     while (span_next(&rest, ',', &piece)) {
+        /* A component's offset is read over, as Slurm does. */
         const char *word = arena_strndup(a, piece.data, piece.len);
+        word = arena_strndup(a, word, strcspn(word, "+"));
         if (piece.len && (!text_to_u64(word, INT64_MAX, &id) || !id))
             return err_set(ret_err, ERR_INVALID, "Invalid job id: %s", word);
     }
@@ -357,6 +359,12 @@ static void rows_sort(struct sprio *s, const char *sort)
 static bool prepare(void *ctx, struct err *ret_err)
 {
     struct sprio *s = ctx;
+    if (option_line_has(&s->l.line, "format") && option_line_has(&s->l.line, "long")) {
+        fputs("sprio: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please "
+              "remove one and retry.\n",
+              stderr);
+        return false;
+    }
     for (const char *at = s->sort ? s->sort : ""; *at; at++)
         if (!strchr("+-,aAbBfFijJNpPqQrStTuyYc", *at))
             return err_set(ret_err, ERR_INVALID, "Invalid sort specification: %s", at);
@@ -378,12 +386,12 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
               stderr);
         return false;
     }
-    if ((!s->weights_only &&
+    if (((!s->weights_only || s->query.ids) &&
          !client_query(c, &s->query, &priority_fields, l->a, row_keep, s, &done, ret_err)))
         return false;
     format_parse_short(&sprio_columns, l->format_text ? l->format_text : format_default(s), l->a,
                        &l->format);
-    if (s->query.ids && !s->row.n && !s->weights_only) {
+    if (s->query.ids && !s->row.n) {
         puts("Unable to find jobs matching user/id(s) specified");
         return true;
     }
@@ -396,7 +404,7 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
     listing_begin(l);
     if (s->weights_only)
         listing_row(l, NULL);
-    for (size_t i = 0; i < s->row.n; i++)
+    for (size_t i = 0; i < s->row.n && !s->weights_only; i++)
         listing_row(l, s->row.v[i]);
     listing_end(l);
     return true;

@@ -329,7 +329,8 @@ static bool prepare(void *ctx, struct err *ret_err)
 
 #define STEP_ALWAYS "job_id,step_id"
 #define JOB_ALWAYS                                                                                 \
-    "id,array_job_id,array_task_id,array_pending,array_limit,state,partition,run_partition,"       \
+    "id,array_job_id,array_task_id,array_pending,array_limit,array_size,state,partition,run_"      \
+    "partition,"                                                                                   \
     "priority,stopped_us,"                                                                         \
     "reservation,run_reservation,licenses"
 

@@ -24,7 +24,7 @@ struct sstat {
     struct listing l;
     struct acct_env acct_env;
     const char *ids;
-    bool all_steps;
+    bool all_steps, unknown; /* unknown: a job that was named is none */
     VEC(const struct job *) job;
     VEC(const struct step *) step;
 };
@@ -104,7 +104,8 @@ static bool rows_read(struct sstat *s, struct client *c, struct err *e)
     str_done(&bare);
     if (!client_query(c, &jobs, &job_fields, s->l.a, job_keep, s, &done, e))
         return false;
-    if (done.refusal == REFUSE_INVALID_JOB_ID)
+    s->unknown = done.refusal == REFUSE_INVALID_JOB_ID;
+    if (s->unknown)
         program_error("sstat", "couldn't get steps for job %s", jobs.ids);
     if (done.refusal != REFUSE_NONE && done.refusal != REFUSE_INVALID_JOB_ID)
         return err_set(e, ERR_NOT_FOUND, "%s", refusal_text((enum refusal)done.refusal));
@@ -155,7 +156,18 @@ static bool is_named(const struct sstat *s, const struct step *step, const struc
     return j->id == ref->job_id + (ref->het_offset > 0 ? (uint64_t)ref->het_offset : 0);
 }
 
-/* A step that was named and does not run is said. */
+static bool has_step(const struct sstat *s, const struct job_ref *ref)
+{
+    for (size_t i = 0; i < s->step.n; i++) {
+        const struct job *j = job_of(s, s->step.v[i]->job_id);
+        if (j && (j->id == ref->job_id || j->array_job_id == ref->job_id ||
+                  j->het_job_id == ref->job_id))
+            return true;
+    }
+    return false;
+}
+
+/* A step that was named and does not run is said, and a job of which none runs. */
 static void missing_say(const struct sstat *s)
 {
     struct span rest = span_of(s->ids), piece;
@@ -165,6 +177,8 @@ static void missing_say(const struct sstat *s)
         if (!job_ref_parse(name, &ref, NULL))
             continue;
         bool found = !ref.has_step;
+        if (found && !s->unknown && !has_step(s, &ref))
+            program_error("sstat", "No steps running for job %llu", (unsigned long long)ref.job_id);
         for (size_t i = 0; !found && i < s->step.n; i++)
             found = is_named(s, s->step.v[i], &ref);
         if (!found)

@@ -63,9 +63,9 @@ TEXT_CELL(batch_host, j->batch_host, "n/a")
 TEXT_CELL(command, j->spec.command, "(null)")
 TEXT_CELL(comment, j->spec.comment, "(null)")
 YES_CELL(contiguous, j->spec.req.contiguous, "1", "0")
-STAR_CELL(cores, j->spec.req.cores_per_socket)
+STAR_CELL(cores, job_cores_asked(j))
 STAR_CELL(sockets, j->spec.req.sockets_per_node)
-STAR_CELL(threads, j->spec.req.threads_per_core)
+STAR_CELL(threads, job_threads_asked(j))
 NUMBER_CELL(cpus, job_cpus(j))
 NUMBER_CELL(cpus_per_task, j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1)
 TIME_CELL(deadline, j->spec.deadline_us, "N/A")
@@ -88,9 +88,7 @@ TEXT_CELL(licenses, j->spec.req.licenses, "(null)")
 NUMBER_CELL(max_nodes, !j->alloc_nodes && j->spec.req.max_nodes > job_nodes(j)
                            ? j->spec.req.max_nodes
                            : job_nodes(j))
-NUMBER_CELL(min_cpus, j->spec.req.min_cpus_per_node
-                          ? j->spec.req.min_cpus_per_node
-                          : (j->spec.req.cpus_per_task ? j->spec.req.cpus_per_task : 1))
+NUMBER_CELL(min_cpus, job_min_cpus(j))
 TEXT_CELL(name, j->spec.name, "(null)")
 NUMBER_CELL(nice, j->spec.nice)
 TEXT_CELL(node_list, j->nodes, "")
@@ -101,8 +99,6 @@ TEXT_CELL(prefer, j->spec.req.prefer, "(null)")
 TEXT_CELL(qos, j->spec.req.qos, "(null)")
 YES_CELL(reboot, j->spec.reboot, "1", "0")
 YES_CELL(requeue, j->spec.requeue != NO, "1", "0")
-TEXT_CELL(req_nodes, j->spec.req.nodelist, "")
-TEXT_CELL(exc_nodes, j->spec.req.exclude, "")
 NUMBER_CELL(req_switch, j->spec.req.switches)
 TEXT_CELL(reservation, job_reservation(j), "(null)")
 NUMBER_CELL(restarts, j->restarts)
@@ -219,6 +215,18 @@ CELL(pending_time)
 {
     int64_t until = j->start_us ? j->start_us : env->now_us;
     str_add_i64(out, (until - j->submit_us) / USEC_PER_SEC);
+}
+
+CELL(req_nodes)
+{
+    (void)env;
+    job_cell_hosts(j->spec.req.nodelist, out);
+}
+
+CELL(exc_nodes)
+{
+    (void)env;
+    job_cell_hosts(j->spec.req.exclude, out);
 }
 
 /* Between 0 and 1, as %p and Priority have it: the 64-bit priority as a part of 2^32. */
@@ -362,7 +370,8 @@ CONSTANT_CELL(zero, "0")
 CONSTANT_CELL(empty, "")
 
 /* Fields that several cells read. */
-#define F_LABEL  "id,array_job_id,array_task_id,array_pending,array_limit,het_job_id,het_offset"
+#define F_LABEL                                                                                    \
+    "id,array_job_id,array_task_id,array_pending,array_limit,array_size,het_job_id,het_offset"
 #define F_NODES  "alloc_nodes,min_nodes,max_nodes,ntasks,ntasks_per_node"
 #define F_CPUS   F_NODES ",alloc_cpus,alloc_tasks,cpus_per_task"
 #define F_TIMES  "state,start_us,end_us,suspend_us,suspended_us"
@@ -399,7 +408,7 @@ CONSTANT_CELL(empty, "")
     X("Container", 0, "CONTAINER", container, "container")                                                   \
     X("ContainerID", 0, "CONTAINER_ID", none, "id")                                                          \
     X("Contiguous", 'O', "CONTIGUOUS", contiguous, "contiguous")                                             \
-    X("Cores", 'I', "CORES_PER_SOCKET", cores, "cores_per_socket")                                           \
+    X("Cores", 'I', "CORES_PER_SOCKET", cores, "cores_per_socket,hint")                                      \
     X("CoreSpec", 'X', "CORE_SPEC", core_spec, "core_spec")                                                  \
     X("CPUFreq", 0, "CPUS_FREQ", nothing, "id")                                                              \
     X("cpus-per-task", 0, "CPUS_PER_TASK", cpus_per_task, "cpus_per_task")                                   \
@@ -425,7 +434,7 @@ CONSTANT_CELL(empty, "")
     X("MaxNodes", 0, "MAX_NODES", max_nodes, F_NODES)                                                        \
     X("MCSLabel", 0, "MCSLABEL", none, "id")                                                                 \
     X("mem-per-tres", 0, "MEM_PER_TRES", nothing, "id")                                                      \
-    X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task")                               \
+    X("MinCpus", 'c', "MIN_CPUS", min_cpus, "min_cpus_per_node,cpus_per_task,ntasks_per_node")               \
     X("MinMemory", 'm', "MIN_MEMORY", memory, F_MEMORY)                                                      \
     X("MinTime", 0, "TIME_MIN", time_min, "time_min_us")                                                     \
     X("MinTmpDisk", 'd', "MIN_TMP_DISK", tmp_disk, "tmp_disk_mib")                                           \
@@ -463,7 +472,7 @@ CONSTANT_CELL(empty, "")
     X("RestartCnt", 0, "RESTART_COUNT", restarts, "restarts")                                                \
     X("ResvPort", 0, "RESV_PORT", nothing, "id")                                                             \
     X("SchedNodes", 'Y', "SCHEDNODES", planned_nodes, "planned_nodes")                                       \
-    X("SCT", 'z', "S:C:T", sct, "sockets_per_node,cores_per_socket,threads_per_core")                        \
+    X("SCT", 'z', "S:C:T", sct, "sockets_per_node,cores_per_socket,threads_per_core,hint")                   \
     X("SelectJobInfo", 's', "", empty, "id")                                                                 \
     X("SiblingsActive", 0, "ACTIVE_SIBLINGS", no_origin, "id")                                               \
     X("SiblingsActiveRaw", 0, "ACTIVE_SIBLINGS_RAW", no_origin, "id")                                        \
@@ -479,7 +488,7 @@ CONSTANT_CELL(empty, "")
     X("StdOut", 0, "STDOUT", std_out, F_PATH)                                                                \
     X("SubmitTime", 'V', "SUBMIT_TIME", submit, "submit_us")                                                 \
     X("system_comment", 0, "SYSTEM_COMMENT", system_comment, "system_comment")                               \
-    X("Threads", 'J', "THREADS_PER_CORE", threads, "threads_per_core")                                       \
+    X("Threads", 'J', "THREADS_PER_CORE", threads, "threads_per_core,hint")                                  \
     X("TimeLeft", 'L', "TIME_LEFT", time_left, F_TIMES "," F_LIMIT)                                          \
     X("TimeLimit", 'l', "TIME_LIMIT", time_limit, F_LIMIT)                                                   \
     X("TimeUsed", 'M', "TIME", time_used, F_TIMES)                                                           \

@@ -15,6 +15,12 @@ int64_t job_limit_us(const struct job *j); /* in force or asked; 0 = the partiti
 int64_t job_elapsed_us(const struct job *j, int64_t now_us); /* run time without suspensions */
 /* Who had its limit raised while it ran: "alice(2026-11-23T19:00:00,+02:00:00)", the last few */
 void job_cell_extensions(const struct job *j, const struct cell_env *env, struct str *out);
+/* Nodes as they were asked for, as Slurm shows them: in order, each once; NULL adds nothing. */
+void job_cell_hosts(const char *asked, struct str *out);
+/* CPUs each node must have; cores of a socket and threads of a core, --hint counted, 0 = any. */
+int64_t job_min_cpus(const struct job *j);
+int32_t job_cores_asked(const struct job *j);
+int32_t job_threads_asked(const struct job *j);
 void job_cell_memory(const struct job *j, struct str *out); /* "4000M", "2Gc" per CPU */
 /* Waiting indexes, in `most` characters; 0 = all. */
 void job_cell_array(const struct job *j, size_t most, struct str *out);

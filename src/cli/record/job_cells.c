@@ -1,5 +1,7 @@
 /* What several commands say about a job in the same words. */
 #include "cli/record/columns_job.h"
+
+#include "base/hostlist.h"
 #include "cli/record/node_words.h"
 #include "model/extension.h"
 #include "model/job/alloc.h"
@@ -52,6 +54,39 @@ void job_cell_nodes(const struct job *j, struct str *out)
         str_addc(out, '-');
         str_add_i64(out, j->spec.req.max_nodes);
     }
+}
+
+void job_cell_hosts(const char *asked, struct str *out)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    if (!text_empty(asked) && hostlist_parse(&names, asked, NULL)) {
+        hostlist_sort(&names);
+        hostlist_uniq(&names);
+        hostlist_fold(&names, out);
+    } else {
+        str_add(out, asked);
+    }
+    hostlist_done(&names);
+}
+
+int64_t job_min_cpus(const struct job *j)
+{
+    const struct job_request *q = &j->spec.req;
+    int64_t cpus = (int64_t)(q->cpus_per_task ? q->cpus_per_task : 1) *
+                   (q->ntasks_per_node ? q->ntasks_per_node : 1);
+    return q->min_cpus_per_node > cpus ? q->min_cpus_per_node : cpus;
+}
+
+int32_t job_cores_asked(const struct job *j)
+{
+    const struct job_request *q = &j->spec.req;
+    return q->hint == HINT_MEMORY_BOUND ? 1 : q->cores_per_socket;
+}
+
+int32_t job_threads_asked(const struct job *j)
+{
+    const struct job_request *q = &j->spec.req;
+    return q->hint != HINT_UNSET && q->hint != HINT_MULTITHREAD ? 1 : q->threads_per_core;
 }
 
 void job_cell_memory(const struct job *j, struct str *out)

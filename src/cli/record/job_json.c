@@ -221,8 +221,7 @@ static void request(struct json_out *o, const struct job *j)
     json_key_number(o, "max_nodes", true, r->max_nodes);
     json_key_number(o, "memory_per_cpu", r->mem_per_cpu_mib > 0, r->mem_per_cpu_mib);
     json_key_number(o, "memory_per_node", r->mem_per_node_mib > 0, r->mem_per_node_mib);
-    json_key_number(o, "minimum_cpus_per_node", true,
-                    r->min_cpus_per_node ? r->min_cpus_per_node : 1);
+    json_key_number(o, "minimum_cpus_per_node", true, job_min_cpus(j));
     json_key_number(o, "minimum_tmp_disk_per_node", true, r->tmp_disk_mib);
     json_key_number(o, "cores_per_socket", r->cores_per_socket > 0, r->cores_per_socket);
     json_key_number(o, "sockets_per_node", r->sockets_per_node > 0, r->sockets_per_node);

@@ -145,6 +145,14 @@ static void state_lines(struct record_text *r, const struct job *j, const struct
     record_add(r, "Scheduler", "Main");
 }
 
+static void hosts_add(struct record_text *r, const char *key, const char *asked)
+{
+    struct str s = STR_INIT;
+    job_cell_hosts(asked, &s);
+    record_add(r, key, text_empty(asked) ? asked : str_text(&s));
+    str_done(&s);
+}
+
 static void request_lines(struct record_text *r, const struct job *j, struct arena *a)
 {
     const struct job_request *q = &j->spec.req;
@@ -153,8 +161,8 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_add(r, "Partition", job_partition(j));
     record_addf(r, "AllocNode:Sid", "%s:0", j->spec.alloc_host ? j->spec.alloc_host : "");
     record_break(r);
-    record_add(r, "ReqNodeList", q->nodelist);
-    record_add(r, "ExcNodeList", q->exclude);
+    hosts_add(r, "ReqNodeList", q->nodelist);
+    hosts_add(r, "ExcNodeList", q->exclude);
     record_break(r);
     record_add(r, "NodeList", j->nodes ? j->nodes : r->oneliner ? "(null)" : "");
     if (j->planned_nodes && !j->nodes)
@@ -169,9 +177,7 @@ static void request_lines(struct record_text *r, const struct job *j, struct are
     record_addf(r, "NumCPUs", "%d", job_cpus(j));
     record_addf(r, "NumTasks", "%d", job_tasks(j));
     record_addf(r, "CPUs/Task", "%d", q->cpus_per_task ? q->cpus_per_task : 1);
-    int32_t cores = q->hint == HINT_MEMORY_BOUND ? 1 : q->cores_per_socket;
-    int32_t threads =
-        q->hint != HINT_UNSET && q->hint != HINT_MULTITHREAD ? 1 : q->threads_per_core;
+    int32_t cores = job_cores_asked(j), threads = job_threads_asked(j);
     record_addf(r, "ReqB:S:C:T", "0:0:%s:%s", cores ? arena_printf(a, "%d", cores) : "*",
                 threads ? arena_printf(a, "%d", threads) : "*");
     struct job asked = *j;
@@ -269,10 +275,7 @@ static void memory_line(struct record_text *r, const struct job *j)
     struct str s = STR_INIT;
     job_cell_memory(j, &s);
     record_break(r);
-    int64_t cpus = (int64_t)(q->cpus_per_task ? q->cpus_per_task : 1) *
-                   (q->ntasks_per_node ? q->ntasks_per_node : 1);
-    record_addf(r, "MinCPUsNode", "%lld",
-                (long long)(q->min_cpus_per_node > cpus ? q->min_cpus_per_node : cpus));
+    record_addf(r, "MinCPUsNode", "%lld", (long long)job_min_cpus(j));
     if (q->mem_per_gpu_mib)
         record_add(r, "MinMemoryNode", "0");
     else

@@ -103,8 +103,8 @@ enum refusal account_choose(struct core *c, struct job_request *req, const char 
     r = assoc_in_any(c, req->account, user, req->partition);
     if (!r && enforces_associations(c))
         return account_refuse(c, user, req->account, detail);
-    if (text_empty(req->qos) && r) {
-        const char *own = assoc_default_qos(r);
+    if (text_empty(req->qos)) {
+        const char *own = r ? assoc_default_qos(r) : NULL;
         req->qos = own && assoc_has_qos(c, r, own) ? own : NORMAL_QOS;
     }
     if (r && enforces_qos(c) && !assoc_has_qos(c, r, req->qos))

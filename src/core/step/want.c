@@ -211,7 +211,7 @@ static int32_t tasks_follow(const struct reading *x)
         return (int32_t)(nodes * w->per_node);
     if (x->job->het_job_id && j->ntasks)
         return j->ntasks;
-    if (x->req->cpus_per_task && !j->ntasks_per_node && !j->ntasks)
+    if (x->req->cpus_per_task && !j->ntasks_per_node)
         return tasks_by_cpus(x->held, (size_t)nodes, x->req->cpus_per_task);
     return (int32_t)nodes;
 }

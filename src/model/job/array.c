@@ -79,13 +79,13 @@ void array_format_tasks(const struct idset *ids, struct str *out)
     str_done(&text);
 }
 
-void array_format_pending(const struct idset *ids, uint32_t limit, struct str *out)
+void array_format_pending(const struct idset *ids, uint32_t limit, bool all, struct str *out)
 {
-    bool brackets = ids->count != 1 || limit;
+    bool brackets = all || ids->count != 1;
     if (brackets)
         str_addc(out, '[');
     array_format_tasks(ids, out);
-    if (limit) {
+    if (limit && brackets) {
         str_addc(out, '%');
         str_add_u64(out, limit);
     }

@@ -10,8 +10,9 @@ bool array_parse(const char *text, uint32_t max_index, struct idset *ret_ids, ui
 /* Indexes as Slurm writes them: runs ("0-3,7"), and "0-20:4" only where that is all of it and spans
  * more than ten. Sets with very many members are written as idset_format does. */
 void array_format_tasks(const struct idset *ids, struct str *out);
-/* "[0-9%4]" as squeue shows the pending rest; no brackets around a single index. */
-void array_format_pending(const struct idset *ids, uint32_t limit, struct str *out);
+/* "[0-9%4]" as squeue shows the pending rest; one that is left stands alone, unless it is all that
+ * there ever was. */
+void array_format_pending(const struct idset *ids, uint32_t limit, bool all, struct str *out);
 
 /* A job as people name it in a list: ID, ID_TASK, ID_[tasks], ID+OFFSET, ID.STEP, ID_TASK.STEP. */
 struct job_ref {

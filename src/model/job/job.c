@@ -73,7 +73,7 @@ static void pending_label(const struct job *j, struct str *out)
     str_add_u64(out, j->array_job_id);
     str_addc(out, '_');
     if (idset_parse(&ids, j->array_pending, LIMIT_ARRAY_INDEX, NULL))
-        array_format_pending(&ids, j->array_limit, out);
+        array_format_pending(&ids, j->array_limit, j->array_size == 1, out);
     idset_done(&ids);
 }
 

@@ -23,6 +23,13 @@
         .metavar = metavar_, .doc = doc_, .why = why_                                              \
     }
 
+/* Of no release of Slurm up to 25.05: its own prefixes stay what they are. */
+#define FOREIGN(name_, arg_, commands_, metavar_, doc_, why_)                                      \
+    {                                                                                              \
+        .name = name_, .arg = arg_, .commands = commands_, .support = SUPPORT_REFUSED,             \
+        .metavar = metavar_, .doc = doc_, .why = why_, .hidden = true                              \
+    }
+
 const struct option_row options_absent[] = {
     {.name = "batch",
      .arg = ARG_REQUIRED,
@@ -65,30 +72,32 @@ const struct option_row options_absent[] = {
      .metavar = "id",
      .doc = "name of the OCI container",
      .why = OCI},
-    ABSENT("container-entrypoint", ARG_NONE, CMD_ALL, NULL, "run the image's entry point", PYXIS),
-    ABSENT("container-entrypoint-log", ARG_NONE, CMD_ALL, NULL,
-           "show the output of the entry point", PYXIS),
-    ABSENT("container-env", ARG_REQUIRED, CMD_ALL, "names",
-           "variables kept from the job's environment", PYXIS),
-    ABSENT("container-image", ARG_REQUIRED, CMD_ALL, "image", "container image to run in", PYXIS),
-    ABSENT("container-mount-home", ARG_NONE, CMD_ALL, NULL, "home directory inside", PYXIS),
-    ABSENT("container-mounts", ARG_REQUIRED, CMD_ALL, "list", "directories inside", PYXIS),
-    ABSENT("container-name", ARG_REQUIRED, CMD_ALL, "name", "name to keep the container by", PYXIS),
-    ABSENT("container-readonly", ARG_NONE, CMD_ALL, NULL, "image cannot be written", PYXIS),
-    ABSENT("container-remap-root", ARG_NONE, CMD_ALL, NULL, "root inside", PYXIS),
-    ABSENT("container-save", ARG_REQUIRED, CMD_ALL, "path", "save the container afterwards", PYXIS),
-    ABSENT("container-workdir", ARG_REQUIRED, CMD_ALL, "path", "work directory inside", PYXIS),
-    ABSENT("container-writable", ARG_NONE, CMD_ALL, NULL, "image can be written", PYXIS),
-    ABSENT("no-container-entrypoint", ARG_NONE, CMD_ALL, NULL, "not the image's entry point",
-           PYXIS),
-    ABSENT("no-container-mount-home", ARG_NONE, CMD_ALL, NULL, "no home directory inside", PYXIS),
-    ABSENT("no-container-remap-root", ARG_NONE, CMD_ALL, NULL, "same user inside", PYXIS),
+    FOREIGN("container-entrypoint", ARG_NONE, CMD_ALL, NULL, "run the image's entry point", PYXIS),
+    FOREIGN("container-entrypoint-log", ARG_NONE, CMD_ALL, NULL,
+            "show the output of the entry point", PYXIS),
+    FOREIGN("container-env", ARG_REQUIRED, CMD_ALL, "names",
+            "variables kept from the job's environment", PYXIS),
+    FOREIGN("container-image", ARG_REQUIRED, CMD_ALL, "image", "container image to run in", PYXIS),
+    FOREIGN("container-mount-home", ARG_NONE, CMD_ALL, NULL, "home directory inside", PYXIS),
+    FOREIGN("container-mounts", ARG_REQUIRED, CMD_ALL, "list", "directories inside", PYXIS),
+    FOREIGN("container-name", ARG_REQUIRED, CMD_ALL, "name", "name to keep the container by",
+            PYXIS),
+    FOREIGN("container-readonly", ARG_NONE, CMD_ALL, NULL, "image cannot be written", PYXIS),
+    FOREIGN("container-remap-root", ARG_NONE, CMD_ALL, NULL, "root inside", PYXIS),
+    FOREIGN("container-save", ARG_REQUIRED, CMD_ALL, "path", "save the container afterwards",
+            PYXIS),
+    FOREIGN("container-workdir", ARG_REQUIRED, CMD_ALL, "path", "work directory inside", PYXIS),
+    FOREIGN("container-writable", ARG_NONE, CMD_ALL, NULL, "image can be written", PYXIS),
+    FOREIGN("no-container-entrypoint", ARG_NONE, CMD_ALL, NULL, "not the image's entry point",
+            PYXIS),
+    FOREIGN("no-container-mount-home", ARG_NONE, CMD_ALL, NULL, "no home directory inside", PYXIS),
+    FOREIGN("no-container-remap-root", ARG_NONE, CMD_ALL, NULL, "same user inside", PYXIS),
     ABSENT("mcs-label", ARG_REQUIRED, CMD_ALL, "label", "security label",
            "there are no MCS labels; --exclusive=user keeps other users away"),
-    ABSENT("mem-update", ARG_REQUIRED, CMD_ALL, "size", "memory the job goes on with", NEWER),
-    ABSENT("resources", ARG_REQUIRED, CMD_ALL, "list", "sets of resources to choose from", NEWER),
-    ABSENT("running-over", ARG_REQUIRED, CMD_ALL, "list", "steps told by what runs longer", NEWER),
-    ABSENT("runtime", ARG_REQUIRED, CMD_ALL, "limit", "expected run time", NEWER),
+    FOREIGN("mem-update", ARG_REQUIRED, CMD_ALL, "size", "memory the job goes on with", NEWER),
+    FOREIGN("resources", ARG_REQUIRED, CMD_ALL, "list", "sets of resources to choose from", NEWER),
+    FOREIGN("running-over", ARG_REQUIRED, CMD_ALL, "list", "steps told by what runs longer", NEWER),
+    FOREIGN("runtime", ARG_REQUIRED, CMD_ALL, "limit", "expected run time", NEWER),
     {.name = "power",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct option_row *option_row_at(const struct option_table *t, size_t index)
@@ -59,6 +60,19 @@ static enum match name_match(struct span name, struct span asked)
     return asked.len == name.len ? MATCH_EXACT : MATCH_PREFIX;
 }
 
+/* What Slurm 25.05 does not have makes no prefix of its options ambiguous: it is named whole. */
+static bool prefix_fits(const struct option_row *row, struct span name, struct span asked)
+{
+    bool foreign = row->support == SUPPORT_REFUSED && row->hidden;
+    enum match m = name_match(name, asked);
+    return m == MATCH_EXACT || (m == MATCH_PREFIX && !foreign);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* *ret: the spelling that fits best, of equal ones the first, as getopt has it. */
 static enum match row_match(const struct option_row *row, struct span asked, struct span *ret)
 {
@@ -67,7 +81,7 @@ static enum match row_match(const struct option_row *row, struct span asked, str
     struct span name;
     while (best != MATCH_EXACT && spelling_next(row, &rest, &name)) {
         enum match m = name_match(name, asked);
-        if (m > best) {
+        if (m > best && prefix_fits(row, name, asked)) {
             best = m;
             *ret = name;
         }
@@ -122,15 +136,24 @@ static void unknown_refuse(const struct option_table *t, struct span name, const
 static void ambiguous_refuse(const struct option_table *t, struct span name, const char *word,
                              struct err *e)
 {
+    const char *names[2 * OPTION_MAX];
     struct str list = STR_INIT;
     const struct option_row *row;
     struct span spelt;
+    size_t n = 0;
+    struct arena *a = arena_new();
     for (size_t i = 0; (row = option_row_at(t, i)); i++) {
         const char *rest = NULL;
-        while (option_row_is_of(t, row) && spelling_next(row, &rest, &spelt))
-            if (name_match(spelt, name) != MATCH_NONE)
-                str_addf(&list, " '--%.*s'", (int)spelt.len, spelt.data);
+        while (option_row_is_of(t, row) && n < ARRAY_LEN(names) &&
+               spelling_next(row, &rest, &spelt))
+            if (prefix_fits(row, spelt, name) && !memchr(spelt.data, '_', spelt.len))
+                names[n++] = arena_strndup(a, spelt.data, spelt.len);
     }
+    if (t->command) /* one table of several commands, by themes */
+        qsort(names, n, sizeof *names, by_name);
+    for (size_t i = 0; i < n; i++)
+        str_addf(&list, " '--%s'", names[i]);
+    arena_free(a);
     err_set(e, ERR_USAGE, "option '%s' is ambiguous; possibilities:%s", word, str_text(&list));
     str_done(&list);
 }

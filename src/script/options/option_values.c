@@ -136,6 +136,8 @@ SETTER(set_i32)
 SETTER(set_mib)
 {
     int64_t mib;
+    if (strpbrk(value, "pP")) /* a petabyte is no unit of Slurm's here */
+        return value_refuse(row, value, ret_err, "K, M, G or T is allowed");
     if (!size_parse_mib(value, &mib, ret_err))
         return value_blame(row, value, ret_err);
     if (mib < row->min)

@@ -36,6 +36,20 @@ static bool sizes_read(struct submit_options *o, const struct option_row *row, c
     return true;
 }
 
+/* Slurm names the half that it cannot read, and takes an end that is not there for -1. */
+static bool nodes_refuse(const struct option_row *row, const char *value, int64_t min,
+                         struct err *e)
+{
+    static const char allowed[] = "MIN or MIN-MAX of at most 65536 is allowed, with k for 1024";
+    const char *dash = strchr(value, '-');
+    if (min && dash && !dash[1])
+        return value_lead(row, value, e, allowed,
+                          "Maximum node count -1 is less than minimum node count %lld",
+                          (long long)min);
+    return value_lead(row, value, e, allowed, "\"%s\" is not a valid node count",
+                      min && dash ? dash + 1 : value);
+}
+
 JOB_SETTER(set_nodes)
 {
     int64_t min = 0, max = 0;
@@ -43,9 +57,7 @@ JOB_SETTER(set_nodes)
         return sizes_read(o, row, value, a, ret_err);
     o->spec.req.node_sizes = NULL;
     if (!nodes_read(row, value, &min, &max, ret_err))
-        return value_lead(row, value, ret_err,
-                          "MIN or MIN-MAX of at most 65536 is allowed, with k for 1024",
-                          "\"%s\" is not a valid node count", value);
+        return nodes_refuse(row, value, min, ret_err);
     if (max < min)
         return value_lead(row, value, ret_err, "the smaller number comes first",
                           "Maximum node count %lld is less than minimum node count %lld",
