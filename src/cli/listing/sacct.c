@@ -476,7 +476,16 @@ static void qos_keep(void *ctx, const void *record)
         s->qos_known = listing_join(s->qos_known, arena_strdup(s->l.a, q->name), s->l.a);
 }
 
-/* A QOS that is none is refused, in Slurm's words. */
+static bool has_job_of(const struct sacct *s, const char *qos)
+{
+    for (size_t i = 0; i < s->job.n; i++)
+        if (text_is(s->job.v[i]->spec.req.qos, qos))
+            return true;
+    return false;
+}
+
+/* A QOS that is none is refused, in Slurm's words, unless a job has it: while no accounts are in
+ * use any name is kept. */
 static bool qos_check(struct sacct *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
@@ -488,7 +497,8 @@ static bool qos_check(struct sacct *s, struct client *c, struct err *ret_err)
         return false;
     while (span_next(&rest, ',', &piece)) {
         const char *name = arena_strndup(s->l.a, piece.data, piece.len);
-        if (!*name || done.refusal != REFUSE_NONE || listing_has(s->qos_known, name))
+        if (!*name || done.refusal != REFUSE_NONE || listing_has(s->qos_known, name) ||
+            has_job_of(s, name))
             continue;
         program_error("sacct", "You gave a bad qos '%s'. Valid QOS's are %s", name,
                       s->qos_known ? s->qos_known : "");
@@ -500,8 +510,6 @@ static bool qos_check(struct sacct *s, struct client *c, struct err *ret_err)
 
 static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
 {
-    if (!qos_check(s, c, ret_err))
-        return false;
     struct msg_done done = {0};
     struct msg_query settings = {.what = QUERY_SETTINGS}, steps = s->query;
     if (!client_query(c, &settings, &meta_fields, s->l.a, cluster_note, s, &done, ret_err))
@@ -512,6 +520,8 @@ static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
     if (done.refusal != REFUSE_NONE)
         return err_set(ret_err, ERR_INVALID, "%s%s%s", refusal_text((enum refusal)done.refusal),
                        done.detail ? ". " : "", done.detail ? done.detail : "");
+    if (!qos_check(s, c, ret_err))
+        return false;
     steps.what = QUERY_STEPS;
     steps.history = true;
     if (s->allocations && !s->jobstats)
