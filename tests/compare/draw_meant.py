@@ -49,6 +49,7 @@ MEANT = [
     ("squeue|sinfo|sprio|sacct|sstat|scontrol.*(-v|--verbose)", "(loaded|init)", "", "no plugins are named"),
     ("drawn_(part|node|res) .*[+-]=''|[+-]=", "not supported|notation", "", "+= and -= of keys that have none"),
     ("drawn_res", "", "of a reservation: not supported", "refused by name"),
+    ("sinfo", "Conflicting options, -a and -p", "", "clients ask with both"),
     ("scancel.*-v", "", "", "what is said along the way"),
     ("sshare", "", "", "while no accounts are in use a user is below the account named at submission"),
     ("sacct.*(associations|-x)", "", "not supported yet: --assoc|--associations: not supported", "refused: association ids"),

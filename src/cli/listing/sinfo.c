@@ -381,10 +381,6 @@ static bool show(void *ctx, struct client *c, struct err *ret_err)
 static bool prepare(void *ctx, struct err *ret_err)
 {
     struct sinfo *s = ctx;
-    if (option_line_has(&s->l.line, "all") && option_line_has(&s->l.line, "partition"))
-        return err_set(
-            ret_err, ERR_USAGE,
-            "Conflicting options, -a and -p, specified. Please choose one or the other.");
     s->reservation = s->reservation && !s->l.json; /* --json shows nodes and partitions */
     s->l.asks = s->reservation ? "slurm_load_reservations" : NULL;
     if (!s->reservation && !settle(s, ret_err))
