@@ -372,35 +372,36 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
         .job_mem_bytes = 64 << 20, .step_mem_bytes = 32 << 20, .pids = 50, .cpus = "0-1"};
     char name[CGROUP_NAME_BYTES], job[4200], part[4300], deeper[4400];
     int64_t group, number;
-    struct step_cgroup c;
+    struct step_cgroup c, kept = {0};
     step_cgroup_name(17, 3, name);
     assert_true(step_cgroup_name_parse(name, &group, &number) && group == 17 && number == 3);
     assert_false(step_cgroup_name_parse("42.1.batch", &group, &number));
     snprintf(job, sizeof job, "%s", in_tree("user/me/remuda.n1.1/g17"));
     snprintf(part, sizeof part, "%s/g17.3", job);
     snprintf(deeper, sizeof deeper, "%s/inner", part);
-    assert_false(step_cgroup_take(&c, str_text(&b.text), name, &l)); /* not there */
+    assert_false(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l)); /* not there */
     step_cgroup_make(&c, str_text(&b.text), name, &l);
 
     step_ended(job, "4096\n", 0);
     step_ended(part, "4096\n", 0);
     file_fill(part, "cgroup.procs", "77\n");
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* a process is in it */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* a process is in it */
     file_fill(part, "cgroup.procs", "");
     assert_int_equal(mkdir(deeper, 0755), 0);
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* a group is */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* a group is */
     assert_int_equal(rmdir(deeper), 0);
     step_ended(part, "9000000\n", 0);
-    assert_int_equal(step_cgroup_hand_back(&c, &l),
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept),
                      GROUP_KEPT); /* memory is charged: nobody says what it is */
     file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 2000000\n");
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* a file in /dev/shm */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* a file in /dev/shm */
     file_fill(part, "memory.stat", "anon 0\nfile 9000000\nshmem 0\n");
     file_fill(part, "memory.swap.current", "2000000\n");
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* the same, swapped out */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT); /* the same, swapped out */
     file_fill(part, "memory.swap.current", "0\n");
     step_ended(part, "9000000\n", 1);
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT); /* memory was short in the step */
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept),
+                     GROUP_KEPT); /* memory was short in the step */
 
     static const struct {
         const char *job, *part;
@@ -429,15 +430,24 @@ static void test_clean_groups_are_handed_back_and_taken(void **state)
         step_ended(job, left[i].job, left[i].kills);
         file_fill(job, "memory.stat", left[i].kinds);
         step_ended(part, left[i].part, 0);
-        assert_int_equal(step_cgroup_hand_back(&c, &l), left[i].back);
+        assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), left[i].back);
         assert_int_equal(c.n, 0);
-        assert_true(step_cgroup_take(&c, str_text(&b.text), name, &l));
+        assert_true(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l));
     }
+    assert_int_equal(kept.n, 0);
+    step_ended(job, "4096\n", 0);
+    step_ended(part, "4096\n", 0);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_TO_ANY);
+    assert_true(kept.n > 0);
+    /* What is open of other groups is none of these. */
+    assert_false(step_cgroup_take(&c, &kept, str_text(&b.text), "g17.4", &l));
+    assert_int_equal(kept.n, 0);
+    assert_true(step_cgroup_take(&c, &kept, str_text(&b.text), name, &l));
     assert_true(c.limits_memory && c.memory == c.v2);
     assert_string_equal(c.memory, part);
     assert_string_equal(file_text(part, "memory.max"), "33554432");
     c.limits_memory = false; /* as if they could not be set when it was made */
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT);
     step_cgroup_remove(&c);
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     cgroup_bases_done(&b);
@@ -449,11 +459,11 @@ static void test_groups_that_do_not_hide_what_they_should_are_not_handed_back(vo
     (void)state;
     struct cgroup_bases b = bases_of(false, NULL);
     struct cgroup_limits l = {.step_mem_bytes = 32 << 20};
-    struct step_cgroup c;
+    struct step_cgroup c, kept = {0};
     step_cgroup_make(&c, str_text(&b.text), "g1.1", &l);
     step_ended(in_tree("user/me/remuda.n1.1/g1"), "0\n", 0);
     l.deny = "195:1";
-    assert_int_equal(step_cgroup_hand_back(&c, &l), GROUP_KEPT);
+    assert_int_equal(step_cgroup_hand_back(&c, &l, &kept), GROUP_KEPT);
     step_cgroup_remove(&c);
     step_cgroups_tidy(str_text(&b.text), is_known, "nobody");
     cgroup_bases_done(&b);

@@ -33,11 +33,8 @@ static int64_t charged_by_kind(int dir_fd, bool v2, bool parent)
     return files < 0 || own < 0 || kernel < 0 ? -1 : files + own + kernel;
 }
 
-int64_t cgroup_charged(int dir_fd, bool v2, bool parent, int64_t little)
+int64_t cgroup_charged(int dir_fd, bool v2, bool parent, int64_t all)
 {
-    int64_t all = number_of(dir_fd, parent, v2 ? "memory.current" : "memory.usage_in_bytes");
-    if (all <= little)
-        return all;
     int64_t kinds = charged_by_kind(dir_fd, v2, parent);
     return kinds >= 0 && kinds < all ? kinds : all;
 }

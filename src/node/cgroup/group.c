@@ -152,14 +152,6 @@ static bool step_limits_put(struct step_cgroup *c, const struct making *m,
 
 /* ---- making and removing ---- */
 
-static int fd_of(const struct step_cgroup *c, const char *dir)
-{
-    for (size_t i = 0; i < c->n; i++)
-        if (c->dir[i] == dir)
-            return c->fd[i];
-    return -1;
-}
-
 /* False: it is not there. */
 static bool group_keep(struct step_cgroup *c, const struct making *m)
 {
@@ -210,6 +202,18 @@ static void one_make(struct step_cgroup *c, const struct making *m, const struct
     rmdir(m->job);
 }
 
+/* As they were made or taken, ready for processes. */
+static void known_as(struct step_cgroup *c, const char *bases, const char *name)
+{
+    if (strlen(name) < sizeof c->name) {
+        memcpy(c->name, name, strlen(name) + 1);
+        c->bases = xstrdup(bases ? bases : "");
+    }
+    for (size_t i = 0; i < c->n; i++)
+        if (c->dir[i] != c->v2)
+            cgroup_files_tasks(&c->files, i, c->fd[i]);
+}
+
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits)
 {
@@ -221,6 +225,7 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
            cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
         if (group_wanted(controller, limits) && paths_find(&m, controller, base, name))
             one_make(c, &m, limits);
+    known_as(c, bases, name);
 }
 
 /* ---- used again ----
@@ -254,18 +259,39 @@ bool cgroup_is_of_job(const char *text)
     return false;
 }
 
-static void step_cgroup_done(struct step_cgroup *c)
+void step_cgroup_close(struct step_cgroup *c)
 {
     for (size_t i = 0; i < c->n; i++) {
         free(c->dir[i]);
         close(c->fd[i]);
     }
+    cgroup_files_close(&c->files);
+    free(c->bases);
     memset(c, 0, sizeof *c);
 }
 
-bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
-                      const struct cgroup_limits *limits)
+/* The limits are the same, so the same groups are wanted. */
+static bool kept_take(struct step_cgroup *c, struct step_cgroup *kept, const char *bases,
+                      const char *name)
 {
+    char text[64];
+    bool same = kept->bases && strcmp(kept->name, name) == 0 && text_is(bases, kept->bases);
+    if (same && kept->memory) /* who reads in a group that was removed is told so */
+        same = cgroup_file_get(&kept->files, CGROUP_CHARGED, step_cgroup_fd(kept, kept->memory),
+                               kept->memory == kept->v2, text, sizeof text);
+    if (same) {
+        *c = *kept;
+        memset(kept, 0, sizeof *kept);
+    }
+    return same;
+}
+
+bool step_cgroup_take(struct step_cgroup *c, struct step_cgroup *kept, const char *bases,
+                      const char *name, const struct cgroup_limits *limits)
+{
+    if (kept_take(c, kept, bases, name))
+        return true;
+    step_cgroup_close(kept);
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX];
     struct making m;
@@ -279,89 +305,11 @@ bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name
     }
     c->hides = limits->deny != NULL;
     c->limits_memory = c->memory != NULL;
-    if (!ok)
-        step_cgroup_done(c);
+    if (ok)
+        known_as(c, bases, name);
+    else
+        step_cgroup_close(c);
     return ok;
-}
-
-/* What the kernel still has of processes that ended, or a file that the job wrote: so little is
- * nobody's limit. */
-#define LEFT_BYTES    INT64_C(1048576)
-#define LEFT_OF_LIMIT 16 /* of a small limit, at most this part of it */
-
-static int64_t left_at_most(const struct cgroup_limits *l)
-{
-    int64_t limit = l->step_mem_bytes > 0 ? l->step_mem_bytes : l->job_mem_bytes;
-    return limit > 0 && limit / LEFT_OF_LIMIT < LEFT_BYTES ? limit / LEFT_OF_LIMIT : LEFT_BYTES;
-}
-
-/* `file`: memory.events */
-static bool nobody_was_out_of_memory(int dir_fd, const char *file)
-{
-    char text[1024];
-    return cgroup_get_at(dir_fd, file, text, sizeof text) && cgroup_number(text, "oom") <= 0 &&
-           cgroup_number(text, "oom_kill") <= 0;
-}
-
-/* Is next to nothing of the step's charged? What the job read and wrote is the job's, and stays
- * with it. */
-static bool part_is_clean(const struct step_cgroup *c, int64_t most)
-{
-    bool v2 = c->memory == c->v2;
-    int fd = fd_of(c, c->memory);
-    int64_t left = cgroup_charged(fd, v2, false, most);
-    if (left > most)
-        left = cgroup_kept(fd, v2);
-    if (left < 0 || left > most)
-        return false;
-    return v2 ? nobody_was_out_of_memory(fd, "memory.events")
-              : cgroup_put_at(fd, "memory.max_usage_in_bytes", "0");
-}
-
-static bool job_is_clean(const struct step_cgroup *c, int64_t most)
-{
-    bool v2 = c->memory == c->v2;
-    int fd = fd_of(c, c->memory);
-    int64_t left = cgroup_charged(fd, v2, true, most);
-    if (left < 0 || left > most)
-        return false;
-    return v2 ? nobody_was_out_of_memory(fd, "../memory.events")
-              : cgroup_put_at(fd, "../memory.max_usage_in_bytes", "0");
-}
-
-static bool has_no_group(int dir_fd)
-{
-    struct stat st;
-    return fstat(dir_fd, &st) == 0 && st.st_nlink == 2;
-}
-
-static bool has_no_process(int dir_fd)
-{
-    char text[16];
-    return cgroup_get_at(dir_fd, "cgroup.procs", text, sizeof text) && !*text;
-}
-
-/* A step's processes are in all of its groups, as they cannot leave one: who is in none of one of
- * them is in none. */
-static bool groups_are_empty(const struct step_cgroup *c)
-{
-    bool ok = true;
-    for (size_t i = 0; ok && i < c->n; i++)
-        ok = has_no_group(c->fd[i]);
-    return ok && has_no_process(c->v2 ? fd_of(c, c->v2) : c->fd[0]);
-}
-
-enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits)
-{
-    int64_t most = left_at_most(limits);
-    bool ok = c->n > 0 && (!limits->deny || c->hides) &&
-              (c->memory ? c->limits_memory && part_is_clean(c, most)
-                         : limits->job_mem_bytes <= 0 && limits->step_mem_bytes <= 0);
-    if (!ok || !groups_are_empty(c))
-        return GROUP_KEPT;
-    enum group_back back = !c->memory || job_is_clean(c, most) ? GROUP_TO_ANY : GROUP_TO_OWN_JOB;
-    step_cgroup_done(c);
-    return back;
 }
 
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name)
@@ -399,7 +347,7 @@ static int groups_enter(const struct step_cgroup *c, const char *born_in)
     int why = 0;
     for (size_t i = 0; i < c->n; i++)
         if (c->dir[i] != born_in &&
-            !(c->dir[i] != c->v2 && cgroup_put_at(c->fd[i], "tasks", "0")) &&
+            !(c->dir[i] != c->v2 && cgroup_files_enter(&c->files, i, c->fd[i])) &&
             !cgroup_put_at(c->fd[i], "cgroup.procs", "0"))
             why = errno;
     return why;
@@ -408,7 +356,7 @@ static int groups_enter(const struct step_cgroup *c, const char *born_in)
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why)
 {
     const char *born_in = c->v2;
-    pid_t pid = born_in ? fork_into(fd_of(c, born_in)) : -1;
+    pid_t pid = born_in ? fork_into(step_cgroup_fd(c, born_in)) : -1;
     if (pid < 0) {
         born_in = NULL;
         pid = fork();
@@ -429,21 +377,21 @@ void step_cgroup_remove(struct step_cgroup *c)
 {
     for (size_t i = 0; i < c->n; i++)
         group_remove_soon(c->dir[i]);
-    step_cgroup_done(c);
+    step_cgroup_close(c);
 }
 
 /* ---- what is in them ---- */
 
 int64_t step_cgroup_rss(const struct step_cgroup *c)
 {
-    return c->memory ? cgroup_rss(fd_of(c, c->memory), c->memory == c->v2) : -1;
+    return c->memory ? cgroup_rss(step_cgroup_fd(c, c->memory), c->memory == c->v2) : -1;
 }
 
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
 {
     char text[64];
     if (!c->memory ||
-        !cgroup_get_at(fd_of(c, c->memory),
+        !cgroup_get_at(step_cgroup_fd(c, c->memory),
                        c->memory == c->v2 ? "memory.peak" : "memory.max_usage_in_bytes", text,
                        sizeof text))
         return -1;
@@ -451,12 +399,11 @@ int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit)
     return limit > 0 && peak > limit ? limit : peak;
 }
 
-int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
+int64_t step_cgroup_oom_kills(struct step_cgroup *c)
 {
     char text[1024];
-    if (!c->memory || !cgroup_get_at(fd_of(c, c->memory),
-                                     c->memory == c->v2 ? "memory.events" : "memory.oom_control",
-                                     text, sizeof text))
+    if (!c->memory || !cgroup_file_get(&c->files, CGROUP_KILLS, step_cgroup_fd(c, c->memory),
+                                       c->memory == c->v2, text, sizeof text))
         return 0;
     int64_t n = cgroup_number(text, "oom_kill");
     return n > 0 ? n : 0;
@@ -466,7 +413,7 @@ int64_t step_cgroup_oom_kills(const struct step_cgroup *c)
 bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job)
 {
     char text[1024];
-    int fd = fd_of(c, c->memory);
+    int fd = step_cgroup_fd(c, c->memory);
     if (!c->memory || c->memory != c->v2 || !cgroup_get_at(fd, "memory.events", text, sizeof text))
         return false;
     *ret_step = cgroup_number(text, "oom") > 0;

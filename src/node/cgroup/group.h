@@ -11,25 +11,32 @@
 
 #include "agent/note.h"
 #include "base/str.h"
+#include "node/cgroup/files.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#define STEP_CGROUP_MAX 8
+#define STEP_CGROUP_MAX CGROUP_FILES_MAX
+
+/* "g17.3": the groups number 3 of those of a job that have the number 17. */
+#define CGROUP_NAME_BYTES 48
 
 /* Of one step. */
 struct step_cgroup {
     char *dir[STEP_CGROUP_MAX]; /* owned */
     /* Of each, open: what a short step costs is to a part walks along its path. */
     int fd[STEP_CGROUP_MAX];
+    struct cgroup_files files;
     size_t n;
-    char *memory;       /* of these, the one that measures memory; NULL = none */
-    char *freezer;      /* of these, the version 1 freezer; NULL = none */
-    char *pids;         /* of these, the one that counts processes; NULL = none */
-    char *v2;           /* of these, the version 2 group; NULL = none */
-    bool hides;         /* the devices that were to be hidden are */
-    bool limits_memory; /* the limits asked for are set */
+    char name[CGROUP_NAME_BYTES]; /* what it was made or taken as; empty = a longer one */
+    char *bases;                  /* the same; owned */
+    char *memory;                 /* of these, the one that measures memory; NULL = none */
+    char *freezer;                /* of these, the version 1 freezer; NULL = none */
+    char *pids;                   /* of these, the one that counts processes; NULL = none */
+    char *v2;                     /* of these, the version 2 group; NULL = none */
+    bool hides;                   /* the devices that were to be hidden are */
+    bool limits_memory;           /* the limits asked for are set */
 };
 
 /* Bytes; 0 = no limit. Swap: that may be used beyond the memory, plus 1; 0 = no limit of its
@@ -43,8 +50,6 @@ struct cgroup_limits {
     const char *deny;         /* device files to hide, "195:1 195:2"; NULL = none; see `hides` */
 };
 
-/* "g17.3": the groups number 3 of those of a job that have the number 17. */
-#define CGROUP_NAME_BYTES 48
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
 /* Of the text of /proc/PID/cgroup: the process is in a group that some node daemon made for a
@@ -55,17 +60,21 @@ bool cgroup_is_of_job(const char *text);
  * (text of cgroup/base.h; NULL = none), with its limits. What cannot be made is left out. */
 void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name,
                       const struct cgroup_limits *limits);
-/* Those that another step with the same limits handed back, limits set. False if one of them is
- * gone; then c is empty. */
-bool step_cgroup_take(struct step_cgroup *c, const char *bases, const char *name,
-                      const struct cgroup_limits *limits);
+/* Those that another step with the same limits handed back, limits set. `kept`: what a hand-back of
+ * this process left open; it is empty afterwards. False if one of them is gone; then c is empty. */
+bool step_cgroup_take(struct step_cgroup *c, struct step_cgroup *kept, const char *bases,
+                      const char *name, const struct cgroup_limits *limits);
 /* Of a step none of whose processes was killed for memory. GROUP_TO_ANY: nobody could tell them
  * from new ones with the same limits, and nothing was left out when they were made: no process and
  * no group in them, next to no memory charged, no other step's processes killed for memory; the
  * most that was used is counted anew. GROUP_TO_OWN_JOB: that is so of the step's, but not of the
  * job's, in which other steps run or files that it read are charged; or files that the step itself
- * read. Then c is empty, and they stay. GROUP_KEPT: neither; c is as it was. */
-enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits);
+ * read. Then c is empty, and they stay. GROUP_KEPT: neither; c is as it was.
+ * ret_kept: an empty one, to be given to the next step_cgroup_take or step_cgroup_close. */
+enum group_back step_cgroup_hand_back(struct step_cgroup *c, const struct cgroup_limits *limits,
+                                      struct step_cgroup *ret_kept);
+/* Forgets them; they stay as they are. */
+void step_cgroup_close(struct step_cgroup *c);
 /* Opens those that another process made. */
 void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name);
 /* fork(), with the child in the groups from the start. To the child, which has to have one thread
@@ -73,12 +82,21 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
  * none. */
 pid_t step_cgroup_fork(const struct step_cgroup *c, int *ret_why);
 
+/* Of dir, which is one of c->dir, open; -1 = it is none of them. */
+static inline int step_cgroup_fd(const struct step_cgroup *c, const char *dir)
+{
+    for (size_t i = 0; dir && i < c->n; i++)
+        if (c->dir[i] == dir)
+            return c->fd[i];
+    return -1;
+}
+
 /* Now, page cache not counted, shared memory and tmpfs are; -1 = not measured. */
 int64_t step_cgroup_rss(const struct step_cgroup *c);
 /* The most that was in use at one time, at most `limit`; -1 = not measured. */
 int64_t step_cgroup_peak(const struct step_cgroup *c, int64_t limit);
 /* Processes that the kernel killed because memory ran out, of the step or of its job. */
-int64_t step_cgroup_oom_kills(const struct step_cgroup *c);
+int64_t step_cgroup_oom_kills(struct step_cgroup *c);
 /* Whether memory was refused at the limit of the step, and at that of its job. False: this kernel
  * or version does not tell. */
 bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job);

@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int fd_of(const struct step_cgroup *c, const char *dir)
-{
-    for (size_t i = 0; dir && i < c->n; i++)
-        if (c->dir[i] == dir)
-            return c->fd[i];
-    return -1;
-}
-
 static int64_t less(int64_t all, int64_t part)
 {
     return all < 0 ? -1 : part > 0 && part <= all ? all - part : all;
@@ -21,7 +13,7 @@ static int64_t less(int64_t all, int64_t part)
 void group_memory_read(const struct step_cgroup *c, struct group_memory *ret)
 {
     char text[8192], number[64];
-    int fd = fd_of(c, c->memory);
+    int fd = step_cgroup_fd(c, c->memory);
     bool v2 = c->memory == c->v2;
     *ret = (struct group_memory){-1, -1, -1};
     if (fd < 0 || !cgroup_get_at(fd, "memory.stat", text, sizeof text))
@@ -40,7 +32,7 @@ void group_memory_read(const struct step_cgroup *c, struct group_memory *ret)
 int64_t group_pressure_us(const struct step_cgroup *c, const char *file)
 {
     char text[256];
-    int fd = fd_of(c, c->v2);
+    int fd = step_cgroup_fd(c, c->v2);
     if (fd < 0 || !cgroup_get_at(fd, file, text, sizeof text) || strncmp(text, "some ", 5) != 0)
         return -1;
     const char *total = strstr(text, "total=");

@@ -124,21 +124,37 @@ static bool is_for(const struct again_child *c, const struct step_plan *p)
     return c->switch_user == p->switch_user && c->uid == p->uid;
 }
 
+/* The last that asked, best one whose last step had the same groups: it has them open. */
+static struct again_child *child_find(const struct again *a, const struct step_plan *p)
+{
+    struct again_child *found = NULL;
+    for (size_t i = a->n; i-- > 0;) {
+        struct again_child *c = &a->v[i];
+        if (!c->idle_since_us || !is_for(c, p))
+            continue;
+        if (c->group == p->group && c->group_part == p->group_part)
+            return c;
+        if (!found)
+            found = c;
+    }
+    return found;
+}
+
 pid_t again_give(struct again *a, const struct herd *h, const struct plan_intake *in,
                  const struct step_plan *p)
 {
     if (p->address || in->len > AGAIN_PLAN_MAX)
         return 0;
-    for (size_t i = a->n; a->nidle && i-- > 0;) {
-        struct again_child *c = &a->v[i];
-        if (!c->idle_since_us || !is_for(c, p))
-            continue;
+    struct again_child *c;
+    while (a->nidle && (c = child_find(a, p))) {
         if (plan_send(c->fd, h, in)) {
             c->idle_since_us = 0;
+            c->group = p->group;
+            c->group_part = p->group_part;
             a->nidle--;
             return c->pid;
         }
-        child_drop(a, i);
+        child_drop(a, (size_t)(c - a->v));
     }
     return 0;
 }
@@ -150,7 +166,11 @@ int again_prepare(struct again *a, const struct step_plan *p)
     if (p->address || a->asks[0] < 0 || a->n == AGAIN_CHILDREN ||
         socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
         return -1;
-    a->v[a->n] = (struct again_child){.fd = pair[0], .switch_user = p->switch_user, .uid = p->uid};
+    a->v[a->n] = (struct again_child){.fd = pair[0],
+                                      .switch_user = p->switch_user,
+                                      .uid = p->uid,
+                                      .group = p->group,
+                                      .group_part = p->group_part};
     return pair[1];
 }
 

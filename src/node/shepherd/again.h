@@ -24,7 +24,8 @@ struct again_child {
     pid_t pid;
     int fd; /* plans go there */
     int64_t switch_user, uid;
-    int64_t idle_since_us; /* monotonic; 0 = it has a step */
+    int64_t group, group_part; /* of its last step */
+    int64_t idle_since_us;     /* monotonic; 0 = it has a step */
 };
 
 struct again {

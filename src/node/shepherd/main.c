@@ -10,6 +10,7 @@
 #include "node/shepherd/again.h"
 #include "node/shepherd/plan_intake.h"
 #include "node/shepherd/shepherd.h"
+#include "node/shepherd/text_pages.h"
 #include "node/step/descriptors.h"
 #include "node/step/dir.h"
 #include "node/step/notes_socket.h"
@@ -233,5 +234,6 @@ int main(int argc, char **argv)
     umask(022);
     environment_wipe();
     descriptors_close(SHEPHERD_PLAN_FD + 1);
+    text_pages_huge();
     return herd_serve(argv[1]);
 }

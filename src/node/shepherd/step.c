@@ -143,8 +143,10 @@ static void groups_make(struct shepherd *s)
     const struct cgroup_limits limits = limits_of(p);
     char name[CGROUP_NAME_BYTES];
     step_cgroup_name(p->group, p->group_part, name);
-    if (!p->group_ready || !step_cgroup_take(&s->groups, p->cgroups, name, &limits))
+    if (!p->group_ready ||
+        !step_cgroup_take(&s->groups, &s->kept->groups, p->cgroups, name, &limits))
         step_cgroup_make(&s->groups, p->cgroups, p->group ? name : p->dir_name, &limits);
+    step_cgroup_close(&s->kept->groups); /* others than these */
 }
 
 /* Told with the end, for the next step may have them from then on. */
@@ -152,7 +154,7 @@ static void groups_hand_back(struct shepherd *s)
 {
     const struct cgroup_limits limits = limits_of(s->plan);
     if (s->plan->group && !s->groups_used_up && !s->terminating && !s->over_memory)
-        s->note.group_back = step_cgroup_hand_back(&s->groups, &limits);
+        s->note.group_back = step_cgroup_hand_back(&s->groups, &limits, &s->kept->groups);
 }
 
 static bool exit_tell(struct shepherd *s, bool clean)
@@ -273,7 +275,7 @@ static void wait_until(struct shepherd *s, int64_t due, size_t n)
 
 static void watch(struct shepherd *s)
 {
-    int fd = s->signals_fd = signals_open();
+    int fd = s->signals_fd;
     s->fds = xcalloc(1 + (s->tasks ? task_set_wait_max(s->tasks) : 0), sizeof *s->fds);
     if (reap(s))
         return;
@@ -326,6 +328,14 @@ static void tasks_begin(struct shepherd *s)
     task_set_launch(t);
 }
 
+static bool kept_open(struct shepherd_kept *k)
+{
+    if (k->signals_fd < 0)
+        k->signals_fd = signals_open();
+    return k->signals_fd >= 0 &&
+           (k->failure_fd[0] >= 0 || pipe2(k->failure_fd, O_CLOEXEC | O_NONBLOCK) == 0);
+}
+
 static void begin(struct shepherd *s)
 {
     const struct step_plan *p = s->plan;
@@ -341,8 +351,10 @@ static void begin(struct shepherd *s)
     keyring_leave(); /* what jobs put into theirs is not for each other */
     if (made == STEP_DIR_FAILED)
         failed_exit(s, "cannot make the step's directory");
-    if (pipe2(s->failure_fd, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (!kept_open(s->kept))
         failed_exit(s, "cannot make a pipe");
+    s->signals_fd = s->kept->signals_fd;
+    memcpy(s->failure_fd, s->kept->failure_fd, sizeof s->failure_fd);
     groups_make(s);
     if (p->deny && !s->groups.hides)
         failed_exit(
@@ -373,18 +385,16 @@ static bool may_have_another(const struct shepherd *s)
 static void leave(struct shepherd *s)
 {
     close(s->state_fd); /* with its lock */
-    close(s->signals_fd);
-    close(s->failure_fd[0]);
-    close(s->failure_fd[1]);
     free(s->fds);
     account_close(&s->account);
     str_done(&s->setup_words);
 }
 
 /* True: another step may follow. */
-static bool step_serve(const struct herd *h, const struct step_plan *p)
+static bool step_serve(const struct herd *h, const struct step_plan *p, struct shepherd_kept *kept)
 {
-    struct shepherd s = {.herd = h, .plan = p, .state_fd = -1, .sample_gap_us = FIRST_SAMPLE_US};
+    struct shepherd s = {
+        .herd = h, .plan = p, .kept = kept, .state_fd = -1, .sample_gap_us = FIRST_SAMPLE_US};
     s.note.job_id = p->job_id;
     s.note.attempt = p->attempt;
     s.note.gpus = p->gpus;
@@ -408,9 +418,10 @@ static bool step_serve(const struct herd *h, const struct step_plan *p)
 _Noreturn void shepherd_run(struct herd *h, struct plan_intake *in, struct step_plan *p)
 {
     int steps = 1;
+    struct shepherd_kept kept = {.signals_fd = -1, .failure_fd = {-1, -1}};
     setsid();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    while (step_serve(h, p) && steps++ < STEPS_MAX && again_wait(h, in, p))
+    while (step_serve(h, p, &kept) && steps++ < STEPS_MAX && again_wait(h, in, p))
         ;
     _exit(0);
 }

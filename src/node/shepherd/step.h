@@ -20,9 +20,17 @@
 #define SHEPHERD_NEVER    INT64_MAX /* a time that does not come */
 #define SHEPHERD_TREE_MAX 65536u    /* processes of one step that are seen */
 
+/* What it has open from one step to the next; nothing in it is of a step. */
+struct shepherd_kept {
+    struct step_cgroup groups; /* that were handed back */
+    int signals_fd;            /* the three as below; -1 = not yet */
+    int failure_fd[2];
+};
+
 struct shepherd {
     const struct herd *herd;
     const struct step_plan *plan;
+    struct shepherd_kept *kept;
     struct step_cgroup groups;
     /* Their processes were killed or stopped as a whole: they are not handed back. */
     bool groups_used_up;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define STATE_MAX_BYTES (1u << 20)
@@ -127,16 +128,17 @@ static bool script_write(int dir, const struct step_plan *p)
 /* The first note, and over the notes of an earlier step zeros, which are no lines. */
 static bool state_begin(int fd, const struct note *first)
 {
+    static const char zeros[STATE_BYTES];
     struct stat st;
     struct str text = STR_INIT;
     note_format(first, &text);
-    size_t len = text.len;
-    CHECK(len <= STATE_BYTES);
-    str_reserve(&text, STATE_BYTES - len);
-    memset(text.data + len, 0, STATE_BYTES - len);
-    text.len = STATE_BYTES;
+    CHECK(text.len <= STATE_BYTES);
+    struct iovec piece[] = {{text.data, text.len}, {(char *)zeros, STATE_BYTES - text.len}};
     bool ok = fstat(fd, &st) == 0 && (st.st_size <= STATE_BYTES || ftruncate(fd, 0) == 0);
-    ok = ok && fd_write_all(fd, text.data, text.len) && lseek(fd, (off_t)len, SEEK_SET) >= 0;
+    ssize_t written = ok ? writev(fd, piece, 2) : -1;
+    if (written >= 0 && written < STATE_BYTES)
+        errno = ENOSPC;
+    ok = written == STATE_BYTES && lseek(fd, (off_t)text.len, SEEK_SET) >= 0;
     int saved = errno;
     str_done(&text);
     errno = saved;
