@@ -52,6 +52,12 @@ static void holds_check(const struct core *c, const struct jobrec *r)
         CHECK(r->hold.n == 0 && !cluster_is_running(c->cluster, r->j.id));
 }
 
+/* A clock that is set back by less than a second is not noticed (clock.c). */
+static bool begins_later(const struct core *c, const struct job *j)
+{
+    return j->spec.begin_us > c->turn.now_us + USEC_PER_SEC;
+}
+
 static void state_check(const struct core *c, const struct jobrec *r)
 {
     const struct job *j = &r->j;
@@ -63,8 +69,7 @@ static void state_check(const struct core *c, const struct jobrec *r)
     CHECK((j->state == JOB_REQUEUED) <= j->requeue_pending);
     CHECK(!j->requeue_pending || ending);
     CHECK(!j->admin_hold || j->spec.hold || j->hold_after_requeue);
-    CHECK(!r->waiting ||
-          (j->state == JOB_PENDING && !j->spec.hold && j->spec.begin_us <= c->turn.now_us));
+    CHECK(!r->waiting || (j->state == JOB_PENDING && !j->spec.hold && !begins_later(c, j)));
     CHECK(j->state != JOB_PENDING || (!j->start_us && !j->nodes && r->step.n == 0));
 }
 
@@ -314,7 +319,7 @@ static void timers_check(const struct core *c)
         const struct jobrec *r = w.value;
         bool limited = r->j.state == JOB_RUNNING && job_limit_end(c, r) != INT64_MAX &&
                        job_over_time(c, r) != TIME_UNLIMITED;
-        bool begins = r->j.state == JOB_PENDING && r->j.spec.begin_us > c->turn.now_us;
+        bool begins = r->j.state == JOB_PENDING && begins_later(c, &r->j);
         CHECK((!limited && !begins && job_live(r)) || map_u64_get(armed, r->j.id));
         CHECK(!r->timer_us || map_u64_get(armed, r->j.id));
     }

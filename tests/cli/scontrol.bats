@@ -421,6 +421,18 @@ held() { sbatch --parsable --hold -o /dev/null "$@" --wrap 'sleep 30'; }
     wait_state "$id" FAILED
 }
 
+@test "update of a step's limit: of the element that is named, and no other" {
+    id=$(sbatch --parsable -a0-2 -o /dev/null --wrap 'srun -n1 sh -c "touch up.\$SLURM_ARRAY_TASK_ID; sleep 60"')
+    for i in 0 1 2; do eventually test -e up.$i; done
+    scontrol update StepId="${id}_0.0" TimeLimit=3
+    [ "$(scontrol show step "${id}_0.0" -o | field TimeLimit)" = 00:03:00 ]
+    scontrol update StepId="${id}_1.0" TimeLimit=0:01
+    wait_state "${id}_1" FAILED
+    [ "$(squeue -h -r -j "$id" -o '%i %T' | sort)" = "${id}_0 RUNNING
+${id}_2 RUNNING" ]
+    scancel "$id"
+}
+
 @test "hold and Priority of a running job count when it comes back; circles of dependencies" {
     id=$(sbatch --parsable -o /dev/null --wrap 'sleep 60')
     wait_state "$id" RUNNING

@@ -135,7 +135,7 @@ class Remuda(Cluster):
     lost, lost_pair = {"a": "a1", "b": "b2"}, {"a": ("a1", "a2"), "b": ("b1", "b2")}
     patience = 1
     signal_option = "--signal=USR1@1797"  # of a limit of 30 minutes
-    shortest_limit = "0:01"
+    shortest_limit, own_limit = "0:01", "0:15"
 
     def __init__(self, work):
         state = pathlib.Path(work) / "cluster"
@@ -203,7 +203,7 @@ class Slurm(Cluster):
     lost, lost_pair = {"a": "n1", "b": "n2"}, {"a": ("n1", "n2"), "b": ("n1", "n2")}
     patience = 3
     signal_option = "--signal=USR1@1795"  # up to a minute early
-    shortest_limit = "1"
+    shortest_limit, own_limit = "1", "1"
 
     def __init__(self, work):
         env = dict(os.environ)

@@ -4,16 +4,19 @@
  * "end NAME N". */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pty.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define TICK_MS   50
 #define LINGER_MS 400    /* a second SIGTERM would come within this */
 #define LIFE_MS   180000 /* nothing stays for ever */
+#define EATS      (256u << 20)
 
 static int log_fd;
 static const char *who, *run, *folder;
@@ -62,8 +65,46 @@ static void errand(void)
     line("did", code);
 }
 
+static void ends_early(void)
+{
+    char tail[200];
+    snprintf(tail, sizeof tail, ".%s", who);
+    if (there("fail", tail)) {
+        line("end", "fail");
+        exit(5);
+    }
+    static char *eaten;
+    if (there("eat", tail) && !eaten && (eaten = malloc(EATS))) {
+        line("eats", "");
+        memset(eaten, 1, EATS);
+    }
+}
+
+static int terminal(char **command)
+{
+    static const int ignored[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    char text[4096];
+    int fd, status = 0;
+    ssize_t n;
+    pid_t pid = forkpty(&fd, NULL, NULL, NULL);
+    if (pid == 0) {
+        execvp(command[0], command);
+        _exit(127);
+    }
+    for (size_t i = 0; i < sizeof ignored / sizeof ignored[0]; i++)
+        signal(ignored[i], SIG_IGN);
+    while (pid > 0 && (n = read(fd, text, sizeof text)) > 0)
+        if (write(STDOUT_FILENO, text, (size_t)n) != n)
+            return 98;
+    if (pid < 0 || waitpid(pid, &status, 0) != pid)
+        return 96;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "terminal") == 0)
+        return terminal(argv + 2);
     struct timespec tick = {0, TICK_MS * 1000000L};
     struct sigaction act = {.sa_handler = heard, .sa_flags = SA_RESTART};
     char path[600], name[100];
@@ -85,6 +126,7 @@ int main(int argc, char **argv)
     line("start", "");
     for (int ms = 0; ms < LIFE_MS && !terminated; ms += TICK_MS) {
         errand();
+        ends_early();
         if (strcmp(who, "helper") != 0 && there("go", "")) {
             line("end", "");
             printf("%s done %s\n", who, run);

@@ -4,80 +4,29 @@ import re
 import subprocess
 import time
 
+from bodies import BODY, RESIZE, SCRIPT
+
 KINDS = ["plain", "array_first", "array_middle", "array_last", "het", "requeued", "resized", "reservation", "preemptable"]
 BODIES = ["batch", "srun", "srun_twice", "srun_tee", "signal", "mpirun", "sbcast", "sattach", "many", "async", "overlap"]
 ENDINGS = ["self", "scancel", "scancel_usr1", "time_limit", "requeue_outside", "requeue_script", "requeue_task", "preempt_cancel", "preempt_requeue", "preempt_suspend",
            "node_lost_a", "node_lost_b", "controller_killed"]
-# Of --full alone: two kinds in one; a job that is stopped or suspended for a while, signals to the script or to everybody, a step that is cancelled, node daemons that are killed.
+# Of --full alone: two kinds in one, jobs of salloc, whose script runs beside it, and of srun alone; a job that is stopped or suspended for a while, signals to the script or to
+# everybody, a step that is cancelled, has a limit that is cut or its own, too much memory or a task that fails (with srun -K and without), node daemons that are killed.
 MORE_KINDS = ["array_middle+requeued", "array_last+requeued", "array_middle+reservation", "array_first+preemptable", "requeued+reservation", "requeued+preemptable", "resized+requeued",
-              "resized+preemptable", "het+requeued"]
-MORE_ENDINGS = ["stopped", "suspended", "scancel_batch", "scancel_full", "scancel_step", "daemon_killed"]
+              "resized+preemptable", "het+requeued", "het+reservation", "het+preemptable", "salloc", "salloc+het", "salloc+resized", "salloc+reservation", "salloc+preemptable", "direct", "direct+het",
+              "direct+reservation", "direct+preemptable"]
+MORE_BODIES = ["pty", "multi", "colon"]
+MORE_ENDINGS = ["stopped", "suspended", "scancel_batch", "scancel_full", "scancel_step", "step_limit", "step_own_limit", "step_oom", "task_fails", "task_fails_k", "daemon_killed"]
 
 READY_S, OVER_S = 90, 90
 ELEMENT = {"array_first": 0, "array_middle": 1, "array_last": 2}
-
-BODY = {
-    "batch": '"$C" task0',
-    "srun": 'srun $G "$C" task',
-    "srun_twice": 'srun $G0 -N1 -n1 --exact --mem=5 "$C" taskA & A=$!\nsrun $G1 -N1 -n1 --exact --mem=5 "$C" taskB & B=$!\nstay $A; RC=$?; stay $B && [ $RC = 0 ]',
-    "srun_tee": 'srun $G "$C" task | tee "$D/tee.$N"; [ ${PIPESTATUS[0]} = 0 ]',
-    "signal": 'srun $G "$C" task',
-    "mpirun": 'mpirun.openmpi --oversubscribe -np 2 "$C" task',
-    "sbcast": 'sbcast -f "$C" "$D/cast.$N" && srun $G "$D/cast.$N" task',
-    "sattach": 'srun $G "$C" task',
-    # Two steps have the two CPUs, two more wait for them.
-    "many": """\
-srun $G0 -N1 -n1 --exact --mem=5 "$C" taskA & A=$!
-srun $G1 -N1 -n1 --exact --mem=5 "$C" taskB & B=$!
-until_up taskA && until_up taskB
-srun $G0 -N1 -n1 --exact --mem=5 "$C" taskC 2> "$D/c.$N" & X=$!
-srun $G1 -N1 -n1 --exact --mem=5 "$C" taskD 2> "$D/d.$N" & Y=$!
-until grep -q retrying "$D/c.$N" && grep -q retrying "$D/d.$N"; do sleep 0.1; done; note start queued "$N"
-RC=0; for p in $A $B $X $Y; do stay $p || RC=$?; done; (exit $RC)""",
-    # Steps without a command behind them: B beside A, C when A is over well, E never; steps that wait for their ends.
-    "async": """\
-Q="srun --async --parsable -N1 -n1 --exact --mem=5"
-A=$($Q $G0 -o "$D/a.$N" "$C" taskA) && B=$($Q $G1 -o "$D/b.$N" "$C" taskB) && X=$($Q $G0 -d afterok:$A -o "$D/c.$N" "$C" taskC) && E=$($Q $G0 -d afternotok:$X -o "$D/e.$N" "$C" never)
-until_up taskA && until_up taskB; note start queued "$N"
-srun $G1 -N1 -n1 --overlap --mem=1 -d afterany:$B true & W=$!
-stay $W; RC=$?
-[ $RC != 0 ] || { srun $G0 -N1 -n1 --overlap --mem=1 -d afterany:$E true & stay $!; RC=$?; }
-[ $RC = 0 ] || for i in 1 2 3 4 5; do sleep 0.2; done
-cat "$D/a.$N" "$D/b.$N" "$D/c.$N"; (exit $RC)""",
-    "overlap": """\
-srun $G --mem=5 "$C" task & A=$!
-until_up task0 && until_up task1
-srun $G0 --overlap -N1 -n1 --mem=5 "$C" beside & B=$!
-stay $A; RC=$?; stay $B && [ $RC = 0 ]""",
-}
-
-SCRIPT = """\
-#!/bin/bash
-export D=%(dir)s C=%(counter)s N=${SLURM_RESTART_COUNT:-0} OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-note() { echo "$@" >> "$D/log"; }
-for signal in TERM USR1 USR2 INT HUP; do trap "note sig script $N $signal" $signal; done
-stay() { local rc; while :; do wait "$1"; rc=$?; kill -0 "$1" 2>/dev/null || break; done; wait "$1" 2>/dev/null; return $?; }
-until_up() { until grep -qx "start $1 $N" "$D/log"; do sleep 0.1; done; }
-G="%(both)s" G0="%(first)s" G1="%(second)s"
-%(before)s
-"$C" helper & H=$!
-note start script "$N"
-%(body)s
-RC=$?
-kill -KILL $H
-note end script "$N"
-exit $RC
-"""
-
-
-# A third node is given back before anything begins.
-RESIZE = 'cd "$D" && scontrol update JobId=$SLURM_JOB_ID NumNodes=2 && . ./slurm_job_${SLURM_JOB_ID}_resize.sh'
-
 
 def tasks_of(product):
     """Those that are there when it is ended."""
     if product.body == "batch":
         return ["task0"]
+    if product.body == "colon" or (product.a("direct") and product.a("het")):
+        return ["taskA", "taskB"]
     if product.body == "overlap":
         return ["task0", "task1", "beside"]
     return ["taskA", "taskB"] if product.body in ("srun_twice", "many", "async") else ["task0", "task1"]
@@ -100,7 +49,10 @@ class Product:
         self.array = next((t for t in self.traits if t in ELEMENT), None)
         self.run_at = 1 if self.a("requeued") else 0  # number of the run that is ended
         self.pair = self.high = None
-        self.attached = None
+        self.attached = self.command = None
+        # The command that made the job stays with it: salloc and its script, or srun.
+        self.front = "salloc" if self.a("salloc") else "srun" if self.a("direct") else None
+        self.people = [] if self.front == "srun" else ["script", "helper"]
         # The one CPU of a node is for the element that is preempted: the others come when it is over.
         self.alone = self.array is not None and ending.startswith("preempt_")
 
@@ -134,9 +86,10 @@ class Product:
         return "low_requeue" if self.a("preemptable") else "main"
 
     def options(self):
-        yield from ["-J", "product", "-p", self.partition(), "--mem=10", "--parsable", "-t", "30", "--open-mode=append"]
-        yield from ["-o", str(self.base / ("out" if self.target is None else "%a/out"))]
-        if self.ending == "requeue_outside" or self.ending.startswith(("requeue", "preempt_requeue", "node")) or self.a("requeued"):
+        yield from ["-J", self.name, "-p", self.partition(), "--mem=10", "-t", "30"]
+        if not self.front:
+            yield from ["--parsable", "--open-mode=append", "-o", str(self.base / ("out" if self.target is None else "%a/out"))]
+        if not self.front and (self.ending.startswith(("requeue", "preempt_requeue", "node")) or self.a("requeued")):
             yield "--requeue"
         if self.a("reservation"):
             yield f"--reservation={self.cluster.reservation(self)}"
@@ -146,19 +99,33 @@ class Product:
             yield "--array=0-2"
         if self.alone:
             yield "--hold"
+        if self.front == "srun":
+            yield from self.step_options()
+
+    def step_options(self):
+        """What the ending wants of the step."""
+        return {"step_own_limit": ["-t", self.cluster.own_limit], "task_fails_k": ["-K"]}.get(self.ending, [])
 
     def shape(self):
-        """What each component asks for."""
+        """What each component asks for, and what srun alone runs in it."""
         nodes = [["-w", n] for n in self.pair] if self.pair else [[], []]
         if self.a("het") and self.ending.startswith("node_lost"):  # a component on each of the first two nodes
             first, second = self.cluster.lost_pair[self.ending[-1]]
             nodes = [["-x", second], ["-x", first]]
         if self.a("het"):
-            return ["-N1", "-n1", "--mem=10", *nodes[0], ":", "-N1", "-n1", "--mem=10", "-p", self.partition(), *nodes[1]]
+            return ["-N1", "-n1", "--mem=10", *nodes[0], *self.program("taskA"), ":", "-N1", "-n1", "--mem=10", "-p", self.partition(), *nodes[1], *self.program("taskB")]
         where = ["-w", ",".join(self.pair)] if self.pair else []
         if self.a("resized") and self.pair:  # the third node comes behind the pair, which stays
             where += ["-x", "n[1-5],a[1-4],b[1-4]"]
-        return ["-N3", "-n3", *where] if self.a("resized") else ["-N2", "-n2", *where]
+        return ["-N3", "-n3", *where] if self.a("resized") else ["-N2", "-n2", *where, *self.program("task")]
+
+    def program(self, task):
+        if self.front != "srun":
+            return []
+        if self.body == "multi":
+            (self.base / "lines").write_text(f"0 {self.counter} task\n1 {self.counter} task\n")
+            return ["--multi-prog", str(self.base / "lines")]
+        return [*(["--pty"] if self.body == "pty" else []), self.counter, task]
 
     def submit(self):
         if self.ending.startswith("preempt_"):
@@ -167,14 +134,30 @@ class Product:
         folder = self.base if self.target is None else f"{self.base}/$SLURM_ARRAY_TASK_ID"
         script = self.base / "script"
         script.write_text(SCRIPT % dict(dir=folder, counter=self.counter, body=BODY[self.body], before=RESIZE if self.a("resized") else "", both="--het-group=0,1" if het else "",
-                                        first="--het-group=0" if het else "", second="--het-group=1" if het else ""))
-        self.id = self.cluster.ask("sbatch", *self.options(), *self.shape(), str(script)).split(";")[0].strip()
+                                        first="--het-group=0" if het else "", second="--het-group=1" if het else "", step=" ".join(self.step_options())))
+        if self.front:
+            self.begin([self.front, *self.options(), *self.shape(), *(["bash", str(script)] if self.front == "salloc" else [])])
+        else:
+            self.id = self.cluster.ask("sbatch", *self.options(), *self.shape(), str(script)).split(";")[0].strip()
         self.ref = self.id if self.target is None else f"{self.id}_{self.target}"
         if self.alone:
             self.cluster.ask("scontrol", "release", self.ref)
         self.labels = [self.id] if self.target is None else [f"{self.id}_{e}" for e in self.elements]
         if het:
             self.labels = [f"{self.id}+0", f"{self.id}+1"]
+
+    def begin(self, command):
+        """A command that stays; which job it made, the queue says."""
+        if self.body == "pty" and self.front == "srun":
+            command = [self.counter, "terminal", *command]
+        env = self.cluster.env if self.front == "salloc" else {**self.cluster.env, "D": str(self.base), "C": self.counter, "N": "0"}
+        with open(self.base / "out", "a") as out, open(self.base / "err", "a") as err:
+            self.command = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err, cwd=self.base, start_new_session=True)
+        found = lambda: re.match(r"\d+", self.cluster.run("squeue", "-h", "-a", "-n", self.name, "-o", "%i").stdout) or self.command.poll() is not None
+        got = self.wait_for("its job", READY_S, found)
+        if got is True:
+            raise Broken(f"{command[0]} left with {self.command.returncode}: {(self.base / 'err').read_text()[-300:]}")
+        self.id = got[0]
 
     # ---- what is seen of it ----
 
@@ -191,7 +174,7 @@ class Product:
 
     def up(self, element, run):
         lines = self.log(element)
-        wanted = [["start", who, str(run)] for who in ["script", "helper", *tasks_of(self), *(["queued"] if later_of(self) else [])]]
+        wanted = [["start", who, str(run)] for who in [*self.people, *tasks_of(self), *(["queued"] if later_of(self) else [])]]
         if self.body == "signal":
             wanted += [["sig", who, str(run), "USR1"] for who in tasks_of(self)]
         return all(line in lines for line in wanted)
@@ -210,6 +193,8 @@ class Product:
 
     def over(self):
         self.wait_for("its end", OVER_S, lambda: not self.cluster.state(self.labels))
+        if self.command:
+            self.wait_for(f"the end of {self.front}", OVER_S, lambda: self.command.poll() is not None)
 
     def in_state(self, state):
         def test():
@@ -227,7 +212,7 @@ class Product:
         self.ready(self.run_at, [self.target] if self.alone or self.run_at else None)
         if self.body == "sattach":
             self.attach()
-        getattr(self, "end_" + re.sub("_(usr1|batch|full|step|outside|script|task|a|b|cancel|suspend)$|(?<=preempt)_requeue$", "", self.ending))()
+        getattr(self, "end_" + re.sub("_(usr1|batch|full|step|outside|script|task|a|b|cancel|suspend|own_limit|oom|k)$|(?<=step)_limit$|(?<=preempt)_requeue$", "", self.ending))()
         for element in self.elements:
             if element not in self.hit():
                 if self.alone:
@@ -257,7 +242,8 @@ class Product:
         if self.ending == "scancel_step":
             self.cluster.ask("scancel", f"{self.ref}.0")
             return
-        self.cluster.ask("scancel", *{"scancel_batch": ["-b"], "scancel_full": ["-f"]}.get(self.ending, []), "-s", "USR1", self.ref)
+        (self.refused if self.front and self.ending == "scancel_batch" else self.cluster.ask)(
+            "scancel", *{"scancel_batch": ["-b"], "scancel_full": ["-f"]}.get(self.ending, []), "-s", "USR1", self.ref)
         time.sleep(1)
         self.go(self.run_at, self.target)
 
@@ -280,12 +266,41 @@ class Product:
         self.cluster.ask("scontrol", "update", f"JobId={self.ref}", f"TimeLimit={self.cluster.shortest_limit}")
 
     def end_requeue(self):
-        command = f"exec scontrol requeue {'$SLURM_JOB_ID' if self.target is None else '${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID'}"
+        command = f"{'' if self.front else 'exec '}scontrol requeue {'$SLURM_JOB_ID' if self.target is None else '${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID'}"
         if self.ending == "requeue_outside":
-            self.cluster.ask("scontrol", "requeue", self.ref)
+            (self.refused if self.front else self.cluster.ask)("scontrol", "requeue", self.ref)
         else:
             self.errand("helper" if self.ending == "requeue_script" else tasks_of(self)[-1], self.run_at, command)
-        self.again()
+        if self.front:
+            if self.ending != "requeue_outside":
+                self.wait_for("the answer", READY_S, lambda: any(line[0] == "did" for line in self.log(self.target)))
+            self.end_self()
+        else:
+            self.again()
+
+    def end_step(self):
+        if self.ending == "step_limit":
+            ref = self.ref if self.cluster.name == "remuda" else self.cluster.ask("squeue", "-h", "-j", self.ref, "-o", "%A").strip()
+            self.cluster.ask("scontrol", "update", f"StepId={ref}.0", f"TimeLimit={self.cluster.shortest_limit}")
+        elif self.ending == "step_oom":
+            self.wish("eat")
+            self.wait_for("the task's hunger", READY_S, lambda: ["eats", tasks_of(self)[-1], str(self.run_at)] in self.log(self.target))
+            self.go(self.run_at, self.target)
+
+    def end_task_fails(self):
+        self.wish("fail")
+        if self.ending == "task_fails":
+            self.wait_for("the task's end", READY_S, lambda: ["end", tasks_of(self)[-1], str(self.run_at), "fail"] in self.log(self.target))
+            self.go(self.run_at, self.target)
+
+    def wish(self, what):
+        """Of the last task."""
+        (self.dir(self.target) / f"{what}.{self.run_at}.{tasks_of(self)[-1]}").touch()
+
+    def refused(self, *command):
+        done = self.cluster.run(*command)
+        if done.returncode == 0:
+            raise Broken(f"{' '.join(command)} was not refused")
 
     def end_preempt(self):
         wrap = f"echo start >> {self.base}/high; until test -e {self.base}/high-go; do sleep 0.1; done"
@@ -299,12 +314,13 @@ class Product:
             self.go(self.run_at, self.target)
             return
         (self.base / "high-go").touch()
-        if self.ending == "preempt_requeue":
+        if self.ending == "preempt_requeue" and not self.front:
             self.again()
 
     def end_node_lost(self):
         self.fault()
-        self.again()
+        if not self.front:
+            self.again()
 
     def end_daemon_killed(self):
         self.end_controller_killed()
@@ -323,7 +339,9 @@ class Product:
         if self.attached and self.attached.poll() is None:
             self.attached.kill()
         if getattr(self, "id", None) and self.cluster.state(self.labels):
-            self.cluster.run("scancel", "-s", "KILL", self.id)
+            self.cluster.run("scancel", *([] if self.front else ["-s", "KILL"]), self.id)
+        if self.command and self.command.poll() is None:
+            self.command.kill()
         if self.high:
             (self.base / "high-go").touch()
             self.cluster.run("scancel", self.high)
@@ -345,7 +363,13 @@ class Product:
                 ends.append(f"{who} did {rest[0]}")
         label = self.id if element is None else f"{self.id}_{element}"
         return {"rows": self.rows(label), "signals": signals, "runs": max((int(l[2]) for l in self.log(element) if l[0] == "start"), default=-1) + 1,
-                "output": self.output(element), "did": ends}
+                "output": self.output(element), "did": ends, "files": self.files(element), "status": self.command and self.command.returncode}
+
+    def files(self, element):
+        """Of srun -o %A_%a_%s_%t, and the run that wrote it; A is the job's number, or its component's."""
+        names = sorted(path.name for path in self.dir(element).iterdir() if re.match(r"[\dN]+_\d+_\d+_\d+\.\d+$", path.name))
+        ours = [self.id, str(int(self.id) + 1)] if self.a("het") else [self.id]
+        return sorted(re.sub(rf"^({'|'.join(ours)})_", "A_", name) for name in names)
 
     def output(self, element):
         path = self.dir(element) / "out"

@@ -28,12 +28,34 @@ RUNS = {
     "scancel_batch": [("COMPLETED", "itself")],
     "scancel_full": [("COMPLETED", "itself")],
     "scancel_step": [("FAILED", "step")],
+    "step_limit": [("COMPLETED", "limit")],
+    "step_own_limit": [("COMPLETED", "limit")],
+    "step_oom": [("FAILED", "oom")],
+    "task_fails": [("FAILED", "fails")],
+    "task_fails_k": [("FAILED", "bad")],
     "daemon_killed": [("COMPLETED", "itself")],
 }
 
+# Where a command stays with its job that is not sent back to the queue: it is refused, or the job ends.
+FRONT_RUNS = {
+    "requeue_outside": [("COMPLETED", "itself")],
+    "requeue_script": [("COMPLETED", "itself")],
+    "requeue_task": [("COMPLETED", "itself")],
+    "preempt_requeue": [("PREEMPTED", "told")],
+    "node_lost_a": [("NODE_FAIL", "lost_a")],
+    "node_lost_b": [("NODE_FAIL", "lost_b")],
+}
+
+# Ways in which the step alone is over: how accounting has it, and with what its srun, and so the script, ends.
+STEP_WAYS = {"step": ("CANCELLED 0:9", 137), "limit": ("TIMEOUT 0:0", 0), "oom": ("OUT_OF_MEMORY 0:125", 253), "fails": ("FAILED 5:0", 5), "bad": ("FAILED 5:0", 5)}
+STEP_ENDINGS = ("scancel_step", "step_limit", "step_own_limit", "step_oom", "task_fails", "task_fails_k")
+STEP_BODIES = ("srun", "signal", "sattach", "pty", "multi")
+
 DIFFERENT = {
-    "slurm": ["a step that is told to end gets SIGTERM twice where its srun hears of it as well (time limit, preemption): once in Remuda"],
-    "remuda": ["what sbcast copies with is a step of its own in accounting"],
+    "slurm": ["a step that is told to end gets SIGTERM twice where its srun hears of it as well (time limit, preemption): once in Remuda",
+              "scancel --full of a job without a script reaches nobody", "salloc whose command ends with 128 and a signal: the job's exit code is that signal's number",
+              "StepId= takes no element's name, only the number of its record", "--pty shows the first task of each component"],
+    "remuda": ["what sbcast copies with is a step of its own in accounting", "srun A : B in an ordinary job makes two steps, .0 and .1; Slurm one in two parts"],
 }
 
 
@@ -41,8 +63,12 @@ def possible(kind, body, ending):
     """A batch job without steps has no task that could ask, nor a step to cancel. A lost node ends all elements of an array, of which one alone was requeued before."""
     if kind.startswith("array") and "requeued" in kind and ending.startswith("node_lost"):
         return False
-    if ending == "scancel_step":
-        return body in ("srun", "signal", "sattach") and "het" not in kind
+    if "direct" in kind and (body not in (("srun", "signal") if "het" in kind else STEP_BODIES) or ending == "requeue_script"):
+        return False
+    if ending in STEP_ENDINGS and (body not in STEP_BODIES or ("het" in kind and ending in ("scancel_step", "step_limit", "step_oom"))):
+        return False
+    if ("salloc" in kind or "direct" in kind) and (ending == "stopped" or body == "batch"):  # of salloc without steps nothing is in the job
+        return False
     if ending == "scancel_full" and body in ("srun_tee", "mpirun"):  # tee and mpirun's daemons die of it
         return False
     return not (body == "batch" and ending == "requeue_task")
@@ -57,8 +83,12 @@ def missing(p):
 def runs_of(p, element):
     if element not in p.hit():
         return [("COMPLETED", "itself")]
+    if p.front == "srun" and p.ending == "step_own_limit":  # it is the job's
+        return [("TIMEOUT", "told")]
+    if p.front and p.ending == "step_oom":  # 128 and the number that stands for it
+        return [("OUT_OF_MEMORY", "oom")]
     before = [("REQUEUED", "told")] if p.a("requeued") else []
-    return before + RUNS[p.ending]
+    return before + (p.front and FRONT_RUNS.get(p.ending) or RUNS[p.ending])
 
 
 # ---- accounting ----
@@ -71,6 +101,8 @@ def steps_of(p, way):
         return [str(n) for n in range(count + 2 * (way == "itself"))]
     if p.body == "overlap":
         return ["0", "1"]
+    if p.body == "colon" and not p.a("het"):
+        return ["0+0", "0+1"] if p.cluster.name == "slurm" else ["0", "1"]
     two = p.body == "srun_twice" or (p.body == "sbcast" and p.cluster.name == "remuda")
     return ["0", "1"] if two else ["0"]
 
@@ -87,8 +119,11 @@ def row(name, state, way, p):
     """A script or a step that leaves by itself is COMPLETED, whatever is to become of its job. mpirun ends with what its daemons made of it, a lost node is nobody's witness."""
     if name in never(p, way):
         return f"{name} CANCELLED 0:0"
-    if way == "step":
-        return f"{name} CANCELLED 0:9" if name[-1] == "0" else f"{name} FAILED 137:0"
+    if way in STEP_WAYS:
+        step, code = STEP_WAYS[way]
+        if way in ("fails", "bad") and name[:2] == "+0":  # the task that fails is of the second component
+            step = "COMPLETED 0:0"
+        return f"{name} {step}" if not name.endswith("batch") else f"{name} FAILED {code}:0" if code else f"{name} COMPLETED 0:0"
     if way == "told" and name.endswith("batch") and p.body in ("many", "async"):
         return f"{name} FAILED *"  # of the srun that waited: 1, or 143 if it had hardly begun
     if (way == "itself" and not (p.body == "mpirun" and name[-1] == "0")) or (way == "told" and p.body != "mpirun"):
@@ -101,20 +136,36 @@ def in_order(lines):
     return sorted(lines, key=lambda line: line[:2] if line[0] == "+" else "")
 
 
+def job_code(p, way):
+    code = STEP_WAYS[way][1] if way in STEP_WAYS else 0
+    if p.front and code > 128:
+        return "*:*" if p.cluster.name == "slurm" else f"0:{code - 128}"
+    return f"{code}:0"
+
+
 def rows(p, element):
     out = []
     for state, way in runs_of(p, element):
-        code = "137:0" if way == "step" else "0:0"
+        code = job_code(p, way)
+        script = lambda name: [] if p.front else [row(name, state, way, p)]
         if p.a("resized"):  # what it was before has a row of its own, and the script began then
-            out += ["job RESIZING 0:0", row(".batch", state, way, p), f"job {state} {code}", *(row(f".{s}", state, way, p) for s in steps_of(p, way))]
+            out += ["job RESIZING 0:0", *script(".batch"), f"job {state} {code}", *(row(f".{s}", state, way, p) for s in steps_of(p, way))]
             continue
         if not p.a("het"):
-            out += [f"job {state} {code}", row(".batch", state, way, p), *(row(f".{s}", state, way, p) for s in steps_of(p, way))]
+            out += [f"job {state} {code}", *script(".batch"), *(row(f".{s}", state, way, p) for s in steps_of(p, way))]
             continue
         first, second = het_steps(p, way)
-        out += [f"+0 {state} 0:0", row("+0.batch", state, way, p), *(row(f"+0.{s}", state, way, p) for s in first)]
-        out += [f"+1 {state} 0:0", *(row(f"+1.{s}", state, way, p) for s in second)]
+        out += [f"+0 {state} {code}", *script("+0.batch"), *(row(f"+0.{s}", state, way, p) for s in first)]
+        out += [f"+1 {state} {code}", *(row(f"+1.{s}", state, way, p) for s in second)]
     return out
+
+
+def status(p, element):
+    """Of salloc or srun; None: it is no promise."""
+    state, way = runs_of(p, element)[-1]
+    if way in STEP_WAYS:
+        return STEP_WAYS[way][1]
+    return 0 if way == "itself" or (way == "told" and p.body not in ("many", "async", "mpirun")) else None
 
 
 def het_steps(p, way):
@@ -139,9 +190,17 @@ def het_steps(p, way):
 def told_of(p, way):
     """Who of a run hears SIGTERM: all; of a lost node nobody who was there."""
     tasks = tasks_of(p)
+    if p.front:  # its command and the script are beside the job
+        return [who for who in told_in_job(p, way, tasks) if who in tasks]
+    return told_in_job(p, way, tasks)
+
+
+def told_in_job(p, way, tasks):
+    if way in ("limit", "bad"):
+        return tasks if way == "limit" else tasks[:-1]
     if way == "told":
         return ["script", "helper", *tasks]
-    if p.body in ("mpirun", "srun_twice", "many", "async", "overlap") and way.startswith("lost"):  # which of them was there is nobody's promise
+    if p.body in ("mpirun", "srun_twice", "many", "async", "overlap", "colon") and way.startswith("lost"):  # which of them was there is nobody's promise
         return (["script", "helper"] if way == "lost_b" else []) + tasks
     if way == "lost_a":
         return tasks[1:]
@@ -151,14 +210,17 @@ def told_of(p, way):
 def signals(p, element):
     """run.who.SIGNAL → (least, most) times."""
     out = {}
+    unheard = p.front and p.ending == "scancel_full" and p.cluster.name == "slurm"
     for n, (_, way) in enumerate(runs_of(p, element)):
         for who in told_of(p, way):
             out[f"{n}.{who}.TERM"] = often(p, who, way)
-        usr1 = (p.body == "signal" and not (p.alone and element != p.target)) + (p.ending in ("scancel_usr1", "scancel_full") and element == p.target and n == p.run_at)
+        usr1 = (p.body == "signal" and not (p.alone and element != p.target)) + (p.ending in ("scancel_usr1", "scancel_full") and not unheard and element == p.target and n == p.run_at)
         told = element == p.target and n == p.run_at
-        for who in ["script", "helper"] + (["task0"] if p.body == "batch" else []):
+        for who in ["script", "helper"] * (not p.front) + (["task0"] if p.body == "batch" else []):
             if told and (p.ending == "scancel_full" or (p.ending == "scancel_batch" and who == "script")):
                 out[f"{n}.{who}.USR1"] = (1, 1)
+        if p.body == "pty" and way.startswith("lost"):  # the terminal goes with its node
+            out[f"{n}.{tasks_of(p)[0]}.HUP"] = (0, 1)
         for who in tasks_of(p):
             if usr1 and p.body != "batch":
                 out[f"{n}.{who}.USR1"] = (1, 9) if p.body == "mpirun" else (usr1, usr1)
@@ -180,13 +242,23 @@ def often(p, who, way):
 # ---- output ----
 
 def output(p, element):
-    return sorted(f"{who} done {n}" for n, (_, way) in enumerate(runs_of(p, element)) if way == "itself" for who in tasks_of(p) + later_of(p))
+    """A terminal has that of the first task alone, in Slurm of the first of each component."""
+    said = {"itself": tasks_of(p) + later_of(p), "fails": tasks_of(p)[:-1], "oom": tasks_of(p)[:-1]}
+    return sorted(f"{who} done {n}" for n, (_, way) in enumerate(runs_of(p, element)) for who in said.get(way, []) if p.body != "pty" or who == "task0" or (p.a("het") and p.cluster.name == "slurm"))
+
+
+def files(p, element):
+    """A job that is no array has Slurm's number for none."""
+    if p.body != "multi" or p.front == "srun":
+        return []
+    index = 4294967294 if element is None else element
+    return sorted(f"A_{index}_0_{task}.{n}" for n in range(len(runs_of(p, element))) for task in (0, 1))
 
 
 def did(p, element):
     if element != p.target or p.ending not in ("requeue_script", "requeue_task"):
         return []
-    return [f"{'helper' if p.ending == 'requeue_script' else tasks_of(p)[-1]} did 0"]
+    return [f"{'helper' if p.ending == 'requeue_script' else tasks_of(p)[-1]} did {256 if p.front else 0}"]
 
 
 # ---- comparison ----
@@ -200,8 +272,9 @@ def compare(p, seen):
         if len(want) != len(have) or not all(fnmatch.fnmatchcase(h, w) for h, w in zip(have, want)):
             out.append(f"{name}accounting: {'; '.join(have)}: not {'; '.join(want)}")
         out += [f"{name}{line}" for line in signals_compare(got["signals"], signals(p, element))]
-        for what, wanted in (("runs", len(runs_of(p, element))), ("output", output(p, element)), ("did", did(p, element))):
-            if got[what] != wanted:
+        for what, wanted in (("runs", len(runs_of(p, element))), ("output", output(p, element)), ("did", did(p, element)),
+                             ("files", files(p, element)), ("status", p.front and status(p, element))):
+            if got[what] != wanted and not (what == "status" and wanted is None):
                 out.append(f"{name}{what}: {got[what]}: not {wanted}")
     return out
 

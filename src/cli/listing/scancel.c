@@ -256,11 +256,18 @@ static bool ask(struct scancel *s, struct client *c, struct err *ret_err)
 
 /* ---- doing it ------------------------------------------------------------------------------- */
 
+static const char *text_of(int32_t refusal)
+{
+    return refusal == REFUSE_SCRIPT ? "Job script not specified"
+                                    : refusal_text((enum refusal)refusal);
+}
+
 /* Slurm ends with the low byte of its number for what was refused. */
 static int exit_of(int32_t refusal)
 {
     switch (refusal) {
     case REFUSE_ACCESS_DENIED: return 210;
+    case REFUSE_SCRIPT: return 217;
     case REFUSE_NOT_RUNNING: return 228; /* a signal for a job that waits */
     case REFUSE_NOT_WHOLE_HET: return 60;
     default: return 1;
@@ -282,7 +289,7 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
         if (!s->quiet || !over)
             fprintf(stderr, "scancel: error: Kill job error on job %sid %s: %s\n",
                     strchr(result[i].ref, '.') ? "step " : "", result[i].ref,
-                    refusal_text((enum refusal)result[i].refusal));
+                    text_of((int32_t)result[i].refusal));
         if (!s->quiet && result[i].detail)
             fprintf(stderr, "scancel: error: %s\n", result[i].detail);
         if (!over || asked)

@@ -152,7 +152,9 @@ static int status_of(const struct run *r)
         if (!own && s->ended_status)
             own = status_signal(s->ended_status) ? 128 + status_signal(s->ended_status)
                                                  : status_code(s->ended_status);
-        if (!own && s->phase == STEP_OVER && s->ended_state != JOB_COMPLETED)
+        /* Tasks that saved what they had at their limit, and left well, are Slurm's success. */
+        if (!own && s->phase == STEP_OVER && s->ended_state != JOB_COMPLETED &&
+            s->ended_state != JOB_TIMEOUT)
             own = 1;
         worst = own > worst ? own : worst;
     }

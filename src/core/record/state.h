@@ -49,7 +49,7 @@ struct steprec {
     uint64_t holder_conn;
     int64_t suspended_before_us; /* of the job, when the step began */
     bool ending;                 /* told to end: as end_as */
-    bool with_job;               /* because its job ends */
+    bool own_end;                /* with its job, or as srun -K asks: its status says how */
     bool gathering;              /* what its nodes said is not summed up yet … */
     bool save_due;               /* … nor stored (step/gather.c) */
     enum job_state end_as;

@@ -104,7 +104,10 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
         job_signal(c, r, m);
         return REFUSE_NONE;
     }
-    st->s.killed_by_uid_plus1 = c->turn.peer->uid + 1;
+    if (x->gently) /* one task failed: the step ends as that one did */
+        st->own_end |= !st->ending;
+    else
+        st->s.killed_by_uid_plus1 = c->turn.peer->uid + 1;
     step_terminate(c, r, st, JOB_CANCELLED, x->gently ? c->settings.kill_wait_us : 0, "",
                    "it was cancelled");
     return REFUSE_NONE;
@@ -127,10 +130,16 @@ static void stop_note(struct core *c, struct jobrec *r, const struct msg_cancel 
     job_save(c, r);
 }
 
-static enum refusal cancel_running(struct core *c, struct jobrec *r, const struct cancel *x)
+static enum refusal cancel_running(struct core *c, struct jobrec *r, const struct cancel *x,
+                                   const char **detail)
 {
     const struct msg_cancel *m = x->m;
     bool batch = m->batch && !m->full, kill = !m->signal || m->signal == SIGNAL_KILL;
+    if (batch && !r->j.spec.batch) {
+        *detail = "salloc or srun made it, so that it has no batch script; without --batch its "
+                  "steps have the signal";
+        return REFUSE_SCRIPT;
+    }
     struct msg_signal signal = {.job_id = r->j.id,
                                 .attempt = r->j.attempt,
                                 .signal = m->signal ? m->signal : SIGNAL_KILL,
@@ -203,7 +212,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
         job_over(c, r, JOB_CANCELLED, waited_for(c, r));
         return REFUSE_NONE;
     case JOB_RUNNING:
-    case JOB_SUSPENDED: return cancel_running(c, r, x);
+    case JOB_SUSPENDED: return cancel_running(c, r, x, detail);
     case JOB_COMPLETING:
     case JOB_REQUEUED:
         if (r->j.cron && ends) /* it is not to come again */

@@ -102,6 +102,9 @@ void req_job_control(struct core *c, const struct msg_job_control *m);
 void req_change_accounts(struct core *c, const struct msg_change_accounts *m);
 
 /* ---- update_job.c ---- */
+/* Its step_limit_us, of the steps that its ids name; *detail may be set. */
+enum refusal step_limits_update(struct core *c, const struct msg_update_job *m,
+                                const char **detail);
 void req_update_job(struct core *c, const struct msg_update_job *m);
 
 /* ---- extend.c: more time for running jobs, where that delays nobody ---- */

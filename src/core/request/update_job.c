@@ -447,36 +447,6 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_NONE;
 }
 
-/* StepId=: a step's limit, or that of all that run; the script, whose limit is the job's, is none
- * of them. Who may end a step may let it end sooner; only operators give it more time. */
-static enum refusal step_limits(struct core *c, const struct msg_update_job *m, const char **detail)
-{
-    struct job_ref ref = {0};
-    bool known = job_ref_parse(m->ids ? m->ids : "", &ref, NULL), any = false;
-    struct jobrec *r = known ? job_find(c, ref.job_id) : NULL;
-    if (!r || !job_live(r)) {
-        job_ref_done(&ref);
-        return REFUSE_INVALID_JOB_ID;
-    }
-    enum refusal refusal = may_manage(c, r) ? REFUSE_NONE : REFUSE_ACCESS_DENIED;
-    for (size_t i = 0; i < r->step.n && !refusal; i++) {
-        struct steprec *st = r->step.v[i];
-        bool meant =
-            step_live(st) && st->s.step_id >= 0 && (!ref.has_step || st->s.step_id == ref.step_id);
-        if (!meant)
-            continue;
-        any = true;
-        if (!peer_directs(c, r) &&
-            m->step_limit_us > (st->s.limit_us ? st->s.limit_us : r->j.limit_us))
-            refusal = refuse(REFUSE_ACCESS_DENIED,
-                             "only operators may raise the limit of a running step", detail);
-        else
-            step_limit_set(c, r, st, m->step_limit_us);
-    }
-    job_ref_done(&ref);
-    return refusal ? refusal : any ? REFUSE_NONE : REFUSE_INVALID_JOB_ID;
-}
-
 static bool update_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
 {
     const struct msg_update_job *m = body;
@@ -496,7 +466,7 @@ void req_update_job(struct core *c, const struct msg_update_job *m)
 {
     const char *detail = NULL;
     if (m->step_limit_us) {
-        enum refusal refusal = step_limits(c, m, &detail);
+        enum refusal refusal = step_limits_update(c, m, &detail);
         reply_done(c, refusal, detail);
         return;
     }

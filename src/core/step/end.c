@@ -12,8 +12,8 @@
 
 static enum job_state state_of(const struct steprec *st)
 {
-    /* Told to end with its job, it may still have left by itself. */
-    if (st->ending && !(st->with_job && !status_signal(st->s.exit_status)))
+    /* Told to end with its job or its other tasks, it may still have left by itself. */
+    if (st->ending && !(st->own_end && !status_signal(st->s.exit_status)))
         return st->end_as;
     if (st->s.oom)
         return JOB_OUT_OF_MEMORY;
@@ -102,7 +102,7 @@ void steps_end_with_job(struct core *c, struct jobrec *r)
         struct steprec *st = r->step.v[i];
         if (!step_live(st) || st->ending || st->s.step_id == STEP_BATCH)
             continue;
-        st->ending = st->with_job = true;
+        st->ending = st->own_end = true;
         st->end_as = JOB_CANCELLED;
         st->s.lonely_us = 0;
     }

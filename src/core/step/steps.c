@@ -376,7 +376,7 @@ void steps_restore(struct core *c, struct jobrec *r)
                               ? lonely_since(c, st->s.lonely_us)
                               : 0;
         if (ending && step_live(st)) {
-            st->ending = st->with_job = true;
+            st->ending = st->own_end = true;
             st->end_as = JOB_CANCELLED;
         }
     }
