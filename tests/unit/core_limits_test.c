@@ -571,14 +571,15 @@ static void refusals_name_what_may_be(void **unused)
     refused(NULL, NULL, REFUSE_ACCOUNT, "eve is in no account");
 }
 
-/* Without AccountingStorageEnforce nothing is refused, and without accounts nothing is filled in. */
+/* Without AccountingStorageEnforce nothing is refused, and without accounts none is filled in; the
+ * QOS is the one that everybody has, as Slurm's controller decides it. */
 static void nothing_is_insisted_on(void **unused)
 {
     world_close();
     world_open(CONF, 4);
     uint64_t id = submit(a_job("plain"));
     assert_null(job(id)->spec.req.account);
-    assert_null(job(id)->spec.req.qos);
+    assert_string_equal(job(id)->spec.req.qos, "normal");
     the_tree();
     assert_int_equal(limit_set("qos test", "GrpJobs=0"), REFUSE_NONE);
     assert_int_equal(state(submit(job_of(1, "biology", "test"))), JOB_RUNNING);
