@@ -65,6 +65,22 @@ P
     ! remuda plot "$flat" --svg | grep -q 'class="shade"'
 }
 
+@test "a picture of eight GPUs names each, its times are full minutes of the viewer's clock" {
+    id=$(run_job --wrap true)
+    samples node8 "$id" 1
+    for zone in UTC Asia/Kolkata; do
+        TZ=$zone remuda plot "$id" --value util --svg >p.svg
+        python3 - <<'P'
+import re, xml.etree.ElementTree as E
+texts = [t.text for t in E.parse("p.svg").iter("{http://www.w3.org/2000/svg}text")]
+names = [t for t in texts if re.fullmatch(r"\S+ GPU 0|[1-7]", t)]
+assert len(names) == 8 and "utilization.gpu" in texts, texts
+times = [t for t in texts if re.fullmatch(r"\d\d:\d\d", t)]
+assert 4 <= len(times) <= 7 and all(t[3:] in ("00", "10", "20", "30", "40", "50") for t in times), texts
+P
+    done
+}
+
 @test "a job that is well, one that is too short, one that never was" {
     id=$(run_job --wrap true)
     samples flat "$id" 1

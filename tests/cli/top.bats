@@ -149,3 +149,20 @@ P
     run ! remuda top 42
     [ "$status" = 2 ]
 }
+
+@test "nodes that did not look for devices have the GPUs of their configuration; 60 columns lose no word of the keys" {
+    remuda up -q --state "$TOP/virtual" --nodes 2 --cpus 2 --gres gpu:v100:2 3>&-
+    export REMUDA_STATE="$TOP/virtual"
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:1 -o /dev/null --wrap 'sleep 300')
+    wait_state "$id" RUNNING
+    remuda top >seen
+    head -1 seen | grep -q 'GPUs 1/4'
+    [ "$(grep -cE ' (\?\.|\.\.) ' seen)" = 2 ]
+    remuda top --jobs | grep -qE "^ $id +[^ ]+ +1 +1 +\? "
+    terminal 16 60 q remuda top >screen
+    grep -q '1-2/2 q quit Tab jobs s:name Enter open .free ?unknown xout' screen
+    terminal 16 80 q remuda top >screen
+    grep -q 'GPUs: . free  ? unknown  x out' screen
+    scancel "$id"
+    remuda down
+}

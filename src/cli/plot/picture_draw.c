@@ -109,16 +109,40 @@ static void curve_write(const struct panel *p, const struct curve *c, int64_t fr
     }
 }
 
+/* "gpu7 GPU 0", and of the next of the same node and kind what is its own: "1". */
+static void legend_name(const struct panel *p, size_t i, struct str *out)
+{
+    struct str before = STR_INIT, whole = STR_INIT;
+    size_t same = 0, last = 0;
+    curve_name(p->curve.v[i], &whole);
+    if (i > 0)
+        curve_name(p->curve.v[i - 1], &before);
+    while (same < before.len && same < whole.len && before.data[same] == whole.data[same]) {
+        same++;
+        last = before.data[same - 1] == ' ' ? same : last;
+    }
+    str_clear(out);
+    str_add(out, str_text(&whole) + last);
+    str_done(&before);
+    str_done(&whole);
+}
+
+/* Its numbers bear their unit, which may be another than that of the samples. */
+static size_t title_len(const struct series_value *v)
+{
+    const char *unit = strstr(v->title, " [");
+    return unit ? (size_t)(unit - v->title) : strlen(v->title);
+}
+
 static void legend_write(const struct panel *p, const struct pen *pen)
 {
     double x = LEFT;
     struct str name = STR_INIT;
-    str_addf(&name, "%s", p->value->title);
+    str_addn(&name, p->value->title, title_len(p->value));
     label_write(pen, x, p->y - 14, PEN_NAME, PEN_START, str_text(&name));
     x += 10.0 * (double)name.len + 20;
     for (size_t i = 0; i < p->curve.n; i++) {
-        str_clear(&name);
-        curve_name(p->curve.v[i], &name);
+        legend_name(p, i, &name);
         double needs = 26 + 8.4 * (double)name.len + 14;
         if (x + needs > WIDTH - RIGHT - (i + 1 < p->curve.n ? 90 : 0)) {
             str_clear(&name);
@@ -169,16 +193,38 @@ static void phases_write(const struct picture *p, double height, const struct pe
 
 /* ---- the picture ---- */
 
-static void times_write(double y, int64_t from_ms, int64_t to_ms, const struct pen *pen)
+/* The first gap of at most TICKS in the time; of days where none is enough. */
+static int64_t tick_gap_s(int64_t span_s)
 {
-    for (int i = 0; i <= TICKS; i++) {
+    static const int64_t gap_s[] = {1,   2,   5,    10,   15,   30,    60,    120,   300,
+                                    600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400};
+    for (size_t i = 0; i < sizeof gap_s / sizeof *gap_s; i++)
+        if (span_s / gap_s[i] <= TICKS)
+            return gap_s[i];
+    return (span_s / TICKS / 86400 + 1) * 86400;
+}
+
+static int64_t zone_ms_at(int64_t ms)
+{
+    struct civil local;
+    civil_local.sec_to_local(ms / 1000, &local);
+    return (civil_to_sec(&local) - ms / 1000) * 1000;
+}
+
+/* At full minutes, hours, … of the viewer's clock. A word at the edge would be cut. */
+static void times_write(const struct picture *p, double y, const struct pen *pen)
+{
+    int64_t gap_ms = tick_gap_s((p->to_ms - p->from_ms) / 1000) * 1000;
+    int64_t zone_ms = zone_ms_at(p->from_ms);
+    int64_t at = (p->from_ms + zone_ms + gap_ms - 1) / gap_ms * gap_ms - zone_ms;
+    for (; at <= p->to_ms; at += gap_ms) {
         struct str text = STR_INIT;
-        double x = LEFT + (double)(WIDTH - LEFT - RIGHT) * i / TICKS;
-        chart_time(from_ms + (to_ms - from_ms) * i / TICKS, to_ms - from_ms, &civil_local, &text);
-        label_write(pen, x, y + 22, PEN_INK,
-                    i == TICKS ? PEN_END
-                    : i        ? PEN_MIDDLE
-                               : PEN_START,
+        double x = x_at(p, at);
+        chart_time(at, p->to_ms - p->from_ms, &civil_local, &text);
+        if (gap_ms >= 60000 && p->to_ms - p->from_ms <= 86400000)
+            str_cut(&text, strlen("12:34"));
+        pen->rule(pen->ctx, x, y, x, y + 5);
+        label_write(pen, x, y + 22, PEN_INK, x > WIDTH - RIGHT - 40 ? PEN_END : PEN_MIDDLE,
                     str_text(&text));
         str_done(&text);
     }
@@ -258,7 +304,7 @@ void picture_draw(const struct pen *pen, const struct picture *p)
     for (size_t i = 0; i < n; i++)
         panel_write(&panel[i], p->from_ms, p->to_ms, pen);
     if (n)
-        times_write(height_of(p, n) - BOTTOM, p->from_ms, p->to_ms, pen);
+        times_write(p, height_of(p, n) - BOTTOM, pen);
     else
         label_write(pen, LEFT, TOP + 10, PEN_INK, PEN_START, "no samples");
     for (size_t i = 0; i < n; i++)

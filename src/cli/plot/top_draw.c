@@ -300,21 +300,33 @@ static void node_add(const struct top_node *n, const struct columns *c, const st
 
 /* ---- jobs ---- */
 
+/* Of a narrow terminal each column has what most of them need, so that the nodes are to be seen. */
+struct job_columns {
+    int job, user, cpus, time, name;
+};
+
+static struct job_columns job_columns_of(const struct top_view *v)
+{
+    return v->width < NARROW ? (struct job_columns){10, 7, 4, 8, 8}
+                             : (struct job_columns){10, 8, 5, 10, 12};
+}
+
 static void job_add(const struct top_job *t, const struct top_view *v, bool chosen, struct str *out)
 {
+    const struct job_columns c = job_columns_of(v);
     struct str line = STR_INIT, label = STR_INIT, ran = STR_INIT;
     int64_t us = time_now_us() - t->j->start_us - t->j->suspended_us;
     job_label(t->j, &label);
     duration_format_short(t->j->start_us ? us : 0, &ran);
-    str_addf(&line, "%c%-10.10s %-8.8s ", chosen ? '>' : ' ', str_text(&label),
-             t->j->user_name ? t->j->user_name : "?");
-    str_addf(&line, "%5d %4d ", t->j->alloc_cpus, t->gpus);
+    str_addf(&line, "%c%-*.*s %-*.*s ", chosen ? '>' : ' ', c.job, c.job, str_text(&label), c.user,
+             c.user, t->j->user_name ? t->j->user_name : "?");
+    str_addf(&line, "%*d %4d ", c.cpus, t->j->alloc_cpus, t->gpus);
     if (t->known > 0)
         str_addf(&line, "%3.0f%% ", t->busy / t->known);
     else
         str_addf(&line, "%4s ", t->gpus ? "?" : "");
-    str_addf(&line, "%10s ", str_text(&ran));
-    str_addf(&line, "%-12.12s ", t->j->spec.name ? t->j->spec.name : "");
+    str_addf(&line, "%*s ", c.time, str_text(&ran));
+    str_addf(&line, "%-*.*s ", c.name, c.name, t->j->spec.name ? t->j->spec.name : "");
     str_add(&line, t->j->nodes ? t->j->nodes : "");
     if (line.len > (size_t)v->width)
         str_cut(&line, (size_t)v->width);
@@ -326,9 +338,10 @@ static void job_add(const struct top_job *t, const struct top_view *v, bool chos
 
 static void jobs_head(const struct top_view *v, struct str *out)
 {
+    const struct job_columns c = job_columns_of(v);
     struct str line = STR_INIT;
-    str_addf(&line, " %-10s %-8s %5s %4s %4s %10s %-12s %s", "JOB", "USER", "CPUS", "GPUS", "BUSY",
-             "TIME", "NAME", "NODES");
+    str_addf(&line, " %-*s %-*s %*s %4s %4s %*s %-*s %s", c.job, "JOB", c.user, "USER", c.cpus,
+             "CPUS", "GPUS", "BUSY", c.time, "TIME", c.name, "NAME", "NODES");
     if (line.len > (size_t)v->width)
         str_cut(&line, (size_t)v->width);
     colour(v, "1", out);
@@ -340,21 +353,38 @@ static void jobs_head(const struct top_view *v, struct str *out)
 
 /* ---- the foot ---- */
 
+/* Whole, or not at all. */
+static void piece_add(const struct top_view *v, const char *piece, struct str *line)
+{
+    const char *apart = v->width < NARROW ? " " : "  ";
+    if (line->len + strlen(apart) + strlen(piece) <= (size_t)v->width)
+        str_addf(line, "%s%s", apart, piece);
+}
+
+static void keys_add(const struct top_view *v, size_t n, struct str *line)
+{
+    static const char *const nodes[TOP_SORTS] = {"s:name", "s:busy", "s:free", "s:load"},
+                             *const jobs[TOP_SORTS] = {"s:number", "s:busy", "s:GPUs", "s:CPUs"},
+                             *const wide[] = {"GPUs: . free", "? unknown", "x out"},
+                             *const narrow[] = {".free", "?unknown", "xout"};
+    size_t fit = top_rows(v);
+    const char *order = (v->jobs ? jobs : nodes)[v->sort];
+    str_addf(line, "%zu-%zu/%zu", n ? v->first + 1 : 0, v->first + fit < n ? v->first + fit : n, n);
+    piece_add(v, "q quit", line);
+    piece_add(v, v->jobs ? "Tab nodes" : "Tab jobs", line);
+    piece_add(v, order, line);
+    piece_add(v, "Enter open", line);
+    for (size_t i = 0; i < sizeof wide / sizeof *wide && !v->jobs; i++)
+        piece_add(v, v->width < NARROW ? narrow[i] : wide[i], line);
+}
+
 static void foot_add(const struct top_view *v, size_t n, struct str *out)
 {
-    static const char *const nodes[TOP_SORTS] = {"name", "busy", "free", "load"},
-                             *const jobs[TOP_SORTS] = {"number", "busy", "GPUs", "CPUs"};
     struct str line = STR_INIT;
-    size_t fit = top_rows(v);
     if (v->message)
         str_add(&line, v->message);
     else
-        str_addf(&line, "%zu-%zu/%zu  q quit  Tab %s  s by %s  Enter open%s", n ? v->first + 1 : 0,
-                 v->first + fit < n ? v->first + fit : n, n, v->jobs ? "nodes" : "jobs",
-                 (v->jobs ? jobs : nodes)[v->sort],
-                 v->jobs             ? ""
-                 : v->width < NARROW ? "  .free ?not known xout"
-                                     : "  GPUs: . free  ? not known  x out of use");
+        keys_add(v, n, &line);
     if (line.len > (size_t)v->width)
         str_cut(&line, (size_t)v->width);
     colour(v, "7", out);

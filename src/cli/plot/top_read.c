@@ -104,6 +104,20 @@ static int by_index(const void *a, const void *b)
     return (x->index > y->index) - (x->index < y->index);
 }
 
+/* Of a node that did not look for its devices (a virtual one) there is what its configuration
+ * says. */
+static void gpus_counted(struct top *t, struct top_node *n)
+{
+    struct gres_list list = {0};
+    if (!n->n->gres || !gres_parse(n->n->gres, t->a, &list, NULL))
+        return;
+    int64_t has = gres_count(&list, "gpu");
+    n->ngpus = has < 0 ? 0 : has < GPUS_MOST ? (size_t)has : GPUS_MOST;
+    n->gpu = arena_alloc(t->a, (n->ngpus + 1) * sizeof *n->gpu);
+    for (size_t i = 0; i < n->ngpus; i++)
+        n->gpu[i] = (struct top_gpu){.index = (int32_t)i, .busy = TOP_NOT_KNOWN};
+}
+
 static void gpus_of(struct top *t, struct top_node *n)
 {
     struct device_list list = {0};
@@ -120,6 +134,8 @@ static void gpus_of(struct top *t, struct top_node *n)
                                  .out = device_outs_find(&outs, "gpu", list.v[i].index) != NULL};
     if (n->ngpus)
         qsort(n->gpu, n->ngpus, sizeof *n->gpu, by_index);
+    else
+        gpus_counted(t, n);
 }
 
 static void job_on_node(struct top_job *job, struct top_node *n, const struct alloc_node *has)
