@@ -414,6 +414,55 @@ static void components_count_together(void **unused)
     assert_int_not_equal(component_state(id, 1), JOB_RUNNING);
 }
 
+static void run_is_idle_and_over(uint64_t id)
+{
+    uint32_t attempt = job(id)->attempt;
+    int node = atoi(job(id)->batch_host + 1);
+    script_runs(id);
+    minutes(62);
+    assert_int_equal(state(id), JOB_REQUEUED);
+    report(node,
+           (struct msg_report){
+               .kind = REPORT_RELEASED, .job_id = id, .attempt = attempt, .step_id = STEP_BATCH});
+    all_are(0);
+    minutes(1);
+}
+
+/* Who is sent back again and again does not run again and again: after MaxBatchRequeue (5) times it
+ * waits held, across a restart, until it is let go; then all begins anew. */
+static void sent_back_without_end(void **unused)
+{
+    (void)unused;
+    struct job_spec s = gpu_job(1);
+    s.req.partition = "back";
+    begin();
+    uint64_t id = submit(s);
+    for (uint32_t run = 1; run <= 5; run++) {
+        assert_int_equal(job(id)->attempt, run);
+        run_is_idle_and_over(id);
+        assert_int_equal(state(id), JOB_RUNNING);
+        assert_int_equal(job(id)->gpu_idle_requeues, run);
+    }
+    script_runs(id);
+    minutes(40);
+    assert_non_null(strstr(job(id)->gpu_idle_next, "sent back to the queue, where it is held"));
+    run_is_idle_and_over(id);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(job(id)->reason, REASON_MAX_REQUEUE);
+    restart(CONF_IDLE);
+    for (int n = 1; n <= 4; n++)
+        gpu_hello(n);
+    minutes(100);
+    assert_int_equal(state(id), JOB_PENDING);
+    assert_int_equal(job(id)->reason, REASON_MAX_REQUEUE);
+    assert_int_equal(control(ids_of(id), ACTION_RELEASE), REFUSE_NONE); /* its owner */
+    minutes(1);
+    assert_int_equal(state(id), JOB_RUNNING);
+    assert_int_equal(job(id)->gpu_idle_requeues, 0);
+    run_is_idle_and_over(id);
+    assert_int_equal(state(id), JOB_RUNNING);
+}
+
 /* The policy of a QOS comes before that of the partition, that before the cluster's. */
 static void whose_policy_it_is(void **unused)
 {
@@ -496,6 +545,7 @@ int main(void)
         IDLE_TEST(why_and_listings_say_it),
         IDLE_TEST(elements_of_an_array_send_one_mail),
         IDLE_TEST(a_job_without_gpus_is_left_alone),
+        IDLE_TEST(sent_back_without_end),
         IDLE_TEST(components_count_together),
         IDLE_TEST(whose_policy_it_is),
         cmocka_unit_test(what_a_node_says_is_read_or_left_out),

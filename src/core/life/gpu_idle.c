@@ -3,7 +3,8 @@
  * job, so that nobody is told twice because the controller was started anew, and is forgotten as
  * soon as one of its GPUs works. A job is never ended before its user was told, and had as long to
  * react as there is between the two stages: when nothing was heard of the node for hours, it is
- * told first. */
+ * told first. One that is sent back more often than MaxBatchRequeue says waits held: its owner has
+ * to look. */
 #include "model/grammar/gpu_idle.h"
 #include "core/life/life.h"
 #include "core/record/accounts/accounts.h"
@@ -87,6 +88,9 @@ static void end(struct core *c, struct jobrec *r, enum gpu_idle_stage_number sta
            r->j.user_name ? r->j.user_name : "?", r->j.reason_detail);
     if (stage == GPU_IDLE_NUMBER_REQUEUE && job_may_requeue(c, r)) {
         r->j.requeue_pending = true;
+        r->j.gpu_idle_requeues++;
+        if (gpu_idle_holds(c, r, r->j.gpu_idle_requeues))
+            r->j.hold_after_requeue = true;
         job_end(c, r, JOB_REQUEUED, REASON_GPU_IDLE, c->settings.kill_wait_us, "DUE TO IDLE GPUS");
         return;
     }

@@ -58,10 +58,13 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
         cron_wait(c, r);
     bool never_launched = r->j.reason == REASON_LAUNCH_FAILED;
     bool by_requeue = r->j.reason == REASON_REQUEUED_HELD;
+    bool idle_again =
+        r->j.reason == REASON_GPU_IDLE && gpu_idle_holds(c, r, r->j.gpu_idle_requeues);
     r->j.reason = REASON_NONE;
     bool often = r->j.restarts > (uint32_t)c->settings.max_batch_requeue;
     hold_comes_back(c, r,
                     special || by_requeue     ? REASON_REQUEUED_HELD
+                    : idle_again              ? REASON_MAX_REQUEUE
                     : never_launched && often ? REASON_MAX_REQUEUE
                     : never_launched          ? REASON_LAUNCH_FAILED_HELD
                                               : REASON_HELD_USER);

@@ -375,6 +375,8 @@ void gpu_idle_policy(const struct core *c, const struct jobrec *r, struct gpu_id
 /* "its GPU has done nothing for 00:45:00; after 02:00:00 it is cancelled (GpuIdle of …)"; false =
  * it is not idle, or that is not known. */
 bool gpu_idle_say(const struct core *c, const struct jobrec *r, struct str *out);
+/* Sent back so often, it waits held (MaxBatchRequeue); one of scrontab does not. */
+bool gpu_idle_holds(const struct core *c, const struct jobrec *r, uint32_t requeues);
 
 /* ---- waiters.c ---- */
 void req_wait_job(struct core *c, const struct msg_wait_job *m);

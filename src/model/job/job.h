@@ -237,6 +237,7 @@ enum mail_type {
     X(TEXT, accruing, 0, "array record under such a limit: how many of those next to start gain, and from when (accrue.c)") \
     X(U32, gpu_idle_told, 0, "bits of enum gpu_idle_stage: what GpuIdle had done about this run while its GPUs are idle")      \
     X(TIME, gpu_idle_told_us, 0, "and when its owner was told last; 0 = not")                                            \
+    X(U32, gpu_idle_requeues, 0, "GpuIdle sent it back so often since it was held for it last")                             \
     X(I64, energy_mj, 0, "energy of all its steps so far, millijoules; 0 = not told")                                      \
     X(SPAN, gpu_idle_us, 0, "all its GPUs have been idle for so long, as its nodes said last; 0 = they are not, or that is not known (computed)") \
     X(TEXT, gpu_idle_next, 0, "and what GpuIdle does about it next, in words (computed)")

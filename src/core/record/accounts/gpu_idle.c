@@ -171,6 +171,11 @@ void gpu_idle_policy(const struct core *c, const struct jobrec *r, struct gpu_id
         ret->after_us[i] += ret->interactive_us;
 }
 
+bool gpu_idle_holds(const struct core *c, const struct jobrec *r, uint32_t requeues)
+{
+    return !r->j.cron && requeues > (uint32_t)c->settings.max_batch_requeue;
+}
+
 /* ---- in words ------------------------------------------------------------------------------- */
 
 static void idle_say(int64_t idle_us, int64_t gpus, struct str *out)
@@ -188,9 +193,11 @@ static void end_say(const struct core *c, const struct jobrec *r, const struct g
         return;
     str_add(out, "; after ");
     duration_format(p->after_us[end], out);
-    str_add(out, end == GPU_IDLE_NUMBER_REQUEUE && job_may_requeue(c, r)
-                     ? " it is sent back to the queue"
-                     : " it is cancelled");
+    bool back = end == GPU_IDLE_NUMBER_REQUEUE && job_may_requeue(c, r);
+    str_add(out, !back ? " it is cancelled"
+                 : gpu_idle_holds(c, r, r->j.gpu_idle_requeues + 1)
+                     ? " it is sent back to the queue, where it is held, as it was often sent back"
+                     : " it is sent back to the queue");
 }
 
 bool gpu_idle_say(const struct core *c, const struct jobrec *r, struct str *out)
