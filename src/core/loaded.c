@@ -215,9 +215,7 @@ static void job_restore(struct core *c, struct jobrec *r, struct arena *a)
         steps_restore(c, r);
         /* The warning before the limit may have been sent already: better twice than never is wrong
          * for programs that save and end; once the time has passed, it was. */
-        int64_t end = job_limit_end(c, r);
-        r->warned = r->j.spec.signal && end != INT64_MAX &&
-                    end - r->j.spec.signal_before_us < c->turn.now_us;
+        r->warned = job_warning_at(c, r) < c->turn.now_us;
     } else if (r->j.state == JOB_PENDING) {
         dependencies_restore(c, r);
     }

@@ -148,6 +148,7 @@ data_parser/v0.0.43" ]
     [ "${lines[5]}" = sleeper ]
     [ "$(timeout 1.7 sinfo -h -i 1 -o x%D | grep -c '^x1$')" = 2 ]
     [ "$(timeout 1.7 sinfo -T -i 1 | grep -c "No reservations")" = 2 ]
+    [ "$(sinfo -T -l | wc -l)" = 2 ] && [ "$(sinfo -h -T -l | wc -l)" = 1 ]
     run -1 squeue -i 0
     [[ "$output" == *"error: --iterate=0"*"a number of seconds is needed"* ]]
 }
@@ -172,6 +173,8 @@ data_parser/v0.0.43" ]
     [ "$output" = "squeue: error: Invalid node name nosuch" ]
     run -1 squeue -j frob
     [ "$output" = "squeue: error: Invalid job id: frob" ]
+    run -1 squeue -s 42
+    [ "$output" = "squeue: error: Invalid job_step id: 42.??" ]
     [ -z "$(squeue -h -u '')" ] && [ -z "$(squeue -h -t '')" ] && [ -z "$(squeue -h -j '')" ]
     A=$(sbatch --parsable -H -a 0-9:3%2 -o /dev/null --wrap true)
     [ "$(squeue -h -j "$A" -o %i)" = "${A}_[0,3,6,9%2]" ]

@@ -106,6 +106,10 @@ wait_over() {
     [[ "$output" == *"Access/permission denied"* ]]
     run as_nobody sattach "$id.0"
     [ "$status" != 0 ]
+    run -218 as_nobody scancel "$id.0"
+    run -210 as_nobody scancel "$id"
+    run -255 as_nobody sbcast -j "$id" /etc/hostname "$PWD/cast"
+    [ "$output" = "sbcast: error: Slurm job $id lookup error: Access/permission denied" ]
     scancel "$id"
     wait $pid || true
 }

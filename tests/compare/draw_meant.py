@@ -25,6 +25,7 @@ REFUSED_ONCE = r"(?m)^\w+: error: (Batch job submission failed|Unable to allocat
 MEANT = [
     ("", r"(?m)^Submitted batch job", REFUSED_ONCE, "a request that can never be met is refused at once"),
     ("--batch|--bat", "", "not supported yet: --batch", "refused: --batch"),
+    ("hold", "JobHeldAdmin", "JobHeldUser", "an operator holds his own jobs as their owner"),
     ("mcs", "", "not supported yet: --exclusive=mcs", "refused: MCS labels"),
     ("", "", "(there are no burst buffers|there is one cluster and no federation|X11 is not forwarded|Slurm dropped it in 24.05)", "refused by name"),
     ("sbatch|srun|salloc", "", r"(?m)^SystemComment=--", "what has no effect is told in the job's record"),

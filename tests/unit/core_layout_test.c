@@ -45,7 +45,8 @@ static const struct layout_case cases[] = {
     {"-n1 of three nodes: the first", &three, {.ntasks = 1}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0"},
     {"-N2", &three, {.min_nodes = 2}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; b cpus=0,1 mem=100 tasks=1 ids=1"},
     {"-N1-2 -n3: the second is needed", &three, {.min_nodes = 1, .max_nodes = 2, .ntasks = 3}, .expected = "a cpus=0,1 mem=100 tasks=2 ids=0,1; b cpus=0,1 mem=100 tasks=1 ids=2"},
-    {"-N1-3 -n2: one is enough", &three, {.min_nodes = 1, .max_nodes = 3, .ntasks = 2}, .expected = "a cpus=0,1 mem=100 tasks=2 ids=0,1"},
+    {"-N1-3 -n2: as many as there are tasks", &three, {.min_nodes = 1, .max_nodes = 3, .ntasks = 2}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; b cpus=0,1 mem=100 tasks=1 ids=1"},
+    {"-N1-2 beside another: as many as are free", &two, {.min_nodes = 1, .max_nodes = 2, .ntasks = 2}, .taken = "7", .expected = "b cpus=0-7 mem=800 tasks=2 ids=0,1"},
     {"-N3 -n2: no more nodes than tasks", &three, {.min_nodes = 3, .ntasks = 2}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; b cpus=0,1 mem=100 tasks=1 ids=1"},
     {"--ntasks-per-node", &two, {.ntasks_per_node = 3}, .expected = "a cpus=0-7 mem=800 tasks=3 ids=0-2; b cpus=0-7 mem=800 tasks=3 ids=3-5"},
     {"--ntasks-per-node and -n", &two, {.ntasks = 4, .ntasks_per_node = 3}, .expected = "a cpus=0-7 mem=800 tasks=2 ids=0,1; b cpus=0-7 mem=800 tasks=2 ids=2,3"},
@@ -71,6 +72,12 @@ static const struct layout_case cases[] = {
 
     /* which nodes */
     {"-w", &three, {.ntasks = 1, .nodelist = "c"}, .expected = "c cpus=0,1 mem=100 tasks=1 ids=0"},
+    {"-w alone: one task on each named", &three, {.nodelist = "b,c"}, .expected = "b cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=1 ids=1"},
+    {"-w with tasks that fit there", &three, {.ntasks = 2, .nodelist = "c"}, .expected = "c cpus=0,1 mem=100 tasks=2 ids=0,1"},
+    {"-w with tasks that need another", &three, {.ntasks = 3, .nodelist = "c"}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=2 ids=1,2"},
+    {"-w with -c", &two, {.cpus_per_task = 4, .nodelist = "b"}, .expected = "b cpus=0-7 mem=800 tasks=2 ids=0,1"},
+    {"-w with --ntasks-per-node", &two, {.ntasks_per_node = 3, .nodelist = "b"}, .expected = "b cpus=0-7 mem=800 tasks=3 ids=0-2"},
+    {"-x alone", &three, {.exclude = "a"}, .expected = "b cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=1 ids=1"},
     {"-w and more", &three, {.min_nodes = 2, .nodelist = "c"}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=1 ids=1"},
     {"-x", &three, {.ntasks = 2, .exclude = "a,zz"}, .expected = "b cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=1 ids=1"},
     {"-r", &three, {.ntasks = 1}, .relative_plus1 = 2, .expected = "b cpus=0,1 mem=100 tasks=1 ids=0"},

@@ -350,6 +350,31 @@ static void a_signal_comes_before_the_limit_once(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* --signal=USR1@600 of a job of ten minutes: its program is to hear it, not to die of it as it
+ * starts; nor is it lost where the limit becomes a sooner one. */
+static void a_signal_leaves_a_program_time_to_begin(void **unused)
+{
+    struct job_spec s = a_job("one");
+    s.signal = 10;
+    s.signal_before_us = 10 * MIN;
+    submit(s);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 0);
+    pass(10 * SEC - 1);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 0);
+    pass(1);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 1);
+    s.signal_before_us = 5 * MIN;
+    uint64_t id = submit(s);
+    pass(2 * MIN);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 0);
+    say(1, MSG_UPDATE_JOB,
+        &(struct msg_update_job){.ids = ids_of(id), .time_limit_add_us = -4 * MIN});
+    pass(0);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 1);
+    pass(MIN);
+    assert_int_equal(sent(FX_SEND, MSG_SIGNAL), 0);
+}
+
 static void a_deadline_ends_what_never_started(void **unused)
 {
     struct job_spec s = a_job("one");
@@ -764,6 +789,7 @@ int main(void)
         STORY(a_script_is_reported_by_its_own_host_alone),
         STORY(at_the_limit_a_job_is_told_to_end),
         STORY(a_signal_comes_before_the_limit_once),
+        STORY(a_signal_leaves_a_program_time_to_begin),
         STORY(a_deadline_ends_what_never_started),
         STORY(only_its_owner_and_operators_end_a_job),
         STORY(a_hold_keeps_a_job_back),

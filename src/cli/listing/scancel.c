@@ -263,10 +263,11 @@ static const char *text_of(int32_t refusal)
 }
 
 /* Slurm ends with the low byte of its number for what was refused. */
-static int exit_of(int32_t refusal)
+static int exit_of(int32_t refusal, bool of_step)
 {
     switch (refusal) {
-    case REFUSE_ACCESS_DENIED: return 210;
+    case REFUSE_INVALID_JOB_ID: return of_step ? 225 : 1;
+    case REFUSE_ACCESS_DENIED: return of_step ? 218 : 210;
     case REFUSE_SCRIPT: return 217;
     case REFUSE_NOT_RUNNING: return 228; /* a signal for a job that waits */
     case REFUSE_NOT_WHOLE_HET: return 60;
@@ -283,17 +284,17 @@ static int results_print(const struct scancel *s, const struct msg_done *done)
             result[i].refusal == REFUSE_INVALID_JOB_ID || result[i].refusal == REFUSE_ALREADY_DONE;
         /* A job that is over or unknown is what was wanted, unless a signal was to be delivered; of
          * a step it is said. */
-        bool asked = s->cancel.signal || s->cancel.batch || strchr(result[i].ref, '.');
+        bool of_step = strchr(result[i].ref, '.') != NULL;
+        bool asked = s->cancel.signal || s->cancel.batch || of_step;
         if (over && !asked && !s->verbose)
             continue;
         if (!s->quiet || !over)
             fprintf(stderr, "scancel: error: Kill job error on job %sid %s: %s\n",
-                    strchr(result[i].ref, '.') ? "step " : "", result[i].ref,
-                    text_of((int32_t)result[i].refusal));
+                    of_step ? "step " : "", result[i].ref, text_of((int32_t)result[i].refusal));
         if (!s->quiet && result[i].detail)
             fprintf(stderr, "scancel: error: %s\n", result[i].detail);
         if (!over || asked)
-            rc = exit_of((int32_t)result[i].refusal);
+            rc = exit_of((int32_t)result[i].refusal, of_step);
     }
     return rc;
 }

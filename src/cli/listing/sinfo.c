@@ -347,6 +347,8 @@ static bool reservations_list(struct sinfo *s, struct client *c, struct err *ret
     vec_clear(&s->resv);
     if (!client_query(c, &q, &reservation_fields, s->l.round, reservation_keep, s, &done, ret_err))
         return false;
+    listing_date(&s->l);
+    listing_flush(&s->l.out);
     if (s->resv.n > 0)
         reservations_print(s);
     else

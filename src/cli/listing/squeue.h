@@ -16,6 +16,7 @@ struct squeue {
     bool nothing;      /* a list to choose by is empty */
     bool states_asked; /* -t, and not all */
     bool all, array, start, steps, by_partition, only_state;
+    bool jobs_asked; /* -j without a list */
     size_t id_words; /* ids given on the command line, repeated ones counted */
     VEC(const struct job *) job;
     VEC(const struct step *) step;

@@ -295,7 +295,7 @@ CELL(flags)
 {
     (void)env;
     if (!row->step)
-        str_add(out, row->job->start_us ? "SchedMain" : "");
+        str_add(out, row->job->start_us ? "SchedMain,StartReceived" : "");
 }
 
 CELL(job_id)

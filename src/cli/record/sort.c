@@ -64,8 +64,6 @@ static bool job_number(const void *record, char letter, int64_t now, int64_t *re
     case 'F': *ret = (int64_t)(j->array_job_id ? j->array_job_id : j->id); return true;
     case 'p':
     case 'Q': *ret = (int64_t)j->priority; return true;
-    case 't':
-    case 'T': *ret = j->state; return true;
     case 'S':
         *ret = j->start_us ? j->start_us : (j->planned_us ? j->planned_us : INT64_MAX);
         return true;

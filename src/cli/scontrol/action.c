@@ -111,7 +111,8 @@ static void action_run(struct scontrol *s, const char *command, int n, char **wo
             return;
     }
     struct msg_query going = {.what = QUERY_JOBS, .ids = m.ids, .states = "RUNNING,SUSPENDED"};
-    if (m.ids && incomplete)
+    struct msg_query known = {.what = QUERY_JOBS, .ids = m.ids, .states = "all"};
+    if (m.ids && incomplete && scontrol_job_labels(s, &known)) /* else they are refused */
         m.ids = scontrol_job_labels(s, &going);
     program_finish_first();
     if (m.ids && !(w->what && nobody_has(s, m.ids)))

@@ -78,6 +78,8 @@ int bcast_run(struct allocation *al, struct step_ask *step, const struct bcast_a
                                .in_task = -1,
                                .output = {{STDOUT_FILENO, -1}, {STDERR_FILENO, -1}},
                                .quiet = ask->quiet,
+                               .refused_as = ask->refused_as,
+                               .refused_status = ask->refused_status,
                                .tasks_tell = true,
                                .quit_on_interrupt = true};
     int status = step_run(al, &run);

@@ -32,6 +32,10 @@ struct step_run_ask {
     bool plain;          /* StreamTLS=NO: streams of other hosts are not encrypted */
     int32_t kill_wait_s; /* how long a step that is ended may take, to be said; 0 = the default */
     int verbose;
+    /* Of a step that is refused: what is said before the reason, and the exit status. NULL, 0: as of
+     * srun. */
+    const char *refused_as;
+    int refused_status;
     /* Called for each step once all exist, before their streams are used (--prolog, files named by
      * the job's id): may change the descriptors. May be NULL. False: the steps are ended again,
      * which has been explained. */

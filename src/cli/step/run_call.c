@@ -148,9 +148,13 @@ static void refused(struct run *r, struct one_step *s, const struct msg_done *m)
     const char *text = refusal_text((enum refusal)m->refusal);
     if (r->follows)
         program_error(r->al->name, "%s", text);
+    else if (r->ask->refused_as)
+        program_error(r->al->name, "%s: %s", r->ask->refused_as, text);
     else
         program_error(r->al->name, "Unable to create step for job %llu: %s",
                       (unsigned long long)s->create.job_id, text);
+    if (r->ask->refused_status)
+        r->status = r->ask->refused_status;
     if (!text_empty(m->detail))
         program_error(r->al->name, "%s", m->detail);
     r->refused = true;

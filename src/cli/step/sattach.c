@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct ask {
@@ -98,6 +99,15 @@ static bool made(void *ctx, size_t i, const struct step *step)
     return true;
 }
 
+/* No such step runs: because of its job, or because that has no such step. */
+static const char *missing_why(struct allocation *al, const char *ref)
+{
+    struct err e = {0};
+    bool over = !allocation_find(al, arena_strndup(al->a, ref, strcspn(ref, ".")), &e) &&
+                text_is(e.text, refusal_text(REFUSE_ALREADY_DONE));
+    return refusal_text(over ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID);
+}
+
 static int attach(const struct ask *q, struct arena *a)
 {
     struct allocation al = {
@@ -113,7 +123,7 @@ static int attach(const struct ask *q, struct arena *a)
         program_error("sattach", "Could not get job step info: %s",
                       e.code         ? e.text
                       : done.refusal ? refusal_text((enum refusal)done.refusal)
-                                     : "Invalid job id specified");
+                                     : missing_why(&al, q->ref));
         if (!e.code && !done.refusal)
             program_error("sattach", "no step %s runs; squeue -s lists those that do", q->ref);
         client_close(al.client);

@@ -166,7 +166,9 @@ static int copy(const struct ask *q, const char *job, struct arena *a)
                             .to = q->to,
                             .force = q->force,
                             .preserve = q->preserve,
-                            .quiet = !q->verbose};
+                            .quiet = !q->verbose,
+                            .refused_as = arena_printf(a, "Slurm job %s lookup error", q->job),
+                            .refused_status = EXIT_SOURCE};
     if (access(q->from, R_OK) != 0) {
         program_error("sbcast", "Can't open `%s`: %s", q->from, strerror(errno));
         return EXIT_SOURCE;

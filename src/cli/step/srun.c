@@ -111,14 +111,15 @@ static void run_take(struct launch *l)
 /* ---- programs here, before and after ---- */
 
 /* Its exit code, or 128 and the signal; 0 of one that is not there, as Slurm goes on without it.
- * `context` is what it finds in SLURM_SCRIPT_CONTEXT. */
-static int program_run(const char *program, const char *context)
+ * `context` is what it finds in SLURM_SCRIPT_CONTEXT; `quiet`: nothing is said of that. */
+static int program_run(const char *program, const char *context, bool quiet)
 {
     int status = 0;
     if (text_empty(program) || text_is(program, "none"))
         return 0;
     if (strchr(program, '/') && access(program, X_OK) != 0) {
-        fprintf(stderr, NAME ": Access denied for %s: %s\n", program, strerror(errno));
+        if (!quiet)
+            fprintf(stderr, NAME ": Access denied for %s: %s\n", program, strerror(errno));
         return 0;
     }
     pid_t pid = fork();
@@ -169,7 +170,7 @@ static void step_export(const struct launch *l, const struct step *step)
 
 static bool prolog_run(const struct launch *l)
 {
-    int code = program_run(l->prolog, "prolog_srun");
+    int code = program_run(l->prolog, "prolog_srun", l->line.comp[0].quiet);
     if (code)
         program_error(NAME, "srun prolog failed rc = %d. Aborting step.", code);
     return code == 0;
@@ -177,7 +178,7 @@ static bool prolog_run(const struct launch *l)
 
 static void epilog_run(const struct launch *l)
 {
-    int code = program_run(l->epilog, "epilog_srun");
+    int code = program_run(l->epilog, "epilog_srun", l->line.comp[0].quiet);
     if (code)
         program_error(NAME, "srun epilog failed status=%d", code);
 }

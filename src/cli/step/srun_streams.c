@@ -25,13 +25,11 @@ static bool is_node_side(const char *path)
     return false;
 }
 
-/* `stream`: stdin, stdout or stderr. */
-static bool file_open(const struct srun_streams *s, const char *stream, const char *path, int flags,
-                      int *ret, struct err *e)
+/* `stream`: stdin, stdout or stderr. From where srun is: --chdir is of the tasks and of the files
+ * that nodes open. */
+static bool file_open(const char *stream, const char *path, int flags, int *ret, struct err *e)
 {
-    const char *full =
-        path[0] == '/' ? path : arena_printf(s->a, "%s/%s", s->o->spec.work_dir, path);
-    *ret = open(full, flags | O_CLOEXEC, 0666);
+    *ret = open(path, flags | O_CLOEXEC, 0666);
     if (*ret >= 0)
         return true;
     int why = errno;
@@ -62,7 +60,7 @@ static bool way_choose(const struct srun_streams *s, const char *asked, int stan
         *(is_node_side(asked) ? &ret->node_file : &ret->late_file) = asked;
         return true;
     }
-    return file_open(s, ret->stream, asked, flags, &ret->fd, e);
+    return file_open(ret->stream, asked, flags, &ret->fd, e);
 }
 
 /* Always appending: --output and --error may name one file. */
@@ -137,7 +135,7 @@ static bool late_open(const struct srun_streams *s, struct stream_way *way, int 
     struct pattern_env env = pattern_env_of_job(job);
     env.step_id = step->step_id;
     pattern_expand(way->late_file, &env, &path);
-    bool ok = file_open(s, way->stream, str_text(&path), flags, &way->fd, &e);
+    bool ok = file_open(way->stream, str_text(&path), flags, &way->fd, &e);
     if (!ok) {
         fprintf(stderr, "srun: %s\n", e.lead);
         program_error("srun", "%s", e.text);

@@ -17,6 +17,8 @@ struct batch {
     char *const *args;              /* of the script; NULL-terminated */
     const char *env[BATCH_ENV_MAX]; /* NAME=VALUE, beside what --export lets through */
     size_t nenv;
+    bool
+        silent; /* --quiet on the command line: of a directive the number is printed all the same */
 };
 
 /* The jobs of all components, in the arena; NULL: ret_err says why not. */

@@ -342,6 +342,7 @@ size_t submit_env_options(const struct submit_options *o, unsigned command, stru
     } all[SUBMIT_ENV_OPTIONS] = {
         {"SLURM_OPEN_MODE", job ? mode[o->spec.open_mode] : NULL},
         {"SLURM_ACCTG_FREQ", job ? o->acctg_freq : NULL},
+        {"SLURM_LABELIO", !job && o->launch.label ? "1" : NULL},
         {"SLURM_NETWORK", job ? given_text(o, "network", command) : NULL},
         {"SLURM_CPU_FREQ_REQ", o->cpu_freq},
         {"SLURM_JOB_DEPENDENCY",

@@ -27,7 +27,7 @@ int submit_nice(void);
 /* Does the node have to make a login environment underneath (--export=NONE and lists of names)? */
 bool submit_env_wants_login(const char *export_env);
 
-#define SUBMIT_ENV_OPTIONS 5
+#define SUBMIT_ENV_OPTIONS 6
 /* NAME=VALUE of the options that programs in the job read (SLURM_OPEN_MODE, SLURM_CPU_FREQ_REQ …),
  * as many as were given, then NULL: ret has room for SUBMIT_ENV_OPTIONS and that. How many. */
 size_t submit_env_options(const struct submit_options *o, unsigned command, struct arena *a,

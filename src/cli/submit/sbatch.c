@@ -86,7 +86,7 @@ static void submitted_print(const struct batch *s, const struct msg_submitted *m
     const struct submit_options *o = &s->line.comp[0];
     if (!text_empty(m->warning) && !o->quiet)
         fprintf(stderr, NAME ": %s\n", m->warning);
-    if (o->quiet)
+    if (s->silent)
         return;
     if (o->parsable)
         printf("%llu%s%s\n", (unsigned long long)m->job_id, s->line.cluster ? ";" : "",
@@ -185,6 +185,7 @@ static int submission_run(struct batch *s, struct submit_options *first)
         return script_lint(s, first);
     if (s->line.comp[0].verbose)
         submit_verbose_print(&s->line);
+    s->silent = first->quiet;
     s->args = s->line.rest_at < s->line.argc ? s->line.argv + s->line.rest_at + 1
                                              : s->line.argv + s->line.argc;
     struct job_spec *specs = batch_specs(s, &e);

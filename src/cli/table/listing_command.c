@@ -205,9 +205,11 @@ void listing_done(struct listing *l)
 
 /* ---- the table ---- */
 
-static void date_add(struct listing *l)
+void listing_date(struct listing *l)
 {
-    time_t now = (time_t)(l->env.now_us / USEC_PER_SEC);
+    if (l->noheader || !(l->iterate_s || l->longer))
+        return;
+    time_t now = (time_t)(listing_env().now_us / USEC_PER_SEC);
     struct tm local;
     char date[64];
     localtime_r(&now, &local);
@@ -238,8 +240,8 @@ void listing_begin(struct listing *l)
             format_print_ruled_header(&l->format, &l->out);
         return;
     }
-    if (l->command->dated && !l->noheader && (l->iterate_s || l->longer))
-        date_add(l);
+    if (l->command->dated)
+        listing_date(l);
     if (!l->noheader) {
         cluster_head(l);
         format_print_header(&l->format, &l->out);

@@ -116,6 +116,8 @@ int listing_main(struct listing *l, const struct listing_command *command, void 
                  char **argv);
 void listing_done(struct listing *l);
 
+/* The date, if the listing is long or repeated and has a header. */
+void listing_date(struct listing *l);
 /* The table on stdout, between what begins (date, header) and what ends it, a row at a time. */
 void listing_begin(struct listing *l);
 void listing_row(struct listing *l, const void *record);

@@ -9,9 +9,9 @@ void job_limit_changed(struct core *c, struct jobrec *r)
     ASSERT(r->j.start_us);
     int64_t end = job_limit_end(c, r);
     cluster_set_end(c->cluster, r->j.id, end == INT64_MAX ? TIME_UNLIMITED : end);
-    /* The warnings belong to a moment before the limit: with a later limit they are due again. */
-    r->warned =
-        r->j.spec.signal && end != INT64_MAX && end - r->j.spec.signal_before_us < c->turn.now_us;
+    /* The warnings belong to a moment before the limit: with a later limit they are due again, and
+     * with a sooner one at once. */
+    r->warned = r->warned && job_warning_at(c, r) < c->turn.now_us;
     r->mailed = 0;
 }
 

@@ -87,12 +87,23 @@ int64_t due_mail(const struct core *c, const struct jobrec *r, const struct limi
     return end - r->j.limit_us / 100 * (100 - m->percent);
 }
 
+#define SIGNAL_AFTER_START (10 * USEC_PER_SEC)
+
+/* A signal that is to come as long before the limit as the job may run, or longer, finds a program
+ * that can hear it: it has some seconds to say what is to be done then. */
+int64_t job_warning_at(const struct core *c, const struct jobrec *r)
+{
+    int64_t end = job_limit_end(c, r), start = r->j.start_us;
+    if (!r->j.spec.signal || end == INT64_MAX)
+        return INT64_MAX;
+    int64_t ready = time_add(start, least(SIGNAL_AFTER_START, (end - start) / 2));
+    int64_t before = end - r->j.spec.signal_before_us;
+    return before > ready ? before : ready;
+}
+
 int64_t due_signal(const struct core *c, const struct jobrec *r)
 {
-    int64_t end = job_limit_end(c, r);
-    if (!r->j.spec.signal || r->warned || end == INT64_MAX)
-        return INT64_MAX;
-    return end - r->j.spec.signal_before_us;
+    return r->warned ? INT64_MAX : job_warning_at(c, r);
 }
 
 /* Of a job that only says when it must be over, whatever time is left until then is its limit; a

@@ -258,7 +258,9 @@ int64_t timers_due(const struct core *c);
 /* When something happens to a job; INT64_MAX = never. */
 /* Its time limit is over, with what it may run beyond. */
 int64_t due_kill(const struct core *c, const struct jobrec *r);
-int64_t due_signal(const struct core *c, const struct jobrec *r); /* --signal */
+/* --signal: when it is sent, and when it is still to be. */
+int64_t job_warning_at(const struct core *c, const struct jobrec *r);
+int64_t due_signal(const struct core *c, const struct jobrec *r);
 /* Later it could not end by its deadline. */
 int64_t due_latest_start(const struct jobrec *r);
 struct limit_mail {

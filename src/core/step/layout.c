@@ -221,12 +221,13 @@ static bool roomier_chosen(struct dealing *d, int64_t room)
     return room >= d->w->ntasks;
 }
 
-/* Those that must be; then in order, until there are enough; if the tasks do not fit then, the
- * roomiest instead. */
+/* Those that must be; then in order, as many as may be (Slurm gives a step as many of a range as it
+ * can), but beside named ones only those that the tasks need, where nothing says how many; if the
+ * tasks do not fit then, the roomiest instead. */
 static bool nodes_choose(struct dealing *d)
 {
     const struct step_want *w = d->w;
-    int32_t count = 0, least_nodes = w->min_nodes ? w->min_nodes : w->max_nodes;
+    int32_t count = 0;
     int64_t room = 0;
     for (size_t i = 0; i < d->n; i++)
         if (w->must[i]) {
@@ -234,8 +235,9 @@ static bool nodes_choose(struct dealing *d)
                 return false;
             room += choose(d, i, &count);
         }
+    bool as_needed = count && !w->min_nodes;
     for (size_t i = 0; i < d->n && count < w->max_nodes; i++)
-        if (!d->chosen[i] && d->cap[i] > 0 && (count < least_nodes || room < w->ntasks))
+        if (!d->chosen[i] && d->cap[i] > 0 && (!as_needed || room < w->ntasks))
             room += choose(d, i, &count);
     if (room >= w->ntasks)
         return count >= w->min_nodes;

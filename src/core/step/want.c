@@ -173,21 +173,42 @@ static int64_t gpus_total(const struct step_want *w, bool per_task)
 
 /* ---- counts --------------------------------------------------------------------------------- */
 
+static size_t counted(const bool *marks, size_t n)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        count += marks[i];
+    return count;
+}
+
+/* Those that a step is about which does not say how many: the named ones, else all that it may
+ * have. */
+static const bool *nodes_meant(const struct step_want *w, size_t held)
+{
+    return !w->min_nodes && counted(w->must, held) ? w->must : w->allowed;
+}
+
 /* Of a range as many as the job has. */
 static int64_t nodes_most(const struct step_want *w, size_t held)
 {
-    if (!w->min_nodes || (size_t)w->max_nodes > held)
+    if (!w->min_nodes)
+        return (int64_t)counted(nodes_meant(w, held), held);
+    if ((size_t)w->max_nodes > held)
         return (int64_t)held;
     return w->max_nodes > w->min_nodes ? w->max_nodes : w->min_nodes;
 }
 
 /* Where nothing says how many tasks there are but -c, they are as many as that fills of the
  * nodes. */
-static int32_t tasks_by_cpus(const struct alloc *held, size_t nodes, int32_t cpus_per_task)
+static int32_t tasks_by_cpus(const struct step_want *w, const struct alloc *held, size_t nodes,
+                             int32_t cpus_per_task)
 {
+    const bool *meant = nodes_meant(w, held->n);
     int64_t tasks = 0;
-    for (size_t i = 0; i < held->n && i < nodes; i++)
-        tasks += held->node[i].cpu_count / cpus_per_task;
+    for (size_t i = 0, k = 0; i < held->n && k < nodes; i++) {
+        tasks += meant[i] ? held->node[i].cpu_count / cpus_per_task : 0;
+        k += meant[i];
+    }
     return tasks < (int64_t)nodes         ? (int32_t)nodes
            : tasks < (int64_t)LIMIT_TASKS ? (int32_t)tasks
                                           : (int32_t)LIMIT_TASKS;
@@ -212,7 +233,7 @@ static int32_t tasks_follow(const struct reading *x)
     if (x->job->het_job_id && j->ntasks)
         return j->ntasks;
     if (x->req->cpus_per_task && !j->ntasks_per_node)
-        return tasks_by_cpus(x->held, (size_t)nodes, x->req->cpus_per_task);
+        return tasks_by_cpus(w, x->held, (size_t)nodes, x->req->cpus_per_task);
     return (int32_t)nodes;
 }
 

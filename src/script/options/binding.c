@@ -46,6 +46,36 @@ JOB_SETTER(set_cpu_bind)
     return err_lead(ret_err, "fatal: Failed to parse --cpu-bind= values.");
 }
 
+/* Where a list of numbers (hexadecimal ones with 0x, in a mask always), with "*count" behind some,
+ * is none; NULL = it is one. */
+static const char *list_offence(const char *list, bool mask)
+{
+    for (struct span rest = span_of(list), item; span_next(&rest, ',', &item);) {
+        bool hex = item.len > 2 && item.data[0] == '0' && (item.data[1] | 32) == 'x';
+        for (size_t i = hex ? 2 : 0; i < item.len && item.data[i] != '*'; i++)
+            if (!strchr(hex || mask ? "0123456789abcdefABCDEF" : "0123456789", item.data[i]))
+                return item.data + i;
+    }
+    return NULL;
+}
+
+/* map_mem:LIST and mask_mem:LIST */
+static bool mem_list_check(const char *value, struct err *e)
+{
+    const char *mask = strstr(value, "mask_mem"), *type = mask ? mask : strstr(value, "map_mem");
+    const char *name = mask ? "mask_mem" : "map_mem", *list = type ? strchr(type, ':') : NULL;
+    if (type && (!list || !list[1])) {
+        err_set(e, ERR_VALUE, "numbers of memory nodes belong behind it: --mem-bind=%s:0,1", name);
+        return err_lead(e, "error: missing list for \"--mem-bind=%s:<list>\"", name);
+    }
+    const char *offence = list ? list_offence(list + 1, mask != NULL) : NULL;
+    if (!offence)
+        return true;
+    err_set(e, ERR_VALUE, "--mem-bind=%s: memory nodes are numbers", value);
+    return err_lead(e, "error: Failed to validate number: %s, the offending character is %c",
+                    list + 1, *offence);
+}
+
 JOB_SETTER(set_mem_bind)
 {
     static const char *const types[] = {"none",     "no",     "local", "rank", "map_mem",
@@ -57,6 +87,8 @@ JOB_SETTER(set_mem_bind)
                           "prefer or sort are "
                           "allowed",
                           "unrecognized --mem-bind argument \"%s\"", value);
+    if (!mem_list_check(value, ret_err))
+        return false;
     return set_text(o, row, value, env, a, ret_err);
 }
 
