@@ -74,7 +74,7 @@ static const struct layout_case cases[] = {
     {"-w", &three, {.ntasks = 1, .nodelist = "c"}, .expected = "c cpus=0,1 mem=100 tasks=1 ids=0"},
     {"-w alone: one task on each named", &three, {.nodelist = "b,c"}, .expected = "b cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=1 ids=1"},
     {"-w with tasks that fit there", &three, {.ntasks = 2, .nodelist = "c"}, .expected = "c cpus=0,1 mem=100 tasks=2 ids=0,1"},
-    {"-w with tasks that need another", &three, {.ntasks = 3, .nodelist = "c"}, .expected = "a cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=2 ids=1,2"},
+    {"-w with tasks that need another", &three, {.ntasks = 3, .nodelist = "c"}, .expected = "a cpus=0,1 mem=100 tasks=2 ids=0,1; c cpus=0,1 mem=100 tasks=1 ids=2"},
     {"-w with -c", &two, {.cpus_per_task = 4, .nodelist = "b"}, .expected = "b cpus=0-7 mem=800 tasks=2 ids=0,1"},
     {"-w with --ntasks-per-node", &two, {.ntasks_per_node = 3, .nodelist = "b"}, .expected = "b cpus=0-7 mem=800 tasks=3 ids=0-2"},
     {"-x alone", &three, {.exclude = "a"}, .expected = "b cpus=0,1 mem=100 tasks=1 ids=0; c cpus=0,1 mem=100 tasks=1 ids=1"},

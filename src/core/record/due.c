@@ -96,7 +96,7 @@ int64_t job_warning_at(const struct core *c, const struct jobrec *r)
     int64_t end = job_limit_end(c, r), start = r->j.start_us;
     if (!r->j.spec.signal || end == INT64_MAX)
         return INT64_MAX;
-    int64_t ready = time_add(start, least(SIGNAL_AFTER_START, (end - start) / 2));
+    int64_t ready = time_add(start, least(SIGNAL_AFTER_START, (end - start) / 10));
     int64_t before = end - r->j.spec.signal_before_us;
     return before > ready ? before : ready;
 }
