@@ -189,11 +189,14 @@ static void path_set(struct making *m)
     free(copy);
 }
 
-/* --preserve-env */
+#define NUM_NODES "SLURM_JOB_NUM_NODES="
+
+/* --preserve-env: these are as the command has them; of those that it has not the job's number of
+ * nodes alone is set. */
 static bool is_preserved(const char *assignment)
 {
-    static const char *const names[] = {
-        "SLURM_JOB_NUM_NODES=", "SLURM_NNODES=", "SLURM_NTASKS=", "SLURM_NPROCS="};
+    static const char *const names[] = {NUM_NODES, "SLURM_NNODES=", "SLURM_NTASKS=",
+                                        "SLURM_NPROCS=", "SLURM_TASKS_PER_NODE="};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (text_starts(assignment, names[i]))
             return true;
@@ -222,7 +225,8 @@ static void env_begin(struct making *m)
         }
     mine = m->env.n;
     for (size_t i = 0; i < nplan; i++)
-        if (!w->preserve_env || !env_has(m->env.v, mine, plan[i]))
+        if (!w->preserve_env || !is_preserved(plan[i]) ||
+            (text_starts(plan[i], NUM_NODES) && !env_has(m->env.v, mine, plan[i])))
             m->env.v[m->env.n++] = plan[i];
     free(own);
     free(plan);
