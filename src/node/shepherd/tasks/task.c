@@ -195,8 +195,8 @@ static void path_set(struct making *m)
  * nodes alone is set. */
 static bool is_preserved(const char *assignment)
 {
-    static const char *const names[] = {NUM_NODES, "SLURM_NNODES=", "SLURM_NTASKS=",
-                                        "SLURM_NPROCS=", "SLURM_TASKS_PER_NODE="};
+    static const char *const names[] = {
+        NUM_NODES, "SLURM_NNODES=", "SLURM_NTASKS=", "SLURM_NPROCS=", "SLURM_TASKS_PER_NODE="};
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         if (text_starts(assignment, names[i]))
             return true;
