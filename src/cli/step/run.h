@@ -32,8 +32,8 @@ struct step_run_ask {
     bool plain;          /* StreamTLS=NO: streams of other hosts are not encrypted */
     int32_t kill_wait_s; /* how long a step that is ended may take, to be said; 0 = the default */
     int verbose;
-    /* Of a step that is refused: what is said before the reason, and the exit status. NULL, 0: as of
-     * srun. */
+    /* Of a step that is refused: what is said before the reason, the exit status. NULL and 0: as
+     * srun does. */
     const char *refused_as;
     int refused_status;
     /* Called for each step once all exist, before their streams are used (--prolog, files named by
