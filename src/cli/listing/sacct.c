@@ -103,10 +103,17 @@ static SETTER(set_limit)
 {
     struct size_bound *limit = (struct size_bound *)((char *)to + row->at);
     limit->given = true;
-    if (duration_parse(value, &limit->us, ret_err))
+    if (duration_parse(value, &limit->us, ret_err) && limit->us)
         return true;
     fputs("sacct: fatal: Invalid time limit specification\n", stderr);
     return false;
+}
+
+static SETTER(check_whole_hetjob)
+{
+    bool known = !value || text_is_nocase(value, "yes") || text_is_nocase(value, "no");
+    return known || err_set(ret_err, ERR_INVALID,
+                            "Invalid --whole-hetjob value \"%s\". Valid values: [yes|no].", value);
 }
 
 static SETTER(set_states)
@@ -274,8 +281,12 @@ static const struct option_row option_rows[] = {
     LISTING_VERBOSE,
     LISTING_VERSION,
     OPT_VALUE("wckeys", 'W', "keys", "jobs with these workload keys", set_any_text, AT(wckeys)),
-    OPT_NO_EFFECT("whole-hetjob", 0, ARG_OPTIONAL, "all components of heterogeneous jobs",
-                  .hidden = true),
+    {.name = "whole-hetjob",
+     .arg = ARG_OPTIONAL,
+     .support = SUPPORT_NO_EFFECT,
+     .set = check_whole_hetjob,
+     .doc = "all components of heterogeneous jobs",
+     .hidden = true},
     LISTING_YAML,
 };
 OPTION_TABLE(sacct_options, option_rows, .usage = "sacct [<OPTION>]", .variables_as_are = true,

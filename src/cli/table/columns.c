@@ -313,7 +313,8 @@ void format_print_row(const struct format *f, const struct cell_env *env, const 
         if (item->column && item->width) {
             str_clear(&cell);
             item->column->print(env, record, &cell);
-            if (item->uncut && cell.len > (size_t)item->width)
+            bool whole = item->uncut && item->right && isdigit((unsigned char)*str_text(&cell));
+            if (whole && cell.len > (size_t)item->width)
                 str_addn(out, str_text(&cell), cell.len);
             else
                 format_cell(item, str_text(&cell), cell.len, out);

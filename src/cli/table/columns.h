@@ -42,7 +42,8 @@ struct column_table {
     const struct column *column;
     size_t n;
     const char *record; /* "job", for messages */
-    /* Letters of columns that are never cut to a width (spans of time); NULL = none. */
+    /* Letters of columns whose spans of time are never cut to a width on the right, as in Slurm,
+     * though words there are; NULL = none. */
     const char *uncut;
 };
 
@@ -50,7 +51,7 @@ struct format_item {
     const struct column *column; /* NULL = there is none such: the suffix is all */
     int width;                   /* 0 = whatever is needed */
     bool right;                  /* right-justified */
-    bool uncut;                  /* a cell too long is printed whole */
+    bool uncut;                  /* a span of time too long is printed whole, if on the right */
     bool mark_cut;               /* a cell cut to its width ends in '+' (sacct) */
     const char *suffix;          /* printed after the cell */
 };
