@@ -266,7 +266,6 @@ static const char *text_of(int32_t refusal)
 static int exit_of(int32_t refusal, bool of_step)
 {
     switch (refusal) {
-    case REFUSE_INVALID_JOB_ID: return of_step ? 225 : 1;
     case REFUSE_ACCESS_DENIED: return of_step ? 218 : 210;
     case REFUSE_SCRIPT: return 217;
     case REFUSE_NOT_RUNNING: return 228; /* a signal for a job that waits */
