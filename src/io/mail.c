@@ -25,7 +25,7 @@
 #define PROGRAM_TIMEOUT_US (60 * USEC_PER_SEC)
 #define SMTP_TIMEOUT_US    (180 * USEC_PER_SEC)
 #define REPORT_MAX_BYTES   (1u << 20)
-#define SAMPLES_COME_US    (8 * USEC_PER_SEC) /* nodes send theirs each 5 s */
+#define SAMPLES_COME_US    (2 * USEC_PER_SEC) /* nodes send the last of a step as it ends */
 
 static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
                                          30 * USEC_PER_MIN};

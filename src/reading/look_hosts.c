@@ -15,6 +15,7 @@
 #define PSI_CPU      40.0
 #define PSI_IO       30.0
 #define MEM_FULL     0.95
+#define MEM_BEYOND   1.05
 #define OUT_SEEN     0.5
 #define SWAP_LEAST   100.0 /* MiB */
 #define GROW_PARTS   8u
@@ -295,9 +296,11 @@ static void memory_full_say(struct look *l)
         if (n->mem_mib <= 0 || f.n < READING_SAMPLES || f.most < MEM_FULL * n->mem_mib)
             continue;
         struct str text = STR_INIT, next = STR_INIT;
-        str_add(&text, "its memory was nearly full: ");
+        bool beyond = f.most > MEM_BEYOND * n->mem_mib; /* where nothing holds it to its memory */
+        str_add(&text, beyond ? "it used more memory than it had asked for: "
+                              : "its memory was nearly full: ");
         say_mib(f.most, &text);
-        str_add(&text, " of ");
+        str_add(&text, beyond ? ", asked were " : " of ");
         say_mib(n->mem_mib, &text);
         node_add(l, n->name, &text);
         str_addf(&next, "ask for more (--mem=%.0fM)",

@@ -20,6 +20,8 @@
 #define EARLY_PERCENT 75  /* of the step's time */
 #define LATE_PERCENT  95
 #define LONG_MS       INT64_C(60000)
+#define STEPS_TOLD    3
+#define STEP_PART     10 /* of the longest step's time a step has at least a tenth */
 
 struct rank {
     const struct curve *c;
@@ -34,6 +36,8 @@ struct step_ranks {
     rank_vec v;
     double middle;
 };
+
+typedef VEC(struct step_ranks) step_vec;
 
 static int by_step(const void *a, const void *b)
 {
@@ -178,18 +182,40 @@ static bool early_say(struct look *l, struct step_ranks *s)
 
 /* ---- steps ---- */
 
-static void step_take(const rank_vec *all, size_t from, size_t to, struct step_ranks *longest)
+static int by_length(const void *a, const void *b)
+{
+    const struct step_ranks *x = a, *y = b;
+    int64_t m = x->to_ms - x->from_ms, n = y->to_ms - y->from_ms;
+    return m != n ? (m < n) - (m > n) : (x->step_id > y->step_id) - (x->step_id < y->step_id);
+}
+
+static void step_take(const rank_vec *all, size_t from, size_t to, step_vec *ret)
 {
     struct step_ranks s = {.step_id = all->v[from].c->key.step_id};
     for (size_t i = from; i < to; i++)
         vec_push(&s.v, all->v[i]);
     step_measure(&s);
-    if (s.v.n < 2 || s.to_ms - s.from_ms <= longest->to_ms - longest->from_ms) {
+    if (s.v.n >= 2 && s.to_ms > s.from_ms)
+        vec_push(ret, s);
+    else
         vec_done(&s.v);
-        return;
-    }
-    vec_done(&longest->v);
-    *longest = s;
+}
+
+static bool step_say(struct look *l, struct step_ranks *s)
+{
+    return early_say(l, s) || alone_say(l, s) || low_say(l, s);
+}
+
+/* Of many steps that are alike three sentences are enough; what a short one does costs little. */
+static void steps_say(struct look *l, step_vec *step)
+{
+    size_t said = 0;
+    if (step->n)
+        qsort(step->v, step->n, sizeof *step->v, by_length);
+    for (size_t i = 0; i < step->n && said < STEPS_TOLD; i++)
+        if ((step->v[i].to_ms - step->v[i].from_ms) * STEP_PART >=
+            step->v[0].to_ms - step->v[0].from_ms)
+            said += step_say(l, &step->v[i]);
 }
 
 static bool was_said(const struct look *l)
@@ -201,11 +227,10 @@ static bool was_said(const struct look *l)
     return false;
 }
 
-/* Of the longest step. */
 void look_ranks(struct look *l)
 {
     rank_vec all = {0};
-    struct step_ranks longest = {0};
+    step_vec step = {0};
     for (size_t i = 0; i < l->curves->v.n; i++) {
         const struct curve *c = l->curves->v.v[i];
         if (c->value->id == SERIES_TASK_CPU && c->at.n >= READING_SAMPLES)
@@ -216,10 +241,12 @@ void look_ranks(struct look *l)
     for (size_t i = 0, k; i < all.n; i = k) {
         for (k = i; k < all.n && all.v[k].c->key.step_id == all.v[i].c->key.step_id; k++)
             continue;
-        step_take(&all, i, k, &longest);
+        step_take(&all, i, k, &step);
     }
-    if (longest.v.n && !was_said(l) && !early_say(l, &longest) && !alone_say(l, &longest))
-        low_say(l, &longest);
-    vec_done(&longest.v);
+    if (!was_said(l))
+        steps_say(l, &step);
+    for (size_t i = 0; i < step.n; i++)
+        vec_done(&step.v[i].v);
+    vec_done(&step);
     vec_done(&all);
 }

@@ -280,7 +280,7 @@ struct part {
     uint16_t id;
     shape_fn shape;
     size_t gap_from, gap_to; /* samples that did not come */
-    uint32_t rank;           /* of TASK_CPU; of step 0 */
+    uint32_t rank;           /* of TASK_CPU; of step 0, 1000 more of step 1, … */
     size_t lost_every;       /* each such sample did not come; 0 = none */
     size_t step_at;          /* from this sample on the node's clock is */
     int64_t step_ms;         /* so much ahead, or behind */
@@ -290,10 +290,11 @@ struct part {
 
 static void part_add(struct curves *c, const struct part *p, size_t n, int64_t gap_ms)
 {
-    struct series_source_key key = {.job_id = 7,
-                                    .attempt = 1,
-                                    .step_id = p->device < 0 && p->id != SERIES_TASK_CPU ? -1 : 0,
-                                    .device = p->device};
+    struct series_source_key key = {
+        .job_id = 7,
+        .attempt = 1,
+        .step_id = p->device < 0 && p->id != SERIES_TASK_CPU ? -1 : (int64_t)p->rank / 1000,
+        .device = p->device};
     strcpy(key.node, p->node);
     struct series_grow *g = series_grow_new(&key);
     struct str block = STR_INIT, all = STR_INIT;
@@ -302,10 +303,11 @@ static void part_add(struct curves *c, const struct part *p, size_t n, int64_t g
         int64_t ahead = i >= p->step_at ? p->step_ms : 0;
         bool lost = p->lost_every && noise(i, 50) < 2.0 / (double)p->lost_every - 1;
         if (!lost && (i < p->gap_from || i >= p->gap_to))
-            series_grow_add(g, BEGAN_MS + (int64_t)i * gap_ms + ahead, gap_ms,
-                            &(struct series_point){
-                                p->id, p->rank, (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
-                            1);
+            series_grow_add(
+                g, BEGAN_MS + (int64_t)i * gap_ms + ahead, gap_ms,
+                &(struct series_point){p->id, p->rank % 1000,
+                                       (int64_t)(v * series_value_of(p->id)->scale + 0.5)},
+                1);
         if (series_grow_count(g) < SERIES_BLOCK_SAMPLES && i + 1 < n)
             continue;
         str_clear(&block);
@@ -571,6 +573,14 @@ static const struct profile profiles[] = {
      .mem_mib = 8000,
      .found = "memory-full",
      .says = {"nearly full: 7.8 GiB of 7.8 GiB: ask for more (--mem=12000M)"}},
+    {.what = "more than it asked for",
+     .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_full)},
+     .n = HALF_H,
+     .cpus = 1,
+     .mem_mib = 100,
+     .found = "memory-full",
+     .says = {"it used more memory than it had asked for: 7.8 GiB, asked were 100 MiB: ask for "
+              "more (--mem=11925M)"}},
     {.what = "ran out",
      .part = {A(STEP, CPU, one_cpu), A(STEP, RSS, rss_full)},
      .n = HALF_H,
@@ -650,6 +660,21 @@ static const struct profile profiles[] = {
      .found = "ranks-uneven",
      .says = {"rank 2 of step 0 (gpu7) used 30 % of a CPU in the mean, the others 98 %: it waits "
               "for data, disks or a lock"}},
+    {.what = "steps of which each has a rank that waits",
+     .part = {RANK(0, one_cpu), RANK(1, dim), RANK(2, one_cpu), RANK(1000, one_cpu),
+              RANK(1001, one_cpu), RANK(1002, dim), RANK(2000, one_cpu), RANK(2001, one_cpu)},
+     .n = HALF_H,
+     .cpus = 3,
+     .found = "ranks-uneven ranks-uneven",
+     .says = {"rank 1 of step 0 (gpu7) used 30 % of a CPU", "rank 2 of step 1 (gpu7) used 30 %"}},
+    {.what = "of many steps that are alike three are told of",
+     .part = {RANK(0, one_cpu), RANK(1, one_cpu), RANK(1000, dim), RANK(1001, one_cpu),
+              RANK(1002, one_cpu), RANK(2000, dim), RANK(2001, one_cpu), RANK(2002, one_cpu),
+              RANK(3000, dim), RANK(3001, one_cpu), RANK(3002, one_cpu), RANK(4000, dim),
+              RANK(4001, one_cpu), RANK(4002, one_cpu)},
+     .n = HALF_H,
+     .cpus = 3,
+     .found = "ranks-uneven ranks-uneven ranks-uneven"},
     {.what = "a rank that works while the others wait",
      .part = {RANK(0, one_cpu), RANK(1, zero), RANK(2, zero), RANK(3, zero)},
      .n = HALF_H,

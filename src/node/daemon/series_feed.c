@@ -43,6 +43,7 @@ struct want {
     uint64_t asked; /* bit n: a sample of it was asked for and has not come */
     int64_t gap_ms, said_us;
     bool power;
+    bool ends; /* a step of it has ended: what was asked for last goes at once */
 };
 
 struct waiting_block {
@@ -347,11 +348,20 @@ static struct want *want_of(struct series_feed *f, uint64_t job_id, uint32_t att
     return &f->want.v[f->want.n - 1];
 }
 
-/* The last samples go at once: who looks at a job that has just ended finds them. */
-static void step_ended(struct series_feed *f)
+static void flush_now(struct series_feed *f)
 {
     timer_set(f->flush, 1000);
     f->flushing = true;
+}
+
+/* The last samples go at once, and those of its devices when they come: who looks at a job that has
+ * just ended, and the mail about it, find them. */
+static void step_ended(struct series_feed *f, uint64_t job_id, uint32_t attempt)
+{
+    for (size_t i = 0; i < f->want.n; i++)
+        if (f->want.v[i].job_id == job_id && f->want.v[i].attempt == attempt)
+            f->want.v[i].ends = f->want.v[i].asked != 0;
+    flush_now(f);
 }
 
 void series_feed_line(struct series_feed *f, struct span line, bool gpus_too)
@@ -382,7 +392,7 @@ void series_feed_line(struct series_feed *f, struct span line, bool gpus_too)
             gpu_watch_sample(f->gpus, gpus);
         }
         if (end)
-            step_ended(f);
+            step_ended(f, job, attempt);
     }
     free(text);
 }
@@ -431,8 +441,11 @@ void series_feed_sampled(struct series_feed *f, int32_t index, struct span value
             power_leave_out(f);
         if (f->npoints && !is_too_soon(f, &key, w->gap_ms))
             sample_add(f, &key, clock_now_us() / 1000, w->gap_ms);
-        if (!w->asked)
-            w->power = false;
+        if (w->asked)
+            continue;
+        if (w->ends)
+            flush_now(f);
+        w->power = w->ends = false;
     }
 }
 
