@@ -7,6 +7,7 @@
 #include "controller/disk/series_days.h"
 #include "controller/disk/series_read.h"
 #include "controller/reads.h"
+#include "controller/series_share.h"
 #include "controller/session/session.h"
 #include "io/clock.h"
 #include "io/files.h"
@@ -51,6 +52,7 @@ struct series_store {
     char *dir;
     struct worker *writer;
     struct timer *gather, *look;
+    struct series_share *share;
     struct frames in, out; /* that came; that are being written */
     size_t bytes;
     bool writing, gathering;
@@ -231,6 +233,18 @@ static void write_begin(void *ctx)
     worker_add(s->writer, write_run, write_done, s);
 }
 
+static bool share_has(struct series_store *s, const char *node, size_t bytes)
+{
+    bool say;
+    bool has = series_share_take(s->share, node, bytes, clock_monotonic_us(), &say);
+    if (say)
+        log_warning(s->c->log,
+                    "node %s sends more samples of jobs than a node may, %lld MiB a day: what is "
+                    "too much is not kept",
+                    node, (long long)(SERIES_SHARE_A_DAY >> 20));
+    return has;
+}
+
 /* A node that says more than it may, not waiting for what is kept, does not take the others' half
  * of the room. */
 static bool has_room(const struct series_store *s, uint64_t session, size_t bytes)
@@ -246,7 +260,7 @@ static bool has_room(const struct series_store *s, uint64_t session, size_t byte
 void series_store_take(struct series_store *s, uint64_t session, const char *node,
                        const struct msg_series *m)
 {
-    if (!has_room(s, session, m->blocks.len))
+    if (!has_room(s, session, m->blocks.len) || !share_has(s, node, m->blocks.len))
         return;
     struct frame_in f = {.session = session, .number = m->number, .node = xstrdup(node)};
     str_addn(&f.blocks, m->blocks.data, m->blocks.len);
@@ -358,6 +372,7 @@ struct series_store *series_store_new(struct controller *c)
     struct series_store *s = xcalloc(1, sizeof *s);
     s->c = c;
     s->dir = xasprintf("%s/series", c->state_dir);
+    s->share = series_share_new();
     s->gather = timer_new(c->loop, write_begin, s);
     s->look = timer_new(c->loop, look, s);
     return s;
@@ -379,6 +394,7 @@ void series_store_free(struct series_store *s)
         frame_done(s, &s->in.v[i]);
     vec_done(&s->in);
     vec_done(&s->out);
+    series_share_free(s->share);
     timer_free(s->gather);
     timer_free(s->look);
     free(s->trouble);

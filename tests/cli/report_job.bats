@@ -81,6 +81,17 @@ P
     done
 }
 
+@test "what a node says of a job that it never had is nobody's picture of it" {
+    id=$(run_job --wrap true)
+    python3 "$BATS_TEST_DIRNAME/profiles.py" flat "$id" 1 elsewhere "$(($(date +%s) - 3300))" >lies
+    mkdir -p -m 700 "$REMUDA_STATE/series"
+    remuda-sim series "$REMUDA_STATE/series" <lies
+    ! remuda plot "$id" 2>&1 | grep elsewhere
+    samples flat "$id" 1
+    remuda plot "$id" --value util | grep -q "util: mean 93 %"
+    ! remuda plot "$id" --csv | grep elsewhere
+}
+
 @test "a job that is well, one that is too short, one that never was" {
     id=$(run_job --wrap true)
     samples flat "$id" 1

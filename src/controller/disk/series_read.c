@@ -1,7 +1,9 @@
 #include "controller/disk/series_read.h"
 
 #include "base/alloc.h"
+#include "base/hostlist.h"
 #include "base/list.h"
+#include "base/map.h"
 #include "controller/disk/series_days.h"
 #include "io/clock.h"
 #include "store/series_file.h"
@@ -34,7 +36,23 @@ struct found_job {
     bool any;
     uint32_t attempt;
     int64_t start_us, end_us; /* of that run */
+    struct map_str *node;     /* those that it had: what others say of it is not shown */
 };
+
+static void nodes_add(struct found_job *f, const char *nodes)
+{
+    struct hostlist list = HOSTLIST_INIT;
+    if (!text_empty(nodes) && hostlist_parse(&list, nodes, NULL))
+        for (size_t i = 0; i < list.n; i++)
+            map_str_put(f->node, list.name[i], f->node);
+    hostlist_done(&list);
+}
+
+static void nodes_forget(struct found_job *f)
+{
+    map_str_free(f->node);
+    f->node = map_str_new();
+}
 
 static void job_take(void *ctx, const void *record)
 {
@@ -48,7 +66,10 @@ static void job_take(void *ctx, const void *record)
     if (j->id != f->q->get.job_id || !sees || (wanted && j->attempt != wanted) ||
         (f->any && f->start_us && (!j->start_us || j->attempt < f->attempt)))
         return;
-    *f = (struct found_job){f->q, true, j->attempt, j->start_us, j->end_us};
+    if (f->any && f->attempt != j->attempt)
+        nodes_forget(f);
+    nodes_add(f, j->nodes); /* and those that it gave back meanwhile, of other rows */
+    *f = (struct found_job){f->q, true, j->attempt, j->start_us, j->end_us, f->node};
 }
 
 static bool job_find(struct reader *reader, const struct series_ask *q, struct found_job *ret,
@@ -59,7 +80,7 @@ static bool job_find(struct reader *reader, const struct series_ask *q, struct f
     const struct msg_query query = {
         .what = QUERY_HISTORY, .ids = ids, .states = "all", .duplicates = true};
     struct store *s = reader_begin(reader, ret_err);
-    *ret = (struct found_job){.q = q};
+    *ret = (struct found_job){.q = q, .node = map_str_new()};
     bool ok = s && store_query_jobs(s, &query, job_take, ret, ret_err);
     reader_end(reader);
     return ok || ret_err->code == ERR_INVALID;
@@ -71,6 +92,7 @@ struct part {
     struct series_ask *q;
     struct str blocks, next;
     const char *file; /* being read */
+    const struct map_str *node;
     bool full;
 };
 
@@ -79,7 +101,7 @@ static bool block_take(void *ctx, const struct series_row *r)
 {
     struct part *p = ctx;
     const struct str block = {(char *)r->data, r->len, 0};
-    if (r->len > SERIES_BLOCK_BYTES)
+    if (r->len > SERIES_BLOCK_BYTES || !map_str_get(p->node, r->node))
         return true;
     series_put(&p->blocks, &block);
     p->full = p->blocks.len >= PART_BYTES;
@@ -151,18 +173,22 @@ void series_read(struct reader *store, struct series_ask *q)
     struct str warning = STR_INIT;
     if (!job_find(store, q, &job, &err)) {
         series_refuse(q, REFUSE_STORE, err.text);
+        map_str_free(job.node);
         return;
     }
     if (!job.any) {
         series_refuse(q, REFUSE_INVALID_JOB_ID, "Invalid job id specified");
+        map_str_free(job.node);
         return;
     }
+    p.node = job.node;
     if (job.attempt)
         blocks_take(&p, &job, &warning);
     struct msg_series_part part = {.blocks = {.data = p.blocks.data, .len = p.blocks.len},
                                    .next = p.next.len ? str_text(&p.next) : NULL,
                                    .warning = warning.len ? str_text(&warning) : NULL};
     answer(q, MSG_SERIES_PART, &part);
+    map_str_free(job.node);
     str_done(&p.blocks);
     str_done(&p.next);
     str_done(&warning);
