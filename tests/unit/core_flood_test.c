@@ -320,6 +320,66 @@ static void scripts_are_bounded_for_each_user_and_day(void **unused)
     assert_int_equal(scripts_taken(10, mib), 10);
 }
 
+/* What is over is not in memory any more, but on the disk: jobs, their elements, their former runs
+ * and their steps, each with a command line as long as it may be. */
+static void long_texts_stay_on_the_disk(void **unused)
+{
+    struct job_spec talker = a_talker();
+    configure(CONF "MaxUserScripts=6\n");
+    size_t n = 0;
+    for (uint64_t id; n < 500 && (id = submit(talker)) != 0; n++)
+        assert_int_equal(cancel(ids_of(id)), REFUSE_NONE);
+    assert_int_equal(n, 105);
+    assert_non_null(strstr(answer()->detail, "MaxUserScripts allows 6 a day"));
+    w.now += 24 * 60 * MIN;
+    talker.array = "0-99";
+    assert_int_not_equal(submit(talker), 0);
+    assert_int_equal(submit(talker), 0);
+    am_bob();
+    struct job_spec quiet = a_job("quiet");
+    quiet.hold = true;
+    quiet.array = "0-199";
+    uint64_t id = submit(quiet);
+    assert_int_equal(comment(id, long_text), REFUSE_TOO_LARGE);
+    am_root();
+    assert_int_equal(comment(id, long_text), REFUSE_NONE);
+}
+
+static void former_runs_and_steps_stay_on_the_disk(void **unused)
+{
+    struct job_spec talker = a_talker();
+    talker.hold = false;
+    configure(CONF "MaxUserScripts=1\n");
+    uint64_t id = submit(talker);
+    size_t runs = 0;
+    for (; runs < 50; runs++) {
+        assert_int_equal(state(id), JOB_RUNNING);
+        struct msg_report gone = {.kind = REPORT_RELEASED,
+                                  .job_id = id,
+                                  .attempt = job(id)->attempt,
+                                  .step_id = STEP_BATCH};
+        if (control(ids_of(id), ACTION_REQUEUE))
+            break;
+        report(1, gone);
+        pass(130 * SEC);
+    }
+    assert_int_equal(runs, 16);
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    am_bob();
+    id = submit(talker);
+    assert_int_equal(state(id), JOB_RUNNING);
+    size_t steps = 0;
+    struct job_spec spec = a_talker();
+    struct msg_create_step m = {.job_id = id, .spec = {&spec, 1}, .overlap = true};
+    for (; steps < 50; steps++) {
+        say(1, MSG_CREATE_STEP, &m);
+        if (sent(FX_REPLY, MSG_DONE))
+            break;
+    }
+    assert_int_equal(refusal(), REFUSE_TOO_LARGE);
+    assert_true(steps >= 15 && steps <= 17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -335,6 +395,8 @@ int main(void)
         STORY(long_texts_are_bounded_for_each_user),
         STORY(elements_share_their_texts),
         STORY(scripts_are_bounded_for_each_user_and_day),
+        STORY(long_texts_stay_on_the_disk),
+        STORY(former_runs_and_steps_stay_on_the_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

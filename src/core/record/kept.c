@@ -10,6 +10,7 @@ void run_keep(struct core *c, const struct jobrec *r, enum job_state how)
     former.end_state = JOB_PENDING;
     if (!former.end_us)
         former.end_us = clock_end(c, former.start_us);
+    user_room_disk(c, r->j.user_id, texts_long(&r->j.spec));
     fx_store(c, TABLE_JOB_RUN, &former);
 }
 
@@ -23,7 +24,9 @@ void job_part_keep(struct core *c, struct jobrec *r)
     part.resize_us = 0;
     part.end_us = c->turn.now_us;
     usage_charge(c, r);
-    if (part.end_us > part.start_us)
+    if (part.end_us > part.start_us) {
+        user_room_disk(c, r->j.user_id, texts_long(&r->j.spec));
         fx_store(c, TABLE_JOB_PART, &part);
+    }
     r->j.resize_us = c->turn.now_us;
 }

@@ -406,9 +406,11 @@ void user_room_texts_drop(struct core *c, struct jobrec *r);
  * element, too, which has it for itself. */
 void user_room_conditions(struct core *c, const struct jobrec *r, int sign);
 int64_t conditions_bytes(const struct dependency_list *list); /* that count */
-/* The same of scripts and environments, which stay on the disk: so many bytes a day. */
-void user_room_script(struct core *c, uint32_t uid, size_t bytes);
-/* Both, of what is submitted. */
+/* The same of what stays on the disk, so many bytes a day: scripts and environments, and long texts
+ * once for each row that has them. */
+bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why);
+void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes);
+/* The texts of what is submitted. */
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why);
 void user_rooms_check(const struct core *c);
 void user_rooms_free(struct core *c);

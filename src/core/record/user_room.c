@@ -4,8 +4,11 @@
  *
  * Texts that are alike lie in memory once, and most jobs' are short: what is beyond SHORT_BYTES of
  * each text is counted, for each job. What a job waits for takes more room than its text, and each
- * element of an array that became a job has it for itself: it counts as a text does. Scripts are
- * counted when they come: a level that sinks to nothing in a day. It is not stored, so a new
+ * element of an array that became a job has it for itself: it counts as a text does.
+ *
+ * What comes to the disk stays there: scripts and environments, and long texts once for each row
+ * that has them, which are the job's, each of its elements', its former runs' and its steps'. It
+ * is counted when it comes: a level that sinks to nothing in a day. It is not stored, so a new
  * controller begins at nothing. */
 #include "core/record/record.h"
 
@@ -17,7 +20,7 @@
 
 struct user_room {
     int64_t texts;
-    int64_t scripts, scripts_us; /* the level as it was then */
+    int64_t disk, disk_us; /* the level as it was then */
 };
 
 static struct user_room *room_find(const struct core *c, uint32_t uid)
@@ -102,45 +105,47 @@ void user_room_conditions(struct core *c, const struct jobrec *r, int sign)
         room_of(c, r->j.user_id)->texts += sign * bytes;
 }
 
-/* ---- scripts ---- */
+/* ---- the disk ---- */
 
 /* Sinks by whole seconds; *ret_us: until when it has. */
 static int64_t level(const struct core *c, const struct user_room *u, int64_t *ret_us)
 {
-    int64_t passed = (c->turn.now_us - u->scripts_us) / USEC_PER_SEC,
+    int64_t passed = (c->turn.now_us - u->disk_us) / USEC_PER_SEC,
             second = c->settings.max_user_scripts * MIB / (USEC_PER_DAY / USEC_PER_SEC);
     *ret_us = c->turn.now_us;
-    if (passed >= USEC_PER_DAY / USEC_PER_SEC || !u->scripts)
+    if (passed >= USEC_PER_DAY / USEC_PER_SEC || !u->disk)
         return 0;
     if (passed < 0)
-        return u->scripts; /* the clock was set */
-    *ret_us = u->scripts_us + passed * USEC_PER_SEC;
-    return u->scripts > passed * second ? u->scripts - passed * second : 0;
+        return u->disk; /* the clock was set */
+    *ret_us = u->disk_us + passed * USEC_PER_SEC;
+    return u->disk > passed * second ? u->disk - passed * second : 0;
 }
 
-static bool script_fits(const struct core *c, uint32_t uid, size_t bytes, struct str *why)
+bool user_room_disk_fits(const struct core *c, uint32_t uid, uint64_t bytes, struct str *why)
 {
     const struct user_room *u = room_find(c, uid);
     int64_t until_us, have = u ? level(c, u, &until_us) : 0,
                       most = c->settings.max_user_scripts * MIB;
-    if (!is_bound(c, c->settings.max_user_scripts) || have + (int64_t)bytes <= most)
+    if (!bytes || !is_bound(c, c->settings.max_user_scripts) ||
+        (bytes <= (uint64_t)most && have + (int64_t)bytes <= most))
         return true;
     str_addf(why,
-             "your jobs of the last 24 hours brought %lld MiB of scripts and environments; "
-             "MaxUserScripts allows %d a day: keep data in files, submit with --export=NONE, or "
-             "one array instead of many jobs",
-             (long long)(have / MIB), c->settings.max_user_scripts);
+             "your jobs of the last 24 hours brought %lld MiB of scripts, environments and long "
+             "texts, and this would be %llu more; MaxUserScripts allows %d a day: keep data in "
+             "files, submit with --export=NONE, or one array instead of many jobs",
+             (long long)(have / MIB), (unsigned long long)(bytes / (uint64_t)MIB),
+             c->settings.max_user_scripts);
     return false;
 }
 
-void user_room_script(struct core *c, uint32_t uid, size_t bytes)
+void user_room_disk(struct core *c, uint32_t uid, uint64_t bytes)
 {
     if (!bytes || !c->settings.max_user_scripts)
         return;
     struct user_room *u = room_of(c, uid);
     int64_t until_us, have = level(c, u, &until_us);
-    u->scripts = have + (int64_t)bytes;
-    u->scripts_us = until_us;
+    u->disk = time_add(have, bytes < INT64_MAX ? (int64_t)bytes : INT64_MAX);
+    u->disk_us = until_us;
 }
 
 bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str *why)
@@ -150,8 +155,7 @@ bool user_room_fits(const struct core *c, const struct msg_submit *m, struct str
     int64_t texts = 0;
     for (size_t i = 0; i < m->specs.n; i++)
         texts += texts_long(&specs[i]);
-    return m->test_only || (user_room_texts_fit(c, uid, texts, why) &&
-                            script_fits(c, uid, m->script.len + m->env.len, why));
+    return m->test_only || user_room_texts_fit(c, uid, texts, why);
 }
 
 /* ---- life ---- */

@@ -28,6 +28,18 @@ static void held_why(struct jobrec *r, bool hold)
         r->j.reason = REASON_REQUEUED_HELD;
 }
 
+/* Its former run stays on the disk with all of its texts. */
+static bool run_fits(struct core *c, const struct jobrec *r, const char **detail)
+{
+    struct str why = STR_INIT;
+    bool fits =
+        !r->j.start_us || user_room_disk_fits(c, r->j.user_id, texts_long(&r->j.spec), &why);
+    if (!fits)
+        *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
+    str_done(&why);
+    return fits;
+}
+
 enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool special,
                          const char **detail)
 {
@@ -43,6 +55,8 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
                                             "Requeue=1` allows it for a job";
         return REFUSE_DISABLED;
     }
+    if (!run_fits(c, r, detail))
+        return REFUSE_TOO_LARGE;
     switch ((enum job_state)r->j.state) {
     case JOB_PENDING: return requeue_waiting(c, r, hold, detail);
     case JOB_RUNNING:

@@ -55,6 +55,17 @@ static void repeated(struct core *c, struct jobrec *r, struct steprec *st,
             step_launch(c, r, st, st->part.v[i].node);
 }
 
+static bool step_texts_fit(const struct core *c, const struct jobrec *r,
+                           const struct job_spec *spec, const char **detail)
+{
+    struct str why = STR_INIT;
+    bool fits = user_room_disk_fits(c, r->j.user_id, texts_long(spec), &why);
+    if (!fits)
+        *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
+    str_done(&why);
+    return fits;
+}
+
 static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r,
                                     const struct msg_create_step *m, const char **detail)
 {
@@ -77,7 +88,7 @@ static enum refusal job_takes_steps(const struct core *c, const struct jobrec *r
             "a job has at most 40000 steps: launch several tasks with one srun, or submit an array";
         return REFUSE_STEP_LIMIT;
     }
-    return REFUSE_NONE;
+    return step_texts_fit(c, r, m->spec.v, detail) ? REFUSE_NONE : REFUSE_TOO_LARGE;
 }
 
 static bool wish_of_key(struct core *c, struct jobrec *r, const char *key)

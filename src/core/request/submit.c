@@ -297,6 +297,22 @@ static enum refusal together_check(struct core *c, struct submission *s)
     return refusal;
 }
 
+/* Of each element a row comes to be. */
+static uint64_t texts_to_disk(const struct job_spec *spec, uint64_t elements)
+{
+    return texts_long(spec) * (elements ? elements : 1);
+}
+
+static enum refusal disk_check(struct core *c, struct submission *s)
+{
+    uint64_t bytes = s->m->script.len + s->m->env.len;
+    for (size_t i = 0; i < s->n; i++)
+        bytes += texts_to_disk(&s->draft[i].spec, s->draft[i].ids.count);
+    return s->m->test_only || user_room_disk_fits(c, c->turn.peer->uid, bytes, &s->detail)
+               ? REFUSE_NONE
+               : REFUSE_TOO_LARGE;
+}
+
 enum refusal submission_check(struct core *c, struct submission *s)
 {
     const struct job_spec *specs = s->m->specs.v;
@@ -324,7 +340,8 @@ enum refusal submission_check(struct core *c, struct submission *s)
         if (refusal)
             return refusal;
     }
-    return together_check(c, s);
+    enum refusal refusal = disk_check(c, s);
+    return refusal ? refusal : together_check(c, s);
 }
 
 /* ---- keeping -------------------------------------------------------------------------------- */
@@ -402,7 +419,7 @@ static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id
     if (!m->script.len && !m->env.len)
         return;
     struct payload row = {.job_id = id, .script = m->script, .env = m->env};
-    user_room_script(c, c->turn.peer->uid, m->script.len + m->env.len);
+    user_room_disk(c, c->turn.peer->uid, m->script.len + m->env.len);
     fx_store(c, TABLE_PAYLOAD, &row);
 }
 
@@ -421,6 +438,7 @@ enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret
         struct jobrec *r = job_find(c, first + i);
         job_start_state(c, r);
         c->diag.jobs_submitted++;
+        user_room_disk(c, r->j.user_id, texts_to_disk(&r->j.spec, r->pending.count));
         if (i == 0)
             payload_save(c, s->m, first);
         usage_know(c, r->j.user_id, r->j.spec.req.account, r->j.user_name);

@@ -383,13 +383,21 @@ static enum refusal resize(struct core *c, struct jobrec *r, const struct update
     return to->min_nodes ? job_resize(c, r, NULL, to->min_nodes, detail) : REFUSE_NONE;
 }
 
+/* So many bytes more on the disk, where each element that waits gets a row. */
+static uint64_t disk_more(const struct jobrec *r, const struct job_spec *to)
+{
+    uint64_t had = texts_long(&r->j.spec), has = texts_long(to);
+    return has > had ? (has - had) * (r->pending.count ? r->pending.count : 1) : 0;
+}
+
 /* Texts may grow as far as the owner's jobs may have. */
 static enum refusal room_check(struct core *c, const struct jobrec *r, const struct update *u,
                                const char **detail)
 {
     struct str why = STR_INIT;
     int64_t more = (int64_t)texts_long(&u->trial) - texts_long(&r->j.spec);
-    bool fits = user_room_texts_fit(c, r->j.user_id, more, &why);
+    bool fits = user_room_texts_fit(c, r->j.user_id, more, &why) &&
+                user_room_disk_fits(c, r->j.user_id, disk_more(r, &u->trial), &why);
     if (!fits)
         *detail = arena_strdup(c->turn.fx->arena, str_text(&why));
     str_done(&why);
@@ -435,6 +443,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
         (!before_check(c, r, after, &err) || !dependencies_set(c, r, after, &err)))
         return refuse(err.code == ERR_EXISTS ? REFUSE_CIRCULAR : REFUSE_DEPENDENCY,
                       arena_strdup(c->turn.fx->arena, err.text), detail);
+    user_room_disk(c, r->j.user_id, disk_more(r, &u->trial));
     record_take_update(c, r, u);
     job_save(c, r);
     eligible_update(c, r);
