@@ -9,7 +9,7 @@ setup() {
 SUBMITS="sbatch salloc srun"
 LISTINGS="squeue sinfo sacct sprio sshare sdiag sstat"
 OTHERS="scancel scontrol sattach sbcast strigger"
-OWN="up down status why extend plot top report may accounts config lint translate import gpus token join leave hosts backup restore repair env logs version docs"
+OWN="up down status why extend plot top report may accounts config lint translate import gpus token join leave hosts backup restore repair env logs adopt version docs"
 WITH_HELP_OPTIONS="squeue sinfo sprio sdiag scancel sattach sbcast strigger"
 
 # stderr's first two lines and the status of a command line that cannot be read.

@@ -5,6 +5,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
+#include "io/process/groups.h"
 #include "node/cgroup/base.h"
 #include "node/cgroup/fs.h"
 #include "node/cgroup/group.h"
@@ -502,7 +503,7 @@ static void test_a_process_is_of_a_job(void **state)
         {"", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        assert_int_equal(cgroup_is_of_job(cases[i].text), cases[i].is);
+        assert_int_equal(groups_are_of_job(cases[i].text), cases[i].is);
 }
 
 int main(void)

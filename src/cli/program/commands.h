@@ -44,6 +44,7 @@ const char *command_link_at(enum command_family f, size_t i);
     X("logs", cmd_logs, OWN, "show or follow (-f) the output of a job")                                      \
     X("lint", cmd_lint, OWN, "what the lines of a job script are understood as, and what looks wrong")      \
     X("translate", cmd_translate, OWN, "a job script in the words of another system: of Slurm, LSF or PBS")  \
+    X("adopt", cmd_adopt, OWN, "let users in by ssh where their jobs run, and into these (for PAM)")                 \
     X("version", cmd_version, OWN, "versions of this release")                                               \
     X("docs", cmd_docs, OWN, "write the reference pages that are made from the tables")                      \
     X("sbatch", cmd_sbatch, SLURM, "submit a batch script")                                                  \
@@ -125,7 +126,7 @@ COMMANDS(X)
 /* The same of those that are remuda's own: "remuda NAME". */
 #define OWN_OPTION_TABLES(X)                                                                                 \
     X(up) X(down) X(status) X(why) X(extend) X(plot) X(top) X(report) X(may) X(accounts) X(config) X(lint) X(translate) X(import) X(gpus) X(token) X(join) X(leave)  \
-    X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(version) X(docs)
+    X(hosts) X(backup) X(restore) X(repair) X(env) X(logs) X(shell) X(adopt) X(version) X(docs)
 // clang-format on
 #define X(name) extern const struct option_table name##_options;
 OPTION_TABLES(X)

@@ -10,6 +10,7 @@
 #include "node/cgroup/base.h"
 
 #include "base/alloc.h"
+#include "io/process/groups.h"
 #include "node/cgroup/fs.h"
 #include "node/cgroup/scope.h"
 

@@ -23,8 +23,7 @@ struct cgroup_system {
 };
 struct cgroup_system cgroup_system_here(void);
 
-#define CGROUP_NAME_START "remuda."
-#define CGROUP_BASES_MAX  8
+#define CGROUP_BASES_MAX 8
 
 struct cgroup_bases {
     /* A line "controller=directory" each: memory, cpuset, devices, pids, freezer of version 1;
@@ -41,7 +40,7 @@ struct cgroup_bases {
     size_t nlocks;
 };
 
-/* Makes the node's groups below the groups of this process, named CGROUP_NAME_START and `key`
+/* Makes the node's groups below the groups of this process, named CGROUP_NAME_START (io/process/groups.h) and `key`
  * (unique on the machine). Groups so named whose daemon is gone, beside them and in the lines of
  * `former` (text as above, of an earlier start; NULL = none), are removed unless processes are in
  * them. */

@@ -11,7 +11,6 @@
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/fs.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -249,16 +248,6 @@ bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_p
     return !*end;
 }
 
-bool cgroup_is_of_job(const char *text)
-{
-    for (const char *at = text; (at = strstr(at, "/" CGROUP_NAME_START)); at++) {
-        const char *in = at + 1 + strcspn(at + 1, "/\n");
-        if (in[0] == '/' && in[1] == 'g' && isdigit((unsigned char)in[2]))
-            return true;
-    }
-    return false;
-}
-
 void step_cgroup_close(struct step_cgroup *c)
 {
     for (size_t i = 0; i < c->n; i++) {
@@ -421,6 +410,17 @@ bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *r
         return false;
     *ret_job = cgroup_number(text, "oom") > 0;
     return true;
+}
+
+static void process_pass(void *ctx, pid_t pid)
+{
+    (void)ctx;
+    (void)pid;
+}
+
+bool step_cgroup_has_process(const struct step_cgroup *c)
+{
+    return c->n > 0 && cgroup_each_process(c->v2 ? c->v2 : c->dir[0], process_pass, NULL) > 0;
 }
 
 bool step_cgroup_kill(const struct step_cgroup *c)

@@ -52,9 +52,6 @@ struct cgroup_limits {
 
 void step_cgroup_name(int64_t group, int64_t part, char name[CGROUP_NAME_BYTES]);
 bool step_cgroup_name_parse(const char *name, int64_t *ret_group, int64_t *ret_part);
-/* Of the text of /proc/PID/cgroup: the process is in a group that some node daemon made for a
- * job. */
-bool cgroup_is_of_job(const char *text);
 
 /* Makes the groups of the step `name` ("JOB.ATTEMPT.STEP", or of step_cgroup_name) below the bases
  * (text of cgroup/base.h; NULL = none), with its limits. What cannot be made is left out. */
@@ -100,6 +97,8 @@ int64_t step_cgroup_oom_kills(struct step_cgroup *c);
 /* Whether memory was refused at the limit of the step, and at that of its job. False: this kernel
  * or version does not tell. */
 bool step_cgroup_limits_hit(const struct step_cgroup *c, bool *ret_step, bool *ret_job);
+/* Is anybody in them, or in a group below? */
+bool step_cgroup_has_process(const struct step_cgroup *c);
 /* Ends all processes in them, as surely as the groups allow. True when nobody can have escaped;
  * processes still need a moment to go. */
 bool step_cgroup_kill(const struct step_cgroup *c);

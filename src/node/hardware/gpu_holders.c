@@ -1,7 +1,7 @@
 #include "node/hardware/gpu_holders.h"
 
 #include "base/str.h"
-#include "node/cgroup/group.h"
+#include "io/process/groups.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -80,7 +80,7 @@ static void job_read(struct gpu_holder *h)
     }
     str_clear(&text);
     if (!h->of_job && file_read(h->pid, "cgroup", &text) && text.len > 0)
-        h->of_job = cgroup_is_of_job(str_text(&text));
+        h->of_job = groups_are_of_job(str_text(&text));
     str_done(&text);
 }
 

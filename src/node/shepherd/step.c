@@ -41,6 +41,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FIRST_SAMPLE_US INT64_C(100000)
@@ -157,6 +158,19 @@ static void groups_hand_back(struct shepherd *s)
         s->note.group_back = step_cgroup_hand_back(&s->groups, &limits, &s->kept->groups);
 }
 
+/* Sessions of ssh that were put into the step's groups (remuda adopt) are no children of ours, and
+ * end with it. */
+#define ADOPTED_LOOKS  100
+#define ADOPTED_NAP_NS 20000000
+
+static void adopted_end(struct shepherd *s)
+{
+    for (int i = 0; i < ADOPTED_LOOKS && step_cgroup_has_process(&s->groups); i++) {
+        step_cgroup_kill(&s->groups);
+        nanosleep(&(struct timespec){.tv_nsec = ADOPTED_NAP_NS}, NULL);
+    }
+}
+
 static bool exit_tell(struct shepherd *s, bool clean)
 {
     shepherd_usage_of_ended(s);
@@ -175,6 +189,8 @@ static bool exit_tell(struct shepherd *s, bool clean)
         setup_word_find(s, SETUP_ODD, s->note.detail);
     if (clean && kills == 0)
         groups_hand_back(s);
+    if (clean && s->note.group_back == GROUP_KEPT)
+        adopted_end(s);
     if (s->plan->report)
         shepherd_report_write(s);
     step_dir_note(s->state_fd, &s->note);
