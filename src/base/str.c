@@ -274,8 +274,10 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
         size_t other = candidates[i] ? strlen(candidates[i]) : 0;
         if (other == 0 || other > NEAREST_MAX)
             continue;
+        size_t longer = len > other ? len : other, at_least = 2 * longer - len - other;
+        if (at_least * 3 > longer || (best && at_least >= best_distance))
+            continue; /* most are by their length alone */
         size_t distance = edit_distance(word, len, candidates[i], other);
-        size_t longer = len > other ? len : other;
         if (distance * 3 <= longer && (!best || distance < best_distance)) {
             best = candidates[i];
             best_distance = distance;

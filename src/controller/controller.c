@@ -24,6 +24,7 @@
 #include "controller/reads.h"
 #include "controller/series_store.h"
 #include "controller/session/questions.h"
+#include "controller/session/submit_filter.h"
 #include "controller/session/session.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
@@ -287,6 +288,7 @@ static void controller_end(struct controller *c)
     series_store_free(c->series);
     payloads_free(c->payloads);
     questions_free(c->questions);
+    submit_filters_free(c->submit_filters);
     foresight_free(c->foresight);
     if (c->sessions) {
         sessions_close(c->sessions, true);
@@ -358,6 +360,7 @@ static bool store_start(struct controller *c, struct err *ret_err)
     c->series = series_store_new(c);
     c->sessions = sessions_new(c);
     c->questions = questions_new(c);
+    c->submit_filters = submit_filters_new(c);
     c->foresight = foresight_new(c);
     c->traffic = traffic_new();
     c->turns = turns_new(c, writer, seq, &let_out);

@@ -296,6 +296,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
     c->turn.hurry = ev->hurry;
     c->turn.aside = ev->aside;
     c->turn.worked = ev->worked;
+    c->turn.remark = ev->remark;
     clock_look(c, ev);
     size_t from = fx->n;
     switch (ev->kind) {

@@ -66,6 +66,8 @@ struct event {
     /* EV_MESSAGE: what such a copy answered to it, which is checked before it is done; NULL = no
      * copy was asked. */
     const struct msg_done *worked;
+    /* EV_MESSAGE of a submission: what the site's submit filter says to who asked; or NULL. */
+    const char *remark;
     /* EV_WAKE: the planner had much of the time, it is others' turn; from now on until the next
      * wake says otherwise. */
     bool plan_rests;

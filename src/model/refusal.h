@@ -79,7 +79,8 @@
     X(NICE, "Invalid --nice value") \
     X(TRIGGER_DUPLICATE, "Duplicate event trigger") \
     X(TRIGGER_NONE, "No such process") \
-    X(NOT_WHOLE_HET, "Operation not permitted on individual component of heterogeneous job")
+    X(NOT_WHOLE_HET, "Operation not permitted on individual component of heterogeneous job") \
+    X(SUBMIT_FILTER, "Unspecified error")
 // clang-format on
 
 enum refusal {

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/duration.h"
+#include "controller/session/kept_request.h"
 #include "controller/session/session.h"
 #include "controller/turn.h"
 #include "io/clock.h"
@@ -17,27 +18,15 @@
 
 #include <stdlib.h>
 
-#define WAITING_PER_USER 64
-#define WAITING_BYTES    (64u << 20)
-#define ANSWER_MOST      (64u << 20)
-#define REST             4 /* times what the copy took, fork and all */
-#define REST_MAX_US      (2 * USEC_PER_SEC)
-
-struct question {
-    struct controller *c;
-    uint64_t session;
-    struct arena *arena; /* of what follows */
-    struct message m;
-    struct peer peer;
-    struct question *next;
-};
+#define ANSWER_MOST (64u << 20)
+#define REST        4 /* times what the copy took, fork and all */
+#define REST_MAX_US (2 * USEC_PER_SEC)
 
 struct questions {
     struct controller *c;
     struct aside *copy;
-    struct question *now; /* what it works at */
-    struct question *first, **last;
-    uint32_t last_uid;
+    struct kept_request *now; /* what it works at */
+    struct request_line line;
     bool others;        /* were about when the copy was made */
     int64_t fork_us;    /* that it took */
     struct timer *rest; /* until the next may be made */
@@ -55,15 +44,8 @@ struct questions *questions_new(struct controller *c)
 {
     struct questions *q = xcalloc(1, sizeof *q);
     q->c = c;
-    q->last = &q->first;
     q->rest = timer_new(c->loop, rested, q);
     return q;
-}
-
-static void question_free(struct question *one)
-{
-    if (one)
-        arena_free(one->arena);
 }
 
 void questions_free(struct questions *q)
@@ -72,53 +54,22 @@ void questions_free(struct questions *q)
         return;
     aside_free(q->copy);
     timer_free(q->rest);
-    question_free(q->now);
-    while (q->first) {
-        struct question *one = q->first;
-        q->first = one->next;
-        question_free(one);
-    }
+    kept_request_free(q->now);
+    request_line_drop(&q->line);
     free(q);
 }
 
-static struct question *question_new(struct controller *c, uint64_t session,
-                                     const struct message *m, const struct peer *peer)
-{
-    const struct fields *t = message_table[m->kind].fields;
-    struct arena *a = arena_new();
-    struct question *one = arena_alloc(a, sizeof *one);
-    void *body = arena_alloc(a, t->size);
-    record_copy(t, body, m->body, a);
-    *one = (struct question){.c = c, .session = session, .arena = a, .m = *m, .peer = *peer};
-    one->m.body = body;
-    one->peer.user = arena_strdup(a, peer->user);
-    one->peer.group = arena_strdup(a, peer->group);
-    one->peer.groups = arena_strdup(a, peer->groups);
-    one->peer.host = arena_strdup(a, peer->host);
-    return one;
-}
-
 /* Submissions come here only to be tried. */
-static bool changes(const struct question *one)
+static bool changes(const struct kept_request *one)
 {
     return message_changes(one->m.kind) && one->m.kind != MSG_SUBMIT;
-}
-
-static struct event event_of(const struct question *one)
-{
-    return (struct event){.kind = EV_MESSAGE,
-                          .now_us = clock_now_us(),
-                          .mono_us = clock_monotonic_us(),
-                          .conn = one->session,
-                          .peer = &one->peer,
-                          .msg = &one->m};
 }
 
 /* In the copy: the machine answers, and what it became is gone with it. */
 static void work_out(void *ctx, struct str *out)
 {
-    const struct question *one = ctx;
-    struct event ev = event_of(one);
+    const struct kept_request *one = ctx;
+    struct event ev = kept_request_event(one);
     struct effects fx;
     effects_init(&fx);
     ev.aside = true;
@@ -129,13 +80,9 @@ static void work_out(void *ctx, struct str *out)
     effects_done(&fx);
 }
 
-static void refuse(const struct question *one, const char *why)
+static void refuse(const struct kept_request *one, const char *why)
 {
-    struct str frame = STR_INIT;
-    struct msg_done done = {.refusal = REFUSE_BUSY, .detail = why};
-    wire_encode(&(struct message){.kind = MSG_DONE, .seq = one->m.seq, .body = &done}, &frame);
-    session_answered(one->c->sessions, one->session, &frame);
-    str_done(&frame);
+    kept_request_refuse(one, REFUSE_BUSY, why);
 }
 
 /* Nobody's loss where nobody else asks for anything. */
@@ -149,19 +96,19 @@ static void rest_begin(struct questions *q, int64_t cpu_us)
 static bool rests(struct questions *q)
 {
     int64_t left = q->rest_until_us - clock_monotonic_us();
-    if (left > 0 && q->first)
+    if (left > 0 && q->line.first)
         timer_set(q->rest, left);
     return left > 0;
 }
 
 /* A request that changes something: the machine does what the copy found, if that is still so. */
-static void change_do(const struct question *one, const struct str *found)
+static void change_do(const struct kept_request *one, const struct str *found)
 {
     struct controller *c = one->c;
     struct arena *a = arena_new();
     struct frame frame;
     struct message answer = {0};
-    struct event ev = event_of(one);
+    struct event ev = kept_request_event(one);
     struct err err = {0};
     if (!turns_admit(c->turns, false)) {
         refuse(one, "the store is away; nothing was changed");
@@ -178,7 +125,7 @@ static void change_do(const struct question *one, const struct str *found)
 
 static void worked_out(void *ctx, const struct str *answer, int64_t cpu_us)
 {
-    struct question *one = ctx;
+    struct kept_request *one = ctx;
     struct questions *q = one->c->questions;
     q->copy = NULL;
     q->now = NULL;
@@ -188,50 +135,29 @@ static void worked_out(void *ctx, const struct str *answer, int64_t cpu_us)
         session_answered(q->c->sessions, one->session, answer);
     else
         refuse(one, "the answer took too long to work out; ask again later");
-    question_free(one);
+    kept_request_free(one);
     rest_begin(q, cpu_us);
     next_begin(q);
 }
 
-static void answer_here(struct question *one)
+static void answer_here(struct kept_request *one)
 {
-    struct event ev = event_of(one);
+    struct event ev = kept_request_event(one);
     ev.hurry = true;
     if (changes(one))
         turns_step(one->c->turns, &ev);
     else
         turns_step_reading(one->c->turns, &ev);
     session_answered(one->c->sessions, one->session, NULL);
-    question_free(one);
-}
-
-/* Of another user than the last, if there is one. */
-static struct question *take_next(struct questions *q)
-{
-    struct question **at = &q->first;
-    while (*at && (*at)->peer.uid == q->last_uid)
-        at = &(*at)->next;
-    at = *at ? at : &q->first;
-    struct question *one = *at;
-    if (!one)
-        return NULL;
-    *at = one->next;
-    if (!*at)
-        q->last = at;
-    return one;
+    kept_request_free(one);
 }
 
 static void next_begin(struct questions *q)
 {
-    struct question *one;
-    while (!q->copy && !rests(q) && (one = take_next(q))) {
+    struct kept_request *one;
+    while (!q->copy && !rests(q) && (one = request_line_take(&q->line))) {
         struct err err = {0};
         int64_t began = clock_thread_ns();
-        if (!session_is_there(q->c->sessions, one->session)) {
-            question_free(one);
-            continue;
-        }
-        q->last_uid = one->peer.uid;
         q->others = session_hurry(q->c->sessions, one->session);
         q->copy = aside_start(q->c->loop, work_out, worked_out, one, ANSWER_MOST, &err);
         q->now = q->copy ? one : NULL;
@@ -244,27 +170,15 @@ static void next_begin(struct questions *q)
     }
 }
 
-/* Has the user as much waiting as may be? */
-static bool full(const struct questions *q, uint32_t uid)
-{
-    size_t n = 0, bytes = 0;
-    for (const struct question *one = q->first; one; one = one->next) {
-        n += one->peer.uid == uid;
-        bytes += one->peer.uid == uid ? arena_used(one->arena) : 0;
-    }
-    return n >= WAITING_PER_USER || bytes > WAITING_BYTES;
-}
-
 void question_ask(struct questions *q, uint64_t session, const struct message *m,
                   const struct peer *peer)
 {
-    struct question *one = question_new(q->c, session, m, peer);
-    if (full(q, peer->uid)) {
+    struct kept_request *one = kept_request_new(q->c, session, m, peer);
+    if (request_line_is_full(&q->line, peer->uid)) {
         refuse(one, "64 of your questions wait for their answers; wait for one");
-        question_free(one);
+        kept_request_free(one);
         return;
     }
-    *q->last = one;
-    q->last = &one->next;
+    request_line_add(&q->line, one);
     next_begin(q);
 }

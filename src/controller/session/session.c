@@ -12,6 +12,7 @@
 #include "controller/series_store.h"
 #include "controller/session/questions.h"
 #include "controller/session/session_inside.h"
+#include "controller/session/submit_filter.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/clock.h"
@@ -137,6 +138,10 @@ static void message_take(struct session *s, const struct message *m)
     } else if (!session_reads(m) && !turns_admit(c->turns, who == WHO_NODE)) {
         if (who != WHO_NODE) /* nodes repeat their reports */
             store_refuse(s, m->seq);
+    } else if (submit_filters_want(c, m)) {
+        s->querying = true;
+        session_gate(s);
+        submit_filter_ask(c->submit_filters, s->id, m, &peer);
     } else if (core_asks_much(c->core, m)) {
         s->querying = true;
         session_gate(s);

@@ -372,6 +372,7 @@ struct core_turn {
     bool hurry;                    /* others wait */
     bool aside;                    /* this is a copy of the machine, which holds nobody up */
     const struct msg_done *worked; /* what such a copy answered */
+    const char *remark;            /* of the site's submit filter, for who submits */
 };
 
 struct core {

@@ -481,6 +481,7 @@ void req_submit(struct core *c, const struct msg_submit *m)
 {
     struct submission *s = submission_open(m);
     struct msg_submitted answer = {0};
+    say(&s->warning, c->turn.remark);
     enum refusal refusal = submission_check(c, s);
     if (!refusal && (m->test_only || m->immediate))
         try_out(c, s, &answer);

@@ -72,9 +72,20 @@ static void setting_check(const char *key, const char *pattern,
     free(text);
 }
 
+static void filter_check(const char *path, void (*say)(void *ctx, const char *sentence), void *ctx)
+{
+    if (text_empty(path) || (path[0] == '/' && access(path, X_OK) == 0))
+        return;
+    char *text = xasprintf("SubmitFilter=%s: %s. Until it can be run all submissions are refused",
+                           path, path[0] == '/' ? strerror(errno) : "not an absolute path");
+    say(ctx, text);
+    free(text);
+}
+
 void program_settings_check(const struct settings *s, void (*say)(void *ctx, const char *sentence),
                             void *ctx)
 {
     setting_check("Prolog", s->prolog, say, ctx);
     setting_check("Epilog", s->epilog, say, ctx);
+    filter_check(s->submit_filter, say, ctx);
 }

@@ -195,6 +195,10 @@ static void stdio_fill(struct spawn *s, const struct spawn_options *o, int outpu
         stdio[1].flags = stdio[2].flags = UV_INHERIT_FD;
         stdio[1].data.fd = stdio[2].data.fd = output_end;
     }
+    if (o->error_fd_plus1) {
+        stdio[2].flags = UV_INHERIT_FD;
+        stdio[2].data.fd = o->error_fd_plus1 - 1;
+    }
     for (size_t i = 0; i < o->nfds; i++) {
         stdio[3 + i].flags = UV_INHERIT_FD;
         stdio[3 + i].data.fd = o->fds[i];

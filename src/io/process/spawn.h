@@ -21,6 +21,7 @@ struct spawn_options {
     /* So many bytes of its standard output and error together are kept (the rest is read and
      * dropped); 0 = /dev/null. */
     size_t output_max;
+    int error_fd_plus1; /* its standard error is this descriptor, plus 1; 0 = as its output */
     /* Further descriptors the child gets as 3, 4, …; all others of ours are close-on-exec. */
     const int *fds;
     size_t nfds;

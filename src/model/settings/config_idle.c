@@ -45,7 +45,7 @@ const struct idle_key idle_keys[] = {
     {"CgroupPlugin", false, "control groups are found as they are mounted"},
     {"CgroupReleaseAgentDir", false, "control groups are found as they are mounted"},
     {"CheckpointType", false, "of an old release"},
-    {"CliFilterPlugins", true, "submissions are not passed through programs of the site"},
+    {"CliFilterPlugins", true, "plugins are not loaded; SubmitFilter=PROGRAM is asked about each submission (docs/submit-filter.md)"},
     {"CommunicationParameters", false, "messages go straight to each node"},
     {"CompleteWait", true, "other jobs do not wait until one that ends is gone from all nodes"},
     {"ConstrainKmemSpace", false, "kernel memory counts as memory"},

@@ -86,6 +86,7 @@
     X(TEXT, state_save_location, StateSaveLocation, "", "", ANY, KEPT, "the state lies where `remuda up --state DIR` starts the cluster") \
     X(TEXT, prolog, Prolog, "", "", ANY, ACTS, "program run on each node before a job") \
     X(TEXT, epilog, Epilog, "", "", ANY, ACTS, "program run on each node after a job") \
+    X(TEXT, submit_filter, SubmitFilter, "", "", ANY, ACTS, "program on the controller's host that each submission and change of a job is shown to, and that may change or refuse it (docs/submit-filter.md)") \
     X(SPAN, prolog_timeout_us, PrologEpilogTimeout, "300", "sec", ANY, ACTS, "how long they may take") \
     X(TEXT, mail_prog, MailProg, "/usr/sbin/sendmail", "", ANY, ACTS, "program that sends mail: one called sendmail, msmtp, exim or the like as sendmail -t with the message on stdin, any other as Slurm calls it, -s SUBJECT ADDRESS with the text on stdin") \
     X(TEXT, smtp_server, SmtpServer, "", "", ANY, ACTS, "[smtp[s]://]host[:port] mail is handed to instead of MailProg") \

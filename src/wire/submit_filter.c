@@ -1,0 +1,160 @@
+#include "wire/submit_filter.h"
+
+#include "model/limits.h"
+#include "wire/json.h"
+#include "wire/record.h"
+
+#define SCHEMA "remuda.submit_filter/1"
+
+bool submit_filter_asks(enum message_kind kind)
+{
+    return kind == MSG_SUBMIT || kind == MSG_UPDATE_JOB || kind == MSG_SET_CRONTAB;
+}
+
+/* ---- the question --------------------------------------------------------------------------- */
+
+static struct record_list list_of(const struct message *m)
+{
+    if (m->kind == MSG_SUBMIT)
+        return ((const struct msg_submit *)m->body)->specs;
+    return ((const struct msg_update_job *)m->body)->values;
+}
+
+struct job_spec **submit_filter_specs(const struct message *m, struct arena *a, size_t *ret_n)
+{
+    const struct record_list cron = m->kind == MSG_SET_CRONTAB
+                                        ? ((const struct msg_set_crontab *)m->body)->entries
+                                        : (struct record_list){0};
+    const struct record_list list = m->kind == MSG_SET_CRONTAB ? cron : list_of(m);
+    struct job_spec **spec = arena_alloc(a, (list.n + 1) * sizeof *spec);
+    *ret_n = 0;
+    for (size_t i = 0; i < list.n; i++) {
+        if (m->kind != MSG_SET_CRONTAB) {
+            spec[(*ret_n)++] = (struct job_spec *)list.v + i;
+            continue;
+        }
+        const struct cron_entry *e = (const struct cron_entry *)cron.v + i;
+        if (e->spec.n)
+            spec[(*ret_n)++] = e->spec.v;
+    }
+    return spec;
+}
+
+/* As far as the first NUL, as a shell reads it. */
+static const char *text_of(struct blob b, struct arena *a)
+{
+    return b.len ? arena_strndup(a, b.data, b.len) : "";
+}
+
+static void submission_write(struct json_out *j, const struct msg_submit *s, struct arena *a)
+{
+    json_key_text(j, "request", "submit");
+    json_key_bool(j, "test_only", s->test_only);
+    json_key_bool(j, "immediate", s->immediate);
+    json_key_bool(j, "interactive", s->attach);
+    json_key(j, "script");
+    json_text(j, text_of(s->script, a));
+}
+
+static void request_write(struct json_out *j, const struct message *m, struct arena *a)
+{
+    const struct msg_update_job *update = m->body;
+    if (m->kind == MSG_SUBMIT) {
+        submission_write(j, m->body, a);
+    } else if (m->kind == MSG_UPDATE_JOB) {
+        json_key_text(j, "request", "update");
+        json_key_text(j, "ids", update->ids);
+        json_key_text(j, "fields", update->fields);
+    } else {
+        json_key_text(j, "request", "crontab");
+    }
+}
+
+void submit_filter_write(struct str *out, const struct message *m, const struct filter_user *who)
+{
+    struct arena *a = arena_new();
+    struct json_out j = {0};
+    size_t n;
+    struct job_spec **spec = submit_filter_specs(m, a, &n);
+    json_begin(&j, out, false);
+    json_object(&j);
+    json_key_text(&j, "schema", SCHEMA);
+    json_key_text(&j, "user", who->name);
+    json_key_i64(&j, "user_id", who->uid);
+    json_key_text(&j, "group", who->group);
+    json_key_i64(&j, "group_id", who->gid);
+    json_key_text(&j, "groups", who->groups);
+    json_key_text(&j, "host", who->host);
+    json_key_bool(&j, "administrator", who->is_admin);
+    request_write(&j, m, a);
+    json_key(&j, "jobs");
+    json_array(&j);
+    for (size_t i = 0; i < n; i++)
+        json_record(&j, &job_spec_fields, spec[i]);
+    json_array_end(&j);
+    json_object_end(&j);
+    str_addc(out, '\n');
+    arena_free(a);
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+struct reading {
+    struct record_reader r;
+    struct job_spec *const *spec;
+    size_t n;
+};
+
+static bool name_unknown(void *ctx, struct span key)
+{
+    struct reading *x = ctx;
+    return json_in_fail(&x->r.in, "a job has no \"%.*s\"", (int)(key.len < 64 ? key.len : 64),
+                        key.data);
+}
+
+static bool jobs_read(struct reading *x)
+{
+    size_t i = 0;
+    if (!json_in_open(&x->r.in, '['))
+        return false;
+    for (bool first = true; json_in_more(&x->r.in, ']', &first); i++) {
+        if (i >= x->n)
+            return json_in_fail(&x->r.in, "it has more jobs than the %zu that were asked about",
+                                x->n);
+        if (!json_in_open(&x->r.in, '{') ||
+            !record_read(&x->r, &job_spec_fields, x->spec[i], true, name_unknown, x) ||
+            x->r.in.failed)
+            return false;
+    }
+    return !x->r.in.failed;
+}
+
+static bool member_read(struct reading *x, struct span key, struct filter_answer *ret)
+{
+    if (span_is(key, "refuse"))
+        return json_in_text(&x->r.in, LIMIT_TEXT_BYTES, &ret->refuse);
+    if (span_is(key, "message"))
+        return json_in_text(&x->r.in, LIMIT_TEXT_BYTES, &ret->message);
+    if (span_is(key, "jobs"))
+        return jobs_read(x);
+    return json_in_fail(&x->r.in, "\"%.*s\" is none of refuse, message and jobs",
+                        (int)(key.len < 64 ? key.len : 64), key.data);
+}
+
+bool submit_filter_read(const char *text, size_t len, struct job_spec *const *specs, size_t n,
+                        struct arena *a, struct filter_answer *ret, struct err *ret_err)
+{
+    struct reading x = {
+        .r = {.text_max = LIMIT_TEXT_BYTES, .blobs_are_texts = true}, .spec = specs, .n = n};
+    struct span key;
+    *ret = (struct filter_answer){0};
+    json_in_begin(&x.r.in, text, len, a, ret_err);
+    if (!json_in_peek(&x.r.in))
+        return true;
+    if (!json_in_open(&x.r.in, '{'))
+        return false;
+    for (bool first = true; json_in_more(&x.r.in, '}', &first);)
+        if (!json_in_key(&x.r.in, &key) || !member_read(&x, key, ret))
+            return false;
+    return json_in_end(&x.r.in);
+}
