@@ -26,7 +26,7 @@ struct job_spec **submit_filter_specs(const struct message *m, struct arena *a, 
                                         ? ((const struct msg_set_crontab *)m->body)->entries
                                         : (struct record_list){0};
     const struct record_list list = m->kind == MSG_SET_CRONTAB ? cron : list_of(m);
-    struct job_spec **spec = arena_alloc(a, (list.n + 1) * sizeof *spec);
+    struct job_spec **spec = arena_alloc(a, (list.n + 1) * sizeof(struct job_spec *));
     *ret_n = 0;
     for (size_t i = 0; i < list.n; i++) {
         if (m->kind != MSG_SET_CRONTAB) {

@@ -85,7 +85,7 @@ struct entering {
 static bool one_enter(void *ctx, const char *dir)
 {
     struct entering *e = ctx;
-    char name[2 * GROUP_PATH_MAX + sizeof "/cgroup.procs"];
+    char name[2UL * GROUP_PATH_MAX + sizeof "/cgroup.procs"];
     snprintf(name, sizeof name, "%s/cgroup.procs", dir);
     FILE *to = fopen(name, "we");
     bool written = to && fprintf(to, "%ld", (long)e->pid) > 0;
