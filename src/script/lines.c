@@ -107,15 +107,21 @@ enum dialect script_dialect(const char *text, size_t len, unsigned *ret_all)
     struct script_line line;
     struct span rest;
     unsigned all = 0;
+    unsigned late = 0;
     enum dialect foreign = DIALECT_SLURM;
     while (script_line_next(&lines, &line))
         for (unsigned d = DIALECT_SLURM; d <= DIALECT_PBS; d++) {
-            if (line.heredoc || !script_line_is_of(line.text, d, &rest) ||
-                (line.first_command && d != DIALECT_LSF))
+            if (line.heredoc || !script_line_is_of(line.text, d, &rest))
                 continue;
+            if (line.first_command && d != DIALECT_LSF) {
+                late |= 1u << d;
+                continue;
+            }
             all |= 1u << d;
             foreign = foreign == DIALECT_SLURM ? (enum dialect)d : foreign;
         }
+    if (!all && late == 1u << DIALECT_PBS)
+        foreign = DIALECT_PBS;
     if (ret_all)
         *ret_all = all;
     return all & (1u << DIALECT_SLURM) ? DIALECT_SLURM : foreign;

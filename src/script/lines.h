@@ -36,8 +36,8 @@ const char *script_command(enum dialect d);
 /* Is the line a directive of that system, by how it begins? *ret_rest: what stands behind. */
 bool script_line_is_of(struct span line, enum dialect d, struct span *ret_rest);
 /* Whose script it is: Slurm's where it has a line of #SBATCH in force, or none of anybody; else of
- * the system whose line comes first. *ret_all: the bits (1 << dialect) of all that have such
- * lines. */
+ * the system whose line comes first; PBS's, too, where all it has are #PBS lines behind its first
+ * command. *ret_all: the bits (1 << dialect) of all that have lines in force. */
 enum dialect script_dialect(const char *text, size_t len, unsigned *ret_all);
 
 #endif

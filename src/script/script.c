@@ -98,7 +98,7 @@ static int word_take(struct script_reader *r, struct span *rest, char **ret, str
 
 static bool directive_refuse(const char *word, struct err *e)
 {
-    err_set(e, ERR_VALUE, "\"%.100s\" is no option", word);
+    err_set(e, ERR_VALUE, "\"%.100s\" is no option; a value with a blank in it is quoted", word);
     return err_lead(e, "error: Invalid directive found in batch script: %s", word);
 }
 

@@ -2,6 +2,7 @@
  * rule finds something. */
 #include "script_help.h"
 
+#include "script/lines.h"
 #include "script/lint/lint.h"
 
 #include <stdio.h>
@@ -41,11 +42,14 @@ static const struct lint_case cases[] = {
     {DIALECT_SLURM, "\n#!/bin/sh\n", "no-script:1 late-shebang:2"},
     S("ls\n#SBATCH -n 1\n", "late-directive:3")
     P("ls\n#PBS -n\n", "late-directive:3")
+    S("./a > x 2>&1 &\n", "left-running:2") S("./a &\n./b &\nwait\n", "") S("./a &\n./b\n", "") S("cd x &&\n./a && ./b\n", "")
+    S("jsrun -n 4 ./a\n", "foreign-command:2") L("  aprun ./a\nblaunch h hostname\n", "foreign-command:2 foreign-command:3") S("echo jsrun\n", "")
     S("# SBATCH -n 1\n#SBTACH -n 1\n#sbatch -n 1\n #SBATCH -n 1\n#SBATCH: -n 1\n#BATCH --n 1\n",
       "misspelt-directive:2 misspelt-directive:3 misspelt-directive:4 misspelt-directive:5 bad-option:6 misspelt-directive:7")
     L("# BSUB -n 1\n#BUSB -n 1\n #BSUB -n 1\n", "misspelt-directive:2 misspelt-directive:3 misspelt-directive:4")
     P("# PBS -n\n#pbs -n\n#PSB -n\n", "misspelt-directive:2 misspelt-directive:3 misspelt-directive:4")
     S("#SBATCH \xe2\x80\x93n 1\n", "typography:2 bad-option:2")
+    S("#SBATCH -gres=gpu:1\n#SBATCH -partition=x -n4 -o%j -J-time\n", "one-dash:2 bad-option:2 one-dash:3")
     S("#SBATCH --comment=\xe2\x80\x9c" "a\xe2\x80\x9d\n", "typography:2")
     /* options */
     S("#SBATCH --partitoin=x\n#SBATCH -n\n#SBATCH --exclusive user\n#SBATCH --mem=16Gi\n", "bad-option:2 bad-value:3 bad-option:4 bad-value:5")
@@ -98,6 +102,7 @@ static const struct lint_case cases[] = {
     L("#BSUB -o x\n", "continued-output:2") L("#BSUB -o x.%J\n", "")
     S("#SBATCH -o none/x\n#SBATCH -e there/%x/x\n", "no-directory:2") S("#SBATCH -D nonesuch\n", "no-directory:2")
     L("#BSUB -oo none/x.%J\n", "no-directory:2") P("#PBS -o none/x\n", "no-directory:2")
+    S("#SBATCH -i none/x\n", "no-directory:2")
     /* the job */
     S("#SBATCH --mail-user=a@b\n", "mail-type:2") L("#BSUB -u a@b\n", "mail-type:2")
     S("#SBATCH --mail-type=END\n", "mail-user:2") L("#BSUB -N\n", "mail-user:2") P("#PBS -m abe\n", "mail-user:2")
@@ -211,6 +216,28 @@ static void goes_on_behind_what_it_cannot_read(void **state)
     lint_done(&l);
 }
 
+static void tells_a_directory_that_is_made_from_one_that_must_be_there(void **state)
+{
+    struct world *w = *state;
+    const struct lint_case c = {DIALECT_SLURM,
+                                "#!/bin/sh\n#SBATCH -o none/%j -e none/%j -i none/in\n", ""};
+    struct lint l;
+    look(w, &c, &l);
+    assert_int_equal(lint_count(&l, LINT_NOTE), 1);
+    assert_int_equal(lint_count(&l, LINT_ERROR), 1);
+    lint_done(&l);
+}
+
+static void takes_a_script_of_late_lines_for_the_system_they_name(void **state)
+{
+    (void)state;
+    const char pbs[] = "#!/bin/sh\ncd x\n#PBS -N a\n", both[] = "ls\n#PBS -N a\n#SBATCH -n 1\n";
+    unsigned all;
+    assert_int_equal(script_dialect(pbs, sizeof pbs - 1, &all), DIALECT_PBS);
+    assert_int_equal(all, 0);
+    assert_int_equal(script_dialect(both, sizeof both - 1, &all), DIALECT_SLURM);
+}
+
 /* Every cut of every script: nothing is read past its end. */
 static void reads_scripts_that_end_anywhere(void **state)
 {
@@ -242,6 +269,9 @@ int main(void)
                                         world_teardown),
         cmocka_unit_test_setup_teardown(goes_on_behind_what_it_cannot_read, world_setup,
                                         world_teardown),
+        cmocka_unit_test_setup_teardown(tells_a_directory_that_is_made_from_one_that_must_be_there,
+                                        world_setup, world_teardown),
+        cmocka_unit_test(takes_a_script_of_late_lines_for_the_system_they_name),
         cmocka_unit_test_setup_teardown(reads_scripts_that_end_anywhere, world_setup,
                                         world_teardown),
     };

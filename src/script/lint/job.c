@@ -78,6 +78,7 @@ static void mail_look(struct lint *l, const struct submit_options *o)
 static void directory_look(struct lint *l, const char *option, const char *file, const char *from,
                            lint_is_directory is_directory)
 {
+    bool input = text_is(option, "input");
     const char *slash = file ? strrchr(file, '/') : NULL;
     if (!slash || slash == file)
         return;
@@ -85,9 +86,12 @@ static void directory_look(struct lint *l, const char *option, const char *file,
     if (strpbrk(dir, "%$\\~") || is_directory(dir, from))
         return;
     lint_find(l, RULE_NO_DIRECTORY, lint_line_of(l, option), 0,
-              "there is no directory %s, and nobody makes it; the job would fail at its start or "
-              "lose its output",
+              input ? "there is no directory %s"
+                    : "there is no directory %s yet; it is made when the job starts",
               dir);
+    struct lint_finding *last = &l->finding.v[l->finding.n - 1];
+    if (!input && last->rule == RULE_NO_DIRECTORY)
+        last->level = LINT_NOTE;
 }
 
 static void files_look(struct lint *l, const struct submit_options *o,

@@ -13,7 +13,8 @@ struct looking {
     struct lint *l;
     struct script_line line;
     const char *shown;
-    bool shebang_late, goes_to_submission;
+    bool shebang_late, goes_to_submission, waits;
+    unsigned background; /* the line of the last command, if that is left in the background */
 };
 
 static const char *shown(const struct looking *k)
@@ -219,6 +220,23 @@ static void expansion_look(struct looking *k, struct span words)
     }
 }
 
+/* "-nodes=2" is -n with the value odes=2. */
+static void dashes_look(struct looking *k, struct span words)
+{
+    struct span word;
+    while (span_next(&words, ' ', &word)) {
+        if (word.len < 4 || word.data[0] != '-' || word.data[1] == '-')
+            continue;
+        const char *equals = memchr(word.data, '=', word.len);
+        size_t end = equals ? (size_t)(equals - word.data) : word.len;
+        const char *name = arena_strndup(k->l->a, word.data + 1, end - 1);
+        if (strlen(name) > 2 && option_named(name, CMD_SBATCH))
+            lint_find(k->l, RULE_ONE_DASH, k->line.number, 0,
+                      "-%s is read letter by letter; the option has two dashes: -%.*s", name,
+                      (int)(word.len < SHOWN ? word.len : SHOWN), word.data);
+    }
+}
+
 static void directive_look(struct looking *k)
 {
     struct span rest;
@@ -229,8 +247,10 @@ static void directive_look(struct looking *k)
         lint_find(k->l, RULE_OLD_DIRECTIVE, k->line.number, 0, "write #SBATCH instead of #SLURM");
     typography_look(k);
     expansion_look(k, rest);
-    if (k->l->dialect == DIALECT_SLURM)
-        hash_look(k, rest);
+    if (k->l->dialect != DIALECT_SLURM)
+        return;
+    hash_look(k, rest);
+    dashes_look(k, rest);
 }
 
 /* ---- commands ---- */
@@ -255,10 +275,43 @@ static void variable_look(struct looking *k, struct span name)
                   (int)name.len, name.data, script_command(here));
 }
 
+/* Launchers of other systems, and what starts the tasks here. */
+static void launcher_look(struct looking *k)
+{
+    static const struct {
+        const char *name, *here;
+    } launchers[] = {
+        {"jsrun", "srun -n TASKS -c CPUS --gpus-per-task=GPUS"},
+        {"blaunch", "srun -w HOST -n 1"},
+        {"aprun", "srun -n TASKS -N NODES"},
+        {"ibrun", "srun"},
+    };
+    struct span rest = span_trim(k->line.text), word;
+    if (!span_next(&rest, ' ', &word))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(launchers); i++)
+        if (span_is(word, launchers[i].name))
+            lint_find(k->l, RULE_FOREIGN_COMMAND, k->line.number, 0,
+                      "%s belongs to another system and is not here: %s", launchers[i].name,
+                      launchers[i].here);
+}
+
+/* Does the script end with a command in the background? What the script leaves behind is ended
+ * with it. */
+static void background_look(struct looking *k)
+{
+    struct span t = span_trim(k->line.text);
+    bool behind = t.len > 1 && t.data[t.len - 1] == '&' && t.data[t.len - 2] != '&';
+    k->background = behind ? k->line.number : 0;
+    k->waits = k->waits || memmem(t.data, t.len, "wait", 4) != NULL;
+}
+
 static void command_look(struct looking *k)
 {
     struct span name;
     size_t at = 0;
+    launcher_look(k);
+    background_look(k);
     if (memmem(k->line.text.data, k->line.text.len, "PBS_O_WORKDIR", 13) ||
         memmem(k->line.text.data, k->line.text.len, "SLURM_SUBMIT_DIR", 16))
         k->goes_to_submission = true;
@@ -290,4 +343,8 @@ void lint_lines_look(struct lint *l, const char *name)
             command_look(&k);
     }
     home_look(&k);
+    if (k.background && !k.waits)
+        lint_find(l, RULE_LEFT_RUNNING, k.background, 0,
+                  "the script ends while this runs in the background, and the job with it, which "
+                  "kills it; leave the & out, or end the script with: wait");
 }

@@ -22,6 +22,7 @@ extern const char *const lint_level_names[];
     X(MISSPELT_DIRECTIVE, "misspelt-directive", WARNING, "# SBATCH, #SBTACH, #sbatch, blanks before it: a comment to the command") \
     X(OLD_DIRECTIVE, "old-directive", WARNING, "#SLURM, which is read still, and not by everybody: write #SBATCH")  \
     X(TYPOGRAPHY, "typography", ERROR, "dashes, quotes and blanks of a word processor in a directive")        \
+    X(ONE_DASH, "one-dash", ERROR, "a long option of Slurm's with one dash: -nodes=2 is -n odes=2")                   \
     X(BAD_OPTION, "bad-option", ERROR, "an option that there is not; the nearest one")                        \
     X(BAD_VALUE, "bad-value", ERROR, "a value that is none, or options that exclude each other")              \
     X(REFUSED_OPTION, "refused-option", ERROR, "an option that is known and not supported; what works instead") \
@@ -40,7 +41,7 @@ extern const char *const lint_level_names[];
     X(PATTERN, "pattern", WARNING, "%j in an output of LSF or PBS, %I in one of Slurm: it stays as it is")     \
     X(SHARED_OUTPUT, "shared-output", WARNING, "elements of an array that write to one file")                 \
     X(CONTINUED_OUTPUT, "continued-output", NOTE, "-o of LSF without %J: the next run goes on in the same file") \
-    X(NO_DIRECTORY, "no-directory", ERROR, "a directory of output, input or work that is not there")          \
+    X(NO_DIRECTORY, "no-directory", ERROR, "a directory of input or work that is not there; of output, a note: it is made")          \
     X(MAIL_TYPE, "mail-type", WARNING, "an address for mail, and no time at which it is sent")                \
     X(MAIL_USER, "mail-user", NOTE, "mail without an address: it goes to the local user")                  \
     X(NODES_AND_TASKS, "nodes-and-tasks", WARNING, "tasks that do not fit onto the nodes asked for, or nodes without a task") \
@@ -51,6 +52,8 @@ extern const char *const lint_level_names[];
     X(LOGIN_SHELL, "login-shell", WARNING, "-L of LSF in a script without #!: it does not name the interpreter") \
     X(RUN_AS_COMMAND, "run-as-command", WARNING, "bsub FILE, which runs FILE and reads none of its #BSUB lines")   \
     X(FOREIGN_VARIABLE, "foreign-variable", WARNING, "a variable of another system in the commands: it is not set in this job") \
+    X(FOREIGN_COMMAND, "foreign-command", WARNING, "a launcher of another system that is not here: jsrun, blaunch, aprun, ibrun") \
+    X(LEFT_RUNNING, "left-running", WARNING, "the last command runs in the background, and nothing waits for it") \
     X(NO_CLUSTER, "no-cluster", NOTE, "no cluster was asked, so partitions, limits and GPUs are not checked")  \
     X(PARTITION, "partition", ERROR, "a partition that there is not")                                         \
     X(ABOVE_LIMIT, "above-limit", WARNING, "a time limit, or nodes, above what the partition allows")         \

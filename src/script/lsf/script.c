@@ -60,8 +60,11 @@ static bool words_read(struct script *s, struct span rest, struct err *e)
     vec_push(&words, name);
     while ((more = word_take(s, &rest, &word, e)) == 1)
         vec_push(&words, word);
-    bool ok = more == 0 && lsf_read_words(s->r, (int)words.n, words.v, s->env, s->a, &at, e) &&
-              (at == (int)words.n || err_set(e, ERR_VALUE, "\"%.100s\" is no option", words.v[at]));
+    bool ok =
+        more == 0 && lsf_read_words(s->r, (int)words.n, words.v, s->env, s->a, &at, e) &&
+        (at == (int)words.n ||
+         err_set(e, ERR_VALUE, "\"%.100s\" is no option; a value with a blank in it is quoted",
+                 words.v[at]));
     vec_done(&words);
     return ok || err_prefix(e, "line %u", s->line);
 }
