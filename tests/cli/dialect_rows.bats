@@ -418,3 +418,64 @@ END
     run -0 --separate-stderr qsub -h <<< $'#$ -cwd\ntrue'
     [ "$stderr" = "qsub: line 1: #\$ (Grid Engine's) lines are not read; qsub reads #PBS" ]
 }
+
+@test "bsub -w of what is not there, and of arrays of other sizes: LSF's words" {
+    run -255 --separate-stderr bsub -w 'done(999999)' true
+    [ "${stderr_lines[0]}" = "999999: No matching job found. Job not submitted." ]
+    run -0 --separate-stderr bsub -H -J 'five[1-5]' -o /dev/null true
+    run -255 --separate-stderr bsub -J 'four[1-4]' -w 'done(five[*])' true
+    [ "${stderr_lines[0]}" = "Dependent arrays do not have the same size. Job not submitted." ]
+    bkill -J five 0
+}
+
+@test "bjobs, bswitch, btop, bkill: words, reasons and positions as LSF has them" {
+    run -0 --separate-stderr bjobs -q closed
+    [ "$stderr" = "No unfinished job found in queue <closed>" ]
+    held -J moved
+    run -255 --separate-stderr bswitch nosuch "$id"
+    [ "${stderr_lines[0]}" = "Job <$id>: No such queue" ]
+    run -0 btop "$id" 1
+    [ "$output" = "Job <$id> has been moved to position 1 from top." ]
+    run -255 --separate-stderr bbot "$id" 3
+    [[ "$stderr" == *"position 3 is not supported: a job goes before or behind all of one's others"* ]]
+    bkill "$id"
+    wait_state "$id" CANCELLED
+    [ "$(bjobs -a -noheader -o 'exit_reason' "$id")" = "TERM_OWNER: job killed by owner" ]
+    # What a filter finds ended is not killed again.
+    run -255 --separate-stderr bkill -J moved 0
+    [ "$stderr" = "No matching job found" ]
+}
+
+@test "-gpu gtile='!' and gvendor have no effect, each for a reason of its own" {
+    held -gpu "num=2:gtile='!':gvendor=nvidia"
+    [ "$stderr" = "bsub: without effect: -gpu gtile='!': gtile=N says how many GPUs of each socket; -gpu gvendor: the model says it: gmodel=TYPE" ]
+}
+
+@test "qsub -o HOST:PATH of another host is said; PBS_O_QUEUE is the queue it came to" {
+    queued -o elsewhere.example:/tmp/x.o -e "$(hostname):$WORK/x.e"
+    [ "$stderr" = "qsub: without effect: -o elsewhere.example:: files are written where the job runs, not copied" ]
+    [ "$(shown StdErr)" = "$WORK/x.e" ]
+    run -0 --separate-stderr qsub -W block=true -j oe -o queue.o <<< 'echo $PBS_O_QUEUE $PBS_QUEUE'
+    eventually test -s queue.o
+    [ "$(cat queue.o)" = "workq workq" ]
+    run -0 --separate-stderr qsub -W block=true -j oe -o queue2.o -v PBS_O_QUEUE=mine <<< 'echo $PBS_O_QUEUE'
+    eventually test -s queue2.o
+    [ "$(cat queue2.o)" = "mine" ]
+}
+
+@test "qstat: comments in PBS' words, files of a whole array, -H as -a; Torque numbers the names of elements" {
+    queued -J 1-3 -N whole
+    [[ "$(qstat -f "$id[]")" == *"comment = Job held by $(id -un)"* ]]
+    qstat -f "$id[]" | tr -d '\n\t' | grep -q "Output_Path = .*/whole.o$id.^array_index^"
+    qdel "$id[]"
+    eventually over "$id[]"
+    run -0 qstat -H "$id[]"
+    [[ "$output" == *"Req'd  Req'd   Elap"* ]]
+    sed -i '1i PbsFlavour=torque' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    queued -t 1-2 -N named
+    [ "$(qstat -t "$id[2]" | awk 'END {print $2}')" = named-2 ]
+    qdel "$id[]"
+    sed -i '/^PbsFlavour/d' "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+}

@@ -284,7 +284,7 @@ $id 3 arr[3]" ]
     [ "$(bjobs -A "$id" | tail -1 | awk '{print $1, $2, $4, $11}')" = "$id arr[1-3] 3 3" ]
     run -0 bkill "$id[2]"
     [ "$output" = "Job <$id[2]> is being terminated" ]
-    [ "$(bjobs -noheader -o 'stat exit_code exit_reason' "$id[2]")" = "EXIT 130 TERM_OWNER: job killed by owner." ]
+    [ "$(bjobs -noheader -o 'stat exit_code exit_reason' "$id[2]")" = "EXIT 130 TERM_OWNER: job killed by owner" ]
     # What ended counts in the line of the array.
     [ "$(bjobs -A "$id" | tail -1 | awk '{print $4, $8, $11}')" = "3 1 2" ]
     bkill "$id"
@@ -512,6 +512,9 @@ normalx 0 0" ]
     [ "${lines[0]}" = "JOBID      USER    QUEUE      JOB_NAME   NALLOC STAT  START_TIME      ELAPSED" ]
     [[ "${lines[1]}" =~ ^$id\ +[^\ ]+\ +hpc\ +\*long_name\ +4\ RUN\ +[A-Z][a-z][a-z]\ [\ 0-9][0-9]\ [0-9][0-9]:[0-9][0-9]\ +0:0[01]:[0-9][0-9]$ ]]
     bstat -C | grep -qE "^$id .*%$"
+    run -0 bstat -M "$id"
+    [ "${lines[0]}" = "JOBID      USER    QUEUE      JOB_NAME   NALLOC          MEM          MAX   AVG          LIM" ]
+    [[ "${lines[1]}" =~ ^$id\ +[^\ ]+\ +hpc\ +\*long_name\ +4\ .*\ -\ +[0-9.]+\ [MG]bytes$ ]]
     run -0 classstat hpc
     [ "${lines[0]}" = "queue                total  used avail  pend j-mig j-abs" ]
     [ "${lines[2]}" = "hpc                     64     4    60     0   0     0  " ]

@@ -277,8 +277,9 @@ static void nothing_say(const struct bjobs *b)
                        : b->done       ? "DONE/EXIT "
                        : b->filter.all ? ""
                                        : "unfinished ";
-    fprintf(stderr, "No %sjob found%s%s\n", what, b->filter.queue ? " in queue " : "",
-            b->filter.queue ? b->filter.queue : "");
+    const char *queue = b->filter.queue;
+    fprintf(stderr, "No %sjob found%s%s%s\n", what, queue ? " in queue <" : "", queue ? queue : "",
+            queue ? ">" : "");
 }
 
 static void show(struct bjobs *b, const struct lsf_job_list *l)

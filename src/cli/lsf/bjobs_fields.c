@@ -93,9 +93,12 @@ FIELD_FN(exit_code)
                : NULL;
 }
 
+/* The line of the report, without its full stop. */
 FIELD_FN(exit_reason)
 {
-    return lsf_job_term(j);
+    const char *term = lsf_job_term(j);
+    size_t len = term ? strlen(term) : 0;
+    return len ? arena_strndup(a, term, len - (term[len - 1] == '.')) : NULL;
 }
 
 FIELD_FN(suspend_reason)

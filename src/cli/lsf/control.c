@@ -36,6 +36,20 @@ static bool queue_take(void *to, const char *word, struct arena *a, struct err *
     return true;
 }
 
+/* btop JOB [POSITION]: of positions only the first is there, as jobs go before or behind all one's
+ * others. */
+static bool place_take(void *to, const char *word, struct arena *a, struct err *ret_err)
+{
+    struct lsf_control *k = to;
+    if (!k->filter.ids.n)
+        return lsf_control_id_take(to, word, a, ret_err);
+    return text_is(word, "1") ||
+           err_set(ret_err, ERR_UNSUPPORTED,
+                   "position %.20s is not supported: a job goes before or behind all of one's "
+                   "others, which is position 1",
+                   word);
+}
+
 static SETTER(set_signal)
 {
     struct lsf_control *k = to;
@@ -105,10 +119,10 @@ OPTION_TABLE(brequeue_options, rows, .usage = "brequeue " JOBS, .words = WORDS_M
              .word = lsf_control_id_take, .one_dash = true);
 OPTION_TABLE(bswitch_options, rows, .usage = "bswitch [OPTIONS] queue job_ID …",
              .words = WORDS_MIXED, .word = queue_take, .one_dash = true);
-OPTION_TABLE(btop_options, rows, .usage = "btop [OPTIONS] job_ID …", .words = WORDS_MIXED,
-             .word = lsf_control_id_take, .one_dash = true);
-OPTION_TABLE(bbot_options, rows, .usage = "bbot [OPTIONS] job_ID …", .words = WORDS_MIXED,
-             .word = lsf_control_id_take, .one_dash = true);
+OPTION_TABLE(btop_options, rows, .usage = "btop [OPTIONS] job_ID [1]", .words = WORDS_MIXED,
+             .word = place_take, .one_dash = true);
+OPTION_TABLE(bbot_options, rows, .usage = "bbot [OPTIONS] job_ID [1]", .words = WORDS_MIXED,
+             .word = place_take, .one_dash = true);
 
 /* ---- answers ---- */
 
@@ -135,8 +149,9 @@ static bool refused(const struct lsf_control *k, const char *id, enum refusal re
         return lsf_control_problem(id, "Job has already finished");
     if (refusal == REFUSE_INVALID_JOB_ID)
         return lsf_control_problem(id, "No matching job found");
-    lsf_control_problem(id, refusal == REFUSE_ACCESS_DENIED ? "User permission denied"
-                                                            : refusal_text(refusal));
+    lsf_control_problem(id, refusal == REFUSE_ACCESS_DENIED       ? "User permission denied"
+                            : refusal == REFUSE_INVALID_PARTITION ? "No such queue"
+                                                                  : refusal_text(refusal));
     if (!text_empty(detail))
         fprintf(stderr, "%s: %s\n", k->name, detail);
     return false;
@@ -416,6 +431,8 @@ static bool targets_find(struct lsf_control *k, struct err *e)
     bool ok = lsf_jobs_read(k->client, &k->filter, k->a, &l, e);
     for (size_t i = 0; ok && i < l.job.n; i++) {
         uint64_t number = lsf_job_number(l.job.v[i]);
+        if (lsf_job_is_over(l.job.v[i])) /* what is ending is listed still */
+            continue;
         if (number != last)
             vec_push(&k->filter.ids, arena_printf(k->a, "%llu", (unsigned long long)number));
         last = number;

@@ -3,6 +3,8 @@
 #include "base/alloc.h"
 #include "model/refusal.h"
 
+#include <string.h>
+
 #define TOO_MANY      "Too many processors requested"
 #define BAD_RESOURCES "Bad resource requirement syntax"
 
@@ -46,12 +48,30 @@ static bool has_devices(const struct job_request *q)
            !text_empty(q->gpus_per_task) || !text_empty(q->gpus_per_socket);
 }
 
+/* "12: No matching job found", of what the controller says of a job that it does not know. */
+static const char *dependency_words(const char *detail, struct arena *a)
+{
+    static const char job[] = "job ", unequal[] = "Dependent arrays do not have the same size";
+    if (text_empty(detail))
+        return NULL;
+    if (text_starts(detail, unequal))
+        return unequal;
+    size_t digits = text_starts(detail, job) ? strspn(detail + sizeof job - 1, "0123456789") : 0;
+    return digits && text_starts(detail + sizeof job - 1 + digits, " is not known")
+               ? arena_printf(a, "%.*s: No matching job found", (int)digits,
+                              detail + sizeof job - 1)
+               : NULL;
+}
+
 const char *lsf_refusal_words(const struct job_request *q, const struct msg_done *m,
                               struct arena *a)
 {
     enum refusal r = (enum refusal)m->refusal;
     if (r == REFUSE_NODE_CONFIG && has_devices(q))
         return BAD_RESOURCES;
+    const char *dependency = r == REFUSE_DEPENDENCY ? dependency_words(m->detail, a) : NULL;
+    if (dependency)
+        return dependency;
     for (size_t i = 0; i < ARRAY_LEN(refusal_words); i++)
         if (refusal_words[i].refusal == r)
             return refusal_words[i].of_queue && q->partition

@@ -1,11 +1,13 @@
 /* bpeek, and what DTU has beside LSF: bstat, showstart, classstat. */
 #include "base/alloc.h"
 #include "base/list.h"
+#include "cli/lsf/bjobs.h"
 #include "cli/lsf/jobs.h"
 #include "cli/program/commands.h"
 #include "cli/program/give_out.h"
 #include "cli/program/localtime.h"
 #include "cli/record/columns_job.h"
+#include "cli/reports/efficiency.h"
 #include "cli/table/listing.h"
 
 #include <fcntl.h>
@@ -15,10 +17,11 @@
 
 struct site_command {
     struct lsf_filter filter; /* first: lsf_id_take fills it */
-    bool efficiency, follow;
+    bool efficiency, memory, follow;
     struct arena *a;
     struct client *client;
     struct lsf_job_list jobs;
+    struct past past; /* bstat -M: what steps used */
     VEC(const struct partition *) queue;
     VEC(const struct node *) node;
     const char *queues; /* classstat: those asked for */
@@ -60,7 +63,10 @@ static const struct option_row stat_rows[] = {
      .doc = "CPU time used of what the slots had",
      .set = set_flag,
      .at = AT(efficiency)},
-    OPT_REFUSED("M", 0, ARG_NONE, "memory", "seff JOB and sstat show it"),
+    {.name = "M",
+     .doc = "memory: now, the most, the average (unknown), what a host gives",
+     .set = set_flag,
+     .at = AT(memory)},
     {.name = "q",
      .arg = ARG_REQUIRED,
      .metavar = "queue",
@@ -178,19 +184,51 @@ static void stat_add(struct site_command *s, const struct job *j)
     str_addc(&s->out, '\n');
 }
 
+/* bstat -M. */
+static void memory_add(struct site_command *s, const struct job *j)
+{
+    struct efficiency e;
+    int64_t nodes = j->alloc_nodes > 1 ? j->alloc_nodes : 1;
+    bool pending = lsf_job_is_pending(j);
+    efficiency_of(&s->past, j, time_now_us(), &e);
+    const char *most = e.mem_bytes > 0 ? lsf_size(e.mem_bytes, s->a) : "-";
+    const char *limit =
+        j->alloc_mem_mib > 0 ? lsf_size(j->alloc_mem_mib / nodes * (1 << 20), s->a) : "-";
+    str_addf(&s->out, "%-10llu %-7.7s %-10.10s %-10s %6d %12s %12s %5s %12s\n",
+             (unsigned long long)lsf_job_number(j), j->user_name, job_partition(j),
+             lsf_cut(lsf_job_name(j, s->a), 10, s->a), pending ? 0 : lsf_job_slots(j), most, most,
+             "-", limit);
+}
+
+static bool stat_head_add(struct site_command *s)
+{
+    struct err e = {0};
+    if (!s->memory) {
+        str_addf(&s->out,
+                 "JOBID      USER    QUEUE      JOB_NAME   NALLOC STAT  START_TIME      "
+                 "ELAPSED%s\n",
+                 s->efficiency ? "   EFFIC" : "");
+        return true;
+    }
+    str_add(&s->out, "JOBID      USER    QUEUE      JOB_NAME   NALLOC          MEM          MAX   "
+                     "AVG          LIM\n");
+    return lsf_past_read(s->client, &s->jobs, s->a, &s->past, &e) ||
+           lsf_line_failed("bstat", &e) == 0;
+}
+
 static int stat_show(struct site_command *s)
 {
     size_t shown = 0;
     for (size_t i = 0; i < s->jobs.job.n; i++) {
         const struct job *j = s->jobs.job.v[i];
-        if (s->efficiency && !text_is(lsf_job_state(j), "RUN"))
+        if ((s->efficiency || s->memory) && !text_is(lsf_job_state(j), "RUN"))
             continue;
-        if (shown++ == 0)
-            str_addf(&s->out,
-                     "JOBID      USER    QUEUE      JOB_NAME   NALLOC STAT  START_TIME      "
-                     "ELAPSED%s\n",
-                     s->efficiency ? "   EFFIC" : "");
-        stat_add(s, j);
+        if (shown++ == 0 && !stat_head_add(s))
+            return LSF_EXIT;
+        if (s->memory)
+            memory_add(s, j);
+        else
+            stat_add(s, j);
     }
     for (size_t i = 0; i < s->jobs.missing.n; i++)
         fprintf(stderr, "Job <%s> is not found\n", s->jobs.missing.v[i]);
@@ -299,6 +337,7 @@ static int command_run(const char *name, const struct option_table *t, bool ever
         client_close(s.client);
     lsf_filter_done(&s.filter);
     lsf_job_list_done(&s.jobs);
+    past_done(&s.past);
     vec_done(&s.queue);
     vec_done(&s.node);
     str_done(&s.out);

@@ -57,7 +57,7 @@ static const struct option_row rows[] = {
      .doc = "with -f: json, dsv",
      .set = set_form},
     FLAG("G", gigabytes, "as -a, sizes in GB"),
-    FLAG("H", history, "ended jobs only"),
+    FLAG("H", history, "ended jobs only, as -a"),
     FLAG("J", arrays, "arrays only"),
     FLAG("M", alternate, "as -a (sizes in MB)"),
     FLAG("Q", queues, "queues"),
@@ -109,11 +109,19 @@ static const char *time_use(const struct qstat *q, const struct qstat_row *r)
     return arena_printf(q->a, "%02lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
 }
 
+const char *qstat_name(const struct qstat *q, const struct qstat_row *r)
+{
+    const struct job *j = r->job;
+    const char *name = j->spec.name ? j->spec.name : "";
+    bool element = j->array_job_id && !r->array && j->array_task_id != NO_TASK;
+    return q->site.torque && element ? arena_printf(q->a, "%s-%u", name, j->array_task_id) : name;
+}
+
 /* -w has wider columns. */
 static void line_add(struct qstat *q, const struct qstat_row *r)
 {
     const struct job *j = r->job;
-    const char *name = j->spec.name ? j->spec.name : "", *queue = job_partition(j);
+    const char *name = qstat_name(q, r), *queue = job_partition(j);
     if (q->site.torque)
         str_addf(&q->out, "%-25s %-16s %-15s %8s %1s %-15s\n", cut(q, r->id, 25), cut(q, name, 16),
                  cut(q, j->user_name, 15), time_use(q, r), r->state, queue);
@@ -171,7 +179,7 @@ static void alternate_add(struct qstat *q, const struct qstat_row *r)
     const char *comment = q->comments ? qstat_comment(j, q->a) : NULL;
     const char *elapsed =
         clock_text(q, lsf_job_is_pending(j) ? 0 : job_elapsed_us(j, time_now_us()));
-    const char *memory = memory_text(q, j->alloc_mem_mib), *name = j->spec.name ? j->spec.name : "";
+    const char *memory = memory_text(q, j->alloc_mem_mib), *name = qstat_name(q, r);
     if (q->site.torque)
         str_addf(&q->out, "%-23s %-11s %-8s %-16s %6s %5d %6d %9s %9s %1s %9s", cut(q, r->id, 23),
                  cut(q, j->user_name, 11), cut(q, job_partition(j), 8), cut(q, name, 16), "--",
@@ -322,8 +330,8 @@ static void show(struct qstat *q)
         full_show(q);
         return;
     }
-    bool alternate = q->alternate || q->hosts || q->comments || q->running || q->waiting ||
-                     q->gigabytes || (q->filter.users && q->users_given);
+    bool alternate = q->alternate || q->history || q->hosts || q->comments || q->running ||
+                     q->waiting || q->gigabytes || (q->filter.users && q->users_given);
     for (size_t i = 0; i < q->row.n; i++) {
         if (!is_shown(q, &q->row.v[i]))
             continue;

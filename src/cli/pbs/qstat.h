@@ -29,6 +29,8 @@ struct qstat {
     struct str out;
 };
 
+/* The job's name; of Torque an element's has its index: "name-3". */
+const char *qstat_name(const struct qstat *q, const struct qstat_row *r);
 /* qstat -f: what there is to say of one job. */
 void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct pbs_attributes *t);
 /* qstat -B, -Q and -q; return what to end with. */

@@ -76,12 +76,25 @@ int64_t qstat_gpus(const struct job *j)
     return text_to_i64(digits, 0, INT32_MAX, &n) ? n : 0;
 }
 
-static const char *path_of(const struct job *j, const char *pattern, struct arena *a)
+/* Of a whole array the index stays open. */
+static void array_pattern_add(const char *pattern, struct str *out)
 {
-    struct str text = STR_INIT;
+    for (const char *c; (c = strstr(pattern, "%a")); pattern = c + 2) {
+        str_addn(out, pattern, (size_t)(c - pattern));
+        str_add(out, "^array_index^");
+    }
+    str_add(out, pattern);
+}
+
+static const char *path_of(const struct job *j, const char *pattern, bool array, struct arena *a)
+{
+    struct str text = STR_INIT, open = STR_INIT;
     if (!pattern)
         return NULL;
-    job_cell_path(j, pattern, &text);
+    if (array)
+        array_pattern_add(pattern, &open);
+    job_cell_path(j, array ? str_text(&open) : pattern, &text);
+    str_done(&open);
     const char *kept =
         arena_printf(a, "%s:%s", j->spec.alloc_host ? j->spec.alloc_host : "", str_text(&text));
     str_done(&text);
@@ -201,10 +214,28 @@ static void variables_add(const struct qstat *q, struct pbs_attributes *t, const
     }
 }
 
+/* Why it waits, as PBS Pro's scheduler and server write it. */
+static const char *waiting_comment(const struct job *j, struct arena *a)
+{
+    const char *detail = text_empty(j->reason_detail) ? NULL : j->reason_detail;
+    switch (j->reason) {
+    case REASON_REQUEUED_HELD:
+    case REASON_HELD_USER: return arena_printf(a, "Job held by %s", j->user_name);
+    case REASON_HELD_ADMIN: return "Job held by an operator";
+    case REASON_NONE:
+    case REASON_PRIORITY: return "Not Running: Job waits for the next cycle or for others";
+    case REASON_PARTITION_DOWN: return "Not Running: Queue not started.";
+    case REASON_RESOURCES:
+        return arena_printf(a, "Not Running: Insufficient amount of resource%s%s",
+                            detail ? ": " : "", detail ? detail : "");
+    default: return lsf_pending_reason(j, a);
+    }
+}
+
 const char *qstat_comment(const struct job *j, struct arena *a)
 {
     if (lsf_job_is_pending(j))
-        return lsf_pending_reason(j, a);
+        return waiting_comment(j, a);
     const char *where = qstat_exec_vnode(j, a);
     const char *run = j->start_us && where ? arena_printf(a, "Job run at %.16s on %s",
                                                           pbs_date(j->start_us, a), where)
@@ -221,13 +252,13 @@ static const char *mail_points(const struct job *j)
     return points[(m & MAIL_FAIL ? 1 : 0) + (m & MAIL_BEGIN ? 2 : 0) + (m & MAIL_END ? 4 : 0)];
 }
 
-static void files_add(struct pbs_attributes *t, const struct job *j)
+static void files_add(struct pbs_attributes *t, const struct job *j, bool array)
 {
     const char *err = j->spec.std_err ? j->spec.std_err : j->spec.std_out;
-    pbs_attribute_add(t, NULL, "Error_Path", path_of(j, err, t->a));
+    pbs_attribute_add(t, NULL, "Error_Path", path_of(j, err, array, t->a));
     pbs_attribute_add(t, NULL, "Join_Path", j->spec.std_err ? "n" : "oe");
     pbs_attribute_add(t, NULL, "Keep_Files", "n");
-    pbs_attribute_add(t, NULL, "Output_Path", path_of(j, j->spec.std_out, t->a));
+    pbs_attribute_add(t, NULL, "Output_Path", path_of(j, j->spec.std_out, array, t->a));
 }
 
 static void times_add(const struct qstat *q, struct pbs_attributes *t, const struct job *j)
@@ -264,7 +295,7 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
 {
     const struct job *j = r->job;
     const char *host = j->spec.alloc_host ? j->spec.alloc_host : pbs_server(&q->site);
-    pbs_attribute_add(t, NULL, "Job_Name", j->spec.name);
+    pbs_attribute_add(t, NULL, "Job_Name", qstat_name(q, r));
     pbs_attribute_add(t, NULL, "Job_Owner", arena_printf(t->a, "%s@%s", j->user_name, host));
     used_add(q, t, j);
     pbs_attribute_add(t, NULL, "job_state", r->state);
@@ -277,7 +308,7 @@ void qstat_attributes(const struct qstat *q, const struct qstat_row *r, struct p
     if (!q->site.torque)
         pbs_attribute_add(t, NULL, "exec_vnode", qstat_exec_vnode(j, t->a));
     pbs_attribute_add(t, NULL, "Hold_Types", text_is(r->state, "H") && !j->priority ? "u" : "n");
-    files_add(t, j);
+    files_add(t, j, r->array && !q->site.torque);
     pbs_attribute_add(t, NULL, "Mail_Points", mail_points(j));
     pbs_attribute_add(t, NULL, "Mail_Users", j->spec.mail_user);
     times_add(q, t, j);

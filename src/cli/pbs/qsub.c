@@ -264,12 +264,28 @@ static void environment_add(struct qsub *s)
     variable_add(s, "HOME", s->home);
     variable_add(s, "HOST", submit_hostname(s->b.line.a));
     variable_add(s, "WORKDIR", s->request.origin ? s->request.origin : s->b.line.cwd);
-    variable_add(s, "QUEUE", s->request.queue ? s->request.queue : "default");
+    variable_add(s, "QUEUE", s->request.queue); /* of none the node says where it came to */
     if (uname(&system) == 0)
         variable_add(s, "SYSTEM", system.sysname);
     threads_add(s);
     if (s->site.torque)
         variable_add(s, "INITDIR", s->request.dir ? s->request.dir : s->home);
+}
+
+/* Files are written where the job runs: of "[HOST:]PATH" another host than this one is said. */
+static void host_note(struct qsub *s, const char *option, const char *given)
+{
+    const char *colon = given ? strchr(given, ':') : NULL,
+               *slash = given ? strchr(given, '/') : NULL;
+    const char *here = submit_hostname(s->b.line.a);
+    if (!colon || (slash && slash < colon))
+        return;
+    struct span host = {given, strcspn(given, ".:")}; /* with and without its domain */
+    if (host.len && (strlen(here) < host.len || memcmp(here, host.data, host.len) != 0 ||
+                     (here[host.len] && here[host.len] != '.')))
+        str_addf(&s->warnings,
+                 "without effect: %s %.*s: files are written where the job runs, not copied\n",
+                 option, (int)(colon - given + 1), given);
 }
 
 static bool options_become(struct qsub *s, struct err *e)
@@ -285,6 +301,8 @@ static bool options_become(struct qsub *s, struct err *e)
     }
     if (s->request.array && s->request.rerun_no && !s->site.torque)
         return err_set(e, ERR_INVALID, "cannot submit non-rerunable Array Job");
+    host_note(s, "-o", s->request.out);
+    host_note(s, "-e", s->request.err_file);
     if (s->request.no_effect)
         str_addf(&s->warnings, "without effect: %s\n", s->request.no_effect);
     name_set(s);

@@ -225,18 +225,24 @@ static void put_pbs_ids(struct writer *m, bool torque)
     str_done(&text);
 }
 
-/* What the submission says of it counts. */
-static void put_unless_told(struct writer *m, const char *name, int64_t n)
+/* Does the submission say it? */
+static bool is_told(const struct writer *m, const char *name)
 {
     size_t len = strlen(name), left = m->e->exported.len;
     for (const char *at = m->e->exported.data; left > 0;) {
         size_t step = strnlen(at, left) + 1;
         if (step > len + 1 && memcmp(at, name, len) == 0 && at[len] == '=')
-            return;
+            return true;
         left -= step < left ? step : left;
         at += step;
     }
-    put_i64(m, name, n);
+    return false;
+}
+
+static void put_unless_told(struct writer *m, const char *name, int64_t n)
+{
+    if (!is_told(m, name))
+        put_i64(m, name, n);
 }
 
 static void put_pbs_sizes(struct writer *m, bool torque)
@@ -263,7 +269,10 @@ static void put_pbs(struct writer *m)
     bool torque = site_is_torque(j);
     struct str text = STR_INIT;
     put_pbs_ids(m, torque);
-    put_given(m, "PBS_QUEUE", j->run_partition ? j->run_partition : j->spec.req.partition);
+    const char *queue = j->run_partition ? j->run_partition : j->spec.req.partition;
+    put_given(m, "PBS_QUEUE", queue);
+    if (!is_told(m, "PBS_O_QUEUE"))
+        put_given(m, "PBS_O_QUEUE", queue);
     put_given(m, "PBS_ACCOUNT", j->spec.req.account);
     put(m, "PBS_ENVIRONMENT", "PBS_BATCH");
     put(m, "PBS_NODENUM", "0");

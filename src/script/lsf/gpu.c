@@ -68,10 +68,18 @@ static bool gpu_key(struct lsf_request *r, const char *whole, const struct lsf_t
         r->gpu_mem_mib = (kib + 1023) / 1024;
         return true;
     }
+    if (span_is_nocase(t->name, "gtile") && (span_is(one, "!") || span_is(one, "'!'"))) {
+        lsf_note(r, a, "-gpu gtile='!'", "gtile=N says how many GPUs of each socket");
+        return true;
+    }
     if (span_is_nocase(t->name, "gtile"))
         return lsf_count_read(one, 1 << 10, &r->gpus_per_socket) ||
                gpu_refuse(whole, one, "a number of GPUs a socket is needed", e);
-    if (lsf_name_is_one_of(t->name, "gvendor glink aff block gpack")) {
+    if (span_is_nocase(t->name, "gvendor")) {
+        lsf_note(r, a, "-gpu gvendor", "the model says it: gmodel=TYPE");
+        return true;
+    }
+    if (lsf_name_is_one_of(t->name, "glink aff block gpack")) {
         lsf_note(r, a, arena_printf(a, "-gpu %.*s", (int)t->name.len, t->name.data),
                  "GPUs near each other are taken where there are such");
         return true;
