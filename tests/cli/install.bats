@@ -98,6 +98,17 @@ completed() { remuda complete "$@" | cut -f1; }
     [ "$(completed scontrol show par)" = partition ]
     [ "$(completed remuda sta)" = status ]
     [ "$(completed squeue --states=PEN)" = "--states=PENDING" ]
+    [ "$(completed scontrol update Par)" = "PartitionName=" ]
+    [ "$(completed scontrol update NodeName=node1,no)" = $'NodeName=node1,node1\nNodeName=node1,node2' ]
+    [[ "$(completed bkill '')" == *"$JOB"* && "$(completed qdel '')" == *"$JOB"* ]]
+    [ "$(completed bsub -q ma)$(completed qsub -q ma)$(completed bjobs -q ma)" = mainmainmain ]
+    [ "$(completed qmove ma)" = main ]
+    [[ "$(completed bswitch main '')" == *"$JOB"* ]]
+    [ "$(completed bhosts node)" = $'node1\nnode2' ]
+    local array
+    array=$(sbatch --parsable -H -a 1-3 --wrap true)
+    [ "$(completed bkill "$array")" = "$array" ] # the whole of it, once
+    scancel "$array"
     [ "$(REMUDA_STATE=$WORK/none completed scancel '')" = "" ] # nobody there: nothing, at once
 }
 

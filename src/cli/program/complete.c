@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define SHOWN_MOST 400 /* of a kind; more help nobody */
@@ -26,6 +27,8 @@ enum wanted {
     WANTED_FILE,
     WANTED_JOBS,
     WANTED_RUNNING,
+    WANTED_NUMBERS,     /* of LSF and PBS: jobs and arrays as a whole */
+    WANTED_QUEUE_FIRST, /* a partition, then such numbers */
     WANTED_PARTITIONS,
     WANTED_NODES,
     WANTED_FEATURES,
@@ -63,6 +66,16 @@ static const struct {
     {"token-file", WANTED_FILE},
 };
 
+/* Options of LSF and PBS are letters that mean something else in each command: what their values
+ * are called tells. */
+static const struct {
+    const char *metavar;
+    enum wanted wanted;
+} values_wanted[] = {
+    {"queue", WANTED_PARTITIONS}, {"queues", WANTED_PARTITIONS},        {"host", WANTED_NODES},
+    {"hosts", WANTED_NODES},      {"reservation", WANTED_RESERVATIONS}, {"file", WANTED_FILE},
+};
+
 /* What words that are no options are, by the command. `after`: the words before them begin so. */
 static const struct {
     const char *command, *after;
@@ -95,6 +108,49 @@ static const struct {
     {"scontrol", "suspend ", WANTED_RUNNING},
     {"scontrol", "resume ", WANTED_JOBS},
     {"scontrol", "top ", WANTED_JOBS},
+    {"bkill", "", WANTED_NUMBERS},
+    {"bjobs", "", WANTED_NUMBERS},
+    {"bstop", "", WANTED_NUMBERS},
+    {"bresume", "", WANTED_NUMBERS},
+    {"brequeue", "", WANTED_NUMBERS},
+    {"bmod", "", WANTED_NUMBERS},
+    {"bpeek", "", WANTED_NUMBERS},
+    {"bhist", "", WANTED_NUMBERS},
+    {"btop", "", WANTED_NUMBERS},
+    {"bbot", "", WANTED_NUMBERS},
+    {"bstat", "", WANTED_NUMBERS},
+    {"showstart", "", WANTED_NUMBERS},
+    {"bswitch", "", WANTED_QUEUE_FIRST},
+    {"bqueues", "", WANTED_PARTITIONS},
+    {"classstat", "", WANTED_PARTITIONS},
+    {"bhosts", "", WANTED_NODES},
+    {"lsload", "", WANTED_NODES},
+    {"qsub", "", WANTED_FILE},
+    {"qdel", "", WANTED_NUMBERS},
+    {"qstat", "", WANTED_NUMBERS},
+    {"qhold", "", WANTED_NUMBERS},
+    {"qrls", "", WANTED_NUMBERS},
+    {"qsig", "", WANTED_NUMBERS},
+    {"qrerun", "", WANTED_NUMBERS},
+    {"qalter", "", WANTED_NUMBERS},
+    {"tracejob", "", WANTED_NUMBERS},
+    {"qmove", "", WANTED_QUEUE_FIRST},
+    {"pbsnodes", "", WANTED_NODES},
+};
+
+/* KEY=VALUE words of `scontrol update` and its kin: what is named by them. */
+static const struct {
+    const char *key;
+    enum wanted wanted;
+} keys_wanted[] = {
+    {"JobId=", WANTED_JOBS},
+    {"NodeName=", WANTED_NODES},
+    {"PartitionName=", WANTED_PARTITIONS},
+    {"ReservationName=", WANTED_RESERVATIONS},
+    {"Partition=", WANTED_PARTITIONS},
+    {"Nodes=", WANTED_NODES},
+    {"Account=", WANTED_ACCOUNTS},
+    {"QOS=", WANTED_QOS},
 };
 
 /* Words that are always the same; after what stands before the last blank. */
@@ -107,6 +163,8 @@ static const struct {
     {"scontrol", "show ",
      "job node partition reservation step config licenses topology hostnames hostlist assoc_mgr"},
     {"scontrol", "write ", "batch_script config"},
+    {"scontrol", "update ", "JobId= NodeName= PartitionName= ReservationName="},
+    {"scontrol", "delete ", "PartitionName= ReservationName= NodeName="},
     {"sacctmgr", "", "show list add modify delete dump load create archive"},
     {"sacctmgr", "show ",
      "account user association qos cluster wckey tres event transaction configuration"},
@@ -123,6 +181,7 @@ struct completion {
     const char *word;   /* being written: of a list its last item */
     const char *prefix; /* of it, which stands before each candidate */
     size_t shown;
+    uint64_t last; /* the number offered last: elements of an array follow each other */
 };
 
 /* What a shell puts into the line stands there as if it had been typed, and names are of others: a
@@ -170,6 +229,17 @@ static void job_offer(void *ctx, const void *record)
     str_done(&id);
 }
 
+static void number_offer(void *ctx, const void *record)
+{
+    struct completion *k = ctx;
+    const struct job *j = record;
+    uint64_t number = j->array_job_id ? j->array_job_id : j->het_job_id ? j->het_job_id : j->id;
+    if (number == k->last)
+        return;
+    k->last = number;
+    offer(k, arena_printf(k->a, "%llu", (unsigned long long)number), j->spec.name);
+}
+
 static void node_offer(void *ctx, const void *record)
 {
     offer(ctx, ((const struct node *)record)->name, NULL);
@@ -215,29 +285,29 @@ static void ask(struct completion *k, struct msg_query q, const struct fields *t
         client_query(k->client, &q, t, k->a, row, k, &done, NULL);
 }
 
-static void wanted_offer(struct completion *k, enum wanted wanted)
+/* `states`: NULL = all that are not over. */
+static void jobs_ask(struct completion *k, const char *states,
+                     void (*row)(void *ctx, const void *record))
 {
     const char *mine = arena_printf(k->a, "%u", (unsigned)getuid());
+    ask(k,
+        (struct msg_query){.what = QUERY_JOBS,
+                           .uids = getuid() ? mine : NULL,
+                           .states = states,
+                           .fields = "id,name,state,array_job_id,array_index,array_indexes,"
+                                     "het_job_id,het_offset"},
+        &job_fields, row);
+}
+
+static void wanted_offer(struct completion *k, enum wanted wanted)
+{
     switch (wanted) {
     case WANTED_NOTHING: return;
     case WANTED_FILE: puts("\t"); return; /* the shell knows better */
-    case WANTED_JOBS:
-        ask(k,
-            (struct msg_query){.what = QUERY_JOBS,
-                               .uids = getuid() ? mine : NULL,
-                               .fields = "id,name,state,array_job_id,array_index,array_indexes,"
-                                         "het_job_id,het_offset"},
-            &job_fields, job_offer);
-        return;
-    case WANTED_RUNNING:
-        ask(k,
-            (struct msg_query){.what = QUERY_JOBS,
-                               .uids = getuid() ? mine : NULL,
-                               .states = "RUNNING",
-                               .fields = "id,name,state,array_job_id,array_index,array_indexes,"
-                                         "het_job_id,het_offset"},
-            &job_fields, job_offer);
-        return;
+    case WANTED_JOBS: jobs_ask(k, NULL, job_offer); return;
+    case WANTED_RUNNING: jobs_ask(k, "RUNNING", job_offer); return;
+    case WANTED_QUEUE_FIRST:
+    case WANTED_NUMBERS: jobs_ask(k, NULL, number_offer); return;
     case WANTED_PARTITIONS:
         ask(k, (struct msg_query){.what = QUERY_PARTITIONS, .fields = "name,nodes"},
             &partition_fields, part_offer);
@@ -274,6 +344,10 @@ static enum wanted wanted_by(const struct option_row *row)
     for (size_t i = 0; row->name && i < ARRAY_LEN(options_wanted); i++)
         if (text_is(options_wanted[i].option, row->name))
             return options_wanted[i].wanted;
+    bool letter = row->name && row->name[0] && !row->name[1];
+    for (size_t i = 0; letter && row->metavar && i < ARRAY_LEN(values_wanted); i++)
+        if (text_is(values_wanted[i].metavar, row->metavar))
+            return values_wanted[i].wanted;
     return WANTED_NOTHING;
 }
 
@@ -326,8 +400,27 @@ static const struct option_row *row_spelt(const struct command_table *t, const c
 
 /* ---- the line ---- */
 
+/* "NodeName=n1,n" */
+static void key_offer(struct completion *k, const char *word)
+{
+    for (size_t i = 0; i < ARRAY_LEN(keys_wanted); i++) {
+        size_t len = strlen(keys_wanted[i].key);
+        if (strncasecmp(word, keys_wanted[i].key, len) != 0)
+            continue;
+        const char *comma = strrchr(word + len, ','), *item = comma ? comma + 1 : word + len;
+        k->word = item;
+        k->prefix = arena_strndup(k->a, word, (size_t)(item - word));
+        wanted_offer(k, keys_wanted[i].wanted);
+        return;
+    }
+}
+
 static void words_offer(struct completion *k, const char *command, const char *before)
 {
+    if (text_is(command, "scontrol") && strchr(k->word, '=')) {
+        key_offer(k, k->word);
+        return;
+    }
     for (size_t i = 0; i < ARRAY_LEN(words_fixed); i++)
         if (text_is(words_fixed[i].command, command) && text_is(words_fixed[i].after, before))
             offer_list(k, words_fixed[i].words, ' ');
@@ -335,7 +428,9 @@ static void words_offer(struct completion *k, const char *command, const char *b
         bool anywhere = !*words_wanted[i].after;
         if (text_is(words_wanted[i].command, command) &&
             (anywhere || text_is_nocase(words_wanted[i].after, before)))
-            wanted_offer(k, words_wanted[i].wanted);
+            wanted_offer(k, words_wanted[i].wanted == WANTED_QUEUE_FIRST && !*before
+                                ? WANTED_PARTITIONS
+                                : words_wanted[i].wanted);
     }
 }
 
