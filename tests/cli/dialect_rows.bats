@@ -479,3 +479,8 @@ END
     sed -i '/^PbsFlavour/d' "$REMUDA_STATE/remuda.conf"
     scontrol reconfigure
 }
+
+@test "GPUs with more memory than any has: the nearest are named with what theirs have" {
+    run -255 --separate-stderr bsub -gpu num=1:gmem=16G true
+    [[ "$stderr" == *"of GPUs with at least 16384 MiB; partition workq has no such node: the nearest are n[1-2],s1 with GPUs of unknown memory (16384 MiB asked)"* ]]
+}

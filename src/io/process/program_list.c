@@ -66,8 +66,8 @@ static void setting_check(const char *key, const char *pattern,
         return;
     char *text =
         xasprintf("%s=%s: %s on this host. A node where it is so is drained by the first job that "
-                  "comes (\"Prolog error\" in sinfo -R)",
-                  key, pattern, err.text);
+                  "comes (\"%s error\" in sinfo -R)",
+                  key, pattern, err.text, key);
     say(ctx, text);
     free(text);
 }

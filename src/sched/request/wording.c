@@ -306,12 +306,33 @@ void word_lacks(const struct cluster *cl, const struct compiled *c, const struct
                  text_empty(g->features) ? "(none)" : g->features);
 }
 
+/* --gpu-mem: the most that a GPU of the group has. False: it has none, or they have enough. */
+static bool gpu_memory_lacks(const struct cluster *cl, const struct compiled *c,
+                             const struct group *g, struct str *out)
+{
+    int64_t most = -1;
+    for (size_t d = 0; d < g->ndev; d++)
+        if (text_is(cl->dim.v[g->dev[d].dim].kind, "gpu") && g->dev[d].mem_mib > most)
+            most = g->dev[d].mem_mib;
+    if (most < 0 || most >= c->req->gpu_mem_mib)
+        return false;
+    if (most)
+        str_addf(out, " with GPUs of %lld MiB (%lld asked)", (long long)most,
+                 (long long)c->req->gpu_mem_mib);
+    else
+        str_addf(out, " with GPUs of unknown memory (%lld MiB asked)",
+                 (long long)c->req->gpu_mem_mib);
+    return true;
+}
+
 /* What is told of a group when it is named as the nearest. */
 static void nearest_tell(const struct cluster *cl, const struct compiled *c, const struct option *o,
                          const struct group *g, int64_t lacking, struct str *out)
 {
     if (lacking > 0 || !text_empty(c->req->constraint))
         word_lacks(cl, c, o, g, out);
+    else if (gpu_memory_lacks(cl, c, g, out))
+        return;
     else if (!text_empty(g->features))
         str_addf(out, " with the features %.200s", g->features);
 }
