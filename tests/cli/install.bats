@@ -177,6 +177,10 @@ END
     echo 'MaxTime=x' > bad.conf && echo 'PrivateData=jobbs' >> bad.conf
     run -1 remuda config check bad.conf
     [[ "$output" == "remuda config: error: "*"bad.conf:2: PrivateData: "*"did you mean jobs?"* ]]
+    # Of a program the drain's reason is named as sinfo -R has it.
+    printf 'Epilog=%s/none.sh\nNodeName=n1 CPUs=4\nPartitionName=p Nodes=n1 Default=YES\n' "$WORK" > programs.conf
+    run -0 remuda config check programs.conf
+    [[ "$output" == *"Epilog=$WORK/none.sh: "*'("Epilog error" in sinfo -R)'* ]]
 }
 
 @test "make without dpkg: what is there is taken, what is missing is named as this system's packages are called" {
