@@ -248,6 +248,7 @@ static void message_take(struct core *c, const struct message *m)
     case MSG_STREAM_WINDOW:
     case MSG_STREAM_SIGNAL:
     case MSG_STREAM_NOTICE:
+    case MSG_STREAM_MPI:
     case MSG_STREAM_DONE:
     case MESSAGE_COUNT: break;
     }

@@ -31,6 +31,8 @@ NAMES(report_kind_names, [REPORT_STARTED] = "started", [REPORT_USAGE] = "usage",
 
 NAMES(host_role_names, [ROLE_NODE] = "node", [ROLE_LOGIN] = "login")
 NAMES(stream_names, [STREAM_IN] = "in", [STREAM_OUT] = "out", [STREAM_ERR] = "err")
+NAMES(mpi_op_names, [MPI_MEET] = "meet", [MPI_MET] = "met", [MPI_ASK] = "ask",
+      [MPI_ANSWER] = "answer", [MPI_ABORT] = "abort")
 
 /* A record and its table from its X-macro. */
 #define TABLE(tag, structure, macro)                                                               \
@@ -276,6 +278,9 @@ MESSAGE_ROWS(stream_signal, MSG_STREAM_SIGNAL_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_stream_notice
 MESSAGE_ROWS(stream_notice, MSG_STREAM_NOTICE_FIELDS)
+#undef STRUCTURE
+#define STRUCTURE struct msg_stream_mpi
+MESSAGE_ROWS(stream_mpi, MSG_STREAM_MPI_FIELDS)
 #undef STRUCTURE
 #define STRUCTURE struct msg_stream_done
 MESSAGE_ROWS(stream_done, MSG_STREAM_DONE_FIELDS)

@@ -687,7 +687,11 @@ extern const struct enum_names report_kind_names;
     X(TEXT, master_port, 0, "and its port")                                                                \
     X(I32, rows, &range_window, "pty: window")                                                             \
     X(I32, columns, &range_window, "pty: window")                                                          \
-    X(TEXT, term, 0, "pty: TERM of the command's terminal")
+    X(TEXT, term, 0, "pty: TERM of the command's terminal")                                                \
+    X(TEXT, mpi, 0, "how the tasks of an MPI program find each other: pmi2, pmix; NULL = not by us")       \
+    X(BOOL, mpi_default, 0, "nobody but the site asked for it: tasks start without where it is not to be had") \
+    X(TEXT, mpi_name, 0, "then a name for all tasks together, no other program's")                         \
+    X(TEXT, mpi_map, 0, "and where they are: \"NODE 0-3,8\", a line for each node; NULL = all are of this one")
 // clang-format on
 #define MSG_STREAM_STARTED_FIELDS(X)                                                               \
     X(TEXT, tasks, 0, "numbers of the tasks that run, folded")                                     \
@@ -721,6 +725,20 @@ extern const struct enum_names stream_names;
 #define MSG_STREAM_NOTICE_FIELDS(X)                                                                \
     X(TEXT, text, 0, "\"slurmstepd: error: …\"")                                                   \
     X(BOOL, ends, 0, "it says that the step was told to end")
+/* Tasks of an MPI program meet (srun --mpi). Each node that has some of the ranks of a meeting
+ * sends MEET with what these bring; the command hands it to the others, and says MET to each when
+ * all came. */
+enum mpi_op { MPI_MEET, MPI_MET, MPI_ASK, MPI_ANSWER, MPI_ABORT };
+extern const struct enum_names mpi_op_names;
+// clang-format off
+#define MSG_STREAM_MPI_FIELDS(X)                                                                           \
+    X(ENUM, op, &mpi_op_names, "what is said")                                                             \
+    X(TEXT, ranks, 0, "MEET, MET: who meets, folded; NULL = all tasks")                                    \
+    X(I32, rank, &range_tasks, "ASK, ANSWER: whose; ABORT: who says so")                                   \
+    X(I32, code, &range_any32, "ABORT: exit code that the step ends with; ANSWER: not 0 = there is none")  \
+    X(TEXT, text, 0, "ABORT: why")                                                                         \
+    X(BLOB, data, 0, "MEET, ANSWER: what is brought")
+// clang-format on
 /* All tasks of the node are gone and all their output was sent; the shepherd closes. */
 #define MSG_STREAM_DONE_FIELDS(X)                                                                  \
     X(I32, exit_status, &range_any32, "the highest wait status of its tasks")
@@ -808,6 +826,7 @@ enum who {
     X(STREAM_WINDOW, "stream_window", stream_window, STREAM, "the terminal has another size")              \
     X(STREAM_SIGNAL, "stream_signal", stream_signal, STREAM, "signal the tasks")                           \
     X(STREAM_NOTICE, "stream_notice", stream_notice, STREAM, "the shepherd has something to say")          \
+    X(STREAM_MPI, "stream_mpi", stream_mpi, STREAM, "tasks of an MPI program meet, or end all")             \
     X(STREAM_DONE, "stream_done", stream_done, STREAM, "all tasks of a node are gone")
 // clang-format on
 

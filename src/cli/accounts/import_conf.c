@@ -48,7 +48,7 @@ static const struct {
     {"burst_buffer.conf", "there are no burst buffers"},
     {"helpers.conf", "features of nodes are not changed by programs"},
     {"job_container.conf", "jobs have no /tmp of their own"},
-    {"mpi.conf", "PMI is not served; launchers that use srun or ssh work"},
+    {"mpi.conf", "--mpi=pmi2 and pmix need no settings"},
     {"oci.conf", "containers are run by the job"},
     {"plugstack.conf", "there are no SPANK plugins"},
     {"slurmdbd.conf", "accounting is in the controller's store"},

@@ -142,6 +142,8 @@ static int status_of(const struct run *r)
     int worst = r->status;
     if (r->output_lost)
         return r->status;
+    if (r->mpi_code)
+        return r->mpi_code;
     if (r->refused && r->refused_signal && r->follows)
         return 0;
     if (r->refused)
@@ -168,6 +170,7 @@ static void run_done(struct run *r)
     for (size_t i = 0; i < r->nsteps; i++)
         tasks_free(r->step[i].tasks);
     hub_free(r->hub);
+    run_mpi_done(r);
     free(r->fd);
     terminal_restore();
 }

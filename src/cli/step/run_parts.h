@@ -1,6 +1,6 @@
 /* One run of step_run or step_follow, shared by the files that are its parts: step/run.c (the loop
  * and the end), step/run_call.c (the controller), step/run_peers.c (the shepherds' streams and the
- * tasks' input), step/run_signals.c (signals, Ctrl-C). */
+ * tasks' input), step/run_mpi.c (how tasks of MPI meet), step/run_signals.c (signals, Ctrl-C). */
 #ifndef REMUDA_CLI_STEP_RUN_PARTS_H
 #define REMUDA_CLI_STEP_RUN_PARTS_H
 
@@ -14,6 +14,7 @@
 enum phase { STEP_ASKED, STEP_MADE, STEP_OVER };
 
 struct one_step;
+struct meeting; /* opaque; run_mpi.c */
 
 /* A node of a step. */
 struct step_node {
@@ -64,6 +65,12 @@ struct run {
     int32_t last_bad; /* status of the tasks that were said to have failed last */
     int status;
     int refused_signal;
+    /* Of an MPI program: what its tasks are told, who meets, and with which code it ended itself (0
+     * = it did not). */
+    const char *mpi_map, *mpi_name;
+    struct meeting **meeting;
+    size_t nmeetings;
+    int mpi_code;
     struct pollfd *fd; /* what the loop waits for */
 };
 
@@ -92,6 +99,13 @@ extern const struct hub_ops run_hub_ops;
 /* May input be read now? Then reads some and sends it to the nodes whose tasks read. */
 bool run_input_wanted(struct run *r);
 void run_input_read(struct run *r);
+
+/* step/run_mpi.c: says to the tasks of an MPI program where they all are. */
+void run_mpi_tell(struct run *r, struct msg_stream_tasks *t);
+void run_mpi_take(struct run *r, struct step_node *n, const struct msg_stream_mpi *m);
+/* Tasks have ended: do others wait for them? */
+void run_mpi_check(struct run *r);
+void run_mpi_done(struct run *r);
 
 /* step/run_signals.c */
 void run_signal_nodes(struct run *r, int signo);

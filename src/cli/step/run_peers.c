@@ -33,6 +33,7 @@ static void *shepherd_hello(void *ctx, struct stream_peer *p, const struct msg_s
             struct msg_stream_tasks tasks = {0};
             if (!r->follows)
                 tasks = s->ask->tasks;
+            run_mpi_tell(r, &tasks);
             tasks.proof = s->create.key + HUB_KEY_CHARS / 2;
             peer_send(p, MSG_STREAM_TASKS, &tasks);
             return n;
@@ -78,6 +79,7 @@ static void exit_take(struct run *r, struct step_node *n, const struct msg_strea
         r->first_end_ms = allocation_now_ms();
     if (m->exit_status)
         bad_end(r);
+    run_mpi_check(r);
 }
 
 static void data_take(struct step_node *n, const struct msg_stream_data *m)
@@ -108,6 +110,7 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
         fprintf(stderr, "%s%s", ((const struct msg_stream_notice *)m->body)->text,
                 r->ask->pty ? "\r\n" : "\n");
         break;
+    case MSG_STREAM_MPI: run_mpi_take(r, n, m->body); break;
     case MSG_STREAM_DONE:
         n->done = true;
         peer_close(p);
@@ -132,6 +135,7 @@ static void shepherd_gone(void *ctx, void *peer_ctx, struct stream_peer *p)
                       n->name);
     if (!r->ask->no_kill)
         bad_end(r);
+    run_mpi_check(r);
 }
 
 const struct hub_ops run_hub_ops = {shepherd_hello, shepherd_message, shepherd_gone};

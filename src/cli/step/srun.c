@@ -53,6 +53,17 @@ static bool streams_take(struct launch *l, struct err *e)
     return true;
 }
 
+/* Only what is served; other words of a site's are of Slurm's plugins. */
+static void mpi_default_take(struct launch *l, const char *type)
+{
+    for (size_t i = 0; text_is(type, "pmi2") && i < l->run.nsteps; i++) {
+        if (l->line.comp[i].launch.mpi)
+            continue;
+        l->step[i].tasks.mpi = arena_strdup(l->line.a, type);
+        l->step[i].tasks.mpi_default = true;
+    }
+}
+
 /* What the site says where the command line does not. `c` as for cluster_settings_read. */
 static void settings_take(struct launch *l, struct client *c)
 {
@@ -73,6 +84,7 @@ static void settings_take(struct launch *l, struct client *c)
         l->prolog = arena_strdup(l->line.a, s->srun_prolog);
     if (!l->epilog && !text_empty(s->srun_epilog))
         l->epilog = arena_strdup(l->line.a, s->srun_epilog);
+    mpi_default_take(l, s->mpi_default);
     l->run.kill_wait_s = (int32_t)(s->kill_wait_us / INT64_C(1000000)) + 2;
     config_done(&conf);
 }
@@ -415,7 +427,7 @@ static bool mpi_list(const struct submit_options *o)
 {
     if (!text_is(o->launch.mpi, "list"))
         return false;
-    puts("MPI plugin types are...\n\tnone");
+    puts("MPI plugin types are...\n\tnone\n\tpmi2");
     return true;
 }
 

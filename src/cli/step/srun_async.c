@@ -8,6 +8,7 @@
 #include "wire/frame.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #define NAME            "srun"
@@ -81,6 +82,20 @@ static int refused_print(const struct msg_create_step *m, const struct msg_done 
     return done->refusal == REFUSE_UNAVAILABLE ? submit_exit_immediate() : submit_exit_error();
 }
 
+/* Tasks of MPI meet through an srun that stays; those of one node need none. */
+static bool mpi_check(const struct launch *l, struct err *e)
+{
+    const struct submit_options *o = &l->line.comp[0];
+    const struct job_request *r = &o->spec.req;
+    const char *nodes = l->al.job[0].nodes;
+    bool alone = (nodes && !strpbrk(nodes, ",[")) || r->max_nodes == 1 || r->ntasks == 1;
+    return alone || text_empty(o->launch.mpi) || text_is(o->launch.mpi, "none") ||
+           err_set(e, ERR_UNSUPPORTED,
+                   "--async: not supported with --mpi=%s on several nodes: its tasks meet through "
+                   "an srun that stays; -N1, or leave --async out",
+                   o->launch.mpi);
+}
+
 int srun_async(struct launch *l)
 {
     struct msg_create_step *m = &l->step[0].create;
@@ -88,6 +103,10 @@ int srun_async(struct launch *l)
     struct str frame = STR_INIT;
     struct err e = {0};
     int status = submit_exit_error();
+    if (!mpi_check(l, &e)) {
+        program_error(NAME, "%s", e.text);
+        return status;
+    }
     wire_encode(&tasks, &frame);
     m->async = true;
     m->key = hub_key_new(l->line.a);

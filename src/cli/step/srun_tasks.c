@@ -110,6 +110,7 @@ static void step_take(struct launch *l, size_t i)
     s->create.no_kill = o->spec.no_kill;
     s->create.relative_plus1 = o->launch.relative_plus1;
     t->work_dir = o->spec.work_dir;
+    t->mpi = text_is(o->launch.mpi, "none") ? NULL : o->launch.mpi;
     t->wait_children = o->launch.wait_children;
     t->preserve_env = o->launch.preserve_env;
     t->task_prolog = o->launch.task_prolog;

@@ -75,6 +75,11 @@ void tasks_started(struct step_tasks *t, const char *folded)
     each(t, folded, task_move, TASK_RUNS);
 }
 
+bool tasks_is_ended(const struct step_tasks *t, int32_t task)
+{
+    return task >= 0 && task < t->n && t->task[task].at == TASK_ENDED;
+}
+
 /* ---- ends ---- */
 
 static int32_t exit_code_of(int32_t wait_status)

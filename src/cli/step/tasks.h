@@ -26,6 +26,7 @@ void tasks_ended(struct step_tasks *t, const char *node, const char *folded, int
 /* The node is gone: what ran there has ended badly. */
 void tasks_lost(struct step_tasks *t, const char *node);
 
+bool tasks_is_ended(const struct step_tasks *t, int32_t task);
 int32_t tasks_count(const struct step_tasks *t, enum task_at at);
 /* The exit code srun takes: highest code, 128 + signal. */
 int32_t tasks_worst(const struct step_tasks *t);

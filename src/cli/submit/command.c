@@ -8,6 +8,7 @@
 #include "cli/submit/env.h"
 #include "cli/submit/host.h"
 #include "cli/submit/script.h"
+#include "model/env/mpi_env.h"
 #include "model/limits.h"
 
 #include <errno.h>
@@ -41,6 +42,21 @@ void submit_exit_check(const char *name, const char *variable)
         program_error(name, "%s has zero value", variable);
 }
 
+/* Of a task of MPI: what it starts here is another program, and finds its own. */
+static void mpi_names_drop(void)
+{
+    const char *names = getenv(MPI_NAMES_VARIABLE);
+    struct span rest = span_of(names ? names : ""), name;
+    char *text;
+    while (names && span_next(&rest, ',', &name)) {
+        text = xstrndup(name.data, name.len);
+        unsetenv(text);
+        free(text);
+    }
+    if (names)
+        unsetenv(MPI_NAMES_VARIABLE);
+}
+
 void submit_command_init(struct submit_command *c, const char *name, unsigned command, int argc,
                          char **argv, struct arena *a)
 {
@@ -52,6 +68,7 @@ void submit_command_init(struct submit_command *c, const char *name, unsigned co
     c->argc = argc;
     c->argv = argv;
     c->comp = xcalloc(COMPONENTS_MAX, sizeof *c->comp); /* pages never used cost nothing */
+    mpi_names_drop();
     submit_exit_check(name, "SLURM_EXIT_ERROR");
     if (command != CMD_SBATCH)
         submit_exit_check(name, "SLURM_EXIT_IMMEDIATE");

@@ -116,7 +116,7 @@ const struct idle_key idle_keys[] = {
     {"MCSPlugin", true, "there are no MCS labels"},
     {"MemLimitEnforce", false, "jobs are always held to their memory"},
     {"MinKmemSpace", false, "kernel memory counts as memory"},
-    {"MpiParams", false, "PMI is not served; MPI's own launchers start its programs"},
+    {"MpiParams", false, "programs of MPI meet through srun, on no ports of their own"},
     {"MsgAggregationParams", false, "of an old release"},
     {"NodeFeaturesPlugins", true, "features of nodes are not changed by programs"},
     {"PluginDir", false, "there are no plugins"},

@@ -125,7 +125,7 @@
     X(TEXT, lsf_stdin, LsfStdin, "only", "", ONE_WORD, ACTS, "which scripts #BSUB lines are read of") \
     X(TEXT, pbs_flavour, PbsFlavour, "pro", "", ONE_WORD, ACTS, "where PBS Pro and Torque differ, whose options and listings hold") \
     X(TEXT, pbs_server, PbsServer, "", "", ANY, ACTS, "what follows the number in job ids of PBS; empty = the name of the cluster") \
-    X(TEXT, mpi_default, MpiDefault, "none", "", ANY, KEPT, "--mpi of srun is none, the others are refused by name") \
+    X(TEXT, mpi_default, MpiDefault, "none", "", ONE_WORD, ACTS, "how tasks of MPI programs find each other where --mpi does not say") \
     X(BOOL, constrain_cores, ConstrainCores, "YES", "", ANY, ACTS, "keep jobs on their CPUs") \
     X(BOOL, constrain_ram, ConstrainRAMSpace, "YES", "", ANY, ACTS, "hold jobs to their memory: AllowedRAMSpace") \
     X(BOOL, constrain_devices, ConstrainDevices, "YES", "", ANY, ACTS, "hide other jobs' devices") \

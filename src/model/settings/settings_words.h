@@ -83,6 +83,16 @@
     X(OwnerExtends, NAMED, , "command", "", "its owner, too, with remuda extend") \
     X(OwnerExtends, FLAG, extend_update, "update", "", "and with scontrol update TimeLimit= and TimeLimit+=, all of it or nothing") \
     X(MetricsType, FLAG, metrics_on, "metrics/openmetrics", "", "in OpenMetrics, with Slurm's names and ours") \
+    X(MpiDefault, NAMED, , "none", "", "by themselves, or by their own launcher") \
+    X(MpiDefault, NAMED, , "pmi2", "", "by PMI, version 1 or 2, of the node: MPICH and its kin") \
+    X(MpiDefault, NAMED, , "pmix", "", "by PMIx, where a node has its library: Open MPI") \
+    X(MpiDefault, NAMED, , "pmix_v3", "", "as pmix") \
+    X(MpiDefault, NAMED, , "pmix_v4", "", "as pmix") \
+    X(MpiDefault, NAMED, , "pmix_v5", "", "as pmix") \
+    X(MpiDefault, IDLE, , "openmpi", "", "of an old release: as none") \
+    X(MpiDefault, IDLE, , "lam", "", "of an old release: as none") \
+    X(MpiDefault, IDLE, , "mvapich", "", "of an old release: as none") \
+    X(MpiDefault, LOST, , "cray_shasta", "", "its own launcher starts such programs") \
     X(SmtpTls, NAMED, , "no", "", "never") \
     X(SmtpTls, NAMED, , "try", "", "where the server offers it, whoever it is") \
     X(SmtpTls, NAMED, , "require", "", "always, and the server shows that it is the one that was named") \

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "node/shepherd/tasks/files.h"
 #include "node/shepherd/tasks/input.h"
+#include "node/shepherd/tasks/meet.h"
 #include "node/shepherd/tasks/output_keep.h"
 
 /* ---- what the command says ---- */
@@ -40,6 +41,10 @@ static void message_take(void *ctx, const struct message *m)
     case MSG_STREAM_SIGNAL:
         t->ops->signal(t->ctx, ((const struct msg_stream_signal *)m->body)->signal);
         break;
+    case MSG_STREAM_MPI:
+        if (f->stream == 0)
+            meet_take(t, m->body);
+        break;
     }
 }
 
@@ -55,7 +60,7 @@ static void owner_check(struct task_set *t)
 
 size_t task_set_wait_max(const struct task_set *t)
 {
-    return 1 + FOLLOWERS_MAX + 3 * t->n;
+    return 1 + FOLLOWERS_MAX + 4 * t->n;
 }
 
 /* A task whose file does not take what it wrote is not read until the file does. */
@@ -94,7 +99,8 @@ size_t task_set_wait_for(struct task_set *t, struct pollfd *v)
         v[n++] = output_wait_for(&task->file[1], is_full ? -1 : task->err_fd);
         v[n++] = (struct pollfd){.fd = wants_input ? task->in_fd : -1, .events = POLLOUT};
     }
-    return n;
+    meet_wait_for(t, v + n);
+    return n + t->n;
 }
 
 static void streams_serve(struct task_set *t, const struct pollfd *v)
@@ -122,9 +128,10 @@ static void output_serve(struct task_set *t, struct task *task, enum stream_name
 
 void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
 {
-    ASSERT(n > FOLLOWERS_MAX && (n - 1 - FOLLOWERS_MAX) % 3 == 0);
+    ASSERT(n == task_set_wait_max(t));
+    (void)n;
     const struct pollfd *mine = v + 1 + FOLLOWERS_MAX;
-    size_t tasks = (n - 1 - FOLLOWERS_MAX) / 3;
+    size_t tasks = t->n;
     for (size_t i = 0; i < t->nstreams; i++)
         t->stream[i].held = true;
     for (size_t i = 0; i < tasks; i++) {
@@ -136,5 +143,6 @@ void task_set_serve(struct task_set *t, const struct pollfd *v, size_t n)
     }
     if (t->input.len)
         input_forget(t);
+    meet_serve(t, mine + 3 * tasks);
     streams_serve(t, v);
 }

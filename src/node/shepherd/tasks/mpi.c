@@ -38,7 +38,7 @@ void task_set_singletons_check(struct task_set *t)
     if (t->singletons_checked || !t->launched)
         return;
     t->singletons_checked = true;
-    if (t->plan->world < 2 || has_launcher(t))
+    if (t->plan->world < 2 || t->meet || has_launcher(t))
         return;
     for (size_t i = 0; i < t->n; i++)
         if (t->task[i].id == 0 && !t->task[i].ended && t->task[i].pid > 0 &&
@@ -46,9 +46,9 @@ void task_set_singletons_check(struct task_set *t)
             struct str line = STR_INIT;
             str_addf(&line,
                      "srun: warning: this is a program of MPI, and srun started %lld of them that "
-                     "do not "
-                     "know of each other: each is rank 0 of 1. Start it with "
-                     "mpirun in the allocation: salloc -n%lld mpirun PROGRAM",
+                     "do not know of each other: each is rank 0 of 1. Start it with srun "
+                     "--mpi=pmi2 (MPICH) or --mpi=pmix (Open MPI), or with mpirun in the "
+                     "allocation: salloc -n%lld mpirun PROGRAM",
                      (long long)t->plan->world, (long long)t->plan->world);
             task_set_notice(t, str_text(&line));
             str_done(&line);

@@ -9,6 +9,7 @@
 #include "node/shepherd/linger.h"
 #include "node/shepherd/tasks/files.h"
 #include "node/shepherd/tasks/input.h"
+#include "node/shepherd/tasks/meet.h"
 #include "node/shepherd/tasks/output_keep.h"
 #include "wire/frame.h"
 
@@ -108,7 +109,7 @@ static bool terminal_open(struct task_set *t, struct task *task, struct task_end
     task->out_fd = master;
     task->in_fd = fcntl(master, F_DUPFD_CLOEXEC, 0);
     t->is_pty = true;
-    *ends = (struct task_ends){-1, -1, -1, name};
+    ends->terminal = name;
     return true;
 }
 
@@ -146,7 +147,9 @@ static bool output_end_open(struct task_set *t, struct task *task, enum stream_n
 
 static bool ends_open(struct task_set *t, struct task *task, struct task_ends *ends)
 {
-    *ends = (struct task_ends){-1, -1, -1, NULL};
+    *ends = (struct task_ends){-1, -1, -1, -1, NULL};
+    if (t->meet && (ends->meet = meet_end_open(t, (size_t)(task - t->task))) < 0)
+        return false;
     if (t->plan->pty && task->id == 0)
         return terminal_open(t, task, ends);
     if (t->plan->pty)
@@ -169,6 +172,7 @@ static void task_start(struct task_set *t, size_t i)
     fd_close(&ends.in);
     fd_close(&ends.out);
     fd_close(&ends.err);
+    fd_close(&ends.meet);
     if (task->pid < 0) {
         task->ended = true;
         task->status = 1 << 8;
@@ -205,6 +209,7 @@ void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m)
     t->launched = true;
     record_copy(message_table[MSG_STREAM_TASKS].fields, &t->what, m, t->arena);
     task_files_open(t);
+    t->meet = meet_open(t);
     for (size_t i = 0; i < t->n; i++)
         task_start(t, i);
     task_files_begun(t);
@@ -287,6 +292,7 @@ bool task_set_reaped(struct task_set *t, pid_t pid, int status)
         if (t->task[i].pid == pid && !t->task[i].ended) {
             t->task[i].ended = true;
             t->task[i].status = status;
+            meet_ended(t, i);
             return true;
         }
     return false;
@@ -330,6 +336,7 @@ static void ends_tell(struct task_set *t, bool oom)
         if (t->task[i].ended && !t->task[i].told)
             end_tell(t, i, oom);
     t->tell_at_us = 0;
+    meet_ends_told(t);
 }
 
 void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us)
@@ -355,6 +362,8 @@ bool task_set_over(const struct task_set *t)
 int task_set_status(const struct task_set *t)
 {
     int code = 0, signo = t->launched ? 0 : SIGKILL;
+    if (t->aborted_code)
+        return t->aborted_code << 8;
     for (size_t i = 0; i < t->n; i++) {
         int status = t->task[i].status;
         if (!t->task[i].ended)

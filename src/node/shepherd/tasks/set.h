@@ -14,6 +14,7 @@
 #define FOLLOWERS_MAX 8 /* sattach commands at one time */
 
 struct file_turn; /* opaque; files.c */
+struct meet;      /* opaque; meet.c */
 
 /* A file on the node; see files.h. */
 struct task_file {
@@ -47,7 +48,8 @@ struct input_part {
 
 struct task_set_ops {
     void (*signal)(void *ctx, int signo); /* the command wants all tasks to get it */
-    void (*gone)(void *ctx);              /* the command is gone: the step must end */
+    /* The step must end: the command is gone, or its program said so. */
+    void (*gone)(void *ctx);
 };
 
 struct task_set {
@@ -75,6 +77,8 @@ struct task_set {
     struct input_part *part; /* in order */
     size_t nparts;
     struct file_turn *turns; /* while the tasks are forked */
+    struct meet *meet;       /* tasks of an MPI program; NULL = are not */
+    int aborted_code;        /* it ended itself, with this exit code; 0 = did not */
 };
 
 /* Reads the tasks from the plan and connects to the command. False: why. */
@@ -127,7 +131,7 @@ void terminal_size_set(int fd, int32_t rows, int32_t columns);
 /* task.c: in the new process of a task; descriptors are its own ends, groups_why is of
  * step_cgroup_fork. */
 struct task_ends {
-    int in, out, err;
+    int in, out, err, meet;
     const char *terminal; /* NULL = none */
 };
 _Noreturn void task_exec(const struct task_set *t, const struct task *task, size_t local_id,

@@ -14,6 +14,7 @@
 #include "node/shepherd/setup.h"
 #include "node/shepherd/step.h"
 #include "node/shepherd/tasks/files.h"
+#include "node/shepherd/tasks/meet.h"
 #include "node/shepherd/tasks/programs.h"
 #include "node/step/login_shell.h"
 #include "node/step/multi_prog.h"
@@ -403,15 +404,18 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
     if (ends->terminal)
         terminal_use(&m, ends->terminal);
     owner_become(&m.setup, t->what.rlimits,
-                 (const int[]){ends->in, ends->out, ends->err, task_file_turn_fd(&task->file[0]),
+                 (const int[]){ends->in, ends->out, ends->err, ends->meet,
+                               task_file_turn_fd(&task->file[0]),
                                task_file_turn_fd(&task->file[1])},
-                 5);
+                 6);
     if (t->what.umask_plus1)
         umask((mode_t)(t->what.umask_plus1 - 1));
     work_dir_enter(&m.setup, t->what.work_dir);
     if (!ends->terminal)
         streams_use(&m, ends);
     env_finish(&m);
+    meet_env(t, task, ends->meet, &m.env);
+    m.env.v[m.env.n] = NULL;
     signals_unblock();
     bind_report(&m);
     task_prolog_run(&m.setup, &m.env, "TaskProlog", p->task_prolog);
