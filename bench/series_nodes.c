@@ -7,7 +7,7 @@
  *   remuda-series-bench DIRECTORY */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 #include "wire/series.h"
 
 #include <stdio.h>

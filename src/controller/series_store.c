@@ -12,7 +12,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/work.h"
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 #include "wire/series.h"
 
 #include <stdlib.h>

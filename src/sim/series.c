@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/vec.h"
 #include "sim/sim.h"
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

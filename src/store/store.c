@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "store/job_filter.h"
 #include "store/store_ops.h"
-#include "store/tally.h"
+#include "store/used/tally.h"
 
 #include <string.h>
 

@@ -34,6 +34,7 @@ ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
     "controller": {"disk": set(), "session": {"disk"}},
+    "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
     "io": {"process": set(), "net": set()},
     "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},
     "sim": {"replay": set(), "report": {"replay"}, "world": set()},

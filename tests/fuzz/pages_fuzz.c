@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "store/pages.h"
-#include "store/shape.h"
+#include "store/file/pages.h"
+#include "store/file/shape.h"
 
 #include <stdio.h>
 #include <stdlib.h>

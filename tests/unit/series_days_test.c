@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "io/files.h"
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 #include "unit.h"
 #include "wire/series.h"
 

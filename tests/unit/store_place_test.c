@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "store/backup.h"
-#include "store/place.h"
+#include "store/file/backup.h"
+#include "store/file/place.h"
 
 #include <dirent.h>
 #include <errno.h>

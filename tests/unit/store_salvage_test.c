@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/str.h"
-#include "store/salvage.h"
+#include "store/file/salvage.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

@@ -4,7 +4,7 @@
 
 #include "base/str.h"
 #include "store/job_filter.h"
-#include "store/sqlite_query.h"
+#include "store/sqlite/query.h"
 
 #include <pthread.h>
 #include <signal.h>

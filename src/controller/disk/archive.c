@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "io/files.h"
 #include "model/record/used.h"
-#include "store/place.h"
+#include "store/file/place.h"
 #include "wire/json.h"
 
 #include <errno.h>

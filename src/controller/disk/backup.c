@@ -8,7 +8,7 @@
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "model/limits.h"
-#include "store/backup.h"
+#include "store/file/backup.h"
 
 #include <errno.h>
 #include <stdio.h>

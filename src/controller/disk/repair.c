@@ -9,7 +9,7 @@
 #include "io/client.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
-#include "store/salvage.h"
+#include "store/file/salvage.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include "base/civil.h"
 #include "base/duration.h"
 #include "io/files.h"
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 #include "wire/series.h"
 
 #include <fcntl.h>

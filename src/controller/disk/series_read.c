@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "controller/disk/series_days.h"
 #include "io/clock.h"
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 #include "wire/frame.h"
 #include "wire/series.h"
 

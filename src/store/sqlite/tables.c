@@ -1,7 +1,7 @@
 /* A table that is made anew where one was lost would hide the loss. Those that the store has are
  * written in it; of the oldest stores two are known that none was without. */
 #include "base/str.h"
-#include "store/sqlite_schema.h"
+#include "store/sqlite/schema.h"
 
 #include <stdio.h>
 

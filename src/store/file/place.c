@@ -1,4 +1,4 @@
-#include "store/place.h"
+#include "store/file/place.h"
 
 #include "base/alloc.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* Where a file is made that others must neither read nor choose: in a directory which they can
  * change, what a name leads to may be something else each time it is asked. */
-#ifndef REMUDA_STORE_PLACE_H
-#define REMUDA_STORE_PLACE_H
+#ifndef REMUDA_STORE_FILE_PLACE_H
+#define REMUDA_STORE_FILE_PLACE_H
 
 #include "base/err.h"
 

@@ -1,6 +1,6 @@
 /* What can still be read of a store that is damaged, written to a new one. */
-#ifndef REMUDA_STORE_SALVAGE_H
-#define REMUDA_STORE_SALVAGE_H
+#ifndef REMUDA_STORE_FILE_SALVAGE_H
+#define REMUDA_STORE_FILE_SALVAGE_H
 
 #include "base/idset.h"
 #include "store/store.h"

@@ -1,4 +1,4 @@
-#include "store/pages.h"
+#include "store/file/pages.h"
 
 #include "base/alloc.h"
 #include "base/map.h"

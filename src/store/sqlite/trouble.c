@@ -1,6 +1,6 @@
 /* SQLite's codes are few, and one of them (an error of the disk) stands for many things: what the
  * system said with it, and how the file system is, tell them apart. */
-#include "store/sqlite_trouble.h"
+#include "store/sqlite/trouble.h"
 
 #include "base/room.h"
 #include "base/str.h"

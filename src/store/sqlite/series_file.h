@@ -1,8 +1,8 @@
 /* Files of series, beside the store: DIR/2026-11-23.db has the blocks of that day (UTC, by their
  * first sample), DIR/2026-11-23.10s.db those that were made of it with a sample each 10 s. A
  * block's bytes are not looked at here. A file that is damaged is an error, never a crash. */
-#ifndef REMUDA_STORE_SERIES_FILE_H
-#define REMUDA_STORE_SERIES_FILE_H
+#ifndef REMUDA_STORE_SQLITE_SERIES_FILE_H
+#define REMUDA_STORE_SQLITE_SERIES_FILE_H
 
 #include "base/err.h"
 

@@ -4,14 +4,14 @@
  *
  * SQLite opens by name, twice. Where others could have the name lead to a file of theirs in
  * between, with the cluster's keys in it, the copy is made beside the store and brought there. */
-#include "store/backup.h"
+#include "store/file/backup.h"
 
 #include "base/alloc.h"
 #include "base/plain.h"
 #include "base/str.h"
-#include "store/place.h"
-#include "store/sqlite_packed.h"
-#include "store/sqlite_schema.h"
+#include "store/file/place.h"
+#include "store/sqlite/packed.h"
+#include "store/sqlite/schema.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -6,11 +6,11 @@
  * a job was submitted stands in them, too: what a long past month asks for is decided in the index,
  * without a look at each job that ended since.
  * What lives is found by job_live, which holds nothing else. */
-#include "store/sqlite_schema.h"
+#include "store/sqlite/schema.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "store/sqlite_packed.h"
+#include "store/sqlite/packed.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "store/used_slots.h"
+#include "store/used/slots.h"
 
 #include "base/alloc.h"
 

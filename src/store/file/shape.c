@@ -1,4 +1,4 @@
-#include "store/shape.h"
+#include "store/file/shape.h"
 
 #include "base/str.h"
 

@@ -10,11 +10,11 @@
  * last commit before they began. */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "store/sqlite_packed.h"
-#include "store/sqlite_past.h"
-#include "store/sqlite_query.h"
-#include "store/sqlite_schema.h"
-#include "store/sqlite_used.h"
+#include "store/sqlite/packed.h"
+#include "store/sqlite/past.h"
+#include "store/sqlite/query.h"
+#include "store/sqlite/schema.h"
+#include "store/sqlite/used.h"
 
 #include <errno.h>
 #include <fcntl.h>

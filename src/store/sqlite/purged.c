@@ -1,8 +1,8 @@
 /* Numbers are given in order and jobs of a time end in about that order, so that ranges are few. */
-#include "store/sqlite_purged.h"
+#include "store/sqlite/purged.h"
 
 #include "base/alloc.h"
-#include "store/sqlite_trouble.h"
+#include "store/sqlite/trouble.h"
 
 #include <stdlib.h>
 

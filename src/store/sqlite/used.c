@@ -11,9 +11,9 @@
  * "counted_to" is the last job id that is counted. It is all ids, but in a store of an older
  * release: then each transaction counts some more, and until they are all counted reports are
  * counted from the jobs. */
-#include "store/sqlite_used.h"
-#include "store/sqlite_purged.h"
-#include "store/used_slots.h"
+#include "store/sqlite/used.h"
+#include "store/sqlite/purged.h"
+#include "store/used/slots.h"
 
 #include "base/alloc.h"
 #include "base/map.h"

@@ -1,9 +1,9 @@
 /* Sums of what was used, by whom and where, or hour by hour. */
-#ifndef REMUDA_STORE_TALLY_H
-#define REMUDA_STORE_TALLY_H
+#ifndef REMUDA_STORE_USED_TALLY_H
+#define REMUDA_STORE_USED_TALLY_H
 
 #include "store/store.h"
-#include "store/used_job.h"
+#include "store/used/job.h"
 
 struct tally; /* opaque */
 struct tally *tally_new(const struct used_query *q);

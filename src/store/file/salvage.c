@@ -6,13 +6,13 @@
  *
  * Where the trees begin stands in the schema, which is itself a table: its pages are known by
  * their look, whatever became of the file's first. */
-#include "store/salvage.h"
+#include "store/file/salvage.h"
 
 #include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
-#include "store/pages.h"
-#include "store/shape.h"
+#include "store/file/pages.h"
+#include "store/file/shape.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* How the rows of one table lie in a file, and what is one: used where SQLite cannot be asked. */
-#ifndef REMUDA_STORE_SHAPE_H
-#define REMUDA_STORE_SHAPE_H
+#ifndef REMUDA_STORE_FILE_SHAPE_H
+#define REMUDA_STORE_FILE_SHAPE_H
 
 #include "base/arena.h"
-#include "store/pages.h"
+#include "store/file/pages.h"
 #include "store/store_ops.h"
 
 /* The columns in the order in which they are stored. */

@@ -4,8 +4,8 @@
 #ifndef REMUDA_STORE_SQLITE_USED_H
 #define REMUDA_STORE_SQLITE_USED_H
 
-#include "store/sqlite_schema.h"
-#include "store/tally.h"
+#include "store/sqlite/schema.h"
+#include "store/used/tally.h"
 
 struct sql_used; /* opaque */
 

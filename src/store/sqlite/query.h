@@ -3,7 +3,7 @@
 #ifndef REMUDA_STORE_SQLITE_QUERY_H
 #define REMUDA_STORE_SQLITE_QUERY_H
 
-#include "store/sqlite_schema.h"
+#include "store/sqlite/schema.h"
 
 /* NULL with ret_err. The caller finalizes. With scan->of_job, the job id is parameter 1. */
 sqlite3_stmt *sql_query_prepare(sqlite3 *db, const struct sql_table *t, const struct scan *scan,

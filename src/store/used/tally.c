@@ -1,4 +1,4 @@
-#include "store/tally.h"
+#include "store/used/tally.h"
 
 #include "base/map.h"
 #include "base/str.h"

@@ -1,7 +1,7 @@
 /* A whole cluster in one file: a SQLite database with the tables of the store, and the files that
  * belong to it in a table `file`. Readable with sqlite3 as the store is. */
-#ifndef REMUDA_STORE_BACKUP_H
-#define REMUDA_STORE_BACKUP_H
+#ifndef REMUDA_STORE_FILE_BACKUP_H
+#define REMUDA_STORE_FILE_BACKUP_H
 
 #include "base/err.h"
 #include "model/fields.h"

@@ -3,8 +3,8 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "base/vec.h"
-#include "store/sqlite_used.h"
-#include "store/used_slots.h"
+#include "store/sqlite/used.h"
+#include "store/used/slots.h"
 
 #include <stdlib.h>
 

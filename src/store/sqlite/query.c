@@ -4,7 +4,7 @@
  *
  * Ids first, rows after: the inner SELECT finds ids through indexes, the outer one walks the
  * table in the order of ids and never sorts whole rows. */
-#include "store/sqlite_query.h"
+#include "store/sqlite/query.h"
 
 #include "base/str.h"
 

@@ -2,8 +2,8 @@
  * format's description (sqlite.org/fileformat2.html) alone, since SQLite itself gives a damaged
  * file up. Nothing is believed: every length and number is checked, whatever does not fit ends the
  * row. */
-#ifndef REMUDA_STORE_PAGES_H
-#define REMUDA_STORE_PAGES_H
+#ifndef REMUDA_STORE_FILE_PAGES_H
+#define REMUDA_STORE_FILE_PAGES_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -1,7 +1,7 @@
 /* Times are cut to whole seconds first, as Slurm counts them. Of a run that was suspended only the
  * sum of its stops is kept: it is spread evenly over the run. What a run had until t is a function
  * of t alone, and a share the difference of two of its values, so that shares add up exactly. */
-#include "store/used_job.h"
+#include "store/used/job.h"
 
 #include "base/alloc.h"
 

@@ -2,7 +2,7 @@
 #ifndef REMUDA_STORE_SQLITE_PAST_H
 #define REMUDA_STORE_SQLITE_PAST_H
 
-#include "store/sqlite_schema.h"
+#include "store/sqlite/schema.h"
 
 /* As store_query_past. */
 bool sql_past_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],

@@ -1,8 +1,8 @@
-#include "store/series_file.h"
+#include "store/sqlite/series_file.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "store/sqlite_trouble.h"
+#include "store/sqlite/trouble.h"
 
 #include <errno.h>
 #include <fcntl.h>

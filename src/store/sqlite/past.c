@@ -1,11 +1,11 @@
 /* Jobs are found by when they ended, by the index that sacct uses, and read one by one with all
  * that is theirs. Of the other kinds there are few rows. */
-#include "store/sqlite_past.h"
+#include "store/sqlite/past.h"
 
 #include "base/alloc.h"
 #include "base/str.h"
-#include "store/sqlite_used.h"
-#include "store/used_slots.h"
+#include "store/sqlite/used.h"
+#include "store/used/slots.h"
 
 #include <stdio.h>
 #include <stdlib.h>

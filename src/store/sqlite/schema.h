@@ -5,7 +5,7 @@
 #define REMUDA_STORE_SQLITE_SCHEMA_H
 
 #include "base/err.h"
-#include "store/sqlite_trouble.h"
+#include "store/sqlite/trouble.h"
 #include "store/store_ops.h"
 
 #include <sqlite3.h>

@@ -1,11 +1,11 @@
 /* Triggers of the database take the packed copy away, in the same transaction, whoever changes a
  * row: another release, or a person with sqlite3. So what is there is always true, and a start
  * after kill -9 needs no other proof. */
-#include "store/sqlite_packed.h"
+#include "store/sqlite/packed.h"
 
 #include "base/alloc.h"
 #include "store/packed_tables.h"
-#include "store/sqlite_schema.h"
+#include "store/sqlite/schema.h"
 
 static void trigger_add(struct str *sql, enum store_table table, const char *deed)
 {
