@@ -1,10 +1,10 @@
 #include "controller/let_out.h"
 
 #include "controller/foresight.h"
-#include "controller/joined.h"
 #include "controller/past.h"
-#include "controller/program_run.h"
 #include "controller/session/session.h"
+#include "controller/site/joined.h"
+#include "controller/site/program_run.h"
 
 static void effect_log(struct controller *c, const struct effect *e)
 {

@@ -33,7 +33,7 @@ LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/",
 ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
-    "controller": {"disk": set(), "session": {"disk"}},
+    "controller": {"disk": set(), "site": set(), "session": {"disk", "site"}},
     "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
     "io": {"process": set(), "net": set()},
     "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},

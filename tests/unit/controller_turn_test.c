@@ -5,11 +5,11 @@
 
 #include "controller/disk/payload.h"
 #include "controller/foresight.h"
-#include "controller/joined.h"
 #include "controller/let_out.h"
 #include "controller/past.h"
-#include "controller/program_run.h"
 #include "controller/session/session.h"
+#include "controller/site/joined.h"
+#include "controller/site/program_run.h"
 
 #define NOTES 64
 

@@ -7,12 +7,12 @@
  * order. */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "controller/config_file.h"
 #include "controller/query.h"
 #include "controller/series_store.h"
 #include "controller/session/questions.h"
 #include "controller/session/session_inside.h"
 #include "controller/session/submit_filter.h"
+#include "controller/site/config_file.h"
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/clock.h"

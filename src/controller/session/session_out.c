@@ -3,10 +3,10 @@
  * order to a node must stay. Answers go as fast as they are read. */
 #include "base/alloc.h"
 #include "controller/disk/payload.h"
-#include "controller/hosts.h"
-#include "controller/joined.h"
 #include "controller/long_read.h"
 #include "controller/session/session_inside.h"
+#include "controller/site/hosts.h"
+#include "controller/site/joined.h"
 #include "io/clock.h"
 
 #include <stdlib.h>

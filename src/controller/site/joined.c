@@ -1,4 +1,4 @@
-#include "controller/joined.h"
+#include "controller/site/joined.h"
 
 #include "base/str.h"
 #include "io/files.h"

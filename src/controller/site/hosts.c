@@ -3,7 +3,7 @@
  * The controller's own certificate is made anew at every start and every day, and never leaves
  * the process: nothing has to be renewed on disk, and what could be stolen is the authority's
  * key alone. */
-#include "controller/hosts.h"
+#include "controller/site/hosts.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

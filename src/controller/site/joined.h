@@ -1,7 +1,7 @@
 /* joined.conf beside remuda.conf: a NodeName= line for each host that joined and that the site has
  * not described itself. */
-#ifndef REMUDA_CONTROLLER_JOINED_H
-#define REMUDA_CONTROLLER_JOINED_H
+#ifndef REMUDA_CONTROLLER_SITE_JOINED_H
+#define REMUDA_CONTROLLER_SITE_JOINED_H
 
 #include "controller/controller.h"
 

@@ -1,7 +1,7 @@
-#include "controller/config_file.h"
+#include "controller/site/config_file.h"
 
 #include "base/arena.h"
-#include "controller/local_zone.h"
+#include "controller/site/local_zone.h"
 #include "io/files.h"
 #include "io/together.h"
 #include "model/limits.h"

@@ -1,6 +1,6 @@
 /* Files of the state directory that are nobody else's to read. */
-#ifndef REMUDA_CONTROLLER_PRIVATE_FILES_H
-#define REMUDA_CONTROLLER_PRIVATE_FILES_H
+#ifndef REMUDA_CONTROLLER_SITE_PRIVATE_FILES_H
+#define REMUDA_CONTROLLER_SITE_PRIVATE_FILES_H
 
 #include "controller/controller.h"
 

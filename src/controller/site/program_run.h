@@ -1,6 +1,6 @@
 /* Programs of triggers: the core says which and when, they run here, as who set the trigger. */
-#ifndef REMUDA_CONTROLLER_PROGRAM_RUN_H
-#define REMUDA_CONTROLLER_PROGRAM_RUN_H
+#ifndef REMUDA_CONTROLLER_SITE_PROGRAM_RUN_H
+#define REMUDA_CONTROLLER_SITE_PROGRAM_RUN_H
 
 #include "controller/controller.h"
 

@@ -3,8 +3,8 @@
  *
  * The authority's key is DIR/tls/authority.key; it and the port come to be with the first
  * `remuda token`, and the port is open whenever a token or a host is known. */
-#ifndef REMUDA_CONTROLLER_HOSTS_H
-#define REMUDA_CONTROLLER_HOSTS_H
+#ifndef REMUDA_CONTROLLER_SITE_HOSTS_H
+#define REMUDA_CONTROLLER_SITE_HOSTS_H
 
 #include "controller/controller.h"
 

@@ -1,6 +1,6 @@
 /* The C library only tells how far ahead local time is at one time: changes are looked for day by
  * day and then closed in on. */
-#include "controller/local_zone.h"
+#include "controller/site/local_zone.h"
 
 #include "base/str.h"
 #include "io/clock.h"

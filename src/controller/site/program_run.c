@@ -4,7 +4,7 @@
  * started, as in Slurm.
  *
  * A controller that is not root cannot become anybody: there all run as its own user. */
-#include "controller/program_run.h"
+#include "controller/site/program_run.h"
 
 #include "base/alloc.h"
 #include "base/plain.h"

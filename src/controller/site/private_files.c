@@ -1,4 +1,4 @@
-#include "controller/private_files.h"
+#include "controller/site/private_files.h"
 
 #include "base/str.h"
 

@@ -1,6 +1,6 @@
 /* The system's time zone as base/zone.h writes it. */
-#ifndef REMUDA_CONTROLLER_LOCAL_ZONE_H
-#define REMUDA_CONTROLLER_LOCAL_ZONE_H
+#ifndef REMUDA_CONTROLLER_SITE_LOCAL_ZONE_H
+#define REMUDA_CONTROLLER_SITE_LOCAL_ZONE_H
 
 #include "base/arena.h"
 

@@ -1,6 +1,6 @@
 /* DIR/remuda.conf. */
-#ifndef REMUDA_CONTROLLER_CONFIG_FILE_H
-#define REMUDA_CONTROLLER_CONFIG_FILE_H
+#ifndef REMUDA_CONTROLLER_SITE_CONFIG_FILE_H
+#define REMUDA_CONTROLLER_SITE_CONFIG_FILE_H
 
 #include "base/err.h"
 #include "model/settings/settings.h"
