@@ -6,7 +6,7 @@
 #include "sched/answer/blockers.h"
 #include "sched/answer/capped.h"
 #include "sched/answer/hours.h"
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 
 #include "base/alloc.h"
 #include "base/hostlist.h"

@@ -1,7 +1,7 @@
 #include "sched/answer/capped.h"
 
 #include "base/alloc.h"
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "sched/books/people.h"
+#include "sched/books/limits/people.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * of room, and who it is kept for. */
 #include "sched/pass/bars.h"
 
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 #include "sched/world/cap_nodes.h"
 #include "sched/world/part_windows.h"
 #include "sched/world/resv_view.h"

@@ -10,7 +10,7 @@
  * takes victims for all of its components together. */
 #include "sched/pass/preempt.h"
 #include "base/alloc.h"
-#include "sched/books/qos.h"
+#include "sched/books/limits/qos.h"
 #include "sched/books/unproven.h"
 #include "sched/pass/preempt_inside.h"
 #include "sched/pass/to_place.h"

@@ -3,7 +3,7 @@
  * used by the one who asks. */
 #include "base/alloc.h"
 #include "sched/books/classes.h"
-#include "sched/books/qos.h"
+#include "sched/books/limits/qos.h"
 #include "sched/books/tables.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/preempt_inside.h"

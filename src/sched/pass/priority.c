@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "model/job/job_counts.h"
-#include "sched/books/people.h"
+#include "sched/books/limits/people.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"
 #include "sched/plan.h"

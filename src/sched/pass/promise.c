@@ -2,7 +2,7 @@
  * one, and more where the policy says so. */
 #include "sched/pass/promise.h"
 
-#include "sched/books/qos.h"
+#include "sched/books/limits/qos.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"

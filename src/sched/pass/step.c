@@ -6,7 +6,7 @@
  * nodes for it. Whatever comes later in the order may start only if that leaves every promise whole
  * (EASY backfill, Lifka 1995). The present is the first step of a simulation of the future that
  * goes on from there (forecast.c). */
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 #include "sched/pass/bars.h"
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"

@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/hostlist.h"
 #include "model/grammar/gres.h"
-#include "sched/books/caps.h"
-#include "sched/books/licences.h"
-#include "sched/books/qos.h"
+#include "sched/books/limits/caps.h"
+#include "sched/books/limits/licences.h"
+#include "sched/books/limits/qos.h"
 #include "sched/books/tables.h"
 
 #include <stdlib.h>

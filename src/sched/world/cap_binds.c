@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/amount.h"
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "sched/world/cap_nodes.h"
 
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 #include "sched/world/placing.h"
 #include "sched/world/resv_view.h"
 

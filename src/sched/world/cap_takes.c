@@ -1,7 +1,7 @@
 /* What a placement takes of caps: of CPUs, memory and devices that is known only when it is known
  * where. */
 #include "sched/world/cap_takes.h"
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 #include "sched/world/resv_view.h"
 
 #include <string.h>

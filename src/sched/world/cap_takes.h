@@ -2,7 +2,7 @@
 #ifndef REMUDA_SCHED_WORLD_CAP_TAKES_H
 #define REMUDA_SCHED_WORLD_CAP_TAKES_H
 
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 #include "sched/world/world.h"
 
 /* What a placement takes together; `gres` in scratch.sum. scratch.row is overwritten. */

@@ -1,7 +1,7 @@
 /* How the world of a pass begins: as the cluster is now, with running work as it is expected to
  * end. */
 #include "sched/world/world.h"
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/unproven.h"
 #include "sched/world/agenda.h"

@@ -1,8 +1,8 @@
 /* What the planner knows of each QOS: whose work gives way to its jobs and how, and which limits of
  * partitions they may exceed. A QOS that nobody told of is as if it had nothing of the kind. Only
  * sched/ includes this. */
-#ifndef REMUDA_SCHED_BOOKS_QOS_H
-#define REMUDA_SCHED_BOOKS_QOS_H
+#ifndef REMUDA_SCHED_BOOKS_LIMITS_QOS_H
+#define REMUDA_SCHED_BOOKS_LIMITS_QOS_H
 
 #include "sched/books/state.h"
 

@@ -1,4 +1,4 @@
-#include "sched/books/qos.h"
+#include "sched/books/limits/qos.h"
 
 #include "base/list.h"
 

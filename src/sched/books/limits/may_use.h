@@ -1,6 +1,6 @@
 /* Who may use a partition. */
-#ifndef REMUDA_SCHED_BOOKS_MAY_USE_H
-#define REMUDA_SCHED_BOOKS_MAY_USE_H
+#ifndef REMUDA_SCHED_BOOKS_LIMITS_MAY_USE_H
+#define REMUDA_SCHED_BOOKS_LIMITS_MAY_USE_H
 
 #include "model/job/job.h"
 #include "model/record/partition.h"

@@ -1,7 +1,7 @@
 /* What is known of the people whose work waits, beside what they ask for: how much they used and
  * use, and how long such jobs of theirs ran. Only the default order (order.h) looks at it. */
-#ifndef REMUDA_SCHED_BOOKS_PEOPLE_H
-#define REMUDA_SCHED_BOOKS_PEOPLE_H
+#ifndef REMUDA_SCHED_BOOKS_LIMITS_PEOPLE_H
+#define REMUDA_SCHED_BOOKS_LIMITS_PEOPLE_H
 
 #include "sched/books/state.h"
 

@@ -2,8 +2,8 @@
  * licences in cluster.lic, so that whatever plans with licences plans with it: what it leaves now,
  * what it will leave when work ends, and that a promise keeps its share of it. Only sched/ includes
  * this. */
-#ifndef REMUDA_SCHED_BOOKS_CAPS_H
-#define REMUDA_SCHED_BOOKS_CAPS_H
+#ifndef REMUDA_SCHED_BOOKS_LIMITS_CAPS_H
+#define REMUDA_SCHED_BOOKS_LIMITS_CAPS_H
 
 #include "base/arena.h"
 #include "sched/books/state.h"

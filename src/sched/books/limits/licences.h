@@ -1,6 +1,6 @@
 /* Licences as a request names them. */
-#ifndef REMUDA_SCHED_BOOKS_LICENCES_H
-#define REMUDA_SCHED_BOOKS_LICENCES_H
+#ifndef REMUDA_SCHED_BOOKS_LIMITS_LICENCES_H
+#define REMUDA_SCHED_BOOKS_LIMITS_LICENCES_H
 
 #include "base/arena.h"
 #include "sched/books/state.h"

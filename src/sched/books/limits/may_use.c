@@ -1,4 +1,4 @@
-#include "sched/books/may_use.h"
+#include "sched/books/limits/may_use.h"
 
 #include "base/list.h"
 #include "base/str.h"

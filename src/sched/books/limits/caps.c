@@ -1,8 +1,8 @@
-#include "sched/books/caps.h"
+#include "sched/books/limits/caps.h"
 
 #include "base/amount.h"
 #include "model/job/job_counts.h"
-#include "sched/books/licences.h"
+#include "sched/books/limits/licences.h"
 #include "sched/books/run_pack.h"
 #include "sched/books/settle.h"
 #include "sched/books/tables.h"

@@ -1,4 +1,4 @@
-#include "sched/books/people.h"
+#include "sched/books/limits/people.h"
 
 #include "base/alloc.h"
 #include "sched/books/tables.h"

@@ -1,4 +1,4 @@
-#include "sched/books/licences.h"
+#include "sched/books/limits/licences.h"
 
 #include "sched/books/tables.h"
 
