@@ -8,7 +8,7 @@
 #include "model/settings/gres_conf.h"
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/group.h"
-#include "node/shepherd/oom.h"
+#include "node/shepherd/watch/oom.h"
 
 #include <stdlib.h>
 #include <string.h>

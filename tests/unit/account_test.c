@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "node/shepherd/account.h"
+#include "node/shepherd/watch/account.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/str.h"
-#include "node/shepherd/memory_watch.h"
+#include "node/shepherd/watch/memory_watch.h"
 #include "node/step/dir.h"
 
 #include <fcntl.h>

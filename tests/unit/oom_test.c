@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "node/shepherd/oom.h"
+#include "node/shepherd/watch/oom.h"
 
 #include <string.h>
 

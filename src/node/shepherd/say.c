@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "node/shepherd/processes.h"
-#include "node/shepherd/usage.h"
+#include "node/shepherd/watch/usage.h"
 
 #include <fcntl.h>
 

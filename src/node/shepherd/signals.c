@@ -4,7 +4,7 @@
 
 #include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
-#include "node/shepherd/usage.h"
+#include "node/shepherd/watch/usage.h"
 #include "node/step/proc_tree.h"
 
 #include <errno.h>

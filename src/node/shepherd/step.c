@@ -24,13 +24,13 @@
 #include "base/alloc.h"
 #include "io/process/keyring.h"
 #include "node/shepherd/again.h"
-#include "node/shepherd/energy.h"
 #include "node/shepherd/report.h"
 #include "node/shepherd/say.h"
-#include "node/shepherd/series.h"
 #include "node/shepherd/setup.h"
 #include "node/shepherd/signals.h"
-#include "node/shepherd/usage.h"
+#include "node/shepherd/watch/energy.h"
+#include "node/shepherd/watch/series.h"
+#include "node/shepherd/watch/usage.h"
 
 #include <errno.h>
 #include <fcntl.h>

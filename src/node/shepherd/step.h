@@ -4,9 +4,9 @@
 #ifndef REMUDA_NODE_SHEPHERD_STEP_H
 #define REMUDA_NODE_SHEPHERD_STEP_H
 
-#include "node/shepherd/account.h"
-#include "node/shepherd/oom.h"
 #include "node/shepherd/tasks/set.h"
+#include "node/shepherd/watch/account.h"
+#include "node/shepherd/watch/oom.h"
 #include "node/step/command.h"
 #include "node/step/dir.h"
 

@@ -2,7 +2,7 @@
  * time: a step has the part that its CPU time is of everybody's. So a job that has the machine to
  * itself has all that its processors took while it worked, steps of a job add up, and nobody pays
  * for his neighbour. What the kernel counts in ticks is coarse: more than all is not believed. */
-#include "node/shepherd/energy.h"
+#include "node/shepherd/watch/energy.h"
 
 #include "base/alloc.h"
 #include "base/idset.h"

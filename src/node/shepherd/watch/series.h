@@ -4,8 +4,8 @@
  *
  * GPUS: bit n for number n, as in the plan; POWER: 1 = theirs is to be sampled, too; END: 1 = the
  * step's last. */
-#ifndef REMUDA_NODE_SHEPHERD_SERIES_H
-#define REMUDA_NODE_SHEPHERD_SERIES_H
+#ifndef REMUDA_NODE_SHEPHERD_WATCH_SERIES_H
+#define REMUDA_NODE_SHEPHERD_WATCH_SERIES_H
 
 #include "node/shepherd/step.h"
 

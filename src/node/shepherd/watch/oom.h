@@ -1,7 +1,7 @@
 /* What is said when a step used more memory than it has: who was ended, at what, and what to ask
  * for instead. */
-#ifndef REMUDA_NODE_SHEPHERD_OOM_H
-#define REMUDA_NODE_SHEPHERD_OOM_H
+#ifndef REMUDA_NODE_SHEPHERD_WATCH_OOM_H
+#define REMUDA_NODE_SHEPHERD_WATCH_OOM_H
 
 #include "base/str.h"
 

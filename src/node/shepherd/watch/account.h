@@ -1,8 +1,8 @@
 /* What each task of a step used here: processes that live are sampled, those that ended are counted
  * when they are waited for, with all that they waited for themselves. A process is of the task it
  * descends from; one whose parents are gone stays with the task it was seen with. */
-#ifndef REMUDA_NODE_SHEPHERD_ACCOUNT_H
-#define REMUDA_NODE_SHEPHERD_ACCOUNT_H
+#ifndef REMUDA_NODE_SHEPHERD_WATCH_ACCOUNT_H
+#define REMUDA_NODE_SHEPHERD_WATCH_ACCOUNT_H
 
 #include "agent/note.h"
 #include "node/step/proc_tree.h"

@@ -1,6 +1,6 @@
 /* Rates are between two samples: the first has none. What a kernel or a control group does not tell
  * is left out of the line, and so is what is to be sampled less often (--acctg-freq=network=30). */
-#include "node/shepherd/series.h"
+#include "node/shepherd/watch/series.h"
 
 #include "base/alloc.h"
 #include "base/idset.h"

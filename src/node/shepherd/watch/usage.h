@@ -1,7 +1,7 @@
 /* What the processes of a step use: samples of /proc and of the control groups, summed up in the
  * shepherd's note; where nothing else enforces a memory limit, the samples do. */
-#ifndef REMUDA_NODE_SHEPHERD_USAGE_H
-#define REMUDA_NODE_SHEPHERD_USAGE_H
+#ifndef REMUDA_NODE_SHEPHERD_WATCH_USAGE_H
+#define REMUDA_NODE_SHEPHERD_WATCH_USAGE_H
 
 #include "node/shepherd/step.h"
 

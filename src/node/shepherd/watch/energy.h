@@ -1,7 +1,7 @@
 /* What a step's CPUs take: its part of the energy of the machine's processors, and their clocks,
  * into its note. */
-#ifndef REMUDA_NODE_SHEPHERD_ENERGY_H
-#define REMUDA_NODE_SHEPHERD_ENERGY_H
+#ifndef REMUDA_NODE_SHEPHERD_WATCH_ENERGY_H
+#define REMUDA_NODE_SHEPHERD_WATCH_ENERGY_H
 
 #include "node/shepherd/step.h"
 

@@ -2,7 +2,7 @@
  * EXACT 1 when the bytes count what is shared in parts. A sum with inexact parts may be too high;
  * each shepherd that sees a sum over the limit measures its own part exactly, so after one more
  * sample of each the sum is true. */
-#include "node/shepherd/memory_watch.h"
+#include "node/shepherd/watch/memory_watch.h"
 
 #include "node/step/dir.h"
 #include "node/step/proc_tree.h"

@@ -1,4 +1,4 @@
-#include "node/shepherd/account.h"
+#include "node/shepherd/watch/account.h"
 
 #include "base/alloc.h"
 

@@ -5,7 +5,7 @@
  *     file-rss:…kB, shmem-rss:…kB, …
  * The first says in which group, the second how large it was. Ordinary users may not read that log
  * on most systems; then the largest process of the last samples is named. */
-#include "node/shepherd/oom.h"
+#include "node/shepherd/watch/oom.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
-#include "node/shepherd/usage.h"
+#include "node/shepherd/watch/usage.h"
 
 #include "base/alloc.h"
-#include "node/shepherd/energy.h"
-#include "node/shepherd/memory_watch.h"
 #include "node/shepherd/processes.h"
 #include "node/shepherd/say.h"
-#include "node/shepherd/series.h"
 #include "node/shepherd/signals.h"
+#include "node/shepherd/watch/energy.h"
+#include "node/shepherd/watch/memory_watch.h"
+#include "node/shepherd/watch/series.h"
 #include "node/step/proc_tree.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* Memory limits where the kernel does not hold a step to them: found by looking at its
  * processes. */
-#ifndef REMUDA_NODE_SHEPHERD_MEMORY_WATCH_H
-#define REMUDA_NODE_SHEPHERD_MEMORY_WATCH_H
+#ifndef REMUDA_NODE_SHEPHERD_WATCH_MEMORY_WATCH_H
+#define REMUDA_NODE_SHEPHERD_WATCH_MEMORY_WATCH_H
 
 #include "node/step/plan.h"
 
