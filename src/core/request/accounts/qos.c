@@ -1,8 +1,8 @@
 /* Changes of QOS and workload keys. */
 #include "base/list.h"
 #include "core/record/record.h"
-#include "core/request/accounts_change.h"
-#include "core/request/accounts_may.h"
+#include "core/request/accounts/change.h"
+#include "core/request/accounts/may.h"
 #include "model/grammar/gpu_idle.h"
 
 /* ---- QOS ------------------------------------------------------------------------------------ */

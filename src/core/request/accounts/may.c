@@ -1,6 +1,6 @@
 /* Who may: administrators everything; operators all but making operators and administrators;
  * coordinators of an account what is below it; everybody the defaults of his own. */
-#include "core/request/accounts_may.h"
+#include "core/request/accounts/may.h"
 #include "base/list.h"
 #include "core/record/record.h"
 #include "model/limits.h"

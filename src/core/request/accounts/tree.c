@@ -1,8 +1,8 @@
 /* Changes of accounts, users, associations and coordinators: the tree stays one. */
 #include "base/list.h"
 #include "core/record/record.h"
-#include "core/request/accounts_change.h"
-#include "core/request/accounts_may.h"
+#include "core/request/accounts/change.h"
+#include "core/request/accounts/may.h"
 
 /* ---- accounts ------------------------------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
 #include "core/record/record.h"
-#include "core/request/accounts_change.h"
-#include "core/request/accounts_may.h"
+#include "core/request/accounts/change.h"
+#include "core/request/accounts/may.h"
 #include "core/request/request.h"
 
 #define CHANGES_MAX 100000

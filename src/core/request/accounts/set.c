@@ -2,8 +2,8 @@
 #include "base/list.h"
 #include "core/record/accounts/limit_book.h"
 #include "core/record/record.h"
-#include "core/request/accounts_change.h"
-#include "core/request/accounts_may.h"
+#include "core/request/accounts/change.h"
+#include "core/request/accounts/may.h"
 #include "model/grammar/time_windows.h"
 #include "model/limits.h"
 
