@@ -19,7 +19,7 @@ static int days_in_month(int year, int month)
     return days[month - 1] + (leap && month == 2);
 }
 
-struct reading {
+struct civil_reading {
     const char *text, *at; /* all of it, what is still to be read */
     long blame;            /* once it is no point in time: where Slurm says the mistake is */
     bool has_date, has_year, has_time, has_sec;
@@ -29,7 +29,7 @@ struct reading {
     struct civil today;
 };
 
-static bool blame(struct reading *r, long at)
+static bool blame(struct civil_reading *r, long at)
 {
     r->blame = at;
     return false;
@@ -37,12 +37,12 @@ static bool blame(struct reading *r, long at)
 
 /* What has been read up to here is out of its range: Slurm takes every number for one of two
  * digits. */
-static bool number_blame(struct reading *r, const char *end)
+static bool number_blame(struct civil_reading *r, const char *end)
 {
     return blame(r, end - r->text - 2);
 }
 
-static bool here_blame(struct reading *r)
+static bool here_blame(struct civil_reading *r)
 {
     return blame(r, r->at - r->text);
 }
@@ -52,7 +52,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void blanks_skip(struct reading *r)
+static void blanks_skip(struct civil_reading *r)
 {
     while (is_blank(*r->at))
         r->at++;
@@ -67,7 +67,7 @@ static size_t digits_count(const char *at)
 }
 
 /* Takes `count` digits, which are there. */
-static int digits_take(struct reading *r, size_t count)
+static int digits_take(struct civil_reading *r, size_t count)
 {
     int n = 0;
     while (count--)
@@ -76,7 +76,7 @@ static int digits_take(struct reading *r, size_t count)
 }
 
 /* Takes a number of one or two digits. */
-static bool short_take(struct reading *r, int *ret)
+static bool short_take(struct civil_reading *r, int *ret)
 {
     size_t n = digits_count(r->at);
     if (n < 1 || n > 2)
@@ -85,7 +85,7 @@ static bool short_take(struct reading *r, int *ret)
     return true;
 }
 
-static bool word_take(struct reading *r, const char *word)
+static bool word_take(struct civil_reading *r, const char *word)
 {
     size_t len = strlen(word);
     if (strncasecmp(r->at, word, len) != 0)
@@ -94,17 +94,17 @@ static bool word_take(struct reading *r, const char *word)
     return true;
 }
 
-static bool month_check(struct reading *r, int month)
+static bool month_check(struct civil_reading *r, int month)
 {
     return (month >= 1 && month <= 12) || number_blame(r, r->at);
 }
 
-static bool day_check(struct reading *r, int day)
+static bool day_check(struct civil_reading *r, int day)
 {
     return (day >= 1 && day <= 31) || number_blame(r, r->at);
 }
 
-static bool date_set(struct reading *r, int year, int month, int day)
+static bool date_set(struct civil_reading *r, int year, int month, int day)
 {
     if (r->has_date)
         return here_blame(r);
@@ -117,7 +117,7 @@ static bool date_set(struct reading *r, int year, int month, int day)
 }
 
 /* Takes two digits, a number below 60. */
-static bool sixty_take(struct reading *r, int *ret)
+static bool sixty_take(struct civil_reading *r, int *ret)
 {
     size_t n = digits_count(r->at);
     if (n < 2) {
@@ -129,14 +129,14 @@ static bool sixty_take(struct reading *r, int *ret)
 }
 
 /* Takes a number below `end`. */
-static bool clock_number_take(struct reading *r, int end, int *ret)
+static bool clock_number_take(struct civil_reading *r, int end, int *ret)
 {
     if (!short_take(r, ret))
         return here_blame(r);
     return *ret < end || number_blame(r, r->at);
 }
 
-static bool time_set(struct reading *r, int hour, int minute, int second)
+static bool time_set(struct civil_reading *r, int hour, int minute, int second)
 {
     if (r->has_time)
         return here_blame(r);
@@ -148,7 +148,7 @@ static bool time_set(struct reading *r, int hour, int minute, int second)
 }
 
 /* HH:MM[:SS] [AM|PM] */
-static bool clock_take(struct reading *r)
+static bool clock_take(struct civil_reading *r)
 {
     int hour, minute, second = 0;
     if (!clock_number_take(r, 24, &hour))
@@ -175,7 +175,7 @@ static bool clock_take(struct reading *r)
 }
 
 /* A time of day may be joined to its date with T. */
-static bool date_joint_take(struct reading *r)
+static bool date_joint_take(struct civil_reading *r)
 {
     if (*r->at != 'T' && *r->at != 't')
         return true;
@@ -189,7 +189,7 @@ static int century(int two_digits)
 }
 
 /* MM/DD[/YY] or MM.DD[.YY]; the year may have four digits. */
-static bool date_separated_take(struct reading *r, char separator)
+static bool date_separated_take(struct civil_reading *r, char separator)
 {
     int month, day, year = -1;
     if (!short_take(r, &month) || !month_check(r, month))
@@ -211,7 +211,7 @@ static bool date_separated_take(struct reading *r, char separator)
 }
 
 /* YYYY-MM-DD */
-static bool date_iso_take(struct reading *r)
+static bool date_iso_take(struct civil_reading *r)
 {
     const char *from = r->at;
     int month, day, year = digits_take(r, 4);
@@ -227,7 +227,7 @@ static bool date_iso_take(struct reading *r)
 }
 
 /* MMDD[YY] */
-static bool date_joined_take(struct reading *r, size_t digits)
+static bool date_joined_take(struct civil_reading *r, size_t digits)
 {
     int month = digits_take(r, 2), day, year = -1;
     if (!month_check(r, month))
@@ -241,7 +241,7 @@ static bool date_joined_take(struct reading *r, size_t digits)
 }
 
 /* Seconds since 1970 */
-static bool seconds_take(struct reading *r)
+static bool seconds_take(struct civil_reading *r)
 {
     size_t n = digits_count(r->at);
     if (n < 1 || n > 12 || r->has_sec)
@@ -253,14 +253,14 @@ static bool seconds_take(struct reading *r)
 }
 
 /* Digits that are nothing: Slurm takes them for a month with a day behind it. */
-static bool digits_blame(struct reading *r, size_t n)
+static bool digits_blame(struct civil_reading *r, size_t n)
 {
     if (!month_check(r, digits_take(r, n < 2 ? n : 2)))
         return false;
     return here_blame(r);
 }
 
-static bool number_take(struct reading *r)
+static bool number_take(struct civil_reading *r)
 {
     size_t n = digits_count(r->at);
     char after = r->at[n];
@@ -278,7 +278,7 @@ static bool number_take(struct reading *r)
     return n >= 9 && n <= 12 ? seconds_take(r) : digits_blame(r, n);
 }
 
-static int64_t unit_take(struct reading *r)
+static int64_t unit_take(struct civil_reading *r)
 {
     static const struct {
         const char *name;
@@ -302,7 +302,7 @@ static int64_t unit_take(struct reading *r)
 }
 
 /* now[{+|-}count[unit]] */
-static bool now_take(struct reading *r)
+static bool now_take(struct civil_reading *r)
 {
     r->has_sec = true;
     r->sec = r->now_sec;
@@ -326,7 +326,7 @@ static bool now_take(struct reading *r)
     return r->sec <= SEC_MAX || blame(r, end);
 }
 
-static bool day_take(struct reading *r, int days_on)
+static bool day_take(struct civil_reading *r, int days_on)
 {
     struct civil day = r->today;
     day.day += days_on;
@@ -334,7 +334,7 @@ static bool day_take(struct reading *r, int days_on)
     return date_set(r, day.year, day.month, day.day);
 }
 
-static bool name_take(struct reading *r)
+static bool name_take(struct civil_reading *r)
 {
     static const struct {
         const char *name;
@@ -360,14 +360,14 @@ static bool name_take(struct reading *r)
 }
 
 /* Between two pieces: blanks, or a '-' ("noon-tomorrow", "16:00-12/25"). */
-static void joint_skip(struct reading *r)
+static void joint_skip(struct civil_reading *r)
 {
     if (*r->at == '-' && isalnum((unsigned char)r->at[1]))
         r->at++;
     blanks_skip(r);
 }
 
-static bool pieces_take(struct reading *r)
+static bool pieces_take(struct civil_reading *r)
 {
     for (blanks_skip(r); *r->at; joint_skip(r)) {
         here_blame(r);
@@ -386,7 +386,7 @@ static bool pieces_take(struct reading *r)
 
 /* Puts today, or the year, where the text names none; the day and the year that make sense for the
  * direction asked for. */
-static bool reading_complete(struct reading *r, const struct civil_zone *zone, bool future,
+static bool reading_complete(struct civil_reading *r, const struct civil_zone *zone, bool future,
                              int64_t *ret_sec)
 {
     bool no_date = !r->has_date, no_year = !r->has_year;
@@ -415,7 +415,7 @@ static bool reading_complete(struct reading *r, const struct civil_zone *zone, b
 bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future,
                  int64_t *ret_us, struct err *ret_err)
 {
-    struct reading r = {.text = text, .at = text, .now_sec = civil_sec(now_us)};
+    struct civil_reading r = {.text = text, .at = text, .now_sec = civil_sec(now_us)};
     zone->sec_to_local(r.now_sec, &r.today);
     bool ok = pieces_take(&r);
     if (ok && !r.has_sec)

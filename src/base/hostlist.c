@@ -194,15 +194,15 @@ bool hostlist_parse(struct hostlist *h, const char *text, struct err *ret_err)
 
 /* ---- order ---- */
 
-struct piece {
+struct hostlist_piece {
     const char *name;
     size_t begin, end; /* of the digits at the end of the name */
     uint64_t value;
 };
 
-static struct piece piece_of(const char *name)
+static struct hostlist_piece piece_of(const char *name)
 {
-    struct piece p = {.name = name, .end = strlen(name)};
+    struct hostlist_piece p = {.name = name, .end = strlen(name)};
     uint64_t unit = 1;
     for (p.begin = p.end; p.begin > 0 && p.end - p.begin < DIGITS_MAX; p.begin--) {
         unsigned digit = (unsigned char)name[p.begin - 1] - (unsigned)'0';
@@ -216,7 +216,7 @@ static struct piece piece_of(const char *name)
 
 static int name_compare(const void *pa, const void *pb)
 {
-    struct piece a = piece_of(*(char *const *)pa), b = piece_of(*(char *const *)pb);
+    struct hostlist_piece a = piece_of(*(char *const *)pa), b = piece_of(*(char *const *)pb);
     int order = memcmp(a.name, b.name, a.begin < b.begin ? a.begin : b.begin);
     if (order)
         return order;
@@ -257,26 +257,27 @@ void hostlist_uniq(struct hostlist *h)
 
 /* ---- folding ---- */
 
-static bool prefix_equal(const struct piece *a, const struct piece *b)
+static bool prefix_equal(const struct hostlist_piece *a, const struct hostlist_piece *b)
 {
     return a->begin == b->begin && a->end > a->begin && b->end > b->begin &&
            memcmp(a->name, b->name, a->begin) == 0;
 }
 
-static bool padded(const struct piece *p)
+static bool padded(const struct hostlist_piece *p)
 {
     return p->end - p->begin > 1 && p->name[p->begin] == '0';
 }
 
 /* May b follow a in a range? As many digits, or neither starts with a zero: 09-10 and 9-10, but
  * never 09 and 9. */
-static bool follows(const struct piece *a, const struct piece *b)
+static bool follows(const struct hostlist_piece *a, const struct hostlist_piece *b)
 {
     return b->value == a->value + 1 &&
            (a->end - a->begin == b->end - b->begin || (!padded(a) && !padded(b)));
 }
 
-static void range_add(struct str *out, const struct piece *first, const struct piece *last)
+static void range_add(struct str *out, const struct hostlist_piece *first,
+                      const struct hostlist_piece *last)
 {
     str_addn(out, first->name + first->begin, first->end - first->begin);
     if (last->value != first->value) {
@@ -287,10 +288,10 @@ static void range_add(struct str *out, const struct piece *first, const struct p
 
 /* Writes `head` and the names from i on that share its prefix; `p` is the piece of name i and,
  * after, of the name whose index is returned. */
-static size_t brackets_add(const struct hostlist *h, size_t i, const struct piece *head,
-                           struct piece *p, struct str *out)
+static size_t brackets_add(const struct hostlist *h, size_t i, const struct hostlist_piece *head,
+                           struct hostlist_piece *p, struct str *out)
 {
-    struct piece first = *head, last = *head;
+    struct hostlist_piece first = *head, last = *head;
     str_addn(out, head->name, head->begin);
     str_addc(out, '[');
     do {
@@ -311,7 +312,7 @@ static size_t brackets_add(const struct hostlist *h, size_t i, const struct piec
 
 void hostlist_fold(const struct hostlist *h, struct str *out)
 {
-    struct piece head, next = {0};
+    struct hostlist_piece head, next = {0};
     for (size_t i = 0; i < h->n;) {
         if (i)
             str_addc(out, ',');

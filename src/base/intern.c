@@ -12,13 +12,13 @@
 
 #define SLOTS_MIN 64
 
-struct text {
+struct intern_text {
     uint32_t users;
     char bytes[];
 };
 
 struct intern {
-    struct text **slot;
+    struct intern_text **slot;
     size_t nslots; /* a power of two */
     size_t n;      /* texts; at most three quarters of the slots */
 };
@@ -57,7 +57,7 @@ static size_t text_find(const struct intern *pool, const char *text)
 
 static void slots_set(struct intern *pool, size_t nslots)
 {
-    struct text **former = pool->slot;
+    struct intern_text **former = pool->slot;
     size_t nformer = pool->nslots;
     pool->slot = xcalloc(nslots, sizeof pool->slot[0]);
     pool->nslots = nslots;
@@ -72,10 +72,10 @@ static void slots_set(struct intern *pool, size_t nslots)
     free(former);
 }
 
-static struct text *text_new(const char *text)
+static struct intern_text *text_new(const char *text)
 {
     size_t len = strlen(text);
-    struct text *t = xmalloc(offsetof(struct text, bytes) + len + 1);
+    struct intern_text *t = xmalloc(offsetof(struct intern_text, bytes) + len + 1);
     t->users = 0;
     memcpy(t->bytes, text, len + 1);
     return t;
@@ -98,9 +98,9 @@ const char *intern_take(struct intern *pool, const char *text)
     return pool->slot[at]->bytes;
 }
 
-static struct text *text_of(const char *text)
+static struct intern_text *text_of(const char *text)
 {
-    return (struct text *)(uintptr_t)(text - offsetof(struct text, bytes));
+    return (struct intern_text *)(uintptr_t)(text - offsetof(struct intern_text, bytes));
 }
 
 void intern_more(const char *text, uint32_t users)
@@ -111,7 +111,7 @@ void intern_more(const char *text, uint32_t users)
 
 const char *intern_find(const struct intern *pool, const char *text)
 {
-    const struct text *t = text ? pool->slot[text_find(pool, text)] : NULL;
+    const struct intern_text *t = text ? pool->slot[text_find(pool, text)] : NULL;
     return t ? t->bytes : NULL;
 }
 
@@ -134,7 +134,7 @@ void intern_drop(struct intern *pool, const char *text)
 {
     if (!text)
         return;
-    struct text *t = text_of(text);
+    struct intern_text *t = text_of(text);
     CHECK(t->users > 0);
     if (--t->users > 0)
         return;

@@ -129,7 +129,7 @@ struct started_job {
     uint32_t attempt;
 };
 
-struct loading {
+struct controller_loading {
     struct controller *c;
     enum store_table table;
     struct started_job *started; /* jobs that may have steps */
@@ -139,7 +139,7 @@ struct loading {
 
 static void row_load(void *ctx, const void *record)
 {
-    struct loading *l = ctx;
+    struct controller_loading *l = ctx;
     l->rows++;
     core_load(l->c->core, l->table, record);
     const struct job *j = record;
@@ -150,7 +150,7 @@ static void row_load(void *ctx, const void *record)
     l->started[l->n++] = (struct started_job){.id = j->id, .attempt = j->attempt};
 }
 
-static bool table_load(struct loading *l, struct store *s, enum store_table table,
+static bool table_load(struct controller_loading *l, struct store *s, enum store_table table,
                        struct err *ret_err)
 {
     int64_t ended_after_us = clock_now_us() - l->c->config.settings.min_job_age_us;
@@ -184,14 +184,14 @@ static bool given_compare(struct controller *c, uint64_t seq, struct err *ret_er
 
 static void packed_load(void *ctx, const struct packed *p)
 {
-    struct loading *l = ctx;
+    struct controller_loading *l = ctx;
     core_load_packed(l->c->core, p);
     for (size_t i = 0; i < p->ntable; i++)
         l->rows += p->table[i].n;
 }
 
 /* Limits after what carries them. */
-static bool accounts_load(struct loading *l, struct store *s, struct err *ret_err)
+static bool accounts_load(struct controller_loading *l, struct store *s, struct err *ret_err)
 {
     static const enum store_table tables[] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER, TABLE_ASSOC,
                                               TABLE_LIMIT,   TABLE_WCKEY,        TABLE_TRES,
@@ -208,7 +208,7 @@ static bool accounts_load(struct loading *l, struct store *s, struct err *ret_er
 static bool everything_load(struct controller *c, struct store *s, uint64_t seq,
                             struct err *ret_err)
 {
-    struct loading l = {.c = c};
+    struct controller_loading l = {.c = c};
     int64_t start_us = clock_monotonic_us();
     bool ok =
         table_load(&l, s, TABLE_META, ret_err) && table_load(&l, s, TABLE_USAGE, ret_err) &&

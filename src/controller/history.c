@@ -13,7 +13,7 @@
 
 #define IDS_PER_GROW 1024
 
-struct read {
+struct history_read {
     struct controller *c;
     uint64_t session;
     struct core_sight sight; /* of who asks */
@@ -46,7 +46,7 @@ static void job_key_add(void *ctx, const void *record)
 }
 
 struct narrowed {
-    const struct read *read;
+    const struct history_read *read;
     void (*row)(void *ctx, const void *record);
     void *ctx;
 };
@@ -63,14 +63,15 @@ static void seen_row(void *ctx, const void *record)
 }
 
 /* Those that who asks may see. */
-static bool jobs_read(struct store *s, const struct read *r, void (*row)(void *, const void *),
-                      void *ctx, struct err *ret_err)
+static bool jobs_read(struct store *s, const struct history_read *r,
+                      void (*row)(void *, const void *), void *ctx, struct err *ret_err)
 {
     struct narrowed n = {r, row, ctx};
     return store_query_jobs(s, &r->query, seen_row, &n, ret_err);
 }
 
-static bool steps_read(struct store *s, const struct read *r, struct answer *a, struct err *ret_err)
+static bool steps_read(struct store *s, const struct history_read *r, struct answer *a,
+                       struct err *ret_err)
 {
     struct job_keys keys = {0};
     bool ok = jobs_read(s, r, job_key_add, &keys, ret_err);
@@ -108,7 +109,7 @@ static bool is_of_jobs(const struct msg_query *q)
     return q->ids || q->nodes;
 }
 
-static bool all_is_seen(const struct read *r)
+static bool all_is_seen(const struct history_read *r)
 {
     return r->sight.usage && (r->sight.jobs || !is_of_jobs(&r->query));
 }
@@ -116,7 +117,7 @@ static bool all_is_seen(const struct read *r)
 /* Sums that are nobody's are for everybody. */
 static void used_row(void *ctx, const void *record)
 {
-    const struct read *r = ctx;
+    const struct history_read *r = ctx;
     const struct used *u = record;
     bool his = u->user_name && text_is(u->user_name, r->user),
          managed = u->account && r->sight.accounts && list_has(r->sight.accounts, u->account);
@@ -124,7 +125,7 @@ static void used_row(void *ctx, const void *record)
         answer_row(r->answer, record);
 }
 
-static bool used_read(struct store *s, struct read *r, struct err *ret_err)
+static bool used_read(struct store *s, struct history_read *r, struct err *ret_err)
 {
     const struct msg_query *q = &r->query;
     const struct msg_query jobs = {.what = QUERY_HISTORY,
@@ -172,7 +173,7 @@ static void reservation_row(void *ctx, const void *record)
         answer_row(t->answer, r);
 }
 
-static bool past_read(struct store *s, struct read *r, struct err *ret_err)
+static bool past_read(struct store *s, struct history_read *r, struct err *ret_err)
 {
     const struct msg_query *q = &r->query;
     struct answer *a = r->answer;
@@ -215,7 +216,7 @@ static bool past_read(struct store *s, struct read *r, struct err *ret_err)
 
 static void read_run(void *ctx, struct reader *reader)
 {
-    struct read *r = ctx;
+    struct history_read *r = ctx;
     struct err err = {0};
     struct store *s = reader_begin(reader, &err);
     bool ok = s && past_read(s, r, &err);
@@ -230,7 +231,7 @@ static void read_run(void *ctx, struct reader *reader)
 
 static void read_done(void *ctx)
 {
-    struct read *r = ctx;
+    struct history_read *r = ctx;
     session_answer(r->c->sessions, r->session, r->answer);
     arena_free(r->arena);
     free(r);
@@ -249,8 +250,9 @@ void history_run(struct controller *c, uint64_t id, uint64_t seq, const struct m
     struct answer *a =
         answer_new(c->state_dir, seq, query_record_fields((enum query_what)q->what), q->fields);
     answer_of(a, c->answers, peer->uid);
-    struct read *r = xcalloc(1, sizeof *r);
-    *r = (struct read){.c = c, .session = id, .arena = arena_new(), .answer = a, .uid = peer->uid};
+    struct history_read *r = xcalloc(1, sizeof *r);
+    *r = (struct history_read){
+        .c = c, .session = id, .arena = arena_new(), .answer = a, .uid = peer->uid};
     r->user = peer->user ? arena_strdup(r->arena, peer->user) : NULL;
     core_sight_of(c->core, peer, r->arena, &r->sight);
     if (!may_read(&r->sight, (enum query_what)q->what)) {

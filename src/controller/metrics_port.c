@@ -36,11 +36,11 @@
 #define TEXT_OPEN   "application/openmetrics-text; version=1.0.0; charset=utf-8"
 
 /* A page that somebody waits for. */
-struct page {
+struct metrics_page {
     unsigned sections;
     bool operates, plain;
     VEC(uint64_t) exchange;
-    struct page *next;
+    struct metrics_page *next;
 };
 
 struct metrics_port {
@@ -48,7 +48,7 @@ struct metrics_port {
     struct http_server *server; /* NULL = off */
     struct listener *tcp, *unix_socket;
     char *address; /* that `tcp` listens at */
-    struct page *first, **last;
+    struct metrics_page *first, **last;
     struct metrics *making; /* of the first page */
     int64_t spent_us;       /* in it */
     int64_t rest_until_us;
@@ -97,7 +97,7 @@ static void diag_take(void *ctx, const void *record)
 static void page_begin(struct metrics_port *p)
 {
     struct controller *c = p->c;
-    const struct page *page = p->first;
+    const struct metrics_page *page = p->first;
     struct msg_query q = {.what = QUERY_DIAG};
     struct metrics_asked asked = {.sections = page->sections,
                                   .operates = page->operates,
@@ -111,22 +111,22 @@ static void page_begin(struct metrics_port *p)
     p->spent_us = 0;
 }
 
-static void page_free(struct page *page)
+static void page_free(struct metrics_page *page)
 {
     vec_done(&page->exchange);
     free(page);
 }
 
-static struct page *page_pop(struct metrics_port *p)
+static struct metrics_page *page_pop(struct metrics_port *p)
 {
-    struct page *page = p->first;
+    struct metrics_page *page = p->first;
     p->first = page->next;
     if (!p->first)
         p->last = &p->first;
     return page;
 }
 
-static bool page_awaited(const struct metrics_port *p, const struct page *page)
+static bool page_awaited(const struct metrics_port *p, const struct metrics_page *page)
 {
     for (size_t i = 0; i < page->exchange.n; i++)
         if (http_waits(p->server, page->exchange.v[i]))
@@ -139,7 +139,7 @@ static void page_end(struct metrics_port *p)
     struct str *text;
     size_t n = metrics_texts(p->making, &text);
     struct http_body *body = http_body_new(text, n);
-    struct page *page = page_pop(p);
+    struct metrics_page *page = page_pop(p);
     for (size_t i = 0; i < page->exchange.n; i++)
         http_answer(p->server, page->exchange.v[i], 200, page->plain ? TEXT_FORMER : TEXT_OPEN,
                     body);
@@ -179,13 +179,13 @@ static void page_go(void *ctx)
 static void page_want(struct metrics_port *p, uint64_t exchange, unsigned sections, bool operates,
                       bool plain)
 {
-    struct page *page = p->making ? p->first->next : p->first;
+    struct metrics_page *page = p->making ? p->first->next : p->first;
     while (page &&
            (page->sections != sections || page->operates != operates || page->plain != plain))
         page = page->next;
     if (!page) {
         page = xcalloc(1, sizeof *page);
-        *page = (struct page){.sections = sections, .operates = operates, .plain = plain};
+        *page = (struct metrics_page){.sections = sections, .operates = operates, .plain = plain};
         *p->last = page;
         p->last = &page->next;
     }

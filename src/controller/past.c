@@ -32,7 +32,7 @@
 #define AWAY_US       USEC_PER_SEC
 #define SCRIPT_MAX_US (24 * USEC_PER_HOUR)
 
-struct run {
+struct past_run {
     struct arena *arena;
     struct past_rule rule[PAST_COUNT];
     int64_t before_us[PAST_COUNT];
@@ -59,7 +59,7 @@ struct past {
     struct worker *worker; /* NULL until needed */
     struct reader reader;  /* the worker's */
     struct spawn *program;
-    struct run *run; /* NULL = none */
+    struct past_run *run; /* NULL = none */
     /* Steps of jobs, and of former runs, that ended before are gone, as far as is known. */
     int64_t steps_until_us, run_steps_until_us;
     char *trouble;
@@ -84,7 +84,7 @@ void past_begin(struct past *p)
     timer_set(p->look, FIRST_LOOK_US);
 }
 
-static void run_free(struct run *r)
+static void run_free(struct past_run *r)
 {
     if (!r)
         return;
@@ -122,7 +122,7 @@ const char *past_trouble(const struct past *p)
 
 static void run_end(struct past *p)
 {
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     struct msg_archived archived = {.text = str_text(&r->told)};
     struct msg_done refused = {.refusal = REFUSE_STORE, .detail = r->err.text};
     bool failed = r->err.code != ERR_NONE;
@@ -143,7 +143,7 @@ static void run_end(struct past *p)
 
 /* ---- a page, on the thread ------------------------------------------------------------------ */
 
-static struct past_key key_of(struct run *r, enum store_table table, const void *record,
+static struct past_key key_of(struct past_run *r, enum store_table table, const void *record,
                               int64_t *ret_at_us)
 {
     struct past_key k = {.table = table};
@@ -183,7 +183,7 @@ static struct past_key key_of(struct run *r, enum store_table table, const void 
 
 static void row_take(void *ctx, enum store_table table, const void *record)
 {
-    struct run *r = ctx;
+    struct past_run *r = ctx;
     int64_t at_us = 0;
     if (table == STORE_TABLE_COUNT) {
         r->slots++;
@@ -207,7 +207,7 @@ static void row_take(void *ctx, enum store_table table, const void *record)
 
 /* Rows of a job name its array and its company, which only its own row says: that is the last. A
  * former run whose job is not among them is counted itself. */
-static void company_tell(struct run *r)
+static void company_tell(struct past_run *r)
 {
     uint64_t array = 0, het = 0, id = 0;
     for (size_t i = r->key.n; i-- > 0;) {
@@ -227,7 +227,7 @@ static void company_tell(struct run *r)
 
 static bool page_read(struct past *p, struct store *s)
 {
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     bool archive = r->rule[r->kind].archive && !r->script;
     if (archive &&
         !(r->file = archive_new(r->dir, r->cluster, r->kind, r->query.before_us, &r->err)))
@@ -258,7 +258,7 @@ static void page_run(void *ctx)
 
 static void page_tell(struct past *p)
 {
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     struct str line = STR_INIT;
     uint64_t n = r->kind == PAST_USAGE ? r->slots : r->records;
     str_addf(&line, "%s: %llu removed", enum_name(&past_names, (int32_t)r->kind),
@@ -270,7 +270,7 @@ static void page_tell(struct past *p)
     str_done(&line);
 }
 
-static void page_clear(struct run *r)
+static void page_clear(struct past_run *r)
 {
     vec_clear(&r->key);
     arena_reset(r->names);
@@ -288,7 +288,7 @@ static bool piece_is_stored(const struct past *p)
 
 static void piece_remove(struct past *p)
 {
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     size_t n = r->key.n - r->gone < PIECE_ROWS ? r->key.n - r->gone : PIECE_ROWS;
     struct past_rows rows = {.v = r->key.v + r->gone, .n = n};
     if (r->kind == PAST_USAGE)
@@ -303,7 +303,7 @@ static void piece_remove(struct past *p)
 static void piece_due(void *ctx)
 {
     struct past *p = ctx;
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     if (turns_store_away(p->c->turns, NULL)) {
         timer_set(p->piece, AWAY_US);
         return;
@@ -332,7 +332,7 @@ static void piece_due(void *ctx)
 static void page_done(void *ctx)
 {
     struct past *p = ctx;
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     if (r->err.code != ERR_NONE) {
         run_end(p);
         return;
@@ -367,7 +367,7 @@ static void room_done(void *ctx)
 
 static void page_begin(struct past *p)
 {
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     while (r->kind < PAST_COUNT && !r->rule[r->kind].age.n)
         r->kind++;
     if (r->kind == PAST_COUNT) {
@@ -411,7 +411,7 @@ static int64_t age_before_us(const struct age *age, int64_t now_us)
     return cut > 0 ? (int64_t)cut * USEC_PER_SEC : 0;
 }
 
-static bool run_is_due(const struct run *r)
+static bool run_is_due(const struct past_run *r)
 {
     for (int i = 0; i < PAST_COUNT; i++)
         if (r->rule[i].age.n)
@@ -419,10 +419,10 @@ static bool run_is_due(const struct run *r)
     return false;
 }
 
-static struct run *run_new(struct past *p, const struct msg_archive *m, struct err *ret_err)
+static struct past_run *run_new(struct past *p, const struct msg_archive *m, struct err *ret_err)
 {
     const struct settings *s = core_settings(p->c->core);
-    struct run *r = xcalloc(1, sizeof *r);
+    struct past_run *r = xcalloc(1, sizeof *r);
     int64_t now = clock_now_us(), recent = now - s->min_job_age_us - USEC_PER_MIN;
     r->arena = arena_new();
     r->names = arena_new();
@@ -456,7 +456,7 @@ static void pages_begin(struct past *p)
 static void program_done(void *ctx, const struct spawn_result *result)
 {
     struct past *p = ctx;
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     p->program = NULL;
     if (result->status == 0) {
         str_addf(&r->told, "%s has kept it\n", r->script);
@@ -480,7 +480,7 @@ static bool program_start(struct past *p)
     } words[] = {{PAST_EVENTS, "EVENTS", "EVENT"}, {PAST_JOBS, "JOBS", "JOB"},
                  {PAST_RESVS, "RESVS", "RESV"},    {PAST_STEPS, "STEPS", "STEP"},
                  {PAST_TXN, "TXN", "TXN"},         {PAST_USAGE, "USAGE", "USAGE"}};
-    struct run *r = p->run;
+    struct past_run *r = p->run;
     const char *env[2 * ARRAY_LEN(words) + 3], *argv[] = {r->script, NULL};
     size_t n = 0;
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
@@ -499,7 +499,7 @@ static bool program_start(struct past *p)
     return p->program != NULL;
 }
 
-static void run_begin(struct past *p, struct run *r)
+static void run_begin(struct past *p, struct past_run *r)
 {
     p->run = r;
     if (r->err.code != ERR_NONE)
@@ -520,7 +520,7 @@ static void look_due(void *ctx)
     timer_set(p->look, LOOK_US);
     if (p->run || p->c->stopping || turns_store_away(p->c->turns, NULL))
         return;
-    struct run *r = run_new(p, NULL, &err);
+    struct past_run *r = run_new(p, NULL, &err);
     if (r && run_is_due(r))
         run_begin(p, r);
     else
@@ -533,7 +533,7 @@ void past_ask(struct past *p, uint64_t session, uint64_t seq, const struct msg_a
     struct msg_done refused = {.refusal = REFUSE_BUSY,
                                .detail = "the past is being removed already; try again later"};
     struct message answer = {.kind = MSG_DONE, .seq = seq, .body = &refused};
-    struct run *r = p->run ? NULL : run_new(p, m, &err);
+    struct past_run *r = p->run ? NULL : run_new(p, m, &err);
     if (!r) {
         if (err.code != ERR_NONE)
             refused = (struct msg_done){.refusal = REFUSE_UPDATE, .detail = err.text};

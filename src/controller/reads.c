@@ -10,32 +10,32 @@
 
 #include <stdlib.h>
 
-struct one {
+struct reads_one {
     struct reads_user *user;
     void (*run)(void *ctx, struct reader *r);
     loop_fn done;
     void *ctx;
-    struct one *next;
+    struct reads_one *next;
 };
 
 struct reads_user {
     uid_t uid;
-    struct one *first, **last;
+    struct reads_one *first, **last;
     size_t waiting;
     bool at_work;
     struct reads_user *next; /* in the ring, while some wait */
 };
 
-struct place {
+struct reads_place {
     struct reads *all;
     struct worker *worker; /* NULL until needed */
     struct reader reader;  /* the worker's */
-    struct one *now;       /* NULL: free */
+    struct reads_one *now; /* NULL: free */
 };
 
 struct reads {
     struct loop *loop;
-    struct place place[READS_THREADS];
+    struct reads_place place[READS_THREADS];
     struct map_u64 *users;
     struct reads_user *first, **last;
 };
@@ -48,7 +48,7 @@ struct reads *reads_new(struct loop *l, const char *store_path, const struct wri
     all->last = &all->first;
     for (size_t i = 0; i < READS_THREADS; i++)
         all->place[i] =
-            (struct place){.all = all, .reader = {.path = store_path, .writer = writer}};
+            (struct reads_place){.all = all, .reader = {.path = store_path, .writer = writer}};
     return all;
 }
 
@@ -76,7 +76,7 @@ static struct reads_user *user_next(struct reads *all)
 
 static void run(void *ctx)
 {
-    struct place *p = ctx;
+    struct reads_place *p = ctx;
     p->now->run(p->now->ctx, &p->reader);
 }
 
@@ -84,8 +84,8 @@ static void go(struct reads *all);
 
 static void done(void *ctx)
 {
-    struct place *p = ctx;
-    struct one one = *p->now;
+    struct reads_place *p = ctx;
+    struct reads_one one = *p->now;
     free(p->now);
     p->now = NULL;
     one.user->at_work = false;
@@ -100,7 +100,7 @@ static void done(void *ctx)
 static void go(struct reads *all)
 {
     for (size_t i = 0; i < READS_THREADS; i++) {
-        struct place *p = &all->place[i];
+        struct reads_place *p = &all->place[i];
         struct reads_user *u = p->now ? NULL : user_next(all);
         if (!u)
             continue;
@@ -134,8 +134,8 @@ bool reads_add(struct reads *all, uid_t uid, void (*run_it)(void *ctx, struct re
     struct reads_user *u = user_of(all, uid);
     if (u->waiting >= READS_PER_USER)
         return false;
-    struct one *one = xcalloc(1, sizeof *one);
-    *one = (struct one){.user = u, .run = run_it, .done = done_it, .ctx = ctx};
+    struct reads_one *one = xcalloc(1, sizeof *one);
+    *one = (struct reads_one){.user = u, .run = run_it, .done = done_it, .ctx = ctx};
     *u->last = one;
     u->last = &one->next;
     if (!u->waiting++)

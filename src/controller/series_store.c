@@ -331,20 +331,20 @@ static void look(void *ctx)
 
 /* ---- reading ---- */
 
-struct ask {
+struct series_store_ask {
     struct series_store *s;
     struct series_ask ask;
 };
 
 static void ask_run(void *ctx, struct reader *reader)
 {
-    struct ask *q = ctx;
+    struct series_store_ask *q = ctx;
     series_read(reader, &q->ask);
 }
 
 static void ask_done(void *ctx)
 {
-    struct ask *q = ctx;
+    struct series_store_ask *q = ctx;
     session_answered(q->s->c->sessions, q->ask.session, &q->ask.out);
     str_done(&q->ask.out);
     arena_free(q->ask.arena);
@@ -354,8 +354,9 @@ static void ask_done(void *ctx)
 void series_store_ask(struct series_store *s, uint64_t session, uint64_t seq,
                       const struct msg_get_series *m, const struct peer *peer)
 {
-    struct ask *q = xcalloc(1, sizeof *q);
-    *q = (struct ask){s, {.session = session, .seq = seq, .uid = peer->uid, .arena = arena_new()}};
+    struct series_store_ask *q = xcalloc(1, sizeof *q);
+    *q = (struct series_store_ask){
+        s, {.session = session, .seq = seq, .uid = peer->uid, .arena = arena_new()}};
     q->ask.dir = s->dir;
     record_copy(message_table[MSG_GET_SERIES].fields, &q->ask.get, m, q->ask.arena);
     core_sight_of(s->c->core, peer, q->ask.arena, &q->ask.sight);

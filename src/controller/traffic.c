@@ -11,7 +11,7 @@
 #define USERS_MAX 1000
 #define REST      UINT32_MAX /* all further users */
 
-struct tally {
+struct traffic_tally {
     uint32_t uid;
     char *user; /* owned */
     uint64_t count;
@@ -19,8 +19,8 @@ struct tally {
 };
 
 struct traffic {
-    struct tally kind[MESSAGE_COUNT], query[QUERY_COUNT];
-    struct map_u64 *by_user; /* uid + 1 → struct tally */
+    struct traffic_tally kind[MESSAGE_COUNT], query[QUERY_COUNT];
+    struct map_u64 *by_user; /* uid + 1 → struct traffic_tally */
 };
 
 struct slurm_name {
@@ -62,7 +62,7 @@ static void users_free(struct traffic *t)
 {
     struct map_walk walk = {0};
     while (map_u64_next(t->by_user, &walk)) {
-        struct tally *one = walk.value;
+        struct traffic_tally *one = walk.value;
         free(one->user);
         free(one);
     }
@@ -83,21 +83,21 @@ void traffic_reset(struct traffic *t)
     *t = (struct traffic){.by_user = map_u64_new()};
 }
 
-static void tally_add(struct tally *one, int64_t us)
+static void tally_add(struct traffic_tally *one, int64_t us)
 {
     one->count++;
     one->us += us > 0 ? us : 0;
 }
 
-static struct tally *user_tally(struct traffic *t, uint32_t uid, const char *user)
+static struct traffic_tally *user_tally(struct traffic *t, uint32_t uid, const char *user)
 {
-    struct tally *one = map_u64_get(t->by_user, (uint64_t)uid + 1);
+    struct traffic_tally *one = map_u64_get(t->by_user, (uint64_t)uid + 1);
     if (one)
         return one;
     if (map_u64_count(t->by_user) >= USERS_MAX && uid != REST)
         return user_tally(t, REST, "others");
     one = xcalloc(1, sizeof *one);
-    *one = (struct tally){.uid = uid, .user = user ? xstrdup(user) : NULL};
+    *one = (struct traffic_tally){.uid = uid, .user = user ? xstrdup(user) : NULL};
     map_u64_put(t->by_user, (uint64_t)uid + 1, one);
     return one;
 }
@@ -111,7 +111,8 @@ void traffic_count(struct traffic *t, const struct message *m, uint32_t uid, con
     tally_add(user_tally(t, uid, user), spent_us);
 }
 
-static void row_add(struct str *out, const char *name, uint32_t number, const struct tally *one)
+static void row_add(struct str *out, const char *name, uint32_t number,
+                    const struct traffic_tally *one)
 {
     if (one->count > 0)
         str_addf(out, "%s%s %u %llu %lld", out->len ? ";" : "", name, number,
@@ -133,8 +134,9 @@ static const char *upper(const char *text, struct arena *a)
     return copy;
 }
 
-static void kind_add(struct str *out, const struct tally *one, const struct slurm_name *known,
-                     const char *own, uint32_t number, struct arena *a)
+static void kind_add(struct str *out, const struct traffic_tally *one,
+                     const struct slurm_name *known, const char *own, uint32_t number,
+                     struct arena *a)
 {
     if (known->name)
         row_add(out, known->name, (uint32_t)known->number, one);
@@ -151,7 +153,7 @@ void traffic_show(const struct traffic *t, struct arena *a, struct diag *d)
     for (uint32_t q = 0; q < QUERY_COUNT; q++)
         kind_add(&kinds, &t->query[q], &query_names[q], enum_name(&query_what_names, (int)q), q, a);
     while (map_u64_next(t->by_user, &walk)) {
-        const struct tally *one = walk.value;
+        const struct traffic_tally *one = walk.value;
         row_add(&users, one->user ? one->user : "nobody", one->uid, one);
     }
     d->rpcs = text_of(&kinds, a);

@@ -37,7 +37,7 @@
 #define PLAN_PART        5
 #define PLAN_REST_MAX_US USEC_PER_SEC
 
-struct turn {
+struct controller_turn {
     struct effects fx;
     struct batch *batch; /* NULL = nothing to store */
     struct err err;      /* of the commit */
@@ -53,8 +53,9 @@ struct turns {
     struct worker *writer;
     int given_fd; /* -1 = what was given out is not written down */
     struct given given;
-    struct turn a, b;
-    struct turn *open, *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
+    struct controller_turn a, b;
+    struct controller_turn *open,
+        *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
     uint64_t seq, count;
     struct timer *wake, *retry, *rested;
@@ -101,7 +102,7 @@ struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t la
     return t;
 }
 
-static void turn_done(struct turn *turn)
+static void turn_done(struct controller_turn *turn)
 {
     effects_done(&turn->fx);
     if (turn->batch)
@@ -211,7 +212,7 @@ uint64_t turns_count(const struct turns *t)
     return t->count;
 }
 
-static void turn_empty(struct turn *turn)
+static void turn_empty(struct controller_turn *turn)
 {
     if (turn->batch)
         batch_free(turn->batch);
@@ -225,7 +226,7 @@ static void turn_empty(struct turn *turn)
     }
 }
 
-static void turn_release(struct turns *t, struct turn *turn)
+static void turn_release(struct turns *t, struct controller_turn *turn)
 {
     t->count++;
     for (size_t i = 0; i < turn->fx.n; i++)
@@ -252,7 +253,7 @@ static void given_keep(struct turns *t, const struct batch *b)
 static void commit_run(void *ctx)
 {
     struct turns *t = ctx;
-    struct turn *turn = t->sent;
+    struct controller_turn *turn = t->sent;
     int64_t began_ns = clock_thread_ns(), began_us = clock_monotonic_us();
     turn->err = (struct err){0};
     turn->ok = writer_commit(t->store, turn->batch, &turn->err);
@@ -309,7 +310,7 @@ void turns_begin_away(struct turns *t, const struct err *why)
 static void commit_done(void *ctx)
 {
     struct turns *t = ctx;
-    struct turn *turn = t->sent;
+    struct controller_turn *turn = t->sent;
     if (turn->ok) {
         t->sent = NULL;
         causes_charge(t->c->sessions, &turn->causes, turn->cost_ns, turn->took_us);
@@ -327,7 +328,7 @@ static void commit_done(void *ctx)
 
 /* Those who wait for their answers are told what happened; what they asked takes effect when the
  * store is back. */
-static void waiting_tell(struct turns *t, struct turn *turn)
+static void waiting_tell(struct turns *t, struct controller_turn *turn)
 {
     struct arena *a = arena_new();
     const char *detail = arena_printf(a,
@@ -368,7 +369,7 @@ static void retry_due(void *ctx)
     turn_write(ctx);
 }
 
-static void batch_fill(struct turns *t, struct turn *turn)
+static void batch_fill(struct turns *t, struct controller_turn *turn)
 {
     for (size_t i = 0; i < turn->fx.n; i++) {
         const struct effect *e = &turn->fx.v[i];
@@ -389,7 +390,7 @@ static void batch_fill(struct turns *t, struct turn *turn)
 /* Closes the open turn if the writer is free. */
 static void turn_close(struct turns *t)
 {
-    struct turn *turn = t->open;
+    struct controller_turn *turn = t->open;
     if (t->sent || turn->fx.n == 0)
         return;
     t->open = turn == &t->a ? &t->b : &t->a;

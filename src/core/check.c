@@ -40,7 +40,7 @@ static void holds_check(const struct core *c, const struct jobrec *r)
 {
     size_t kept = 0;
     for (size_t i = 0; i < r->hold.n; i++) {
-        const struct hold *h = &r->hold.v[i];
+        const struct node_hold *h = &r->hold.v[i];
         CHECK(h->node < c->node.n);
         CHECK(times_listed(c->node.v[h->node], r->j.id) == (h->released ? 0 : 1));
         kept += !h->released;

@@ -164,7 +164,7 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
         bool given_back = hostlist_has(&released, al.node[i].node);
         /* Kept, so that it is not forgotten when the next one is given back. */
         if (given_back && n) {
-            struct hold hold = {.node = node_index(c, n), .released = true};
+            struct node_hold hold = {.node = node_index(c, n), .released = true};
             vec_push(&r->hold, hold);
         }
         if (given_back)
@@ -174,8 +174,9 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
                    (unsigned long long)r->j.id, al.node[i].node);
             continue;
         }
-        struct hold hold = {.node = node_index(c, n),
-                            .told = job_has_script(r) && text_is(al.node[i].node, r->j.batch_host)};
+        struct node_hold hold = {.node = node_index(c, n),
+                                 .told = job_has_script(r) &&
+                                         text_is(al.node[i].node, r->j.batch_host)};
         vec_push(&r->hold, hold);
         node_job_add(c, hold.node, r->j.id);
         al.node[known++] = al.node[i];

@@ -415,7 +415,7 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
 /* ---- queries
  * ------------------------------------------------------------------------------ */
 
-struct asking {
+struct client_asking {
     struct client *c;
     const struct msg_query *q;
     const struct fields *t;
@@ -426,13 +426,13 @@ struct asking {
     bool handed_out; /* some were: what follows is too, and the query is not asked again */
 };
 
-static bool rows_hand_out(struct asking *k, const struct frame *f, struct err *ret_err)
+static bool rows_hand_out(struct client_asking *k, const struct frame *f, struct err *ret_err)
 {
     k->handed_out = true;
     return (k->c->exact ? rows_decode : plain_rows_decode)(f, k->t, k->a, k->row, k->ctx, ret_err);
 }
 
-static bool held_hand_out(struct asking *k, struct err *ret_err)
+static bool held_hand_out(struct client_asking *k, struct err *ret_err)
 {
     struct frame f;
     bool ok = true;
@@ -445,7 +445,7 @@ static bool held_hand_out(struct asking *k, struct err *ret_err)
     return ok;
 }
 
-static bool rows_take(struct asking *k, const struct frame *f, struct err *ret_err)
+static bool rows_take(struct client_asking *k, const struct frame *f, struct err *ret_err)
 {
     if (!k->c->patience || k->handed_out)
         return rows_hand_out(k, f, ret_err);
@@ -454,7 +454,7 @@ static bool rows_take(struct asking *k, const struct frame *f, struct err *ret_e
 }
 
 /* Until the closing DONE. */
-static bool query_once(struct asking *k, struct message *ret, struct err *ret_err)
+static bool query_once(struct client_asking *k, struct message *ret, struct err *ret_err)
 {
     struct message m = {.kind = MSG_QUERY, .body = k->q};
     if (!message_send(k->c, &m, ret_err))
@@ -499,7 +499,7 @@ bool client_query(struct client *c, const struct msg_query *q, const struct fiel
                   struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
                   struct msg_done *ret_done, struct err *ret_err)
 {
-    struct asking k = {.c = c, .q = q, .t = t, .a = a, .row = row, .ctx = ctx};
+    struct client_asking k = {.c = c, .q = q, .t = t, .a = a, .row = row, .ctx = ctx};
     int64_t until_ms = 0;
     int pause_ms = PAUSE_FIRST_MS;
     struct message m;

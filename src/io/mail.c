@@ -30,7 +30,7 @@
 static const int64_t retry_after_us[] = {5 * USEC_PER_SEC, 30 * USEC_PER_SEC, 5 * USEC_PER_MIN,
                                          30 * USEC_PER_MIN};
 
-struct letter {
+struct mail_letter {
     struct mailer *mailer;
     uint32_t uid;
     char *to[RECIPIENTS_MAX];
@@ -47,13 +47,13 @@ struct letter {
     size_t tries;
     int64_t due_us; /* monotonic */
     struct spawn *spawn;
-    struct letter *next;
+    struct mail_letter *next;
 };
 
-enum outcome { SENT, LATER, NEVER };
+enum mail_outcome { SENT, LATER, NEVER };
 
 struct letters {
-    struct letter *first, **last;
+    struct mail_letter *first, **last;
     size_t n;
 };
 
@@ -69,7 +69,7 @@ struct mailer {
     struct map_u64 *of_user; /* uid → letters that there are, as a number */
 };
 
-static void recipients_read(struct letter *l, const char *to)
+static void recipients_read(struct mail_letter *l, const char *to)
 {
     struct str all = STR_INIT;
     while (to && *to && l->nto < RECIPIENTS_MAX) {
@@ -86,7 +86,7 @@ static void recipients_read(struct letter *l, const char *to)
     l->to_text = str_take(&all);
 }
 
-static void message_make(struct letter *l)
+static void message_make(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
     struct str text = STR_INIT, id = STR_INIT;
@@ -113,7 +113,7 @@ static void count_of_user_set(struct mailer *m, uint32_t uid, size_t n)
         map_u64_del(m->of_user, uid);
 }
 
-static void letter_free(struct letter *l)
+static void letter_free(struct mail_letter *l)
 {
     count_of_user_set(l->mailer, l->uid, count_of_user(l->mailer, l->uid) - 1);
     for (size_t i = 0; i < l->nto; i++)
@@ -130,9 +130,9 @@ static void letter_free(struct letter *l)
 
 /* ---- the queue ---- */
 
-static void letters_remove(struct letters *list, struct letter *l)
+static void letters_remove(struct letters *list, struct mail_letter *l)
 {
-    struct letter **at = &list->first;
+    struct mail_letter **at = &list->first;
     while (*at != l)
         at = &(*at)->next;
     *at = l->next;
@@ -141,7 +141,7 @@ static void letters_remove(struct letters *list, struct letter *l)
     list->n--;
 }
 
-static void letters_append(struct letters *list, struct letter *l)
+static void letters_append(struct letters *list, struct mail_letter *l)
 {
     l->next = NULL;
     *list->last = l;
@@ -155,19 +155,19 @@ static void wait_for_next(struct mailer *m)
     timer_stop(m->timer);
     if (m->going.n >= MAIL_AT_ONCE)
         return;
-    for (const struct letter *l = m->waiting.first; l; l = l->next)
+    for (const struct mail_letter *l = m->waiting.first; l; l = l->next)
         due = l->due_us < due ? l->due_us : due;
     if (due != INT64_MAX)
         timer_set(m->timer, due - clock_monotonic_us());
 }
 
-static void letter_wait(struct letter *l, int64_t after_us)
+static void letter_wait(struct mail_letter *l, int64_t after_us)
 {
     l->due_us = clock_monotonic_us() + after_us;
     letters_append(&l->mailer->waiting, l);
 }
 
-static void letter_ended(struct letter *l, enum outcome outcome, const char *why)
+static void letter_ended(struct mail_letter *l, enum mail_outcome outcome, const char *why)
 {
     struct mailer *m = l->mailer;
     letters_remove(&m->going, l);
@@ -188,7 +188,7 @@ static void letter_ended(struct letter *l, enum outcome outcome, const char *why
 
 /* ---- ways out ---- */
 
-static enum outcome program_outcome(const struct spawn_result *r)
+static enum mail_outcome program_outcome(const struct spawn_result *r)
 {
     if (r->status == 0)
         return SENT;
@@ -198,9 +198,9 @@ static enum outcome program_outcome(const struct spawn_result *r)
 
 static void program_ended(void *ctx, const struct spawn_result *r)
 {
-    struct letter *l = ctx;
+    struct mail_letter *l = ctx;
     struct str why = STR_INIT;
-    enum outcome outcome = program_outcome(r);
+    enum mail_outcome outcome = program_outcome(r);
     if (outcome != SENT) {
         str_addf(&why, "%s ", l->mailer->program);
         spawn_status_text(r->status, &why);
@@ -214,7 +214,7 @@ static void program_ended(void *ctx, const struct spawn_result *r)
 /* What it says is the server's words, or its own, in one line. */
 static void smtp_ended(void *ctx, const struct spawn_result *r)
 {
-    struct letter *l = ctx;
+    struct mail_letter *l = ctx;
     struct str why = STR_INIT;
     bool said = r->output_len > 0 && !r->timed_out && WIFEXITED(r->status);
     if (said)
@@ -225,7 +225,7 @@ static void smtp_ended(void *ctx, const struct spawn_result *r)
     str_done(&why);
 }
 
-static void program_run(struct letter *l, const char *const *argv, const char *const *env,
+static void program_run(struct mail_letter *l, const char *const *argv, const char *const *env,
                         const char *input, int64_t timeout_us,
                         void (*ended)(void *ctx, const struct spawn_result *r))
 {
@@ -243,7 +243,7 @@ static void program_run(struct letter *l, const char *const *argv, const char *c
         letter_ended(l, NEVER, err.text);
 }
 
-static void by_program(struct letter *l)
+static void by_program(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
     bool whole = mail_is_sendmail(m->program);
@@ -257,7 +257,7 @@ static void by_program(struct letter *l)
     program_run(l, argv, l->env, whole ? l->message : l->body, PROGRAM_TIMEOUT_US, program_ended);
 }
 
-static void by_smtp(struct letter *l)
+static void by_smtp(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
     const char *argv[] = {m->smtp, NULL};
@@ -272,7 +272,7 @@ static void by_smtp(struct letter *l)
     str_done(&input);
 }
 
-static void letter_send(struct letter *l)
+static void letter_send(struct mail_letter *l)
 {
     if (!l->message)
         message_make(l);
@@ -285,7 +285,7 @@ static void letter_send(struct letter *l)
 /* ---- what the job did ---- */
 
 /* Text, and after a form feed a picture in base64. */
-static void report_take(struct letter *l, const struct spawn_result *r)
+static void report_take(struct mail_letter *l, const struct spawn_result *r)
 {
     const char *feed = memchr(r->output, '\f', r->output_len);
     size_t len = feed ? (size_t)(feed - r->output) : r->output_len;
@@ -303,7 +303,7 @@ static void report_take(struct letter *l, const struct spawn_result *r)
 /* Nobody goes without a mail because there is nothing more to tell. */
 static void report_ended(void *ctx, const struct spawn_result *r)
 {
-    struct letter *l = ctx;
+    struct mail_letter *l = ctx;
     l->spawn = NULL;
     if (r->status == 0 && !r->timed_out)
         report_take(l, r);
@@ -316,7 +316,7 @@ static void report_ended(void *ctx, const struct spawn_result *r)
 }
 
 /* As the job's owner: it sees what he sees, and reads what he may read. */
-static bool report_start(struct letter *l)
+static bool report_start(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
     bool root = geteuid() == 0 && l->uid != 0, whole = *m->server || mail_is_sendmail(m->program);
@@ -346,7 +346,7 @@ static bool report_start(struct letter *l)
     return l->spawn != NULL;
 }
 
-static void letter_go(struct letter *l)
+static void letter_go(struct mail_letter *l)
 {
     struct mailer *m = l->mailer;
     letters_remove(&m->waiting, l);
@@ -360,7 +360,8 @@ static void mailer_due(void *ctx)
 {
     struct mailer *m = ctx;
     int64_t now = clock_monotonic_us();
-    for (struct letter *l = m->waiting.first, *next; l && m->going.n < MAIL_AT_ONCE; l = next) {
+    for (struct mail_letter *l = m->waiting.first, *next; l && m->going.n < MAIL_AT_ONCE;
+         l = next) {
         next = l->next;
         if (l->due_us <= now)
             letter_go(l);
@@ -411,7 +412,7 @@ void mailer_configure(struct mailer *m, const struct mail_settings *s)
 }
 
 /* NULL: it may wait. */
-static const char *why_dropped(const struct mailer *m, const struct letter *l)
+static const char *why_dropped(const struct mailer *m, const struct mail_letter *l)
 {
     if (l->nto == 0)
         return "there is no recipient";
@@ -427,7 +428,7 @@ void mailer_send(struct mailer *m, uint32_t uid, const char *to, const char *sub
 }
 
 /* The letter outlives what it is told. */
-static void env_make(struct letter *l, const char *const *of_job)
+static void env_make(struct mail_letter *l, const char *const *of_job)
 {
     const char *more[LETTER_ENV_MAX];
     size_t n = 0;
@@ -440,7 +441,7 @@ static void env_make(struct letter *l, const char *const *of_job)
 void mailer_send_about(struct mailer *m, uint32_t uid, const char *to, const char *subject,
                        const char *body, const struct mail_about *about)
 {
-    struct letter *l = xcalloc(1, sizeof *l);
+    struct mail_letter *l = xcalloc(1, sizeof *l);
     l->mailer = m;
     l->uid = uid;
     l->gid = about->gid;
@@ -466,9 +467,9 @@ size_t mailer_waiting(const struct mailer *m)
     return m->waiting.n + m->going.n;
 }
 
-static void letters_drop(struct mailer *m, struct letter *l)
+static void letters_drop(struct mailer *m, struct mail_letter *l)
 {
-    for (struct letter *next; l; l = next) {
+    for (struct mail_letter *next; l; l = next) {
         next = l->next;
         log_warning(m->log, "mail to %s (%s) was dropped: the daemon ends", l->to_text, l->subject);
         if (l->spawn)

@@ -121,20 +121,20 @@ void user_done(struct user *user)
 /* ---- cache
  * -------------------------------------------------------------------------------- */
 
-struct waiter {
+struct users_waiter {
     loop_fn found;
     void *ctx;
-    struct waiter *next;
+    struct users_waiter *next;
 };
 
-struct entry {
+struct users_entry {
     struct users *users; /* NULL when the cache was freed during a lookup */
     uid_t uid;
     gid_t gid;
     struct user user, fresh;
     bool known, asking;
     int64_t asked_us; /* monotonic; 0 = never */
-    struct waiter *waiters;
+    struct users_waiter *waiters;
 };
 
 struct users {
@@ -157,9 +157,9 @@ static uint64_t entry_key(uid_t uid, gid_t gid)
     return (uint64_t)uid << 32 | gid;
 }
 
-static struct entry *entry_get(struct users *u, uid_t uid, gid_t gid)
+static struct users_entry *entry_get(struct users *u, uid_t uid, gid_t gid)
 {
-    struct entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
     if (e)
         return e;
     e = xcalloc(1, sizeof *e);
@@ -170,7 +170,7 @@ static struct entry *entry_get(struct users *u, uid_t uid, gid_t gid)
     return e;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct users_entry *e)
 {
     user_done(&e->user);
     free(e);
@@ -178,14 +178,14 @@ static void entry_free(struct entry *e)
 
 static void lookup_run(void *ctx)
 {
-    struct entry *e = ctx;
+    struct users_entry *e = ctx;
     user_lookup(e->uid, e->gid, &e->fresh);
 }
 
-static void waiters_call(struct entry *e)
+static void waiters_call(struct users_entry *e)
 {
     while (e->waiters) { /* a callback may cancel others */
-        struct waiter *w = e->waiters;
+        struct users_waiter *w = e->waiters;
         e->waiters = w->next;
         w->found(w->ctx);
         free(w);
@@ -194,7 +194,7 @@ static void waiters_call(struct entry *e)
 
 static void lookup_done(void *ctx)
 {
-    struct entry *e = ctx;
+    struct users_entry *e = ctx;
     user_done(&e->user);
     e->user = e->fresh;
     e->fresh = (struct user){0};
@@ -207,7 +207,7 @@ static void lookup_done(void *ctx)
         entry_free(e);
 }
 
-static void entry_ask(struct users *u, struct entry *e)
+static void entry_ask(struct users *u, struct users_entry *e)
 {
     if (e->asking)
         return;
@@ -217,7 +217,7 @@ static void entry_ask(struct users *u, struct entry *e)
 
 const struct user *users_cached(struct users *u, uid_t uid, gid_t gid)
 {
-    struct entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
     if (!e || !e->known)
         return NULL;
     if (clock_monotonic_us() - e->asked_us > u->max_age_us)
@@ -227,11 +227,11 @@ const struct user *users_cached(struct users *u, uid_t uid, gid_t gid)
 
 void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
 {
-    struct entry *e = entry_get(u, uid, gid);
-    struct waiter *w = xcalloc(1, sizeof *w);
+    struct users_entry *e = entry_get(u, uid, gid);
+    struct users_waiter *w = xcalloc(1, sizeof *w);
     w->found = found;
     w->ctx = ctx;
-    struct waiter **last = &e->waiters;
+    struct users_waiter **last = &e->waiters;
     while (*last)
         last = &(*last)->next;
     *last = w;
@@ -240,9 +240,9 @@ void users_ask(struct users *u, uid_t uid, gid_t gid, loop_fn found, void *ctx)
 
 void users_cancel(struct users *u, uid_t uid, gid_t gid, void *ctx)
 {
-    struct entry *e = map_u64_get(u->entries, entry_key(uid, gid));
-    for (struct waiter **at = e ? &e->waiters : NULL; at && *at;) {
-        struct waiter *w = *at;
+    struct users_entry *e = map_u64_get(u->entries, entry_key(uid, gid));
+    for (struct users_waiter **at = e ? &e->waiters : NULL; at && *at;) {
+        struct users_waiter *w = *at;
         if (w->ctx != ctx) {
             at = &w->next;
             continue;
@@ -256,15 +256,15 @@ void users_flush(struct users *u)
 {
     struct map_walk at = {0};
     while (map_u64_next(u->entries, &at)) {
-        struct entry *e = at.value;
+        struct users_entry *e = at.value;
         if (e->known)
             entry_ask(u, e);
     }
 }
 
-static void entry_forget(struct entry *e)
+static void entry_forget(struct users_entry *e)
 {
-    for (struct waiter *w = e->waiters, *next; w; w = next) {
+    for (struct users_waiter *w = e->waiters, *next; w; w = next) {
         next = w->next;
         free(w);
     }

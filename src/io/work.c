@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-struct work {
+struct io_work {
     uv_work_t req;
     loop_fn run, done;
     void *ctx;
@@ -17,21 +17,21 @@ struct work {
 
 static void pool_run(uv_work_t *req)
 {
-    struct work *w = req->data;
+    struct io_work *w = req->data;
     w->run(w->ctx);
 }
 
 static void pool_done(uv_work_t *req, int status)
 {
     (void)status;
-    struct work *w = req->data;
+    struct io_work *w = req->data;
     w->done(w->ctx);
     free(w);
 }
 
 void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx)
 {
-    struct work *w = xcalloc(1, sizeof *w);
+    struct io_work *w = xcalloc(1, sizeof *w);
     w->run = run;
     w->done = done;
     w->ctx = ctx;
@@ -42,10 +42,10 @@ void work_start(struct loop *l, loop_fn run, loop_fn done, void *ctx)
 /* ---- one thread with a queue
  * ---------------------------------------------------------------------------------------- */
 
-struct task {
+struct work_task {
     loop_fn run, done;
     void *ctx;
-    struct task *next;
+    struct work_task *next;
 };
 
 struct worker {
@@ -53,8 +53,8 @@ struct worker {
     uv_async_t async;
     uv_mutex_t lock;
     uv_cond_t work_came;
-    struct task *first, **last; /* to run */
-    struct task *done_first, **done_last;
+    struct work_task *first, **last; /* to run */
+    struct work_task *done_first, **done_last;
     bool stop;
 };
 
@@ -63,24 +63,24 @@ static void worker_done(uv_async_t *handle)
 {
     struct worker *w = handle->data;
     uv_mutex_lock(&w->lock);
-    struct task *t = w->done_first;
+    struct work_task *t = w->done_first;
     w->done_first = NULL;
     w->done_last = &w->done_first;
     uv_mutex_unlock(&w->lock);
     while (t) {
-        struct task *next = t->next;
+        struct work_task *next = t->next;
         t->done(t->ctx);
         free(t);
         t = next;
     }
 }
 
-static struct task *worker_take(struct worker *w)
+static struct work_task *worker_take(struct worker *w)
 {
     uv_mutex_lock(&w->lock);
     while (!w->first && !w->stop)
         uv_cond_wait(&w->work_came, &w->lock);
-    struct task *t = w->first;
+    struct work_task *t = w->first;
     if (t && !(w->first = t->next))
         w->last = &w->first;
     uv_mutex_unlock(&w->lock);
@@ -90,7 +90,7 @@ static struct task *worker_take(struct worker *w)
 static void worker_thread(void *ctx)
 {
     struct worker *w = ctx;
-    struct task *t;
+    struct work_task *t;
     while ((t = worker_take(w)) != NULL) {
         t->run(t->ctx);
         t->next = NULL;
@@ -118,8 +118,8 @@ struct worker *worker_new(struct loop *l, const char *name)
 
 void worker_add(struct worker *w, loop_fn run, loop_fn done, void *ctx)
 {
-    struct task *t = xmalloc(sizeof *t);
-    *t = (struct task){.run = run, .done = done, .ctx = ctx};
+    struct work_task *t = xmalloc(sizeof *t);
+    *t = (struct work_task){.run = run, .done = done, .ctx = ctx};
     uv_mutex_lock(&w->lock);
     *w->last = t;
     w->last = &t->next;

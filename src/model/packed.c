@@ -20,7 +20,7 @@
 #define HEAD_WORDS 5u
 #define SLICE_ROWS 128u
 
-struct rows {
+struct packed_rows {
     enum store_table table;
     size_t n;
     VEC(int64_t) value; /* n of each row's fields, one row after another */
@@ -30,7 +30,7 @@ struct packer {
     struct map_str *text; /* → its place, plus 1 */
     VEC(const char *) texts;
     size_t text_bytes;
-    struct rows rows[PACKED_TABLES_MAX];
+    struct packed_rows rows[PACKED_TABLES_MAX];
     size_t nrows;
 };
 
@@ -141,7 +141,7 @@ void packer_add(struct packer *p, enum store_table table, const void *record)
         CHECK(p->nrows < PACKED_TABLES_MAX);
         p->rows[p->nrows++].table = table;
     }
-    struct rows *r = &p->rows[p->nrows - 1];
+    struct packed_rows *r = &p->rows[p->nrows - 1];
     for (size_t i = 0; i < t->n; i++)
         vec_push(&r->value, value_of(p, &t->field[i], record));
     r->n++;
@@ -163,7 +163,7 @@ static uint32_t width_for(uint64_t most)
     return !most ? 0 : most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
 }
 
-static void column_add(const struct rows *r, size_t field, size_t nfields, struct str *out)
+static void column_add(const struct packed_rows *r, size_t field, size_t nfields, struct str *out)
 {
     int64_t least = r->value.v[field], most = least;
     for (size_t i = 0; i < r->n; i++) {
@@ -196,7 +196,7 @@ void packer_end(struct packer *p, struct str *out)
         str_addn(out, p->texts.v[i], strlen(p->texts.v[i]) + 1);
     add_padding(out, p->text_bytes);
     for (size_t i = 0; i < p->nrows; i++) {
-        const struct rows *r = &p->rows[i];
+        const struct packed_rows *r = &p->rows[i];
         size_t nfields = store_table_rows[r->table].fields->n;
         add_word(out, (uint64_t)r->table);
         add_word(out, r->n);
@@ -333,12 +333,12 @@ static int64_t value_at(const struct packed_column *c, size_t i)
 }
 
 /* Rows from the first on, before the last. */
-struct slice {
+struct packed_slice {
     size_t first, last, stride;
     char *at; /* the first one's */
 };
 
-static void texts_put(const struct packed *p, const struct packed_column *c, struct slice s,
+static void texts_put(const struct packed *p, const struct packed_column *c, struct packed_slice s,
                       const char *const *text, uint32_t *uses)
 {
     char *at = s.at;
@@ -351,7 +351,7 @@ static void texts_put(const struct packed *p, const struct packed_column *c, str
     }
 }
 
-static void numbers_put(const struct field *f, const struct packed_column *c, struct slice s)
+static void numbers_put(const struct field *f, const struct packed_column *c, struct packed_slice s)
 {
     char *at = s.at;
     bool wide = f->type == FIELD_I64 || f->type == FIELD_U64 || f->type == FIELD_TIME ||
@@ -367,14 +367,14 @@ static void numbers_put(const struct field *f, const struct packed_column *c, st
     }
 }
 
-static void slice_put(const struct packed *p, const struct packed_table *t, struct slice s,
+static void slice_put(const struct packed *p, const struct packed_table *t, struct packed_slice s,
                       const char *const *text, uint32_t *uses)
 {
     const struct fields *fields = store_table_rows[t->table].fields;
     for (size_t i = 0; i < fields->n; i++) {
         const struct field *f = &fields->field[i];
         const struct packed_column *c = &t->column[i];
-        struct slice of_field = s;
+        struct packed_slice of_field = s;
         of_field.at += f->offset;
         if (!c->width && !c->base)
             continue;
@@ -392,6 +392,7 @@ void packed_records(const struct packed *p, const struct packed_table *t, void *
     ASSERT(stride >= store_table_rows[t->table].fields->size);
     for (size_t i = 0; i < t->n; i += SLICE_ROWS) {
         size_t last = i + SLICE_ROWS < t->n ? i + SLICE_ROWS : t->n;
-        slice_put(p, t, (struct slice){i, last, stride, (char *)at + i * stride}, text, uses);
+        slice_put(p, t, (struct packed_slice){i, last, stride, (char *)at + i * stride}, text,
+                  uses);
     }
 }

@@ -31,14 +31,14 @@ static double ln(double x)
     return whole + 2 * sum;
 }
 
-struct sums {
+struct changes_sums {
     double *v, *squares; /* of the first i samples */
 };
 
 struct pelt {
     size_t channels;
     double floor;
-    struct sums *of;
+    struct changes_sums *of;
 };
 
 static double cost(const struct pelt *p, size_t from, size_t to)
@@ -52,9 +52,9 @@ static double cost(const struct pelt *p, size_t from, size_t to)
     return all;
 }
 
-static struct sums sums_of(const double *v, size_t n)
+static struct changes_sums sums_of(const double *v, size_t n)
 {
-    struct sums s = {xcalloc(n + 1, sizeof *s.v), xcalloc(n + 1, sizeof *s.squares)};
+    struct changes_sums s = {xcalloc(n + 1, sizeof *s.v), xcalloc(n + 1, sizeof *s.squares)};
     for (size_t i = 0; i < n; i++) {
         s.v[i + 1] = s.v[i] + v[i];
         s.squares[i + 1] = s.squares[i] + v[i] * v[i];

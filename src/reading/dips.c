@@ -33,14 +33,14 @@ void dips_done(struct dips *d)
 
 /* ---- finding ---- */
 
-struct range {
+struct dips_range {
     const struct curve *c;
     size_t from, to; /* samples */
 };
 
-static struct range range_of(const struct curve *c, int64_t from_ms, int64_t to_ms)
+static struct dips_range range_of(const struct curve *c, int64_t from_ms, int64_t to_ms)
 {
-    struct range r = {c, 0, c->at.n};
+    struct dips_range r = {c, 0, c->at.n};
     while (r.from < r.to && c->at.v[r.from].at_ms < from_ms)
         r.from++;
     while (r.to > r.from && c->at.v[r.to - 1].at_ms > to_ms)
@@ -48,7 +48,7 @@ static struct range range_of(const struct curve *c, int64_t from_ms, int64_t to_
     return r;
 }
 
-static double range_quantile(const struct range *r, int percent)
+static double range_quantile(const struct dips_range *r, int percent)
 {
     size_t n = r->to - r->from;
     double *v = xcalloc(n + 1, sizeof *v);
@@ -65,7 +65,7 @@ static bool gap_before(const struct curve *c, size_t i)
 }
 
 /* Its least samples, each dip's, are what dips fall to in the mean. */
-static void runs_find(const struct range *r, struct dips *d)
+static void runs_find(const struct dips_range *r, struct dips *d)
 {
     double limit = d->high / 2, lows = 0;
     size_t start = 0, lowest = 0;
@@ -93,7 +93,7 @@ static void runs_find(const struct range *r, struct dips *d)
     d->low = d->at.n ? lows / (double)d->at.n : 0;
 }
 
-static bool many_are_low(const struct range *r, double limit)
+static bool many_are_low(const struct dips_range *r, double limit)
 {
     size_t low = 0;
     for (size_t i = r->from; i < r->to; i++)
@@ -132,7 +132,7 @@ static void regular_find(const struct curve *c, struct dips *d)
 
 void dips_find(const struct curve *c, int64_t from_ms, int64_t to_ms, struct dips *ret)
 {
-    struct range r = range_of(c, from_ms, to_ms);
+    struct dips_range r = range_of(c, from_ms, to_ms);
     *ret = (struct dips){.samples = r.to - r.from};
     if (ret->samples < SAMPLES_LEAST)
         return;

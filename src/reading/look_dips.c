@@ -15,7 +15,7 @@
 
 /* ---- what it waits for ---- */
 
-struct cause {
+struct dip_cause {
     bool cpus, disks, writes, one_cpu;
     double used, has, write_kib, wait;
 };
@@ -33,11 +33,11 @@ static void means_of(const struct curve *c, const struct dips *d, double *within
 }
 
 static void cause_find(const struct look *l, const struct look_gpu *g, const struct dips *d,
-                       struct cause *ret)
+                       struct dip_cause *ret)
 {
     const struct look_node *n = look_node_of(l, g->node);
     double within, beside;
-    *ret = (struct cause){0};
+    *ret = (struct dip_cause){0};
     if (!n)
         return;
     means_of(n->cpu, d, &within, &beside);
@@ -54,7 +54,7 @@ static void cause_find(const struct look *l, const struct look_gpu *g, const str
 }
 
 /* "; 5.2 of its 6 CPUs were full meanwhile", and what follows from it. */
-static void cause_say(const struct cause *c, bool dips, struct str *text, struct str *next)
+static void cause_say(const struct dip_cause *c, bool dips, struct str *text, struct str *next)
 {
     const char *when = dips ? " meanwhile" : "";
     if (c->cpus) {
@@ -102,7 +102,7 @@ static size_t dips_phase(const struct look *l, const struct look_gpu *g)
 }
 
 /* Data is loaded anew where an epoch begins; what is written is a checkpoint. */
-static const char *dips_are(const struct cause *c)
+static const char *dips_are(const struct dip_cause *c)
 {
     if (c->cpus || c->disks || c->one_cpu)
         return c->writes ? ": input stalls or checkpoints between epochs"
@@ -111,7 +111,7 @@ static const char *dips_are(const struct cause *c)
 }
 
 static void dips_say(const struct look *l, const struct look_gpu *g, size_t p,
-                     const struct cause *c, struct str *text)
+                     const struct dip_cause *c, struct str *text)
 {
     const struct dips *d = &g->dips[p];
     if (l->nphases > 1) {
@@ -179,7 +179,7 @@ static void group_say(struct look *l, size_t first, const bool *mark)
         return;
     }
     struct str text = STR_INIT, next = STR_INIT;
-    struct cause c;
+    struct dip_cause c;
     cause_find(l, g, dips ? &g->dips[p] : NULL, &c);
     say_gpus(l, mark, &text);
     if (low)
@@ -247,7 +247,7 @@ static void stalls_say(struct look *l)
         if (first) {
             const struct dips *d = &first->dips[p];
             struct str text = STR_INIT, next = STR_INIT;
-            struct cause c;
+            struct dip_cause c;
             say_gpus(l, mark, &text);
             str_addf(&text, " stood still %zu times, ", times);
             say_span(d->total_ms, &text);

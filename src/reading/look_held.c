@@ -13,7 +13,7 @@
 
 /* ---- held back ---- */
 
-struct held {
+struct held_for {
     size_t samples, held;
     double clock_held, clock_free, temp, power;
     size_t nheld, nfree;
@@ -28,10 +28,10 @@ static double value_near(const struct curve *c, size_t *at, int64_t ms)
     return c->at.v[*at].v;
 }
 
-static void held_find(const struct look_gpu *g, int64_t bits, struct held *h)
+static void held_find(const struct look_gpu *g, int64_t bits, struct held_for *h)
 {
     size_t clock_at = 0, temp_at = 0, power_at = 0;
-    *h = (struct held){0};
+    *h = (struct held_for){0};
     for (size_t i = 0; g->throttle && i < g->throttle->at.n; i++) {
         const struct moment *m = &g->throttle->at.v[i];
         bool held = ((int64_t)m->v & bits) != 0, idle = ((int64_t)m->v & 1) != 0;
@@ -56,7 +56,7 @@ static void held_find(const struct look_gpu *g, int64_t bits, struct held *h)
 }
 
 /* A GPU at work is often at its power limit; it matters where its clock is lower by it. */
-static bool is_held(const struct held *h, bool slows_only)
+static bool is_held(const struct held_for *h, bool slows_only)
 {
     bool slow = h->clock_free > 0 && h->clock_held > 0 && h->clock_held < SLOWED * h->clock_free;
     return h->samples >= READING_SAMPLES && h->held * 100 >= h->samples * THROTTLE_PERCENT &&
@@ -67,7 +67,7 @@ static void held_say(struct look *l, int64_t bits, enum finding_kind kind, const
                      const char *what_next)
 {
     bool *mark = marks_new(l);
-    struct held h, first = {0};
+    struct held_for h, first = {0};
     for (size_t i = 0; i < l->gpu.n; i++) {
         held_find(&l->gpu.v[i], bits, &h);
         mark[i] = is_held(&h, kind == FOUND_GPU_POWER);

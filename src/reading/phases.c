@@ -87,7 +87,7 @@ static void signal_make(const struct look *l, const struct curve *const *curve, 
 
 /* ---- what one stretch is like ---- */
 
-struct part {
+struct phases_part {
     size_t from, to;  /* of the signal */
     double middle;    /* median of the means */
     size_t dips;      /* most of a curve */
@@ -97,7 +97,7 @@ struct part {
 };
 
 static void part_look(const struct look *l, const struct signal *s,
-                      const struct curve *const *curve, size_t ncurves, struct part *p)
+                      const struct curve *const *curve, size_t ncurves, struct phases_part *p)
 {
     size_t n = p->to - p->from;
     double *v = xcalloc(n + 1, sizeof *v);
@@ -120,16 +120,16 @@ static void part_look(const struct look *l, const struct signal *s,
 }
 
 /* One falls regularly, and the other less than half as often. */
-static bool fall_otherwise(const struct part *a, const struct part *b)
+static bool fall_otherwise(const struct phases_part *a, const struct phases_part *b)
 {
-    const struct part *falls = a->every_ms ? a : b, *other = a->every_ms ? b : a;
+    const struct phases_part *falls = a->every_ms ? a : b, *other = a->every_ms ? b : a;
     if (!falls->every_ms || other->every_ms)
         return false;
     int64_t wanted = (other->to_ms - other->from_ms) / falls->every_ms;
     return wanted >= 2 && (int64_t)other->dips * 2 < wanted;
 }
 
-static bool are_other(const struct part *a, const struct part *b)
+static bool are_other(const struct phases_part *a, const struct phases_part *b)
 {
     double more = a->middle > b->middle ? a->middle : b->middle,
            apart = a->middle > b->middle ? a->middle - b->middle : b->middle - a->middle;
@@ -138,8 +138,8 @@ static bool are_other(const struct part *a, const struct part *b)
 
 /* Neighbours that are alike become one, until none are. */
 static size_t parts_merge(const struct look *l, const struct signal *s,
-                          const struct curve *const *curve, size_t ncurves, struct part *part,
-                          size_t n)
+                          const struct curve *const *curve, size_t ncurves,
+                          struct phases_part *part, size_t n)
 {
     for (size_t i = 0; i + 1 < n;) {
         if (are_other(&part[i], &part[i + 1])) {
@@ -157,7 +157,8 @@ static size_t parts_merge(const struct look *l, const struct signal *s,
 
 /* The search has phases no shorter than `least`: a level that is shorter draws some of its
  * neighbour in. Near the border it is put where the two levels are closest to what was seen. */
-static void border_place(const struct signal *s, struct part *a, struct part *b, size_t least)
+static void border_place(const struct signal *s, struct phases_part *a, struct phases_part *b,
+                         size_t least)
 {
     size_t from = a->to > a->from + least ? a->to - least : a->from + 1,
            to = b->from + least < b->to ? b->from + least : b->to - 1, best = a->to;
@@ -179,8 +180,8 @@ static void border_place(const struct signal *s, struct part *a, struct part *b,
 }
 
 static void borders_place(const struct look *l, const struct signal *s,
-                          const struct curve *const *curve, size_t ncurves, struct part *part,
-                          size_t n, size_t least)
+                          const struct curve *const *curve, size_t ncurves,
+                          struct phases_part *part, size_t n, size_t least)
 {
     for (size_t i = 0; i + 1 < n; i++)
         border_place(s, &part[i], &part[i + 1], least);
@@ -189,7 +190,7 @@ static void borders_place(const struct look *l, const struct signal *s,
 }
 
 /* A phase of dips is seen from its first dip on; it began a round before. */
-static void dips_begin(struct part *before, struct part *p)
+static void dips_begin(struct phases_part *before, struct phases_part *p)
 {
     int64_t round = p->every_ms - p->for_ms, from = p->first_ms - round;
     if (!p->every_ms || before->every_ms)
@@ -202,7 +203,7 @@ static void dips_begin(struct part *before, struct part *p)
     }
 }
 
-static void phases_set(struct look *l, const struct signal *s, struct part *part, size_t n)
+static void phases_set(struct look *l, const struct signal *s, struct phases_part *part, size_t n)
 {
     l->nphases = n;
     for (size_t i = 1; i < n; i++)
@@ -256,7 +257,7 @@ static void phases_say(struct look *l)
 }
 
 /* A load that comes again and again, of one phase, without the falls that are told elsewhere. */
-static void period_say(struct look *l, const struct signal *s, const struct part *p)
+static void period_say(struct look *l, const struct signal *s, const struct phases_part *p)
 {
     double like, *v = xcalloc(p->to - p->from + 1, sizeof *v), low, high;
     size_t n = p->to - p->from, lag;
@@ -280,7 +281,7 @@ void look_phases(struct look *l)
 {
     const struct curve **curve = xcalloc(l->gpu.n + l->node.n + 1, sizeof *curve);
     size_t at[FOUND_MOST], ncurves, n;
-    struct part part[FOUND_MOST + 1];
+    struct phases_part part[FOUND_MOST + 1];
     struct signal s;
     for (size_t i = 0; i < l->gpu.n; i++)
         l->phases_of_gpus = l->phases_of_gpus || l->gpu.v[i].work;
@@ -293,7 +294,7 @@ void look_phases(struct look *l)
         n = changes_find((const double *const[]){s.mean, s.least}, 2, s.n, least, STILL, at,
                          FOUND_MOST);
         for (size_t i = 0; i <= n; i++) {
-            part[i] = (struct part){.from = i ? at[i - 1] : 0, .to = i < n ? at[i] : s.n};
+            part[i] = (struct phases_part){.from = i ? at[i - 1] : 0, .to = i < n ? at[i] : s.n};
             part_look(l, &s, curve, ncurves, &part[i]);
         }
         n = parts_merge(l, &s, curve, ncurves, part, n + 1);

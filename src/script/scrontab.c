@@ -11,7 +11,7 @@ struct variable {
     const char *name, *value;
 };
 
-struct reader {
+struct scrontab_reader {
     const struct option_env *env;
     struct arena *a;
     struct scrontab *to;
@@ -22,7 +22,7 @@ struct reader {
     unsigned line;
 };
 
-static void complain(struct reader *r, struct str *to, const char *sentence)
+static void complain(struct scrontab_reader *r, struct str *to, const char *sentence)
 {
     bool named = text_starts(sentence, "line ");
     if (to->len)
@@ -91,7 +91,7 @@ static bool senseless_check(const struct submit_options *o, struct err *e)
     return true;
 }
 
-static void options_begin(struct reader *r)
+static void options_begin(struct scrontab_reader *r)
 {
     if (r->options)
         return;
@@ -101,7 +101,7 @@ static void options_begin(struct reader *r)
     r->options_wrong = false;
 }
 
-static void options_read(struct reader *r, const char *words)
+static void options_read(struct scrontab_reader *r, const char *words)
 {
     struct err e = {0};
     options_begin(r);
@@ -115,7 +115,7 @@ static void options_read(struct reader *r, const char *words)
 /* ---- variables ---- */
 
 /* "NAME = value", with blanks anywhere; a value in quotes loses them. */
-static bool variable_read(struct reader *r, const char *text)
+static bool variable_read(struct scrontab_reader *r, const char *text)
 {
     size_t n = name_length(text);
     const char *at = text + n + strspn(text + n, " \t");
@@ -132,7 +132,7 @@ static bool variable_read(struct reader *r, const char *text)
 }
 
 /* The last of that name counts. */
-static const char *value_of(const struct reader *r, struct span name)
+static const char *value_of(const struct scrontab_reader *r, struct span name)
 {
     for (size_t i = r->variable.n; i-- > 0;)
         if (span_is(name, r->variable.v[i].name))
@@ -141,7 +141,7 @@ static const char *value_of(const struct reader *r, struct span name)
 }
 
 /* Names that the table does not know are left to the shell that runs the command. */
-static const char *expand(struct reader *r, const char *text, struct err *e)
+static const char *expand(struct scrontab_reader *r, const char *text, struct err *e)
 {
     struct str out = STR_INIT;
     while (*text && out.len <= LIMIT_TEXT_BYTES) {
@@ -162,7 +162,7 @@ static const char *expand(struct reader *r, const char *text, struct err *e)
 
 /* ---- entries ---- */
 
-static const char *command_read(struct reader *r, const char *text, struct err *e)
+static const char *command_read(struct scrontab_reader *r, const char *text, struct err *e)
 {
     text += strspn(text, " \t");
     if (!*text) {
@@ -172,7 +172,7 @@ static const char *command_read(struct reader *r, const char *text, struct err *
     return expand(r, text, e);
 }
 
-static bool entry_make(struct reader *r, const char *text, struct err *e)
+static bool entry_make(struct scrontab_reader *r, const char *text, struct err *e)
 {
     struct cron cron;
     struct scrontab_entry entry = {.first = r->first, .last = r->line, .options = r->options};
@@ -195,7 +195,7 @@ static bool entry_make(struct reader *r, const char *text, struct err *e)
     return ok;
 }
 
-static void entry_read(struct reader *r, const char *text)
+static void entry_read(struct scrontab_reader *r, const char *text)
 {
     struct err e = {0};
     options_begin(r);
@@ -204,7 +204,7 @@ static void entry_read(struct reader *r, const char *text)
     r->options = NULL;
 }
 
-static void line_read(struct reader *r, const char *line)
+static void line_read(struct scrontab_reader *r, const char *line)
 {
     const char *text = line + strspn(line, " \t");
     if (text_starts(line, "#SCRON") && (!line[6] || is_blank(line[6])))
@@ -216,7 +216,7 @@ static void line_read(struct reader *r, const char *line)
 bool scrontab_parse(const char *text, const struct option_env *env, struct arena *a,
                     struct scrontab *ret)
 {
-    struct reader r = {.env = env, .a = a, .to = ret};
+    struct scrontab_reader r = {.env = env, .a = a, .to = ret};
     *ret = (struct scrontab){0};
     while (*text) {
         size_t len = strcspn(text, "\n"), used = len + (text[len] == '\n');

@@ -14,18 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct count {
+struct check_count {
     unsigned n, failed;
     const char *only; /* names of columns, comma-separated; NULL = all */
     bool quiet;       /* only counted */
 };
 
-static bool wanted(const struct count *c, const char *column)
+static bool wanted(const struct check_count *c, const char *column)
 {
     return !c->only || list_has(c->only, column);
 }
 
-static void tap(struct count *c, bool ok, const char *name, const char *column, const char *detail)
+static void tap(struct check_count *c, bool ok, const char *name, const char *column,
+                const char *detail)
 {
     c->n++;
     c->failed += !ok;
@@ -109,7 +110,7 @@ static void starts_done(struct starts *b)
     vec_done(&b->value);
 }
 
-static void column_check(struct count *c, const struct trace *t, const struct starts *b,
+static void column_check(struct check_count *c, const struct trace *t, const struct starts *b,
                          size_t column)
 {
     struct replay_setup s;
@@ -146,7 +147,7 @@ static void column_check(struct count *c, const struct trace *t, const struct st
     replay_done(&r);
 }
 
-static void table_check(struct count *c, const char *trace, const char *table)
+static void table_check(struct check_count *c, const char *trace, const char *table)
 {
     struct trace t;
     struct starts b;
@@ -169,11 +170,11 @@ static void table_check(struct count *c, const char *trace, const char *table)
 
 #define CELLS 32
 
-static void row_check(struct count *c, const struct trace *t, char *const cell[], size_t n)
+static void row_check(struct check_count *c, const struct trace *t, char *const cell[], size_t n)
 {
     struct replay_setup s;
     struct replay_result r;
-    struct metrics m;
+    struct sim_metrics m;
     struct err err = {0};
     char column[80], mean[32], slow[32], detail[300];
     snprintf(column, sizeof column, "%s-%s-%s", cell[3], cell[4], cell[5]);
@@ -197,7 +198,7 @@ static void row_check(struct count *c, const struct trace *t, char *const cell[]
 }
 
 /* Rows of the trace that somebody else's program vouches for. */
-static void reference_check(struct count *c, const char *trace, const char *reference)
+static void reference_check(struct check_count *c, const char *trace, const char *reference)
 {
     struct trace t;
     struct err err = {0};
@@ -220,7 +221,7 @@ static void reference_check(struct count *c, const char *trace, const char *refe
 struct exactness exactness_of(const char *trace, const char *expected, bool reference,
                               const char *only)
 {
-    struct count c = {.only = only, .quiet = true};
+    struct check_count c = {.only = only, .quiet = true};
     if (reference)
         reference_check(&c, trace, expected);
     else
@@ -230,7 +231,7 @@ struct exactness exactness_of(const char *trace, const char *expected, bool refe
 
 int sim_check(int argc, char **argv)
 {
-    struct count c = {0};
+    struct check_count c = {0};
     if (argc > 2 && text_is(argv[1], "--only")) {
         c.only = argv[2];
         argc -= 2;

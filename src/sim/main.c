@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static const struct command {
+static const struct sim_main_command {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *usage;

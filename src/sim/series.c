@@ -18,15 +18,15 @@
 
 #define COLUMNS_MOST 40u
 
-struct column {
+struct sim_series_column {
     const struct series_value *value;
     VEC(int64_t) v;
 };
 
-struct source {
+struct sim_series_source {
     struct series_source_key key;
     int64_t gap_ms, first_ms;
-    struct column column[COLUMNS_MOST];
+    struct sim_series_column column[COLUMNS_MOST];
     size_t n;
 };
 
@@ -54,7 +54,7 @@ static bool block_put(const char *dir, const struct series_grow *g, int64_t firs
     return ok;
 }
 
-static bool source_put(const char *dir, struct source *s, struct err *ret_err)
+static bool source_put(const char *dir, struct sim_series_source *s, struct err *ret_err)
 {
     struct series_grow *g = series_grow_new(&s->key);
     size_t most = 0;
@@ -86,13 +86,13 @@ static bool source_put(const char *dir, struct source *s, struct err *ret_err)
     return ok;
 }
 
-static bool source_read(const char *line, struct source *s)
+static bool source_read(const char *line, struct sim_series_source *s)
 {
     unsigned long long job;
     long long step, gap, first;
     unsigned run;
     int device;
-    *s = (struct source){0};
+    *s = (struct sim_series_source){0};
     if (sscanf(line, "source %llu %u %63s %lld %d %lld %lld", &job, &run, s->key.node, &step,
                &device, &gap, &first) != 7)
         return false;
@@ -105,13 +105,13 @@ static bool source_read(const char *line, struct source *s)
     return gap > 0;
 }
 
-static bool column_read(const char *line, struct source *s)
+static bool column_read(const char *line, struct sim_series_source *s)
 {
     struct span rest = span_of(line), word;
     if (!span_next(&rest, ' ', &word) || s->n == COLUMNS_MOST || !s->gap_ms)
         return false;
-    struct column *c = &s->column[s->n];
-    *c = (struct column){.value = series_value_named(word)};
+    struct sim_series_column *c = &s->column[s->n];
+    *c = (struct sim_series_column){.value = series_value_named(word)};
     if (!c->value)
         return false;
     s->n++;
@@ -125,7 +125,7 @@ static bool column_read(const char *line, struct source *s)
 
 int sim_series(int argc, char **argv)
 {
-    struct source s = {0};
+    struct sim_series_source s = {0};
     struct err err = {0};
     char *line = NULL;
     size_t cap = 0, number = 0;

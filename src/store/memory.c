@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct table {
+struct memory_table {
     const struct fields *t;
     const struct field *key[KEY_FIELDS_MAX];
     size_t nkey;
@@ -20,14 +20,14 @@ struct table {
 
 struct memory {
     struct store store;
-    struct table table[STORE_TABLE_COUNT];
+    struct memory_table table[STORE_TABLE_COUNT];
     uint64_t epoch, seq;
     unsigned failing;
 };
 
 struct memory_cursor {
     struct cursor cursor;
-    const struct table *table;
+    const struct memory_table *table;
     size_t at;
     struct map_u64 *arrays; /* that are not over; NULL = it does not matter */
 };
@@ -82,7 +82,7 @@ static int field_compare(const struct field *f, const void *a, const void *b)
            (*(const int64_t *)p < *(const int64_t *)q);
 }
 
-static int key_compare(const struct table *t, const void *a, const void *b)
+static int key_compare(const struct memory_table *t, const void *a, const void *b)
 {
     int order = 0;
     for (size_t i = 0; i < t->nkey && order == 0; i++)
@@ -91,7 +91,7 @@ static int key_compare(const struct table *t, const void *a, const void *b)
 }
 
 /* The first row that is not before the record's key. */
-static size_t table_find(const struct table *t, const void *record, bool *ret_there)
+static size_t table_find(const struct memory_table *t, const void *record, bool *ret_there)
 {
     size_t low = 0, high = t->rows.n;
     if (high && key_compare(t, t->rows.v[high - 1], record) < 0)
@@ -107,7 +107,7 @@ static size_t table_find(const struct table *t, const void *record, bool *ret_th
     return low;
 }
 
-static void table_put(struct table *t, const void *record)
+static void table_put(struct memory_table *t, const void *record)
 {
     bool there = false;
     size_t at = table_find(t, record, &there);
@@ -121,7 +121,7 @@ static void table_put(struct table *t, const void *record)
     t->rows.v[at] = copy;
 }
 
-static void table_delete(struct table *t, const void *record)
+static void table_delete(struct memory_table *t, const void *record)
 {
     bool there = false;
     size_t at = table_find(t, record, &there);
@@ -157,7 +157,7 @@ static bool memory_commit(struct store *s, const struct batch *b, struct err *re
         return false;
     for (size_t i = 0; i < b->n; i++) {
         const struct row *row = &b->row[i];
-        struct table *t = &m->table[row->table];
+        struct memory_table *t = &m->table[row->table];
         bool there = false;
         if (row->op == ROW_ADD)
             table_find(t, row->record, &there);
@@ -215,7 +215,7 @@ static bool step_is_of_recent_job(const struct memory *m, const struct scan *sca
     return there && job_is_recent(m->table[TABLE_JOB].rows.v[at], scan->ended_after_us);
 }
 
-static size_t scan_start(const struct table *t, const struct scan *scan)
+static size_t scan_start(const struct memory_table *t, const struct scan *scan)
 {
     bool there = false;
     if (!scan->of_job)
@@ -225,7 +225,7 @@ static size_t scan_start(const struct table *t, const struct scan *scan)
     return table_find(t, scan->table == TABLE_STEP ? (const void *)&first_step : &payload, &there);
 }
 
-static struct map_u64 *live_arrays(const struct table *jobs)
+static struct map_u64 *live_arrays(const struct memory_table *jobs)
 {
     struct map_u64 *arrays = map_u64_new();
     for (size_t i = 0; i < jobs->rows.n; i++) {

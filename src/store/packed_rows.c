@@ -10,7 +10,7 @@
 const enum store_table packed_tables[PACKED_TABLES] = {TABLE_ACCOUNT, TABLE_ACCOUNT_USER,
                                                        TABLE_ASSOC, TABLE_LIMIT, TABLE_WCKEY};
 
-struct packing {
+struct rows_packing {
     struct packer *packer;
     enum store_table table;
     size_t n;
@@ -20,7 +20,7 @@ struct packing {
 /* The key of a limit is made from its other fields, and would be a text of its own in each. */
 static void row_pack(void *ctx, const void *record)
 {
-    struct packing *p = ctx;
+    struct rows_packing *p = ctx;
     struct limit limit;
     p->sound = p->sound && record_check(store_table_rows[p->table].fields, record, NULL);
     if (!p->sound)
@@ -41,7 +41,7 @@ static void is_there(void *ctx, const void *bytes, size_t len)
 
 bool packed_rows_make(struct store *s, size_t least, struct str *out, struct err *ret_err)
 {
-    struct packing p = {.packer = packer_new(), .sound = true};
+    struct rows_packing p = {.packer = packer_new(), .sound = true};
     bool ok = true;
     for (size_t i = 0; ok && i < PACKED_TABLES; i++) {
         p.table = packed_tables[i];

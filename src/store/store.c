@@ -109,13 +109,13 @@ static bool run_scan(struct store *s, const struct scan *scan, store_row_fn fn, 
  * the job itself. */
 enum history { HISTORY_PARTS, HISTORY_RUNS, HISTORY_JOBS, HISTORY_COUNT };
 
-struct merge {
+struct store_merge {
     struct cursor *from[HISTORY_COUNT]; /* NULL: not wanted */
     const struct job *head[HISTORY_COUNT];
     bool failed;
 };
 
-static int merge_first(const struct merge *m)
+static int merge_first(const struct store_merge *m)
 {
     int first = -1;
     for (int i = 0; i < HISTORY_COUNT; i++)
@@ -127,14 +127,14 @@ static int merge_first(const struct merge *m)
 }
 
 /* A part of a former start is shown where former starts are. */
-static bool is_hidden(const struct merge *m, int which)
+static bool is_hidden(const struct store_merge *m, int which)
 {
     const struct job *j = m->head[HISTORY_JOBS];
     return which == HISTORY_PARTS && !m->from[HISTORY_RUNS] && j && j->id == m->head[which]->id &&
            j->attempt != m->head[which]->attempt;
 }
 
-static void merge_all(struct merge *m, store_row_fn fn, void *ctx, struct err *ret_err)
+static void merge_all(struct store_merge *m, store_row_fn fn, void *ctx, struct err *ret_err)
 {
     for (int i = 0; i < HISTORY_COUNT && !m->failed; i++)
         if (m->from[i])
@@ -153,7 +153,7 @@ static bool scan_history(struct store *s, const struct job_filter *f, bool forme
                                                            [HISTORY_RUNS] = TABLE_JOB_RUN,
                                                            [HISTORY_JOBS] = TABLE_JOB};
     struct scan scan[HISTORY_COUNT];
-    struct merge m = {0};
+    struct store_merge m = {0};
     for (int i = 0; i < HISTORY_COUNT && !m.failed; i++) {
         scan[i] = (struct scan){.table = tables[i], .filter = f};
         if (i != HISTORY_RUNS || former)
@@ -222,7 +222,7 @@ bool store_query_jobs(struct store *s, const struct msg_query *q, store_row_fn f
 /* ---- what was used ---- */
 
 struct counting {
-    struct tally *tally;
+    struct used_tally *tally;
     const struct job_filter *filter; /* NULL = all */
     int64_t now_us;
     bool parts, live_only;
@@ -256,7 +256,7 @@ static bool used_recount(struct store *s, struct counting *c, struct err *ret_er
            used_scan(s, TABLE_JOB, c, ret_err);
 }
 
-static bool used_give(struct tally *t, bool ok, store_row_fn fn, void *ctx)
+static bool used_give(struct used_tally *t, bool ok, store_row_fn fn, void *ctx)
 {
     if (ok)
         tally_give(t, fn, ctx);

@@ -29,7 +29,7 @@ struct cursor {
     const struct scan *scan;
 };
 
-struct tally;
+struct used_tally;
 struct used_query;
 
 struct str;
@@ -43,8 +43,8 @@ struct store_ops {
     /* Adds what jobs used that are over, and cuts the query's time to the hours that it keeps.
      * *ret_kept = false, and nothing is added: it keeps no sums, or not all yet. NULL = it never
      * does. */
-    bool (*used)(struct store *s, struct used_query *q, struct tally **ret_tally, bool *ret_kept,
-                 struct err *ret_err);
+    bool (*used)(struct store *s, struct used_query *q, struct used_tally **ret_tally,
+                 bool *ret_kept, struct err *ret_err);
     /* NULL = it has no past that goes. */
     bool (*past)(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
                  struct err *ret_err);

@@ -15,7 +15,7 @@
 
 /* ---- writing ---- */
 
-struct column {
+struct rows_column {
     const struct field *f; /* NULL = a field this release does not know */
 };
 
@@ -26,7 +26,7 @@ struct rows_writer {
     size_t at;   /* start of the open frame in out */
     size_t rows; /* in the open frame; 0 = none is open */
     size_t n;
-    struct column column[];
+    struct rows_column column[];
 };
 
 static bool has_column(const struct rows_writer *w, const struct field *f)
@@ -113,7 +113,7 @@ void rows_writer_end(struct rows_writer *w)
 struct rows_reader {
     struct record_reader r;
     const struct fields *t;
-    VEC(struct column) column;
+    VEC(struct rows_column) column;
     bool named, listed;    /* "record" came and is ours; "fields" came */
     struct arena *scratch; /* texts of a row, when the caller has no arena */
     void *record;
@@ -147,7 +147,7 @@ static bool read_columns(struct rows_reader *rd)
         struct span name;
         if (!json_in_word(in, &name))
             return false;
-        vec_push(&rd->column, ((struct column){column_of(rd->t, name, &at)}));
+        vec_push(&rd->column, ((struct rows_column){column_of(rd->t, name, &at)}));
     }
     return !in->failed;
 }

@@ -166,14 +166,14 @@ static unsigned width_of(const uint64_t *u, size_t n, uint64_t *ret_bits)
 
 /* ---- columns ---- */
 
-struct column {
+struct series_bits_column {
     uint64_t v[NUMBERS_MAX]; /* those that are there */
     uint64_t apart[NUMBERS_MAX], above[NUMBERS_MAX];
     size_t n;
     int64_t least;
 };
 
-static void column_read(struct column *c, const int64_t *v, size_t n)
+static void column_read(struct series_bits_column *c, const int64_t *v, size_t n)
 {
     c->n = 0;
     for (size_t i = 0; i < n; i++) {
@@ -188,7 +188,7 @@ static void column_read(struct column *c, const int64_t *v, size_t n)
     }
 }
 
-static bool is_one_number(const struct column *c)
+static bool is_one_number(const struct series_bits_column *c)
 {
     for (size_t i = 1; i < c->n; i++)
         if (c->v[i] != c->v[0])
@@ -214,7 +214,7 @@ static void codes_put(struct str *out, const uint64_t *u, size_t n, unsigned k)
 
 void series_put_column(struct str *out, const int64_t *v, size_t n)
 {
-    struct column *c = xcalloc(1, sizeof *c);
+    struct series_bits_column *c = xcalloc(1, sizeof *c);
     CHECK(n <= NUMBERS_MAX);
     column_read(c, v, n);
     uint64_t apart_bits, above_bits;

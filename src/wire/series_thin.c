@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 /* One value while its samples are taken together. */
-struct joined {
+struct thin_joined {
     uint16_t id;
     uint32_t index;
     int64_t sum, most, last, bits, count;
@@ -20,7 +20,7 @@ struct series_thin {
     int64_t last_ms;          /* of the samples taken */
     int64_t slot;             /* whose samples are in `joined` */
     bool any;
-    VEC(struct joined) joined;
+    VEC(struct thin_joined) joined;
     VEC(struct series_point) point;
 };
 
@@ -43,7 +43,7 @@ static void grow_emit(struct series_thin *t)
     str_done(&block);
 }
 
-static int64_t joined_value(const struct joined *j)
+static int64_t joined_value(const struct thin_joined *j)
 {
     const struct series_value *v = series_value_of(j->id);
     switch (v ? v->join : SERIES_MEAN) {
@@ -82,14 +82,15 @@ static void source_begin(struct series_thin *t, const struct series_source_key *
     t->last_ms = INT64_MIN;
 }
 
-static struct joined *joined_of(struct series_thin *t, const struct series_column *c, size_t at)
+static struct thin_joined *joined_of(struct series_thin *t, const struct series_column *c,
+                                     size_t at)
 {
     for (size_t i = 0; i < t->joined.n; i++) {
-        struct joined *j = &t->joined.v[(at + i) % t->joined.n];
+        struct thin_joined *j = &t->joined.v[(at + i) % t->joined.n];
         if (j->id == c->id && j->index == c->index)
             return j;
     }
-    vec_push(&t->joined, ((struct joined){.id = c->id, .index = c->index, .most = INT64_MIN}));
+    vec_push(&t->joined, ((struct thin_joined){.id = c->id, .index = c->index, .most = INT64_MIN}));
     return &t->joined.v[t->joined.n - 1];
 }
 
@@ -105,7 +106,7 @@ static void sample_add(struct series_thin *t, const struct series_block *b, size
         int64_t v = b->col[k].v[i];
         if (!is_figure(v))
             continue;
-        struct joined *j = joined_of(t, &b->col[k], k);
+        struct thin_joined *j = joined_of(t, &b->col[k], k);
         j->sum += v;
         j->count++;
         j->most = v > j->most ? v : j->most;

@@ -10,19 +10,19 @@
 
 #define DEPTH_MAX 64
 
-struct reading {
+struct yaml_reading {
     const char *at, *end;
     struct str *out;
     unsigned depth;
 };
 
-static void blank_skip(struct reading *r)
+static void blank_skip(struct yaml_reading *r)
 {
     while (r->at < r->end && strchr(" \t\r\n", *r->at))
         r->at++;
 }
 
-static bool take(struct reading *r, char c)
+static bool take(struct yaml_reading *r, char c)
 {
     blank_skip(r);
     if (r->at == r->end || *r->at != c)
@@ -40,7 +40,7 @@ static bool is_unprintable(uint32_t c)
 }
 
 /* What stands between the quotes, which r->at is behind the first of. */
-static bool inside_take(struct reading *r, struct span *ret)
+static bool inside_take(struct yaml_reading *r, struct span *ret)
 {
     const char *from = r->at;
     for (; r->at < r->end && *r->at != '"'; r->at++)
@@ -67,7 +67,7 @@ static void quoted_write(struct str *out, struct span text)
     str_addc(out, '"');
 }
 
-static bool text_write(struct reading *r)
+static bool text_write(struct yaml_reading *r)
 {
     struct span text;
     if (!take(r, '"') || !inside_take(r, &text))
@@ -93,7 +93,7 @@ static bool is_plain(struct span key)
     return key.len > 0;
 }
 
-static bool key_write(struct reading *r)
+static bool key_write(struct yaml_reading *r)
 {
     struct span key;
     if (!take(r, '"') || !inside_take(r, &key))
@@ -107,7 +107,7 @@ static bool key_write(struct reading *r)
 }
 
 /* A number, true, false or null. */
-static bool word_write(struct reading *r)
+static bool word_write(struct yaml_reading *r)
 {
     const char *from = r->at;
     bool point = false;
@@ -127,15 +127,15 @@ static bool word_write(struct reading *r)
 
 /* ---- blocks ---- */
 
-static bool value_write(struct reading *r);
+static bool value_write(struct yaml_reading *r);
 
-static void line_begin(struct reading *r)
+static void line_begin(struct yaml_reading *r)
 {
     str_addf(r->out, "\n%*s", (int)(2 * r->depth), "");
 }
 
 /* One level deeper for each of the parts, which stand on lines of their own. */
-static bool parts_write(struct reading *r, bool object)
+static bool parts_write(struct yaml_reading *r, bool object)
 {
     char close = object ? '}' : ']';
     if (take(r, close)) {
@@ -157,7 +157,7 @@ static bool parts_write(struct reading *r, bool object)
     return take(r, close);
 }
 
-static bool value_write(struct reading *r)
+static bool value_write(struct yaml_reading *r)
 {
     blank_skip(r);
     if (r->at == r->end)
@@ -172,7 +172,7 @@ static bool value_write(struct reading *r)
 
 bool yaml_of_json(const char *json, size_t len, struct str *out)
 {
-    struct reading r = {.at = json, .end = json + len, .out = out};
+    struct yaml_reading r = {.at = json, .end = json + len, .out = out};
     str_add(out, "---");
     if (!value_write(&r))
         return false;

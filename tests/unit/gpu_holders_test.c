@@ -16,8 +16,8 @@
 
 #define SECOND INT64_C(1000000)
 
-static const struct gpu_use by_alice = {.job_id = 7, .uid = 1000, .from_us = 100 * SECOND};
-static const struct gpu_use not_known;
+static const struct gpu_held_use by_alice = {.job_id = 7, .uid = 1000, .from_us = 100 * SECOND};
+static const struct gpu_held_use not_known;
 
 static void test_what_computes_counts(void **state)
 {
@@ -38,7 +38,7 @@ static void test_services_and_older_processes_do_not(void **state)
     (void)state;
     struct gpu_holder service = {.pid = 9, .uid = 0, .start_us = 150 * SECOND};
     struct gpu_holder older = {.pid = 9, .uid = 1000, .start_us = 90 * SECOND};
-    struct gpu_use by_root = {.job_id = 7, .uid = 0, .from_us = 100 * SECOND};
+    struct gpu_held_use by_root = {.job_id = 7, .uid = 0, .from_us = 100 * SECOND};
     assert_false(gpu_holder_counts(&service, &by_alice, true, true));
     assert_false(gpu_holder_counts(&service, &not_known, true, true));
     assert_true(gpu_holder_counts(&service, &by_root, true, true));

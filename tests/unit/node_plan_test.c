@@ -125,11 +125,11 @@ static void test_a_note_fits_a_pipe_whole(void **state)
 static void test_commands_pack(void **state)
 {
     (void)state;
-    struct command c = {.op = COMMAND_TERMINATE, .why = WHY_FILE, .kill_wait_ms = 4000000000},
-                   got = command_unpack(command_pack(&c));
+    struct step_command c = {.op = COMMAND_TERMINATE, .why = WHY_FILE, .kill_wait_ms = 4000000000},
+                        got = command_unpack(command_pack(&c));
     assert_true(got.op == COMMAND_TERMINATE && got.why == WHY_FILE &&
                 got.kill_wait_ms == 4000000000 && !got.batch && !got.of_job);
-    c = (struct command){.op = COMMAND_KILL, .signal = 64, .of_job = true};
+    c = (struct step_command){.op = COMMAND_KILL, .signal = 64, .of_job = true};
     got = command_unpack(command_pack(&c));
     assert_true(got.op == COMMAND_KILL && got.signal == 64 && got.of_job && !got.batch);
 }

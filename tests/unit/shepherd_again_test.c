@@ -154,7 +154,7 @@ static void test_who_was_commanded_has_no_other(void **state)
     world_send(&world, &p);
     struct note started = world_wait(&world, NOTE_STARTED);
     nap_ms(300);
-    struct command c = {.op = COMMAND_KILL, .signal = SIGUSR1};
+    struct step_command c = {.op = COMMAND_KILL, .signal = SIGUSR1};
     world_command(&world, (pid_t)started.pid, &c);
     world_wait(&world, NOTE_EXITED);
     gone_wait((pid_t)started.pid);
@@ -170,7 +170,7 @@ static void test_a_command_for_the_former_step_is_not_the_next_ones(void **state
     struct step_plan p = world_plan(&world, 2, "sleep 0.7; echo whole");
     world_send(&world, &p);
     assert_int_equal(world_wait(&world, NOTE_STARTED).pid, first);
-    struct command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = 1};
+    struct step_command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = 1};
     siginfo_t info = {0};
     info.si_signo = COMMAND_SIGNAL;
     info.si_code = SI_QUEUE;

@@ -107,7 +107,7 @@ static void test_termination_gives_grace_then_kills_everybody(void **state)
            "300 & wait; echo going; sleep 300");
     struct note started = world_note(&world);
     nap_ms(300);
-    struct command c = {.op = COMMAND_TERMINATE, .why = WHY_TIME_LIMIT, .kill_wait_ms = 500};
+    struct step_command c = {.op = COMMAND_TERMINATE, .why = WHY_TIME_LIMIT, .kill_wait_ms = 500};
     world_command(&world, (pid_t)started.pid, &c);
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_int_equal(n.status, SIGKILL);
@@ -124,7 +124,7 @@ static void test_a_script_that_ends_on_sigterm_is_not_killed(void **state)
     send_script(1, "trap 'exit 9' TERM; sleep 300 & wait");
     struct note started = world_note(&world);
     nap_ms(200);
-    struct command c = {.op = COMMAND_TERMINATE, .why = WHY_NONE, .kill_wait_ms = 20000};
+    struct step_command c = {.op = COMMAND_TERMINATE, .why = WHY_NONE, .kill_wait_ms = 20000};
     world_command(&world, (pid_t)started.pid, &c);
     struct note n = world_wait(&world, NOTE_EXITED);
     assert_int_equal(n.status, 9 << 8);
@@ -143,7 +143,7 @@ static void test_signals_reach_whom_they_are_meant_for(void **state)
         "trap 'kill %1; exit 0' USR2; while :; do wait; done");
     struct note started = world_note(&world);
     nap_ms(300);
-    struct command c = {.op = COMMAND_KILL, .signal = SIGUSR1, .batch = true};
+    struct step_command c = {.op = COMMAND_KILL, .signal = SIGUSR1, .batch = true};
     world_command(&world, (pid_t)started.pid, &c);
     nap_ms(200);
     assert_string_equal(world_output(&world), "shell\n");
@@ -153,7 +153,7 @@ static void test_signals_reach_whom_they_are_meant_for(void **state)
     assert_int_equal(strlen(world_output(&world)),
                      strlen("shell\nshell\nchild\n")); /* whoever is first */
     assert_non_null(strstr(world_output(&world), "child\n"));
-    c = (struct command){.op = COMMAND_KILL, .signal = SIGUSR2, .batch = true};
+    c = (struct step_command){.op = COMMAND_KILL, .signal = SIGUSR2, .batch = true};
     world_command(&world, (pid_t)started.pid, &c);
     assert_int_equal(world_wait(&world, NOTE_EXITED).status, 0);
 }
@@ -164,7 +164,7 @@ static void test_stop_and_continue(void **state)
     send_script(1, "sleep 0.4; echo done");
     struct note started = world_note(&world);
     nap_ms(100);
-    struct command c = {.op = COMMAND_KILL, .signal = SIGSTOP};
+    struct step_command c = {.op = COMMAND_KILL, .signal = SIGSTOP};
     world_command(&world, (pid_t)started.pid, &c);
     assert_true(world_quiet(&world, 800));
     c.signal = SIGCONT;

@@ -290,7 +290,7 @@ static void test_its_owner_does_not_slow_it_down(void **state)
     assert_true(WIFSIGNALED(status));
     assert_int_equal(getpriority(PRIO_PROCESS, (id_t)shepherd), nice);
     assert_int_equal(sched_getscheduler(shepherd), policy);
-    struct command end = {.op = COMMAND_TERMINATE, .kill_wait_ms = 500};
+    struct step_command end = {.op = COMMAND_TERMINATE, .kill_wait_ms = 500};
     world_command(&world, shepherd, &end);
     until(&done);
 }
@@ -322,7 +322,7 @@ static void test_a_labelled_pipe_that_is_full_holds_the_task_only(void **state)
     until(&started);
     pid_t shepherd = (pid_t)world_wait(&world, NOTE_STARTED).pid;
     pipe_fill_await(reader);
-    world_command(&world, shepherd, &(struct command){.op = COMMAND_TERMINATE});
+    world_command(&world, shepherd, &(struct step_command){.op = COMMAND_TERMINATE});
     world_wait(&world, NOTE_EXITED);
     close(reader);
 }

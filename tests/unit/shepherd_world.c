@@ -81,7 +81,7 @@ void world_stop_serving(struct herd_world *w)
 
 static void alive_kill(void *ctx, const struct note *n)
 {
-    struct command c = {.op = COMMAND_TERMINATE};
+    struct step_command c = {.op = COMMAND_TERMINATE};
     (void)ctx;
     /* It may have ended by itself since it was seen. */
     if (n->kind == NOTE_STARTED && sigqueue((pid_t)n->pid, COMMAND_SIGNAL, command_value(&c)) != 0)
@@ -221,7 +221,7 @@ bool world_quiet(struct herd_world *w, int ms)
     return !note_next(w, ms, &n);
 }
 
-void world_command(struct herd_world *w, pid_t shepherd, const struct command *c)
+void world_command(struct herd_world *w, pid_t shepherd, const struct step_command *c)
 {
     (void)w;
     union sigval v = command_value(c);

@@ -35,7 +35,7 @@ struct note world_note(struct herd_world *w);
 /* The next note of that kind; others are dropped. */
 struct note world_wait(struct herd_world *w, enum note_kind kind);
 bool world_quiet(struct herd_world *w, int ms); /* no note for so long */
-void world_command(struct herd_world *w, pid_t shepherd, const struct command *c);
+void world_command(struct herd_world *w, pid_t shepherd, const struct step_command *c);
 /* Text of a file, "" if there is none; valid until the next call. */
 const char *world_file(const char *path);
 const char *world_output(struct herd_world *w);

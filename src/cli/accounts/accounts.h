@@ -16,20 +16,20 @@
 /* ---- the book, as the controller has it ----------------------------------------------------- */
 
 /* What carries limits: an association or a QOS. */
-struct owner {
+struct sacctmgr_owner {
     VEC(const struct limit *) limit;
-    const struct owner *up; /* whose limits for users hold here too; NULL = nobody's */
+    const struct sacctmgr_owner *up; /* whose limits for users hold here too; NULL = nobody's */
 };
 
 struct assoc_view {
-    struct owner owner;
+    struct sacctmgr_owner owner;
     const struct assoc *a;
     struct assoc_view *up; /* NULL = it is root */
     int depth;             /* in the tree */
 };
 
 struct qos_view {
-    struct owner owner;
+    struct sacctmgr_owner owner;
     const struct qos *q;
 };
 
@@ -98,10 +98,11 @@ bool book_has_tres(void *book, const char *tres); /* a tres_known */
 /* Its QOS, comma-separated, what it inherits among them. */
 const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, struct arena *a);
 /* The limit set on it; NULL = none. `tres` NULL for limits that count none. */
-const struct limit *owner_limit(const struct owner *o, enum resource_limit what, const char *tres);
+const struct limit *owner_limit(const struct sacctmgr_owner *o, enum resource_limit what,
+                                const char *tres);
 /* All of that limit as Slurm writes it: "cpu=10,mem=100M", "4", "08:00:00"; `inherited`: those of
  * accounts above count too. */
-void owner_limit_say(const struct owner *o, enum resource_limit what, bool inherited,
+void owner_limit_say(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
                      struct str *out);
 /* Is the user a coordinator of the account, itself or by one above it? */
 bool book_coordinates(const struct book *b, const char *user, const char *account);
@@ -193,7 +194,7 @@ enum entity {
     X(WITHOUT_PARENT_LIMITS, "woplimits", 4, TREE, 0)                                                        \
     X(WITHOUT_LIMITS, "wolimits", 3, TREE | ON(CLUSTER), 0)
 // clang-format on
-enum key {
+enum sacctmgr_key {
 #define X(key, ...) KEY_##key,
     KEYS(X)
 #undef X
@@ -202,7 +203,7 @@ enum key {
 
 /* A word of the command line: a condition, or something to set. */
 struct spec {
-    enum key key;
+    enum sacctmgr_key key;
     bool is_limit;
     enum resource_limit limit; /* is_limit */
     const char *tres;          /* GrpCPUs=4 and its like: the resource; else NULL */
@@ -228,13 +229,13 @@ bool specs_read(struct sacctmgr *s, enum entity entity, enum spec_mode mode, int
                 struct specs *ret);
 void specs_done(struct specs *sp);
 /* The values of a condition, joined by commas; NULL = not given. */
-const char *specs_where(const struct specs *sp, enum key key, struct arena *a);
-bool specs_flag(const struct specs *sp, enum key key);
+const char *specs_where(const struct specs *sp, enum sacctmgr_key key, struct arena *a);
+bool specs_flag(const struct specs *sp, enum sacctmgr_key key);
 /* A condition that says nothing about what is to be changed or taken away: without it all would be
  * meant. NULL = each of them does. */
 const struct spec *specs_idle(const struct specs *sp);
 /* The last of that key that is set; NULL = none. */
-const struct spec *specs_set(const struct specs *sp, enum key key);
+const struct spec *specs_set(const struct specs *sp, enum sacctmgr_key key);
 /* The value of "KEY=value", where KEY may be cut short; NULL = the word is not of that key. */
 const char *spec_value(const char *word, const char *key);
 /* Slurm's lines about a flag of a QOS that is none, where it prints them. */
@@ -254,7 +255,7 @@ struct account_row {
     const struct account_user *user;
     const struct assoc_view *assoc;
     const struct qos_view *qos;
-    const struct owner *owner; /* of the two; NULL = no limits */
+    const struct sacctmgr_owner *owner; /* of the two; NULL = no limits */
     const char *coordinators;
     bool own_limits; /* not those of accounts above */
     bool own_qos;    /* QOS as set on it */
@@ -315,7 +316,7 @@ void changes_commit(struct changes *c, const char *none);
 /* Everything of `set` that belongs to an association, or to a QOS: as changes of that one; the
  * lists that grow or shrink apart, as Slurm allows = beside +=. False after an error was
  * printed. */
-struct given {
+struct sacctmgr_given {
     struct assoc assoc;
     struct qos qos;
     const char *fields; /* set with "=" */
@@ -328,12 +329,12 @@ struct given {
     struct str said; /* "  MaxJobs       = 4\n" */
 };
 bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs *sp,
-                   struct given *ret);
-void settings_done(struct given *st);
+                   struct sacctmgr_given *ret);
+void settings_done(struct sacctmgr_given *st);
 /* Their changes of one association or QOS, given with its key alone. */
-void settings_to_assoc(struct changes *c, const struct given *st, enum account_verb verb,
+void settings_to_assoc(struct changes *c, const struct sacctmgr_given *st, enum account_verb verb,
                        const struct assoc *key);
-void settings_to_qos(struct changes *c, const struct given *st, enum account_verb verb,
+void settings_to_qos(struct changes *c, const struct sacctmgr_given *st, enum account_verb verb,
                      const char *name);
 
 void accounts_add(struct sacctmgr *s, const struct specs *sp);

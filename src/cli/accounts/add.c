@@ -10,7 +10,7 @@ struct adding {
     struct sacctmgr *s;
     const struct specs *sp;
     struct book b;
-    struct given st;
+    struct sacctmgr_given st;
     struct changes c;
     struct str lines; /* of associations */
     bool wrong;
@@ -30,7 +30,7 @@ static bool name_next(struct adding *g, struct span *rest, const char **ret)
     return false;
 }
 
-static const char *set_value(struct adding *g, enum key key)
+static const char *set_value(struct adding *g, enum sacctmgr_key key)
 {
     const struct spec *one = specs_set(g->sp, key);
     return one ? one->value : NULL;

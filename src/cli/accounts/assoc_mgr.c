@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct show {
+struct assoc_mgr_show {
     struct sacctmgr s;
     const struct assoc_mgr_ask *ask;
     struct book book;
@@ -30,7 +30,7 @@ static uint64_t owner_key(int32_t owner, uint32_t id)
 
 static void use_keep(void *ctx, const void *record)
 {
-    struct show *w = ctx;
+    struct assoc_mgr_show *w = ctx;
     struct in_use *u = arena_dup(w->a, record, sizeof *u);
     if (u->user || u->account)
         vec_push(&w->use, u);
@@ -40,7 +40,7 @@ static void use_keep(void *ctx, const void *record)
 
 static void share_keep(void *ctx, const void *record)
 {
-    struct show *w = ctx;
+    struct assoc_mgr_show *w = ctx;
     struct fair_share *f = arena_dup(w->a, record, sizeof *f);
     map_u64_put(w->share_of, f->assoc_id, f);
 }
@@ -48,7 +48,8 @@ static void share_keep(void *ctx, const void *record)
 /* What has and used nothing. */
 static const struct in_use nothing;
 
-static const struct in_use *use_of(const struct show *w, enum limit_owner owner, uint32_t id)
+static const struct in_use *use_of(const struct assoc_mgr_show *w, enum limit_owner owner,
+                                   uint32_t id)
 {
     const struct in_use *u = map_u64_get(w->use_of, owner_key((int32_t)owner, id));
     return u ? u : &nothing;
@@ -57,7 +58,7 @@ static const struct in_use *use_of(const struct show *w, enum limit_owner owner,
 /* ---- pieces --------------------------------------------------------------------------------- */
 
 /* The next line of a record. */
-static void line(struct show *w)
+static void line(struct assoc_mgr_show *w)
 {
     str_add(&w->out, w->ask->oneliner ? " " : "\n    ");
 }
@@ -80,7 +81,7 @@ static int64_t amount_in(const char *list, const char *tres)
 }
 
 /* Its own, or, of those that are passed down, the nearest above. Hours are for sacctmgr to show. */
-static const struct limit *limit_of(const struct owner *o, enum resource_limit what,
+static const struct limit *limit_of(const struct sacctmgr_owner *o, enum resource_limit what,
                                     const char *tres)
 {
     bool down = resource_limit_table[what].scope != SCOPE_GROUP;
@@ -93,7 +94,7 @@ static const struct limit *limit_of(const struct owner *o, enum resource_limit w
 }
 
 /* "4(1)", "N(1)": the limit, and what is in use. */
-static void pair(struct show *w, const struct limit *l, int64_t used)
+static void pair(struct assoc_mgr_show *w, const struct limit *l, int64_t used)
 {
     if (l)
         str_add_i64(&w->out, l->value);
@@ -102,15 +103,15 @@ static void pair(struct show *w, const struct limit *l, int64_t used)
     str_addf(&w->out, "(%lld)", (long long)used);
 }
 
-static void count(struct show *w, const char *word, const struct owner *o, enum resource_limit what,
-                  int64_t used)
+static void count(struct assoc_mgr_show *w, const char *word, const struct sacctmgr_owner *o,
+                  enum resource_limit what, int64_t used)
 {
     str_addf(&w->out, "%s=", word);
     pair(w, limit_of(o, what, NULL), used);
 }
 
 /* The same, and nothing where there is no limit. */
-static void count_if(struct show *w, const char *word, const struct owner *o,
+static void count_if(struct assoc_mgr_show *w, const char *word, const struct sacctmgr_owner *o,
                      enum resource_limit what, int64_t used)
 {
     const struct limit *l = limit_of(o, what, NULL);
@@ -120,7 +121,7 @@ static void count_if(struct show *w, const char *word, const struct owner *o,
 }
 
 /* Of each resource: the limit, and what is in use by `list`. */
-static void amounts(struct show *w, const char *word, const struct owner *o,
+static void amounts(struct assoc_mgr_show *w, const char *word, const struct sacctmgr_owner *o,
                     enum resource_limit what, const char *list)
 {
     struct str name = STR_INIT;
@@ -134,7 +135,7 @@ static void amounts(struct show *w, const char *word, const struct owner *o,
 }
 
 /* The limits alone. */
-static void values(struct show *w, const char *word, const struct owner *o,
+static void values(struct assoc_mgr_show *w, const char *word, const struct sacctmgr_owner *o,
                    enum resource_limit what)
 {
     struct str name = STR_INIT;
@@ -150,7 +151,8 @@ static void values(struct show *w, const char *word, const struct owner *o,
     str_done(&name);
 }
 
-static void value(struct show *w, const char *word, const struct owner *o, enum resource_limit what)
+static void value(struct assoc_mgr_show *w, const char *word, const struct sacctmgr_owner *o,
+                  enum resource_limit what)
 {
     const struct limit *l = limit_of(o, what, NULL);
     str_addf(&w->out, "%s=", word);
@@ -158,7 +160,7 @@ static void value(struct show *w, const char *word, const struct owner *o, enum 
         str_add_i64(&w->out, l->value);
 }
 
-static void groups(struct show *w, const struct owner *o, const struct in_use *u)
+static void groups(struct assoc_mgr_show *w, const struct sacctmgr_owner *o, const struct in_use *u)
 {
     line(w);
     amounts(w, "GrpTRES", o, LIMIT_GRP_TRES, u->has);
@@ -168,7 +170,7 @@ static void groups(struct show *w, const struct owner *o, const struct in_use *u
     amounts(w, "GrpTRESRunMins", o, LIMIT_GRP_TRES_RUN_MINS, u->promised);
 }
 
-static void wall(struct show *w, const struct owner *o, const struct in_use *u)
+static void wall(struct assoc_mgr_show *w, const struct sacctmgr_owner *o, const struct in_use *u)
 {
     const struct limit *l = limit_of(o, LIMIT_GRP_WALL, NULL);
     str_add(&w->out, " GrpWall=");
@@ -178,7 +180,7 @@ static void wall(struct show *w, const struct owner *o, const struct in_use *u)
              (long long)(u->wall_ms % 60000 / 600));
 }
 
-static void of_a_job(struct show *w, const struct owner *o)
+static void of_a_job(struct assoc_mgr_show *w, const struct sacctmgr_owner *o)
 {
     line(w);
     values(w, "MaxTRESPJ", o, LIMIT_MAX_TRES);
@@ -191,14 +193,14 @@ static void of_a_job(struct show *w, const struct owner *o)
 }
 
 /* Before the first record of a kind. */
-static void title(struct show *w, bool *any, const char *text)
+static void title(struct assoc_mgr_show *w, bool *any, const char *text)
 {
     if (!*any)
         str_addf(&w->out, w->ask->oneliner ? "%s\n" : "\n%s\n\n", text);
     *any = true;
 }
 
-static void none(struct show *w, bool any, const char *what)
+static void none(struct assoc_mgr_show *w, bool any, const char *what)
 {
     if (!any)
         str_addf(&w->out,
@@ -214,7 +216,7 @@ static uint32_t uid_of(const char *name)
 }
 
 /* "alice(1001)" */
-static void user_say(struct show *w, const char *name)
+static void user_say(struct assoc_mgr_show *w, const char *name)
 {
     str_addf(&w->out, "%s(%u)", name, uid_of(name));
 }
@@ -239,7 +241,7 @@ static int by_uid(const void *a, const void *b)
     return xu != yu ? (xu > yu) - (xu < yu) : strcmp(x->name, y->name);
 }
 
-static void users_show(struct show *w)
+static void users_show(struct assoc_mgr_show *w)
 {
     bool any = false;
     if (w->book.user.n)
@@ -270,7 +272,7 @@ static void hundredths(struct str *out, int64_t part)
 }
 
 /* Shares of all its siblings together, which are summed when the first is shown. */
-static void levels_sum(struct show *w)
+static void levels_sum(struct assoc_mgr_show *w)
 {
     for (size_t i = 0; i < w->book.assoc.n; i++) {
         const struct assoc_view *v = w->book.assoc.v[i];
@@ -281,12 +283,12 @@ static void levels_sum(struct show *w)
     }
 }
 
-static int64_t level_of(const struct show *w, const struct assoc_view *v)
+static int64_t level_of(const struct assoc_mgr_show *w, const struct assoc_view *v)
 {
     return (int64_t)(uintptr_t)map_u64_get(w->level, v->up ? v->up->a->id : 0);
 }
 
-static void shares_say(struct show *w, const struct assoc_view *v, const struct in_use *u)
+static void shares_say(struct assoc_mgr_show *w, const struct assoc_view *v, const struct in_use *u)
 {
     static const struct fair_share none;
     const struct fair_share *f = map_u64_get(w->share_of, v->a->id);
@@ -309,9 +311,9 @@ static void shares_say(struct show *w, const struct assoc_view *v, const struct 
     hundredths(&w->out, f->effective > 0 ? f->effective : 0);
 }
 
-static void assoc_show(struct show *w, const struct assoc_view *v, int left)
+static void assoc_show(struct assoc_mgr_show *w, const struct assoc_view *v, int left)
 {
-    const struct owner *o = &v->owner;
+    const struct sacctmgr_owner *o = &v->owner;
     const struct assoc *a = v->a;
     const struct in_use *u = use_of(w, OWNER_ASSOC, a->id);
     const struct account_user *user = a->user ? book_user(&w->book, a->user) : NULL;
@@ -345,7 +347,7 @@ static void assoc_show(struct show *w, const struct assoc_view *v, int left)
     str_addc(&w->out, '\n');
 }
 
-static void assocs_show(struct show *w)
+static void assocs_show(struct assoc_mgr_show *w)
 {
     bool any = false;
     levels_sum(w);
@@ -372,7 +374,7 @@ static const struct {
               "MaxTRESPU", LIMIT_MAX_JOBS_PER_USER, LIMIT_MAX_JOBS_ACCRUE_PER_USER,
               LIMIT_MAX_SUBMIT_PER_USER, LIMIT_MAX_TRES_PER_USER}};
 
-static void part_show(struct show *w, const struct qos_view *v, size_t part)
+static void part_show(struct assoc_mgr_show *w, const struct qos_view *v, size_t part)
 {
     bool any = false, of_users = part == 1;
     line(w);
@@ -402,9 +404,9 @@ static void part_show(struct show *w, const struct qos_view *v, size_t part)
         str_addf(&w->out, "%s%s", w->ask->oneliner ? "=" : "\n        ", parts[part].none);
 }
 
-static void one_qos_show(struct show *w, const struct qos_view *v)
+static void one_qos_show(struct assoc_mgr_show *w, const struct qos_view *v)
 {
-    const struct owner *o = &v->owner;
+    const struct sacctmgr_owner *o = &v->owner;
     const struct in_use *u = use_of(w, OWNER_QOS, v->q->id);
     const char *mode = v->q->preempt_mode == PREEMPT_UNSET
                            ? "OFF"
@@ -434,7 +436,7 @@ static void one_qos_show(struct show *w, const struct qos_view *v)
     str_addc(&w->out, '\n');
 }
 
-static void qos_show(struct show *w)
+static void qos_show(struct assoc_mgr_show *w)
 {
     bool any = false;
     for (size_t i = 0; i < w->book.qos.n; i++) {
@@ -449,7 +451,8 @@ static void qos_show(struct show *w)
 
 bool assoc_mgr_show(struct client *client, const struct assoc_mgr_ask *ask, struct arena *a)
 {
-    struct show w = {.s = {.a = a, .called = "scontrol", .client = client}, .ask = ask, .a = a};
+    struct assoc_mgr_show w = {
+        .s = {.a = a, .called = "scontrol", .client = client}, .ask = ask, .a = a};
     struct msg_query use = {.what = QUERY_IN_USE}, shares = {.what = QUERY_FAIR_SHARES};
     w.use_of = map_u64_new();
     w.share_of = map_u64_new();

@@ -10,7 +10,7 @@
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-struct reading {
+struct book_reading {
     struct sacctmgr *s;
     struct book *b;
     VEC(struct assoc_view *) unsorted;
@@ -19,7 +19,7 @@ struct reading {
 #define KEEP(name, list, tag)                                                                      \
     static void name(void *ctx, const void *record)                                                \
     {                                                                                              \
-        struct reading *r = ctx;                                                                   \
+        struct book_reading *r = ctx;                                                              \
         vec_push(&r->b->list, arena_dup(r->s->a, record, sizeof(struct tag)));                     \
     }
 KEEP(account_keep, account, account)
@@ -29,7 +29,7 @@ KEEP(tres_keep, tres, tres)
 
 static void assoc_keep(void *ctx, const void *record)
 {
-    struct reading *r = ctx;
+    struct book_reading *r = ctx;
     struct assoc_view *v = arena_alloc(r->s->a, sizeof *v);
     v->a = arena_dup(r->s->a, record, sizeof(struct assoc));
     vec_push(&r->unsorted, v);
@@ -37,7 +37,7 @@ static void assoc_keep(void *ctx, const void *record)
 
 static void qos_keep(void *ctx, const void *record)
 {
-    struct reading *r = ctx;
+    struct book_reading *r = ctx;
     struct qos_view *v = arena_alloc(r->s->a, sizeof *v);
     v->q = arena_dup(r->s->a, record, sizeof(struct qos));
     vec_push(&r->b->qos, v);
@@ -45,7 +45,7 @@ static void qos_keep(void *ctx, const void *record)
 
 static void limit_keep(void *ctx, const void *record)
 {
-    struct reading *r = ctx;
+    struct book_reading *r = ctx;
     const struct limit *l = arena_dup(r->s->a, record, sizeof *l);
     if (l->owner == OWNER_QOS) {
         for (size_t i = 0; i < r->b->qos.n; i++)
@@ -67,7 +67,7 @@ static void limit_keep(void *ctx, const void *record)
     }
 }
 
-static bool ask(struct reading *r, uint32_t what, const struct fields *t,
+static bool ask(struct book_reading *r, uint32_t what, const struct fields *t,
                 void (*row)(void *ctx, const void *record))
 {
     struct msg_query q = {.what = (int32_t)what};
@@ -105,7 +105,7 @@ static int sibling_compare(const void *pa, const void *pb)
 }
 
 /* Where those below that account begin; those below an account of "" are the root. */
-static size_t first_below(const struct reading *r, const char *account)
+static size_t first_below(const struct book_reading *r, const char *account)
 {
     size_t low = 0, high = r->unsorted.n;
     while (low < high) {
@@ -121,7 +121,7 @@ static size_t first_below(const struct reading *r, const char *account)
 }
 
 /* Depth first, without calls into itself: who knows how deep a tree is. */
-static void tree_make(struct reading *r)
+static void tree_make(struct book_reading *r)
 {
     struct level {
         size_t next;
@@ -213,7 +213,7 @@ static void book_index(struct book *b)
 
 bool book_read(struct sacctmgr *s, struct book *b)
 {
-    struct reading r = {.s = s, .b = b};
+    struct book_reading r = {.s = s, .b = b};
     bool ok = ask(&r, QUERY_ACCOUNTS, &account_fields, account_keep) &&
               ask(&r, QUERY_ACCOUNT_USERS, &account_user_fields, user_keep) &&
               ask(&r, QUERY_ASSOCS, &assoc_fields, assoc_keep) &&
@@ -319,7 +319,8 @@ const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, str
     return text;
 }
 
-const struct limit *owner_limit(const struct owner *o, enum resource_limit what, const char *tres)
+const struct limit *owner_limit(const struct sacctmgr_owner *o, enum resource_limit what,
+                                const char *tres)
 {
     for (size_t i = 0; i < o->limit.n; i++)
         if ((enum resource_limit)o->limit.v[i]->what == what && !o->limit.v[i]->hours &&
@@ -352,7 +353,7 @@ static int limit_compare(const void *pa, const void *pb)
     return order ? order : strcmp(a->hours ? a->hours : "", b->hours ? b->hours : "");
 }
 
-void owner_limit_say(const struct owner *o, enum resource_limit what, bool inherited,
+void owner_limit_say(const struct sacctmgr_owner *o, enum resource_limit what, bool inherited,
                      struct str *out)
 {
     VEC(const struct limit *) found = {0};

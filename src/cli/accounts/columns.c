@@ -303,7 +303,7 @@ static void one_say(const struct account_row *r, enum resource_limit what, const
                     struct str *out)
 {
     bool inherited = is_inherited(r, what);
-    for (const struct owner *o = r->owner; o; o = inherited ? o->up : NULL) {
+    for (const struct sacctmgr_owner *o = r->owner; o; o = inherited ? o->up : NULL) {
         const struct limit *l = owner_limit(o, what, tres);
         if (!l)
             continue;

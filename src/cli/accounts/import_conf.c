@@ -435,14 +435,14 @@ static const char *target_of(const struct taken *t)
     return text_is(t->name, MAIN_FILE) ? "remuda.conf" : t->name;
 }
 
-struct writing {
+struct conf_writing {
     struct import *m;
     const char *dir;
     VEC(struct together_file) file;
     struct str said;
 };
 
-static void file_add(struct writing *w, const char *name, const struct str *text)
+static void file_add(struct conf_writing *w, const char *name, const struct str *text)
 {
     struct together_file f = {.name = name,
                               .data = arena_dup(w->m->a, text->data, text->len),
@@ -452,7 +452,7 @@ static void file_add(struct writing *w, const char *name, const struct str *text
 }
 
 /* What is there and says something else is kept beside. */
-static bool taken_write(struct writing *w, const struct taken *t, struct err *ret_err)
+static bool taken_write(struct conf_writing *w, const struct taken *t, struct err *ret_err)
 {
     const char *name = target_of(t), *path = arena_printf(w->m->a, "%s/%s", w->dir, name);
     struct str text = STR_INIT, former = STR_INIT;
@@ -476,7 +476,7 @@ static bool taken_write(struct writing *w, const struct taken *t, struct err *re
 /* All of them, or none: whatever happens in between. */
 bool import_conf_write(struct import *m)
 {
-    struct writing w = {.m = m, .dir = state_dir_own(m->state_dir, m->a)};
+    struct conf_writing w = {.m = m, .dir = state_dir_own(m->state_dir, m->a)};
     struct err err = {0};
     bool ok = dir_make(w.dir, 0755, &err) && together_finish(w.dir, &err);
     for (size_t i = m->file.n; ok && i-- > 0;)

@@ -13,7 +13,7 @@ static void words_json(struct json_out *j, const char *key, const char *list, st
     json_array_end(j);
 }
 
-static void limits_json(struct json_out *j, const struct owner *o)
+static void limits_json(struct json_out *j, const struct sacctmgr_owner *o)
 {
     json_key(j, "limits");
     json_object(j);

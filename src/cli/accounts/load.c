@@ -10,7 +10,7 @@
 
 #define FILE_MAX_BYTES (256 << 20)
 
-struct loading {
+struct load_loading {
     struct sacctmgr *s;
     struct book b;
     struct changes c;
@@ -21,14 +21,14 @@ struct loading {
     struct str coordinators;        /* "account user\n" */
 };
 
-static void line_fail(struct loading *g, const char *what, const char *word)
+static void line_fail(struct load_loading *g, const char *what, const char *word)
 {
     sacctmgr_fail(g->s, "%s:%zu: %s %s", g->path, g->line, what, word);
     g->wrong = true;
 }
 
 /* The next piece of a line up to ':' outside of quotes; "key='value'" without the quotes. */
-static bool piece_next(struct loading *g, const char **at, const char **ret)
+static bool piece_next(struct load_loading *g, const char **at, const char **ret)
 {
     struct str one = STR_INIT;
     char quote = '\0';
@@ -60,7 +60,7 @@ static void name_it(struct map_str *names, const char *name)
 typedef VEC(char *) word_list;
 
 /* QOS='+a,-b' in a file is what QOS+=a QOS-=b is on a command line. */
-static void qos_split(struct loading *g, const char *value, word_list *words)
+static void qos_split(struct load_loading *g, const char *value, word_list *words)
 {
     struct span rest = span_of(value), piece;
     struct str set = STR_INIT, more = STR_INIT, less = STR_INIT;
@@ -82,17 +82,18 @@ static void qos_split(struct loading *g, const char *value, word_list *words)
     str_done(&less);
 }
 
-struct line {
+struct load_line {
     const char *name, *partition, *coordinator;
     struct specs sp;
-    struct given st;
+    struct sacctmgr_given st;
 };
 
-static bool line_read(struct loading *g, enum entity entity, const char *rest, struct line *ret)
+static bool line_read(struct load_loading *g, enum entity entity, const char *rest,
+                      struct load_line *ret)
 {
     word_list words = {0};
     const char *piece;
-    *ret = (struct line){0};
+    *ret = (struct load_line){0};
     while (piece_next(g, &rest, &piece)) {
         const char *partition = spec_value(piece, "partition"), *qos = spec_value(piece, "qos"),
                    *coordinator = spec_value(piece, "coordinator");
@@ -120,13 +121,13 @@ static bool line_read(struct loading *g, enum entity entity, const char *rest, s
     return ok;
 }
 
-static const char *of_line(const struct line *l, enum key key)
+static const char *of_line(const struct load_line *l, enum sacctmgr_key key)
 {
     const struct spec *one = specs_set(&l->sp, key);
     return one ? one->value : NULL;
 }
 
-static void account_load(struct loading *g, struct line *l)
+static void account_load(struct load_loading *g, struct load_line *l)
 {
     struct account a = {.name = l->name,
                         .description = of_line(l, KEY_DESCRIPTION),
@@ -153,7 +154,7 @@ static void account_load(struct loading *g, struct line *l)
     settings_to_assoc(&g->c, &l->st, VERB_MODIFY, &key);
 }
 
-static void user_load(struct loading *g, struct line *l)
+static void user_load(struct load_loading *g, struct load_line *l)
 {
     struct account_user u = {.name = l->name, .default_wckey = of_line(l, KEY_DEFAULT_WCKEY)};
     struct assoc key = {.account = g->parent, .user = l->name, .partition = l->partition};
@@ -183,7 +184,7 @@ static void user_load(struct loading *g, struct line *l)
 }
 
 /* When all accounts are there. */
-static void coordinators_load(struct loading *g)
+static void coordinators_load(struct load_loading *g)
 {
     struct span lines = span_of(str_text(&g->coordinators)), one, rest, account;
     while (span_next(&lines, '\n', &one)) {
@@ -201,7 +202,7 @@ static void coordinators_load(struct loading *g)
     }
 }
 
-static void clean(struct loading *g)
+static void clean(struct load_loading *g)
 {
     for (size_t i = 0; i < g->b.user.n; i++)
         if (!g->b.user.v[i]->deleted && !text_is(g->b.user.v[i]->name, "root"))
@@ -215,7 +216,7 @@ static void clean(struct loading *g)
     }
 }
 
-static void line_load(struct loading *g, char *text)
+static void line_load(struct load_loading *g, char *text)
 {
     static const struct {
         const char *word;
@@ -226,7 +227,7 @@ static void line_load(struct loading *g, char *text)
                  {"Project", ENTITY_ACCOUNT},
                  {"User", ENTITY_USER}};
     const struct assoc root = {.account = "root"};
-    struct line l = {0};
+    struct load_line l = {0};
     size_t word = strcspn(text, " -"), i;
     for (i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (strlen(kinds[i].word) == word && strncasecmp(text, kinds[i].word, word) == 0)
@@ -273,7 +274,7 @@ static bool file_read(struct sacctmgr *s, const char *path, struct str *ret)
     return ret->len < FILE_MAX_BYTES;
 }
 
-static void file_load(struct loading *g, const struct str *text)
+static void file_load(struct load_loading *g, const struct str *text)
 {
     struct span lines = {str_text(text), text->len}, line;
     if (g->clean)
@@ -293,7 +294,7 @@ static void file_load(struct loading *g, const struct str *text)
         changes_commit(&g->c, " Nothing new added.");
 }
 
-static bool qos_load(struct loading *g)
+static bool qos_load(struct load_loading *g)
 {
     struct str text = STR_INIT;
     const char *path = g->s->qos_file;
@@ -305,7 +306,7 @@ static bool qos_load(struct loading *g)
 
 void accounts_load_file(struct sacctmgr *s, int n, char **word)
 {
-    struct loading g = {
+    struct load_loading g = {
         .s = s, .c = {.s = s}, .parent = "root", .user = map_str_new(), .account = map_str_new()};
     struct str text = STR_INIT;
     for (int i = 0; i < n; i++) {

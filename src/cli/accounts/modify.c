@@ -9,7 +9,7 @@ struct changing {
     struct sacctmgr *s;
     const struct specs *sp;
     struct book b;
-    struct given st;
+    struct sacctmgr_given st;
     struct changes c;
     const char *names; /* of what the entity is */
     bool wrong;
@@ -137,14 +137,15 @@ static bool user_values(struct changing *g, struct account_user *u, struct str *
     return fields->len && !g->wrong;
 }
 
-static bool where_given(const struct changing *g, enum key key)
+static bool where_given(const struct changing *g, enum sacctmgr_key key)
 {
     return specs_where(g->sp, key, g->s->a) != NULL;
 }
 
 /* What an account, a user or the like is given itself must be chosen by what it is itself: a
  * condition on associations alone would mean all of them. */
-static bool chosen_itself(struct changing *g, bool by_itself, const enum key *of_assocs, size_t n)
+static bool chosen_itself(struct changing *g, bool by_itself, const enum sacctmgr_key *of_assocs,
+                          size_t n)
 {
     for (size_t i = 0; i < n && !by_itself; i++)
         if (where_given(g, of_assocs[i])) {
@@ -170,7 +171,7 @@ static bool user_is_chosen(const struct changing *g, const struct account_user *
 
 static void users_modify(struct changing *g)
 {
-    static const enum key of_assocs[] = {KEY_ACCOUNTS, KEY_PARTITIONS};
+    static const enum sacctmgr_key of_assocs[] = {KEY_ACCOUNTS, KEY_PARTITIONS};
     struct account_user u = {0};
     struct str fields = STR_INIT, said = STR_INIT, without = STR_INIT;
     bool any = user_values(g, &u, &fields) &&
@@ -206,7 +207,7 @@ static void users_modify(struct changing *g)
 
 static void accounts_values(struct changing *g)
 {
-    static const enum key of_assocs[] = {KEY_PARENT, KEY_USERS, KEY_PARTITIONS};
+    static const enum sacctmgr_key of_assocs[] = {KEY_PARENT, KEY_USERS, KEY_PARTITIONS};
     const struct spec *descr = specs_set(g->sp, KEY_DESCRIPTION),
                       *org = specs_set(g->sp, KEY_ORGANIZATION),
                       *flags = specs_set(g->sp, KEY_FLAGS);
@@ -240,7 +241,7 @@ static void accounts_values(struct changing *g)
 static void assocs_modify(struct changing *g, const char *title)
 {
     struct str said = STR_INIT;
-    const struct given *st = &g->st;
+    const struct sacctmgr_given *st = &g->st;
     bool any = st->fields || st->limits.n || st->no_usage || st->more[0] || st->more[1];
     bool by_user = g->sp->entity == ENTITY_USER &&
                    (where_given(g, KEY_DEFAULT_ACCOUNT) || where_given(g, KEY_ADMIN_LEVEL));

@@ -263,7 +263,7 @@ static void transaction_row(void *ctx, const void *record)
         table_row(&g->t, t);
 }
 
-static bool when(struct sacctmgr *s, const struct specs *sp, enum key key, int64_t *ret)
+static bool when(struct sacctmgr *s, const struct specs *sp, enum sacctmgr_key key, int64_t *ret)
 {
     const char *text = specs_where(sp, key, s->a);
     struct err e = {0};

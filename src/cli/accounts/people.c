@@ -16,7 +16,7 @@
 #define NAME_MOST  40 /* columns of the tree */
 #define REST_LEAST 20
 
-struct people {
+struct sacctmgr_people {
     const char *state_dir, *user;
     VEC(const char *) account;
     struct sacctmgr s;
@@ -29,15 +29,15 @@ struct people {
 
 static bool account_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct people *p = to;
+    struct sacctmgr_people *p = to;
     vec_push(&p->account, word);
     return true;
 }
 
 static const struct option_row rows[] = {
     OPT_VALUE("user", 'u', "name", "only the accounts of this user, and this user in them",
-              set_any_text, offsetof(struct people, user)),
-    OWN_STATE(struct people),
+              set_any_text, offsetof(struct sacctmgr_people, user)),
+    OWN_STATE(struct sacctmgr_people),
     OWN_HELP,
 };
 OPTION_TABLE(accounts_options, rows, .usage = "remuda accounts [OPTIONS] [ACCOUNT...]",
@@ -67,7 +67,7 @@ static bool is_counted(const struct limit *l)
 }
 
 /* By whom it is used; NULL = by nobody. A group's is asked for nobody in particular. */
-static const struct limit_use *use_of(const struct people *p, const struct limit *l,
+static const struct limit_use *use_of(const struct sacctmgr_people *p, const struct limit *l,
                                       const char *user, const char *account)
 {
     for (size_t i = 0; i < p->use.n; i++) {
@@ -102,7 +102,8 @@ static void limit_say(const struct limit *l, int64_t used, struct str *out)
 }
 
 /* Limits of the account itself; those of its users are counted in their lines. */
-static void own_limits_say(const struct people *p, const struct owner *o, struct str *out)
+static void own_limits_say(const struct sacctmgr_people *p, const struct sacctmgr_owner *o,
+                           struct str *out)
 {
     for (size_t i = 0; i < o->limit.n; i++) {
         const struct limit *l = o->limit.v[i];
@@ -113,7 +114,8 @@ static void own_limits_say(const struct people *p, const struct owner *o, struct
 }
 
 /* Limits that hold for a user in an account: his own, or passed down; the nearest of each. */
-static void user_limits_say(const struct people *p, const struct assoc_view *v, struct str *out)
+static void user_limits_say(const struct sacctmgr_people *p, const struct assoc_view *v,
+                            struct str *out)
 {
     VEC(const struct limit *) said = {0};
     for (const struct assoc_view *at = v; at; at = at->up)
@@ -139,7 +141,7 @@ static const char *default_qos(const struct assoc_view *v)
     return v ? v->a->default_qos : NULL;
 }
 
-static void qos_say(const struct people *p, const struct assoc_view *v, struct str *out)
+static void qos_say(const struct sacctmgr_people *p, const struct assoc_view *v, struct str *out)
 {
     struct span rest = span_of(assoc_view_qos(&p->book, v, p->s.a)), piece;
     const char *first = default_qos(v);
@@ -171,7 +173,7 @@ static size_t characters(const char *text)
 }
 
 /* Words of the rest, as many a line as fit. */
-static void line_print(struct people *p, int indent, const char *name, const char *rest)
+static void line_print(struct sacctmgr_people *p, int indent, const char *name, const char *rest)
 {
     size_t at = (size_t)indent + characters(name);
     size_t from = (size_t)p->names + 2, most = p->width ? (size_t)p->width : SIZE_MAX;
@@ -203,7 +205,7 @@ static void line_print(struct people *p, int indent, const char *name, const cha
     str_addc(&p->out, '\n');
 }
 
-static const char *name_of(const struct people *p, const struct assoc_view *v)
+static const char *name_of(const struct sacctmgr_people *p, const struct assoc_view *v)
 {
     const struct account_user *u = v->a->user ? book_user(&p->book, v->a->user) : NULL;
     if (!v->a->user)
@@ -214,7 +216,7 @@ static const char *name_of(const struct people *p, const struct assoc_view *v)
                         v->a->partition ? ")" : "");
 }
 
-static void people_say(const struct people *p, const struct assoc_view *v, struct str *out)
+static void people_say(const struct sacctmgr_people *p, const struct assoc_view *v, struct str *out)
 {
     const struct account *a = v->a->user ? NULL : book_account(&p->book, v->a->account);
     const struct account_user *u = v->a->user ? book_user(&p->book, v->a->user) : NULL;
@@ -232,7 +234,7 @@ static void people_say(const struct people *p, const struct assoc_view *v, struc
 
 /* ---- what is shown -------------------------------------------------------------------------- */
 
-static bool is_asked(const struct people *p, const struct assoc_view *v)
+static bool is_asked(const struct sacctmgr_people *p, const struct assoc_view *v)
 {
     bool asked = p->account.n == 0;
     for (const struct assoc_view *at = v; at && !asked; at = at->up)
@@ -255,7 +257,7 @@ static bool is_asked(const struct people *p, const struct assoc_view *v)
     return false;
 }
 
-static void tree_print(struct people *p)
+static void tree_print(struct sacctmgr_people *p)
 {
     VEC(const struct assoc_view *) shown = {0};
     for (size_t i = 0; i < p->book.assoc.n; i++) {
@@ -277,7 +279,7 @@ static void tree_print(struct people *p)
 }
 
 /* Who uses how much of a QOS's limits. */
-static void qos_use_say(const struct people *p, const struct limit *l, struct str *out)
+static void qos_use_say(const struct sacctmgr_people *p, const struct limit *l, struct str *out)
 {
     enum limit_scope scope = resource_limit_table[l->what].scope;
     const struct limit_use *u = use_of(p, l, p->user, NULL);
@@ -296,7 +298,7 @@ static void qos_use_say(const struct people *p, const struct limit *l, struct st
     }
 }
 
-static void qos_print(struct people *p)
+static void qos_print(struct sacctmgr_people *p)
 {
     bool any = false;
     for (size_t i = 0; i < p->book.qos.n; i++) {
@@ -320,7 +322,7 @@ static void qos_print(struct people *p)
 
 static void use_keep(void *ctx, const void *record)
 {
-    struct people *p = ctx;
+    struct sacctmgr_people *p = ctx;
     vec_push(&p->use, arena_dup(p->s.a, record, sizeof(struct limit_use)));
 }
 
@@ -335,7 +337,7 @@ static int width_find(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static bool accounts_named(struct people *p)
+static bool accounts_named(struct sacctmgr_people *p)
 {
     for (size_t i = 0; i < p->account.n; i++) {
         bool found = false;
@@ -356,7 +358,7 @@ static bool accounts_named(struct people *p)
     return true;
 }
 
-static void accounts_print(struct people *p)
+static void accounts_print(struct sacctmgr_people *p)
 {
     struct msg_query use = {.what = QUERY_LIMIT_USE};
     if (!sacctmgr_connect(&p->s) || !book_read(&p->s, &p->book) ||
@@ -371,7 +373,7 @@ static void accounts_print(struct people *p)
 int cmd_accounts(int argc, char **argv)
 {
     struct arena *a = arena_new();
-    struct people p = {.s = {.a = a, .called = "remuda accounts"}};
+    struct sacctmgr_people p = {.s = {.a = a, .called = "remuda accounts"}};
     struct option_line line = {.table = &accounts_options, .to = &p, .a = a};
     int rc;
     if (own_line_read("remuda accounts", &line, argc, argv, &rc)) {

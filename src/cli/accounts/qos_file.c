@@ -97,7 +97,7 @@ static void settings_take(struct qos_reading *q, struct span line)
 {
     word_list words = {0};
     struct specs sp = {0};
-    struct given st = {0};
+    struct sacctmgr_given st = {0};
     const char *name = words_read(q, line, &words);
     bool ok = !text_empty(name) &&
               (!words.n || (specs_read(q->s, ENTITY_QOS, SPECS_MIXED, (int)words.n, words.v, &sp) &&

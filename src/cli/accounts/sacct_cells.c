@@ -178,12 +178,12 @@ bool sacct_bytes(const char *cell, int64_t *ret)
 
 /* ---- resources ------------------------------------------------------------------------------ */
 
-struct gres_sum {
+struct cells_gres_sum {
     struct span name; /* "gpu", "gpu:v100" */
     int64_t count;
 };
 
-static bool gres_say(const struct gres_sum *g, size_t n, struct arena *a, const char **ret)
+static bool gres_say(const struct cells_gres_sum *g, size_t n, struct arena *a, const char **ret)
 {
     struct str out = STR_INIT;
     for (size_t i = 0; i < n; i++) {
@@ -213,7 +213,7 @@ static bool name_is_plain(struct span name)
 
 bool sacct_tres(const char *cell, struct arena *a, struct sacct_tres *ret)
 {
-    struct gres_sum g[GRES_MAX];
+    struct cells_gres_sum g[GRES_MAX];
     size_t n = 0;
     struct span rest = span_of(cell), item, key;
     *ret = (struct sacct_tres){0};
@@ -243,7 +243,7 @@ bool sacct_tres(const char *cell, struct arena *a, struct sacct_tres *ret)
             struct span name = {key.data + 5, key.len - 5};
             if (!name_is_plain(name) || n == GRES_MAX)
                 return false;
-            g[n++] = (struct gres_sum){name, value};
+            g[n++] = (struct cells_gres_sum){name, value};
         }
     }
     return ret->mem_mib <= FIELD_MIB_MAX && gres_say(g, n, a, &ret->gres);

@@ -175,7 +175,7 @@ static void problem_run(struct sacctmgr *s, int n, char **word)
 
 static void help_run(struct sacctmgr *s, int n, char **word);
 
-enum toggle {
+enum sacctmgr_toggle {
     TOGGLE_NONE,
     TOGGLE_ASSOCIATIONS,
     TOGGLE_ONELINER,
@@ -187,11 +187,11 @@ enum toggle {
     TOGGLE_LEAVE
 };
 
-static const struct command {
+static const struct sacctmgr_command {
     const char *name;
     size_t least; /* letters that must be given */
     void (*run)(struct sacctmgr *s, int n, char **word);
-    enum toggle toggle;
+    enum sacctmgr_toggle toggle;
     const char *doc;
 } commands[] = {
     {"add", 2, add_run, TOGGLE_NONE,
@@ -230,7 +230,7 @@ static const struct command {
     {"version", 4, version_run, TOGGLE_NONE, "version"},
 };
 
-static const struct command *command_find(const char *word)
+static const struct sacctmgr_command *command_find(const char *word)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (text_is_nocase(commands[i].name, word))
@@ -241,7 +241,7 @@ static const struct command *command_find(const char *word)
     return NULL;
 }
 
-static void toggle(struct sacctmgr *s, enum toggle what)
+static void toggle(struct sacctmgr *s, enum sacctmgr_toggle what)
 {
     switch (what) {
     case TOGGLE_ASSOCIATIONS: s->associations = true; break;
@@ -258,7 +258,7 @@ static void toggle(struct sacctmgr *s, enum toggle what)
 
 static void command_run(struct sacctmgr *s, int n, char **word)
 {
-    const struct command *c = command_find(word[0]);
+    const struct sacctmgr_command *c = command_find(word[0]);
     const char *names[ARRAY_LEN(commands)];
     if (c && c->run) {
         c->run(s, n - 1, word + 1);
@@ -280,26 +280,26 @@ static void command_run(struct sacctmgr *s, int n, char **word)
 
 /* ---- the command line ----------------------------------------------------------------------- */
 
-struct command_line {
+struct sacctmgr_line {
     struct sacctmgr s;
     VEC(char *) word;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct command_line *l = to;
+    struct sacctmgr_line *l = to;
     vec_push(&l->word, arena_strdup(a, word));
     return true;
 }
 
 static SETTER(set_parsable)
 {
-    struct command_line *l = to;
+    struct sacctmgr_line *l = to;
     l->s.parsable = row->letter;
     return true;
 }
 
-#define AT(member) offsetof(struct command_line, s.member)
+#define AT(member) offsetof(struct sacctmgr_line, s.member)
 static const struct option_row option_rows[] = {
     OPT_FLAG("associations", 's', "list the associations of what is shown", AT(associations)),
     OPT_ACCEPTED("help", 'h', ARG_NONE, "this text"),
@@ -353,7 +353,7 @@ static void help_run(struct sacctmgr *s, int n, char **word)
 
 int cmd_sacctmgr(int argc, char **argv)
 {
-    struct command_line l = {.s = {.a = arena_new()}};
+    struct sacctmgr_line l = {.s = {.a = arena_new()}};
     struct sacctmgr *s = &l.s;
     struct option_line line = {.table = &sacctmgr_options, .to = &l, .a = s->a};
     struct err err = {0};

@@ -12,7 +12,7 @@
 struct taking {
     struct sacctmgr *s;
     const struct book *b;
-    struct given *st;
+    struct sacctmgr_given *st;
     bool of_qos;
     VEC(struct limit) limit;
     struct str fields;
@@ -177,7 +177,7 @@ static bool default_qos_take(struct taking *t, const struct spec *sp)
 
 static bool assoc_take(struct taking *t, const struct spec *sp)
 {
-    struct given *st = t->st;
+    struct sacctmgr_given *st = t->st;
     switch ((int)sp->key) {
     case KEY_FAIRSHARE: return shares_take(t, sp);
     case KEY_PRIORITY: return priority_take(t, sp);
@@ -268,7 +268,7 @@ static bool flags_take(struct taking *t, const struct spec *sp)
 
 static bool preempt_take(struct taking *t, const struct spec *sp)
 {
-    struct given *st = t->st;
+    struct sacctmgr_given *st = t->st;
     bool both[2] = {st->more[0] != NULL, st->more[1] != NULL};
     if (!list_take(t, sp, "preempt", &st->qos.preempt, &st->qos_more[0].preempt,
                    &st->qos_more[1].preempt))
@@ -359,7 +359,7 @@ static const char *limit_label(enum resource_limit what)
 static void limits_say(struct taking *t, int width)
 {
     for (int i = 0; i < RESOURCE_LIMIT_COUNT; i++) {
-        struct owner o = {0};
+        struct sacctmgr_owner o = {0};
         struct str text = STR_INIT;
         for (size_t k = 0; k < t->limit.n; k++)
             if (t->limit.v[k].what == i && t->limit.v[k].value >= 0)
@@ -413,11 +413,11 @@ static void qos_say(struct taking *t)
 /* ---- all ------------------------------------------------------------------------------------ */
 
 bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs *sp,
-                   struct given *ret)
+                   struct sacctmgr_given *ret)
 {
     struct taking t = {.s = s, .b = b, .st = ret, .of_qos = sp->entity == ENTITY_QOS};
     bool ok = true;
-    *ret = (struct given){0};
+    *ret = (struct sacctmgr_given){0};
     for (size_t i = 0; i < sp->set.n && ok; i++) {
         const struct spec *one = &sp->set.v[i];
         if (one->is_limit)
@@ -440,12 +440,12 @@ bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs 
     return ok;
 }
 
-void settings_done(struct given *st)
+void settings_done(struct sacctmgr_given *st)
 {
     str_done(&st->said);
 }
 
-void settings_to_assoc(struct changes *c, const struct given *st, enum account_verb verb,
+void settings_to_assoc(struct changes *c, const struct sacctmgr_given *st, enum account_verb verb,
                        const struct assoc *key)
 {
     struct assoc a = st->assoc;
@@ -466,7 +466,7 @@ void settings_to_assoc(struct changes *c, const struct given *st, enum account_v
         }
 }
 
-void settings_to_qos(struct changes *c, const struct given *st, enum account_verb verb,
+void settings_to_qos(struct changes *c, const struct sacctmgr_given *st, enum account_verb verb,
                      const char *name)
 {
     struct qos q = st->qos;

@@ -61,7 +61,7 @@ void table_end(struct table_out *t)
 
 /* ---- which rows ----------------------------------------------------------------------------- */
 
-struct filter {
+struct show_filter {
     const char *names, *accounts, *users, *partitions, *parent, *ids, *default_qos, *qos;
     const char *description, *organization, *default_account, *default_wckey, *admin;
     uint32_t flags;       /* that a QOS has, all of them */
@@ -75,27 +75,27 @@ static const char *join(const char *a, const char *b, struct arena *arena)
     return !a ? b : !b ? a : arena_printf(arena, "%s,%s", a, b);
 }
 
-static void filter_read(const struct specs *sp, struct arena *a, struct filter *f)
+static void filter_read(const struct specs *sp, struct arena *a, struct show_filter *f)
 {
-    *f = (struct filter){.names = specs_where(sp, KEY_NAMES, a),
-                         .accounts = specs_where(sp, KEY_ACCOUNTS, a),
-                         .users = specs_where(sp, KEY_USERS, a),
-                         .partitions = specs_where(sp, KEY_PARTITIONS, a),
-                         .parent = specs_where(sp, KEY_PARENT, a),
-                         .ids = specs_where(sp, KEY_IDS, a),
-                         .default_qos = specs_where(sp, KEY_DEFAULT_QOS, a),
-                         .qos = specs_where(sp, KEY_QOS_LIST, a),
-                         .description = specs_where(sp, KEY_DESCRIPTION, a),
-                         .organization = specs_where(sp, KEY_ORGANIZATION, a),
-                         .default_account = specs_where(sp, KEY_DEFAULT_ACCOUNT, a),
-                         .default_wckey = specs_where(sp, KEY_DEFAULT_WCKEY, a),
-                         .admin = specs_where(sp, KEY_ADMIN_LEVEL, a),
-                         .preempt_mode = -1,
-                         .deleted = specs_flag(sp, KEY_WITH_DELETED),
-                         .sub = specs_flag(sp, KEY_WITH_SUB),
-                         .only_defaults = specs_flag(sp, KEY_ONLY_DEFAULTS),
-                         .with_assoc = specs_flag(sp, KEY_WITH_ASSOC),
-                         .with_coord = specs_flag(sp, KEY_WITH_COORD)};
+    *f = (struct show_filter){.names = specs_where(sp, KEY_NAMES, a),
+                              .accounts = specs_where(sp, KEY_ACCOUNTS, a),
+                              .users = specs_where(sp, KEY_USERS, a),
+                              .partitions = specs_where(sp, KEY_PARTITIONS, a),
+                              .parent = specs_where(sp, KEY_PARENT, a),
+                              .ids = specs_where(sp, KEY_IDS, a),
+                              .default_qos = specs_where(sp, KEY_DEFAULT_QOS, a),
+                              .qos = specs_where(sp, KEY_QOS_LIST, a),
+                              .description = specs_where(sp, KEY_DESCRIPTION, a),
+                              .organization = specs_where(sp, KEY_ORGANIZATION, a),
+                              .default_account = specs_where(sp, KEY_DEFAULT_ACCOUNT, a),
+                              .default_wckey = specs_where(sp, KEY_DEFAULT_WCKEY, a),
+                              .admin = specs_where(sp, KEY_ADMIN_LEVEL, a),
+                              .preempt_mode = -1,
+                              .deleted = specs_flag(sp, KEY_WITH_DELETED),
+                              .sub = specs_flag(sp, KEY_WITH_SUB),
+                              .only_defaults = specs_flag(sp, KEY_ONLY_DEFAULTS),
+                              .with_assoc = specs_flag(sp, KEY_WITH_ASSOC),
+                              .with_coord = specs_flag(sp, KEY_WITH_COORD)};
     if (sp->entity == ENTITY_ACCOUNT) {
         f->accounts = join(f->names, f->accounts, a);
     } else if (sp->entity == ENTITY_USER) {
@@ -108,7 +108,7 @@ static void filter_read(const struct specs *sp, struct arena *a, struct filter *
 }
 
 /* Conditions that have a value which may be none. False after an error was printed. */
-static bool filter_check(struct sacctmgr *s, const struct specs *sp, struct filter *f)
+static bool filter_check(struct sacctmgr *s, const struct specs *sp, struct show_filter *f)
 {
     struct span rest = span_of(f->ids ? f->ids : ""), piece;
     struct err e = {0};
@@ -136,7 +136,7 @@ static bool filter_check(struct sacctmgr *s, const struct specs *sp, struct filt
     return true;
 }
 
-static bool account_matches(const struct filter *f, const struct assoc_view *v)
+static bool account_matches(const struct show_filter *f, const struct assoc_view *v)
 {
     for (; v; v = f->sub ? v->up : NULL)
         if (specs_match(f->accounts, v->a->account))
@@ -163,7 +163,8 @@ static bool qos_matches(const struct book *b, const char *list, const struct ass
     return found;
 }
 
-static bool assoc_matches(const struct book *b, const struct filter *f, const struct assoc_view *v)
+static bool assoc_matches(const struct book *b, const struct show_filter *f,
+                          const struct assoc_view *v)
 {
     char id[16];
     const struct account_user *u = v->a->user ? book_user(b, v->a->user) : NULL;
@@ -182,15 +183,15 @@ static bool assoc_matches(const struct book *b, const struct filter *f, const st
 
 /* ---- rows ----------------------------------------------------------------------------------- */
 
-struct showing {
+struct sacctmgr_showing {
     struct sacctmgr *s;
     const struct specs *sp;
     struct book b;
-    struct filter f;
+    struct show_filter f;
     VEC(struct account_row) row;
 };
 
-static const char *coordinators_of(struct showing *g, const char *account)
+static const char *coordinators_of(struct sacctmgr_showing *g, const char *account)
 {
     struct str out = STR_INIT;
     for (size_t i = 0; i < g->b.user.n; i++)
@@ -201,7 +202,7 @@ static const char *coordinators_of(struct showing *g, const char *account)
     return text;
 }
 
-static const char *coordinated_by(struct showing *g, const char *user)
+static const char *coordinated_by(struct sacctmgr_showing *g, const char *user)
 {
     struct str out = STR_INIT;
     for (size_t i = 0; i < g->b.account.n; i++)
@@ -212,7 +213,7 @@ static const char *coordinated_by(struct showing *g, const char *user)
     return text;
 }
 
-static void row_add(struct showing *g, struct account_row row)
+static void row_add(struct sacctmgr_showing *g, struct account_row row)
 {
     row.book = &g->b;
     row.own_limits =
@@ -222,7 +223,7 @@ static void row_add(struct showing *g, struct account_row row)
     vec_push(&g->row, row);
 }
 
-static void account_rows(struct showing *g)
+static void account_rows(struct sacctmgr_showing *g)
 {
     for (size_t i = 0; i < g->b.account.n; i++) {
         const struct account *a = g->b.account.v[i];
@@ -247,7 +248,7 @@ static void account_rows(struct showing *g)
     }
 }
 
-static bool user_matches(const struct filter *f, const struct account_user *u)
+static bool user_matches(const struct show_filter *f, const struct account_user *u)
 {
     return (!u->deleted || f->deleted) && specs_match(f->users, u->name) &&
            (!f->default_account || specs_match(f->default_account, u->default_account)) &&
@@ -256,7 +257,7 @@ static bool user_matches(const struct filter *f, const struct account_user *u)
             text_starts_nocase(enum_name(&admin_level_names, u->admin_level), f->admin));
 }
 
-static void user_rows(struct showing *g)
+static void user_rows(struct sacctmgr_showing *g)
 {
     for (size_t i = 0; i < g->b.user.n; i++) {
         const struct account_user *u = g->b.user.v[i];
@@ -275,7 +276,7 @@ static void user_rows(struct showing *g)
     }
 }
 
-static void assoc_rows(struct showing *g)
+static void assoc_rows(struct sacctmgr_showing *g)
 {
     for (size_t i = 0; i < g->b.assoc.n; i++)
         if (assoc_matches(&g->b, &g->f, g->b.assoc.v[i]))
@@ -289,7 +290,7 @@ static bool mode_matches(int32_t asked, int32_t mode)
            (asked == PREEMPT_UNSET && mode == PREEMPT_OFF);
 }
 
-static void qos_rows(struct showing *g)
+static void qos_rows(struct sacctmgr_showing *g)
 {
     char id[16];
     for (size_t i = 0; i < g->b.qos.n; i++) {
@@ -320,7 +321,7 @@ static void qos_rows(struct showing *g)
     "MaxTRESPU,MaxJobsPU,MaxSubmitPU,MaxTRESPA,MaxJobsPA,MaxSubmitPA,MinTRES"
 // clang-format on
 
-static const char *assoc_default(const struct showing *g)
+static const char *assoc_default(const struct sacctmgr_showing *g)
 {
     if (specs_flag(g->sp, KEY_WITHOUT_LIMITS))
         return "Cluster,Account,User,Partition";
@@ -337,7 +338,7 @@ static bool keys_are_used(const struct book *b)
     return false;
 }
 
-static const char *default_format(const struct showing *g)
+static const char *default_format(const struct sacctmgr_showing *g)
 {
     struct arena *a = g->s->a;
     const char *coord = g->f.with_coord ? ",Coordinators" : "";
@@ -356,7 +357,7 @@ static const char *default_format(const struct showing *g)
 }
 
 /* Each row of a tree stands below the nearest above it that is shown. Rows come in its order. */
-static void depths_set(struct showing *g)
+static void depths_set(struct sacctmgr_showing *g)
 {
     VEC(const struct account_row *) above = {0};
     for (size_t i = 0; i < g->row.n; i++) {
@@ -376,7 +377,7 @@ static void depths_set(struct showing *g)
 }
 
 /* Trees stand at the left edge, as wide as they are asked for. */
-static const char *format_of(const struct showing *g, const char *format)
+static const char *format_of(const struct sacctmgr_showing *g, const char *format)
 {
     struct str out = STR_INIT;
     struct span rest = span_of(format), piece;
@@ -391,7 +392,7 @@ static const char *format_of(const struct showing *g, const char *format)
     return text;
 }
 
-static void rows_show(struct showing *g)
+static void rows_show(struct sacctmgr_showing *g)
 {
     struct table_out t;
     const char *format = specs_where(g->sp, KEY_FORMAT, g->s->a);
@@ -409,9 +410,9 @@ static void rows_show(struct showing *g)
 }
 
 /* Conditions on associations count only where they are shown. */
-static bool needs_assoc(const struct showing *g)
+static bool needs_assoc(const struct sacctmgr_showing *g)
 {
-    const struct filter *f = &g->f;
+    const struct show_filter *f = &g->f;
     bool asked = f->partitions || f->default_qos || f->qos || f->parent ||
                  (g->sp->entity == ENTITY_USER && f->accounts) ||
                  (g->sp->entity == ENTITY_ACCOUNT && f->users);
@@ -421,7 +422,7 @@ static bool needs_assoc(const struct showing *g)
 
 void accounts_show(struct sacctmgr *s, const struct specs *sp)
 {
-    struct showing g = {.s = s, .sp = sp};
+    struct sacctmgr_showing g = {.s = s, .sp = sp};
     filter_read(sp, s->a, &g.f);
     g.f.with_assoc |= s->associations;
     if (!filter_check(s, sp, &g.f))

@@ -99,7 +99,7 @@ static bool key_find(enum entity entity, bool set, const char *asked, struct spe
             while (span_next(&rest, ',', &word))
                 whole |= span_is_nocase(word, asked);
             if (pass ? key_has(row, asked) : whole) {
-                sp->key = (enum key)i;
+                sp->key = (enum sacctmgr_key)i;
                 sp->word = row->words;
                 return true;
             }
@@ -226,7 +226,7 @@ void specs_done(struct specs *sp)
 }
 
 /* Accounts and QOS are kept in small letters, as in Slurm. */
-static bool is_lower(enum key key, enum entity entity)
+static bool is_lower(enum sacctmgr_key key, enum entity entity)
 {
     return key == KEY_ACCOUNTS || key == KEY_QOS_LIST || key == KEY_DEFAULT_QOS ||
            key == KEY_PARENT || key == KEY_DEFAULT_ACCOUNT ||
@@ -241,7 +241,7 @@ static const char *value_of(const struct specs *sp, const struct spec *one, stru
     return text;
 }
 
-const char *specs_where(const struct specs *sp, enum key key, struct arena *a)
+const char *specs_where(const struct specs *sp, enum sacctmgr_key key, struct arena *a)
 {
     const char *list = NULL;
     for (size_t i = 0; i < sp->where.n; i++)
@@ -252,7 +252,7 @@ const char *specs_where(const struct specs *sp, enum key key, struct arena *a)
     return list;
 }
 
-bool specs_flag(const struct specs *sp, enum key key)
+bool specs_flag(const struct specs *sp, enum sacctmgr_key key)
 {
     for (size_t i = 0; i < sp->where.n; i++)
         if (sp->where.v[i].key == key)
@@ -260,7 +260,7 @@ bool specs_flag(const struct specs *sp, enum key key)
     return false;
 }
 
-static bool chooses(const struct specs *sp, enum key key)
+static bool chooses(const struct specs *sp, enum sacctmgr_key key)
 {
     unsigned of = 1u << sp->entity;
     switch ((int)key) {
@@ -289,7 +289,7 @@ const struct spec *specs_idle(const struct specs *sp)
     return NULL;
 }
 
-const struct spec *specs_set(const struct specs *sp, enum key key)
+const struct spec *specs_set(const struct specs *sp, enum sacctmgr_key key)
 {
     for (size_t i = sp->set.n; i > 0; i--)
         if (!sp->set.v[i - 1].is_limit && sp->set.v[i - 1].key == key)

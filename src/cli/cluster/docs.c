@@ -257,12 +257,12 @@ static void options_write(struct str *out)
 #undef X
 }
 
-struct page {
+struct docs_page {
     const char *file;
     void (*write)(struct str *out);
 };
 
-static const struct page pages[] = {
+static const struct docs_page pages[] = {
     {"compatibility.md", compatibility_write},
     {"options.md", options_write},
     {"protocol.md", protocol_write},
@@ -272,7 +272,7 @@ static const struct page pages[] = {
     {"why.md", why_write},
 };
 
-static bool page_save(const char *dir, const struct page *page)
+static bool page_save(const char *dir, const struct docs_page *page)
 {
     struct arena *a = arena_new();
     struct str text = STR_INIT;

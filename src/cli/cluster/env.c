@@ -110,11 +110,11 @@ static bool path_has(enum command_family f, struct arena *a)
 }
 
 /* Before PATH, behind it, or nowhere. */
-enum place { NOWHERE, BEFORE, BEHIND };
+enum env_place { NOWHERE, BEFORE, BEHIND };
 
 static void path_print(const struct env_line *o, struct arena *a)
 {
-    enum place place[COMMAND_FAMILIES] = {0};
+    enum env_place place[COMMAND_FAMILIES] = {0};
     bool all = true;
     for (int f = SLURM; f < COMMAND_FAMILIES; f++) {
         bool named = list_has(o->dialects, command_family_name(f)) || list_has(o->dialects, "all");

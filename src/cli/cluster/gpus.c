@@ -24,7 +24,7 @@
 
 #define LET_GO_MS 20000
 
-struct gpus {
+struct cluster_gpus {
     struct arena *a;
     const char *state_dir;
     const char *deed;        /* release or resume; NULL = show */
@@ -35,7 +35,7 @@ struct gpus {
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct gpus *g = to;
+    struct cluster_gpus *g = to;
     if (!g->deed && g->names.n == 0 && (text_is(word, "release") || text_is(word, "resume")))
         g->deed = word;
     else
@@ -43,7 +43,7 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
     return true;
 }
 
-static const struct option_row rows[] = {OWN_STATE(struct gpus), OWN_HELP};
+static const struct option_row rows[] = {OWN_STATE(struct cluster_gpus), OWN_HELP};
 OPTION_TABLE(gpus_options, rows, .usage = "remuda gpus [OPTIONS] [release|resume] [NODE...]",
              .about =
                  "  What GPUs there are, through which library they were found, how each is and "
@@ -55,7 +55,7 @@ OPTION_TABLE(gpus_options, rows, .usage = "remuda gpus [OPTIONS] [release|resume
                  "  Both on the node itself, as who runs its daemon.\n",
              .words = WORDS_MIXED, .word = word_take);
 
-static bool is_asked(const struct gpus *g, const char *name)
+static bool is_asked(const struct cluster_gpus *g, const char *name)
 {
     bool asked = g->names.n == 0;
     for (size_t i = 0; i < g->names.n && !asked; i++)
@@ -65,7 +65,7 @@ static bool is_asked(const struct gpus *g, const char *name)
 
 static void node_keep(void *ctx, const void *record)
 {
-    struct gpus *g = ctx;
+    struct cluster_gpus *g = ctx;
     struct node *copy = arena_alloc(g->a, sizeof *copy);
     record_copy(&node_fields, copy, record, g->a);
     if (is_asked(g, copy->name))
@@ -74,13 +74,13 @@ static void node_keep(void *ctx, const void *record)
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct gpus *g = ctx;
+    struct cluster_gpus *g = ctx;
     struct job *copy = arena_alloc(g->a, sizeof *copy);
     record_copy(&job_fields, copy, record, g->a);
     vec_push(&g->job, copy);
 }
 
-static bool rows_read(const char *state_dir, struct gpus *g, struct err *ret_err)
+static bool rows_read(const char *state_dir, struct cluster_gpus *g, struct err *ret_err)
 {
     struct client *c = client_open(state_dir, ret_err);
     struct msg_query
@@ -117,7 +117,7 @@ static bool job_has(const struct job *j, const char *node, int32_t index, struct
     return has;
 }
 
-static void holders_print(const struct gpus *g, const char *node, int32_t index)
+static void holders_print(const struct cluster_gpus *g, const char *node, int32_t index)
 {
     bool first = true;
     for (size_t i = 0; i < g->job.n; i++)
@@ -150,7 +150,7 @@ static void out_print(const struct device_out *out)
     since_print(out->since_us, out->why);
 }
 
-static void health_print(const struct gpus *g, const struct node *n, int32_t index)
+static void health_print(const struct cluster_gpus *g, const struct node *n, int32_t index)
 {
     struct device_outs outs = {0};
     struct device_entries all = {0};
@@ -172,7 +172,7 @@ static void health_print(const struct gpus *g, const struct node *n, int32_t ind
         printf("         when it is mended: scontrol update nodename=%s state=resume\n", n->name);
 }
 
-static void device_print(const struct gpus *g, const struct node *n, const struct device *d)
+static void device_print(const struct cluster_gpus *g, const struct node *n, const struct device *d)
 {
     bool instance = d->uuid && text_starts(d->uuid, "MIG-");
     printf("  gpu %-3d %s", d->index, text_empty(d->type) ? "(no type)" : d->type);
@@ -200,7 +200,7 @@ static void libraries_print(const struct device_list *list)
     }
 }
 
-static void node_print(const struct gpus *g, const struct node *n)
+static void node_print(const struct cluster_gpus *g, const struct node *n)
 {
     struct device_list list = {0};
     size_t gpus = 0;
@@ -225,7 +225,7 @@ static void node_print(const struct gpus *g, const struct node *n)
         printf("  %s\n", n->complaint);
 }
 
-static int show(const char *state_dir, struct gpus *g)
+static int show(const char *state_dir, struct cluster_gpus *g)
 {
     struct err err = {0};
     int status = 0;
@@ -248,7 +248,7 @@ static int show(const char *state_dir, struct gpus *g)
 
 /* The node that is meant: the one named, else the only one whose daemon runs here. NULL with an
  * error. */
-static const char *node_here(const char *state_dir, struct gpus *g)
+static const char *node_here(const char *state_dir, struct cluster_gpus *g)
 {
     struct config config;
     char hostname[256] = "";
@@ -335,7 +335,7 @@ static bool knows_release(const char *state_dir, const char *node, long pid, str
     return knows;
 }
 
-static int hand_over(const char *state_dir, struct gpus *g, bool release)
+static int hand_over(const char *state_dir, struct cluster_gpus *g, bool release)
 {
     const char *node = node_here(state_dir, g);
     if (!node)
@@ -365,7 +365,7 @@ static int hand_over(const char *state_dir, struct gpus *g, bool release)
 
 int cmd_gpus(int argc, char **argv)
 {
-    struct gpus g = {.a = arena_new()};
+    struct cluster_gpus g = {.a = arena_new()};
     struct option_line line = {.table = &gpus_options, .to = &g, .a = g.a};
     int status;
     if (own_line_read("remuda gpus", &line, argc, argv, &status)) {

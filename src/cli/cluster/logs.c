@@ -45,14 +45,14 @@ OPTION_TABLE(logs_options, rows, .usage = "remuda logs [OPTIONS] JOB",
 
 /* ---- the job's record ----------------------------------------------------------------------- */
 
-struct found {
+struct logs_found {
     struct job job; /* the last of several */
     size_t n;
 };
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct found *found = ctx;
+    struct logs_found *found = ctx;
     found->job = *(const struct job *)record;
     found->n++;
 }
@@ -61,7 +61,7 @@ static void job_keep(void *ctx, const void *record)
 static bool job_read(struct client *c, const char *ref, struct arena *a, struct job *ret,
                      struct err *ret_err)
 {
-    struct found found = {0};
+    struct logs_found found = {0};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ref, .states = "all"};
     struct msg_done done = {0};
     if (!client_query(c, &q, &job_fields, a, job_keep, &found, &done, ret_err))

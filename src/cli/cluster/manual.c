@@ -18,7 +18,7 @@
 #define PROSE_MOST_BYTES (1u << 20)
 #define LINE_BYTES       76 /* of the source of a page */
 
-struct page {
+struct manual_page {
     struct str out;
     size_t column;
     struct arena *a;
@@ -26,7 +26,7 @@ struct page {
 
 /* ---- mdoc ---- */
 
-static void macro(struct page *p, const char *line)
+static void macro(struct manual_page *p, const char *line)
 {
     if (p->column)
         str_addc(&p->out, '\n');
@@ -54,7 +54,7 @@ static bool ends_sentence(const char *word, size_t len)
 }
 
 /* Running text: filled, with each sentence on a line of its own. */
-static void text_add(struct page *p, const char *text)
+static void text_add(struct manual_page *p, const char *text)
 {
     for (const char *at = text; at && *at;) {
         at += strspn(at, " \n\t");
@@ -78,7 +78,7 @@ static void text_add(struct page *p, const char *text)
 }
 
 /* An argument of a macro. */
-static const char *argument(struct page *p, const char *text)
+static const char *argument(struct manual_page *p, const char *text)
 {
     struct str s = STR_INIT;
     str_add(&s, "\\&"); /* no macro, whatever it is */
@@ -115,7 +115,7 @@ static const char *section_of(const char *prose, const char *name, struct arena 
 
 #define EXAMPLES "% examples\n"
 
-static void prose_add(struct page *p, const char *text, bool first)
+static void prose_add(struct manual_page *p, const char *text, bool first)
 {
     struct span rest = span_of(text), line;
     bool literal = false, gap = !first;
@@ -164,7 +164,7 @@ static const char *day(struct arena *a)
     return arena_printf(a, "%s %d, %d", month[m - 1], d, y);
 }
 
-static void head_add(struct page *p, const struct command_table *t, const char *name)
+static void head_add(struct manual_page *p, const struct command_table *t, const char *name)
 {
     struct str title = STR_INIT;
     for (const char *c = name; *c; c++)
@@ -178,7 +178,7 @@ static void head_add(struct page *p, const struct command_table *t, const char *
     str_done(&title);
 }
 
-static void synopsis_add(struct page *p, const struct command_table *t)
+static void synopsis_add(struct manual_page *p, const struct command_table *t)
 {
     const char *words = "";
     if (!t->table)
@@ -201,7 +201,7 @@ static bool is_one_dash(const struct command_table *t)
     return t->table && t->table->one_dash;
 }
 
-static void option_add(struct page *p, const struct option_row *row, bool one_dash)
+static void option_add(struct manual_page *p, const struct option_row *row, bool one_dash)
 {
     struct str it = STR_INIT;
     const char *metavar = argument(p, row->metavar ? row->metavar : "value");
@@ -225,7 +225,7 @@ static void option_add(struct page *p, const struct option_row *row, bool one_da
     str_done(&it);
 }
 
-static void options_add(struct page *p, const struct command_table *t, bool refused)
+static void options_add(struct manual_page *p, const struct command_table *t, bool refused)
 {
     const struct option_row *row;
     size_t n = 0;
@@ -244,7 +244,7 @@ static void options_add(struct page *p, const struct command_table *t, bool refu
         macro(p, ".El");
 }
 
-static void variables_add(struct page *p, const struct command_table *t)
+static void variables_add(struct manual_page *p, const struct command_table *t)
 {
     const struct option_row *row;
     size_t n = 0, which = t->table                        ? t->table->variables
@@ -267,7 +267,7 @@ static void variables_add(struct page *p, const struct command_table *t)
         macro(p, ".El");
 }
 
-static void page_make(struct page *p, const struct command_table *t, const char *name,
+static void page_make(struct manual_page *p, const struct command_table *t, const char *name,
                       const char *prose)
 {
     const char *section = section_of(prose, t->command, p->a),
@@ -299,7 +299,7 @@ static void page_make(struct page *p, const struct command_table *t, const char 
 
 /* ---- remuda(1) ---- */
 
-static void overview_make(struct page *p, const char *prose)
+static void overview_make(struct manual_page *p, const char *prose)
 {
     const struct command_table *t, all = {"remuda", "a workload manager", true, NULL, 0};
     const char *section = section_of(prose, "remuda", p->a);
@@ -325,7 +325,7 @@ static void overview_make(struct page *p, const char *prose)
 
 /* ---- files ---- */
 
-static bool page_save(struct page *p, const char *dir, const char *name, struct err *ret_err)
+static bool page_save(struct manual_page *p, const char *dir, const char *name, struct err *ret_err)
 {
     const char *path = arena_printf(p->a, "%s/%s.1", dir, name);
     FILE *to = fopen(path, "we");
@@ -347,7 +347,7 @@ static const char *page_name(const char *command, struct arena *a)
 static bool one_write(const struct command_table *t, const char *dir, const char *prose,
                       struct err *ret_err)
 {
-    struct page p = {.out = STR_INIT, .a = arena_new()};
+    struct manual_page p = {.out = STR_INIT, .a = arena_new()};
     const char *name = t ? page_name(t->command, p.a) : "remuda";
     if (t)
         page_make(&p, t, name, prose);

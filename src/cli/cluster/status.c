@@ -30,17 +30,17 @@ OPTION_TABLE(status_options, option_rows, .usage = "remuda status [OPTIONS]",
              .about = "  What runs of the cluster, since when, with what.\n", .words = WORDS_MIXED,
              .word = own_word_refuse);
 
-struct rows {
+struct status_rows {
     VEC(struct daemon_status) daemon;
 };
 
 static void row_keep(void *ctx, const void *record)
 {
-    struct rows *rows = ctx;
+    struct status_rows *rows = ctx;
     vec_push(&rows->daemon, *(const struct daemon_status *)record);
 }
 
-static bool rows_read(const char *state_dir, struct rows *rows, struct arena *a,
+static bool rows_read(const char *state_dir, struct status_rows *rows, struct arena *a,
                       struct err *ret_err)
 {
     struct client *c = client_open(state_dir, ret_err);
@@ -107,7 +107,7 @@ static void controller_more_print(const struct daemon_status *d)
 }
 
 /* Once for all nodes of which the same is said. */
-static void isolation_print(const struct rows *rows)
+static void isolation_print(const struct status_rows *rows)
 {
     for (size_t i = 0; i < rows->daemon.n; i++) {
         const char *said = rows->daemon.v[i].isolation;
@@ -128,7 +128,7 @@ static void isolation_print(const struct rows *rows)
 }
 
 /* Builds other than that of this program, each with the daemons that run it. */
-static void builds_print(const struct rows *rows)
+static void builds_print(const struct status_rows *rows)
 {
     bool others = false;
     for (size_t i = 0; i < rows->daemon.n; i++) {
@@ -154,7 +154,7 @@ static void builds_print(const struct rows *rows)
         printf("%-12s `remuda up --restart` puts these programs in their place; jobs run on\n", "");
 }
 
-static void status_print(const char *state_dir, const struct rows *rows)
+static void status_print(const char *state_dir, const struct status_rows *rows)
 {
     int64_t now = time_now_us();
     printf("Remuda %s, state in %s\n", build_name(), state_dir);
@@ -219,7 +219,7 @@ static int down_print(const char *state_dir, const struct err *err, struct arena
 
 static int status(const char *state_dir, struct arena *a)
 {
-    struct rows rows = {0};
+    struct status_rows rows = {0};
     struct err err = {0};
     bool ok = rows_read(state_dir, &rows, a, &err);
     if (ok)

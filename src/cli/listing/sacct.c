@@ -40,7 +40,7 @@
     "tresusageoutmaxtask,tresusageoutave,tresusageouttot"
 // clang-format on
 
-struct range {
+struct sacct_range {
     int64_t low, high; /* high 0 = no range given */
 };
 
@@ -49,7 +49,7 @@ struct size_bound {
     int64_t us;
 };
 
-struct sacct {
+struct sacct_command {
     struct listing l;
     struct msg_query query;
     struct acct_env acct_env;
@@ -58,7 +58,7 @@ struct sacct {
     const char *unknown; /* words that are no options, a line each */
     const char *start_text, *end_text;
     bool all_users, allocations, batch_script, truncate;
-    struct range nodes, cpus;
+    struct sacct_range nodes, cpus;
     struct size_bound limit_min, limit_max;
     VEC(const struct job *) job;
     VEC(const struct step *) step;
@@ -72,7 +72,7 @@ struct sacct {
 /* The row's range; what is counted is the end of its name ("nnodes", "ncpus") without the s. */
 static SETTER(set_range)
 {
-    struct range *ret = (struct range *)((char *)to + row->at);
+    struct sacct_range *ret = (struct sacct_range *)((char *)to + row->at);
 
     const char *dash = strchr(value, '-');
     char low[32];
@@ -94,7 +94,7 @@ static SETTER(set_unit)
     if (strlen(value) != 1 || !strchr("KMGTPkmgtp", value[0]))
         return err_set(ret_err, ERR_INVALID, "Invalid unit type '%s'. Possible options are 'KMGTP'",
                        value);
-    ((struct sacct *)to)->l.env.unit = value[0];
+    ((struct sacct_command *)to)->l.env.unit = value[0];
     return true;
 }
 
@@ -118,7 +118,7 @@ static SETTER(check_whole_hetjob)
 
 static SETTER(set_states)
 {
-    struct sacct *s = to;
+    struct sacct_command *s = to;
     struct span rest = span_of(value), piece;
     int32_t state;
     while (!text_is_nocase(value, "all") && span_next(&rest, ',', &piece)) {
@@ -131,7 +131,7 @@ static SETTER(set_states)
 
 static SETTER(set_users)
 {
-    struct sacct *s = to;
+    struct sacct_command *s = to;
     struct err unknown = {0};
     if (text_empty(value) || listing_uids(value, s->l.a, &s->query.uids, &unknown))
         return true;
@@ -147,7 +147,7 @@ static SETTER(set_groups)
         if (piece.len && !getgrnam(name) && !text_to_u64(name, UINT32_MAX, &gid))
             return err_set(ret_err, ERR_INVALID, "Invalid group id: %s", name);
     }
-    ((struct sacct *)to)->groups = value;
+    ((struct sacct_command *)to)->groups = value;
     return true;
 }
 
@@ -171,7 +171,7 @@ static SETTER(set_reasons)
             return err_set(ret_err, ERR_INVALID, "a reason is as %s", "Priority or Resources");
         }
     }
-    ((struct sacct *)to)->reasons = *value ? value : NULL;
+    ((struct sacct_command *)to)->reasons = *value ? value : NULL;
     return true;
 }
 
@@ -183,36 +183,36 @@ static SETTER(set_job_flags)
         if (piece.len && !listing_has("SchedSubmit,SchedMain,SchedBackfill", word))
             return err_set(ret_err, ERR_INVALID, "str_2_job_flags: Invalid job flag %s", word);
     }
-    ((struct sacct *)to)->flags = *value ? value : NULL;
+    ((struct sacct_command *)to)->flags = *value ? value : NULL;
     return true;
 }
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct sacct *s = to;
+    struct sacct_command *s = to;
     s->unknown = arena_printf(a, "%s%s\n", s->unknown ? s->unknown : "", word);
     return true;
 }
 
 static SETTER(set_brief)
 {
-    ((struct sacct *)to)->fields = FIELDS_BRIEF;
+    ((struct sacct_command *)to)->fields = FIELDS_BRIEF;
     return true;
 }
 
 static SETTER(set_long)
 {
-    ((struct sacct *)to)->fields = FIELDS_LONG;
+    ((struct sacct_command *)to)->fields = FIELDS_LONG;
     return true;
 }
 
 /* SACCT_FORMAT is for listings whose fields nothing else says. */
 static bool variable_counts(void *ctx, const struct option_row *row, const char *value)
 {
-    return !((const struct sacct *)ctx)->fields;
+    return !((const struct sacct_command *)ctx)->fields;
 }
 
-#define AT(member) offsetof(struct sacct, member)
+#define AT(member) offsetof(struct sacct_command, member)
 static const struct option_row option_rows[] = {
     OPT_VALUE("accounts", 'A', "accounts", "jobs charged to these accounts", set_joined,
               AT(query.accounts), .alias = "account"),
@@ -302,7 +302,7 @@ static bool time_take(const char *text, int64_t now, int64_t *ret, struct err *r
     return false;
 }
 
-static bool window_check(const struct sacct *s, struct err *ret_err)
+static bool window_check(const struct sacct_command *s, struct err *ret_err)
 {
     if (s->query.from_us <= s->query.to_us)
         return true;
@@ -312,7 +312,7 @@ static bool window_check(const struct sacct *s, struct err *ret_err)
 }
 
 /* The default time window: sacct(1), DEFAULT TIME WINDOW. */
-static bool window_set(struct sacct *s, struct err *ret_err)
+static bool window_set(struct sacct_command *s, struct err *ret_err)
 {
     int64_t now = s->l.env.now_us;
     s->query.to_us = now;
@@ -354,7 +354,7 @@ static const char *moment(int64_t us, struct arena *a)
     return arena_strdup(a, text);
 }
 
-static void window_say(const struct sacct *s)
+static void window_say(const struct sacct_command *s)
 {
     fprintf(stderr, "sacct: Jobs %s in the time window from %s to %s\n",
             s->query.states ? s->query.states : "Eligible", moment(s->query.from_us, s->l.a),
@@ -404,7 +404,7 @@ static bool ids_check(const char *ids, struct arena *a)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static bool in_range(const struct range *r, int64_t n)
+static bool in_range(const struct sacct_range *r, int64_t n)
 {
     return !r->high || (n >= r->low && n <= r->high);
 }
@@ -416,7 +416,7 @@ static bool group_fits(const char *groups, const struct job *j)
     return listing_has(groups, gid) || (j->group_name && listing_has(groups, j->group_name));
 }
 
-static bool limit_fits(const struct sacct *s, const struct job *j)
+static bool limit_fits(const struct sacct_command *s, const struct job *j)
 {
     int64_t limit = job_limit_us(j) ? job_limit_us(j) : TIME_UNLIMITED;
     if (!s->limit_min.given)
@@ -427,7 +427,7 @@ static bool limit_fits(const struct sacct *s, const struct job *j)
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     const struct job *j = record;
     /* What may not run yet (held, dependent) is shown only if it is asked for by its id. */
     if (!s->query.ids && !j->eligible_us && !j->start_us)
@@ -446,13 +446,13 @@ static void job_keep(void *ctx, const void *record)
 
 static void step_keep(void *ctx, const void *record)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     vec_push(&s->step, arena_dup(s->l.a, record, sizeof(struct step)));
 }
 
 static void cluster_note(void *ctx, const void *record)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     const struct meta *m = record;
     if (text_is(m->key, "ClusterName"))
         s->acct_env.cluster = m->value;
@@ -463,12 +463,12 @@ static void cluster_note(void *ctx, const void *record)
 
 static void node_keep(void *ctx, const void *record)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     vec_push(&s->node, arena_dup(s->l.a, record, sizeof(struct node)));
 }
 
 /* How much memory GPUs have; who may not see nodes does without. */
-static bool nodes_read(struct sacct *s, struct client *c, struct err *ret_err)
+static bool nodes_read(struct sacct_command *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
     struct msg_query q = {.what = QUERY_NODES, .fields = "name,devices"};
@@ -481,13 +481,13 @@ static bool nodes_read(struct sacct *s, struct client *c, struct err *ret_err)
 
 static void qos_keep(void *ctx, const void *record)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     const struct qos *q = record;
     if (!q->deleted)
         s->qos_known = listing_join(s->qos_known, arena_strdup(s->l.a, q->name), s->l.a);
 }
 
-static bool has_job_of(const struct sacct *s, const char *qos)
+static bool has_job_of(const struct sacct_command *s, const char *qos)
 {
     for (size_t i = 0; i < s->job.n; i++)
         if (text_is(s->job.v[i]->spec.req.qos, qos))
@@ -497,7 +497,7 @@ static bool has_job_of(const struct sacct *s, const char *qos)
 
 /* A QOS that is none is refused, in Slurm's words, unless a job has it: while no accounts are in
  * use any name is kept. */
-static bool qos_check(struct sacct *s, struct client *c, struct err *ret_err)
+static bool qos_check(struct sacct_command *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
     struct msg_query ask = {.what = QUERY_QOS, .fields = "name,deleted"};
@@ -519,7 +519,7 @@ static bool qos_check(struct sacct *s, struct client *c, struct err *ret_err)
     return true;
 }
 
-static bool rows_read(struct sacct *s, struct client *c, struct err *ret_err)
+static bool rows_read(struct sacct_command *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
     struct msg_query settings = {.what = QUERY_SETTINGS}, steps = s->query;
@@ -557,7 +557,7 @@ static int step_order(const void *pa, const void *pb)
 }
 
 /* First step of a job in the sorted list. */
-static size_t steps_of(const struct sacct *s, const struct job *j)
+static size_t steps_of(const struct sacct_command *s, const struct job *j)
 {
     size_t low = 0, high = s->step.n;
     while (low < high) {
@@ -573,7 +573,7 @@ static size_t steps_of(const struct sacct *s, const struct job *j)
 }
 
 /* -j 42.batch: only that step's line. */
-static bool step_wanted(const struct sacct *s, const struct acct_row *row)
+static bool step_wanted(const struct sacct_command *s, const struct acct_row *row)
 {
     if (!s->query.ids || !strchr(s->query.ids, '.'))
         return true;
@@ -590,13 +590,13 @@ static bool step_wanted(const struct sacct *s, const struct acct_row *row)
     return wanted;
 }
 
-static void row_print(struct sacct *s, const struct acct_row *row)
+static void row_print(struct sacct_command *s, const struct acct_row *row)
 {
     if (step_wanted(s, row))
         listing_row(&s->l, row);
 }
 
-static void rows_print(struct sacct *s)
+static void rows_print(struct sacct_command *s)
 {
     listing_begin(&s->l);
     for (size_t i = 0; i < s->job.n; i++) {
@@ -615,7 +615,7 @@ static void rows_print(struct sacct *s)
 }
 
 /* -B: the scripts of the jobs found. */
-static bool scripts_print(struct sacct *s, struct client *c, struct err *ret_err)
+static bool scripts_print(struct sacct_command *s, struct client *c, struct err *ret_err)
 {
     if (!s->query.ids)
         return err_set(ret_err, ERR_INVALID,
@@ -652,7 +652,7 @@ static const char *all_fields(struct arena *a)
 
 static bool prepare(void *ctx, struct err *ret_err)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     struct listing *l = &s->l;
     const char *fields = s->fields;
     if (s->unknown)
@@ -675,7 +675,7 @@ static bool prepare(void *ctx, struct err *ret_err)
 
 static bool show(void *ctx, struct client *c, struct err *ret_err)
 {
-    struct sacct *s = ctx;
+    struct sacct_command *s = ctx;
     if (!rows_read(s, c, ret_err))
         return false;
     if (s->step.n)
@@ -703,7 +703,7 @@ static const struct listing_command command = {
 
 int cmd_sacct(int argc, char **argv)
 {
-    struct sacct s = {0};
+    struct sacct_command s = {0};
     int status = listing_main(&s.l, &command, &s, argc, argv);
     vec_done(&s.job);
     vec_done(&s.step);

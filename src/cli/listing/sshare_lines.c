@@ -54,7 +54,7 @@ static bool same_account(const struct usage *a, const struct usage *b)
     return a->account && b->account && strcmp(a->account, b->account) == 0;
 }
 
-struct sums {
+struct share_sums {
     int64_t usage;
     size_t siblings, members;
 };
@@ -66,9 +66,9 @@ static bool is_account(const struct usage *u)
     return !u->account || u->usage > 0;
 }
 
-static struct sums sums_of(const struct sshare *s, const struct usage *of)
+static struct share_sums sums_of(const struct sshare *s, const struct usage *of)
 {
-    struct sums sums = {0};
+    struct share_sums sums = {0};
     const struct usage *last = NULL; /* rows come by account */
     for (size_t i = 0; i < s->usage.n; i++) {
         const struct usage *u = s->usage.v[i];
@@ -108,7 +108,7 @@ static bool user_wanted(const struct sshare *s, const char *name, bool known, ui
 
 static void lines_make(struct sshare *s)
 {
-    struct sums root = sums_of(s, NULL);
+    struct share_sums root = sums_of(s, NULL);
     struct share_line top = {.account = "root",
                              .is_root = true,
                              .usage = root.usage,
@@ -118,8 +118,9 @@ static void lines_make(struct sshare *s)
         vec_push(&s->line, top);
     for (size_t i = 0; i < s->usage.n; i++) {
         const struct usage *u = s->usage.v[i];
-        struct sums own =
-            u->account ? sums_of(s, u) : (struct sums){root.usage, root.siblings, root.siblings};
+        struct share_sums own = u->account
+                                    ? sums_of(s, u)
+                                    : (struct share_sums){root.usage, root.siblings, root.siblings};
         int64_t share = root.siblings ? FACTOR_ONE / (int64_t)root.siblings : 0;
         if (u->account && is_account(u) && !s->users_only &&
             (i == 0 || !same_account(u, s->usage.v[i - 1]))) {
@@ -157,7 +158,7 @@ static void lines_make(struct sshare *s)
 
 #define DEPTH_MOST 64
 
-struct tree {
+struct share_tree {
     struct sshare *s;
     int shown[DEPTH_MOST + 1]; /* by depth: accounts that have a line, on the way here */
     bool any;
@@ -172,7 +173,7 @@ static void own_find(struct sshare *s)
 
 static void assoc_keep(void *ctx, const void *record)
 {
-    struct tree *t = ctx;
+    struct share_tree *t = ctx;
     struct sshare *s = t->s;
     const struct fair_share *f = record;
     uint32_t depth = f->depth < DEPTH_MOST ? f->depth : DEPTH_MOST - 1;
@@ -209,7 +210,7 @@ static void assoc_keep(void *ctx, const void *record)
 bool share_lines_make(struct sshare *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
-    struct tree t = {.s = s};
+    struct share_tree t = {.s = s};
     struct msg_query q = {.what = QUERY_FAIR_SHARES};
     if (!client_query(c, &q, &fair_share_fields, s->l.a, assoc_keep, &t, &done, ret_err))
         return false;

@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-struct asking {
+struct why_asking {
     const char *state_dir;
     enum json_form json;
     bool all, no_advice;
@@ -27,7 +27,7 @@ struct asking {
     int status;
 };
 
-static void show(struct asking *k, const struct why *w)
+static void show(struct why_asking *k, const struct why *w)
 {
     if (k->json)
         json_record(&k->json_out, &why_fields, w);
@@ -37,14 +37,14 @@ static void show(struct asking *k, const struct why *w)
 
 /* ---- from the history ---- */
 
-struct found {
-    struct asking *k;
+struct why_found {
+    struct why_asking *k;
     bool any;
 };
 
 static void history_row(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct why_found *f = ctx;
     struct str label = STR_INIT;
     struct why w;
     why_from_history(record, &w, &label);
@@ -53,9 +53,9 @@ static void history_row(void *ctx, const void *record)
     f->any = true;
 }
 
-static bool history_show(struct asking *k, const char *job)
+static bool history_show(struct why_asking *k, const char *job)
 {
-    struct found f = {.k = k};
+    struct why_found f = {.k = k};
     struct msg_query q = {.what = QUERY_HISTORY, .ids = job};
     struct msg_done done = {0};
     struct err err = {0};
@@ -65,18 +65,19 @@ static bool history_show(struct asking *k, const char *job)
 
 /* ---- from the controller ---- */
 
-static bool ask(struct asking *k, const struct msg_why *m, struct message *ret, struct err *ret_err)
+static bool ask(struct why_asking *k, const struct msg_why *m, struct message *ret,
+                struct err *ret_err)
 {
     return cluster_ask(k->client, MSG_WHY, m, MSG_EXPLAINED, k->a, ret, ret_err);
 }
 
-static void failed(struct asking *k, const struct err *e)
+static void failed(struct why_asking *k, const struct err *e)
 {
     program_error("remuda why", "%s", e->text);
     k->status = 1;
 }
 
-static void job_show(struct asking *k, const char *job)
+static void job_show(struct why_asking *k, const char *job)
 {
     struct msg_why m = {.ids = job, .no_advice = k->no_advice};
     struct message answer;
@@ -93,7 +94,7 @@ static void job_show(struct asking *k, const char *job)
     }
 }
 
-static void list_show(struct asking *k)
+static void list_show(struct why_asking *k)
 {
     struct message answer;
     struct msg_why m = {.uids = k->all ? NULL : arena_printf(k->a, "%u", (unsigned)getuid())};
@@ -118,7 +119,7 @@ static void list_show(struct asking *k)
         str_addf(&k->out, "and %llu more\n", (unsigned long long)e->more);
 }
 
-static void answer_all(struct asking *k)
+static void answer_all(struct why_asking *k)
 {
     if (k->json) {
         json_begin(&k->json_out, &k->out, true);
@@ -142,19 +143,19 @@ static void answer_all(struct asking *k)
 
 static bool job_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct asking *k = to;
+    struct why_asking *k = to;
     vec_push(&k->job, word);
     return true;
 }
 
 static const struct option_row rows[] = {
-    OPT_FLAG("all", 'a', "waiting jobs of all users", offsetof(struct asking, all)),
-    OWN_JSON(struct asking,
+    OPT_FLAG("all", 'a', "waiting jobs of all users", offsetof(struct why_asking, all)),
+    OWN_JSON(struct why_asking,
              "as JSON, with all of it: a promise to programs (why.md of `remuda docs`)"),
     OPT_FLAG("no-advice", 0, "without what would let a job start sooner, which takes longest",
-             offsetof(struct asking, no_advice)),
-    OWN_STATE(struct asking),
-    OWN_YAML(struct asking),
+             offsetof(struct why_asking, no_advice)),
+    OWN_STATE(struct why_asking),
+    OWN_YAML(struct why_asking),
     OWN_HELP,
 };
 OPTION_TABLE(why_options, rows, .usage = "remuda why [OPTIONS] [JOB...]",
@@ -167,7 +168,7 @@ OPTION_TABLE(why_options, rows, .usage = "remuda why [OPTIONS] [JOB...]",
                  "with --all those of all users.\n",
              .words = WORDS_MIXED, .word = job_take);
 
-static int why(struct asking *k)
+static int why(struct why_asking *k)
 {
     k->client = program_connect("remuda why", state_dir_find(k->state_dir, k->a));
     if (!k->client)
@@ -181,7 +182,7 @@ static int why(struct asking *k)
 
 int cmd_why(int argc, char **argv)
 {
-    struct asking k = {.a = arena_new()};
+    struct why_asking k = {.a = arena_new()};
     struct option_line line = {.table = &why_options, .to = &k, .a = k.a};
     int rc;
     if (own_line_read("remuda why", &line, argc, argv, &rc))

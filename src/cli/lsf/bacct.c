@@ -22,7 +22,7 @@ struct bacct {
     struct lsf_filter filter; /* first: lsf_id_take fills it */
     bool done, failed, brief, wide, longer, unbroken;
     struct lsf_interval submitted, completed, dispatched;
-    struct past past;
+    struct past_jobs past;
     struct arena *a;
     struct str out;
 };
@@ -80,13 +80,13 @@ static double seconds(int64_t us)
     return us > 0 ? (double)us / (double)USEC_PER_SEC : 0;
 }
 
-struct figures {
+struct bacct_figures {
     double cpu, wait, turnaround, hog;
 };
 
-static struct figures figures_of(const struct job *j)
+static struct bacct_figures figures_of(const struct job *j)
 {
-    struct figures f = {
+    struct bacct_figures f = {
         .cpu = seconds(j->cpu_user_us + j->cpu_system_us),
         .wait = seconds((j->start_us ? j->start_us : j->end_us) - j->submit_us),
         .turnaround = seconds(j->end_us - j->submit_us),
@@ -95,12 +95,12 @@ static struct figures figures_of(const struct job *j)
     return f;
 }
 
-struct sum {
+struct bacct_sum {
     double all, most, least;
     size_t n;
 };
 
-static void sum_add(struct sum *s, double value)
+static void sum_add(struct bacct_sum *s, double value)
 {
     s->all += value;
     s->most = s->n == 0 || value > s->most ? value : s->most;
@@ -108,7 +108,7 @@ static void sum_add(struct sum *s, double value)
     s->n++;
 }
 
-static double mean(const struct sum *s)
+static double mean(const struct bacct_sum *s)
 {
     return s->n ? s->all / (double)s->n : 0;
 }
@@ -160,7 +160,7 @@ static const char *status_of(const struct job *j)
 
 static void brief_add(struct bacct *b, const struct job *j)
 {
-    struct figures f = figures_of(j);
+    struct bacct_figures f = figures_of(j);
     str_addf(&b->out, "%-7s %-7.7s %-9s %-10s %-8.1f %-8.0f %-10.0f %-6s %6.4f\n",
              lsf_job_id(j, b->a), j->user_name, lsf_cut(lsf_job_name(j, b->a), 9, b->a),
              b->wide ? job_partition(j) : arena_printf(b->a, "%.10s", job_partition(j)), f.cpu,
@@ -179,7 +179,7 @@ static const char *memory(struct bacct *b, const struct job *j)
 static void long_add(struct bacct *b, const struct job *j)
 {
     struct lsf_long l = {&b->past, b->unbroken, b->a, &b->out};
-    struct figures f = figures_of(j);
+    struct bacct_figures f = figures_of(j);
     lsf_long_head(&l, j);
     lsf_long_submitted(&l, j);
     if (j->start_us)
@@ -199,10 +199,10 @@ static void long_add(struct bacct *b, const struct job *j)
 
 static void summary_add(struct bacct *b, const struct lsf_job_list *l)
 {
-    struct sum cpu = {0}, wait = {0}, turnaround = {0}, hog = {0};
+    struct bacct_sum cpu = {0}, wait = {0}, turnaround = {0}, hog = {0};
     unsigned good = 0;
     for (size_t i = 0; i < l->job.n; i++) {
-        struct figures f = figures_of(l->job.v[i]);
+        struct bacct_figures f = figures_of(l->job.v[i]);
         good += l->job.v[i]->state == JOB_COMPLETED;
         sum_add(&cpu, f.cpu);
         sum_add(&wait, f.wait);

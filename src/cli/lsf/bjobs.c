@@ -19,7 +19,7 @@ struct bjobs {
     bool wide, wider, longer, unbroken, arrays, sums, json, noheader, help, version;
     const char *format_text, *application;
     struct lsf_format format;
-    struct past past; /* what steps used, where that is shown */
+    struct past_jobs past; /* what steps used, where that is shown */
     struct arena *a;
     struct str out;
 };

@@ -17,7 +17,7 @@ const char *lsf_resources_text(const struct job *j, struct arena *a);
 
 /* Paragraphs of bjobs -l, bhist -l and bacct -l. */
 struct lsf_long {
-    const struct past *past;
+    const struct past_jobs *past;
     bool unbroken; /* -UF */
     struct arena *a;
     struct str *out;

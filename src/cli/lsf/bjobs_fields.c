@@ -9,12 +9,12 @@
 #include <string.h>
 
 #define FIELD_FN(name)                                                                             \
-    static const char *name##_of(const struct job *j, const struct past *p, struct arena *a);      \
+    static const char *name##_of(const struct job *j, const struct past_jobs *p, struct arena *a); \
     static const char *name(const struct lsf_row *r, struct arena *a)                              \
     {                                                                                              \
         return name##_of(r->job, r->past, a);                                                      \
     }                                                                                              \
-    static const char *name##_of(const struct job *j, const struct past *p, struct arena *a)
+    static const char *name##_of(const struct job *j, const struct past_jobs *p, struct arena *a)
 
 FIELD_FN(number)
 {

@@ -31,7 +31,7 @@
 #define NAME "bsub"
 
 struct bsub {
-    struct batch b;
+    struct submit_batch b;
     struct dialect_site site;
     struct lsf_request request;
     struct client *client;
@@ -273,7 +273,7 @@ static void environment_cut(struct bsub *s)
 static void environment_add(struct bsub *s)
 {
     environment_cut(s);
-    struct batch *b = &s->b;
+    struct submit_batch *b = &s->b;
     b->env[b->nenv++] = arena_printf(b->line.a, "LS_SUBCWD=%s", b->line.cwd);
     b->env[b->nenv++] = arena_printf(b->line.a, "LSF_VERSION=%d", 34);
     static const char *const dirs[] = {"LSF_BINDIR", "LSF_SERVERDIR", "LSF_LIBDIR"};

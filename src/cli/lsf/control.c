@@ -235,7 +235,7 @@ static bool kill_one(const struct lsf_control *k, const char *id)
 /* ---- bstop, bresume ---- */
 
 /* What elements of an array are: to each what fits it. */
-enum part { WAITS, RUNS, SUSPENDED, PARTS };
+enum control_part { WAITS, RUNS, SUSPENDED, PARTS };
 
 /* By a signal to all of it a job that runs is stopped, as LSF does it: it keeps what it holds. */
 static bool signal_send(const struct lsf_control *k, const char *id, const char *ref, int signo)
@@ -251,7 +251,8 @@ static bool action_send(const struct lsf_control *k, const char *id, const char 
     return lsf_control_ask(k, id, MSG_JOB_CONTROL, &m);
 }
 
-static bool part_stop(const struct lsf_control *k, const char *id, const char *ref, enum part part)
+static bool part_stop(const struct lsf_control *k, const char *id, const char *ref,
+                      enum control_part part)
 {
     if (part == WAITS)
         return action_send(k, id, ref, ACTION_UHOLD);
@@ -260,7 +261,7 @@ static bool part_stop(const struct lsf_control *k, const char *id, const char *r
 
 /* Whoever suspended it with `scontrol suspend` lets it go on the same way. */
 static bool part_resume(const struct lsf_control *k, const char *id, const char *ref,
-                        enum part part)
+                        enum control_part part)
 {
     if (part == WAITS)
         return action_send(k, id, ref, ACTION_RELEASE);
@@ -281,7 +282,7 @@ static const char *part_ref(const struct lsf_control *k, uint64_t array, const s
 
 static bool parts_do(const struct lsf_control *k, const char *id,
                      bool (*one)(const struct lsf_control *k, const char *id, const char *ref,
-                                 enum part part))
+                                 enum control_part part))
 {
     struct lsf_filter wanted = {0};
     struct lsf_job_list l = {0};
@@ -309,7 +310,7 @@ static bool parts_do(const struct lsf_control *k, const char *id,
     for (int p = 0; ok && p < PARTS; p++)
         if (tasks[p].count)
             ok = one(k, id, array ? part_ref(k, array, &tasks[p]) : lsf_job_ref(id, k->a),
-                     (enum part)p);
+                     (enum control_part)p);
     for (int p = 0; p < PARTS; p++)
         idset_done(&tasks[p]);
     lsf_filter_done(&wanted);

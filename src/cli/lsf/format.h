@@ -10,8 +10,8 @@
 /* What a row shows; each listing has its own fields and sets what they read. */
 struct lsf_row {
     const struct job *job;
-    const struct past *past; /* NULL = what its steps used is not looked at */
-    const void *it;          /* of other listings */
+    const struct past_jobs *past; /* NULL = what its steps used is not looked at */
+    const void *it;               /* of other listings */
 };
 
 struct lsf_field {

@@ -7,11 +7,12 @@
 #include <string.h>
 
 /* A moment that was written, and how long it lasts: "11/23" is a day. */
-struct unit {
+struct interval_unit {
     struct civil first, next;
 };
 
-static void next_set(struct unit *u, int years, int months, int days, int hours, int minutes)
+static void next_set(struct interval_unit *u, int years, int months, int days, int hours,
+                     int minutes)
 {
     u->next = u->first;
     u->next.year += years;
@@ -25,7 +26,7 @@ static void next_set(struct unit *u, int years, int months, int days, int hours,
 }
 
 /* "9:00", "9:" */
-static bool clock_parse(struct span text, struct unit *u)
+static bool clock_parse(struct span text, struct interval_unit *u)
 {
     const char *colon = memchr(text.data, ':', text.len);
     char hour[8] = "", minute[8] = "";
@@ -44,7 +45,7 @@ static bool clock_parse(struct span text, struct unit *u)
 }
 
 /* Year, month and day, as many of them as there are, the last ones; `month_last`: no day. */
-static bool date_parse(const int64_t *n, size_t count, bool month_last, struct unit *u)
+static bool date_parse(const int64_t *n, size_t count, bool month_last, struct interval_unit *u)
 {
     size_t day = month_last ? 0 : 1, month = day;
     if (!month_last && count > 0)
@@ -58,13 +59,13 @@ static bool date_parse(const int64_t *n, size_t count, bool month_last, struct u
     return u->first.day >= 1 && u->first.day <= 31 && u->first.month >= 1 && u->first.month <= 12;
 }
 
-static bool unit_parse(struct span text, const struct civil *now, struct unit *u)
+static bool unit_parse(struct span text, const struct civil *now, struct interval_unit *u)
 {
     struct span rest = text, piece;
     int64_t n[4];
     size_t count = 0;
     bool month_last = text.len > 1 && text.data[text.len - 1] == '/', clock = false;
-    *u = (struct unit){.first = *now};
+    *u = (struct interval_unit){.first = *now};
     u->first.hour = u->first.minute = u->first.second = 0;
     struct span time = {"", 0};
     while (span_next(&rest, '/', &piece)) {
@@ -113,7 +114,7 @@ static bool relative_parse(struct span text, int64_t now_us, int64_t *ret_us)
 static bool end_parse(struct span text, int64_t now_us, bool after, int64_t *ret_us)
 {
     struct civil now;
-    struct unit u;
+    struct interval_unit u;
     if (text.len && text.data[0] == '.')
         return relative_parse(text, now_us, ret_us);
     civil_local.sec_to_local(civil_sec(now_us), &now);

@@ -22,7 +22,7 @@
 
 /* ---- reading ---- */
 
-struct reading {
+struct jobs_reading {
     const struct lsf_filter *f;
     struct arena *a;
     struct lsf_job_list *to;
@@ -53,7 +53,7 @@ void lsf_job_list_done(struct lsf_job_list *l)
     vec_done(&l->missing);
 }
 
-static bool index_is_meant(const struct reading *r, uint32_t index)
+static bool index_is_meant(const struct jobs_reading *r, uint32_t index)
 {
     const struct job_ref *ref = r->ref;
     if (r->name_indexed && index != r->name_index)
@@ -74,7 +74,7 @@ static bool in_group(const char *group, const char *asked)
     return !len || (strncmp(group + 1, path, len) == 0 && strchr("/", group[1 + len]));
 }
 
-static bool is_meant(const struct reading *r, const struct job *j)
+static bool is_meant(const struct jobs_reading *r, const struct job *j)
 {
     const struct lsf_filter *f = r->f;
     return !f->none &&
@@ -87,7 +87,7 @@ static bool is_meant(const struct reading *r, const struct job *j)
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct reading *r = ctx;
+    struct jobs_reading *r = ctx;
     const struct job *j = record;
     struct idset waiting = IDSET_INIT;
     uint32_t index;
@@ -112,14 +112,14 @@ static void job_keep(void *ctx, const void *record)
     idset_done(&waiting);
 }
 
-static bool query(struct client *c, struct reading *r, struct msg_query *q, struct err *e)
+static bool query(struct client *c, struct jobs_reading *r, struct msg_query *q, struct err *e)
 {
     struct msg_done done = {0};
     return client_query(c, q, &job_fields, r->a, job_keep, r, &done, e);
 }
 
 /* Of one id: the job as it is, or as it was. */
-static bool id_read(struct client *c, struct reading *r, const char *id, struct err *e)
+static bool id_read(struct client *c, struct jobs_reading *r, const char *id, struct err *e)
 {
     struct job_ref ref;
     struct msg_query q = {.what = QUERY_JOBS, .ids = lsf_job_ref(id, r->a), .states = "all"};
@@ -158,7 +158,7 @@ static bool users_read(const struct lsf_filter *f, struct arena *a, const char *
 }
 
 /* "NAME[3]" */
-static void name_take(struct reading *r)
+static void name_take(struct jobs_reading *r)
 {
     const char *open = r->f->name ? strrchr(r->f->name, '[') : NULL;
     char *end;
@@ -217,7 +217,7 @@ static void parts_fold(struct lsf_job_list *l, struct arena *a)
 bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a,
                    struct lsf_job_list *ret, struct err *ret_err)
 {
-    struct reading r = {.f = f, .a = a, .to = ret};
+    struct jobs_reading r = {.f = f, .a = a, .to = ret};
     struct msg_query q = {.what = f->all ? QUERY_HISTORY : QUERY_JOBS, .nodes = f->host};
     bool ok = users_read(f, a, &q.uids, ret_err);
     name_take(&r);
@@ -243,14 +243,14 @@ bool lsf_jobs_read(struct client *c, const struct lsf_filter *f, struct arena *a
 }
 
 bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena *a,
-                   struct past *ret, struct err *ret_err)
+                   struct past_jobs *ret, struct err *ret_err)
 {
     struct str ids = STR_INIT;
     for (size_t i = 0; i < l->job.n; i++)
         if (!lsf_job_is_pending(l->job.v[i]))
             list_addf(&ids, "%llu", (unsigned long long)l->job.v[i]->id);
     struct msg_query q = {.ids = str_text(&ids)};
-    *ret = (struct past){0};
+    *ret = (struct past_jobs){0};
     bool ok = !ids.len || past_read(c, &q, a, ret, ret_err);
     str_done(&ids);
     return ok;

@@ -65,9 +65,9 @@ const char *lsf_suspend_reason(const struct job *j);
 const char *lsf_cut(const char *text, size_t width, struct arena *a);
 
 /* What the steps of these jobs used; the caller calls past_done. */
-struct past;
+struct past_jobs;
 bool lsf_past_read(struct client *c, const struct lsf_job_list *l, struct arena *a,
-                   struct past *ret, struct err *ret_err);
+                   struct past_jobs *ret, struct err *ret_err);
 
 /* Hosts it runs (ran) on, with its slots on each. */
 struct lsf_host {

@@ -141,7 +141,7 @@ static bool model_resolve(const struct lsf_request *r, struct client *c, struct 
     return ok;
 }
 
-struct hosts {
+struct lsf_hosts {
     const char *candidates, *select; /* NULL = any */
     int64_t kib;                     /* of sizes without unit in `select` */
     struct str others;
@@ -174,7 +174,7 @@ struct lsf_host_facts lsf_facts_of(const struct node *n)
 
 static void node_take(void *ctx, const void *record)
 {
-    struct hosts *h = ctx;
+    struct lsf_hosts *h = ctx;
     const struct node *n = record;
     struct lsf_host_facts facts = lsf_facts_of(n);
     h->all++;
@@ -188,7 +188,7 @@ static void node_take(void *ctx, const void *record)
 static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
                           struct err *e)
 {
-    struct hosts h = {
+    struct lsf_hosts h = {
         .candidates = r->candidates, .select = r->host_select, .kib = r->site->lsf_resource_kib};
     struct msg_query q = {.what = QUERY_NODES};
     struct msg_done done;

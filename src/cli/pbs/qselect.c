@@ -12,12 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum comparison { IS_EQ, IS_NE, IS_GE, IS_GT, IS_LE, IS_LT };
+enum qselect_comparison { IS_EQ, IS_NE, IS_GE, IS_GT, IS_LE, IS_LT };
 
 /* "ncpus.ge.4" */
-struct condition {
+struct qselect_condition {
     const char *resource;
-    enum comparison how;
+    enum qselect_comparison how;
     int64_t value;
 };
 
@@ -25,7 +25,7 @@ struct qselect {
     struct lsf_filter filter;
     const char *states, *account, *project, *host, *rerunable;
     bool past, arrays, elements, held;
-    struct condition condition[16];
+    struct qselect_condition condition[16];
     size_t conditions;
     struct dialect_site site;
     struct arena *a;
@@ -66,7 +66,7 @@ static int64_t value_of(const struct job *j, const char *resource, struct arena 
     return qstat_nodes(j, a);
 }
 
-static bool holds(const struct condition *c, int64_t value)
+static bool holds(const struct qselect_condition *c, int64_t value)
 {
     switch (c->how) {
     case IS_EQ: return value == c->value;
@@ -80,8 +80,8 @@ static bool holds(const struct condition *c, int64_t value)
 }
 
 /* Read as qsub reads it: "walltime=1:00:00". */
-static bool value_read(const char *resource, const char *text, struct condition *c, struct arena *a,
-                       struct err *e)
+static bool value_read(const char *resource, const char *text, struct qselect_condition *c,
+                       struct arena *a, struct err *e)
 {
     struct pbs_request r = {0};
     struct dialect_site site = dialect_site_standard();
@@ -102,7 +102,7 @@ static SETTER(set_conditions)
     struct qselect *q = to;
     struct span rest = span_of(value), one;
     while (span_next(&rest, ',', &one)) {
-        struct condition c = {0};
+        struct qselect_condition c = {0};
         const char *text = arena_strndup(a, one.data, one.len), *dot = strchr(text, '.');
         const char *second = dot ? strchr(dot + 1, '.') : NULL;
         size_t how = 0, what = 0;
@@ -122,7 +122,7 @@ static SETTER(set_conditions)
                 "illegal -l value: %s; ncpus, mem, walltime, nodect and ngpus are known, "
                 "with eq, ne, ge, gt, le, lt",
                 text);
-        c.how = (enum comparison)how;
+        c.how = (enum qselect_comparison)how;
         if (!value_read(c.resource, second + 1, &c, a, ret_err))
             return false;
         q->condition[q->conditions++] = c;
@@ -131,19 +131,19 @@ static SETTER(set_conditions)
 }
 
 /* Takes ".gt." or "gt." off; none: equal. */
-static const char *comparison_take(const char *text, enum comparison *ret)
+static const char *comparison_take(const char *text, enum qselect_comparison *ret)
 {
     const char *at = text + (*text == '.');
     *ret = IS_EQ;
     for (size_t i = 0; i < ARRAY_LEN(comparisons); i++)
         if (strncmp(at, comparisons[i], 2) == 0 && at[2] == '.') {
-            *ret = (enum comparison)i;
+            *ret = (enum qselect_comparison)i;
             return at + 3;
         }
     return text;
 }
 
-static bool condition_add(struct qselect *q, struct condition c, struct err *e)
+static bool condition_add(struct qselect *q, struct qselect_condition c, struct err *e)
 {
     if (q->conditions == ARRAY_LEN(q->condition))
         return err_set(e, ERR_VALUE, "%zu conditions at most are taken", ARRAY_LEN(q->condition));
@@ -157,7 +157,7 @@ static SETTER(set_moment)
     static const struct option_env here = {.zone = &civil_local};
     struct option_env now = here;
     struct pbs_request r = {0};
-    struct condition c = {.resource = "a"};
+    struct qselect_condition c = {.resource = "a"};
     const struct option_row *date = option_row_named(&qsub_options, "a");
     const char *rest = value;
     now.now_us = time_now_us();
@@ -179,7 +179,7 @@ static SETTER(set_moment)
 
 static SETTER(set_priority)
 {
-    struct condition c = {.resource = "priority"};
+    struct qselect_condition c = {.resource = "priority"};
     const char *rest = comparison_take(value, &c.how);
     return (text_to_i64(*rest == '+' ? rest + 1 : rest, -1024, 1023, &c.value) ||
             err_set(ret_err, ERR_VALUE, "illegal -p value: %s; -1024 to 1023 is allowed", value)) &&

@@ -24,7 +24,7 @@ struct qstat {
     struct dialect_site site;
     VEC(struct qstat_row) row;
     const struct lsf_job_list *list; /* what the rows are of */
-    struct past past;                /* what steps used, for -f */
+    struct past_jobs past;           /* what steps used, for -f */
     struct arena *a;
     struct str out;
 };

@@ -10,11 +10,11 @@
 
 /* ---- counts ---- */
 
-struct counts {
+struct queue_counts {
     unsigned queued, running, held, waiting, exiting, begun;
 };
 
-struct seen {
+struct queues_seen {
     struct arena *a;
     VEC(const struct job *) job;
     VEC(const struct partition *) queue;
@@ -22,18 +22,18 @@ struct seen {
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct seen *s = ctx;
+    struct queues_seen *s = ctx;
     vec_push(&s->job, (const struct job *)arena_dup(s->a, record, sizeof(struct job)));
 }
 
 static void queue_keep(void *ctx, const void *record)
 {
-    struct seen *s = ctx;
+    struct queues_seen *s = ctx;
     vec_push(&s->queue,
              (const struct partition *)arena_dup(s->a, record, sizeof(struct partition)));
 }
 
-static bool seen_read(struct client *c, struct seen *s, struct err *e)
+static bool seen_read(struct client *c, struct queues_seen *s, struct err *e)
 {
     struct msg_query jobs = {.what = QUERY_JOBS}, queues = {.what = QUERY_PARTITIONS};
     struct msg_done done;
@@ -41,16 +41,16 @@ static bool seen_read(struct client *c, struct seen *s, struct err *e)
            client_query(c, &queues, &partition_fields, s->a, queue_keep, s, &done, e);
 }
 
-static void seen_done(struct seen *s)
+static void seen_done(struct queues_seen *s)
 {
     vec_done(&s->job);
     vec_done(&s->queue);
 }
 
 /* Of one queue; NULL = of all. */
-static struct counts counts_of(const struct seen *s, const char *queue)
+static struct queue_counts counts_of(const struct queues_seen *s, const char *queue)
 {
-    struct counts n = {0};
+    struct queue_counts n = {0};
     for (size_t i = 0; i < s->job.n; i++) {
         const struct job *j = s->job.v[i];
         char state = pbs_job_state(j)[0];
@@ -65,12 +65,12 @@ static struct counts counts_of(const struct seen *s, const char *queue)
     return n;
 }
 
-static unsigned all_of(const struct counts *n)
+static unsigned all_of(const struct queue_counts *n)
 {
     return n->queued + n->running + n->held + n->waiting + n->exiting;
 }
 
-static void counts_add(struct pbs_attributes *t, const struct counts *n)
+static void counts_add(struct pbs_attributes *t, const struct queue_counts *n)
 {
     pbs_attribute_number(t, NULL, "total_jobs", all_of(n));
     pbs_attribute_add(t, NULL, "state_count",
@@ -102,7 +102,7 @@ static struct pbs_report report_of(struct qstat *q, const char *kind, const char
 
 /* ---- -B ---- */
 
-static void server_full(struct qstat *q, const struct seen *s, const struct counts *n)
+static void server_full(struct qstat *q, const struct queues_seen *s, const struct queue_counts *n)
 {
     struct pbs_attributes t = {.a = q->a};
     struct pbs_report r = report_of(q, "Server", "Server: ");
@@ -122,10 +122,10 @@ static void server_full(struct qstat *q, const struct seen *s, const struct coun
 
 int qstat_server_add(struct qstat *q, struct client *c)
 {
-    struct seen s = {.a = q->a};
+    struct queues_seen s = {.a = q->a};
     struct err e = {0};
     bool ok = seen_read(c, &s, &e);
-    struct counts n = counts_of(&s, NULL);
+    struct queue_counts n = counts_of(&s, NULL);
     if (ok && q->full)
         server_full(q, &s, &n);
     else if (ok)
@@ -152,7 +152,7 @@ static bool starts_jobs(const struct partition *p)
 }
 
 static void queue_full(struct qstat *q, struct pbs_report *r, const struct partition *p,
-                       const struct counts *n)
+                       const struct queue_counts *n)
 {
     struct pbs_attributes t = {.a = q->a};
     pbs_attribute_add(&t, NULL, "queue_type", "Execution");
@@ -171,7 +171,7 @@ static void queue_full(struct qstat *q, struct pbs_report *r, const struct parti
     pbs_attributes_done(&t);
 }
 
-static void queue_line(struct qstat *q, const struct partition *p, const struct counts *n)
+static void queue_line(struct qstat *q, const struct partition *p, const struct queue_counts *n)
 {
     str_addf(&q->out, "%-16.16s %5d %5u %3s %3s %5u %5u %5u %5u %5d %5u Exec\n", p->name, 0,
              all_of(n), takes_jobs(p) ? "yes" : "no", starts_jobs(p) ? "yes" : "no", n->queued,
@@ -179,7 +179,7 @@ static void queue_line(struct qstat *q, const struct partition *p, const struct 
 }
 
 /* "Memory CPU Time Walltime Node Run Que Lm State": E or D, then R or S. */
-static void limits_line(struct qstat *q, const struct partition *p, const struct counts *n)
+static void limits_line(struct qstat *q, const struct partition *p, const struct queue_counts *n)
 {
     bool limited = p->max_time_us > 0 && p->max_time_us != TIME_UNLIMITED;
     const char *memory = p->max_mem_per_node_mib > 0
@@ -206,7 +206,7 @@ static void queues_head(struct qstat *q)
                 "---------------- ----- ----- --- --- ----- ----- ----- ----- ----- ----- ----\n");
 }
 
-static void queues_print(struct qstat *q, const struct seen *s)
+static void queues_print(struct qstat *q, const struct queues_seen *s)
 {
     struct pbs_report r = report_of(q, "Queue", "Queue: ");
     unsigned running = 0, queued = 0;
@@ -215,7 +215,7 @@ static void queues_print(struct qstat *q, const struct seen *s)
         pbs_report_begin(&r, pbs_server(&q->site), time_now_us());
     for (size_t i = 0; i < s->queue.n; i++) {
         const struct partition *p = s->queue.v[i];
-        struct counts n = counts_of(s, p->name);
+        struct queue_counts n = counts_of(s, p->name);
         if (q->filter.queue && !list_has(q->filter.queue, p->name))
             continue;
         if (shown++ == 0 && !q->full)
@@ -235,7 +235,7 @@ static void queues_print(struct qstat *q, const struct seen *s)
         str_addf(&q->out, "%47s----- -----\n%47s%5u %5u\n", "", "", running, queued);
 }
 
-static bool queue_is(const struct seen *s, const char *name)
+static bool queue_is(const struct queues_seen *s, const char *name)
 {
     for (size_t i = 0; i < s->queue.n; i++)
         if (text_is(s->queue.v[i]->name, name))
@@ -243,7 +243,7 @@ static bool queue_is(const struct seen *s, const char *name)
     return false;
 }
 
-static int unknown_say(struct qstat *q, const struct seen *s)
+static int unknown_say(struct qstat *q, const struct queues_seen *s)
 {
     struct span rest = span_of(q->filter.queue), one;
     struct str known = STR_INIT;
@@ -265,7 +265,7 @@ static int unknown_say(struct qstat *q, const struct seen *s)
 int qstat_queues_known(struct qstat *q, struct client *c)
 {
     struct msg_query queues = {.what = QUERY_PARTITIONS};
-    struct seen s = {.a = q->a};
+    struct queues_seen s = {.a = q->a};
     struct msg_done done;
     struct err e = {0};
     bool ok = client_query(c, &queues, &partition_fields, q->a, queue_keep, &s, &done, &e);
@@ -276,7 +276,7 @@ int qstat_queues_known(struct qstat *q, struct client *c)
 
 int qstat_queues_add(struct qstat *q, struct client *c)
 {
-    struct seen s = {.a = q->a};
+    struct queues_seen s = {.a = q->a};
     struct err e = {0};
     bool ok = seen_read(c, &s, &e);
     int status = ok && q->filter.queue ? unknown_say(q, &s) : 0;

@@ -25,7 +25,7 @@
 #define NAME "qsub"
 
 struct qsub {
-    struct batch b;
+    struct submit_batch b;
     struct dialect_site site;
     struct pbs_request request;
     struct client *client;

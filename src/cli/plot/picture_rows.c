@@ -15,7 +15,7 @@ struct row_at {
     const struct series_source_key *key;
 };
 
-struct rows {
+struct picture_rows {
     const struct curves *c;
     enum series_source source;
     VEC(struct row_at) row;
@@ -30,13 +30,13 @@ static int by_row(const void *va, const void *vb)
     return series_key_compare(x->key, y->key);
 }
 
-static bool takes(const struct rows *r, const struct curve *c)
+static bool takes(const struct picture_rows *r, const struct curve *c)
 {
     return c->value->source == r->source && c->value->id != SERIES_CORE &&
            c->value->id != SERIES_TASK_CPU;
 }
 
-static void rows_find(struct rows *r)
+static void rows_find(struct picture_rows *r)
 {
     size_t n = 0;
     for (size_t i = 0; i < r->c->v.n; i++) {
@@ -52,7 +52,7 @@ static void rows_find(struct rows *r)
     r->row.n = n;
 }
 
-static void columns_find(struct rows *r)
+static void columns_find(struct picture_rows *r)
 {
     for (size_t i = 0; i < series_values_n; i++)
         for (size_t k = 0; k < r->c->v.n; k++)
@@ -68,7 +68,7 @@ static int by_moment(const void *va, const void *vb)
     return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
 }
 
-static const struct moment *moment_of(const struct rows *r, const struct row_at *row,
+static const struct moment *moment_of(const struct picture_rows *r, const struct row_at *row,
                                       const struct series_value *v)
 {
     const struct moment wanted = {.at_ms = row->at_ms};
@@ -117,7 +117,7 @@ static void source_write(const struct series_source_key *key, enum series_source
 
 void picture_csv(const struct curves *c, bool units, struct str *out)
 {
-    struct rows r = {.c = c, .source = SERIES_STEP};
+    struct picture_rows r = {.c = c, .source = SERIES_STEP};
     for (size_t i = 0; i < c->v.n; i++)
         if (c->v.v[i]->value->source == SERIES_DEVICE)
             r.source = SERIES_DEVICE;

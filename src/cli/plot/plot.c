@@ -247,14 +247,14 @@ static bool has_gpus(const struct curves *c)
     return false;
 }
 
-struct keeping {
+struct plot_keeping {
     const struct plotting *p;
     bool gpus;
 };
 
 static bool is_wanted(void *ctx, const struct curve *c)
 {
-    const struct keeping *k = ctx;
+    const struct plot_keeping *k = ctx;
     const struct plot_line *l = k->p->l;
     bool device = c->value->source == SERIES_DEVICE, file = l->csv || l->json;
     if (device && l->gpus && !is_number_of(l->gpus, c->key.device))
@@ -276,7 +276,7 @@ static bool fetch(struct plotting *p, struct err *ret_err)
                                        .attempt = (uint32_t)p->l->attempt,
                                        .from_us = p->from_us,
                                        .to_us = p->to_us};
-    struct keeping k = {p, false};
+    struct plot_keeping k = {p, false};
     curves_done(&p->curves);
     if (!curves_fetch(&p->curves, p->client, &get, ret_err))
         return false;

@@ -129,7 +129,7 @@ static void screen_end(void)
     tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal_before);
 }
 
-enum key {
+enum top_key {
     KEY_NONE,
     KEY_UP = 256,
     KEY_DOWN,
@@ -152,7 +152,7 @@ static int escape_read(void)
     }
     static const struct {
         const char *text;
-        enum key key;
+        enum top_key key;
     } known[] = {{"[A", KEY_UP},       {"OA", KEY_UP},         {"[B", KEY_DOWN}, {"OB", KEY_DOWN},
                  {"[5~", KEY_PAGE_UP}, {"[6~", KEY_PAGE_DOWN}, {"[H", KEY_HOME}, {"[1~", KEY_HOME},
                  {"OH", KEY_HOME},     {"[F", KEY_END},        {"[4~", KEY_END}, {"OF", KEY_END}};

@@ -210,13 +210,13 @@ static void head_add(const struct top *t, const struct top_view *v, struct str *
 
 /* ---- nodes ---- */
 
-struct columns {
+struct top_columns {
     int name, cells, bar, jobs;
 };
 
-static struct columns columns_of(const struct top *t, const struct top_view *v)
+static struct top_columns columns_of(const struct top *t, const struct top_view *v)
 {
-    struct columns c = {.name = NAME_LEAST, .bar = BAR};
+    struct top_columns c = {.name = NAME_LEAST, .bar = BAR};
     for (size_t i = 0; i < t->node.n; i++) {
         int name = (int)strlen(t->node.v[i]->n->name), cells = (int)t->node.v[i]->ngpus;
         c.name = name > c.name ? name : c.name;
@@ -233,7 +233,7 @@ static struct columns columns_of(const struct top *t, const struct top_view *v)
     return c;
 }
 
-static void nodes_head(const struct columns *c, const struct top_view *v, struct str *out)
+static void nodes_head(const struct top_columns *c, const struct top_view *v, struct str *out)
 {
     struct str line = STR_INIT;
     str_addf(&line, " %-*s %-*s ", c->name, "NODE", c->bar + 8, "CPUS");
@@ -275,8 +275,8 @@ static void node_jobs(const struct top_node *n, int width, struct str *out)
     str_done(&one);
 }
 
-static void node_add(const struct top_node *n, const struct columns *c, const struct top_view *v,
-                     bool chosen, struct str *out)
+static void node_add(const struct top_node *n, const struct top_columns *c,
+                     const struct top_view *v, bool chosen, struct str *out)
 {
     double cpus = n->n->cpus > 0 ? n->n->cpus : 1;
     char given[24];
@@ -396,7 +396,7 @@ static void foot_add(const struct top_view *v, size_t n, struct str *out)
 void top_draw(const struct top *t, const struct top_view *v, struct str *out)
 {
     size_t n = v->jobs ? t->job.n : t->node.n, fit = top_rows(v), shown = 0;
-    struct columns c = columns_of(t, v);
+    struct top_columns c = columns_of(t, v);
     head_add(t, v, out);
     if (v->jobs)
         jobs_head(v, out);

@@ -17,7 +17,7 @@
 #define GPUS_MOST 256u
 #define BUSY_MOST 100000u
 
-struct seen {
+struct top_read_seen {
     int64_t at_ms;
     double busy;
 };
@@ -218,14 +218,14 @@ static void busy_keep(struct top *t, const struct curve *c)
     if (!last || map_str_count(t->busy) > BUSY_MOST)
         return;
     snprintf(key, sizeof key, "%s/%d", c->key.node, c->key.device);
-    struct seen *s = map_str_get(t->busy, key);
+    struct top_read_seen *s = map_str_get(t->busy, key);
     if (s && s->at_ms >= last->at_ms && c->value->id == SERIES_GPU_SM)
         return;
     if (!s) {
         s = xcalloc(1, sizeof *s);
         map_str_put(t->busy, key, s);
     }
-    *s = (struct seen){last->at_ms, last->v};
+    *s = (struct top_read_seen){last->at_ms, last->v};
 }
 
 static void job_ask(struct top *t, struct client *c, struct top_job *job)
@@ -271,7 +271,7 @@ static void busy_set(struct top *t)
         for (size_t k = 0; k < n->ngpus; k++) {
             char key[SERIES_NODE_BYTES + 16];
             snprintf(key, sizeof key, "%s/%d", n->n->name, n->gpu[k].index);
-            const struct seen *s = map_str_get(t->busy, key);
+            const struct top_read_seen *s = map_str_get(t->busy, key);
             struct top_job *job = n->gpu[k].job ? map_u64_get(by_id, n->gpu[k].job->id) : NULL;
             if (!s || !job || now_ms - s->at_ms > SAMPLES_S * 1000)
                 continue;

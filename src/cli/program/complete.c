@@ -22,7 +22,7 @@
 
 /* ---- what a value or a word may be ---- */
 
-enum wanted {
+enum complete_wanted {
     WANTED_NOTHING,
     WANTED_FILE,
     WANTED_JOBS,
@@ -40,7 +40,7 @@ enum wanted {
 
 static const struct {
     const char *option;
-    enum wanted wanted;
+    enum complete_wanted wanted;
 } options_wanted[] = {
     {"partition", WANTED_PARTITIONS},
     {"account", WANTED_ACCOUNTS},
@@ -70,7 +70,7 @@ static const struct {
  * are called tells. */
 static const struct {
     const char *metavar;
-    enum wanted wanted;
+    enum complete_wanted wanted;
 } values_wanted[] = {
     {"queue", WANTED_PARTITIONS}, {"queues", WANTED_PARTITIONS},        {"host", WANTED_NODES},
     {"hosts", WANTED_NODES},      {"reservation", WANTED_RESERVATIONS}, {"file", WANTED_FILE},
@@ -79,7 +79,7 @@ static const struct {
 /* What words that are no options are, by the command. `after`: the words before them begin so. */
 static const struct {
     const char *command, *after;
-    enum wanted wanted;
+    enum complete_wanted wanted;
 } words_wanted[] = {
     {"scancel", "", WANTED_JOBS},
     {"seff", "", WANTED_JOBS},
@@ -141,7 +141,7 @@ static const struct {
 /* KEY=VALUE words of `scontrol update` and its kin: what is named by them. */
 static const struct {
     const char *key;
-    enum wanted wanted;
+    enum complete_wanted wanted;
 } keys_wanted[] = {
     {"JobId=", WANTED_JOBS},
     {"NodeName=", WANTED_NODES},
@@ -299,7 +299,7 @@ static void jobs_ask(struct completion *k, const char *states,
         &job_fields, row);
 }
 
-static void wanted_offer(struct completion *k, enum wanted wanted)
+static void wanted_offer(struct completion *k, enum complete_wanted wanted)
 {
     switch (wanted) {
     case WANTED_NOTHING: return;
@@ -339,7 +339,7 @@ static void wanted_offer(struct completion *k, enum wanted wanted)
 
 /* ---- options ---- */
 
-static enum wanted wanted_by(const struct option_row *row)
+static enum complete_wanted wanted_by(const struct option_row *row)
 {
     for (size_t i = 0; row->name && i < ARRAY_LEN(options_wanted); i++)
         if (text_is(options_wanted[i].option, row->name))
@@ -355,7 +355,7 @@ static enum wanted wanted_by(const struct option_row *row)
 static void value_offer(struct completion *k, const struct option_row *row, const char *before,
                         const char *value)
 {
-    enum wanted wanted = wanted_by(row);
+    enum complete_wanted wanted = wanted_by(row);
     const char *item = value;
     for (const char *c = value; wanted != WANTED_FILE && *c; c++)
         if (*c == ',' || *c == ':')

@@ -12,14 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-struct command {
+struct main_command {
     const char *name;
     int (*run)(int argc, char **argv);
     enum command_family family;
     const char *doc;
 };
 
-static const struct command commands[] = {
+static const struct main_command commands[] = {
 #define X(name, function, family, doc) {name, function, family, doc},
     COMMANDS(X)
 #undef X
@@ -49,7 +49,7 @@ static int absent_say(const struct absent *a)
     return 1;
 }
 
-static const struct command *command_find(const char *name)
+static const struct main_command *command_find(const char *name)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (text_is(commands[i].name, name))
@@ -112,7 +112,7 @@ int main(int argc, char **argv)
     standard_descriptors_open();
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash ? slash + 1 : argv[0];
-    const struct command *called = command_find(name);
+    const struct main_command *called = command_find(name);
     if (called && called->family != OWN)
         return called->run(argc, argv);
     const struct absent *missing = absent_find(name);

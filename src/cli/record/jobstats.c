@@ -97,13 +97,14 @@ static int64_t gpu_memory(const struct jobstats *from, const char *name, uint32_
     return 0;
 }
 
-struct gpus {
+struct jobstats_gpus {
     int64_t n;
     struct str total, used, busy; /* "0":123,"1":… */
     bool known;                   /* the memory of each */
 };
 
-static void gpu_add(struct gpus *g, uint32_t index, int64_t memory, const struct efficiency *e)
+static void gpu_add(struct jobstats_gpus *g, uint32_t index, int64_t memory,
+                    const struct efficiency *e)
 {
     const char *comma = g->total.len ? ", " : "";
     double percent = efficiency_percent(e->gpu_percent_s, e->gpu_had_s * 100);
@@ -115,8 +116,8 @@ static void gpu_add(struct gpus *g, uint32_t index, int64_t memory, const struct
     str_addf(&g->busy, "%s\"%u\": %.1f", comma, index, percent < 100.0 ? percent : 100.0);
 }
 
-static void gpus_of_node(struct gpus *g, const struct jobstats *from, const struct alloc_node *n,
-                         const struct efficiency *e, struct arena *a)
+static void gpus_of_node(struct jobstats_gpus *g, const struct jobstats *from,
+                         const struct alloc_node *n, const struct efficiency *e, struct arena *a)
 {
     for (size_t i = 0; i < n->ngres; i++) {
         struct idset set = IDSET_INIT;
@@ -130,7 +131,7 @@ static void gpus_of_node(struct gpus *g, const struct jobstats *from, const stru
     }
 }
 
-static void gpus_done(struct gpus *g)
+static void gpus_done(struct jobstats_gpus *g)
 {
     str_done(&g->total);
     str_done(&g->used);
@@ -142,7 +143,7 @@ static void gpus_done(struct gpus *g)
 static bool gpus_known(const struct jobstats *from, const struct alloc *al,
                        const struct efficiency *e, struct arena *a)
 {
-    struct gpus g = {.known = true};
+    struct jobstats_gpus g = {.known = true};
     for (size_t i = 0; i < al->n; i++)
         gpus_of_node(&g, from, &al->node[i], e, a);
     bool known = e->gpu_known && g.known && g.n == e->gpus;
@@ -153,7 +154,7 @@ static bool gpus_known(const struct jobstats *from, const struct alloc *al,
 static void node_add(const struct jobstats *from, const struct alloc_node *n, const struct job *j,
                      const struct efficiency *e, bool with_gpus, struct arena *a, struct str *out)
 {
-    struct gpus g = {.known = true};
+    struct jobstats_gpus g = {.known = true};
     int64_t had = n->mem_mib * MIB, used = part_of(e->mem_bytes, n->mem_mib, j->alloc_mem_mib);
     int64_t cpu_us = part_of(j->cpu_user_us + j->cpu_system_us, n->cpu_count, j->alloc_cpus);
     str_addf(out,

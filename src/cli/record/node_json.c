@@ -332,7 +332,7 @@ static void extent(struct json_out *o, const char *key, const struct extent *e)
     json_object_end(o);
 }
 
-static void tally(struct json_out *o, const struct tally *t)
+static void tally(struct json_out *o, const struct sinfo_tally *t)
 {
     json_key_i64(o, "allocated", t->alloc);
     json_key_i64(o, "idle", t->idle);

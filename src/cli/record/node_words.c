@@ -47,7 +47,7 @@ bool node_out(const struct node *n)
 }
 
 /* What a word of -t asks: the base, a flag, or one of the words that stand for several. */
-enum ask {
+enum words_ask {
     ASK_BASE,
     ASK_BUSY,
     ASK_FLAG,
@@ -60,7 +60,7 @@ enum ask {
 
 static const struct state_word {
     const char *word;
-    enum ask ask;
+    enum words_ask ask;
     const char *means;
 } state_words[] = {
     {"ALLOC", ASK_BUSY, NULL},

@@ -16,7 +16,7 @@ struct extent {
     int64_t min, max;
 };
 
-struct tally {
+struct sinfo_tally {
     int64_t alloc, idle, other, total;
 };
 
@@ -29,7 +29,7 @@ struct sinfo_row {
         /* Places of the first of them in the configuration and among the sorted node names. */
         node_order;
     struct hostlist names, hosts, addrs;
-    struct tally nodes, cpu;
+    struct sinfo_tally nodes, cpu;
     struct extent cpus, sockets, cores, threads, memory, disk, weight, load, free_mem;
 };
 

@@ -111,7 +111,7 @@ struct compare {
     struct cell_env env;
 };
 
-struct entry {
+struct sort_entry {
     const void *record;
     size_t place;
 };
@@ -142,7 +142,7 @@ static int key_compare(const struct compare *how, const struct sort_key *key, co
 
 static int entry_compare(const void *pa, const void *pb, void *ctx)
 {
-    const struct entry *a = pa, *b = pb;
+    const struct sort_entry *a = pa, *b = pb;
     const struct compare *how = ctx;
     for (size_t i = 0; i < how->sort->key.n; i++) {
         const struct sort_key *key = &how->sort->key.v[i];
@@ -155,9 +155,9 @@ static int entry_compare(const void *pa, const void *pb, void *ctx)
 
 static void records_sort(struct compare *how, const void **record, size_t n)
 {
-    struct entry *entries = xcalloc(n, sizeof *entries);
+    struct sort_entry *entries = xcalloc(n, sizeof *entries);
     for (size_t i = 0; i < n; i++)
-        entries[i] = (struct entry){record[i], i};
+        entries[i] = (struct sort_entry){record[i], i};
     if (how->sort->key.n)
         qsort_r(entries, n, sizeof *entries, entry_compare, how);
     for (size_t i = 0; i < n; i++)

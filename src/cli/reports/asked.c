@@ -41,7 +41,7 @@ static bool names(const char *word, size_t len, int c)
     return text_starts_nocase(conditions[c].word, key);
 }
 
-static void word_read(struct sreport *s, unsigned may, const char *word, struct asked *ret)
+static void word_read(struct sreport *s, unsigned may, const char *word, struct sreport_asked *ret)
 {
     const char *value = value_of(s, word);
     size_t len = strcspn(word, "=");
@@ -96,10 +96,10 @@ static int64_t time_or(const char *text, int64_t now_us, int64_t otherwise)
     return otherwise;
 }
 
-void asked_read(struct sreport *s, unsigned may, int n, char **word, struct asked *ret)
+void asked_read(struct sreport *s, unsigned may, int n, char **word, struct sreport_asked *ret)
 {
     int64_t now = time_now_us();
-    *ret = (struct asked){0};
+    *ret = (struct sreport_asked){0};
     for (int i = 0; i < n; i++)
         word_read(s, may | COND_COMMON, word[i], ret);
     ret->from_us = time_or(ret->value[COND_START], now, midnight(now, -1));
@@ -108,12 +108,12 @@ void asked_read(struct sreport *s, unsigned may, int n, char **word, struct aske
         ret->to_us = ret->from_us + HOUR_US;
 }
 
-void asked_done(struct asked *k)
+void asked_done(struct sreport_asked *k)
 {
     vec_done(&k->tres);
 }
 
-bool asked_has(const struct asked *k, enum condition c, const char *word)
+bool asked_has(const struct sreport_asked *k, enum condition c, const char *word)
 {
     return text_empty(k->value[c]) || (word && list_has_nocase(k->value[c], word));
 }
@@ -122,7 +122,7 @@ bool asked_has(const struct asked *k, enum condition c, const char *word)
 
 struct tres_reading {
     struct sreport *s;
-    struct asked *k;
+    struct sreport_asked *k;
 };
 
 static void tres_row(void *ctx, const void *record)
@@ -151,7 +151,7 @@ static int tres_order(const void *a, const void *b, void *asked)
     return m != n ? (m > n) - (m < n) : (p->id > q->id) - (p->id < q->id);
 }
 
-bool asked_tres(struct sreport *s, struct asked *k)
+bool asked_tres(struct sreport *s, struct sreport_asked *k)
 {
     struct msg_query q = {.what = QUERY_TRES};
     if (text_empty(s->tres)) {

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-struct keeping {
+struct efficiency_keeping {
     struct arena *a;
-    struct past *past;
+    struct past_jobs *past;
 };
 
 static void job_keep(void *ctx, const void *record)
 {
-    const struct keeping *k = ctx;
+    const struct efficiency_keeping *k = ctx;
     const struct job *j = record;
     if (j->state != JOB_RESIZING) /* what a run had before it gave nodes back */
         vec_push(&k->past->job, arena_dup(k->a, j, sizeof *j));
@@ -19,7 +19,7 @@ static void job_keep(void *ctx, const void *record)
 
 static void step_keep(void *ctx, const void *record)
 {
-    const struct keeping *k = ctx;
+    const struct efficiency_keeping *k = ctx;
     vec_push(&k->past->step, arena_dup(k->a, record, sizeof(struct step)));
 }
 
@@ -30,7 +30,7 @@ static int step_order(const void *a, const void *b)
 }
 
 static bool query(struct client *c, const struct msg_query *q, const struct fields *t,
-                  void (*row)(void *ctx, const void *record), struct keeping *k,
+                  void (*row)(void *ctx, const void *record), struct efficiency_keeping *k,
                   struct err *ret_err)
 {
     struct msg_done done = {0};
@@ -40,12 +40,12 @@ static bool query(struct client *c, const struct msg_query *q, const struct fiel
                     done.detail ? done.detail : refusal_text((enum refusal)done.refusal)));
 }
 
-bool past_read(struct client *c, const struct msg_query *q, struct arena *a, struct past *ret,
+bool past_read(struct client *c, const struct msg_query *q, struct arena *a, struct past_jobs *ret,
                struct err *ret_err)
 {
     struct msg_query jobs = *q, steps = *q;
-    struct keeping k = {a, ret};
-    *ret = (struct past){0};
+    struct efficiency_keeping k = {a, ret};
+    *ret = (struct past_jobs){0};
     jobs.what = QUERY_HISTORY;
     steps.what = QUERY_STEPS;
     steps.history = true;
@@ -57,13 +57,13 @@ bool past_read(struct client *c, const struct msg_query *q, struct arena *a, str
     return true;
 }
 
-void past_done(struct past *p)
+void past_done(struct past_jobs *p)
 {
     vec_done(&p->job);
     vec_done(&p->step);
 }
 
-void efficiency_of(const struct past *p, const struct job *j, int64_t now_us,
+void efficiency_of(const struct past_jobs *p, const struct job *j, int64_t now_us,
                    struct efficiency *ret)
 {
     efficiency_of_steps(p->step.v, p->step.n, j, now_us, ret);

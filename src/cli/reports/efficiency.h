@@ -11,17 +11,17 @@
 #include <stdbool.h>
 
 /* Jobs and their steps, by id. */
-struct past {
+struct past_jobs {
     VEC(const struct job *) job;
     VEC(const struct step *) step;
 };
 /* What the query (HISTORY's filters) finds; false with ret_err. Records live in `a`. */
-bool past_read(struct client *c, const struct msg_query *q, struct arena *a, struct past *ret,
+bool past_read(struct client *c, const struct msg_query *q, struct arena *a, struct past_jobs *ret,
                struct err *ret_err);
-void past_done(struct past *p);
+void past_done(struct past_jobs *p);
 
 /* Of the latest run. */
-void efficiency_of(const struct past *p, const struct job *j, int64_t now_us,
+void efficiency_of(const struct past_jobs *p, const struct job *j, int64_t now_us,
                    struct efficiency *ret);
 
 #endif

@@ -14,7 +14,7 @@
 
 #define HOUR_US (INT64_C(3600) * USEC_PER_SEC)
 
-enum column {
+enum hours_column {
     COL_ALLOCATED,
     COL_CLUSTER,
     COL_DOWN,
@@ -45,7 +45,7 @@ static const struct report_column columns[COLUMNS] = {
 typedef VEC(const struct reservation *) resv_vec;
 struct hours {
     struct sreport *s;
-    struct asked k;
+    struct sreport_asked k;
     used_vec used; /* of each hour */
     spell_vec spells;
     resv_vec resv;
@@ -60,7 +60,7 @@ struct parts {
 struct resv_reading {
     struct sreport *s;
     resv_vec *to;
-    const struct asked *k;
+    const struct sreport_asked *k;
 };
 
 static void resv_row(void *ctx, const void *record)
@@ -72,7 +72,7 @@ static void resv_row(void *ctx, const void *record)
 }
 
 /* Those that are over, and those that are there. */
-static bool resvs_read(struct sreport *s, const struct asked *k, resv_vec *ret)
+static bool resvs_read(struct sreport *s, const struct sreport_asked *k, resv_vec *ret)
 {
     struct msg_query past = {
         .what = QUERY_PAST_RESERVATIONS, .from_us = k->from_us, .to_us = k->to_us};
@@ -141,11 +141,11 @@ static struct parts parts_of(const struct hours *h, const char *tres)
     return p;
 }
 
-static void parts_add(struct hours *h, struct report *r, const char *tres)
+static void parts_add(struct hours *h, struct sreport_report *r, const char *tres)
 {
     struct parts p = parts_of(h, tres);
     const struct {
-        enum column column;
+        enum hours_column column;
         int64_t amount;
     } uses[] = {{COL_ALLOCATED, p.allocated},
                 {COL_DOWN, p.down},
@@ -164,7 +164,7 @@ static void parts_add(struct hours *h, struct report *r, const char *tres)
     report_add(r, &row);
 }
 
-static void no_nodes(struct sreport *s, struct asked *k)
+static void no_nodes(struct sreport *s, struct sreport_asked *k)
 {
     size_t kept = 0;
     for (size_t i = 0; i < k->tres.n; i++)
@@ -190,7 +190,7 @@ static void hours_done(struct hours *h)
 void report_utilization(struct sreport *s, int n, char **word)
 {
     struct hours h = {.s = s};
-    struct report r;
+    struct sreport_report r;
     asked_read(s, 0, n, word, &h.k);
     bool ok = asked_tres(s, &h.k);
     if (ok)
@@ -245,7 +245,7 @@ static const char *iso(struct arena *a, int64_t us)
     return kept;
 }
 
-static void resv_add(struct hours *h, struct report *r, const struct reservation *v)
+static void resv_add(struct hours *h, struct sreport_report *r, const struct reservation *v)
 {
     int64_t end = v->end_us < time_now_us() ? v->end_us : time_now_us(), had = 0;
     int64_t all = v->cpu_count * (end / USEC_PER_SEC - v->start_us / USEC_PER_SEC);
@@ -269,7 +269,7 @@ static void resv_add(struct hours *h, struct report *r, const struct reservation
 void report_reservations(struct sreport *s, int n, char **word)
 {
     struct hours h = {.s = s};
-    struct report r;
+    struct sreport_report r;
     asked_read(s, 1u << COND_NAMES | 1u << COND_NODES, n, word, &h.k);
     if (used_read(s, &h.k, "reservation", false, &h.used) && resvs_read(s, &h.k, &h.resv)) {
         report_init(&r, s, resv_columns, RESV_COLUMNS, h.k.value[COND_FORMAT],

@@ -11,7 +11,7 @@
 
 #include "base/plain.h"
 
-enum column {
+enum people_column {
     COL_ACCOUNT,
     COL_CLUSTER,
     COL_ENERGY,
@@ -37,10 +37,10 @@ static const struct report_column columns[COLUMNS] = {
 };
 
 /* What all of them need. */
-struct people {
+struct report_people {
     struct sreport *s;
-    struct asked k;
-    struct report report;
+    struct sreport_asked k;
+    struct sreport_report report;
     struct report_column column[COLUMNS];
     used_vec used;
     spell_vec spells;
@@ -61,10 +61,10 @@ const char *person_name(const char *user, struct arena *a)
 }
 
 /* `standard`: columns before Used. */
-static bool people_begin(struct people *p, struct sreport *s, unsigned may, const char *by,
+static bool people_begin(struct report_people *p, struct sreport *s, unsigned may, const char *by,
                          const char *standard, bool energy, int n, char **word)
 {
-    *p = (struct people){.s = s};
+    *p = (struct report_people){.s = s};
     memcpy(p->column, columns, sizeof columns);
     asked_read(s, may, n, word, &p->k);
     if (p->k.value[COND_TREE])
@@ -79,7 +79,7 @@ static bool people_begin(struct people *p, struct sreport *s, unsigned may, cons
     return true;
 }
 
-static void people_end(struct people *p)
+static void people_end(struct report_people *p)
 {
     asked_done(&p->k);
     vec_done(&p->used);
@@ -88,7 +88,7 @@ static void people_end(struct people *p)
 }
 
 /* A line for each resource. */
-static void lines_add(struct people *p, const struct used *u, struct report_row row)
+static void lines_add(struct report_people *p, const struct used *u, struct report_row row)
 {
     for (size_t i = 0; i < p->k.tres.n; i++) {
         const char *tres = p->k.tres.v[i].name;
@@ -100,7 +100,7 @@ static void lines_add(struct people *p, const struct used *u, struct report_row 
     }
 }
 
-static void person_add(struct people *p, const struct used *u)
+static void person_add(struct report_people *p, const struct used *u)
 {
     struct report_row row = {0};
     row.cell[COL_ACCOUNT].text = u->account;
@@ -110,13 +110,13 @@ static void person_add(struct people *p, const struct used *u)
     lines_add(p, u, row);
 }
 
-static bool is_asked(const struct asked *k, const struct used *u)
+static bool is_asked(const struct sreport_asked *k, const struct used *u)
 {
     return asked_has(k, COND_ACCOUNTS, u->account) && asked_has(k, COND_USERS, u->user_name) &&
            asked_has(k, COND_WCKEYS, u->wckey);
 }
 
-static void used_filter(used_vec *used, const struct asked *k)
+static void used_filter(used_vec *used, const struct sreport_asked *k)
 {
     size_t kept = 0;
     for (size_t i = 0; i < used->n; i++)
@@ -140,7 +140,7 @@ static int by_amount(const void *a, const void *b, void *tres)
     return order ? order : text_order((*p)->account, (*q)->account);
 }
 
-static void used_sort(struct people *p, const char *tres)
+static void used_sort(struct report_people *p, const char *tres)
 {
     if (p->used.n)
         qsort_r(p->used.v, p->used.n, sizeof p->used.v[0], by_amount, (void *)tres);
@@ -152,7 +152,7 @@ static void used_sort(struct people *p, const char *tres)
 
 void report_user_by_account(struct sreport *s, int n, char **word)
 {
-    struct people p;
+    struct report_people p;
     if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_TREE, "account,user_name",
                      "cluster,login,proper,account", true, n, word)) {
         used_filter(&p.used, &p.k);
@@ -166,7 +166,7 @@ void report_user_by_account(struct sreport *s, int n, char **word)
 
 void report_user_by_wckey(struct sreport *s, int n, char **word)
 {
-    struct people p;
+    struct report_people p;
     if (people_begin(&p, s, 1u << COND_USERS | 1u << COND_WCKEYS, "wckey,user_name",
                      "cluster,login,proper,wckey", false, n, word)) {
         used_filter(&p.used, &p.k);
@@ -209,7 +209,7 @@ static const struct used *used_sum(struct arena *a, const struct used *x, const 
 
 void report_wckey_by_user(struct sreport *s, int n, char **word)
 {
-    struct people p;
+    struct report_people p;
     if (people_begin(&p, s, 1u << COND_WCKEYS, "wckey,user_name", "cluster,wckey,login,proper",
                      false, n, word)) {
         used_filter(&p.used, &p.k);
@@ -243,7 +243,7 @@ static int by_user(const void *a, const void *b)
 }
 
 /* Rows of one user become one. */
-static void users_group(struct people *p)
+static void users_group(struct report_people *p)
 {
     size_t kept = 0;
     if (p->used.n)
@@ -264,7 +264,7 @@ static void users_group(struct people *p)
 
 void report_top(struct sreport *s, int n, char **word)
 {
-    struct people p;
+    struct report_people p;
     int64_t top = TOP_DEFAULT;
     if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_GROUP | 1u << COND_TOP_COUNT,
                      "account,user_name", "cluster,login,proper,account", true, n, word)) {
@@ -287,7 +287,8 @@ void report_top(struct sreport *s, int n, char **word)
 
 /* ---- by account ----------------------------------------------------------------------------- */
 
-static const struct used *account_sum(struct people *p, const account_tree *t, const char *top)
+static const struct used *account_sum(struct report_people *p, const account_tree *t,
+                                      const char *top)
 {
     const struct used *sum = NULL;
     for (size_t i = 0; i < p->used.n; i++)
@@ -296,12 +297,12 @@ static const struct used *account_sum(struct people *p, const account_tree *t, c
     return sum;
 }
 
-static const char *indented(struct people *p, int depth, const char *name)
+static const char *indented(struct report_people *p, int depth, const char *name)
 {
     return p->k.value[COND_TREE] ? arena_printf(p->s->a, "%*s%s", depth, "", name) : name;
 }
 
-static void account_add(struct people *p, const account_tree *t, size_t at, int depth)
+static void account_add(struct report_people *p, const account_tree *t, size_t at, int depth)
 {
     const char *name = t->v[at].name;
     const struct used *sum = account_sum(p, t, name);
@@ -336,7 +337,7 @@ static int depth_below_asked(const account_tree *t, const char *accounts, size_t
 
 void report_account_by_user(struct sreport *s, int n, char **word)
 {
-    struct people p;
+    struct report_people p;
     account_tree t = {0};
     if (people_begin(&p, s, MAY_PEOPLE | 1u << COND_TREE, "account,user_name",
                      "cluster,account,login,proper", true, n, word) &&

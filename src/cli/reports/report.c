@@ -40,17 +40,17 @@ struct report_line {
     int64_t most, attempt;
 };
 
-struct person {
+struct report_person {
     const char *name;
     size_t jobs;
     struct efficiency sum;
 };
 
-struct showing {
+struct report_showing {
     const struct report_line *l;
     struct arena *a;
-    struct past past;
-    VEC(struct person) person;
+    struct past_jobs past;
+    VEC(struct report_person) person;
     bool blocks; /* the terminal shows block elements */
 };
 
@@ -154,13 +154,13 @@ static bool query_make(const struct report_line *l, struct arena *a, struct msg_
 
 /* ---- summing -------------------------------------------------------------------------------- */
 
-static struct person *person_of(struct showing *s, const struct job *j)
+static struct report_person *person_of(struct report_showing *s, const struct job *j)
 {
     const char *name = j->user_name ? j->user_name : arena_printf(s->a, "%u", j->user_id);
     for (size_t i = 0; i < s->person.n; i++)
         if (text_is(s->person.v[i].name, name))
             return &s->person.v[i];
-    vec_push(&s->person, ((struct person){.name = name}));
+    vec_push(&s->person, ((struct report_person){.name = name}));
     return &s->person.v[s->person.n - 1];
 }
 
@@ -170,7 +170,7 @@ static int64_t weighted(int64_t bytes, int64_t seconds)
     return bytes / MIB_BYTES * seconds;
 }
 
-static void person_add(struct person *p, const struct efficiency *e)
+static void person_add(struct report_person *p, const struct efficiency *e)
 {
     p->jobs++;
     p->sum.ran_s += e->ran_s;
@@ -194,28 +194,28 @@ static int64_t wasted(const struct efficiency *e)
 }
 
 /* Jobs that began; pairs of a job and what it used, those that wasted most first. */
-struct pair {
+struct report_pair {
     const struct job *j;
     struct efficiency e;
 };
 
 static int pair_order(const void *a, const void *b)
 {
-    const struct pair *p = a, *q = b;
+    const struct report_pair *p = a, *q = b;
     int64_t m = wasted(&p->e), n = wasted(&q->e);
     return m != n ? (m < n) - (m > n) : (p->j->id > q->j->id) - (p->j->id < q->j->id);
 }
 
 static int person_order(const void *a, const void *b)
 {
-    const struct person *p = a, *q = b;
+    const struct report_person *p = a, *q = b;
     int64_t m = p->sum.cpu_had_s, n = q->sum.cpu_had_s;
     return m != n ? (m < n) - (m > n) : strcmp(p->name, q->name);
 }
 
-static struct pair *pairs_make(struct showing *s, size_t *ret_n)
+static struct report_pair *pairs_make(struct report_showing *s, size_t *ret_n)
 {
-    struct pair *pair = arena_alloc(s->a, (s->past.job.n + 1) * sizeof *pair);
+    struct report_pair *pair = arena_alloc(s->a, (s->past.job.n + 1) * sizeof *pair);
     size_t n = 0;
     for (size_t i = 0; i < s->past.job.n; i++) {
         const struct job *j = s->past.job.v[i];
@@ -241,7 +241,7 @@ static int64_t with_room(int64_t n)
     return n + n / (100 / ROOM_PERCENT);
 }
 
-static void cpus_suggest(const struct pair *p, struct str *out)
+static void cpus_suggest(const struct report_pair *p, struct str *out)
 {
     double percent = efficiency_percent(p->e.cpu_s, p->e.cpu_had_s);
     int64_t tenths = p->e.ran_s ? 10 * p->e.cpu_s / p->e.ran_s : 0;
@@ -256,7 +256,7 @@ static void cpus_suggest(const struct pair *p, struct str *out)
                  need == 1 ? "" : "s", (long long)has);
 }
 
-static void mem_suggest(const struct pair *p, struct str *out)
+static void mem_suggest(const struct report_pair *p, struct str *out)
 {
     int64_t nodes = p->j->alloc_nodes > 0 ? p->j->alloc_nodes : 1,
             mib = with_room(p->e.mem_bytes) / MIB_BYTES / nodes + 1;
@@ -269,7 +269,7 @@ static void mem_suggest(const struct pair *p, struct str *out)
         str_addf(out, "%s--mem=%lldM", out->len ? ", " : "", (long long)(mib > 16 ? mib : 16));
 }
 
-static void gpus_suggest(const struct pair *p, struct str *out)
+static void gpus_suggest(const struct report_pair *p, struct str *out)
 {
     if (!p->e.gpus || !p->e.gpu_known || !p->e.gpu_had_s)
         return;
@@ -281,7 +281,7 @@ static void gpus_suggest(const struct pair *p, struct str *out)
         str_addf(out, "%s--gpus=%lld", out->len ? ", " : "", (long long)need);
 }
 
-static const char *suggestion(struct showing *s, const struct pair *p)
+static const char *suggestion(struct report_showing *s, const struct report_pair *p)
 {
     struct str out = STR_INIT;
     cpus_suggest(p, &out);
@@ -295,7 +295,8 @@ static const char *suggestion(struct showing *s, const struct pair *p)
 /* ---- the picture ---------------------------------------------------------------------------- */
 
 /* `has`: there was something of it to use. */
-static void bar_add(const struct showing *s, double percent, bool has, bool known, struct str *out)
+static void bar_add(const struct report_showing *s, double percent, bool has, bool known,
+                    struct str *out)
 {
     double part = percent < 0 ? 0 : percent > 100 ? 100 : percent;
     int full = (int)(part / 100 * BAR + 0.5);
@@ -311,7 +312,7 @@ static void bar_add(const struct showing *s, double percent, bool has, bool know
         str_add(out, has ? "   ?   " : "       ");
 }
 
-static void bars_add(const struct showing *s, const struct efficiency *e, struct str *out)
+static void bars_add(const struct report_showing *s, const struct efficiency *e, struct str *out)
 {
     bar_add(s, efficiency_percent(e->cpu_s, e->cpu_had_s), true, e->cpu_had_s > 0, out);
     bar_add(s, efficiency_percent(e->mem_bytes, e->mem_had), true,
@@ -328,13 +329,13 @@ static void line_out(struct str *line)
     str_clear(line);
 }
 
-static void people_print(const struct showing *s)
+static void people_print(const struct report_showing *s)
 {
     struct str line = STR_INIT;
     printf("%-16s %6s %10s  %-*s%-*s%s\n", "USER", "JOBS", "CPU-HOURS", BAR + 7, "CPU", BAR + 7,
            "MEMORY", "GPU");
     for (size_t i = 0; i < s->person.n; i++) {
-        const struct person *p = &s->person.v[i];
+        const struct report_person *p = &s->person.v[i];
         str_addf(&line, "%-16s %6zu %10.1f  ", p->name, p->jobs, (double)p->sum.cpu_had_s / 3600.0);
         bars_add(s, &p->sum, &line);
         line_out(&line);
@@ -342,7 +343,7 @@ static void people_print(const struct showing *s)
     str_done(&line);
 }
 
-static void jobs_print(struct showing *s, const struct pair *pair, size_t n)
+static void jobs_print(struct report_showing *s, const struct report_pair *pair, size_t n)
 {
     struct str line = STR_INIT, label = STR_INIT;
     size_t most = s->l->most < 0 ? 0 : (size_t)s->l->most;
@@ -382,12 +383,12 @@ static void used_json(struct json_out *o, const struct efficiency *e)
     json_key_i64(o, "gpu_allocated_s", e->gpu_had_s);
 }
 
-static void people_json(const struct showing *s, struct json_out *o)
+static void people_json(const struct report_showing *s, struct json_out *o)
 {
     json_key(o, "users");
     json_array(o);
     for (size_t i = 0; i < s->person.n; i++) {
-        const struct person *p = &s->person.v[i];
+        const struct report_person *p = &s->person.v[i];
         json_object(o);
         json_key_text(o, "user", p->name);
         json_key_i64(o, "jobs", (int64_t)p->jobs);
@@ -399,7 +400,8 @@ static void people_json(const struct showing *s, struct json_out *o)
     json_array_end(o);
 }
 
-static void jobs_json(struct showing *s, const struct pair *pair, size_t n, struct json_out *o)
+static void jobs_json(struct report_showing *s, const struct report_pair *pair, size_t n,
+                      struct json_out *o)
 {
     json_key(o, "jobs");
     json_array(o);
@@ -422,7 +424,7 @@ static void jobs_json(struct showing *s, const struct pair *pair, size_t n, stru
 
 /* ---- the command ---------------------------------------------------------------------------- */
 
-static void json_print(struct showing *s, const struct pair *pair, size_t n)
+static void json_print(struct report_showing *s, const struct report_pair *pair, size_t n)
 {
     struct str text = STR_INIT;
     struct json_out o;
@@ -442,7 +444,7 @@ static bool shows_blocks(void)
     return isatty(STDOUT_FILENO) && text_is(nl_langinfo(CODESET), "UTF-8");
 }
 
-static bool report_show(struct showing *s, struct client *c, struct err *ret_err)
+static bool report_show(struct report_showing *s, struct client *c, struct err *ret_err)
 {
     struct msg_query q;
     size_t n;
@@ -450,7 +452,7 @@ static bool report_show(struct showing *s, struct client *c, struct err *ret_err
         return query_make(s->l, s->a, &q, ret_err) && idle_report(c, &q, s->l->json, s->a, ret_err);
     if (!query_make(s->l, s->a, &q, ret_err) || !past_read(c, &q, s->a, &s->past, ret_err))
         return false;
-    struct pair *pair = pairs_make(s, &n);
+    struct report_pair *pair = pairs_make(s, &n);
     if (s->l->json) {
         json_print(s, pair, n);
     } else if (!n) {
@@ -474,7 +476,7 @@ static bool line_check(const struct report_line *l, struct err *ret_err)
 int cmd_report(int argc, char **argv)
 {
     struct report_line l = {.most = 10};
-    struct showing s = {.l = &l, .a = arena_new(), .blocks = shows_blocks()};
+    struct report_showing s = {.l = &l, .a = arena_new(), .blocks = shows_blocks()};
     struct option_line line = {.table = &report_options, .to = &l, .a = s.a};
     struct err e = {0};
     int status = 0;

@@ -100,7 +100,7 @@ static void nothing_print(const struct seen *s, const struct job *j)
         printf("  Nothing stands out. remuda plot %" PRIu64 " shows all of it.\n", j->id);
 }
 
-static void job_print(const struct past *p, const struct job *j, const struct seen *s)
+static void job_print(const struct past_jobs *p, const struct job *j, const struct seen *s)
 {
     struct str text = STR_INIT;
     struct efficiency e;
@@ -154,7 +154,8 @@ static bool has_run(const struct job *j)
     return j->start_us && j->state != JOB_PENDING;
 }
 
-static void jobs_json(struct client *c, const struct past *p, uint32_t attempt, enum json_form form)
+static void jobs_json(struct client *c, const struct past_jobs *p, uint32_t attempt,
+                      enum json_form form)
 {
     struct str text = STR_INIT;
     struct json_out o;
@@ -176,7 +177,7 @@ static void jobs_json(struct client *c, const struct past *p, uint32_t attempt, 
     str_done(&text);
 }
 
-static size_t jobs_print(struct client *c, const struct past *p, uint32_t attempt)
+static size_t jobs_print(struct client *c, const struct past_jobs *p, uint32_t attempt)
 {
     size_t shown = 0, n = 0;
     for (size_t i = 0; i < p->job.n; i++) {
@@ -199,7 +200,7 @@ static size_t jobs_print(struct client *c, const struct past *p, uint32_t attemp
 bool report_jobs(struct client *c, const char *job, uint32_t attempt, enum json_form form,
                  struct err *ret_err)
 {
-    struct past p = {0};
+    struct past_jobs p = {0};
     struct arena *a = arena_new();
     const struct msg_query q = {.ids = job};
     setlocale(LC_CTYPE, "");

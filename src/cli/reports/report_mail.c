@@ -82,7 +82,7 @@ static void picture_add(struct seen *s, const struct job *j, struct str *out)
 
 /* ---- one job ---- */
 
-static void used_add(const struct past *p, const struct job *j, struct str *out)
+static void used_add(const struct past_jobs *p, const struct job *j, struct str *out)
 {
     struct efficiency e;
     efficiency_of(p, j, time_now_us(), &e);
@@ -114,8 +114,8 @@ static void seen_add(const struct seen *s, struct str *out)
     seen_lines_add(s, 2, MAIL_WIDTH, out);
 }
 
-static void job_add(struct client *c, const struct past *p, const struct job *j, uint32_t attempt,
-                    bool png, struct str *out)
+static void job_add(struct client *c, const struct past_jobs *p, const struct job *j,
+                    uint32_t attempt, bool png, struct str *out)
 {
     struct seen s;
     seen_read(&s, c, j, attempt);
@@ -132,7 +132,7 @@ static bool one_add(struct client *c, const char *job, uint32_t attempt, bool pn
 {
     const struct msg_query q = {.ids = job};
     struct arena *a = arena_new();
-    struct past p = {0};
+    struct past_jobs p = {0};
     bool ok = past_read(c, &q, a, &p, ret_err);
     if (ok && p.job.n != 1)
         ok = err_set(ret_err, ERR_INVALID,
@@ -155,7 +155,7 @@ static void element_take(void *ctx, const void *record)
 static void failed_add(struct client *c, const char *array, uint32_t task, struct str *out)
 {
     struct arena *a = arena_new();
-    struct past p = {0};
+    struct past_jobs p = {0};
     struct err ignored = {0};
     const struct msg_query q = {.ids = arena_printf(a, "%s_%u", array, task)};
     struct str lines = STR_INIT;

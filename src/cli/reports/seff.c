@@ -126,7 +126,7 @@ static void seen_print(struct client *c, const struct job *j)
     seen_done(&seen);
 }
 
-static void job_print(const struct past *p, const struct job *j, const char *cluster)
+static void job_print(const struct past_jobs *p, const struct job *j, const char *cluster)
 {
     struct efficiency e;
     char used[40], had[40];
@@ -155,7 +155,7 @@ static void job_print(const struct past *p, const struct job *j, const char *clu
 
 static int job_show(const struct seff_line *l, struct arena *a)
 {
-    struct past p = {0};
+    struct past_jobs p = {0};
     struct err e = {0};
     struct msg_query q = {.ids = l->job};
     const char *dir = state_dir_find(NULL, a);

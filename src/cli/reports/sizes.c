@@ -21,7 +21,7 @@ struct size_row {
 
 struct sizes {
     struct sreport *s;
-    struct asked k;
+    struct sreport_asked k;
     enum sizes_by by;
     used_vec used;
     account_tree tree;
@@ -29,7 +29,7 @@ struct sizes {
     int n;
     bool individual;
     struct report_column column[REPORT_CELLS];
-    struct report report;
+    struct sreport_report report;
     VEC(const char *) name; /* of each row */
     VEC(struct size_row) row;
 };

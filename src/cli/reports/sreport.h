@@ -70,7 +70,7 @@ struct tres_kind_of {
     uint32_t id;
 };
 
-struct asked {
+struct sreport_asked {
     const char *value[COND_COUNT]; /* NULL = not given; "" of a word without a value */
     int64_t from_us, to_us;
     VEC(struct tres_kind_of) tres;
@@ -78,18 +78,18 @@ struct asked {
 };
 /* Reads the words behind the report's name; what is no condition of it (bits of `may`) is said, and
  * left aside. */
-void asked_read(struct sreport *s, unsigned may, int n, char **word, struct asked *ret);
+void asked_read(struct sreport *s, unsigned may, int n, char **word, struct sreport_asked *ret);
 /* The resources of -T. False after Slurm's line: none of them is known. */
-bool asked_tres(struct sreport *s, struct asked *k);
-void asked_done(struct asked *k);
+bool asked_tres(struct sreport *s, struct sreport_asked *k);
+void asked_done(struct sreport_asked *k);
 /* Is the word in the condition's list? Everything is where it was not given. */
-bool asked_has(const struct asked *k, enum condition c, const char *word);
+bool asked_has(const struct sreport_asked *k, enum condition c, const char *word);
 
 /* ---- usage ---------------------------------------------------------------------------------- */
 
 /* Rows of QUERY_USED, summed over what `by` (names of fields) leaves out; false after an error. */
 typedef VEC(const struct used *) used_vec;
-bool used_read(struct sreport *s, const struct asked *k, const char *by, bool each_hour,
+bool used_read(struct sreport *s, const struct sreport_asked *k, const char *by, bool each_hour,
                used_vec *ret);
 /* Of one resource, in units × seconds. */
 int64_t used_amount(const struct used *u, const char *tres);
@@ -102,7 +102,7 @@ struct capacity {
 };
 /* Nodes as they were; false after an error. */
 typedef VEC(const struct node_spell *) spell_vec;
-bool spells_read(struct sreport *s, const struct asked *k, spell_vec *ret);
+bool spells_read(struct sreport *s, const struct sreport_asked *k, spell_vec *ret);
 struct capacity spells_capacity(const spell_vec *spells, const char *tres, int64_t from_us,
                                 int64_t to_us);
 
@@ -125,7 +125,7 @@ struct report_cell {
 struct report_row {
     struct report_cell cell[REPORT_CELLS]; /* by the number of the column */
 };
-struct report {
+struct sreport_report {
     struct sreport *s;
     const struct report_column *column;
     int ncolumn;
@@ -135,13 +135,13 @@ struct report {
     VEC(struct report_row) row;
 };
 /* `format`: NULL = `standard`. Unknown columns are said, and left out. */
-void report_init(struct report *r, struct sreport *s, const struct report_column *columns, int n,
-                 const char *format, const char *standard);
-void report_add(struct report *r, const struct report_row *row);
+void report_init(struct sreport_report *r, struct sreport *s, const struct report_column *columns,
+                 int n, const char *format, const char *standard);
+void report_add(struct sreport_report *r, const struct report_row *row);
 /* Prints title, time and rows; frees. `seconds`: the length of the time is told, too. `unit_line`:
  * NULL = "Usage reported in CPU Minutes". */
-void report_print(struct report *r, const char *title, const struct asked *k, bool seconds,
-                  const char *unit_line);
+void report_print(struct sreport_report *r, const char *title, const struct sreport_asked *k,
+                  bool seconds, const char *unit_line);
 /* "Minutes/Percentage of Total" */
 const char *unit_words(const struct sreport *s);
 

@@ -11,7 +11,7 @@
 #define PERCENT_MORE 9
 #define SIZE_MORE    7
 
-static int column_find(const struct report *r, const char *word)
+static int column_find(const struct sreport_report *r, const char *word)
 {
     for (int i = 0; i < r->ncolumn; i++)
         if (text_is_nocase(r->column[i].key, word))
@@ -28,7 +28,7 @@ static int width_asked(const char *text, int otherwise)
     return text && text_to_i64(text, -1000, 1000, &width) && width ? (int)width : otherwise;
 }
 
-static void column_take(struct report *r, struct span piece)
+static void column_take(struct sreport_report *r, struct span piece)
 {
     char word[64], *percent;
     snprintf(word, sizeof word, "%.*s", (int)piece.len, piece.data);
@@ -45,17 +45,17 @@ static void column_take(struct report *r, struct span piece)
     }
 }
 
-void report_init(struct report *r, struct sreport *s, const struct report_column *columns, int n,
-                 const char *format, const char *standard)
+void report_init(struct sreport_report *r, struct sreport *s, const struct report_column *columns,
+                 int n, const char *format, const char *standard)
 {
     struct span rest = span_of(format ? format : standard), piece;
-    *r = (struct report){.s = s, .column = columns, .ncolumn = n};
+    *r = (struct sreport_report){.s = s, .column = columns, .ncolumn = n};
     while (span_next(&rest, ',', &piece))
         if (piece.len)
             column_take(r, piece);
 }
 
-void report_add(struct report *r, const struct report_row *row)
+void report_add(struct sreport_report *r, const struct report_row *row)
 {
     vec_push(&r->row, *row);
 }
@@ -79,7 +79,7 @@ static void use_write(const struct sreport *s, const struct report_cell *c, stru
         str_addf(out, "%.0f", in_unit(s, c->amount));
 }
 
-static void cell_write(const struct report *r, int column, const struct report_row *row,
+static void cell_write(const struct sreport_report *r, int column, const struct report_row *row,
                        struct str *out)
 {
     const struct report_cell *c = &row->cell[column];
@@ -104,7 +104,7 @@ static bool is_use(enum cell_kind kind)
     return kind == CELL_USE || kind == CELL_SIZE;
 }
 
-static int use_width(const struct report *r, int column)
+static int use_width(const struct sreport_report *r, int column)
 {
     const struct report_column *c = &r->column[column];
     bool both = r->s->value && r->s->percent;
@@ -152,7 +152,7 @@ static void rule(void)
          "----------------------------------------");
 }
 
-static void line_end(const struct report *r, struct str *line)
+static void line_end(const struct sreport_report *r, struct str *line)
 {
     if (r->s->parsable == 'P' && line->len)
         str_cut(line, line->len - 1);
@@ -160,7 +160,7 @@ static void line_end(const struct report *r, struct str *line)
     str_clear(line);
 }
 
-static void header_print(const struct report *r)
+static void header_print(const struct sreport_report *r)
 {
     struct str line = STR_INIT;
     for (int i = 0; i < r->nshown; i++) {
@@ -181,7 +181,7 @@ static void header_print(const struct report *r)
     str_done(&line);
 }
 
-static void row_print(const struct report *r, const struct report_row *row)
+static void row_print(const struct sreport_report *r, const struct report_row *row)
 {
     struct str line = STR_INIT, cell = STR_INIT;
     for (int i = 0; i < r->nshown; i++) {
@@ -197,8 +197,8 @@ static void row_print(const struct report *r, const struct report_row *row)
     str_done(&cell);
 }
 
-static void title_print(const struct report *r, const char *title, const struct asked *k,
-                        bool seconds, const char *unit_line)
+static void title_print(const struct sreport_report *r, const char *title,
+                        const struct sreport_asked *k, bool seconds, const char *unit_line)
 {
     struct str from = STR_INIT, to = STR_INIT;
     civil_format_iso(k->from_us, &civil_local, &from);
@@ -219,8 +219,8 @@ static void title_print(const struct report *r, const char *title, const struct 
     str_done(&to);
 }
 
-void report_print(struct report *r, const char *title, const struct asked *k, bool seconds,
-                  const char *unit_line)
+void report_print(struct sreport_report *r, const char *title, const struct sreport_asked *k,
+                  bool seconds, const char *unit_line)
 {
     for (int i = 0; i < r->nshown; i++)
         if (is_use(r->column[r->shown[i]].kind))

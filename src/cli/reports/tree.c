@@ -5,23 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct found {
+struct tree_found {
     const char *name, *parent;
 };
-struct finding {
+struct tree_finding {
     struct sreport *s;
-    VEC(struct found) account;
+    VEC(struct tree_found) account;
 };
 
 static void assoc_row(void *ctx, const void *record)
 {
-    struct finding *f = ctx;
+    struct tree_finding *f = ctx;
     const struct assoc *a = record;
     if (!a->user && a->parent)
-        vec_push(&f->account, ((struct found){a->account, a->parent}));
+        vec_push(&f->account, ((struct tree_found){a->account, a->parent}));
 }
 
-static bool is_known(const struct finding *f, const char *name)
+static bool is_known(const struct tree_finding *f, const char *name)
 {
     for (size_t i = 0; i < f->account.n; i++)
         if (text_is(f->account.v[i].name, name))
@@ -31,10 +31,10 @@ static bool is_known(const struct finding *f, const char *name)
 
 static int name_order(const void *a, const void *b)
 {
-    return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
+    return strcmp(((const struct tree_found *)a)->name, ((const struct tree_found *)b)->name);
 }
 
-static void below_add(const struct finding *f, account_tree *t, size_t up)
+static void below_add(const struct tree_finding *f, account_tree *t, size_t up)
 {
     const char *name = t->v[up].name;
     int depth = t->v[up].depth + 1;
@@ -48,11 +48,11 @@ static void below_add(const struct finding *f, account_tree *t, size_t up)
 bool account_tree_read(struct sreport *s, const used_vec *used, account_tree *ret)
 {
     struct msg_query q = {.what = QUERY_ASSOCS};
-    struct finding f = {.s = s};
+    struct tree_finding f = {.s = s};
     bool ok = sreport_query(s, &q, &assoc_fields, assoc_row, &f);
     for (size_t i = 0; ok && i < used->n; i++)
         if (used->v[i]->account && !is_known(&f, used->v[i]->account))
-            vec_push(&f.account, ((struct found){used->v[i]->account, "root"}));
+            vec_push(&f.account, ((struct tree_found){used->v[i]->account, "root"}));
     if (f.account.n)
         qsort(f.account.v, f.account.n, sizeof f.account.v[0], name_order);
     vec_push(ret, ((struct account_node){.name = "root"}));

@@ -16,7 +16,7 @@ static void used_row(void *ctx, const void *record)
     vec_push(r->to, arena_dup(r->s->a, record, sizeof(struct used)));
 }
 
-bool used_read(struct sreport *s, const struct asked *k, const char *by, bool each_hour,
+bool used_read(struct sreport *s, const struct sreport_asked *k, const char *by, bool each_hour,
                used_vec *ret)
 {
     struct msg_query q = {.what = QUERY_USED,
@@ -75,7 +75,7 @@ static void spell_row(void *ctx, const void *record)
     vec_push(r->to, arena_dup(r->s->a, record, sizeof(struct node_spell)));
 }
 
-bool spells_read(struct sreport *s, const struct asked *k, spell_vec *ret)
+bool spells_read(struct sreport *s, const struct sreport_asked *k, spell_vec *ret)
 {
     struct msg_query q = {.what = QUERY_NODE_SPELLS, .from_us = k->from_us, .to_us = k->to_us};
     return sreport_query(s, &q, &node_spell_fields, spell_row, &(struct spell_reading){s, ret});

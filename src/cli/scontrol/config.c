@@ -21,14 +21,14 @@
 
 #define ARRAY_SIZE_MOST 4000001 /* of Slurm's MaxArraySize; tools keep the number in 32 bits */
 
-struct found {
+struct config_found {
     struct arena *a;
     VEC(const struct meta *) meta;
 };
 
 static void meta_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct config_found *f = ctx;
     vec_push(&f->meta, arena_dup(f->a, record, sizeof(struct meta)));
 }
 
@@ -38,7 +38,7 @@ static int meta_compare(const void *pa, const void *pb)
                       (*(const struct meta *const *)pb)->key);
 }
 
-static void config_add(struct found *f, const char *key, const char *value)
+static void config_add(struct config_found *f, const char *key, const char *value)
 {
     struct meta m = {.key = key, .value = value};
     meta_keep(f, &m);
@@ -121,7 +121,7 @@ static const char *unset_shown(const char *key)
 }
 
 /* Slurm shows of the memory rules the one that is set. */
-static bool is_left_out(const struct found *f, const char *key)
+static bool is_left_out(const struct config_found *f, const char *key)
 {
     const char *cpu = strstr(key, "MemPerCPU"), *node = strstr(key, "MemPerNode");
     bool by_cpu = false;
@@ -160,7 +160,7 @@ static void diag_keep(void *ctx, const void *record)
     *(int64_t *)ctx = ((const struct diag *)record)->start_us;
 }
 
-static void facts_add(struct scontrol *s, struct found *f, const struct cell_env *env)
+static void facts_add(struct scontrol *s, struct config_found *f, const struct cell_env *env)
 {
     const char *dir = state_dir_find(NULL, s->a), *owner = owner_of(dir, s->a);
     struct msg_query nodes = {.what = QUERY_NODES, .fields = "name"}, diag = {.what = QUERY_DIAG};
@@ -187,7 +187,7 @@ static void facts_add(struct scontrol *s, struct found *f, const struct cell_env
     }
 }
 
-static bool settings_load(struct scontrol *s, struct found *f)
+static bool settings_load(struct scontrol *s, struct config_found *f)
 {
     struct client *c = scontrol_connect(s, "slurm_load_ctl_conf error");
     struct msg_query q = {.what = QUERY_SETTINGS};
@@ -202,7 +202,7 @@ static bool settings_load(struct scontrol *s, struct found *f)
     return true;
 }
 
-static void setting_print(const struct found *f, const struct meta *m, const char *host)
+static void setting_print(const struct config_found *f, const struct meta *m, const char *host)
 {
     bool unset = text_empty(m->value) || text_is(m->value, "(null)");
     if (text_is(m->key, "SlurmctldHost"))
@@ -214,7 +214,7 @@ static void setting_print(const struct found *f, const struct meta *m, const cha
 
 void scontrol_show_config(struct scontrol *s)
 {
-    struct found f = {.a = s->a};
+    struct config_found f = {.a = s->a};
     struct cell_env env = listing_env();
     char host[256] = "";
     if (!settings_load(s, &f))

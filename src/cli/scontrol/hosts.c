@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct found {
+struct hosts_found {
     struct arena *a;
     const char *host;
     VEC(const struct node *) node;
@@ -44,7 +44,7 @@ static const char *list_of_file(struct scontrol *s, const char *list)
 
 static void alias_add(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct hosts_found *f = ctx;
     const struct node *n = record;
     if (text_is(f->host, n->hostname) || text_is(f->host, n->name))
         vec_push(&f->node, arena_dup(f->a, record, sizeof(struct node)));
@@ -54,7 +54,7 @@ static void alias_add(void *ctx, const void *record)
 void scontrol_show_aliases(struct scontrol *s, const char *host)
 {
     struct client *c = scontrol_connect(s, "slurm_load_node error");
-    struct found f = {.a = s->a, .host = host ? host : submit_hostname(s->a)};
+    struct hosts_found f = {.a = s->a, .host = host ? host : submit_hostname(s->a)};
     struct msg_query q = {.what = QUERY_NODES, .fields = "name,hostname"};
     struct msg_done done = {0};
     struct err err = {0};

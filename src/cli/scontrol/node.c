@@ -15,14 +15,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct found {
+struct node_found {
     struct arena *a;
     VEC(const struct node *) node;
 };
 
 static void node_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct node_found *f = ctx;
     vec_push(&f->node, arena_dup(f->a, record, sizeof(struct node)));
 }
 
@@ -180,7 +180,7 @@ static void node_print(struct scontrol *s, const struct node *n, const struct ce
     record_print(&r);
 }
 
-static void nodes_json(const struct found *f, enum json_form form)
+static void nodes_json(const struct node_found *f, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -195,7 +195,8 @@ static void nodes_json(const struct found *f, enum json_form form)
 }
 
 /* One query for one list of names; names that are unknown are told one by one. */
-static bool nodes_find(struct scontrol *s, const char *names, struct found *f, enum refusal *ret)
+static bool nodes_find(struct scontrol *s, const char *names, struct node_found *f,
+                       enum refusal *ret)
 {
     struct client *c = scontrol_connect(s, "slurm_load_node error");
     struct msg_query q = {.what = QUERY_NODES, .names = names};
@@ -221,7 +222,7 @@ static bool names_read(struct scontrol *s, const char *list, struct hostlist *re
 }
 
 /* A name that is unknown makes the whole query fail: then each is asked for. */
-static bool nodes_find_each(struct scontrol *s, const char *list, struct found *f)
+static bool nodes_find_each(struct scontrol *s, const char *list, struct node_found *f)
 {
     struct hostlist names = HOSTLIST_INIT;
     enum refusal unknown;
@@ -232,7 +233,7 @@ static bool nodes_find_each(struct scontrol *s, const char *list, struct found *
     return ok;
 }
 
-static const struct node *node_named(const struct found *f, const char *name)
+static const struct node *node_named(const struct node_found *f, const char *name)
 {
     for (size_t i = 0; i < f->node.n; i++)
         if (text_is(f->node.v[i]->name, name))
@@ -241,7 +242,7 @@ static const struct node *node_named(const struct found *f, const char *name)
 }
 
 /* In the order of the list, each as often as it is named. */
-static void nodes_print_named(struct scontrol *s, const char *list, const struct found *f,
+static void nodes_print_named(struct scontrol *s, const char *list, const struct node_found *f,
                               const struct cell_env *env)
 {
     struct hostlist names = HOSTLIST_INIT;
@@ -258,7 +259,8 @@ static void nodes_print_named(struct scontrol *s, const char *list, const struct
     hostlist_done(&names);
 }
 
-static void nodes_print_all(struct scontrol *s, const struct found *f, const struct cell_env *env)
+static void nodes_print_all(struct scontrol *s, const struct node_found *f,
+                            const struct cell_env *env)
 {
     for (size_t i = 0; i < f->node.n; i++)
         if (s->future || f->node.v[i]->state != NODE_FUTURE)
@@ -269,7 +271,7 @@ static void nodes_print_all(struct scontrol *s, const struct found *f, const str
 
 void scontrol_show_nodes(struct scontrol *s, const char *names)
 {
-    struct found f = {.a = s->a};
+    struct node_found f = {.a = s->a};
     struct cell_env env = listing_env();
     enum refusal refusal = REFUSE_NONE;
     bool ok = nodes_find(s, names, &f, &refusal);

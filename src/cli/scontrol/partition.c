@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct found {
+struct partition_found {
     struct arena *a;
     VEC(const struct partition *) part;
 };
 
 static void part_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct partition_found *f = ctx;
     vec_push(&f->part, arena_dup(f->a, record, sizeof(struct partition)));
 }
 
@@ -154,7 +154,7 @@ static void partition_print(struct scontrol *s, const struct partition *p)
     record_print(&r);
 }
 
-static void partitions_json(const struct found *f, enum json_form form)
+static void partitions_json(const struct partition_found *f, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -168,7 +168,8 @@ static void partitions_json(const struct found *f, enum json_form form)
     json_slurm_end(&o, form);
 }
 
-static void partitions_missing(struct scontrol *s, const char *names, const struct found *f)
+static void partitions_missing(struct scontrol *s, const char *names,
+                               const struct partition_found *f)
 {
     struct span rest = span_of(names), name;
     while (span_next(&rest, ',', &name)) {
@@ -185,7 +186,7 @@ static void partitions_missing(struct scontrol *s, const char *names, const stru
 void scontrol_show_partitions(struct scontrol *s, const char *names)
 {
     struct client *c = scontrol_connect(s, "slurm_load_partitions error");
-    struct found f = {.a = s->a};
+    struct partition_found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_PARTITIONS, .names = names};
     struct msg_done done = {0};
     struct err err = {0};

@@ -23,7 +23,7 @@ struct process {
     const char *job, *step, *local, *global, *node; /* NULL: it is in no job */
 };
 
-struct processes {
+struct pids_processes {
     struct scontrol *s;
     VEC(struct process) p;
 };
@@ -84,7 +84,7 @@ static void process_read(struct scontrol *s, int32_t pid, struct process *p)
         p->job = NULL; /* of an interactive allocation's shell, which is on no node */
 }
 
-static void processes_find(struct processes *all)
+static void processes_find(struct pids_processes *all)
 {
     DIR *dir = opendir("/proc");
     struct dirent *entry;
@@ -106,7 +106,7 @@ static bool same_step(const struct process *a, const struct process *b)
 }
 
 /* The first process of a task, not what it started. */
-static bool is_task(const struct processes *all, const struct process *p)
+static bool is_task(const struct pids_processes *all, const struct process *p)
 {
     for (size_t i = 0; i < all->p.n; i++)
         if (all->p.v[i].pid == p->parent)
@@ -123,7 +123,7 @@ static bool process_wanted(const struct process *p, const char *job, const char 
            (!node || text_is(p->node, node));
 }
 
-static void process_print(const struct processes *all, const struct process *p)
+static void process_print(const struct pids_processes *all, const struct process *p)
 {
     bool task = is_task(all, p);
     printf("%-8d %-8s %-8s %-7s %-8s\n", (int)p->pid, p->job, p->step,
@@ -138,7 +138,7 @@ static bool step_word(const char *word)
 
 void scontrol_listpids(struct scontrol *s, int n, char **word)
 {
-    struct processes all = {.s = s};
+    struct pids_processes all = {.s = s};
     const char *dot = n ? strchr(word[0], '.') : NULL, *node = n > 1 ? word[1] : NULL;
     const char *job = !n    ? NULL
                       : dot ? arena_strndup(s->a, word[0], (size_t)(dot - word[0]))
@@ -171,7 +171,7 @@ void scontrol_listpids(struct scontrol *s, int n, char **word)
 
 /* ---- listjobs, liststeps -------------------------------------------------------------------- */
 
-static bool first_of(const struct processes *all, size_t at, bool steps)
+static bool first_of(const struct pids_processes *all, size_t at, bool steps)
 {
     const struct process *p = &all->p.v[at];
     for (size_t i = 0; i < at; i++)
@@ -182,7 +182,7 @@ static bool first_of(const struct processes *all, size_t at, bool steps)
 
 static void ids_list(struct scontrol *s, const char *node, bool steps)
 {
-    struct processes all = {.s = s};
+    struct pids_processes all = {.s = s};
     size_t shown = 0;
     processes_find(&all);
     puts(steps ? "JOBID    STEPID" : "JOBID");

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct found {
+struct resize_found {
     struct arena *a;
     struct job *job;
 };
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct resize_found *f = ctx;
     const struct job *j = record;
     if (!f->job && j->state == JOB_RUNNING)
         f->job = arena_dup(f->a, j, sizeof *j);
@@ -61,7 +61,7 @@ static void script_write(struct scontrol *s, const struct job *j, const struct s
 
 void scontrol_resize_files(struct scontrol *s, const char *ids)
 {
-    struct found f = {.a = s->a};
+    struct resize_found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
     struct msg_done done = {0};
     struct client *c = getenv("SLURM_JOB_ID") ? scontrol_connect(s, "slurm_load_jobs error") : NULL;

@@ -38,7 +38,7 @@ static void cluster_run(struct scontrol *s, int n, char **word)
 static void help_run(struct scontrol *s, int n, char **word);
 
 /* What the words of the prompt switch. */
-enum toggle {
+enum scontrol_toggle {
     TOGGLE_NONE,
     TOGGLE_ALL,
     TOGGLE_HIDE,
@@ -49,12 +49,12 @@ enum toggle {
     TOGGLE_LEAVE
 };
 
-static const struct command {
+static const struct scontrol_command {
     const char *name;
     size_t least; /* letters that must be given */
     int min, max; /* words after it */
     void (*run)(struct scontrol *s, int n, char **word);
-    enum toggle toggle;
+    enum scontrol_toggle toggle;
     const char *doc; /* NULL: not supported yet, or a toggle */
 } commands[] = {
     {"show", 2, 1, 999, scontrol_show, TOGGLE_NONE,
@@ -120,7 +120,7 @@ static const struct command {
     {"token", 3, 0, 999, NULL, TOGGLE_NONE, NULL},
 };
 
-static const struct command *command_find(const char *word)
+static const struct scontrol_command *command_find(const char *word)
 {
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (text_is_nocase(commands[i].name, word))
@@ -145,7 +145,7 @@ static void keyword_unknown(struct scontrol *s, const char *word)
         scontrol_fail(s, "`scontrol help` lists the commands");
 }
 
-static void toggle(struct scontrol *s, enum toggle what)
+static void toggle(struct scontrol *s, enum scontrol_toggle what)
 {
     switch (what) {
     case TOGGLE_ALL: s->all = true; break;
@@ -160,7 +160,7 @@ static void toggle(struct scontrol *s, enum toggle what)
 }
 
 /* Slurm words it in these ways. */
-static void too_few(struct scontrol *s, const struct command *c)
+static void too_few(struct scontrol *s, const struct scontrol_command *c)
 {
     static const struct {
         const char *command, *text;
@@ -178,7 +178,7 @@ static void too_few(struct scontrol *s, const struct command *c)
 
 static void command_run(struct scontrol *s, int n, char **word)
 {
-    const struct command *c = command_find(word[0]);
+    const struct scontrol_command *c = command_find(word[0]);
     if (!c)
         keyword_unknown(s, word[0]);
     else if (c->toggle != TOGGLE_NONE)
@@ -243,7 +243,7 @@ static void prompt(struct scontrol *s)
 /* ---- the command line ----------------------------------------------------------------------- */
 
 /* What the options fill, and the words between them. */
-struct command_line {
+struct scontrol_line {
     struct scontrol s;
     const char *clusters;
     VEC(char *) word;
@@ -251,12 +251,12 @@ struct command_line {
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct command_line *l = to;
+    struct scontrol_line *l = to;
     vec_push(&l->word, arena_strdup(a, word));
     return true;
 }
 
-static bool cluster_check(const struct command_line *l, struct err *ret_err)
+static bool cluster_check(const struct scontrol_line *l, struct err *ret_err)
 {
     const char *asked = l->clusters ? l->clusters : getenv("SLURM_CLUSTERS");
     if (text_empty(asked))
@@ -265,11 +265,11 @@ static bool cluster_check(const struct command_line *l, struct err *ret_err)
                                  cluster_name(state_dir_find(NULL, l->s.a), l->s.a), ret_err);
 }
 
-#define AT(member) offsetof(struct command_line, s.member)
+#define AT(member) offsetof(struct scontrol_line, s.member)
 static const struct option_row option_rows[] = {
     OPT_FLAG("all", 'a', "what is in hidden partitions too", AT(all), .env = {"SCONTROL_ALL"}),
     OPT_VALUE("clusters", 'M', "cluster", "cluster; only this one is known", set_any_text,
-              offsetof(struct command_line, clusters), .alias = "cluster"),
+              offsetof(struct scontrol_line, clusters), .alias = "cluster"),
     {.name = "details",
      .letter = 'd',
      .doc = "more about jobs",
@@ -343,7 +343,7 @@ static void flags_keep(int *argc, char ***argv, struct arena *a)
 
 int cmd_scontrol(int argc, char **argv)
 {
-    struct command_line l = {.s = {.a = arena_new()}};
+    struct scontrol_line l = {.s = {.a = arena_new()}};
     struct scontrol *s = &l.s;
     struct option_line line = {.table = &scontrol_options, .to = &l, .a = s->a};
     struct err err = {0};

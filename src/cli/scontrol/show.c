@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum entity {
+enum show_entity {
     SHOW_JOBS,
     SHOW_STEPS,
     SHOW_NODES,
@@ -32,7 +32,7 @@ enum entity {
 struct entity_word {
     const char *word;
     size_t least; /* letters that must be given */
-    enum entity entity;
+    enum show_entity entity;
 };
 
 static const struct entity_word entities[] = {

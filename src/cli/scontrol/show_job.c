@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-struct found {
+struct show_job_found {
     struct arena *a;
     const char *hidden; /* names of hidden partitions */
     VEC(const struct job *) job;
@@ -18,13 +18,13 @@ struct found {
 
 static void job_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct show_job_found *f = ctx;
     vec_push(&f->job, arena_dup(f->a, record, sizeof(struct job)));
 }
 
 static void hidden_note(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct show_job_found *f = ctx;
     const struct partition *p = record;
     if (p->hidden)
         f->hidden = listing_join(f->hidden, p->name, f->a);
@@ -41,7 +41,7 @@ static const struct job *element_of(const struct job *j, const struct job_ref *r
 }
 
 /* Leaves of what was found the element or component that is named. */
-static void named_keep(struct found *f, const struct job_ref *ref)
+static void named_keep(struct show_job_found *f, const struct job_ref *ref)
 {
     for (size_t i = 0; i < f->job.n;) {
         const struct job *j = f->job.v[i];
@@ -58,7 +58,7 @@ static void named_keep(struct found *f, const struct job_ref *ref)
  * that nobody knows. */
 static bool part_missing(struct scontrol *s, struct client *c, const struct job_ref *ref)
 {
-    struct found whole = {.a = s->a};
+    struct show_job_found whole = {.a = s->a};
     struct msg_done done = {0};
     struct msg_query q = {.what = QUERY_JOBS,
                           .ids = arena_printf(s->a, "%llu", (unsigned long long)ref->job_id),
@@ -74,7 +74,7 @@ static bool part_missing(struct scontrol *s, struct client *c, const struct job_
 void scontrol_show_jobs(struct scontrol *s, const char *ids)
 {
     struct client *c = scontrol_connect(s, "slurm_load_jobs error");
-    struct found f = {.a = s->a};
+    struct show_job_found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all"};
     struct msg_done done = {0};
     struct err err = {0};

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct found {
+struct slurmd_found {
     struct arena *a;
     const char *name, *host;
     VEC(const struct node *) node;
@@ -21,7 +21,7 @@ struct found {
 
 static void node_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct slurmd_found *f = ctx;
     const struct node *n = record;
     bool here =
         text_is(n->name, f->host) || text_is(n->hostname, f->host) || text_is(n->addr, f->host);
@@ -53,7 +53,7 @@ void scontrol_show_slurmd(struct scontrol *s, const char *name)
 {
     char host[256] = "";
     const char *self = getenv("SLURMD_NODENAME");
-    struct found f = {.a = s->a, .name = name ? name : self, .host = host};
+    struct slurmd_found f = {.a = s->a, .name = name ? name : self, .host = host};
     struct msg_query q = {.what = QUERY_NODES};
     struct msg_done done = {0};
     struct err err = {0};

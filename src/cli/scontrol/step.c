@@ -14,14 +14,14 @@
 #include <stdio.h>
 #include <string.h>
 
-struct found {
+struct step_found {
     struct arena *a;
     VEC(const struct step *) step;
 };
 
 static void step_keep(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct step_found *f = ctx;
     vec_push(&f->step, arena_dup(f->a, record, sizeof(struct step)));
 }
 
@@ -188,7 +188,7 @@ static void step_json(struct json_out *o, const struct step *p)
     str_done(&tres);
 }
 
-static void steps_json(const struct found *f, enum json_form form)
+static void steps_json(const struct step_found *f, enum json_form form)
 {
     struct str out = STR_INIT;
     struct json_out o;
@@ -211,7 +211,7 @@ static void step_missing(struct scontrol *s, const char *ids)
 void scontrol_show_steps(struct scontrol *s, const char *ids)
 {
     struct client *c = scontrol_connect(s, "slurm_get_job_steps error");
-    struct found f = {.a = s->a};
+    struct step_found f = {.a = s->a};
     struct msg_query q = {.what = QUERY_STEPS, .ids = ids};
     struct msg_done done = {0};
     struct err err = {0};

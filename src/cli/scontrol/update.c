@@ -14,19 +14,19 @@
 
 #include <string.h>
 
-bool update_field(struct change *c, const char *name)
+bool update_field(struct update_change *c, const char *name)
 {
     c->fields = listing_join(c->fields, name, c->s->a);
     return true;
 }
 
-bool update_word_refuse(struct change *c, const char *what, const char *word)
+bool update_word_refuse(struct update_change *c, const char *what, const char *word)
 {
     scontrol_refuse(c->s, "%s: %s\nRequest aborted", what, word);
     return true;
 }
 
-bool update_nothing(struct change *c)
+bool update_nothing(struct update_change *c)
 {
     scontrol_refuse(c->s, "No changes specified");
     return true;
@@ -43,40 +43,40 @@ bool update_number(const char *value, int32_t *ret, struct err *ret_err)
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static bool node_cpu_bind(struct change *c, const char *value, struct err *ret_err)
+static bool node_cpu_bind(struct update_change *c, const char *value, struct err *ret_err)
 {
     return cpu_bind_wanted_parse(value, &c->node.cpu_bind, ret_err) && update_field(c, "cpu_bind");
 }
 
-static bool node_names(struct change *c, const char *value, struct err *ret_err)
+static bool node_names(struct update_change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
     c->node_msg.names = value;
     return true;
 }
 
-static bool node_state(struct change *c, const char *value, struct err *ret_err)
+static bool node_state(struct update_change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
     c->node_msg.state = value;
     return true;
 }
 
-static bool node_reason(struct change *c, const char *value, struct err *ret_err)
+static bool node_reason(struct update_change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
     c->node_msg.reason = value;
     return true;
 }
 
-static bool node_weight(struct change *c, const char *value, struct err *ret_err)
+static bool node_weight(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (!update_number(value, &c->node.weight, NULL))
         return err_set(ret_err, ERR_INVALID, "value (%s) is not a valid number", value);
     return update_field(c, "weight");
 }
 
-static const struct key node_rows[] = {
+static const struct update_key node_rows[] = {
     {"NodeName", node_names, SAID_NOTHING, NULL},
     {"State", node_state, SAID_NOTHING, NULL},
     {"Reason", node_reason, SAID_NOTHING, NULL},
@@ -95,7 +95,7 @@ static const struct key node_rows[] = {
     {"ResumeAfter", NULL, SAID_NOTHING, NULL},
 };
 static const struct key_table node_keys = {node_rows, ARRAY_LEN(node_rows), &node_fields,
-                                           offsetof(struct change, node)};
+                                           offsetof(struct update_change, node)};
 
 /* ---- words ---------------------------------------------------------------------------------- */
 
@@ -113,12 +113,12 @@ static bool key_unknown(const char *name, const struct key_table *t, struct err 
 
 /* Exact, else what all the keys that start so set ("Pri=" is Priority; "Time=" is TimeLimit or
  * TimeMin: none). */
-static const struct key *key_find(const struct key_table *t, const char *name)
+static const struct update_key *key_find(const struct key_table *t, const char *name)
 {
-    const struct key *found = NULL;
+    const struct update_key *found = NULL;
     bool several = false;
     for (size_t i = 0; i < t->n; i++) {
-        const struct key *k = &t->key[i];
+        const struct update_key *k = &t->key[i];
         if (text_is_nocase(k->name, name))
             return k;
         if (strlen(name) < 3 || !text_starts_nocase(k->name, name))
@@ -130,8 +130,8 @@ static const struct key *key_find(const struct key_table *t, const char *name)
 }
 
 /* The value of a key that is a field: as the field's type is written. */
-static bool field_read(struct change *c, const struct key_table *t, const struct key *k,
-                       const char *value, struct err *ret_err)
+static bool field_read(struct update_change *c, const struct key_table *t,
+                       const struct update_key *k, const char *value, struct err *ret_err)
 {
     const char *name = arena_strndup(c->s->a, k->fields, strcspn(k->fields, ","));
     ptrdiff_t index = fields_find(t->fields, name);
@@ -157,8 +157,8 @@ static bool field_read(struct change *c, const struct key_table *t, const struct
     return ok && update_field(c, k->fields);
 }
 
-static bool value_refuse(struct change *c, const struct key *k, const char *word, const char *value,
-                         struct err *ret_err)
+static bool value_refuse(struct update_change *c, const struct update_key *k, const char *word,
+                         const char *value, struct err *ret_err)
 {
     switch (k->said) {
     case SAID_NOTHING: break;
@@ -174,7 +174,7 @@ static bool value_refuse(struct change *c, const struct key *k, const char *word
 }
 
 /* A word that is no Key=Value. */
-static bool bare_take(struct change *c, const struct key_table *t, const char *word,
+static bool bare_take(struct update_change *c, const struct key_table *t, const char *word,
                       struct err *ret_err)
 {
     if (t == &update_job_keys && text_is_nocase(word, "ResetAccrueTime")) {
@@ -185,7 +185,7 @@ static bool bare_take(struct change *c, const struct key_table *t, const char *w
     return err_set(ret_err, ERR_INVALID, "Key=Value is expected, not \"%s\"", word);
 }
 
-static bool words_take(struct change *c, const struct key_table *t, int n, char **word,
+static bool words_take(struct update_change *c, const struct key_table *t, int n, char **word,
                        struct err *ret_err)
 {
     for (int i = 0; i < n; i++) {
@@ -202,7 +202,7 @@ static bool words_take(struct change *c, const struct key_table *t, int n, char 
             len--;
         }
         const char *name = arena_strndup(c->s->a, word[i], len);
-        const struct key *k = key_find(t, name);
+        const struct update_key *k = key_find(t, name);
         if (!k)
             return update_word_refuse(c, "Update of this parameter is not supported", word[i]) &&
                    key_unknown(name, t, ret_err);
@@ -224,7 +224,7 @@ static bool starts(int n, char **word, const char *key)
 }
 
 /* JobName= with UserID=: the jobs are looked up first. */
-static bool jobs_of_users(struct change *c, struct err *ret_err)
+static bool jobs_of_users(struct update_change *c, struct err *ret_err)
 {
     const char *name = c->job.ids + strlen("name=");
     struct msg_query q = {.what = QUERY_JOBS, .names = name, .uids = c->uids};
@@ -247,7 +247,7 @@ static size_t jobs_count(struct scontrol *s, const char *ids)
     return c && client_query(c, &q, &job_fields, s->a, job_count, &n, &done, NULL) ? n : 0;
 }
 
-static bool job_update(struct change *c, int n, char **word, struct err *ret_err)
+static bool job_update(struct update_change *c, int n, char **word, struct err *ret_err)
 {
     if (!words_take(c, &update_job_keys, n, word, ret_err))
         return false;
@@ -276,7 +276,7 @@ static bool job_update(struct change *c, int n, char **word, struct err *ret_err
 
 /* ---- steps ---------------------------------------------------------------------------------- */
 
-static bool step_id(struct change *c, const char *value, struct err *ret_err)
+static bool step_id(struct update_change *c, const char *value, struct err *ret_err)
 {
     struct job_ref ref;
     if (!job_ref_parse(value, &ref, ret_err))
@@ -288,7 +288,7 @@ static bool step_id(struct change *c, const char *value, struct err *ret_err)
     return true;
 }
 
-static bool step_limit(struct change *c, const char *value, struct err *ret_err)
+static bool step_limit(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (!duration_parse(value, &c->job.step_limit_us, NULL))
         return err_set(ret_err, ERR_INVALID, "Invalid TimeLimit value");
@@ -297,11 +297,11 @@ static bool step_limit(struct change *c, const char *value, struct err *ret_err)
     return true;
 }
 
-static const struct key step_rows[] = {{"StepId", step_id, SAID_NOTHING, NULL},
-                                       {"TimeLimit", step_limit, SAID_NOTHING, NULL}};
+static const struct update_key step_rows[] = {{"StepId", step_id, SAID_NOTHING, NULL},
+                                              {"TimeLimit", step_limit, SAID_NOTHING, NULL}};
 static const struct key_table step_keys = {step_rows, ARRAY_LEN(step_rows), NULL, 0};
 
-static bool step_update(struct change *c, int n, char **word, struct err *ret_err)
+static bool step_update(struct update_change *c, int n, char **word, struct err *ret_err)
 {
     if (!words_take(c, &step_keys, n, word, ret_err))
         return false;
@@ -317,7 +317,7 @@ static bool needs_reason(const char *state)
            text_is_nocase(state, "FAIL");
 }
 
-static bool node_update(struct change *c, int n, char **word, struct err *ret_err)
+static bool node_update(struct update_change *c, int n, char **word, struct err *ret_err)
 {
     if (!words_take(c, &node_keys, n, word, ret_err))
         return false;
@@ -373,7 +373,7 @@ static bool is_entity(const char *word)
 
 void scontrol_update(struct scontrol *s, int n, char **word)
 {
-    struct change c = {.s = s};
+    struct update_change c = {.s = s};
     struct err err = {0};
     bool ok;
     if (scontrol_reservation_update(s, n, word))
@@ -423,7 +423,7 @@ static bool names_partition(struct scontrol *s, int *n, char **word)
 
 void scontrol_create(struct scontrol *s, int n, char **word)
 {
-    struct change c = {.s = s};
+    struct update_change c = {.s = s};
     struct err err = {0};
     if (scontrol_reservation_create(s, n, word))
         return;

@@ -9,7 +9,7 @@
 #include "model/record/partition.h"
 
 /* What the words have said so far. */
-struct change {
+struct update_change {
     struct scontrol *s;
     bool by_name;       /* jobs are named by JobName=, not by JobId= */
     const char *uids;   /* of these users only */
@@ -24,13 +24,13 @@ struct change {
 };
 
 /* Reads a value into the change. */
-typedef bool (*set_fn)(struct change *c, const char *value, struct err *ret_err);
+typedef bool (*set_fn)(struct update_change *c, const char *value, struct err *ret_err);
 
 /* What is said first of a value that cannot be read, as Slurm does: nothing, "Invalid KEY value:
  * VALUE", "Invalid KEY value", that it is no time, or "Invalid input KEY=VALUE". */
 enum value_said { SAID_NOTHING, SAID_VALUE, SAID_KEY, SAID_TIME, SAID_INPUT };
 
-struct key {
+struct update_key {
     const char *name;
     set_fn set; /* NULL: the value is that of the first of `fields` */
     enum value_said said;
@@ -41,25 +41,26 @@ struct key {
 
 /* The keys of an entity, and the record that their fields are in. */
 struct key_table {
-    const struct key *key;
+    const struct update_key *key;
     size_t n;
     const struct fields *fields; /* NULL = every key has a setter */
-    size_t record;               /* offset in struct change */
+    size_t record;               /* offset in struct update_change */
 };
 
 /* Notes that fields of the record are set; true. */
-bool update_field(struct change *c, const char *names);
+bool update_field(struct update_change *c, const char *names);
 /* 0 … INT32_MAX */
 bool update_number(const char *value, int32_t *ret, struct err *ret_err);
 
 /* Slurm's own words about a word that it does not take; always true: what is to be added
  * follows. */
-bool update_word_refuse(struct change *c, const char *what, const char *word);
+bool update_word_refuse(struct update_change *c, const char *what, const char *word);
 /* Nothing was named that could change: says so; always true. */
-bool update_nothing(struct change *c);
+bool update_nothing(struct update_change *c);
 
 /* update and create PartitionName=NAME Key=Value…; false: why is in ret_err, or was said. */
-bool update_partition(struct change *c, int n, char **word, bool create, struct err *ret_err);
+bool update_partition(struct update_change *c, int n, char **word, bool create,
+                      struct err *ret_err);
 
 extern const struct key_table update_job_keys;
 

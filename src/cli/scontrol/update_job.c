@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* A new name, or which jobs are meant where no JobId= is given. */
-static bool job_name(struct change *c, const char *value, struct err *ret_err)
+static bool job_name(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (c->by_name && !c->job.ids) {
         c->job.ids = arena_printf(c->s->a, "name=%s", value);
@@ -24,14 +24,14 @@ static bool job_name(struct change *c, const char *value, struct err *ret_err)
     return update_field(c, "name");
 }
 
-static bool job_user(struct change *c, const char *value, struct err *ret_err)
+static bool job_user(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (!c->by_name)
         fputs("scontrol: UserID= has no effect beside JobId=\n", stderr);
     return listing_uids(value, c->s->a, &c->uids, ret_err);
 }
 
-static bool job_mail_type(struct change *c, const char *value, struct err *ret_err)
+static bool job_mail_type(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (!mail_types_parse(value, &c->spec.mail_types)) {
         scontrol_refuse(c->s, "Invalid MailType: %s", value);
@@ -40,7 +40,7 @@ static bool job_mail_type(struct change *c, const char *value, struct err *ret_e
     return update_field(c, "mail_types");
 }
 
-static bool job_core_spec(struct change *c, const char *value, struct err *ret_err)
+static bool job_core_spec(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (!update_number(value, &c->spec.req.core_spec, ret_err))
         return false;
@@ -49,7 +49,7 @@ static bool job_core_spec(struct change *c, const char *value, struct err *ret_e
 }
 
 /* Switches=2, Switches=2@60: so many, and how long to wait for so few. */
-static bool job_switches(struct change *c, const char *value, struct err *ret_err)
+static bool job_switches(struct update_change *c, const char *value, struct err *ret_err)
 {
     const char *at = strchr(value, '@');
     const char *count = at ? arena_strndup(c->s->a, value, (size_t)(at - value)) : value;
@@ -61,7 +61,7 @@ static bool job_switches(struct change *c, const char *value, struct err *ret_er
     return update_field(c, "switches");
 }
 
-static bool job_switch_wait(struct change *c, const char *value, struct err *ret_err)
+static bool job_switch_wait(struct update_change *c, const char *value, struct err *ret_err)
 {
     int32_t seconds = 0;
     if (!update_number(value, &seconds, ret_err))
@@ -70,7 +70,7 @@ static bool job_switch_wait(struct change *c, const char *value, struct err *ret
     return update_field(c, "switches_wait_us");
 }
 
-static bool job_gres(struct change *c, const char *value, struct err *ret_err)
+static bool job_gres(struct update_change *c, const char *value, struct err *ret_err)
 {
     bool ok = gres_last_counts(&value, NULL, c->s->a, ret_err);
     c->spec.req.gres = text_empty(value) ? NULL : value;
@@ -111,7 +111,7 @@ static bool node_count_parse(const char *value, int32_t *ret_min, int32_t *ret_m
 }
 
 /* NumNodes=2, 2-4, 2k; ALL of a running job: what it has. Of one that runs it is how many stay. */
-static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
+static bool job_nodes(struct update_change *c, const char *value, struct err *ret_err)
 {
     struct job_request *q = &c->spec.req;
     c->resizes = true;
@@ -124,7 +124,7 @@ static bool job_nodes(struct change *c, const char *value, struct err *ret_err)
     return update_field(c, "min_nodes,max_nodes,node_sizes");
 }
 
-static bool job_node_list(struct change *c, const char *value, struct err *ret_err)
+static bool job_node_list(struct update_change *c, const char *value, struct err *ret_err)
 {
     c->resizes = true;
     c->spec.req.nodelist = text_empty(value) ? NULL : value;
@@ -132,7 +132,7 @@ static bool job_node_list(struct change *c, const char *value, struct err *ret_e
 }
 
 /* NumCPUs=4 of a job of one-CPU tasks: so many tasks. */
-static bool job_cpus(struct change *c, const char *value, struct err *ret_err)
+static bool job_cpus(struct update_change *c, const char *value, struct err *ret_err)
 {
     const char *dash = strchr(value, '-');
     const char *low = dash ? arena_strndup(c->s->a, value, (size_t)(dash - value)) : value;
@@ -140,7 +140,7 @@ static bool job_cpus(struct change *c, const char *value, struct err *ret_err)
 }
 
 /* TimeLimit=1:00:00, TimeLimit=+30, TimeLimit+=30, TimeLimit-=10 */
-static bool job_limit(struct change *c, const char *value, struct err *ret_err)
+static bool job_limit(struct update_change *c, const char *value, struct err *ret_err)
 {
     int64_t us = 0;
     char sign = value[0];
@@ -156,12 +156,12 @@ static bool job_limit(struct change *c, const char *value, struct err *ret_err)
     return update_field(c, "time_limit_us");
 }
 
-static bool job_end_time(struct change *c, const char *value, struct err *ret_err)
+static bool job_end_time(struct update_change *c, const char *value, struct err *ret_err)
 {
     return civil_parse(value, time_now_us(), &civil_local, true, &c->job.end_us, ret_err);
 }
 
-static bool job_site_factor(struct change *c, const char *value, struct err *ret_err)
+static bool job_site_factor(struct update_change *c, const char *value, struct err *ret_err)
 {
     int64_t n;
     if (!text_to_i64(value, -INT32_MAX, INT32_MAX, &n))
@@ -171,7 +171,7 @@ static bool job_site_factor(struct change *c, const char *value, struct err *ret
     return update_field(c, "site_factor");
 }
 
-static bool job_nice(struct change *c, const char *value, struct err *ret_err)
+static bool job_nice(struct update_change *c, const char *value, struct err *ret_err)
 {
     int64_t n = 100;
     if (!text_empty(value) && !text_to_i64(value, -2147483645, 2147483645, &n))
@@ -182,7 +182,7 @@ static bool job_nice(struct change *c, const char *value, struct err *ret_err)
 }
 
 /* Priority=0 holds, as in Slurm. */
-static bool job_priority(struct change *c, const char *value, struct err *ret_err)
+static bool job_priority(struct update_change *c, const char *value, struct err *ret_err)
 {
     if (!text_to_u64(value, UINT32_MAX, &c->spec.priority_asked))
         return err_set(ret_err, ERR_INVALID, "a number is expected, not \"%s\"", value);
@@ -190,7 +190,7 @@ static bool job_priority(struct change *c, const char *value, struct err *ret_er
     return update_field(c, "priority_asked,hold");
 }
 
-static bool job_requeue(struct change *c, const char *value, struct err *ret_err)
+static bool job_requeue(struct update_change *c, const char *value, struct err *ret_err)
 {
     bool yes;
     if (!setting_parse_bool(value, &yes, ret_err))
@@ -199,7 +199,7 @@ static bool job_requeue(struct change *c, const char *value, struct err *ret_err
     return update_field(c, "requeue");
 }
 
-static bool job_oversubscribe(struct change *c, const char *value, struct err *ret_err)
+static bool job_oversubscribe(struct update_change *c, const char *value, struct err *ret_err)
 {
     bool shares;
     if (!setting_parse_bool(value, &shares, ret_err))
@@ -209,14 +209,14 @@ static bool job_oversubscribe(struct change *c, const char *value, struct err *r
     return update_field(c, "oversubscribe,exclusive");
 }
 
-static bool job_admin_comment(struct change *c, const char *value, struct err *ret_err)
+static bool job_admin_comment(struct update_change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
     c->job.admin_comment = value;
     return true;
 }
 
-static bool job_throttle(struct change *c, const char *value, struct err *ret_err)
+static bool job_throttle(struct update_change *c, const char *value, struct err *ret_err)
 {
     int32_t n = 0;
     if (!update_number(value, &n, ret_err))
@@ -225,14 +225,14 @@ static bool job_throttle(struct change *c, const char *value, struct err *ret_er
     return true;
 }
 
-static bool job_ids(struct change *c, const char *value, struct err *ret_err)
+static bool job_ids(struct update_change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
     c->job.ids = listing_join(c->job.ids, value, c->s->a);
     return true;
 }
 
-static const struct key keys[] = {
+static const struct update_key keys[] = {
     {"JobId", job_ids, SAID_NOTHING, NULL},
     {"UserID", job_user, SAID_NOTHING, NULL},
     {"Account", NULL, SAID_NOTHING, "account"},
@@ -306,4 +306,4 @@ static const struct key keys[] = {
 #undef X
 };
 const struct key_table update_job_keys = {keys, ARRAY_LEN(keys), &job_spec_fields,
-                                          offsetof(struct change, spec)};
+                                          offsetof(struct update_change, spec)};

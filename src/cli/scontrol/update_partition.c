@@ -76,7 +76,7 @@ static const struct part_key *part_key_find(struct span name)
     return NULL;
 }
 
-static void value_said(struct change *c, const struct part_key *k, const char *word)
+static void value_said(struct update_change *c, const struct part_key *k, const char *word)
 {
     const char *value = strchr(word, '=') + 1;
     switch (k ? k->said : PART_INPUT) {
@@ -99,7 +99,7 @@ static const char *without_place(const char *text)
     return place ? place + strlen("scontrol:1: ") : text;
 }
 
-static bool parse(struct change *c, const char *name, const char *words, struct config *ret,
+static bool parse(struct update_change *c, const char *name, const char *words, struct config *ret,
                   struct err *ret_err)
 {
     struct err err = {0};
@@ -110,7 +110,7 @@ static bool parse(struct change *c, const char *name, const char *words, struct 
 }
 
 /* A value that is empty or has blanks, as a line of the configuration writes it. */
-static const char *word_quote(struct change *c, const char *word)
+static const char *word_quote(struct update_change *c, const char *word)
 {
     const char *equals = strchr(word, '=');
     if (!equals || strchr(word, '"') || (equals[1] && !strpbrk(equals, " \t")))
@@ -119,7 +119,8 @@ static const char *word_quote(struct change *c, const char *word)
 }
 
 /* One Key=Value: is it known, can it be read, has it an effect? Adds its fields to the change. */
-static bool word_take(struct change *c, const char *name, const char *word, struct err *ret_err)
+static bool word_take(struct update_change *c, const char *name, const char *word,
+                      struct err *ret_err)
 {
     const char *equals = strchr(word, '=');
     struct span key = {word, equals ? (size_t)(equals - word) : 0};
@@ -146,7 +147,8 @@ static bool word_take(struct change *c, const char *name, const char *word, stru
 
 /* The values that the words make, and every field in which they differ from those of a partition of
  * which nothing is said. */
-static bool words_read(struct change *c, const char *name, const char *words, struct err *ret_err)
+static bool words_read(struct update_change *c, const char *name, const char *words,
+                       struct err *ret_err)
 {
     struct config with = {0}, without = {0};
     bool ok = parse(c, name, "", &without, ret_err) && parse(c, name, words, &with, ret_err);
@@ -166,7 +168,7 @@ static bool words_read(struct change *c, const char *name, const char *words, st
     return ok;
 }
 
-static bool line_read(struct change *c, int n, char **word, struct err *ret_err)
+static bool line_read(struct update_change *c, int n, char **word, struct err *ret_err)
 {
     const char *name = NULL, *nodes = NULL, *words = "";
     for (int i = 0; i < n; i++)
@@ -191,7 +193,7 @@ static bool line_read(struct change *c, int n, char **word, struct err *ret_err)
     return !nodes || update_field(c, "nodes");
 }
 
-bool update_partition(struct change *c, int n, char **word, bool create, struct err *ret_err)
+bool update_partition(struct update_change *c, int n, char **word, bool create, struct err *ret_err)
 {
     if (!line_read(c, n, word, ret_err))
         return false;

@@ -13,18 +13,19 @@
 #include <stdio.h>
 #include <string.h>
 
-struct writing {
+struct scontrol_writing {
     FILE *to;
     struct settings standard;
 };
 
-static void text_key(const struct writing *w, const char *key, const char *value)
+static void text_key(const struct scontrol_writing *w, const char *key, const char *value)
 {
     if (!text_empty(value))
         fprintf(w->to, strpbrk(value, " \t#") ? " %s=\"%s\"" : " %s=%s", key, value);
 }
 
-static void number_key(const struct writing *w, const char *key, int64_t n, int64_t standard)
+static void number_key(const struct scontrol_writing *w, const char *key, int64_t n,
+                       int64_t standard)
 {
     if (n != standard)
         fprintf(w->to, " %s=%lld", key, (long long)n);
@@ -33,7 +34,7 @@ static void number_key(const struct writing *w, const char *key, int64_t n, int6
 /* "30 sec" → "30"; a word of several is quoted. */
 static void setting_write(void *ctx, const void *record)
 {
-    const struct writing *w = ctx;
+    const struct scontrol_writing *w = ctx;
     const struct meta *m = record;
     const struct setting *k = setting_find(m->key);
     struct str standard = STR_INIT;
@@ -51,7 +52,7 @@ static void setting_write(void *ctx, const void *record)
 
 static void node_write(void *ctx, const void *record)
 {
-    const struct writing *w = ctx;
+    const struct scontrol_writing *w = ctx;
     const struct node *n = record;
     fprintf(w->to, "NodeName=%s", n->name);
     if (!text_is(n->addr, n->name))
@@ -72,7 +73,7 @@ static void node_write(void *ctx, const void *record)
     fputc('\n', w->to);
 }
 
-static void span_key(const struct writing *w, const char *key, int64_t us)
+static void span_key(const struct scontrol_writing *w, const char *key, int64_t us)
 {
     struct str s = STR_INIT;
     if (us)
@@ -83,7 +84,7 @@ static void span_key(const struct writing *w, const char *key, int64_t us)
 
 static void partition_write(void *ctx, const void *record)
 {
-    const struct writing *w = ctx;
+    const struct scontrol_writing *w = ctx;
     const struct partition *p = record;
     fprintf(w->to, "PartitionName=%s", p->name);
     text_key(w, "Nodes", p->nodes);
@@ -107,7 +108,7 @@ static void partition_write(void *ctx, const void *record)
     fputc('\n', w->to);
 }
 
-static bool all_write(struct scontrol *s, struct writing *w, struct err *e)
+static bool all_write(struct scontrol *s, struct scontrol_writing *w, struct err *e)
 {
     struct msg_query settings = {.what = QUERY_SETTINGS}, nodes = {.what = QUERY_NODES},
                      parts = {.what = QUERY_PARTITIONS};
@@ -120,7 +121,7 @@ static bool all_write(struct scontrol *s, struct writing *w, struct err *e)
 
 void scontrol_write_config(struct scontrol *s, const char *path)
 {
-    struct writing w = {0};
+    struct scontrol_writing w = {0};
     struct err err = {0};
     struct str when = STR_INIT;
     civil_format_iso(time_now_us(), &civil_local, &when);

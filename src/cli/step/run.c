@@ -22,7 +22,7 @@
 #define NEVER_CAME_MS                                                                              \
     5000 /* a step that the controller calls over, and whose shepherds never connected */
 
-static size_t unsent_most(const struct run *r)
+static size_t unsent_most(const struct srun_run *r)
 {
     size_t most = 0;
     for (size_t i = 0; i < r->noutput; i++) {
@@ -32,7 +32,7 @@ static size_t unsent_most(const struct run *r)
     return most;
 }
 
-static void node_waits(struct run *r, struct step_node *n, void *arg)
+static void node_waits(struct srun_run *r, struct step_node *n, void *arg)
 {
     bool *any = arg;
     const struct one_step *s = n->step;
@@ -45,7 +45,7 @@ static void node_waits(struct run *r, struct step_node *n, void *arg)
         *any = true;
 }
 
-static bool finished(struct run *r)
+static bool finished(struct srun_run *r)
 {
     bool waits = false;
     if (r->refused)
@@ -57,7 +57,7 @@ static bool finished(struct run *r)
     return !waits && unsent_most(r) == 0;
 }
 
-static int timeout_ms(const struct run *r)
+static int timeout_ms(const struct srun_run *r)
 {
     if (!r->al->client)
         return 200;
@@ -69,7 +69,7 @@ static int timeout_ms(const struct run *r)
     return -1;
 }
 
-static void wait_check(struct run *r)
+static void wait_check(struct srun_run *r)
 {
     if (r->killed || !r->ask->wait_us || !r->first_end_ms || r->follows)
         return;
@@ -82,7 +82,7 @@ static void wait_check(struct run *r)
     run_aborted_say(r);
 }
 
-static void round_of(struct run *r)
+static void round_of(struct srun_run *r)
 {
     size_t max = hub_count(r->hub) + 3 + 2 * r->noutput, n;
     r->fd = xrealloc(r->fd, max * sizeof *r->fd);
@@ -108,7 +108,7 @@ static void round_of(struct run *r)
 }
 
 /* A reader that went away knows it; a full disk must be said. */
-static void broken_check(struct run *r)
+static void broken_check(struct srun_run *r)
 {
     int err = 0;
     for (size_t i = 0; i < r->noutput && !err; i++)
@@ -123,7 +123,7 @@ static void broken_check(struct run *r)
     r->output_lost = err != EPIPE;
 }
 
-static void loop(struct run *r)
+static void loop(struct srun_run *r)
 {
     bool again;
     run_ask_all(r);
@@ -137,7 +137,7 @@ static void loop(struct run *r)
     }
 }
 
-static int status_of(const struct run *r)
+static int status_of(const struct srun_run *r)
 {
     int worst = r->status;
     if (r->output_lost)
@@ -163,7 +163,7 @@ static int status_of(const struct run *r)
     return worst;
 }
 
-static void run_done(struct run *r)
+static void run_done(struct srun_run *r)
 {
     for (size_t i = 0; i < r->noutput; i++)
         output_free(r->output[i]);
@@ -180,7 +180,7 @@ static const char *sealer_path(struct arena *a)
     return program_sibling("remudad", a);
 }
 
-static bool hub_open(struct run *r)
+static bool hub_open(struct srun_run *r)
 {
     struct err e = {0};
     r->hub = hub_new(true, r->ask->ports, r->ask->plain ? NULL : sealer_path, &run_hub_ops, r, &e);
@@ -203,7 +203,7 @@ static uint32_t own_attempt(uint64_t job_id)
 
 int step_run(struct allocation *al, const struct step_run_ask *ask)
 {
-    struct run r = {.ask = ask, .al = al, .a = al->a, .nsteps = ask->nsteps};
+    struct srun_run r = {.ask = ask, .al = al, .a = al->a, .nsteps = ask->nsteps};
     if (!hub_open(&r))
         return submit_exit_error();
     r.step = arena_alloc(r.a, ask->nsteps * sizeof *r.step);
@@ -226,7 +226,7 @@ int step_run(struct allocation *al, const struct step_run_ask *ask)
 int step_follow(struct allocation *al, uint64_t job_id, int64_t step_id,
                 const struct step_run_ask *ask)
 {
-    struct run r = {.ask = ask, .al = al, .a = al->a, .nsteps = 1, .follows = true};
+    struct srun_run r = {.ask = ask, .al = al, .a = al->a, .nsteps = 1, .follows = true};
     if (!hub_open(&r))
         return submit_exit_error();
     r.step = arena_alloc(r.a, sizeof *r.step);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool ask_send(struct run *r, struct one_step *s)
+static bool ask_send(struct srun_run *r, struct one_step *s)
 {
     struct err e = {0};
     if (s->phase == STEP_ASKED && !r->follows)
@@ -24,7 +24,7 @@ static bool ask_send(struct run *r, struct one_step *s)
     return client_send(r->al->client, MSG_ATTACH_STEP, &m, &s->call, &e);
 }
 
-static void end_send(struct run *r, struct one_step *s)
+static void end_send(struct srun_run *r, struct one_step *s)
 {
     struct msg_cancel m = {
         .ids = run_step_name(r, s), .gently = r->end_gently, .attempt = s->step.attempt};
@@ -32,7 +32,7 @@ static void end_send(struct run *r, struct one_step *s)
         client_send(r->al->client, MSG_CANCEL, &m, NULL, NULL);
 }
 
-void run_ask_all(struct run *r)
+void run_ask_all(struct srun_run *r)
 {
     for (size_t i = 0; r->al->client && i < r->nsteps; i++)
         if (r->step[i].phase != STEP_OVER && !ask_send(r, &r->step[i])) {
@@ -43,7 +43,7 @@ void run_ask_all(struct run *r)
         end_send(r, &r->step[i]); /* it may have been away when it was told */
 }
 
-void run_kill(struct run *r, const char *why, bool gently)
+void run_kill(struct srun_run *r, const char *why, bool gently)
 {
     r->end_asked = true;
     r->end_gently = gently;
@@ -56,7 +56,7 @@ void run_kill(struct run *r, const char *why, bool gently)
     r->killed = true;
 }
 
-static struct step_output *output_open(struct run *r, const struct output_ways *to)
+static struct step_output *output_open(struct srun_run *r, const struct output_ways *to)
 {
     struct step_output *o = output_new(&(struct output_ask){
         .ntasks = r->ntasks,
@@ -69,7 +69,7 @@ static struct step_output *output_open(struct run *r, const struct output_ways *
 }
 
 /* When the number of all tasks is known, output can be laid out. */
-static void all_made(struct run *r)
+static void all_made(struct srun_run *r)
 {
     int32_t first = 0;
     for (size_t i = 0; i < r->nsteps; i++)
@@ -96,7 +96,7 @@ static void all_made(struct run *r)
     }
 }
 
-static void created(struct run *r, struct one_step *s, const struct msg_step_created *m)
+static void created(struct srun_run *r, struct one_step *s, const struct msg_step_created *m)
 {
     struct err e = {0};
     if (s->phase != STEP_ASKED || m->step.n != 1)
@@ -121,7 +121,7 @@ static void created(struct run *r, struct one_step *s, const struct msg_step_cre
     all_made(r);
 }
 
-static void ended(struct run *r, struct one_step *s, const struct msg_step_ended *m)
+static void ended(struct srun_run *r, struct one_step *s, const struct msg_step_ended *m)
 {
     const struct step *end = m->step.n ? m->step.v : NULL;
     if (s->phase == STEP_OVER)
@@ -141,7 +141,7 @@ static void ended(struct run *r, struct one_step *s, const struct msg_step_ended
         program_error(r->al->name, "StepId=%s: %s", run_step_name(r, s), m->detail);
 }
 
-static void refused(struct run *r, struct one_step *s, const struct msg_done *m)
+static void refused(struct srun_run *r, struct one_step *s, const struct msg_done *m)
 {
     if (m->refusal == REFUSE_NONE || s->phase != STEP_ASKED)
         return;
@@ -162,7 +162,7 @@ static void refused(struct run *r, struct one_step *s, const struct msg_done *m)
         r->status = submit_exit_immediate();
 }
 
-static struct one_step *step_of_call(struct run *r, uint64_t call)
+static struct one_step *step_of_call(struct srun_run *r, uint64_t call)
 {
     for (size_t i = 0; i < r->nsteps; i++)
         if (r->step[i].call == call)
@@ -170,7 +170,7 @@ static struct one_step *step_of_call(struct run *r, uint64_t call)
     return NULL;
 }
 
-static void controller_message(struct run *r, const struct message *m)
+static void controller_message(struct srun_run *r, const struct message *m)
 {
     struct one_step *s = step_of_call(r, m->seq);
     if (m->kind == MSG_JOB_ENDED && !s) {
@@ -194,7 +194,7 @@ static void controller_message(struct run *r, const struct message *m)
     }
 }
 
-void run_controller_read(struct run *r)
+void run_controller_read(struct srun_run *r)
 {
     struct message m;
     struct err e = {0};

@@ -43,7 +43,7 @@ struct one_step {
     int64_t ended_at_ms;
 };
 
-struct run {
+struct srun_run {
     const struct step_run_ask *ask;
     struct allocation *al;
     struct arena *a;
@@ -76,29 +76,31 @@ struct run {
 
 /* ---- step/run_words.c ---- */
 /* A line of the command's own, unless --quiet. */
-void run_say(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void run_say(const struct srun_run *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* A line for --verbose. */
-void run_tell(const struct run *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void run_tell(const struct srun_run *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* "42.0", in the run's arena */
-const char *run_step_name(const struct run *r, const struct one_step *s);
+const char *run_step_name(const struct srun_run *r, const struct one_step *s);
 
-typedef void (*node_fn)(struct run *r, struct step_node *n, void *arg);
+typedef void (*node_fn)(struct srun_run *r, struct step_node *n, void *arg);
 /* Calls for each node of each step. */
-void run_each_node(struct run *r, node_fn fn, void *arg);
+void run_each_node(struct srun_run *r, node_fn fn, void *arg);
 
 /* step/run_call.c: asks the controller for all steps that are not over, or again after it was away;
  * takes what it says. */
-void run_ask_all(struct run *r);
-void run_controller_read(struct run *r);
+void run_ask_all(struct srun_run *r);
+void run_controller_read(struct srun_run *r);
 /* Asks it to end all steps, at once or gently: with SIGTERM before SIGKILL; why (may be NULL) is
  * said. */
-void run_kill(struct run *r, const char *why, bool gently);
+void run_kill(struct srun_run *r, const char *why, bool gently);
 
 /* step/run_peers.c: for hub_new, with the run as ctx. */
 extern const struct hub_ops run_hub_ops;
 /* May input be read now? Then reads some and sends it to the nodes whose tasks read. */
-bool run_input_wanted(struct run *r);
-void run_input_read(struct run *r);
+bool run_input_wanted(struct srun_run *r);
+void run_input_read(struct srun_run *r);
 
 /* step/run_mpi.c: says to the tasks of an MPI program where they all are. */
 void run_mpi_tell(struct run *r, struct msg_stream_tasks *t);
@@ -108,13 +110,13 @@ void run_mpi_check(struct run *r);
 void run_mpi_done(struct run *r);
 
 /* step/run_signals.c */
-void run_signal_nodes(struct run *r, int signo);
+void run_signal_nodes(struct srun_run *r, int signo);
 /* Ends the step if its tasks had a second for Ctrl-C. */
-void run_abort_check(struct run *r);
+void run_abort_check(struct srun_run *r);
 /* How long the end may take. */
-void run_aborted_say(struct run *r);
-void run_signal_take(struct run *r, const struct command_signal *got);
+void run_aborted_say(struct srun_run *r);
+void run_signal_take(struct srun_run *r, const struct command_signal *got);
 /* How the tasks are. */
-void run_status_say(struct run *r);
+void run_status_say(struct srun_run *r);
 
 #endif

@@ -21,7 +21,7 @@ static bool key_shown(const char *key, const char *half)
 
 static void *shepherd_hello(void *ctx, struct stream_peer *p, const struct msg_stream_hello *m)
 {
-    struct run *r = ctx;
+    struct srun_run *r = ctx;
     for (size_t i = 0; i < r->nsteps; i++) {
         struct one_step *s = &r->step[i];
         for (size_t k = 0; key_shown(s->create.key, m->key) && k < s->nnodes; k++) {
@@ -43,7 +43,7 @@ static void *shepherd_hello(void *ctx, struct stream_peer *p, const struct msg_s
 }
 
 /* SLURM_SRUN_REDUCE_TASK_EXIT_MSG: ends like the one before are not said again. */
-static bool is_repeated(struct run *r, int32_t status)
+static bool is_repeated(struct srun_run *r, int32_t status)
 {
     const char *reduce = getenv("SLURM_SRUN_REDUCE_TASK_EXIT_MSG");
     bool same = status == r->last_bad;
@@ -51,19 +51,19 @@ static bool is_repeated(struct run *r, int32_t status)
     return same && reduce && strtol(reduce, NULL, 10) != 0;
 }
 
-static void task_line(struct run *r, const struct str *line, int32_t status)
+static void task_line(struct srun_run *r, const struct str *line, int32_t status)
 {
     if (line->len && !r->ask->tasks_tell && !is_repeated(r, status))
         program_error(r->al->name, "%s%s", str_text(line), r->ask->pty ? "\r" : "");
 }
 
-static void bad_end(struct run *r)
+static void bad_end(struct srun_run *r)
 {
     if (!r->killed && r->ask->kill_on_bad_exit && !r->follows)
         run_kill(r, "Terminating", true);
 }
 
-static void exit_take(struct run *r, struct step_node *n, const struct msg_stream_exit *m)
+static void exit_take(struct srun_run *r, struct step_node *n, const struct msg_stream_exit *m)
 {
     struct str line = STR_INIT;
     tasks_ended(n->step->tasks, n->name, m->tasks ? m->tasks : "", m->exit_status, &line);
@@ -92,7 +92,7 @@ static void data_take(struct step_node *n, const struct msg_stream_data *m)
 static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
                              const struct message *m)
 {
-    struct run *r = ctx;
+    struct srun_run *r = ctx;
     struct step_node *n = peer_ctx;
     switch ((int)m->kind) {
     case MSG_STREAM_STARTED:
@@ -120,7 +120,7 @@ static void shepherd_message(void *ctx, void *peer_ctx, struct stream_peer *p,
 
 static void shepherd_gone(void *ctx, void *peer_ctx, struct stream_peer *p)
 {
-    struct run *r = ctx;
+    struct srun_run *r = ctx;
     struct step_node *n = peer_ctx;
     (void)p;
     n->peer = NULL;
@@ -142,7 +142,7 @@ const struct hub_ops run_hub_ops = {shepherd_hello, shepherd_message, shepherd_g
 
 /* ---- input ---- */
 
-static bool node_reads(const struct run *r, const struct step_node *n)
+static bool node_reads(const struct srun_run *r, const struct step_node *n)
 {
     struct idset set = IDSET_INIT;
     if (r->ask->in_task < 0)
@@ -154,7 +154,7 @@ static bool node_reads(const struct run *r, const struct step_node *n)
     return has;
 }
 
-static void credit_least(struct run *r, struct step_node *n, void *arg)
+static void credit_least(struct srun_run *r, struct step_node *n, void *arg)
 {
     int64_t *least = arg;
     if (n->done || !node_reads(r, n))
@@ -164,7 +164,7 @@ static void credit_least(struct run *r, struct step_node *n, void *arg)
         *least = credit;
 }
 
-bool run_input_wanted(struct run *r)
+bool run_input_wanted(struct srun_run *r)
 {
     int64_t least = -1;
     if (r->input_over || r->ask->in_fd < 0 || !r->output)
@@ -173,7 +173,7 @@ bool run_input_wanted(struct run *r)
     return least > 0 && terminal_may_read();
 }
 
-static void input_send(struct run *r, struct step_node *n, void *arg)
+static void input_send(struct srun_run *r, struct step_node *n, void *arg)
 {
     const struct msg_stream_data *m = arg;
     if (!n->peer || n->done || !node_reads(r, n))
@@ -184,7 +184,7 @@ static void input_send(struct run *r, struct step_node *n, void *arg)
     peer_send(n->peer, MSG_STREAM_DATA, &own);
 }
 
-void run_input_read(struct run *r)
+void run_input_read(struct srun_run *r)
 {
     static char bytes[INPUT_BYTES];
     int64_t least = -1;

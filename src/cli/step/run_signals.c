@@ -8,7 +8,7 @@
 #define INTERRUPT_MS 1000 /* a second Ctrl-C within this ends the step */
 #define KILL_WAIT_S  32   /* KillWait's default, and what the messages take */
 
-static void signal_send(struct run *r, struct step_node *n, void *arg)
+static void signal_send(struct srun_run *r, struct step_node *n, void *arg)
 {
     struct msg_stream_signal m = {.signal = *(const int *)arg};
     (void)r;
@@ -16,12 +16,12 @@ static void signal_send(struct run *r, struct step_node *n, void *arg)
         peer_send(n->peer, MSG_STREAM_SIGNAL, &m);
 }
 
-void run_signal_nodes(struct run *r, int signo)
+void run_signal_nodes(struct srun_run *r, int signo)
 {
     run_each_node(r, signal_send, &signo);
 }
 
-static void window_send(struct run *r, struct step_node *n, void *arg)
+static void window_send(struct srun_run *r, struct step_node *n, void *arg)
 {
     (void)r;
     if (n->peer && !n->done)
@@ -29,7 +29,7 @@ static void window_send(struct run *r, struct step_node *n, void *arg)
 }
 
 /* One line for each way in which tasks are. */
-void run_status_say(struct run *r)
+void run_status_say(struct srun_run *r)
 {
     static const enum task_at order[] = {TASK_RUNS, TASK_WAITS, TASK_ENDED};
     for (size_t i = 0; i < r->nsteps; i++)
@@ -41,7 +41,7 @@ void run_status_say(struct run *r)
         }
 }
 
-void run_aborted_say(struct run *r)
+void run_aborted_say(struct srun_run *r)
 {
     if (r->aborted_said)
         return;
@@ -51,7 +51,7 @@ void run_aborted_say(struct run *r)
 }
 
 /* Nothing runs yet, or it is not ours to end. */
-static bool leaves(struct run *r, int signo)
+static bool leaves(struct srun_run *r, int signo)
 {
     if (r->output && !r->follows)
         return false;
@@ -66,7 +66,7 @@ static bool leaves(struct run *r, int signo)
     return true;
 }
 
-void run_abort_check(struct run *r)
+void run_abort_check(struct srun_run *r)
 {
     if (r->abort_at_ms && !r->killed && allocation_now_ms() >= r->abort_at_ms)
         run_kill(r, NULL, false);
@@ -75,7 +75,7 @@ void run_abort_check(struct run *r)
 /* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to
  * the tasks, which have a second to clean up before the step is ended; one more ends them at
  * once. */
-static void interrupted(struct run *r)
+static void interrupted(struct srun_run *r)
 {
     int64_t now = allocation_now_ms();
     bool again = r->interrupted_ms && now - r->interrupted_ms <= INTERRUPT_MS;
@@ -102,7 +102,7 @@ static void interrupted(struct run *r)
     r->abort_at_ms = now + INTERRUPT_MS;
 }
 
-static void window_changed(struct run *r)
+static void window_changed(struct srun_run *r)
 {
     struct msg_stream_window w;
     terminal_size(&w.rows, &w.columns);
@@ -111,7 +111,7 @@ static void window_changed(struct run *r)
 }
 
 /* Somebody told all processes of the job the step is in: its tasks have it from their shepherds. */
-static bool tasks_told(const struct run *r, const struct command_signal *got)
+static bool tasks_told(const struct srun_run *r, const struct command_signal *got)
 {
     bool of_job = false;
     for (size_t i = 0; i < r->al->njobs; i++)
@@ -121,7 +121,7 @@ static bool tasks_told(const struct run *r, const struct command_signal *got)
 }
 
 /* With the job its steps end: there is nothing to do but wait for them. */
-static void job_ends(struct run *r, int signo)
+static void job_ends(struct srun_run *r, int signo)
 {
     if (signo != SIGTERM || r->killed || leaves(r, signo))
         return;
@@ -129,7 +129,7 @@ static void job_ends(struct run *r, int signo)
     r->killed = true;
 }
 
-void run_signal_take(struct run *r, const struct command_signal *got)
+void run_signal_take(struct srun_run *r, const struct command_signal *got)
 {
     if (tasks_told(r, got)) {
         if (got->word == SIGNAL_ENDS)

@@ -4,16 +4,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static void line_say(const struct run *r, const char *format, va_list args)
+static void line_say(const struct srun_run *r, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
-static void line_say(const struct run *r, const char *format, va_list args)
+static void line_say(const struct srun_run *r, const char *format, va_list args)
 {
     fprintf(stderr, "%s: ", r->al->name);
     vfprintf(stderr, format, args);
     fputs(r->ask->pty ? "\r\n" : "\n", stderr);
 }
 
-void run_say(const struct run *r, const char *format, ...)
+void run_say(const struct srun_run *r, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -22,7 +22,7 @@ void run_say(const struct run *r, const char *format, ...)
     va_end(args);
 }
 
-void run_tell(const struct run *r, const char *format, ...)
+void run_tell(const struct srun_run *r, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -31,13 +31,13 @@ void run_tell(const struct run *r, const char *format, ...)
     va_end(args);
 }
 
-const char *run_step_name(const struct run *r, const struct one_step *s)
+const char *run_step_name(const struct srun_run *r, const struct one_step *s)
 {
     return arena_printf(r->a, "%llu.%lld", (unsigned long long)s->step.job_id,
                         (long long)s->step.step_id);
 }
 
-void run_each_node(struct run *r, node_fn fn, void *arg)
+void run_each_node(struct srun_run *r, node_fn fn, void *arg)
 {
     for (size_t i = 0; i < r->nsteps; i++)
         for (size_t k = 0; k < r->step[i].nnodes; k++)

@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct ask {
+struct sattach_ask {
     const char *ref;
     int32_t in_task, out_task, err_task;
     bool label, layout, pty, quiet;
@@ -35,14 +35,14 @@ static SETTER(set_task)
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct ask *q = to;
+    struct sattach_ask *q = to;
     q->ref = word;
     q->words++;
     return true;
 }
 
 #define USAGE      "sattach [options] <jobid.stepid>"
-#define AT(member) offsetof(struct ask, member)
+#define AT(member) offsetof(struct sattach_ask, member)
 static const struct option_row rows[] = {
     OPT_VALUE("input-filter", 0, "task", "input goes to this task only", set_task, AT(in_task)),
     OPT_VALUE("output-filter", 0, "task", "output of this task only", set_task, AT(out_task)),
@@ -78,20 +78,20 @@ static void layout_print(const struct step *s, struct arena *a)
     }
 }
 
-struct found {
+struct sattach_found {
     struct arena *a;
     const struct step *step;
 };
 
 static void step_take(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct sattach_found *f = ctx;
     f->step = arena_dup(f->a, record, sizeof(struct step));
 }
 
 static bool made(void *ctx, size_t i, const struct step *step)
 {
-    const struct ask *q = ctx;
+    const struct sattach_ask *q = ctx;
     (void)i;
     (void)step;
     if (q->pty)
@@ -108,12 +108,12 @@ static const char *missing_why(struct allocation *al, const char *ref)
     return refusal_text(over ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID);
 }
 
-static int attach(const struct ask *q, struct arena *a)
+static int attach(const struct sattach_ask *q, struct arena *a)
 {
     struct allocation al = {
         .name = "sattach", .a = a, .state_dir = state_dir_find(NULL, a), .quiet = q->quiet};
     struct msg_query query = {.what = QUERY_STEPS, .ids = q->ref, .exact = true};
-    struct found f = {a, NULL};
+    struct sattach_found f = {a, NULL};
     struct msg_done done = {0};
     struct err e = {0};
     al.client = program_connect("sattach", al.state_dir);
@@ -154,7 +154,7 @@ static int attach(const struct ask *q, struct arena *a)
     return status;
 }
 
-static int sattach(const struct option_line *line, const struct ask *q, struct arena *a)
+static int sattach(const struct option_line *line, const struct sattach_ask *q, struct arena *a)
 {
     struct job_ref ref;
     struct err e = {0};
@@ -175,7 +175,7 @@ static int sattach(const struct option_line *line, const struct ask *q, struct a
 
 int cmd_sattach(int argc, char **argv)
 {
-    struct ask q = {.in_task = -1, .out_task = -1, .err_task = -1};
+    struct sattach_ask q = {.in_task = -1, .out_task = -1, .err_task = -1};
     struct arena *a = arena_new();
     struct option_line line = {.table = &sattach_options, .to = &q, .a = a};
     struct err e = {0};

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct ask {
+struct sbcast_ask {
     const char *job, *from, *to, *nodes;
     bool force, preserve;
     int verbose;
@@ -70,7 +70,7 @@ static SETTER(check_libraries)
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct ask *q = to;
+    struct sbcast_ask *q = to;
     if (q->words++ < 2)
         *(q->from ? &q->to : &q->from) = word;
     return true;
@@ -81,7 +81,7 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
         .name = name_, .letter = letter_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .set = set_,  \
         .doc = "kept for compatibility: " doc_                                                     \
     }
-#define AT(member) offsetof(struct ask, member)
+#define AT(member) offsetof(struct sbcast_ask, member)
 static const struct option_row rows[] = {
     OPT_VALUE("jobid", 'j', "job", "the job; default: the one this runs in", set_any_text, AT(job),
               .env = {"SLURM_JOB_ID"}),
@@ -103,7 +103,7 @@ OPTION_TABLE(sbcast_options, rows, .usage = "sbcast [OPTIONS] SOURCE DEST", .wor
              .word = word_take, .letters_equals = true, .variables_as_are = true);
 
 /* Variables that are none are told and passed over, as Slurm does. */
-static void variables_take(struct ask *q)
+static void variables_take(struct sbcast_ask *q)
 {
     const char *compress = getenv("SBCAST_COMPRESS"), *libs = getenv("SBCAST_SEND_LIBS"),
                *size = getenv("SBCAST_SIZE");
@@ -129,7 +129,7 @@ static int lookup_error(const char *job)
     return EXIT_SOURCE;
 }
 
-struct found {
+struct sbcast_found {
     struct arena *a;
     const char *step; /* "42.0": that one alone */
     const char *nodes;
@@ -137,7 +137,7 @@ struct found {
 
 static void step_take(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct sbcast_found *f = ctx;
     const struct step *s = record;
     struct str label = STR_INIT;
     step_label(s->step_id, &label);
@@ -147,10 +147,10 @@ static void step_take(void *ctx, const void *record)
 }
 
 /* -j 42.0: the nodes of that step. NULL: all of the job. */
-static const char *nodes_of_step(const struct ask *q, struct job_step *s, struct arena *a)
+static const char *nodes_of_step(const struct sbcast_ask *q, struct job_step *s, struct arena *a)
 {
     struct msg_query query = {.what = QUERY_STEPS, .ids = q->job};
-    struct found f = {.a = a, .step = q->job};
+    struct sbcast_found f = {.a = a, .step = q->job};
     struct msg_done done = {0};
     if (!strchr(q->job, '.'))
         return NULL;
@@ -158,7 +158,7 @@ static const char *nodes_of_step(const struct ask *q, struct job_step *s, struct
     return f.nodes;
 }
 
-static int copy(const struct ask *q, const char *job, struct arena *a)
+static int copy(const struct sbcast_ask *q, const char *job, struct arena *a)
 {
     struct job_step s;
     struct err e = {0};
@@ -194,7 +194,7 @@ static int copy(const struct ask *q, const char *job, struct arena *a)
     return status;
 }
 
-static int sbcast(const struct ask *q, struct arena *a)
+static int sbcast(const struct sbcast_ask *q, struct arena *a)
 {
     if (q->words != 2) {
         fprintf(stderr,
@@ -218,7 +218,7 @@ static int sbcast(const struct ask *q, struct arena *a)
 
 int cmd_sbcast(int argc, char **argv)
 {
-    struct ask q = {0};
+    struct sbcast_ask q = {0};
     struct arena *a = arena_new();
     struct option_line line = {.table = &sbcast_options, .to = &q, .a = a};
     struct err e = {0};

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct ask {
+struct shell_ask {
     const char *node, *job;
     const char *argv[256];
     size_t n;
@@ -19,7 +19,7 @@ struct ask {
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {
-    struct ask *q = to;
+    struct shell_ask *q = to;
     if (!q->job)
         q->job = word;
     else if (q->n + 1 < sizeof q->argv / sizeof q->argv[0])
@@ -31,7 +31,7 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
 
 static const struct option_row rows[] = {
     OPT_VALUE("nodelist", 'w', NULL, "on this node of the job; default: its first", set_any_text,
-              offsetof(struct ask, node)),
+              offsetof(struct shell_ask, node)),
     OPT_ACCEPTED("help", 'h', ARG_NONE, "show this help"),
 };
 OPTION_TABLE(shell_options, rows, .usage = "remuda shell [-w NODE] JOB [-- COMMAND …]",
@@ -52,7 +52,7 @@ static const char *shell_of_user(void)
     return p && p->pw_shell && *p->pw_shell ? p->pw_shell : "/bin/sh";
 }
 
-static int run(struct ask *q, struct arena *a)
+static int run(struct shell_ask *q, struct arena *a)
 {
     struct job_step s;
     bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
@@ -74,7 +74,7 @@ static int run(struct ask *q, struct arena *a)
     return job_step_run(&s);
 }
 
-static int shell(const struct option_line *line, struct ask *q, struct arena *a)
+static int shell(const struct option_line *line, struct shell_ask *q, struct arena *a)
 {
     if (program_information(line))
         return 0;
@@ -95,7 +95,7 @@ static int shell(const struct option_line *line, struct ask *q, struct arena *a)
 
 int cmd_shell(int argc, char **argv)
 {
-    struct ask q = {0};
+    struct shell_ask q = {0};
     struct arena *a = arena_new();
     struct option_line line = {.table = &shell_options, .to = &q, .a = a};
     struct err e = {0};

@@ -38,7 +38,7 @@ bool srun_multi_prog_read(struct launch *l, size_t i, const char *path, struct e
     return srun_multi_prog_check(l, i, l->line.comp[i].spec.req.ntasks, e);
 }
 
-struct checking {
+struct multi_checking {
     const char *path;
     int32_t ntasks; /* 0 = not known */
     int line;
@@ -47,13 +47,13 @@ struct checking {
     struct err *e;
 };
 
-static bool invalid(const struct checking *k, const char *what)
+static bool invalid(const struct multi_checking *k, const char *what)
 {
     return err_set(k->e, ERR_INVALID, "%s: line %d of configuration file %s invalid", what, k->line,
                    k->path);
 }
 
-static bool ids_check(struct checking *k, const char *text)
+static bool ids_check(struct multi_checking *k, const char *text)
 {
     struct idset set = IDSET_INIT;
     uint32_t id;
@@ -73,7 +73,7 @@ static bool ids_check(struct checking *k, const char *text)
     return ok || invalid(k, what);
 }
 
-static bool line_check(struct checking *k, struct span line, struct arena *a)
+static bool line_check(struct multi_checking *k, struct span line, struct arena *a)
 {
     size_t len = 0;
     k->line++;
@@ -97,7 +97,7 @@ bool srun_multi_prog_check(const struct launch *l, size_t i, int32_t ntasks, str
     if (!l->line.comp[i < l->line.ncomp ? i : 0].launch.multi_prog ||
         !srun_program_words(l, i, &from, &to))
         return true;
-    struct checking k = {.path = l->line.argv[from], .ntasks = ntasks, .e = e};
+    struct multi_checking k = {.path = l->line.argv[from], .ntasks = ntasks, .e = e};
     bool ok = true;
     while (ok && span_next(&rest, '\n', &line))
         ok = line_check(&k, line, l->line.a);

@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct task {
+struct srun_task {
     enum task_at at;
     const char *node;
 };
 
 struct step_tasks {
-    struct task *task;
+    struct srun_task *task;
     int32_t n, first, count[3], worst;
     bool any_bad;
 };
 
-typedef void (*task_fn)(struct step_tasks *t, struct task *task, int32_t arg);
+typedef void (*task_fn)(struct step_tasks *t, struct srun_task *task, int32_t arg);
 
 static void each(struct step_tasks *t, const char *folded, task_fn fn, int32_t arg)
 {
@@ -61,7 +61,7 @@ void tasks_free(struct step_tasks *t)
     free(t);
 }
 
-static void task_move(struct step_tasks *t, struct task *task, int32_t at)
+static void task_move(struct step_tasks *t, struct srun_task *task, int32_t at)
 {
     if ((int32_t)task->at >= at)
         return;

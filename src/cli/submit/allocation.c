@@ -226,20 +226,21 @@ bool allocation_make(struct allocation *al, const struct submit_command *c,
 
 /* ---- finding ---- */
 
-struct found {
+struct allocation_found {
     struct arena *a;
     VEC(struct job *) job;
 };
 
 static void job_add(void *ctx, const void *record)
 {
-    struct found *f = ctx;
+    struct allocation_found *f = ctx;
     struct job *copy = arena_alloc(f->a, sizeof *copy);
     record_copy(&job_fields, copy, record, f->a);
     vec_push(&f->job, copy);
 }
 
-static bool jobs_ask(struct allocation *al, const char *ids, struct found *f, struct err *e)
+static bool jobs_ask(struct allocation *al, const char *ids, struct allocation_found *f,
+                     struct err *e)
 {
     struct msg_query q = {.what = QUERY_JOBS, .ids = ids, .states = "all", .exact = true};
     struct msg_done done = {0};
@@ -251,7 +252,7 @@ static bool jobs_ask(struct allocation *al, const char *ids, struct found *f, st
     return true;
 }
 
-static bool found_check(struct allocation *al, const struct found *f, struct err *e)
+static bool found_check(struct allocation *al, const struct allocation_found *f, struct err *e)
 {
     if (!f->job.n)
         return err_set(e, ERR_NOT_FOUND, "Invalid job id specified");
@@ -272,11 +273,11 @@ static bool found_check(struct allocation *al, const struct found *f, struct err
 }
 
 /* The leader's number stands for the whole job. */
-static void components_add(struct allocation *al, struct found *f)
+static void components_add(struct allocation *al, struct allocation_found *f)
 {
     const struct job *leader = f->job.v[0];
     for (uint64_t i = 1; i < COMPONENTS_MAX; i++) {
-        struct found one = {.a = al->a};
+        struct allocation_found one = {.a = al->a};
         bool is_one =
             jobs_ask(al, arena_printf(al->a, "%llu", (unsigned long long)(leader->id + i)), &one,
                      NULL) &&
@@ -291,7 +292,7 @@ static void components_add(struct allocation *al, struct found *f)
 
 bool allocation_find(struct allocation *al, const char *ref, struct err *ret_err)
 {
-    struct found f = {.a = al->a};
+    struct allocation_found f = {.a = al->a};
     bool ok = (al->client || (al->client = cluster_reach(al->state_dir, ret_err))) &&
               jobs_ask(al, ref, &f, ret_err);
     if (ok && f.job.n && !strchr(ref, '+') && f.job.v[0]->het_job_id == f.job.v[0]->id &&

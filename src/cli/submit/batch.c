@@ -19,7 +19,7 @@ extern char **environ;
 
 /* ---- what the job takes along ---- */
 
-static const char *script_args(struct batch *b, char *const *words)
+static const char *script_args(struct submit_batch *b, char *const *words)
 {
     struct str out = STR_INIT;
     for (; *words; words++)
@@ -29,7 +29,7 @@ static const char *script_args(struct batch *b, char *const *words)
     return text;
 }
 
-static void spec_complete(struct batch *b, struct submit_options *o)
+static void spec_complete(struct submit_batch *b, struct submit_options *o)
 {
     struct job_spec *j = &o->spec;
     char *const *args = b->args;
@@ -48,7 +48,7 @@ static void spec_complete(struct batch *b, struct submit_options *o)
 }
 
 /* There is one script: its files may be named in any component, the first that does counts. */
-static void script_files_take(struct batch *b)
+static void script_files_take(struct submit_batch *b)
 {
     struct job_spec *first = &b->line.comp[0].spec;
     for (size_t i = 1; i < b->line.ncomp; i++) {
@@ -59,7 +59,8 @@ static void script_files_take(struct batch *b)
     }
 }
 
-static bool export_file_read(struct batch *b, const char *name, struct span *ret, struct err *e)
+static bool export_file_read(struct submit_batch *b, const char *name, struct span *ret,
+                             struct err *e)
 {
     int64_t number;
     bool given_fd = text_to_i64(name, 3, 1 << 20, &number);
@@ -74,7 +75,7 @@ static bool export_file_read(struct batch *b, const char *name, struct span *ret
     return err_lead(e, "error: Could not open user environment file %s", name);
 }
 
-bool batch_env(struct batch *b, struct str *out, struct err *e)
+bool batch_env(struct submit_batch *b, struct str *out, struct err *e)
 {
     const struct submit_options *o = &b->line.comp[0];
     const char *extra[4 + SUBMIT_ENV_OPTIONS + BATCH_ENV_MAX + 1] = {
@@ -95,7 +96,7 @@ bool batch_env(struct batch *b, struct str *out, struct err *e)
 
 /* ---- sending and waiting ---- */
 
-struct job_spec *batch_specs(struct batch *b, struct err *ret_err)
+struct job_spec *batch_specs(struct submit_batch *b, struct err *ret_err)
 {
     script_files_take(b);
     struct job_spec *specs = arena_alloc(b->line.a, b->line.ncomp * sizeof *specs);
@@ -108,7 +109,7 @@ struct job_spec *batch_specs(struct batch *b, struct err *ret_err)
     return specs;
 }
 
-bool batch_send(struct batch *b, struct client *c, const struct msg_submit *m,
+bool batch_send(struct submit_batch *b, struct client *c, const struct msg_submit *m,
                 struct message *ret_answer, struct err *ret_err)
 {
     for (unsigned tries = 1;; tries++) {
@@ -120,7 +121,7 @@ bool batch_send(struct batch *b, struct client *c, const struct msg_submit *m,
     }
 }
 
-const struct msg_job_ended *batch_wait(struct batch *b, struct client *c, uint64_t job_id)
+const struct msg_job_ended *batch_wait(struct submit_batch *b, struct client *c, uint64_t job_id)
 {
     struct msg_wait_job ask = {.job_id = job_id};
     struct message answer;

@@ -11,7 +11,7 @@
 
 #define BATCH_ENV_MAX 24
 
-struct batch {
+struct submit_batch {
     struct submit_command line;
     struct submit_script script;
     char *const *args;              /* of the script; NULL-terminated */
@@ -22,14 +22,14 @@ struct batch {
 };
 
 /* The jobs of all components, in the arena; NULL: ret_err says why not. */
-struct job_spec *batch_specs(struct batch *b, struct err *ret_err);
+struct job_spec *batch_specs(struct submit_batch *b, struct err *ret_err);
 /* The environment that goes with them, appended. */
-bool batch_env(struct batch *b, struct str *out, struct err *ret_err);
+bool batch_env(struct submit_batch *b, struct str *out, struct err *ret_err);
 /* Sends it over `c`, again while the controller is busy. The answer is SUBMITTED or DONE. */
-bool batch_send(struct batch *b, struct client *c, const struct msg_submit *m,
+bool batch_send(struct submit_batch *b, struct client *c, const struct msg_submit *m,
                 struct message *ret_answer, struct err *ret_err);
 /* Waits for the end of the job, through restarts of the controller; closes `c`. NULL: it cannot be
  * learned. */
-const struct msg_job_ended *batch_wait(struct batch *b, struct client *c, uint64_t job_id);
+const struct msg_job_ended *batch_wait(struct submit_batch *b, struct client *c, uint64_t job_id);
 
 #endif

@@ -129,7 +129,7 @@ static void rules_print(void)
                lint_rules[i].doc);
 }
 
-struct run {
+struct lint_run {
     const struct lint_line_of_command *o;
     struct lint_ask ask;
     struct dialect_site site;
@@ -138,7 +138,7 @@ struct run {
     int status;
 };
 
-static void file_look(struct run *k, const char *file)
+static void file_look(struct lint_run *k, const char *file)
 {
     struct err e = {0};
     struct lint_answer r;
@@ -160,7 +160,7 @@ static void file_look(struct run *k, const char *file)
     lint_answer_done(&r);
 }
 
-static void files_look(struct run *k)
+static void files_look(struct lint_run *k)
 {
     if (k->o->json) {
         json_begin(&k->j, &k->out, true);
@@ -186,7 +186,7 @@ static void files_look(struct run *k)
 
 static int lint_run(const struct lint_line_of_command *o, struct arena *a)
 {
-    struct run k = {.o = o, .out = STR_INIT};
+    struct lint_run k = {.o = o, .out = STR_INIT};
     struct err e = {0};
     k.ask.a = a;
     k.ask.cwd = submit_cwd(a, &e);

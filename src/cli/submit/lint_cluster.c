@@ -20,7 +20,7 @@
 
 #define TYPES_SHOWN 200 /* bytes of a list of types */
 
-struct asking {
+struct lint_asking {
     struct lint *l;
     const struct lint_ask *ask;
     struct lint_cluster *to;
@@ -32,23 +32,24 @@ struct asking {
 
 static void part_keep(void *ctx, const void *record)
 {
-    struct asking *k = ctx;
+    struct lint_asking *k = ctx;
     vec_push(&k->part, *(const struct partition *)record);
 }
 
 static void node_keep(void *ctx, const void *record)
 {
-    struct asking *k = ctx;
+    struct lint_asking *k = ctx;
     vec_push(&k->node, *(const struct node *)record);
 }
 
-static void default_add(struct asking *k, const char *what, const char *value, const char *from)
+static void default_add(struct lint_asking *k, const char *what, const char *value,
+                        const char *from)
 {
     struct lint_default d = {what, value, from};
     vec_push(&k->to->defaults, d);
 }
 
-static const char *span_text(struct asking *k, int64_t us)
+static const char *span_text(struct lint_asking *k, int64_t us)
 {
     struct str text = STR_INIT;
     duration_format(us ? us : TIME_UNLIMITED, &text);
@@ -57,7 +58,7 @@ static const char *span_text(struct asking *k, int64_t us)
     return kept;
 }
 
-static const char *size_text(struct asking *k, int64_t mib)
+static const char *size_text(struct lint_asking *k, int64_t mib)
 {
     struct str text = STR_INIT;
     size_format_mib(mib, 0, &text);
@@ -68,7 +69,7 @@ static const char *size_text(struct asking *k, int64_t mib)
 
 /* ---- partitions ---- */
 
-static const struct partition *part_named(const struct asking *k, struct span name)
+static const struct partition *part_named(const struct lint_asking *k, struct span name)
 {
     for (size_t i = 0; i < k->part.n; i++)
         if (name.data ? span_is(name, k->part.v[i].name) : k->part.v[i].is_default)
@@ -76,7 +77,7 @@ static const struct partition *part_named(const struct asking *k, struct span na
     return NULL;
 }
 
-static void unknown_find(struct asking *k, struct span name)
+static void unknown_find(struct lint_asking *k, struct span name)
 {
     const char *names[64], *word = arena_strndup(k->l->a, name.data, name.len);
     struct str list = STR_INIT;
@@ -93,7 +94,8 @@ static void unknown_find(struct asking *k, struct span name)
     str_done(&list);
 }
 
-static void limits_look(struct asking *k, const struct partition *p, const struct job_request *q)
+static void limits_look(struct lint_asking *k, const struct partition *p,
+                        const struct job_request *q)
 {
     struct lint *l = k->l;
     if (p->max_time_us && p->max_time_us != TIME_UNLIMITED && q->time_limit_us > p->max_time_us)
@@ -118,7 +120,7 @@ static bool node_is_of(const struct node *n, const struct partition *p)
 }
 
 /* The most GPUs of that type (NULL = any) that a node has. */
-static int64_t most_of_type(struct asking *k, const struct partition *p, const char *type)
+static int64_t most_of_type(struct lint_asking *k, const struct partition *p, const char *type)
 {
     int64_t most = 0;
     for (size_t i = 0; i < k->node.n; i++) {
@@ -136,7 +138,7 @@ static int64_t most_of_type(struct asking *k, const struct partition *p, const c
     return most;
 }
 
-static const char *types_there(struct asking *k, const struct partition *p)
+static const char *types_there(struct lint_asking *k, const struct partition *p)
 {
     struct str list = STR_INIT;
     for (size_t i = 0; i < k->node.n && list.len < TYPES_SHOWN; i++) {
@@ -155,7 +157,7 @@ static const char *types_there(struct asking *k, const struct partition *p)
     return kept;
 }
 
-static void gpu_find(struct asking *k, const struct partition *p, const char *option,
+static void gpu_find(struct lint_asking *k, const struct partition *p, const char *option,
                      const struct gres_item *item, bool of_node)
 {
     int64_t most = most_of_type(k, p, item->type);
@@ -173,7 +175,7 @@ static void gpu_find(struct asking *k, const struct partition *p, const char *op
                   item->type ? " of type " : "", item->type ? item->type : "", (long long)most);
 }
 
-static void gpus_look(struct asking *k, const struct partition *p, const struct job_request *q)
+static void gpus_look(struct lint_asking *k, const struct partition *p, const struct job_request *q)
 {
     const struct {
         const char *option, *text;
@@ -195,7 +197,8 @@ static void gpus_look(struct asking *k, const struct partition *p, const struct 
 
 /* ---- what it gets without asking ---- */
 
-static void memory_default(struct asking *k, const struct partition *p, const struct job_request *q)
+static void memory_default(struct lint_asking *k, const struct partition *p,
+                           const struct job_request *q)
 {
     const struct settings *s = &k->conf.settings;
     bool gpus =
@@ -223,7 +226,8 @@ static void memory_default(struct asking *k, const struct partition *p, const st
     default_add(k, "memory", "as much of the node as it has CPUs of it", "no default is set");
 }
 
-static void defaults_take(struct asking *k, const struct partition *p, const struct job_request *q)
+static void defaults_take(struct lint_asking *k, const struct partition *p,
+                          const struct job_request *q)
 {
     if (!q->partition)
         default_add(k, "partition", p->name, "the default of the cluster");
@@ -239,7 +243,7 @@ static void defaults_take(struct asking *k, const struct partition *p, const str
 }
 
 /* Without a cluster as well. */
-static void own_defaults(struct asking *k)
+static void own_defaults(struct lint_asking *k)
 {
     const struct job_spec *j = &k->l->comp[0].spec;
     enum dialect d = k->l->by_sbatch ? DIALECT_SLURM : k->l->dialect;
@@ -285,7 +289,7 @@ static const struct {
     {REFUSE_MEMORY, "mem"},
 };
 
-static void refused_find(struct asking *k, const struct msg_done *m)
+static void refused_find(struct lint_asking *k, const struct msg_done *m)
 {
     const char *words = refusal_text((enum refusal)m->refusal);
     unsigned line = 0;
@@ -301,7 +305,7 @@ static void refused_find(struct asking *k, const struct msg_done *m)
               text_empty(m->detail) ? "" : ": ", text_empty(m->detail) ? "" : m->detail);
 }
 
-static void taken_say(struct asking *k, const struct msg_submitted *m)
+static void taken_say(struct lint_asking *k, const struct msg_submitted *m)
 {
     struct str text = STR_INIT;
     str_add(&text, "submitted now it would start at ");
@@ -312,7 +316,7 @@ static void taken_say(struct asking *k, const struct msg_submitted *m)
     str_done(&text);
 }
 
-static void test_send(struct asking *k)
+static void test_send(struct lint_asking *k)
 {
     struct lint *l = k->l;
     struct err e = {0};
@@ -342,7 +346,7 @@ static void test_send(struct asking *k)
 
 /* ---- the whole ---- */
 
-static void component_look(struct asking *k, const struct job_request *q)
+static void component_look(struct lint_asking *k, const struct job_request *q)
 {
     struct span rest = span_of(q->partition), name;
     const struct partition *first = part_named(k, (struct span){0});
@@ -366,7 +370,7 @@ static void component_look(struct asking *k, const struct job_request *q)
     defaults_take(k, first, q);
 }
 
-static bool records_read(struct asking *k, struct err *e)
+static bool records_read(struct lint_asking *k, struct err *e)
 {
     struct msg_query parts = {.what = QUERY_PARTITIONS},
                      nodes = {.what = QUERY_NODES, .fields = "name,gres,partitions"};
@@ -376,7 +380,7 @@ static bool records_read(struct asking *k, struct err *e)
            client_query(k->client, &nodes, &node_fields, k->l->a, node_keep, k, &done, e);
 }
 
-static void cluster_look(struct asking *k)
+static void cluster_look(struct lint_asking *k)
 {
     struct err e = {0};
     if (!records_read(k, &e)) {
@@ -392,7 +396,7 @@ static void cluster_look(struct asking *k)
 
 void lint_cluster_ask(struct lint *l, const struct lint_ask *ask, struct lint_cluster *ret)
 {
-    struct asking k = {.l = l, .ask = ask, .to = ret};
+    struct lint_asking k = {.l = l, .ask = ask, .to = ret};
     struct err e = {0};
     if (ask->offline) {
         ret->why_not = "it was not to be asked (--offline)";

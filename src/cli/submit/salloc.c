@@ -28,7 +28,7 @@
 
 #define NAME "salloc"
 
-struct session {
+struct salloc_session {
     struct submit_command line;
     struct allocation al;
     pid_t child;
@@ -36,9 +36,9 @@ struct session {
     bool ended, said_over;
 };
 
-static void say(const struct session *s, const char *format, ...)
+static void say(const struct salloc_session *s, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void say(const struct session *s, const char *format, ...)
+static void say(const struct salloc_session *s, const char *format, ...)
 {
     va_list args;
     if (s->al.quiet)
@@ -66,7 +66,7 @@ static void env_apply(const struct str *assignments)
 }
 
 /* `site` is NULL where the cluster's configuration cannot be read. */
-static void env_set(const struct session *s, const struct settings *site)
+static void env_set(const struct salloc_session *s, const struct settings *site)
 {
     struct alloc alloc = {0};
     struct str out = STR_INIT;
@@ -107,7 +107,7 @@ static const char *shell_of_user(void)
 
 /* LaunchParameters=use_interactive_step: the shell is a step on the first node, which takes nothing
  * of the allocation. The words are the site's, parted by blanks; $SHELL is the user's. */
-static char *const *interactive_words(const struct session *s, const char *options)
+static char *const *interactive_words(const struct salloc_session *s, const char *options)
 {
     struct span rest = span_of(options), word;
     char **argv = arena_alloc(s->line.a, (strlen(options) + 4) * sizeof *argv);
@@ -121,7 +121,7 @@ static char *const *interactive_words(const struct session *s, const char *optio
     return argv;
 }
 
-static char *const *command_words(const struct session *s, const struct settings *site)
+static char *const *command_words(const struct salloc_session *s, const struct settings *site)
 {
     if (s->line.rest_at < s->line.argc)
         return s->line.argv + s->line.rest_at;
@@ -145,7 +145,7 @@ static _Noreturn void command_exec(char *const *argv)
     _exit(submit_exit_error());
 }
 
-static void child_look(struct session *s)
+static void child_look(struct salloc_session *s)
 {
     int status;
     if (waitpid(s->child, &status, WNOHANG | WUNTRACED) != s->child)
@@ -159,7 +159,7 @@ static void child_look(struct session *s)
     s->wait_status = status;
 }
 
-static void signal_take(struct session *s, int signo)
+static void signal_take(struct salloc_session *s, int signo)
 {
     switch (signo) {
     case SIGCHLD: child_look(s); break;
@@ -171,7 +171,7 @@ static void signal_take(struct session *s, int signo)
     }
 }
 
-static void over_check(struct session *s)
+static void over_check(struct salloc_session *s)
 {
     int signo = s->line.comp[0].launch.kill_command;
     if (!s->al.over || s->said_over)
@@ -191,7 +191,7 @@ static void notice_print(const struct msg_stream_notice *m)
     str_done(&text);
 }
 
-static void controller_read(struct session *s)
+static void controller_read(struct salloc_session *s)
 {
     struct message m;
     struct err e = {0};
@@ -203,7 +203,7 @@ static void controller_read(struct session *s)
         allocation_lost(&s->al);
 }
 
-static void command_wait(struct session *s)
+static void command_wait(struct salloc_session *s)
 {
     bool again;
     while (!s->ended) {
@@ -220,7 +220,7 @@ static void command_wait(struct session *s)
     }
 }
 
-static int command_run(struct session *s)
+static int command_run(struct salloc_session *s)
 {
     struct config conf;
     struct err e = {0};
@@ -244,7 +244,7 @@ static int command_run(struct session *s)
 
 /* ---- the whole ---- */
 
-static void granted(const struct session *s)
+static void granted(const struct salloc_session *s)
 {
     const struct submit_options *o = &s->line.comp[0];
     say(s, "Granted job allocation %llu", (unsigned long long)s->al.job_id);
@@ -253,7 +253,7 @@ static void granted(const struct session *s)
     fflush(stdout);
 }
 
-static int allocated(struct session *s)
+static int allocated(struct salloc_session *s)
 {
     const struct submit_options *o = &s->line.comp[0];
     granted(s);
@@ -269,7 +269,7 @@ static int allocated(struct session *s)
     return status;
 }
 
-static bool specs_make(struct session *s, struct job_spec *specs, struct err *e)
+static bool specs_make(struct salloc_session *s, struct job_spec *specs, struct err *e)
 {
     char *const *command =
         s->line.argv + (s->line.rest_at < s->line.argc ? s->line.rest_at : s->line.argc);
@@ -294,14 +294,14 @@ static bool specs_make(struct session *s, struct job_spec *specs, struct err *e)
 }
 
 /* --chdir is where the command runs: here. */
-static bool work_dir_enter(const struct session *s, struct err *e)
+static bool work_dir_enter(const struct salloc_session *s, struct err *e)
 {
     const char *dir = s->line.comp[0].spec.work_dir;
     return !dir || chdir(dir) == 0 ||
            err_set(e, ERR_NOT_FOUND, "chdir(%s): %s", dir, strerror(errno));
 }
 
-static int session_run(struct session *s)
+static int session_run(struct salloc_session *s)
 {
     struct err e = {0};
     int status;
@@ -333,7 +333,7 @@ int salloc_run(int argc, char **argv, void (*submitted)(void *ctx, uint64_t job_
 {
     struct err e = {0};
     struct arena *a = arena_new();
-    struct session s = {
+    struct salloc_session s = {
         .al = {
             .name = NAME, .a = a, .signal_fd = -1, .submitted = submitted, .submitted_ctx = ctx}};
     struct submit_options *first = arena_alloc(a, sizeof *first);

@@ -21,7 +21,7 @@
 
 #define NAME "sbatch"
 
-static bool script_read(struct batch *s, const struct submit_options *first, struct err *e)
+static bool script_read(struct submit_batch *s, const struct submit_options *first, struct err *e)
 {
     if (first->wrap && s->line.rest_at < s->line.argc)
         return err_set(e, ERR_INVALID, "Script arguments not permitted with --wrap option");
@@ -39,7 +39,7 @@ static bool script_read(struct batch *s, const struct submit_options *first, str
     return true;
 }
 
-static bool script_load(struct batch *s, const struct submit_options *first, struct err *e)
+static bool script_load(struct submit_batch *s, const struct submit_options *first, struct err *e)
 {
     return script_read(s, first, e) &&
            script_check(s->script.text, s->script.len, s->script.name, e);
@@ -48,7 +48,8 @@ static bool script_load(struct batch *s, const struct submit_options *first, str
 /* ---- options of all components
  * ------------------------------------------------------------ */
 
-static bool options_gather(struct batch *s, const struct submit_options *first, struct err *e)
+static bool options_gather(struct submit_batch *s, const struct submit_options *first,
+                           struct err *e)
 {
     struct str script_warnings = STR_INIT, warnings = STR_INIT;
     struct dialect_site site;
@@ -81,7 +82,7 @@ static bool options_gather(struct batch *s, const struct submit_options *first, 
 /* ---- answers
  * ------------------------------------------------------------------------------ */
 
-static void submitted_print(const struct batch *s, const struct msg_submitted *m)
+static void submitted_print(const struct submit_batch *s, const struct msg_submitted *m)
 {
     const struct submit_options *o = &s->line.comp[0];
     if (!text_empty(m->warning) && !o->quiet)
@@ -97,7 +98,7 @@ static void submitted_print(const struct batch *s, const struct msg_submitted *m
     fflush(stdout);
 }
 
-static int job_wait(struct batch *s, struct client *c, uint64_t job_id)
+static int job_wait(struct submit_batch *s, struct client *c, uint64_t job_id)
 {
     const struct msg_job_ended *end = batch_wait(s, c, job_id);
     if (!end) {
@@ -107,7 +108,7 @@ static int job_wait(struct batch *s, struct client *c, uint64_t job_id)
     return status_signal(end->exit_status) ? 1 : status_code(end->exit_status);
 }
 
-static int answer_take(struct batch *s, struct client *c, const struct message *answer)
+static int answer_take(struct submit_batch *s, struct client *c, const struct message *answer)
 {
     const struct submit_options *o = &s->line.comp[0];
     int status = 0;
@@ -129,7 +130,7 @@ static int answer_take(struct batch *s, struct client *c, const struct message *
     return status;
 }
 
-static int submit(struct batch *s, const struct msg_submit *m)
+static int submit(struct submit_batch *s, const struct msg_submit *m)
 {
     struct err e = {0};
     struct message answer;
@@ -147,7 +148,7 @@ static int submit(struct batch *s, const struct msg_submit *m)
 
 /* ---- looked at instead ---- */
 
-static int script_lint(struct batch *s, const struct submit_options *first)
+static int script_lint(struct submit_batch *s, const struct submit_options *first)
 {
     struct submit_command *line = &s->line;
     struct dialect_site site = submit_site(line->state_dir, line->a);
@@ -168,7 +169,7 @@ static int script_lint(struct batch *s, const struct submit_options *first)
 /* ---- the whole
  * ---------------------------------------------------------------------------- */
 
-static int submission_run(struct batch *s, struct submit_options *first)
+static int submission_run(struct submit_batch *s, struct submit_options *first)
 {
     struct err e = {0};
     s->line.cwd = submit_cwd(s->line.a, &e);
@@ -213,7 +214,7 @@ int cmd_sbatch(int argc, char **argv)
 {
     struct err e = {0};
     struct arena *a = arena_new();
-    struct batch s = {0};
+    struct submit_batch s = {0};
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     submit_command_init(&s.line, NAME, CMD_SBATCH, argc, argv, a);

@@ -16,19 +16,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-struct work {
+struct backup_work {
     struct arena *a;
     const char *dir, *file;
     VEC(struct backup_file) files;
     struct err err;
 };
 
-static const char *in_dir(const struct work *w, const char *name)
+static const char *in_dir(const struct backup_work *w, const char *name)
 {
     return arena_printf(w->a, "%s/%s", w->dir, name);
 }
 
-static bool options_read(int argc, char **argv, struct work *w)
+static bool options_read(int argc, char **argv, struct backup_work *w)
 {
     const char *dir = NULL;
     for (int i = 1; i < argc; i++) {
@@ -46,7 +46,7 @@ static bool options_read(int argc, char **argv, struct work *w)
     return w->file || err_set(&w->err, ERR_INVALID, "name the FILE");
 }
 
-static int finish(struct work *w, const char *name, bool ok)
+static int finish(struct backup_work *w, const char *name, bool ok)
 {
     if (!ok)
         fprintf(stderr, "%s: error: %s\n", name, w->err.text);
@@ -57,7 +57,7 @@ static int finish(struct work *w, const char *name, bool ok)
 
 /* ---- backup ---- */
 
-static bool file_add(struct work *w, const char *name)
+static bool file_add(struct backup_work *w, const char *name)
 {
     struct str data = STR_INIT;
     struct stat st;
@@ -78,7 +78,7 @@ static bool is_conf(const char *name)
 }
 
 /* What is configured there, and the cluster's certificates and keys. */
-static bool files_find(struct work *w)
+static bool files_find(struct backup_work *w)
 {
     const char **names;
     size_t n;
@@ -96,7 +96,7 @@ static bool files_find(struct work *w)
 
 int backup_main(int argc, char **argv)
 {
-    struct work w = {.a = arena_new()};
+    struct backup_work w = {.a = arena_new()};
     bool ok = options_read(argc, argv, &w);
     if (ok && access(in_dir(&w, "remuda.db"), F_OK) != 0)
         ok =
@@ -110,7 +110,7 @@ int backup_main(int argc, char **argv)
 
 /* ---- restore ---- */
 
-static bool set_aside(struct work *w, const char *name)
+static bool set_aside(struct backup_work *w, const char *name)
 {
     const char *path = in_dir(w, name);
     if (rename(path, arena_printf(w->a, "%s.before", path)) == 0 || errno == ENOENT)
@@ -135,7 +135,7 @@ static mode_t mode_good(uint32_t mode)
 
 static bool file_restore(void *ctx, const struct backup_file *f)
 {
-    struct work *w = ctx;
+    struct backup_work *w = ctx;
     struct str now = STR_INIT;
     if (!name_is_good(f->name))
         return err_set(&w->err, ERR_INVALID, "%s holds a file \"%.100s\", which no backup has",
@@ -150,7 +150,7 @@ static bool file_restore(void *ctx, const struct backup_file *f)
 }
 
 /* With the controller's lock held. */
-static bool restore(struct work *w)
+static bool restore(struct backup_work *w)
 {
     uint64_t seq, next;
     const char *fresh = in_dir(w, "remuda.db.restoring");
@@ -169,7 +169,7 @@ static bool restore(struct work *w)
 }
 
 /* They came with the file, and will run. */
-static void programs_say(const struct work *w)
+static void programs_say(const struct backup_work *w)
 {
     struct str text = STR_INIT;
     backup_programs(in_dir(w, "remuda.db"), &text);
@@ -182,7 +182,7 @@ static void programs_say(const struct work *w)
 
 int restore_main(int argc, char **argv)
 {
-    struct work w = {.a = arena_new()};
+    struct backup_work w = {.a = arena_new()};
     struct pid_file lock = {.fd = -1};
     bool ok = options_read(argc, argv, &w);
     umask(022);

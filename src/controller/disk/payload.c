@@ -13,10 +13,10 @@
 
 #define ENTRY_OVERHEAD 256 /* bytes of the map and of malloc for each entry, about */
 
-struct entry {
+struct payload_entry {
     struct payload payload; /* its bytes follow the struct */
     size_t size;
-    struct entry *next, *prev;
+    struct payload_entry *next, *prev;
 };
 
 struct payloads {
@@ -24,7 +24,7 @@ struct payloads {
     struct worker *worker; /* NULL until needed */
     struct reader reader;  /* the worker's */
     struct map_u64 *by_job;
-    struct entry ring;
+    struct payload_entry ring;
     size_t bytes;
 };
 
@@ -39,13 +39,13 @@ struct payloads *payloads_new(struct controller *c, const char *store_path,
     return p;
 }
 
-static void entry_unlink(struct entry *e)
+static void entry_unlink(struct payload_entry *e)
 {
     e->prev->next = e->next;
     e->next->prev = e->prev;
 }
 
-static void entry_front(struct payloads *p, struct entry *e)
+static void entry_front(struct payloads *p, struct payload_entry *e)
 {
     e->prev = &p->ring;
     e->next = p->ring.next;
@@ -53,7 +53,7 @@ static void entry_front(struct payloads *p, struct entry *e)
     p->ring.next = e;
 }
 
-static void entry_drop(struct payloads *p, struct entry *e)
+static void entry_drop(struct payloads *p, struct payload_entry *e)
 {
     entry_unlink(e);
     map_u64_del(p->by_job, e->payload.job_id);
@@ -67,7 +67,7 @@ void payloads_free(struct payloads *p)
         return;
     worker_free(p->worker);
     reader_done(&p->reader);
-    for (struct entry *e = p->ring.next, *next; e != &p->ring; e = next) {
+    for (struct payload_entry *e = p->ring.next, *next; e != &p->ring; e = next) {
         next = e->next;
         entry_drop(p, e);
     }
@@ -75,12 +75,12 @@ void payloads_free(struct payloads *p)
     free(p);
 }
 
-static struct entry *entry_new(const struct payload *from)
+static struct payload_entry *entry_new(const struct payload *from)
 {
-    size_t size = sizeof(struct entry) + from->script.len + from->env.len;
-    struct entry *e = xmalloc(size);
+    size_t size = sizeof(struct payload_entry) + from->script.len + from->env.len;
+    struct payload_entry *e = xmalloc(size);
     char *at = (char *)(e + 1);
-    *e = (struct entry){.size = size + ENTRY_OVERHEAD, .payload = {.job_id = from->job_id}};
+    *e = (struct payload_entry){.size = size + ENTRY_OVERHEAD, .payload = {.job_id = from->job_id}};
     e->payload.script = (struct blob){.data = at, .len = from->script.len};
     e->payload.env = (struct blob){.data = at + from->script.len, .len = from->env.len};
     if (from->script.len > 0)
@@ -92,10 +92,10 @@ static struct entry *entry_new(const struct payload *from)
 
 void payloads_put(struct payloads *p, const struct payload *payload)
 {
-    struct entry *old = map_u64_get(p->by_job, payload->job_id);
+    struct payload_entry *old = map_u64_get(p->by_job, payload->job_id);
     if (old)
         entry_drop(p, old);
-    struct entry *e = entry_new(payload);
+    struct payload_entry *e = entry_new(payload);
     if (e->size > PAYLOAD_CACHE_BYTES / 4) {
         free(e);
         return;
@@ -103,7 +103,7 @@ void payloads_put(struct payloads *p, const struct payload *payload)
     entry_front(p, e);
     map_u64_put(p->by_job, e->payload.job_id, e);
     p->bytes += e->size;
-    for (struct entry *oldest = p->ring.prev, *before; p->bytes > PAYLOAD_CACHE_BYTES;
+    for (struct payload_entry *oldest = p->ring.prev, *before; p->bytes > PAYLOAD_CACHE_BYTES;
          oldest = before) {
         before = oldest->prev;
         entry_drop(p, oldest);
@@ -112,7 +112,7 @@ void payloads_put(struct payloads *p, const struct payload *payload)
 
 const struct payload *payloads_get(struct payloads *p, uint64_t job_id)
 {
-    struct entry *e = map_u64_get(p->by_job, job_id);
+    struct payload_entry *e = map_u64_get(p->by_job, job_id);
     if (!e)
         return NULL;
     entry_unlink(e);
@@ -122,7 +122,7 @@ const struct payload *payloads_get(struct payloads *p, uint64_t job_id)
 
 /* ---- reading ---- */
 
-struct read {
+struct payload_read {
     struct payloads *owner;
     uint64_t job_id;
     struct arena *arena;
@@ -135,7 +135,7 @@ struct read {
 
 static void read_run(void *ctx)
 {
-    struct read *r = ctx;
+    struct payload_read *r = ctx;
     struct store *s = reader_begin(&r->owner->reader, &r->err);
     if (!s)
         return;
@@ -149,7 +149,7 @@ static void read_run(void *ctx)
 
 static void read_done(void *ctx)
 {
-    struct read *r = ctx;
+    struct payload_read *r = ctx;
     if (r->ok)
         payloads_put(r->owner, &r->payload);
     r->got(r->ctx, r->ok ? &r->payload : NULL, &r->err);
@@ -161,8 +161,9 @@ void payloads_read(struct payloads *p, uint64_t job_id,
                    void (*got)(void *ctx, const struct payload *payload, const struct err *why),
                    void *ctx)
 {
-    struct read *r = xcalloc(1, sizeof *r);
-    *r = (struct read){.owner = p, .job_id = job_id, .arena = arena_new(), .got = got, .ctx = ctx};
+    struct payload_read *r = xcalloc(1, sizeof *r);
+    *r = (struct payload_read){
+        .owner = p, .job_id = job_id, .arena = arena_new(), .got = got, .ctx = ctx};
     if (!p->worker)
         p->worker = worker_new(p->c->loop, "payloads");
     worker_add(p->worker, read_run, read_done, r);

@@ -19,7 +19,7 @@
 
 #define SAID_IDS 400 /* letters of the list of lost jobs */
 
-struct work {
+struct repair_work {
     struct arena *a;
     const char *dir;
     const char *aside; /* the damaged store, where it lies now */
@@ -27,12 +27,12 @@ struct work {
     struct err err;
 };
 
-static const char *in_dir(const struct work *w, const char *name)
+static const char *in_dir(const struct repair_work *w, const char *name)
 {
     return arena_printf(w->a, "%s/%s", w->dir, name);
 }
 
-static bool options_read(int argc, char **argv, struct work *w)
+static bool options_read(int argc, char **argv, struct repair_work *w)
 {
     const char *dir = NULL;
     for (int i = 1; i < argc; i++) {
@@ -50,7 +50,7 @@ static bool options_read(int argc, char **argv, struct work *w)
 
 /* ---- in words ---- */
 
-static void table_say(const struct work *w, enum store_table t)
+static void table_say(const struct repair_work *w, enum store_table t)
 {
     uint64_t kept = w->found.kept[t], lost = w->found.lost[t];
     if (kept || lost)
@@ -58,7 +58,7 @@ static void table_say(const struct work *w, enum store_table t)
                (unsigned long long)kept, (unsigned long long)lost);
 }
 
-static void jobs_lost_say(const struct work *w)
+static void jobs_lost_say(const struct repair_work *w)
 {
     struct str ids = STR_INIT;
     idset_format(&w->found.jobs_lost_ids, &ids);
@@ -72,7 +72,7 @@ static void jobs_lost_say(const struct work *w)
     str_done(&ids);
 }
 
-static void found_say(const struct work *w)
+static void found_say(const struct repair_work *w)
 {
     printf("%s/remuda.db is a new store, of what could be read of the damaged one (%u pages, %u of "
            "them not "
@@ -96,7 +96,7 @@ static void found_say(const struct work *w)
 /* ---- doing it ---- */
 
 /* A name that nothing has yet: what was put aside before stays. */
-static bool aside_name(struct work *w)
+static bool aside_name(struct repair_work *w)
 {
     struct stat st;
     for (int i = 1; i < 1000; i++) {
@@ -110,7 +110,7 @@ static bool aside_name(struct work *w)
 }
 
 /* The log keeps the name that makes it the log of that file. */
-static bool set_aside(struct work *w, const char *ending)
+static bool set_aside(struct repair_work *w, const char *ending)
 {
     const char *from = arena_printf(w->a, "%s/remuda.db%s", w->dir, ending);
     if (rename(from, arena_printf(w->a, "%s%s", w->aside, ending)) == 0 || errno == ENOENT)
@@ -118,7 +118,7 @@ static bool set_aside(struct work *w, const char *ending)
     return err_set(&w->err, ERR_UNAVAILABLE, "cannot move %s: %s", from, strerror(errno));
 }
 
-static bool is_damaged(struct work *w)
+static bool is_damaged(struct repair_work *w)
 {
     struct err err = {0};
     if (access(in_dir(w, "remuda.db"), F_OK) != 0)
@@ -131,7 +131,7 @@ static bool is_damaged(struct work *w)
 
 /* With the controller's lock held. The numbers are raised first: should this end in between, the
  * damaged store is still there, and nothing is given twice. */
-static bool repair(struct work *w)
+static bool repair(struct repair_work *w)
 {
     struct given given = {0};
     const char *fresh = in_dir(w, "remuda.db.repairing");
@@ -153,7 +153,7 @@ static bool repair(struct work *w)
 
 int repair_main(int argc, char **argv)
 {
-    struct work w = {.a = arena_new()};
+    struct repair_work w = {.a = arena_new()};
     struct pid_file lock = {.fd = -1};
     bool ok =
         options_read(argc, argv, &w) &&

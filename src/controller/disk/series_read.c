@@ -88,7 +88,7 @@ static bool job_find(struct reader *reader, const struct series_ask *q, struct f
 
 /* ---- its blocks ---- */
 
-struct part {
+struct series_part {
     struct series_ask *q;
     struct str blocks, next;
     const char *file; /* being read */
@@ -99,7 +99,7 @@ struct part {
 /* After this one: "FILE NODE STEP DEVICE FIRST". */
 static bool block_take(void *ctx, const struct series_row *r)
 {
-    struct part *p = ctx;
+    struct series_part *p = ctx;
     const struct str block = {(char *)r->data, r->len, 0};
     if (r->len > SERIES_BLOCK_BYTES || !map_str_get(p->node, r->node))
         return true;
@@ -123,8 +123,8 @@ static bool cursor_read(const char *text, struct cursor_at *ret)
                           &ret->step_id, &ret->device, &ret->first_ms) == 5;
 }
 
-static void file_take(struct part *p, const struct series_day_file *f, struct series_where *w,
-                      struct str *warning)
+static void file_take(struct series_part *p, const struct series_day_file *f,
+                      struct series_where *w, struct str *warning)
 {
     struct err err = {0};
     struct series_file *file = series_file_open(f->path, false, &err);
@@ -135,7 +135,7 @@ static void file_take(struct part *p, const struct series_day_file *f, struct se
         str_addf(warning, "%s%s: %s", warning->len ? "; " : "", f->name, err.text);
 }
 
-static void blocks_take(struct part *p, const struct found_job *j, struct str *warning)
+static void blocks_take(struct series_part *p, const struct found_job *j, struct str *warning)
 {
     const struct msg_get_series *get = &p->q->get;
     struct series_day_file *f;
@@ -169,7 +169,7 @@ void series_read(struct reader *store, struct series_ask *q)
 {
     struct found_job job;
     struct err err = {0};
-    struct part p = {.q = q};
+    struct series_part p = {.q = q};
     struct str warning = STR_INIT;
     if (!job_find(store, q, &job, &err)) {
         series_refuse(q, REFUSE_STORE, err.text);

@@ -15,7 +15,7 @@ void causes_add(struct causes *c, const uint32_t *uid, uint64_t rows)
             return;
         }
     if (uid)
-        vec_push(&c->v, ((struct cause){*uid, rows}));
+        vec_push(&c->v, ((struct turn_cause){*uid, rows}));
 }
 
 void causes_charge(struct sessions *s, const struct causes *c, int64_t cost_ns, int64_t took_us)

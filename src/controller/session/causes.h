@@ -7,12 +7,12 @@
 
 #include <stdint.h>
 
-struct cause {
+struct turn_cause {
     uint32_t uid;
     uint64_t rows; /* stored for that user */
 };
 struct causes {
-    VEC(struct cause) v;
+    VEC(struct turn_cause) v;
     uint64_t rows; /* of all, also of what nobody asked for */
 };
 

@@ -19,7 +19,7 @@ struct rates {
     struct map_u64 *by_uid;
 };
 
-struct rate {
+struct session_rate {
     int64_t size, rate, period_us, table, log_us;
 };
 
@@ -28,13 +28,13 @@ static int64_t given(int64_t said, int64_t standard, int64_t least)
     return said < 0 ? standard : said < least ? least : said;
 }
 
-static struct rate rate_of(const struct setting_words *w)
+static struct session_rate rate_of(const struct setting_words *w)
 {
-    return (struct rate){.size = given(w->rl_bucket_size, 30, 1),
-                         .rate = given(w->rl_refill_rate, 2, 1),
-                         .period_us = given(w->rl_refill_period, 1, 1) * USEC_PER_SEC,
-                         .table = given(w->rl_table_size, 8192, 1),
-                         .log_us = given(w->rl_log_freq, 0, 0) * USEC_PER_SEC};
+    return (struct session_rate){.size = given(w->rl_bucket_size, 30, 1),
+                                 .rate = given(w->rl_refill_rate, 2, 1),
+                                 .period_us = given(w->rl_refill_period, 1, 1) * USEC_PER_SEC,
+                                 .table = given(w->rl_table_size, 8192, 1),
+                                 .log_us = given(w->rl_log_freq, 0, 0) * USEC_PER_SEC};
 }
 
 struct rates *rates_new(void)
@@ -55,7 +55,7 @@ void rates_free(struct rates *r)
     free(r);
 }
 
-static void fill(struct bucket *b, const struct rate *k, int64_t now_us)
+static void fill(struct bucket *b, const struct session_rate *k, int64_t now_us)
 {
     int64_t periods = (now_us - b->filled_us) / k->period_us;
     int64_t lack = k->size - b->left;
@@ -64,7 +64,7 @@ static void fill(struct bucket *b, const struct rate *k, int64_t now_us)
                                                                      : b->left + periods * k->rate;
 }
 
-static void make_room(struct rates *r, const struct rate *k, int64_t now_us)
+static void make_room(struct rates *r, const struct session_rate *k, int64_t now_us)
 {
     struct map_walk w = {0};
     struct bucket *oldest = NULL;
@@ -81,7 +81,8 @@ static void make_room(struct rates *r, const struct rate *k, int64_t now_us)
     free(oldest);
 }
 
-static struct bucket *bucket_of(struct rates *r, const struct rate *k, uint32_t uid, int64_t now_us)
+static struct bucket *bucket_of(struct rates *r, const struct session_rate *k, uint32_t uid,
+                                int64_t now_us)
 {
     struct bucket *b = map_u64_get(r->by_uid, uid);
     if (b)
@@ -96,7 +97,7 @@ static struct bucket *bucket_of(struct rates *r, const struct rate *k, uint32_t 
 int64_t rate_take(struct rates *r, const struct setting_words *w, uint32_t uid, int64_t now_us,
                   bool *ret_say)
 {
-    const struct rate k = rate_of(w);
+    const struct session_rate k = rate_of(w);
     *ret_say = false;
     if (!w->rl_enable)
         return 0;

@@ -43,7 +43,7 @@ struct session {
     bool trusted; /* may speak as a node daemon */
     /* Of the user's time and connections; NULL: it is not known who speaks, or a node daemon
      * does. */
-    struct share *share;
+    struct user_share *share;
     struct share_wait waiting; /* for the user's next slice */
     struct crowd_place place;  /* of who has no share to keep within */
     size_t kept;               /* bytes of a message that is not whole yet */

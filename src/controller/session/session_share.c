@@ -106,7 +106,7 @@ void session_worked(void *ctx, struct conn *conn, int64_t ns)
 
 struct parked {
     struct sessions *owner;
-    struct share *share;
+    struct user_share *share;
     bool remote;
     struct share_wait wait;
     int fd;
@@ -151,7 +151,7 @@ static void parked_refuse(int fd, const char *why)
     close(fd);
 }
 
-static void park(struct sessions *all, int fd, struct share *share, bool remote)
+static void park(struct sessions *all, int fd, struct user_share *share, bool remote)
 {
     struct parked *p = xcalloc(1, sizeof *p);
     *p = (struct parked){.owner = all,
@@ -171,7 +171,7 @@ bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
 {
     int64_t began = clock_thread_ns();
     bool surplus = session_surplus(all, who->uid);
-    struct share *share = share_join(all->shares, who->uid);
+    struct user_share *share = share_join(all->shares, who->uid);
     bool may = share_may(share);
     if (!may && !surplus)
         park(all, fd, share, false);
@@ -186,7 +186,7 @@ bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
 
 bool session_park_remote(struct sessions *all, int fd, const char *address)
 {
-    struct share *share = share_join_address(all->shares, address);
+    struct user_share *share = share_join_address(all->shares, address);
     bool may = share_may(share), surplus = all->nparked_remote >= PARKED_MAX;
     if (!may && !surplus)
         park(all, fd, share, true);

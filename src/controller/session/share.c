@@ -50,7 +50,7 @@
 #define UNSENT_MAX         (128u << 20)
 #define LARGE_MAX          8 /* answers of some MiB at once */
 
-struct share {
+struct user_share {
     struct shares *all;
     uint64_t key;     /* uid; of an address see share_join_address */
     bool vouched;     /* an address from which a host of the cluster speaks */
@@ -64,19 +64,19 @@ struct share {
     int64_t much_us;             /* had more in one go than is allowed */
     int64_t free_us;             /* not listened to before */
     struct share_wait *first, **last;
-    struct share *next; /* in the list of those that have somebody waiting */
+    struct user_share *next; /* in the list of those that have somebody waiting */
     bool listed;
-    struct share *next_gone, **gone; /* among those without a connection; NULL = it has one */
+    struct user_share *next_gone, **gone; /* among those without a connection; NULL = it has one */
 };
 
 struct shares {
     struct loop *loop;
     struct map_u64 *by_uid;
     struct timer *timer;
-    struct share *waiting, **last_waiting; /* who came first is first */
-    int64_t strangers_ns, strangers_us;    /* the debt of all addresses together, as it was then */
-    int64_t strangers_free_us;             /* none of them is listened to before */
-    struct share *gone, **last_gone;       /* without a connection: who left first is first */
+    struct user_share *waiting, **last_waiting; /* who came first is first */
+    int64_t strangers_ns, strangers_us;   /* the debt of all addresses together, as it was then */
+    int64_t strangers_free_us;            /* none of them is listened to before */
+    struct user_share *gone, **last_gone; /* without a connection: who left first is first */
     struct {
         bool any;
         uint64_t key;
@@ -97,7 +97,7 @@ struct shares *shares_new(struct loop *l)
     return all;
 }
 
-static void gone_remove(struct share *s)
+static void gone_remove(struct user_share *s)
 {
     if (!s->gone)
         return;
@@ -109,7 +109,7 @@ static void gone_remove(struct share *s)
     s->gone = NULL;
 }
 
-static void gone_free(struct share *s)
+static void gone_free(struct user_share *s)
 {
     gone_remove(s);
     map_u64_del(s->all->by_uid, s->key);
@@ -136,17 +136,17 @@ static void gone_sweep(struct shares *all)
         gone_free(all->gone);
 }
 
-static struct share *join(struct shares *all, uint64_t key, int64_t slice_ns)
+static struct user_share *join(struct shares *all, uint64_t key, int64_t slice_ns)
 {
-    struct share *s = map_u64_get(all->by_uid, key);
+    struct user_share *s = map_u64_get(all->by_uid, key);
     if (!s) {
         gone_sweep(all);
         s = xcalloc(1, sizeof *s);
-        *s = (struct share){.all = all,
-                            .key = key,
-                            .slice_ns = slice_ns,
-                            .over_us = -OVER_US,
-                            .asked_us = -ABOUT_US};
+        *s = (struct user_share){.all = all,
+                                 .key = key,
+                                 .slice_ns = slice_ns,
+                                 .over_us = -OVER_US,
+                                 .asked_us = -ABOUT_US};
         s->last = &s->first;
         map_u64_put(all->by_uid, key, s);
     }
@@ -155,19 +155,19 @@ static struct share *join(struct shares *all, uint64_t key, int64_t slice_ns)
     return s;
 }
 
-struct share *share_join(struct shares *all, uid_t uid)
+struct user_share *share_join(struct shares *all, uid_t uid)
 {
     return join(all, uid, SLICE_OTHERS_NS);
 }
 
-struct share *share_join_address(struct shares *all, const char *address)
+struct user_share *share_join_address(struct shares *all, const char *address)
 {
     return join(all, hash_quick(address, strlen(address)) | ADDRESS, SLICE_ADDRESS_NS);
 }
 
-static void unlist(struct share *s)
+static void unlist(struct user_share *s)
 {
-    for (struct share **at = &s->all->waiting; *at; at = &(*at)->next)
+    for (struct user_share **at = &s->all->waiting; *at; at = &(*at)->next)
         if (*at == s) {
             *at = s->next;
             if (!*at)
@@ -177,7 +177,7 @@ static void unlist(struct share *s)
     s->listed = false;
 }
 
-void share_leave(struct share *s)
+void share_leave(struct user_share *s)
 {
     struct shares *all = s->all;
     if (--s->connections > 0)
@@ -192,13 +192,13 @@ void share_leave(struct share *s)
 
 size_t share_connections(const struct shares *all, uid_t uid)
 {
-    const struct share *s = map_u64_get(all->by_uid, uid);
+    const struct user_share *s = map_u64_get(all->by_uid, uid);
     return s ? s->connections : 0;
 }
 
 /* ---- time ---- */
 
-static bool others_about(const struct share *s, int64_t now_us)
+static bool others_about(const struct user_share *s, int64_t now_us)
 {
     for (int i = 0; i < 2; i++)
         if (s->all->recent[i].any && s->all->recent[i].key != s->key &&
@@ -209,12 +209,12 @@ static bool others_about(const struct share *s, int64_t now_us)
 
 /* Nobody who speaks from there has shown what host it is. Users of a host that has are many, and
  * each of their commands begins there. */
-static bool is_stranger(const struct share *s)
+static bool is_stranger(const struct user_share *s)
 {
     return (s->key & ADDRESS) && !s->vouched;
 }
 
-static void note_asked(struct share *s, int64_t now_us)
+static void note_asked(struct user_share *s, int64_t now_us)
 {
     struct shares *all = s->all;
     s->asked_us = now_us;
@@ -228,40 +228,40 @@ static void note_asked(struct share *s, int64_t now_us)
 }
 
 /* Has more than a fair share: had too much a moment ago, and goes on to have much at once. */
-static bool is_over(const struct share *s, int64_t now_us)
+static bool is_over(const struct user_share *s, int64_t now_us)
 {
     return s->over_us > now_us - OVER_US && s->much_us > now_us - MUCH_US;
 }
 
-static int64_t part(const struct share *s)
+static int64_t part(const struct user_share *s)
 {
     return is_stranger(s) ? PART_ADDRESS : PART;
 }
 
 /* When it is its turn. */
-static int64_t due(const struct share *s)
+static int64_t due(const struct user_share *s)
 {
     return is_stranger(s) && s->all->strangers_free_us > s->free_us ? s->all->strangers_free_us
                                                                     : s->free_us;
 }
 
-bool share_may(const struct share *s)
+bool share_may(const struct user_share *s)
 {
     return due(s) <= clock_monotonic_us();
 }
 
-bool share_others(const struct share *s)
+bool share_others(const struct user_share *s)
 {
     return others_about(s, clock_monotonic_us());
 }
 
-int64_t share_pause(const struct share *s)
+int64_t share_pause(const struct user_share *s)
 {
     int64_t now = clock_monotonic_us();
     return due(s) > now ? due(s) - now : 0;
 }
 
-static void forgive(struct share *s, int64_t now_us)
+static void forgive(struct user_share *s, int64_t now_us)
 {
     s->debt_ns -= (now_us - s->counted_us) * NS / part(s);
     s->debt_ns = s->debt_ns > 0 ? s->debt_ns : 0;
@@ -270,13 +270,13 @@ static void forgive(struct share *s, int64_t now_us)
 
 /* Who is about, besides: how many ask for much, and whether anybody asks for little. To an address
  * other addresses are those who ask for much, and whoever is known is not to be held up. */
-static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_light)
+static int64_t others_over(const struct user_share *s, int64_t now_us, bool *ret_light)
 {
     struct map_walk at = {0};
     int64_t n = 0;
     *ret_light = is_stranger(s);
     while (map_u64_next(s->all->by_uid, &at)) {
-        const struct share *other = at.value;
+        const struct user_share *other = at.value;
         if (other == s || ((other->key & ADDRESS) && !is_stranger(s)) ||
             is_stranger(other) != is_stranger(s) ||
             (!other->first && other->asked_us <= now_us - ABOUT_US))
@@ -289,14 +289,14 @@ static int64_t others_over(const struct share *s, int64_t now_us, bool *ret_ligh
     return n;
 }
 
-static void pause_for(struct share *s, int64_t now_us, int64_t us)
+static void pause_for(struct user_share *s, int64_t now_us, int64_t us)
 {
     int64_t until = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
     s->free_us = until > s->free_us ? until : s->free_us;
 }
 
 /* Others are about, and the debt is more than a slice. */
-static void pause_fairly(struct share *s, int64_t now_us)
+static void pause_fairly(struct user_share *s, int64_t now_us)
 {
     bool light;
     int64_t over = others_over(s, now_us, &light);
@@ -310,7 +310,7 @@ static void pause_fairly(struct share *s, int64_t now_us)
 }
 
 /* Of so much time: what goes beyond what is allowed in a round. */
-static int64_t beyond(struct share *s, int64_t ns)
+static int64_t beyond(struct user_share *s, int64_t ns)
 {
     uint64_t round = loop_rounds(s->all->loop).n;
     int64_t before = s->round == round ? s->round_ns : 0, after = before + ns;
@@ -323,7 +323,8 @@ static int64_t beyond(struct share *s, int64_t ns)
 
 /* It cost so much, of which so much was too much for one go; `full`: who has more than a fair share
  * pays so much. */
-static void owe(struct share *s, int64_t cost_ns, int64_t much_ns, int64_t full_ns, int64_t now_us)
+static void owe(struct user_share *s, int64_t cost_ns, int64_t much_ns, int64_t full_ns,
+                int64_t now_us)
 {
     forgive(s, now_us);
     s->much_us = much_ns > 0 ? now_us : s->much_us;
@@ -342,7 +343,7 @@ static void owe(struct share *s, int64_t cost_ns, int64_t much_ns, int64_t full_
 
 /* However many addresses there are, and any number costs whoever has them nothing: all together
  * have what one user who floods has. */
-static void strangers_owe(struct share *s, int64_t ns, int64_t now_us)
+static void strangers_owe(struct user_share *s, int64_t ns, int64_t now_us)
 {
     struct shares *all = s->all;
     all->strangers_ns -= (now_us - all->strangers_us) * NS / PART;
@@ -354,7 +355,7 @@ static void strangers_owe(struct share *s, int64_t ns, int64_t now_us)
     all->strangers_free_us = now_us + (us < PAUSE_MAX_US ? us : PAUSE_MAX_US);
 }
 
-void share_spent(struct share *s, int64_t ns)
+void share_spent(struct user_share *s, int64_t ns)
 {
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
@@ -363,7 +364,7 @@ void share_spent(struct share *s, int64_t ns)
         strangers_owe(s, ns, now);
 }
 
-void share_spent_on_half(struct share *s, int64_t ns)
+void share_spent_on_half(struct user_share *s, int64_t ns)
 {
     int64_t now = clock_monotonic_us();
     note_asked(s, now);
@@ -372,7 +373,7 @@ void share_spent_on_half(struct share *s, int64_t ns)
 
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us)
 {
-    struct share *s = map_u64_get(all->by_uid, uid);
+    struct user_share *s = map_u64_get(all->by_uid, uid);
     int64_t much = cost_ns > ALLOWED_CAUSED_NS ? cost_ns - ALLOWED_CAUSED_NS : 0;
     if (s)
         owe(s, cost_ns, much, took_us * NS, clock_monotonic_us());
@@ -383,7 +384,7 @@ void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_
 static void timer_arm(struct shares *all)
 {
     int64_t now = clock_monotonic_us(), first = INT64_MAX;
-    for (const struct share *s = all->waiting; s; s = s->next)
+    for (const struct user_share *s = all->waiting; s; s = s->next)
         first = due(s) < first ? due(s) : first;
     if (first == INT64_MAX)
         timer_stop(all->timer);
@@ -391,7 +392,7 @@ static void timer_arm(struct shares *all)
         timer_set(all->timer, first > now ? first - now : 0);
 }
 
-void share_vouch(struct share *s)
+void share_vouch(struct user_share *s)
 {
     if (s->vouched)
         return;
@@ -401,7 +402,7 @@ void share_vouch(struct share *s)
     timer_arm(s->all);
 }
 
-void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx)
+void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx)
 {
     if (w->link)
         return;
@@ -417,7 +418,7 @@ void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx)
     timer_arm(s->all);
 }
 
-void share_wait_cancel(struct share *s, struct share_wait *w)
+void share_wait_cancel(struct user_share *s, struct share_wait *w)
 {
     if (!w->link)
         return;
@@ -431,7 +432,7 @@ void share_wait_cancel(struct share *s, struct share_wait *w)
         unlist(s);
 }
 
-static void some_go_on(struct share *s)
+static void some_go_on(struct user_share *s)
 {
     for (int i = 0; i < BURST && s->first; i++) {
         struct share_wait *w = s->first;
@@ -443,7 +444,7 @@ static void some_go_on(struct share *s)
 static void shares_run(void *ctx)
 {
     struct shares *all = ctx;
-    for (struct share *s = all->waiting, *next; s; s = next) {
+    for (struct user_share *s = all->waiting, *next; s; s = next) {
         next = s->next;
         if (share_may(s)) /* as it is now: one that goes on may have been too much for the next */
             some_go_on(s);
@@ -453,24 +454,24 @@ static void shares_run(void *ctx)
 
 /* ---- bytes ---- */
 
-bool share_bytes(struct share *s, ptrdiff_t more)
+bool share_bytes(struct user_share *s, ptrdiff_t more)
 {
     s->bytes += (size_t)more;
     return more <= 0 || s->bytes <= BYTES_MAX;
 }
 
-bool share_unsent(struct share *s, ptrdiff_t more)
+bool share_unsent(struct user_share *s, ptrdiff_t more)
 {
     s->unsent += (size_t)more;
     return !share_unread(s);
 }
 
-bool share_unread(const struct share *s)
+bool share_unread(const struct user_share *s)
 {
     return s->unsent > UNSENT_MAX;
 }
 
-bool share_large(struct share *s)
+bool share_large(struct user_share *s)
 {
     if (s->large >= LARGE_MAX)
         return false;
@@ -478,7 +479,7 @@ bool share_large(struct share *s)
     return true;
 }
 
-void share_large_sent(struct share *s)
+void share_large_sent(struct user_share *s)
 {
     CHECK(s->large > 0);
     s->large--;

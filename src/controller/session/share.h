@@ -14,36 +14,36 @@
 
 struct shares; /* opaque */
 /* Opaque: of one user, as long as somebody has it, and until the user owes nothing. */
-struct share;
+struct user_share;
 
 struct shares *shares_new(struct loop *l);
 void shares_free(struct shares *all); /* all shares must have been left */
 
 /* One connection more, or less, of that user. */
-struct share *share_join(struct shares *all, uid_t uid);
-void share_leave(struct share *s);
+struct user_share *share_join(struct shares *all, uid_t uid);
+void share_leave(struct user_share *s);
 /* The same of an address from which somebody speaks who has not said who it is. */
-struct share *share_join_address(struct shares *all, const char *address);
+struct user_share *share_join_address(struct shares *all, const char *address);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
-void share_vouch(struct share *s);
+void share_vouch(struct user_share *s);
 size_t share_connections(const struct shares *all, uid_t uid);
 
 /* May this user be listened to now? */
-bool share_may(const struct share *s);
+bool share_may(const struct user_share *s);
 /* So much processor time of the loop went into what the user asked for. */
-void share_spent(struct share *s, int64_t ns);
+void share_spent(struct user_share *s, int64_t ns);
 /* The same for what came of a message that is not whole yet: nobody waits for an answer to that, so
  * none of it is allowed for nothing. */
-void share_spent_on_half(struct share *s, int64_t ns);
+void share_spent_on_half(struct user_share *s, int64_t ns);
 /* What was asked made more necessary later (a commit, a plan): so much processor time, and so long
  * others had to wait for it. Nothing if the user is not known any more. */
 void shares_caused(struct shares *all, uid_t uid, int64_t cost_ns, int64_t took_us);
 
 /* Has somebody else asked for something a moment ago? */
-bool share_others(const struct share *s);
+bool share_others(const struct user_share *s);
 /* In which time the user may go on; 0 = now. */
-int64_t share_pause(const struct share *s);
+int64_t share_pause(const struct user_share *s);
 
 /* Waits for the user's next slice: fn(ctx) is called once, those that wait
  * longest first. */
@@ -52,19 +52,19 @@ struct share_wait {
     loop_fn fn;
     void *ctx;
 };
-void share_wait(struct share *s, struct share_wait *w, loop_fn fn, void *ctx);
-void share_wait_cancel(struct share *s, struct share_wait *w);
+void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx);
+void share_wait_cancel(struct user_share *s, struct share_wait *w);
 
 /* Bytes of messages that are not whole yet, of all connections of the user:
  * more (or, below 0, less). False: it is more than a user may have. */
-bool share_bytes(struct share *s, ptrdiff_t more);
+bool share_bytes(struct user_share *s, ptrdiff_t more);
 /* The same of bytes on their way to the user, who does not read them. False: so many that nothing
  * more is to be asked for. */
-bool share_unsent(struct share *s, ptrdiff_t more);
-bool share_unread(const struct share *s); /* is it so? */
+bool share_unsent(struct user_share *s, ptrdiff_t more);
+bool share_unread(const struct user_share *s); /* is it so? */
 /* One large answer more is made, from memory and at once (a script); share_large_sent, when most of
  * it has left. False: as many are under way as a user may have. */
-bool share_large(struct share *s);
-void share_large_sent(struct share *s);
+bool share_large(struct user_share *s);
+void share_large_sent(struct user_share *s);
 
 #endif

@@ -23,18 +23,18 @@
 #define WORDS_MAX   256
 #define OUTPUT_KEPT 500
 
-struct one {
+struct program_running {
     struct program_runs *runs;
     struct arena *a;
     const char *line, *argument;
     uint32_t uid, gid, trigger;
     struct spawn *spawn;
-    struct one *next;
+    struct program_running *next;
 };
 
 struct program_runs {
     struct controller *c;
-    struct one *first;
+    struct program_running *first;
 };
 
 struct program_runs *program_runs_new(struct controller *c)
@@ -44,9 +44,9 @@ struct program_runs *program_runs_new(struct controller *c)
     return p;
 }
 
-static void one_free(struct one *o)
+static void one_free(struct program_running *o)
 {
-    struct one **at = &o->runs->first;
+    struct program_running **at = &o->runs->first;
     while (*at != o)
         at = &(*at)->next;
     *at = o->next;
@@ -57,7 +57,7 @@ static void one_free(struct one *o)
 void program_runs_free(struct program_runs *p)
 {
     while (p && p->first) {
-        struct one *o = p->first;
+        struct program_running *o = p->first;
         users_cancel(p->c->users, o->uid, GID_OF_USER, o);
         if (o->spawn)
             spawn_free(o->spawn);
@@ -66,7 +66,7 @@ void program_runs_free(struct program_runs *p)
     free(p);
 }
 
-static void over(struct one *o)
+static void over(struct program_running *o)
 {
     struct controller *c = o->runs->c;
     one_free(o);
@@ -74,7 +74,7 @@ static void over(struct one *o)
         turns_step(c->turns, &(struct event){.kind = EV_PROGRAM_OVER, .now_us = clock_now_us()});
 }
 
-static void failed(const struct one *o, const char *how, const char *output)
+static void failed(const struct program_running *o, const char *how, const char *output)
 {
     struct str text = STR_INIT;
     str_addf(&text, "the program of trigger %u, ", o->trigger);
@@ -89,7 +89,7 @@ static void failed(const struct one *o, const char *how, const char *output)
 
 static void ended(void *ctx, const struct spawn_result *r)
 {
-    struct one *o = ctx;
+    struct program_running *o = ctx;
     struct str how = STR_INIT;
     o->spawn = NULL;
     spawn_status_text(r->status, &how);
@@ -102,7 +102,7 @@ static void ended(void *ctx, const struct spawn_result *r)
 }
 
 /* Path and arguments, with blanks between, as in Slurm, and what happened to. */
-static const char *const *words(struct one *o)
+static const char *const *words(struct program_running *o)
 {
     const char **argv = arena_alloc(o->a, (WORDS_MAX + 2) * sizeof *argv);
     size_t n = 0;
@@ -131,7 +131,7 @@ static const char *commands_dir(struct arena *a)
     return access(arena_printf(a, "%s/sbatch", bin), X_OK) == 0 ? bin : dir;
 }
 
-static const char *const *env(struct one *o, const struct user *user)
+static const char *const *env(struct program_running *o, const struct user *user)
 {
     const char *more[3], *own = getenv("SLURM_CONF");
     size_t n = 0;
@@ -147,7 +147,7 @@ static const char *const *env(struct one *o, const struct user *user)
 
 static void start(void *ctx)
 {
-    struct one *o = ctx;
+    struct program_running *o = ctx;
     struct controller *c = o->runs->c;
     const struct user *user = users_cached(c->users, o->uid, GID_OF_USER);
     bool root = geteuid() == 0;
@@ -171,7 +171,7 @@ static void start(void *ctx)
 
 void program_run(struct program_runs *p, const struct program_run *what)
 {
-    struct one *o = xcalloc(1, sizeof *o);
+    struct program_running *o = xcalloc(1, sizeof *o);
     o->runs = p;
     o->a = arena_new();
     o->line = arena_strdup(o->a, what->line);

@@ -101,7 +101,7 @@ static void released_note(struct core *c, struct jobrec *r)
     str_done(&text);
 }
 
-static void hold_release(struct core *c, struct jobrec *r, struct hold *hold)
+static void hold_release(struct core *c, struct jobrec *r, struct node_hold *hold)
 {
     ASSERT(hold->node < c->node.n && hold >= r->hold.v && hold < r->hold.v + r->hold.n);
     if (hold->released)
@@ -206,20 +206,20 @@ void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reas
         run_finish(c, r);
 }
 
-struct outcome {
+struct finish_outcome {
     enum job_state state;
     enum job_reason reason;
 };
 
-static struct outcome outcome_of(const struct msg_report *report)
+static struct finish_outcome outcome_of(const struct msg_report *report)
 {
     if (report->oom)
-        return (struct outcome){JOB_OUT_OF_MEMORY, REASON_OUT_OF_MEMORY};
+        return (struct finish_outcome){JOB_OUT_OF_MEMORY, REASON_OUT_OF_MEMORY};
     if (status_signal(report->exit_status))
-        return (struct outcome){JOB_FAILED, REASON_RAISED_SIGNAL};
+        return (struct finish_outcome){JOB_FAILED, REASON_RAISED_SIGNAL};
     if (status_code(report->exit_status))
-        return (struct outcome){JOB_FAILED, REASON_NON_ZERO_EXIT};
-    return (struct outcome){JOB_COMPLETED, REASON_NONE};
+        return (struct finish_outcome){JOB_FAILED, REASON_NON_ZERO_EXIT};
+    return (struct finish_outcome){JOB_COMPLETED, REASON_NONE};
 }
 
 /* A step whose launch is still on its way to that node is not nothing. */
@@ -232,7 +232,7 @@ static bool leaves_nothing(const struct jobrec *r, const struct msg_report *repo
 void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
     struct noderec *host = node_find(c, r->j.batch_host);
-    struct outcome o = outcome_of(report);
+    struct finish_outcome o = outcome_of(report);
     if (r->script_ended) {
         /* Said again by a daemon that started anew, now that nothing is left: no other word of that
          * follows. */
@@ -248,7 +248,7 @@ void batch_exited(struct core *c, struct jobrec *r, const struct msg_report *rep
         text_set(c, &r->j.reason_detail, report->detail);
     if (r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED) {
         if (preempt_ended_by_itself(c, r, report))
-            o = (struct outcome){JOB_PREEMPTED, REASON_PREEMPTED};
+            o = (struct finish_outcome){JOB_PREEMPTED, REASON_PREEMPTED};
         ending(c, r, o.state, o.reason);
         others_end(c, r, o.state, o.reason);
     }

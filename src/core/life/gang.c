@@ -16,7 +16,7 @@ struct member {
 };
 
 /* CPUs that are given in this slice, by node: "name" → struct idset. */
-struct given {
+struct gang_given {
     struct map_str *by_node;
     struct arena *a;
 };
@@ -59,7 +59,7 @@ static int by_run(const void *va, const void *vb)
     return (a->r->j.id > b->r->j.id) - (a->r->j.id < b->r->j.id);
 }
 
-static struct idset *given_at(struct given *g, const char *node)
+static struct idset *given_at(struct gang_given *g, const char *node)
 {
     struct idset *set = map_str_get(g->by_node, node);
     if (!set) {
@@ -69,7 +69,7 @@ static struct idset *given_at(struct given *g, const char *node)
     return set;
 }
 
-static void given_free(struct given *g)
+static void given_free(struct gang_given *g)
 {
     struct map_walk w = {0};
     while (map_str_next(g->by_node, &w)) {
@@ -81,7 +81,7 @@ static void given_free(struct given *g)
 }
 
 /* Takes the CPUs of the job if none of them is given yet. */
-static bool give(struct given *g, const struct jobrec *r)
+static bool give(struct gang_given *g, const struct jobrec *r)
 {
     struct alloc al = {0};
     bool idle = true;
@@ -131,7 +131,7 @@ void gang_turn(struct core *c, bool slice_over)
     }
     if (member.n > 1)
         qsort(member.v, member.n, sizeof member.v[0], slice_over ? by_wait : by_run);
-    struct given g = {map_str_new(), arena_new()};
+    struct gang_given g = {map_str_new(), arena_new()};
     bool on = c->settings.word.gang, waits = false, planned = c->planning.needed;
     for (size_t i = 0; i < member.n; i++) {
         bool active = !on || give(&g, member.v[i].r);

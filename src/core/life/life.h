@@ -56,7 +56,7 @@ void held_beyond(struct core *c, const struct noderec *n, const struct held *hel
 /* A running job goes on with these of its nodes, or with its first `count`. */
 enum refusal job_resize(struct core *c, struct jobrec *r, const char *keep, int32_t count,
                         const char **detail);
-void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h);
+void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h);
 
 /* ---- suspend.c ---- */
 void job_suspend(struct core *c, struct jobrec *r, enum suspender by); /* of a running job */

@@ -8,7 +8,7 @@
  * job, and that the job does not hold, is then told to end it (node/link.c). */
 #include "core/life/life.h"
 
-void hold_terminate(struct core *c, struct jobrec *r, const struct hold *h)
+void hold_terminate(struct core *c, struct jobrec *r, const struct node_hold *h)
 {
     const struct noderec *n = c->node.v[h->node];
     struct msg_terminate m = {.job_id = r->j.id,
@@ -30,7 +30,7 @@ static enum refusal refuse(enum refusal refusal, const char *sentence, const cha
 static bool holds_node(struct core *c, struct jobrec *r, const char *name)
 {
     const struct noderec *n = node_find(c, name);
-    const struct hold *h = n ? hold_find(r, n->index) : NULL;
+    const struct node_hold *h = n ? hold_find(r, n->index) : NULL;
     return h && !h->leaving && !h->released;
 }
 
@@ -79,7 +79,7 @@ static void leaving_mark(struct core *c, struct jobrec *r, const struct hostlist
 {
     int32_t held = 0;
     for (size_t i = 0; i < r->hold.n; i++) {
-        struct hold *h = &r->hold.v[i];
+        struct node_hold *h = &r->hold.v[i];
         if (h->leaving || h->released)
             continue;
         h->leaving = keep ? !hostlist_has(keep, c->node.v[h->node]->n.name) : held++ >= count;
@@ -115,7 +115,7 @@ static void steps_leave(struct core *c, struct jobrec *r)
 static void nodes_leave(struct core *c, struct jobrec *r)
 {
     for (size_t i = 0; i < r->hold.n; i++) {
-        const struct hold *h = &r->hold.v[i];
+        const struct node_hold *h = &r->hold.v[i];
         if (!h->leaving || h->released)
             continue;
         if (h->told)

@@ -177,7 +177,7 @@ static void believed_check(struct core *c, struct noderec *n, struct jobrec *r,
  * controller. */
 static bool node_left(struct jobrec *r, uint32_t node)
 {
-    const struct hold *h = hold_find(r, node);
+    const struct node_hold *h = hold_find(r, node);
     return !h || (h->leaving && h->released);
 }
 

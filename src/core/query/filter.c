@@ -10,7 +10,7 @@
 #define HOSTS_A_LOOK 32 /* of a job, compared with those asked for */
 
 /* Words of a list, as list_has reads it; NULL = all will do. */
-struct words {
+struct filter_words {
     struct map_str *of;
 };
 
@@ -19,7 +19,7 @@ struct filter {
     struct arena *a;
     struct map_u64 *uid;   /* NULL = anybody's */
     struct map_str *nodes; /* jobs on any of these; NULL = wherever */
-    struct words name, account, qos, partition;
+    struct filter_words name, account, qos, partition;
     uint32_t states; /* bit a state */
     bool stopped;    /* running ones that SIGSTOP stopped, too */
     job_ref_vec ref;
@@ -29,9 +29,9 @@ struct filter {
 
 static void *const in = (void *)1;
 
-static struct words words_read(const char *list, struct arena *a)
+static struct filter_words words_read(const char *list, struct arena *a)
 {
-    struct words w = {list ? map_str_new() : NULL};
+    struct filter_words w = {list ? map_str_new() : NULL};
     struct span rest = span_of(list ? list : ""), piece;
     while (list && span_next(&rest, ',', &piece)) {
         piece = span_trim(piece);
@@ -40,7 +40,7 @@ static struct words words_read(const char *list, struct arena *a)
     return w;
 }
 
-static bool words_have(const struct words *w, const char *word)
+static bool words_have(const struct filter_words *w, const char *word)
 {
     return !w->of || map_str_get(w->of, word ? word : "");
 }

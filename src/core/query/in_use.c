@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-struct sum {
+struct in_use_sum {
     enum limit_owner owner;
     uint32_t id;
     const char *user, *account; /* of a QOS: of which theirs; NULL = all together */
@@ -20,22 +20,22 @@ struct sum {
 struct walk {
     const struct core *c;
     struct map_str *sum; /* owned */
-    VEC(struct sum *) order;
+    VEC(struct in_use_sum *) order;
     struct arena *a; /* of their names */
 };
 
-static struct sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id, const char *user,
-                            const char *account)
+static struct in_use_sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id,
+                                   const char *user, const char *account)
 {
     struct str key = STR_INIT;
     str_addf(&key, "%d/%u\n%s\n%s", (int)owner, id, user ? user : "", account ? account : "");
-    struct sum *s = map_str_get(k->sum, str_text(&key));
+    struct in_use_sum *s = map_str_get(k->sum, str_text(&key));
     if (!s) {
         s = xcalloc(1, sizeof *s);
-        *s = (struct sum){.owner = owner,
-                          .id = id,
-                          .user = arena_strdup(k->a, user),
-                          .account = arena_strdup(k->a, account)};
+        *s = (struct in_use_sum){.owner = owner,
+                                 .id = id,
+                                 .user = arena_strdup(k->a, user),
+                                 .account = arena_strdup(k->a, account)};
         map_str_put(k->sum, str_text(&key), s);
         vec_push(&k->order, s);
     }
@@ -43,14 +43,14 @@ static struct sum *sum_take(struct walk *k, enum limit_owner owner, uint32_t id,
     return s;
 }
 
-struct rates {
+struct in_use_rates {
     const struct core *c;
     VEC(int64_t) of;
 };
 
 static void rate_take(void *ctx, const char *tres, int64_t rate)
 {
-    struct rates *v = ctx;
+    struct in_use_rates *v = ctx;
     ptrdiff_t n = use_tres_find(v->c, tres);
     while (n >= 0 && v->of.n <= (size_t)n)
         vec_push(&v->of, 0);
@@ -65,7 +65,7 @@ static int64_t gains(const struct jobrec *r, int64_t elements)
     return r->j.eligible_us && !r->j.spec.hold && !r->j.accrue_us ? elements : 0;
 }
 
-static void job_add(struct sum *s, const struct jobrec *r, const struct rates *rates)
+static void job_add(struct in_use_sum *s, const struct jobrec *r, const struct in_use_rates *rates)
 {
     int64_t elements = job_is_array(r) ? (int64_t)r->pending.count : 1;
     bool waits = r->j.state == JOB_PENDING;
@@ -88,7 +88,7 @@ static void job_look(struct walk *k, const struct jobrec *r)
     const struct partrec *part = part_first(k->c, r->j.spec.req.partition);
     const char *in = !waits ? r->j.run_partition : part ? part->p.name : NULL;
     const struct qosrec *q[2];
-    struct rates rates = {.c = k->c};
+    struct in_use_rates rates = {.c = k->c};
     if (!waits && r->j.state != JOB_RUNNING && r->j.state != JOB_SUSPENDED)
         return;
     if (!waits)
@@ -106,7 +106,7 @@ static void job_look(struct walk *k, const struct jobrec *r)
     vec_done(&rates.of);
 }
 
-static const char *has_say(const struct core *c, const struct sum *s, struct arena *a)
+static const char *has_say(const struct core *c, const struct in_use_sum *s, struct arena *a)
 {
     struct str out = STR_INIT;
     for (size_t i = 0; i < s->has.n; i++) {
@@ -120,7 +120,7 @@ static const char *has_say(const struct core *c, const struct sum *s, struct are
     return text;
 }
 
-static bool is_shown(const struct core *c, const struct peer *peer, const struct sum *s)
+static bool is_shown(const struct core *c, const struct peer *peer, const struct in_use_sum *s)
 {
     const struct assocrec *of =
         s->owner == OWNER_ASSOC ? map_u64_get(c->accounts.assoc, s->id) : NULL;
@@ -128,7 +128,7 @@ static bool is_shown(const struct core *c, const struct peer *peer, const struct
               : may_see_usage(c, peer, s->user, s->account);
 }
 
-static void sum_row(const struct walk *k, const struct sum *s, struct map_u64 *promised,
+static void sum_row(const struct walk *k, const struct in_use_sum *s, struct map_u64 *promised,
                     struct arena *a, const struct view *v)
 {
     const struct userec *used = use_find(k->c, s->owner, s->id);

@@ -80,14 +80,14 @@ void metrics_node_sums(struct metrics *m)
 
 /* ---- of each user, account, partition ------------------------------------------------------- */
 
-struct table {
+struct metrics_table {
     const char *prefix, *label;
     const struct sum_row *row;
     size_t n;
 };
 
 /* One metric after another, each with the rows of all; m->index is the metric, m->walk who. */
-static bool table_go(struct metrics *m, const struct map_str *of, const struct table *t,
+static bool table_go(struct metrics *m, const struct map_str *of, const struct metrics_table *t,
                      size_t *most)
 {
     struct str labels = STR_INIT;
@@ -121,21 +121,21 @@ static bool table_go(struct metrics *m, const struct map_str *of, const struct t
 
 bool metrics_user_sums(struct metrics *m, size_t *most)
 {
-    static const struct table t = {"slurm_user_", "username", job_sum_rows,
-                                   ARRAY_LEN(job_sum_rows)};
+    static const struct metrics_table t = {"slurm_user_", "username", job_sum_rows,
+                                           ARRAY_LEN(job_sum_rows)};
     return table_go(m, m->user, &t, most);
 }
 
 bool metrics_account_sums(struct metrics *m, size_t *most)
 {
-    static const struct table t = {"slurm_account_", "account", job_sum_rows,
-                                   ARRAY_LEN(job_sum_rows)};
+    static const struct metrics_table t = {"slurm_account_", "account", job_sum_rows,
+                                           ARRAY_LEN(job_sum_rows)};
     return table_go(m, m->account, &t, most);
 }
 
 bool metrics_partition_sums(struct metrics *m, bool with_nodes, size_t *most)
 {
-    struct table t = {"slurm_partition_", "partition", part_sum_rows,
-                      with_nodes ? ARRAY_LEN(part_sum_rows) : ARRAY_LEN(job_sum_rows)};
+    struct metrics_table t = {"slurm_partition_", "partition", part_sum_rows,
+                              with_nodes ? ARRAY_LEN(part_sum_rows) : ARRAY_LEN(job_sum_rows)};
     return table_go(m, m->partition, &t, most);
 }

@@ -81,7 +81,7 @@ static void step_show(const struct jobrec *r, const struct step *s, const struct
     v->row(v->ctx, &copy);
 }
 
-struct show {
+struct query_show {
     const struct core *c;
     const struct peer *peer;
     const struct msg_query *q;
@@ -102,7 +102,7 @@ static bool never_was(const struct jobrec *r)
            !r->j.start_us && !r->j.attempt;
 }
 
-static void record_show(struct show *x, const struct jobrec *r, const struct job_ref *ref)
+static void record_show(struct query_show *x, const struct jobrec *r, const struct job_ref *ref)
 {
     if (!filter_fits(x->f, r, &x->looks) || never_was(r) ||
         !may_see_job(x->c, x->peer, r->j.user_id, r->j.spec.req.account))
@@ -122,7 +122,7 @@ static void record_show(struct show *x, const struct jobrec *r, const struct job
             step_show(r, step_queue_at(r, i), x->v);
 }
 
-static void ref_show(struct show *x, const struct job_ref *ref, const jobrec_vec *jobs,
+static void ref_show(struct query_show *x, const struct job_ref *ref, const jobrec_vec *jobs,
                      struct map_u64 *shown)
 {
     for (size_t k = 0; k < jobs->n; k++) {
@@ -136,7 +136,7 @@ static void ref_show(struct show *x, const struct job_ref *ref, const jobrec_vec
 }
 
 /* What is hidden is not there. */
-static size_t jobs_seen(const struct show *x, jobrec_vec *jobs)
+static size_t jobs_seen(const struct query_show *x, jobrec_vec *jobs)
 {
     size_t n = 0;
     for (size_t i = 0; i < jobs->n; i++)
@@ -147,7 +147,7 @@ static size_t jobs_seen(const struct show *x, jobrec_vec *jobs)
 }
 
 /* Each record once, however often it is named: all waiting elements of an array are one. */
-static enum refusal refs_show(struct show *x)
+static enum refusal refs_show(struct query_show *x)
 {
     struct map_u64 *shown = map_u64_new();
     size_t found = 0, work = 0;
@@ -178,15 +178,15 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
     if (!at->kept)
         refusal = filter_open(q, at, detail);
     struct part_cpus known = {0};
-    struct show x = {.c = c,
-                     .peer = peer,
-                     .q = q,
-                     .f = at->kept,
-                     .v = v,
-                     .now_us = now_us,
-                     .what = (enum query_what)q->what,
-                     .known = &known,
-                     .detail = detail};
+    struct query_show x = {.c = c,
+                           .peer = peer,
+                           .q = q,
+                           .f = at->kept,
+                           .v = v,
+                           .now_us = now_us,
+                           .what = (enum query_what)q->what,
+                           .known = &known,
+                           .detail = detail};
     if (!refusal && q->ids)
         refusal = refs_show(&x);
     else
@@ -199,7 +199,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
 
 /* ---- reservations --------------------------------------------------------------------------- */
 
-struct resv_view {
+struct query_resv_view {
     struct resv_sight sight;
     const struct view *v;
     size_t shown;
@@ -207,7 +207,7 @@ struct resv_view {
 
 static void resv_seen(void *ctx, const void *record)
 {
-    struct resv_view *s = ctx;
+    struct query_resv_view *s = ctx;
     if (!may_see_reservation(&s->sight, record))
         return;
     s->v->row(s->v->ctx, record);
@@ -218,7 +218,7 @@ static enum refusal reservations_show(const struct core *c, const struct msg_que
                                       const struct peer *peer, int64_t now_us, const struct view *v,
                                       struct str *detail)
 {
-    struct resv_view s = {resv_sight_open(c, peer), v, 0};
+    struct query_resv_view s = {resv_sight_open(c, peer), v, 0};
     size_t unseen;
     resv_show(c, q, now_us, &(struct view){resv_seen, &s}, &unseen);
     resv_sight_close(&s.sight);

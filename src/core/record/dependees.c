@@ -4,7 +4,7 @@
  * at its exit codes, once, when it is over. */
 #include "core/record/record.h"
 
-struct verdict {
+struct dependees_verdict {
     bool over, begun; /* all of them */
     int64_t began_us; /* the last of them */
     int64_t total, well, bad, waiting, held, running;
@@ -18,12 +18,12 @@ static bool is_waiting(enum job_state s)
     return s == JOB_PENDING || s == JOB_SPECIAL_EXIT;
 }
 
-static struct verdict verdict_of_job(const struct jobrec *r)
+static struct dependees_verdict verdict_of_job(const struct jobrec *r)
 {
     enum job_state state = (enum job_state)r->j.state;
     bool over = job_state_over(state), well = state == JOB_COMPLETED;
     int32_t code = status_rank(r->j.exit_status);
-    return (struct verdict){
+    return (struct dependees_verdict){
         .over = over,
         .begun = over || (r->j.start_us && state != JOB_PENDING),
         .began_us = r->j.start_us ? r->j.start_us : r->j.end_us,
@@ -38,10 +38,11 @@ static struct verdict verdict_of_job(const struct jobrec *r)
     };
 }
 
-static struct verdict verdict_of_array(const struct arrayrec *array, const struct jobrec *rest)
+static struct dependees_verdict verdict_of_array(const struct arrayrec *array,
+                                                 const struct jobrec *rest)
 {
     int64_t waits = rest && job_live(rest) ? (int64_t)rest->pending.count : 0;
-    return (struct verdict){
+    return (struct dependees_verdict){
         .over = !array->live && !waits,
         .begun = !array->waiting && !waits,
         .began_us = array->began_us,
@@ -58,16 +59,18 @@ static struct verdict verdict_of_array(const struct arrayrec *array, const struc
 }
 
 /* An element that left memory while its array lives on. */
-static bool verdict_of_gone(const struct arrayrec *array, uint32_t task, struct verdict *ret)
+static bool verdict_of_gone(const struct arrayrec *array, uint32_t task,
+                            struct dependees_verdict *ret)
 {
     bool well = idset_has(&array->gone_well, task), bad = idset_has(&array->gone_bad, task);
-    *ret = (struct verdict){
+    *ret = (struct dependees_verdict){
         .over = true, .begun = true, .total = 1, .well = well, .bad = bad, .code_unknown = true};
     return well || bad;
 }
 
 /* False: no such job is in memory. */
-static bool verdict_of(const struct core *c, uint64_t id, uint32_t task, struct verdict *ret)
+static bool verdict_of(const struct core *c, uint64_t id, uint32_t task,
+                       struct dependees_verdict *ret)
 {
     struct arrayrec *array = array_of(c, id);
     const struct jobrec *r = job_find(c, id), *rest = r && job_is_array(r) ? r : NULL;
@@ -87,7 +90,7 @@ static bool verdict_of(const struct core *c, uint64_t id, uint32_t task, struct 
 
 bool dependee_known(const struct core *c, const struct dependency *d)
 {
-    struct verdict v;
+    struct dependees_verdict v;
     return verdict_of(c, d->job_id, d->task_id, &v) && !(v.code_unknown && d->kind == DEP_EXIT);
 }
 
@@ -116,7 +119,7 @@ static bool has_code(const struct arrayrec *array, int32_t code)
 }
 
 /* All have failed, so. */
-static struct dep_truth exit_truth(const struct verdict *v, const struct dependency *d)
+static struct dep_truth exit_truth(const struct dependees_verdict *v, const struct dependency *d)
 {
     enum dep_compare how = (enum dep_compare)d->compare;
     if (v->well)
@@ -132,22 +135,22 @@ static struct dep_truth exit_truth(const struct verdict *v, const struct depende
 
 /* ---- counts ---- */
 
-struct range {
+struct dependees_range {
     int64_t now, least, most; /* what it is, what it may still be */
 };
 
-static struct range count_of(const struct verdict *v, enum dep_kind kind)
+static struct dependees_range count_of(const struct dependees_verdict *v, enum dep_kind kind)
 {
     int64_t live = v->total - v->well - v->bad;
     switch (kind) {
-    case DEP_NUMDONE: return (struct range){v->well, v->well, v->well + live};
-    case DEP_NUMEXIT: return (struct range){v->bad, v->bad, v->bad + live};
-    case DEP_NUMENDED: return (struct range){v->total - live, v->total - live, v->total};
+    case DEP_NUMDONE: return (struct dependees_range){v->well, v->well, v->well + live};
+    case DEP_NUMEXIT: return (struct dependees_range){v->bad, v->bad, v->bad + live};
+    case DEP_NUMENDED: return (struct dependees_range){v->total - live, v->total - live, v->total};
     case DEP_NUMSTART:
-        return (struct range){v->total - v->waiting, v->total - v->waiting, v->total};
-    case DEP_NUMRUN: return (struct range){v->running, 0, live};
-    case DEP_NUMPEND: return (struct range){v->waiting - v->held, 0, live};
-    case DEP_NUMHOLD: return (struct range){v->held, 0, live};
+        return (struct dependees_range){v->total - v->waiting, v->total - v->waiting, v->total};
+    case DEP_NUMRUN: return (struct dependees_range){v->running, 0, live};
+    case DEP_NUMPEND: return (struct dependees_range){v->waiting - v->held, 0, live};
+    case DEP_NUMHOLD: return (struct dependees_range){v->held, 0, live};
     case DEP_AFTER:
     case DEP_AFTERANY:
     case DEP_AFTEROK:
@@ -161,11 +164,11 @@ static struct range count_of(const struct verdict *v, enum dep_kind kind)
     case DEP_BEFOREOK:
     case DEP_BEFORENOTOK: break;
     }
-    return (struct range){0};
+    return (struct dependees_range){0};
 }
 
 /* Does the comparison come out the same for all of [least, most]? */
-static bool one_answer(const struct range *r, enum dep_compare how, int64_t number)
+static bool one_answer(const struct dependees_range *r, enum dep_compare how, int64_t number)
 {
     bool at_least = dep_compares(how, r->least, number),
          at_most = dep_compares(how, r->most, number);
@@ -173,9 +176,9 @@ static bool one_answer(const struct range *r, enum dep_compare how, int64_t numb
     return at_least == at_most && !(inside && (how == DEP_EQ || how == DEP_NE));
 }
 
-static struct dep_truth count_truth(const struct verdict *v, const struct dependency *d)
+static struct dep_truth count_truth(const struct dependees_verdict *v, const struct dependency *d)
 {
-    struct range range = count_of(v, (enum dep_kind)d->kind);
+    struct dependees_range range = count_of(v, (enum dep_kind)d->kind);
     int64_t number = d->number == DEP_ALL ? v->total : d->number;
     enum dep_compare how = (enum dep_compare)d->compare;
     return (struct dep_truth){.now = dep_compares(how, range.now, number),
@@ -189,7 +192,7 @@ static struct dep_truth known(bool over, bool holds)
     return (struct dep_truth){.now = over && holds, .final = over};
 }
 
-static struct dep_truth after_truth(const struct core *c, const struct verdict *v,
+static struct dep_truth after_truth(const struct core *c, const struct dependees_verdict *v,
                                     const struct dependency *d, int64_t *ret_due_us)
 {
     int64_t at = time_add(v->began_us, d->delay_us);
@@ -201,7 +204,7 @@ static struct dep_truth after_truth(const struct core *c, const struct verdict *
 }
 
 /* Of the condition without its '!'. */
-static struct dep_truth plain_truth(const struct core *c, const struct verdict *v,
+static struct dep_truth plain_truth(const struct core *c, const struct dependees_verdict *v,
                                     const struct dependency *d, bool whole, int64_t *ret_due_us)
 {
     bool for_each = dep_pairs(d) && whole; /* what decides is left to the elements until the end */
@@ -234,7 +237,7 @@ static struct dep_truth plain_truth(const struct core *c, const struct verdict *
 static bool counterparts_left(const struct core *c, const struct jobrec *r,
                               const struct dependency *d)
 {
-    struct verdict v;
+    struct dependees_verdict v;
     uint32_t task;
     if (!dep_pairs(d) || !job_is_array(r))
         return false;
@@ -248,7 +251,7 @@ static bool counterparts_left(const struct core *c, const struct jobrec *r,
 void dependee_look(const struct core *c, const struct jobrec *r, struct dependency *d,
                    int64_t *ret_due_us)
 {
-    struct verdict v;
+    struct dependees_verdict v;
     struct dep_truth t = {0};
     uint32_t task = d->task_id;
     *ret_due_us = INT64_MAX;

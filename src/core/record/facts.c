@@ -102,7 +102,7 @@ bool job_may_requeue(const struct core *c, const struct jobrec *r)
     return r->j.spec.requeue == YES || (r->j.spec.requeue == UNSET && c->settings.job_requeue);
 }
 
-struct hold *hold_find(struct jobrec *r, uint32_t node)
+struct node_hold *hold_find(struct jobrec *r, uint32_t node)
 {
     for (size_t i = 0; i < r->hold.n; i++)
         if (r->hold.v[i].node == node)
@@ -112,7 +112,7 @@ struct hold *hold_find(struct jobrec *r, uint32_t node)
 
 bool hold_leaving(struct jobrec *r, uint32_t node)
 {
-    const struct hold *h = hold_find(r, node);
+    const struct node_hold *h = hold_find(r, node);
     return h && h->leaving && !h->released;
 }
 
@@ -266,7 +266,7 @@ int64_t clock_end(const struct core *c, int64_t start_us)
     return c->turn.now_us > start_us ? c->turn.now_us : start_us;
 }
 
-struct gres_sum {
+struct facts_gres_sum {
     const char *kind, *type;
     int64_t count;
 };
@@ -274,7 +274,7 @@ struct gres_sum {
 /* "gpu:v100=4,nic=2": each kind and type over all nodes, in order of appearance. */
 void alloc_gres_text(const struct alloc *al, struct str *out)
 {
-    VEC(struct gres_sum) sums = {0};
+    VEC(struct facts_gres_sum) sums = {0};
     for (size_t i = 0; i < al->n; i++)
         for (size_t g = 0; g < al->node[i].ngres; g++) {
             const struct alloc_gres *one = &al->node[i].gres[g];
@@ -283,7 +283,7 @@ void alloc_gres_text(const struct alloc *al, struct str *out)
                    !(text_is(sums.v[k].kind, one->kind) && text_is(sums.v[k].type, one->type)))
                 k++;
             if (k == sums.n)
-                vec_push(&sums, ((struct gres_sum){one->kind, one->type, 0}));
+                vec_push(&sums, ((struct facts_gres_sum){one->kind, one->type, 0}));
             sums.v[k].count += one->count;
         }
     for (size_t k = 0; k < sums.n; k++)

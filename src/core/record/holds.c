@@ -33,7 +33,7 @@ void holds_take(struct core *c, struct jobrec *r, const struct alloc *al)
     for (size_t i = 0; i < al->n; i++) {
         struct noderec *n = node_find(c, al->node[i].node);
         CHECK(n);
-        struct hold hold = {.node = node_index(c, n)};
+        struct node_hold hold = {.node = node_index(c, n)};
         vec_push(&r->hold, hold);
         node_job_add(c, hold.node, r->j.id);
     }
@@ -49,7 +49,7 @@ void alloc_shrink(struct core *c, struct jobrec *r)
         struct str text = STR_INIT;
         for (size_t i = 0; i < al.n; i++) {
             const struct noderec *n = node_find(c, al.node[i].node);
-            const struct hold *h = n ? hold_find(r, n->index) : NULL;
+            const struct node_hold *h = n ? hold_find(r, n->index) : NULL;
             if (!h || !h->leaving)
                 al.node[kept++] = al.node[i];
         }
@@ -65,7 +65,7 @@ void alloc_shrink(struct core *c, struct jobrec *r)
 void hold_leave_again(struct core *c, struct jobrec *r, uint32_t node)
 {
     ASSERT(node < c->node.n && !hold_find(r, node));
-    struct hold hold = {.node = node, .told = true, .leaving = true};
+    struct node_hold hold = {.node = node, .told = true, .leaving = true};
     vec_push(&r->hold, hold);
     node_job_add(c, node, r->j.id);
 }

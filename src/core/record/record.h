@@ -72,7 +72,7 @@ void alloc_gres_text(const struct alloc *al, struct str *out);
 /* Now, as the end of what began at start_us: by a clock that was set back a little nothing ends
  * before it began. */
 int64_t clock_end(const struct core *c, int64_t start_us);
-struct hold *hold_find(struct jobrec *r, uint32_t node);
+struct node_hold *hold_find(struct jobrec *r, uint32_t node);
 bool hold_leaving(struct jobrec *r, uint32_t node); /* given back, and not yet free */
 /* By hand, after a loss or to give way: --requeue, --no-requeue, JobRequeue. */
 bool job_may_requeue(const struct core *c, const struct jobrec *r);

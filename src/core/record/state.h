@@ -19,7 +19,7 @@
 /* ---- what the machine holds ----------------------------------------------------------------- */
 
 /* A node a job holds. */
-struct hold {
+struct node_hold {
     uint32_t node; /* index in core.node */
     bool released; /* its resources are free again */
     bool told;     /* something of the job was launched there: it is free when the node says so */
@@ -77,7 +77,7 @@ struct jobrec {
     struct dependency_list deps; /* v is owned */
     VEC_SMALL(struct steprec *) step;  /* of the run at hand; each owned */
     VEC_SMALL(struct stepwish *) wish; /* in the order they came; each owned */
-    VEC_SMALL(struct hold) hold;
+    VEC_SMALL(struct node_hold) hold;
     struct step_queue *queue; /* step/queue.c; NULL = none waits, none left memory */
     /* Came back by a requeue; 0 = not in this life of the controller. */
     int64_t back_us;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-struct change {
+struct crontab_change {
     const struct msg_set_crontab *m;
     const struct cron_entry *entry;
     struct msg_submit *submit; /* of each entry */
@@ -23,8 +23,8 @@ struct change {
     struct str warning;
 };
 
-static void result_add(struct core *c, struct change *x, uint32_t line, enum refusal refusal,
-                       const char *detail)
+static void result_add(struct core *c, struct crontab_change *x, uint32_t line,
+                       enum refusal refusal, const char *detail)
 {
     struct arena *a = c->turn.fx->arena;
     struct result result = {
@@ -57,7 +57,7 @@ static const char *entry_wrong(const struct cron_entry *e)
     return NULL;
 }
 
-static enum refusal entry_check(struct core *c, struct change *x, size_t i)
+static enum refusal entry_check(struct core *c, struct crontab_change *x, size_t i)
 {
     const struct cron_entry *e = &x->entry[i];
     struct cron cron;
@@ -88,7 +88,7 @@ static enum refusal entry_check(struct core *c, struct change *x, size_t i)
 }
 
 /* All are looked at, so that all that is wrong is said at once. */
-static enum refusal entries_check(struct core *c, struct change *x)
+static enum refusal entries_check(struct core *c, struct crontab_change *x)
 {
     enum refusal first = REFUSE_NONE;
     if (map_u64_count(c->jobs.by_id) + x->m->entries.n > (size_t)c->settings.max_job_count)
@@ -108,7 +108,7 @@ static enum refusal entries_check(struct core *c, struct change *x)
     return first;
 }
 
-static void former_leave(struct core *c, struct change *x)
+static void former_leave(struct core *c, struct crontab_change *x)
 {
     for (size_t i = 0; i < x->former.n; i++) {
         struct jobrec *r = x->former.v[i];
@@ -120,7 +120,7 @@ static void former_leave(struct core *c, struct change *x)
     }
 }
 
-static void entries_keep(struct core *c, struct change *x)
+static void entries_keep(struct core *c, struct crontab_change *x)
 {
     for (size_t i = 0; i < x->m->entries.n; i++) {
         const struct cron_entry *e = &x->entry[i];
@@ -157,7 +157,7 @@ static enum refusal change_wrong(const struct core *c, const struct msg_set_cron
     return REFUSE_NONE;
 }
 
-static void change_do(struct core *c, struct change *x)
+static void change_do(struct core *c, struct crontab_change *x)
 {
     struct crontabrec *table = crontab_find(c, c->turn.peer->uid);
     for (size_t i = 0; table && i < table->job.n; i++)
@@ -183,7 +183,7 @@ void req_set_crontab(struct core *c, const struct msg_set_crontab *m)
         return;
     }
     size_t n = m->entries.n ? m->entries.n : 1;
-    struct change x = {.m = m, .entry = m->entries.v};
+    struct crontab_change x = {.m = m, .entry = m->entries.v};
     x.submit = xcalloc(n, sizeof *x.submit);
     x.spec = xcalloc(n, sizeof *x.spec);
     x.made = xcalloc(n, sizeof *x.made);

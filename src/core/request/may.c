@@ -14,7 +14,7 @@
 
 #define CHOICES_ENOUGH 200 /* in one answer; a partition is told whole */
 
-struct asked {
+struct may_asked {
     struct core *c;
     struct arena *a;
     const char *user, *groups;
@@ -37,7 +37,7 @@ static int by_name(const void *va, const void *vb)
     return strcmp(*(const char *const *)va, *(const char *const *)vb);
 }
 
-static bool has_account(const struct asked *k, const char *name)
+static bool has_account(const struct may_asked *k, const char *name)
 {
     for (size_t i = 0; i < k->account.n; i++)
         if (text_is(k->account.v[i], name))
@@ -45,7 +45,7 @@ static bool has_account(const struct asked *k, const char *name)
     return false;
 }
 
-static void accounts_find(struct asked *k)
+static void accounts_find(struct may_asked *k)
 {
     const char *first = account_default(k->c, k->user);
     struct map_walk w = {0};
@@ -61,7 +61,7 @@ static void accounts_find(struct asked *k)
         qsort(k->account.v + from, k->account.n - from, sizeof k->account.v[0], by_name);
 }
 
-static const char *coordinated(const struct asked *k)
+static const char *coordinated(const struct may_asked *k)
 {
     struct map_walk w = {0};
     struct str names = STR_INIT;
@@ -98,7 +98,8 @@ static void gpus_add(may_gpus *list, const char *gres, bool free_ones, struct ar
         }
 }
 
-static void nodes_tell(const struct asked *k, const struct partition *p, struct may_partition *out)
+static void nodes_tell(const struct may_asked *k, const struct partition *p,
+                       struct may_partition *out)
 {
     struct hostlist names = HOSTLIST_INIT;
     may_gpus gpus = {0};
@@ -131,7 +132,7 @@ static const char *owner_of(const struct limit_hit *h, struct arena *a)
     return arena_printf(a, "account %s", h->assoc->a.account);
 }
 
-static struct may_limit limit_tell(const struct asked *k, const struct limit_subject *who,
+static struct may_limit limit_tell(const struct may_asked *k, const struct limit_subject *who,
                                    const struct limit_hit *h)
 {
     int64_t used = limit_used(k->c, NULL, who, h);
@@ -147,7 +148,7 @@ static struct may_limit limit_tell(const struct asked *k, const struct limit_sub
                               .holds = enforces_limits(k->c) && limit_does(h->l)};
 }
 
-static void limits_tell(const struct asked *k, const struct limit_subject *who,
+static void limits_tell(const struct may_asked *k, const struct limit_subject *who,
                         struct may_choice *out)
 {
     static const enum limit_counts kinds[] = {COUNTS_RUNNING,  COUNTS_LIVE,     COUNTS_ASKED,
@@ -178,8 +179,8 @@ static void limits_tell(const struct asked *k, const struct limit_subject *who,
 
 typedef VEC(struct may_choice) may_choices;
 
-static void choice_tell(const struct asked *k, const struct partition *p, const struct assocrec *r,
-                        const char *qos, may_choices *out)
+static void choice_tell(const struct may_asked *k, const struct partition *p,
+                        const struct assocrec *r, const char *qos, may_choices *out)
 {
     struct may_choice one = {.account = r->a.account,
                              .account_default =
@@ -203,7 +204,7 @@ static void choice_tell(const struct asked *k, const struct partition *p, const 
     vec_push(out, one);
 }
 
-static void choices_tell(const struct asked *k, const struct partition *p,
+static void choices_tell(const struct may_asked *k, const struct partition *p,
                          struct may_partition *out)
 {
     may_choices list = {0};
@@ -228,7 +229,7 @@ static void choices_tell(const struct asked *k, const struct partition *p,
 
 /* ---- partitions ----------------------------------------------------------------------------- */
 
-static void partition_tell(const struct asked *k, const struct partition *p,
+static void partition_tell(const struct may_asked *k, const struct partition *p,
                            struct may_partition *out)
 {
     struct str why = STR_INIT;
@@ -262,7 +263,7 @@ static const struct partition *partition_at(const struct core *c, size_t n)
     return &c->part.v[n]->p;
 }
 
-static bool is_told(const struct asked *k, const struct partition *p)
+static bool is_told(const struct may_asked *k, const struct partition *p)
 {
     struct str unused = STR_INIT;
     bool told = !p->hidden || sched_may_use(k->c->cluster, p->name, NULL, k->uid, k->groups,
@@ -271,7 +272,7 @@ static bool is_told(const struct asked *k, const struct partition *p)
     return told;
 }
 
-static void partitions_tell(const struct asked *k, uint32_t from, struct msg_allowed *out)
+static void partitions_tell(const struct may_asked *k, uint32_t from, struct msg_allowed *out)
 {
     VEC(struct may_partition) list = {0};
     size_t n = 0, at = from;
@@ -308,7 +309,7 @@ static enum refusal asker_check(const struct core *c, const char *user, const ch
 
 void req_may(struct core *c, const struct msg_may *m)
 {
-    struct asked k = {.c = c, .a = c->turn.fx->arena, .user = m->user};
+    struct may_asked k = {.c = c, .a = c->turn.fx->arena, .user = m->user};
     const char *detail = NULL;
     k.self = text_empty(m->user) || text_is(m->user, c->turn.peer->user);
     if (k.self)

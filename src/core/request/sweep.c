@@ -30,7 +30,7 @@
  * of their job, and those of a user who was named by somebody who may not. */
 #define STAYED_SAID 256
 
-struct slice {
+struct sweep_slice {
     size_t jobs, looks; /* left of it */
 };
 
@@ -159,7 +159,7 @@ static const char *ref_too_large(const struct core *c, struct sweep *s)
     return NULL;
 }
 
-static void ref_begin(struct core *c, struct sweep *s, const char *text, struct slice *left)
+static void ref_begin(struct core *c, struct sweep *s, const char *text, struct sweep_slice *left)
 {
     struct err err = {0};
     jobrec_vec jobs = {0};
@@ -187,7 +187,7 @@ static void ref_begin(struct core *c, struct sweep *s, const char *text, struct 
     vec_done(&jobs);
 }
 
-static void next_begin(struct core *c, struct sweep *s, struct slice *left)
+static void next_begin(struct core *c, struct sweep *s, struct sweep_slice *left)
 {
     if (text_starts_nocase(s->rest, "name=")) {
         name_begin(c, s, s->rest + strlen("name="));
@@ -226,7 +226,7 @@ static struct jobrec *job_next(struct core *c, struct sweep *s)
 }
 
 /* True when it is done. */
-static bool refs_slice(struct core *c, struct sweep *s, struct slice left)
+static bool refs_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 {
     while (left.jobs > 0 && left.looks > 0) {
         if (!s->text && !*s->rest)
@@ -264,7 +264,7 @@ static void denied_say(const struct core *c, struct sweep *s, const struct jobre
         stayed_say(s, r, REFUSE_ACCESS_DENIED, NULL);
 }
 
-static bool filter_slice(struct core *c, struct sweep *s, struct slice left)
+static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 {
     bool more = true;
     while (left.looks-- > 0 && left.jobs > 0 &&
@@ -303,8 +303,8 @@ static void sweep_answer(struct core *c, const struct sweep *s)
  * asked. */
 static bool sweep_slice(struct core *c, struct sweep *s, bool hurry)
 {
-    struct slice slice = {hurry ? SLICE_JOBS_HURRY : SLICE_JOBS,
-                          hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS};
+    struct sweep_slice slice = {hurry ? SLICE_JOBS_HURRY : SLICE_JOBS,
+                                hurry ? SLICE_LOOKS_HURRY : SLICE_LOOKS};
     const struct peer *asks = c->turn.peer;
     uint64_t conn = c->turn.conn, seq = c->turn.seq, request = c->turn.request;
     c->turn.peer = &s->peer;

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum word {
+enum update_word {
     WORD_NONE,
     WORD_DOWN,
     WORD_DRAIN,
@@ -23,7 +23,7 @@ enum word {
 
 struct word_row {
     const char *text;
-    enum word word;
+    enum update_word word;
 };
 
 static const struct word_row words[] = {
@@ -44,7 +44,7 @@ static const struct word_row words[] = {
     {"REBOOT", WORD_POWER},
 };
 
-static enum word word_of(const char *text)
+static enum update_word word_of(const char *text)
 {
     if (text_empty(text))
         return WORD_NONE;
@@ -88,7 +88,8 @@ static void resume(struct core *c, struct noderec *n)
     node_watch(c, n);
 }
 
-static void state_apply(struct core *c, struct noderec *n, enum word word, const char *reason)
+static void state_apply(struct core *c, struct noderec *n, enum update_word word,
+                        const char *reason)
 {
     switch (word) {
     case WORD_DOWN:
@@ -182,7 +183,7 @@ static const char *fields_wrong(const struct msg_update_node *m, struct arena *a
 }
 
 static enum refusal word_check(const struct core *c, const struct msg_update_node *m,
-                               enum word word, const char **detail)
+                               enum update_word word, const char **detail)
 {
     bool needs_reason = word == WORD_DOWN || word == WORD_DRAIN || word == WORD_FAIL;
     if (word == WORD_POWER) {
@@ -237,8 +238,8 @@ static enum refusal fields_check(const struct core *c, const struct msg_update_n
 }
 
 /* A node that is given away as FUTURE must be empty. */
-static enum refusal nodes_check(const struct core *c, const struct hostlist *names, enum word word,
-                                const char **detail)
+static enum refusal nodes_check(const struct core *c, const struct hostlist *names,
+                                enum update_word word, const char **detail)
 {
     for (size_t i = 0; i < names->n; i++) {
         const struct noderec *n = node_find(c, names->name[i]);
@@ -349,7 +350,7 @@ static void note(struct core *c, const struct msg_update_node *m, size_t count)
 void req_update_node(struct core *c, const struct msg_update_node *m)
 {
     struct hostlist names = HOSTLIST_INIT;
-    enum word word = word_of(m->state);
+    enum update_word word = word_of(m->state);
     const char *detail = NULL;
     enum refusal refusal = names_read(c, m->names, &names, &detail);
     if (!refusal)

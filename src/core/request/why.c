@@ -327,7 +327,7 @@ static void explain(struct core *c, const struct jobrec *r, bool full, uint64_t 
 
 /* ---- the request ---- */
 
-struct answer {
+struct why_answer {
     VEC(struct why) row;
     uint64_t more;
 };
@@ -348,7 +348,7 @@ static int by_rank(const void *va, const void *vb)
     return (a->job_id > b->job_id) - (a->job_id < b->job_id);
 }
 
-static void all_in_short(struct core *c, const struct msg_why *m, struct answer *answer)
+static void all_in_short(struct core *c, const struct msg_why *m, struct why_answer *answer)
 {
     struct map_walk walk = {0};
     while (map_u64_next(c->jobs.by_id, &walk)) {
@@ -368,8 +368,8 @@ static void all_in_short(struct core *c, const struct msg_why *m, struct answer 
         qsort(answer->row.v, answer->row.n, sizeof answer->row.v[0], by_rank);
 }
 
-static enum refusal named_in_full(struct core *c, const struct msg_why *m, struct answer *answer,
-                                  const char **detail)
+static enum refusal named_in_full(struct core *c, const struct msg_why *m,
+                                  struct why_answer *answer, const char **detail)
 {
     jobrec_vec jobs = {0};
     enum refusal refusal = refs_collect(c, m->ids, &jobs, detail);
@@ -401,7 +401,7 @@ static enum refusal named_in_full(struct core *c, const struct msg_why *m, struc
 
 void req_why(struct core *c, const struct msg_why *m)
 {
-    struct answer answer = {0};
+    struct why_answer answer = {0};
     const char *detail = NULL;
     enum refusal refusal = REFUSE_NONE;
     if (text_empty(m->ids))

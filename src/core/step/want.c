@@ -12,7 +12,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-struct reading {
+struct want_reading {
     const struct msg_create_step *m;
     const struct job_request *req;
     const struct job *job;
@@ -24,9 +24,9 @@ struct reading {
     VEC(struct gres_need) need;
 };
 
-static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...)
+static bool refuse(struct want_reading *x, enum refusal refusal, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-static bool refuse(struct reading *x, enum refusal refusal, const char *format, ...)
+static bool refuse(struct want_reading *x, enum refusal refusal, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -38,7 +38,7 @@ static bool refuse(struct reading *x, enum refusal refusal, const char *format, 
 
 /* ---- nodes ---------------------------------------------------------------------------------- */
 
-static ptrdiff_t node_at(const struct reading *x, const char *name)
+static ptrdiff_t node_at(const struct want_reading *x, const char *name)
 {
     for (size_t i = 0; i < x->held->n; i++)
         if (text_is(x->held->node[i].node, name))
@@ -47,7 +47,8 @@ static ptrdiff_t node_at(const struct reading *x, const char *name)
 }
 
 /* Marks the nodes of a list; those that must be there are of the job. */
-static bool nodes_mark(struct reading *x, const char *text, bool *mark, bool value, bool must_be)
+static bool nodes_mark(struct want_reading *x, const char *text, bool *mark, bool value,
+                       bool must_be)
 {
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
@@ -66,7 +67,7 @@ static bool nodes_mark(struct reading *x, const char *text, bool *mark, bool val
     return ok;
 }
 
-static bool nodes_read(struct reading *x)
+static bool nodes_read(struct want_reading *x)
 {
     size_t n = x->held->n;
     int32_t first = x->m->relative_plus1 ? x->m->relative_plus1 - 1 : 0;
@@ -82,7 +83,7 @@ static bool nodes_read(struct reading *x)
            nodes_mark(x, x->req->nodelist, x->w->must, true, true);
 }
 
-static bool arbitrary_read(struct reading *x)
+static bool arbitrary_read(struct want_reading *x)
 {
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
@@ -109,7 +110,7 @@ static bool arbitrary_read(struct reading *x)
 
 /* ---- generic resources ---------------------------------------------------------------------- */
 
-static struct gres_need *need_of(struct reading *x, const char *kind, const char *type)
+static struct gres_need *need_of(struct want_reading *x, const char *kind, const char *type)
 {
     for (size_t i = 0; i < x->need.n; i++)
         if (text_is(x->need.v[i].kind, kind) && text_is(x->need.v[i].type, type))
@@ -120,7 +121,7 @@ static struct gres_need *need_of(struct reading *x, const char *kind, const char
 
 enum need_of_what { OF_NODE, OF_TASK, OF_STEP, OF_SOCKET };
 
-static bool needs_add(struct reading *x, const char *text, bool gpus, enum need_of_what what)
+static bool needs_add(struct want_reading *x, const char *text, bool gpus, enum need_of_what what)
 {
     struct gres_list list = {0};
     struct err err = {0};
@@ -145,7 +146,7 @@ static bool any_gres(const struct job_request *r)
     return r->gres || r->gpus || r->gpus_per_node || r->gpus_per_task || r->gpus_per_socket;
 }
 
-static bool gres_read(struct reading *x)
+static bool gres_read(struct want_reading *x)
 {
     const struct job_request *r = x->req;
     bool ok = needs_add(x, r->gres, false, OF_NODE) &&
@@ -216,7 +217,7 @@ static int32_t tasks_by_cpus(const struct step_want *w, const struct alloc *held
 
 /* -n, or what follows from GPUs or nodes. A job's own number comes with SLURM_NTASKS, and only
  * within it; the environment knows that of one component alone. */
-static int32_t tasks_follow(const struct reading *x)
+static int32_t tasks_follow(const struct want_reading *x)
 {
     const struct step_want *w = x->w;
     const struct job_request *j = &x->job->spec.req;
@@ -238,7 +239,7 @@ static int32_t tasks_follow(const struct reading *x)
 }
 
 /* Of a list of numbers the largest that the job has nodes for. */
-static bool sizes_read(struct reading *x)
+static bool sizes_read(struct want_reading *x)
 {
     struct node_sizes sizes;
     struct err err = {0};
@@ -252,7 +253,7 @@ static bool sizes_read(struct reading *x)
     return true; /* none is so small: the smallest is refused as too large */
 }
 
-static bool counts_check(struct reading *x)
+static bool counts_check(struct want_reading *x)
 {
     struct step_want *w = x->w;
     unsigned long long id = x->job->id;
@@ -269,7 +270,7 @@ static bool counts_check(struct reading *x)
     return true;
 }
 
-static void counts_read(struct reading *x)
+static void counts_read(struct want_reading *x)
 {
     struct step_want *w = x->w;
     const struct job_request *r = x->req;
@@ -299,7 +300,7 @@ static void counts_read(struct reading *x)
 
 /* How many nodes, once the tasks are known: without -N the tasks spread over all nodes of the job,
  * as SLURM_NNODES would have it, or over fewer where some are busy. */
-static void nodes_follow(struct reading *x)
+static void nodes_follow(struct want_reading *x)
 {
     struct step_want *w = x->w;
     int32_t n = (int32_t)x->held->n;
@@ -319,7 +320,7 @@ static void nodes_follow(struct reading *x)
 
 /* "block", "cyclic:…", "plane=4", "arbitrary", "*"; ",Pack" and ",NoPack". Deeper levels are the
  * node's. */
-static bool spread_read(struct reading *x)
+static bool spread_read(struct want_reading *x)
 {
     const char *text = x->req->distribution ? x->req->distribution : "";
     size_t len = strcspn(text, ":,");
@@ -360,7 +361,7 @@ static bool task_has_share(const struct step_want *w, const char *kind)
 
 /* --gpus and --gpus-per-node beside --gpus-per-task are how many tasks there are, told twice: each
  * task's share says it all. */
-static bool totals_check(struct reading *x)
+static bool totals_check(struct want_reading *x)
 {
     for (size_t i = 0; i < x->w->nneed; i++) {
         struct gres_need *need = &x->w->need[i];
@@ -384,7 +385,7 @@ bool step_want_read(const struct msg_create_step *m, const struct job *job,
                     enum refusal *ret_refusal, struct str *detail)
 {
     const struct job_spec *spec = m->spec.v;
-    struct reading x = {
+    struct want_reading x = {
         .m = m, .req = &spec->req, .job = job, .held = held, .a = a, .w = ret, .detail = detail};
     counts_read(&x);
     bool ok = sizes_read(&x) && counts_check(&x) && nodes_read(&x) && spread_read(&x) &&

@@ -36,7 +36,7 @@ struct http_body {
     struct str piece[];
 };
 
-enum stage { ASKS, WAITS, TAKES };
+enum http_stage { ASKS, WAITS, TAKES };
 
 struct exchange {
     struct http_server *server; /* NULL: it is gone, and so will this be */
@@ -44,7 +44,7 @@ struct exchange {
     struct conn *conn;
     struct timer *patience;
     bool trusted, head_only;
-    enum stage stage;
+    enum http_stage stage;
     size_t came; /* bytes of the request so far */
     struct http_body *body;
     size_t piece, at; /* what was handed to the connection of it */

@@ -18,7 +18,7 @@
 
 #define STACK_BYTES (1u << 20)
 
-struct asked {
+struct name_asked {
     int fd;
     char *host;
     int port;
@@ -47,7 +47,7 @@ static void addresses_take(struct name_found *to, const struct addrinfo *all)
 
 static void *ask(void *ctx)
 {
-    struct asked *q = ctx;
+    struct name_asked *q = ctx;
     struct name_found found = {0};
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *all = NULL;
     char service[16];
@@ -68,7 +68,7 @@ static void *ask(void *ctx)
 }
 
 /* Signals are the loop's. */
-static int thread_start(struct asked *q)
+static int thread_start(struct name_asked *q)
 {
     pthread_t thread;
     pthread_attr_t how;
@@ -136,8 +136,8 @@ struct name_lookup *name_lookup_new(struct loop *l, const char *host, int port, 
                 strerror(errno));
         return NULL;
     }
-    struct asked *q = xcalloc(1, sizeof *q);
-    *q = (struct asked){fd[1], xstrdup(host), port};
+    struct name_asked *q = xcalloc(1, sizeof *q);
+    *q = (struct name_asked){fd[1], xstrdup(host), port};
     struct name_lookup *k = xcalloc(1, sizeof *k);
     *k = (struct name_lookup){
         .host = xstrdup(host), .wait_us = wait_us, .fd = fd[0], .done = done, .ctx = ctx};

@@ -9,31 +9,31 @@
 
 #include <string.h>
 
-struct writer {
+struct dialect_env_writer {
     const struct job_env *e;
     const struct job *job;
     struct str *out;
 };
 
-static void put(struct writer *m, const char *name, const char *value)
+static void put(struct dialect_env_writer *m, const char *name, const char *value)
 {
     str_addf(m->out, "%s=%s", name, value);
     str_addc(m->out, '\0');
 }
 
-static void put_given(struct writer *m, const char *name, const char *value)
+static void put_given(struct dialect_env_writer *m, const char *name, const char *value)
 {
     if (!text_empty(value))
         put(m, name, value);
 }
 
-static void put_i64(struct writer *m, const char *name, int64_t n)
+static void put_i64(struct dialect_env_writer *m, const char *name, int64_t n)
 {
     str_addf(m->out, "%s=%lld", name, (long long)n);
     str_addc(m->out, '\0');
 }
 
-static void put_count(struct writer *m, const char *name, int64_t n)
+static void put_count(struct dialect_env_writer *m, const char *name, int64_t n)
 {
     if (n > 0)
         put_i64(m, name, n);
@@ -75,7 +75,7 @@ void job_env_hosts(const struct job_env *e, struct str *out)
         hosts_add(e, '\n', out);
 }
 
-static void put_text(struct writer *m, const char *name, struct str *text)
+static void put_text(struct dialect_env_writer *m, const char *name, struct str *text)
 {
     put(m, name, str_text(text));
     str_clear(text);
@@ -86,7 +86,7 @@ static bool is_element(const struct job *j)
     return j->array_job_id && j->array_task_id != NO_TASK;
 }
 
-static int64_t slots_of(const struct writer *m)
+static int64_t slots_of(const struct dialect_env_writer *m)
 {
     int64_t slots = 0;
     for (size_t p = 0; p < parts_of(m->e); p++) {
@@ -97,7 +97,7 @@ static int64_t slots_of(const struct writer *m)
     return slots > 0 ? slots : 1;
 }
 
-static int64_t nodes_of(const struct writer *m)
+static int64_t nodes_of(const struct dialect_env_writer *m)
 {
     int64_t nodes = 0;
     for (size_t p = 0; p < parts_of(m->e); p++)
@@ -107,7 +107,7 @@ static int64_t nodes_of(const struct writer *m)
 
 /* ---- LSF ---- */
 
-static void put_lsf_array(struct writer *m)
+static void put_lsf_array(struct dialect_env_writer *m)
 {
     const struct job *j = m->job;
     struct idset ids = IDSET_INIT;
@@ -125,7 +125,7 @@ static void put_lsf_array(struct writer *m)
     idset_done(&ids);
 }
 
-static void put_lsf_hosts(struct writer *m)
+static void put_lsf_hosts(struct dialect_env_writer *m)
 {
     struct str text = STR_INIT;
     hosts_add(m->e, ' ', &text);
@@ -148,7 +148,7 @@ static void put_lsf_hosts(struct writer *m)
     str_done(&text);
 }
 
-static void put_file(struct writer *m, const char *name, const char *pattern)
+static void put_file(struct dialect_env_writer *m, const char *name, const char *pattern)
 {
     struct pattern_env env = pattern_env_of_job(m->job);
     struct str path = STR_INIT;
@@ -161,7 +161,7 @@ static void put_file(struct writer *m, const char *name, const char *pattern)
     str_done(&path);
 }
 
-static void put_lsf(struct writer *m)
+static void put_lsf(struct dialect_env_writer *m)
 {
     const struct job *j = m->job;
     struct str name = STR_INIT;
@@ -202,7 +202,7 @@ static const char *server_of(const struct job *j)
     return colon ? colon + 1 : "";
 }
 
-static void put_pbs_ids(struct writer *m, bool torque)
+static void put_pbs_ids(struct dialect_env_writer *m, bool torque)
 {
     const struct job *j = m->job;
     struct str text = STR_INIT;
@@ -226,7 +226,7 @@ static void put_pbs_ids(struct writer *m, bool torque)
 }
 
 /* Does the submission say it? */
-static bool is_told(const struct writer *m, const char *name)
+static bool is_told(const struct dialect_env_writer *m, const char *name)
 {
     size_t len = strlen(name), left = m->e->exported.len;
     for (const char *at = m->e->exported.data; left > 0;) {
@@ -239,13 +239,13 @@ static bool is_told(const struct writer *m, const char *name)
     return false;
 }
 
-static void put_unless_told(struct writer *m, const char *name, int64_t n)
+static void put_unless_told(struct dialect_env_writer *m, const char *name, int64_t n)
 {
     if (!is_told(m, name))
         put_i64(m, name, n);
 }
 
-static void put_pbs_sizes(struct writer *m, bool torque)
+static void put_pbs_sizes(struct dialect_env_writer *m, bool torque)
 {
     const struct job *j = m->job;
     int64_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
@@ -263,7 +263,7 @@ static void put_pbs_sizes(struct writer *m, bool torque)
     put(m, "PBS_VERSION", "TORQUE-6");
 }
 
-static void put_pbs(struct writer *m)
+static void put_pbs(struct dialect_env_writer *m)
 {
     const struct job *j = m->job;
     bool torque = site_is_torque(j);
@@ -288,7 +288,7 @@ static void put_pbs(struct writer *m)
 
 void job_env_dialect(const struct job_env *e, struct str *out)
 {
-    struct writer w = {e, e->job, out};
+    struct dialect_env_writer w = {e, e->job, out};
     switch ((enum dialect)e->job->spec.dialect) {
     case DIALECT_SLURM: break;
     case DIALECT_LSF: put_lsf(&w); break;

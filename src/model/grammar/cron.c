@@ -16,7 +16,7 @@
 
 /* ---- reading ---- */
 
-struct field {
+struct cron_field {
     const char *what;
     const char *allowed;
     unsigned least, most;
@@ -30,7 +30,7 @@ static const char *const day_names[] = {"sun", "mon", "tue", "wed", "thu", "fri"
 
 enum { MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELD_COUNT };
 
-static const struct field fields[FIELD_COUNT] = {
+static const struct cron_field fields[FIELD_COUNT] = {
     [MINUTE] = {"minute", "0 to 59", 0, 59, NULL, 0},
     [HOUR] = {"hour", "0 to 23", 0, 23, NULL, 0},
     [DAY] = {"day of the month", "1 to 31", 1, 31, NULL, 0},
@@ -47,7 +47,7 @@ static const struct {
     {"@hourly", "0 * * * *"},
 };
 
-static bool field_wrong(const struct field *f, struct span text, struct err *e)
+static bool field_wrong(const struct cron_field *f, struct span text, struct err *e)
 {
     return err_set(e, ERR_INVALID,
                    "%s \"%.*s\": %s are known, ranges (2-5), lists (1,4) and steps (*/10)", f->what,
@@ -55,7 +55,7 @@ static bool field_wrong(const struct field *f, struct span text, struct err *e)
 }
 
 /* A number or a name at the beginning of *at, taken off. */
-static bool value_take(const struct field *f, struct span *at, unsigned *ret)
+static bool value_take(const struct cron_field *f, struct span *at, unsigned *ret)
 {
     size_t n = 0;
     unsigned value = 0;
@@ -72,9 +72,9 @@ static bool value_take(const struct field *f, struct span *at, unsigned *ret)
 }
 
 /* The step behind '/', if there is one. */
-static bool step_take(const struct field *f, struct span *at, unsigned *ret)
+static bool step_take(const struct cron_field *f, struct span *at, unsigned *ret)
 {
-    static const struct field number = {"step", "", 1, 9999, NULL, 0};
+    static const struct cron_field number = {"step", "", 1, 9999, NULL, 0};
     *ret = 1;
     if (!at->len || *at->data != '/')
         return true;
@@ -83,7 +83,7 @@ static bool step_take(const struct field *f, struct span *at, unsigned *ret)
 }
 
 /* "*", "5", "1-5", each with "/2". */
-static bool range_read(const struct field *f, struct span piece, uint64_t *bits)
+static bool range_read(const struct cron_field *f, struct span piece, uint64_t *bits)
 {
     unsigned from = f->least, to = f->most, step;
     bool star = piece.len && *piece.data == '*', range = star;
@@ -109,7 +109,7 @@ static bool range_read(const struct field *f, struct span piece, uint64_t *bits)
     return true;
 }
 
-static bool field_read(const struct field *f, struct span text, uint64_t *bits, struct err *e)
+static bool field_read(const struct cron_field *f, struct span text, uint64_t *bits, struct err *e)
 {
     struct span rest = text, piece;
     *bits = 0;

@@ -259,7 +259,7 @@ static bool piece_parse(struct span piece, dependency_vec *list, struct err *ret
 /* ---- what belongs together ------------------------------------------------------------------ */
 
 /* As it is written: a group of nodes, or the conditions of one piece. */
-struct node {
+struct dependency_node {
     bool group, negated;
     char sep;                 /* of a group: ',' or '?'; 0 = it has one member */
     uint32_t from, to;        /* of a piece: its conditions */
@@ -267,16 +267,16 @@ struct node {
     uint32_t member, members; /* of a group: the first, and how many */
 };
 
-struct parser {
+struct dependency_parser {
     struct span rest;
     dependency_vec found;
-    VEC(struct node) node;
+    VEC(struct dependency_node) node;
     dependency_vec list; /* in the order of the form */
     struct str form;
     struct err *e;
 };
 
-static bool mixed_refuse(struct parser *p)
+static bool mixed_refuse(struct dependency_parser *p)
 {
     return err_set(
         p->e, ERR_INVALID,
@@ -284,21 +284,21 @@ static bool mixed_refuse(struct parser *p)
         "unless parentheses say what belongs together: (afterok:1,afterok:2)?afterany:3");
 }
 
-static char next_char(struct parser *p)
+static char next_char(struct dependency_parser *p)
 {
     while (p->rest.len && (p->rest.data[0] == ' ' || p->rest.data[0] == '\t'))
         p->rest.data++, p->rest.len--;
     return p->rest.len ? p->rest.data[0] : '\0';
 }
 
-static void char_skip(struct parser *p)
+static void char_skip(struct dependency_parser *p)
 {
     p->rest.data++;
     p->rest.len--;
 }
 
 /* Up to the next separator; what stands in parentheses there is what was said of it. */
-static struct span piece_take(struct parser *p)
+static struct span piece_take(struct dependency_parser *p)
 {
     size_t len = 0;
     while (len < p->rest.len && !memchr(",?)", p->rest.data[len], 3)) {
@@ -312,11 +312,11 @@ static struct span piece_take(struct parser *p)
     return span_trim(piece);
 }
 
-static bool group_parse(struct parser *p, uint32_t at, unsigned depth);
+static bool group_parse(struct dependency_parser *p, uint32_t at, unsigned depth);
 
-static bool term_parse(struct parser *p, uint32_t *ret_at, unsigned depth)
+static bool term_parse(struct dependency_parser *p, uint32_t *ret_at, unsigned depth)
 {
-    struct node n = {0};
+    struct dependency_node n = {0};
     while (next_char(p) == '!') {
         n.negated = !n.negated;
         char_skip(p);
@@ -344,7 +344,7 @@ static bool term_parse(struct parser *p, uint32_t *ret_at, unsigned depth)
     return true;
 }
 
-static bool group_parse(struct parser *p, uint32_t at, unsigned depth)
+static bool group_parse(struct dependency_parser *p, uint32_t at, unsigned depth)
 {
     uint32_t term, last = 0;
     while (term_parse(p, &term, depth)) {
@@ -377,7 +377,7 @@ static bool place_check(const struct dependency *d, bool negated, struct err *e)
     return true;
 }
 
-static bool piece_emit(struct parser *p, const struct node *n, bool negated)
+static bool piece_emit(struct dependency_parser *p, const struct dependency_node *n, bool negated)
 {
     for (uint32_t i = n->from; i < n->to; i++) {
         struct dependency d = p->found.v[i];
@@ -390,17 +390,17 @@ static bool piece_emit(struct parser *p, const struct node *n, bool negated)
     return true;
 }
 
-static char operator_of(const struct node *n, bool negated)
+static char operator_of(const struct dependency_node *n, bool negated)
 {
     return (n->sep == '?') != negated ? '|' : '&';
 }
 
-static bool emit(struct parser *p, uint32_t at, bool negated, char parent)
+static bool emit(struct dependency_parser *p, uint32_t at, bool negated, char parent)
 {
-    const struct node *n = &p->node.v[at];
+    const struct dependency_node *n = &p->node.v[at];
     negated ^= n->negated;
     while (n->group && n->members == 1) {
-        const struct node *only = &p->node.v[n->member];
+        const struct dependency_node *only = &p->node.v[n->member];
         if (!only->group && only->to - only->from > 1)
             break;
         n = only;
@@ -436,7 +436,7 @@ static bool counts_check(const struct dependency_list *d, struct err *e)
     return true;
 }
 
-static bool list_make(struct parser *p, struct arena *a, struct dependency_list *ret)
+static bool list_make(struct dependency_parser *p, struct arena *a, struct dependency_list *ret)
 {
     const char *form = str_text(&p->form);
     size_t len = p->form.len, groups = 0;
@@ -453,13 +453,13 @@ static bool list_make(struct parser *p, struct arena *a, struct dependency_list 
 bool dependency_parse(const char *text, struct arena *a, struct dependency_list *ret,
                       struct err *ret_err)
 {
-    struct parser p = {.rest = span_trim(span_of(text)), .e = ret_err};
+    struct dependency_parser p = {.rest = span_trim(span_of(text)), .e = ret_err};
     bool ok = true;
     *ret = (struct dependency_list){0};
     /* `scontrol update Dependency=0` takes them away. */
     if (!p.rest.len || span_is(p.rest, "0"))
         return true;
-    vec_push(&p.node, ((struct node){.group = true}));
+    vec_push(&p.node, ((struct dependency_node){.group = true}));
     ok = group_parse(&p, 0, 0);
     if (ok && p.rest.len)
         ok = err_set(ret_err, ERR_INVALID, "the dependency cannot be read at \"%.*s\"",

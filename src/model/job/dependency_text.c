@@ -44,13 +44,13 @@ enum dep_kind dep_after_of(enum dep_kind before)
 
 /* ---- the whole ------------------------------------------------------------------------------ */
 
-struct cursor {
+struct dependency_cursor {
     const struct dependency_list *list;
     const char *form;
     size_t i; /* the next condition */
 };
 
-static char form_next(struct cursor *at)
+static char form_next(struct dependency_cursor *at)
 {
     if (at->form)
         return *at->form++;
@@ -65,7 +65,7 @@ static struct dep_truth truth_of_one(const struct dependency *d)
 }
 
 /* Of the group that has been opened. */
-static struct dep_truth truth_of_group(struct cursor *at, bool any)
+static struct dep_truth truth_of_group(struct dependency_cursor *at, bool any)
 {
     struct dep_truth all = {.now = !any, .final = true};
     bool settled = false; /* by one of them, for ever */
@@ -82,7 +82,7 @@ static struct dep_truth truth_of_group(struct cursor *at, bool any)
 
 struct dep_truth dependency_truth(const struct dependency_list *d)
 {
-    struct cursor at = {d, d->form ? d->form + 1 : NULL, 0};
+    struct dependency_cursor at = {d, d->form ? d->form + 1 : NULL, 0};
     if (!d->n)
         return (struct dep_truth){true, true};
     return truth_of_group(&at, d->any);
@@ -90,14 +90,14 @@ struct dep_truth dependency_truth(const struct dependency_list *d)
 
 /* ---- as text -------------------------------------------------------------------------------- */
 
-struct writer {
-    struct cursor at;
+struct dependency_writer {
+    struct dependency_cursor at;
     const char *and, * or ;
     void (*one)(const struct dependency *d, struct str *out);
 };
 
 /* Returns whether the group is satisfied, and how many of its members were written. */
-static bool group_write(struct writer *w, bool any, struct str *out, size_t *ret_shown)
+static bool group_write(struct dependency_writer *w, bool any, struct str *out, size_t *ret_shown)
 {
     size_t satisfied = 0, members = 0, shown = 0, last = 0;
     struct str own = STR_INIT;
@@ -130,7 +130,7 @@ static bool group_write(struct writer *w, bool any, struct str *out, size_t *ret
 void dependency_write(const struct dependency_list *d, const char *and, const char * or,
                       void (*one)(const struct dependency *d, struct str *out), struct str *out)
 {
-    struct writer w = {{d, d->form ? d->form + 1 : NULL, 0}, and, or, one};
+    struct dependency_writer w = {{d, d->form ? d->form + 1 : NULL, 0}, and, or, one};
     size_t shown;
     group_write(&w, d->any, out, &shown);
 }

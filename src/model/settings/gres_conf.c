@@ -26,7 +26,7 @@ struct parsing {
 };
 
 /* One line, as it is read. */
-struct reading {
+struct gres_conf_reading {
     struct gres_conf_row row;
     text_vec files;
     enum gres_detect detect;
@@ -55,19 +55,19 @@ static void no_effect(struct parsing *p, const char *what)
 
 /* ---- values ---- */
 
-static bool take_name(struct parsing *p, struct reading *r, const char *value)
+static bool take_name(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     r->row.name = value;
     return true;
 }
 
-static bool take_type(struct parsing *p, struct reading *r, const char *value)
+static bool take_type(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     r->row.type = value;
     return true;
 }
 
-static bool take_nodes(struct parsing *p, struct reading *r, const char *value)
+static bool take_nodes(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
@@ -77,7 +77,7 @@ static bool take_nodes(struct parsing *p, struct reading *r, const char *value)
     return ok || wrong(p, "NodeName=%s: %s", value, err.text);
 }
 
-static bool take_files(struct parsing *p, struct reading *r, const char *value)
+static bool take_files(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
@@ -96,13 +96,13 @@ static bool take_files(struct parsing *p, struct reading *r, const char *value)
     return true;
 }
 
-static bool take_multiple(struct parsing *p, struct reading *r, const char *value)
+static bool take_multiple(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     r->row.one_device = r->has_multiple = true;
     return take_files(p, r, value);
 }
 
-static bool take_count(struct parsing *p, struct reading *r, const char *value)
+static bool take_count(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     size_t len = strlen(value);
     const char *units = "KMGTP", *unit = len ? strchr(units, value[len - 1] & ~0x20) : NULL;
@@ -114,7 +114,7 @@ static bool take_count(struct parsing *p, struct reading *r, const char *value)
     return true;
 }
 
-static bool take_cores(struct parsing *p, struct reading *r, const char *value)
+static bool take_cores(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     struct idset set = IDSET_INIT;
     bool ok = idset_parse(&set, value, LIMIT_CPUS_PER_NODE, NULL);
@@ -123,7 +123,7 @@ static bool take_cores(struct parsing *p, struct reading *r, const char *value)
     return ok || wrong(p, "Cores=%s is no list of core numbers: 0-7 or 0,2,4 are", value);
 }
 
-static bool take_links(struct parsing *p, struct reading *r, const char *value)
+static bool take_links(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     struct span rest = span_of(value), one;
     int64_t n;
@@ -138,7 +138,7 @@ static bool take_links(struct parsing *p, struct reading *r, const char *value)
     return true;
 }
 
-static bool take_detect(struct parsing *p, struct reading *r, const char *value)
+static bool take_detect(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     if (text_is_nocase(value, "nvml") || text_is_nocase(value, "nvidia"))
         r->detect = DETECT_NVML;
@@ -155,7 +155,7 @@ static bool take_detect(struct parsing *p, struct reading *r, const char *value)
     return true;
 }
 
-static bool take_flags(struct parsing *p, struct reading *r, const char *value)
+static bool take_flags(struct parsing *p, struct gres_conf_reading *r, const char *value)
 {
     static const char *const idle[] = {"nvidia_gpu_env", "amd_gpu_env", "intel_gpu_env",
                                        "opencl_env",     "one_sharing", "all_sharing"};
@@ -183,7 +183,7 @@ static bool take_flags(struct parsing *p, struct reading *r, const char *value)
 
 static const struct {
     const char *key;
-    bool (*take)(struct parsing *p, struct reading *r, const char *value);
+    bool (*take)(struct parsing *p, struct gres_conf_reading *r, const char *value);
 } keys[] = {
     {"Name", take_name},
     {"Type", take_type},
@@ -225,7 +225,8 @@ static bool word_next(const struct parsing *p, const char **at, const char **ret
     return **ret_value || wrong(p, "%s= has no value", *ret_key);
 }
 
-static bool key_take(struct parsing *p, struct reading *r, const char *key, const char *value)
+static bool key_take(struct parsing *p, struct gres_conf_reading *r, const char *key,
+                     const char *value)
 {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (text_is_nocase(keys[i].key, key))
@@ -237,7 +238,7 @@ static bool key_take(struct parsing *p, struct reading *r, const char *key, cons
         key);
 }
 
-static bool row_check(const struct parsing *p, const struct reading *r)
+static bool row_check(const struct parsing *p, const struct gres_conf_reading *r)
 {
     const struct gres_conf_row *w = &r->row;
     int64_t files = w->one_device ? 1 : (int64_t)w->nfiles;
@@ -265,7 +266,7 @@ static bool fits_node(const struct parsing *p, const char *nodes)
     return found;
 }
 
-static void line_keep(struct parsing *p, struct reading *r)
+static void line_keep(struct parsing *p, struct gres_conf_reading *r)
 {
     bool ours = r->nodes && fits_node(p, r->nodes);
     if (r->nodes && !ours)
@@ -280,7 +281,7 @@ static void line_keep(struct parsing *p, struct reading *r)
 
 static bool line_parse(struct parsing *p, const char *text)
 {
-    struct reading r = {.row = {.line = p->line}};
+    struct gres_conf_reading r = {.row = {.line = p->line}};
     const char *key = "", *value = "";
     bool ok = true, any = false;
     while (ok && (ok = word_next(p, &text, &key, &value)) && key) {

@@ -41,7 +41,7 @@ struct cgroup_system cgroup_system_here(void)
 
 /* ---- where controllers are ---- */
 
-struct place {
+struct base_place {
     char point[PATH_MAX]; /* where the hierarchy is mounted */
     char own[PATH_MAX];   /* the group of this process in it, "" = the top */
     char why[512];        /* why it cannot be used */
@@ -58,7 +58,8 @@ static bool words_have(const char *list, const char *word)
 }
 
 /* `controller` "" = version 2. */
-static bool mount_find(const struct cgroup_system *sys, const char *controller, struct place *ret)
+static bool mount_find(const struct cgroup_system *sys, const char *controller,
+                       struct base_place *ret)
 {
     char line[PATH_MAX + 512], type[64], options[512];
     bool found = false;
@@ -74,7 +75,8 @@ static bool mount_find(const struct cgroup_system *sys, const char *controller, 
     return found;
 }
 
-static bool own_find(const struct cgroup_system *sys, const char *controller, struct place *ret)
+static bool own_find(const struct cgroup_system *sys, const char *controller,
+                     struct base_place *ret)
 {
     char line[PATH_MAX + 512];
     bool found = false;
@@ -97,7 +99,8 @@ static bool own_find(const struct cgroup_system *sys, const char *controller, st
 
 /* In a container the path may be that of the host, which is not to be seen here: then the mount is
  * the group. */
-static bool place_find(const struct cgroup_system *sys, const char *controller, struct place *ret)
+static bool place_find(const struct cgroup_system *sys, const char *controller,
+                       struct base_place *ret)
 {
     char dir[2 * PATH_MAX];
     if (!mount_find(sys, controller, ret) || !own_find(sys, controller, ret)) {
@@ -112,7 +115,7 @@ static bool place_find(const struct cgroup_system *sys, const char *controller, 
     return true;
 }
 
-static bool refused(struct place *p, const char *dir)
+static bool refused(struct base_place *p, const char *dir)
 {
     snprintf(p->why, sizeof p->why, "%.400s cannot be written: %s", dir, strerror(errno));
     return false;
@@ -197,7 +200,7 @@ static bool cpuset_fill(const char *from, const char *to)
 }
 
 static bool v1_base(struct cgroup_bases *b, const struct cgroup_system *sys, const char *controller,
-                    const char *name, struct place *p)
+                    const char *name, struct base_place *p)
 {
     char own[2 * PATH_MAX], dir[3 * PATH_MAX];
     if (!place_find(sys, controller, p))
@@ -264,7 +267,8 @@ static bool lists(const char *dir, const char *file, const char *controller)
 }
 
 /* Makes `dir/name` with what controllers can be had there. */
-static bool v2_base_in(struct cgroup_bases *b, const char *dir, const char *name, struct place *p)
+static bool v2_base_in(struct cgroup_bases *b, const char *dir, const char *name,
+                       struct base_place *p)
 {
     char base[3 * PATH_MAX], controllers[256];
     struct span rest, word;
@@ -287,7 +291,7 @@ static bool v2_base_in(struct cgroup_bases *b, const char *dir, const char *name
 
 /* As root of a whole machine. */
 static bool v2_machine_base(struct cgroup_bases *b, const struct cgroup_system *sys,
-                            const char *name, struct place *p)
+                            const char *name, struct base_place *p)
 {
     char scope[PATH_MAX];
     const char *key = name + strlen(CGROUP_NAME_START);
@@ -300,7 +304,7 @@ static bool v2_machine_base(struct cgroup_bases *b, const struct cgroup_system *
 }
 
 static bool v2_base(struct cgroup_bases *b, const struct cgroup_system *sys, const char *name,
-                    bool wants_memory, struct place *p)
+                    bool wants_memory, struct base_place *p)
 {
     char own[2 * PATH_MAX], leaf[3 * PATH_MAX];
     if (!place_find(sys, "", p))
@@ -373,7 +377,8 @@ static void lacks_add(struct telling *t, const char *what, const char *why, cons
     str_addf(&t->lacks, "; %s (%s)%s%s", what, why, *instead ? ": " : "", instead);
 }
 
-static const char *why_of(struct place *v1, const struct place *v2, const char *controller)
+static const char *why_of(struct base_place *v1, const struct base_place *v2,
+                          const char *controller)
 {
     if (!*v1->point && *v2->point && !*v2->why &&
         lists(v2->point, "cgroup.controllers", controller))
@@ -448,9 +453,9 @@ static void end_tell(struct telling *t)
                   "there is no cgroup.kill and no freezer", "");
 }
 
-static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct place *memory,
-                 struct place *cpuset, struct place *devices, struct place *pids,
-                 const struct place *v2)
+static void tell(struct cgroup_bases *b, const struct cgroup_system *sys, struct base_place *memory,
+                 struct base_place *cpuset, struct base_place *devices, struct base_place *pids,
+                 const struct base_place *v2)
 {
     struct telling t = {.b = b, .v1 = STR_INIT, .v2 = STR_INIT, .lacks = STR_INIT};
     char dir[PATH_MAX];
@@ -494,7 +499,7 @@ static void pids_limit(const struct cgroup_bases *b, const struct cgroup_system 
 void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, const char *key,
                        const char *former)
 {
-    struct place *p = xcalloc(6, sizeof *p);
+    struct base_place *p = xcalloc(6, sizeof *p);
     char name[300];
     *b = (struct cgroup_bases){.text = STR_INIT, .said = STR_INIT, .scope = STR_INIT};
     snprintf(name, sizeof name, CGROUP_NAME_START "%.200s", key);

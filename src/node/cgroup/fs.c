@@ -137,7 +137,7 @@ bool cgroup_remove(const char *dir)
     return access(dir, F_OK) != 0 && errno == ENOENT;
 }
 
-struct processes {
+struct fs_processes {
     void (*fn)(void *ctx, pid_t pid);
     void *ctx;
     size_t n;
@@ -146,7 +146,7 @@ struct processes {
 /* Numbers may be cut by the end of what one read gives. */
 static void processes_add(const char *dir, int depth, void *ctx)
 {
-    struct processes *p = ctx;
+    struct fs_processes *p = ctx;
     char buffer[4096];
     long pid = 0;
     ssize_t n;
@@ -170,7 +170,7 @@ static void processes_add(const char *dir, int depth, void *ctx)
 
 size_t cgroup_each_process(const char *dir, void (*fn)(void *ctx, pid_t pid), void *ctx)
 {
-    struct processes p = {fn, ctx, 0};
+    struct fs_processes p = {fn, ctx, 0};
     processes_add(dir, 0, &p);
     return p.n;
 }

@@ -30,14 +30,15 @@
 #define REMOVE_MS    2
 
 /* One controller's group of a step, and that of its job. */
-struct making {
+struct group_making {
     const char *controller;
     const char *base;
     char job[PATH_MAX], step[PATH_MAX];
 };
 
 /* "42.1.batch" is in "42.1". */
-static bool paths_find(struct making *m, const char *controller, const char *base, const char *name)
+static bool paths_find(struct group_making *m, const char *controller, const char *base,
+                       const char *name)
 {
     const char *dot = strrchr(name, '.');
     m->controller = controller;
@@ -94,15 +95,15 @@ static bool v2_memory_put(const char *dir, int64_t bytes, int64_t swap_plus1)
     return bytes <= 0 || cgroup_put_number(dir, "memory.max", bytes);
 }
 
-static bool memory_put(const struct making *m, const char *dir, int64_t bytes, int64_t swap_plus1,
-                       int64_t swappiness_plus1)
+static bool memory_put(const struct group_making *m, const char *dir, int64_t bytes,
+                       int64_t swap_plus1, int64_t swappiness_plus1)
 {
     return is_unified(m->controller) ? v2_memory_put(dir, bytes, swap_plus1)
                                      : v1_memory_put(dir, bytes, swap_plus1, swappiness_plus1);
 }
 
 /* Version 2 hands controllers down group by group. */
-static void controllers_pass_on(const struct making *m)
+static void controllers_pass_on(const struct group_making *m)
 {
     static const char *const which[] = {"memory", "cpuset", "pids"};
     char word[16];
@@ -113,7 +114,7 @@ static void controllers_pass_on(const struct making *m)
     }
 }
 
-static bool job_limits_put(const struct making *m, const struct cgroup_limits *l)
+static bool job_limits_put(const struct group_making *m, const struct cgroup_limits *l)
 {
     bool ok = true;
     if (controls(m->controller, "memory"))
@@ -134,7 +135,7 @@ static bool devices_hide(bool program, const char *dir, const char *deny)
     return program ? device_filter_attach(dir, number, n) : device_filter_write(dir, number, n);
 }
 
-static bool step_limits_put(struct step_cgroup *c, const struct making *m,
+static bool step_limits_put(struct step_cgroup *c, const struct group_making *m,
                             const struct cgroup_limits *l)
 {
     if (l->deny && !c->hides &&
@@ -152,7 +153,7 @@ static bool step_limits_put(struct step_cgroup *c, const struct making *m,
 /* ---- making and removing ---- */
 
 /* False: it is not there. */
-static bool group_keep(struct step_cgroup *c, const struct making *m)
+static bool group_keep(struct step_cgroup *c, const struct group_making *m)
 {
     int fd = open(m->step, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -173,7 +174,8 @@ static bool group_keep(struct step_cgroup *c, const struct making *m)
 
 /* Another step's end may take the job's group (or a daemon's end the base) away between two of
  * these. */
-static bool groups_make(const struct making *m, const struct cgroup_limits *l, bool *ret_limited)
+static bool groups_make(const struct group_making *m, const struct cgroup_limits *l,
+                        bool *ret_limited)
 {
     for (int i = 0; i < MAKE_TRIES; i++) {
         if ((cgroup_make(m->base), !cgroup_make(m->job)) && errno != ENOENT)
@@ -187,7 +189,8 @@ static bool groups_make(const struct making *m, const struct cgroup_limits *l, b
     return false;
 }
 
-static void one_make(struct step_cgroup *c, const struct making *m, const struct cgroup_limits *l)
+static void one_make(struct step_cgroup *c, const struct group_making *m,
+                     const struct cgroup_limits *l)
 {
     bool limited;
     if (!groups_make(m, l, &limited))
@@ -218,7 +221,7 @@ void step_cgroup_make(struct step_cgroup *c, const char *bases, const char *name
 {
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX];
-    struct making m;
+    struct group_making m;
     memset(c, 0, sizeof *c);
     while (c->n < STEP_CGROUP_MAX &&
            cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))
@@ -283,7 +286,7 @@ bool step_cgroup_take(struct step_cgroup *c, struct step_cgroup *kept, const cha
     step_cgroup_close(kept);
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX];
-    struct making m;
+    struct group_making m;
     bool ok = true;
     memset(c, 0, sizeof *c);
     while (ok && c->n < STEP_CGROUP_MAX &&
@@ -306,7 +309,7 @@ void step_cgroup_open(struct step_cgroup *c, const char *bases, const char *name
     ASSERT(!strchr(name, '/'));
     struct span rest = span_of(bases);
     char controller[300], base[PATH_MAX];
-    struct making m;
+    struct group_making m;
     memset(c, 0, sizeof *c);
     while (c->n < STEP_CGROUP_MAX &&
            cgroup_base_next(&rest, controller, sizeof controller, base, sizeof base))

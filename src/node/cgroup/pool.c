@@ -10,25 +10,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct part {
+struct pool_part {
     int64_t number;
     char *limits; /* as text; NULL = not known */
     bool busy;    /* a step has it: */
     int64_t step_id;
 };
 
-struct place {
+struct pool_place {
     int64_t number;
     char *limits;
     int64_t job_id, attempt; /* who has it, or had it */
-    VEC(struct part) part;
+    VEC(struct pool_part) part;
     int64_t last_part;
     bool marked; /* a step did not hand back, or to its own job only */
     bool old;    /* idle since before the last group_pool_age */
 };
 
 struct group_pool {
-    VEC(struct place *) place;
+    VEC(struct pool_place *) place;
     int64_t last;
 };
 
@@ -39,7 +39,7 @@ struct group_pool *group_pool_new(int64_t first)
     return g;
 }
 
-static void place_free(struct place *p)
+static void place_free(struct pool_place *p)
 {
     for (size_t i = 0; i < p->part.n; i++)
         free(p->part.v[i].limits);
@@ -60,7 +60,7 @@ void group_pool_free(struct group_pool *g)
 
 /* ---- looking ---- */
 
-static size_t busy_parts(const struct place *p)
+static size_t busy_parts(const struct pool_place *p)
 {
     size_t n = 0;
     for (size_t i = 0; i < p->part.n; i++)
@@ -68,22 +68,22 @@ static size_t busy_parts(const struct place *p)
     return n;
 }
 
-static bool is_idle(const struct place *p)
+static bool is_idle(const struct pool_place *p)
 {
     return busy_parts(p) == 0;
 }
 
-static bool is_spare(const struct place *p)
+static bool is_spare(const struct pool_place *p)
 {
     return !p->marked && is_idle(p);
 }
 
-static bool is_of(const struct place *p, int64_t job_id, int64_t attempt)
+static bool is_of(const struct pool_place *p, int64_t job_id, int64_t attempt)
 {
     return p->job_id == job_id && p->attempt == attempt;
 }
 
-static struct part *part_of(struct place *p, int64_t step_id)
+static struct pool_part *part_of(struct pool_place *p, int64_t step_id)
 {
     for (size_t i = 0; i < p->part.n; i++)
         if (p->part.v[i].busy && p->part.v[i].step_id == step_id)
@@ -91,7 +91,7 @@ static struct part *part_of(struct place *p, int64_t step_id)
     return NULL;
 }
 
-static struct part *part_free_of(struct place *p, const char *limits)
+static struct pool_part *part_free_of(struct pool_place *p, const char *limits)
 {
     for (size_t i = 0; i < p->part.n; i++)
         if (!p->part.v[i].busy && text_is(p->part.v[i].limits, limits))
@@ -100,7 +100,7 @@ static struct part *part_free_of(struct place *p, const char *limits)
 }
 
 /* The place of the job; else NULL. */
-static struct place *place_of(const struct group_pool *g, int64_t job_id, int64_t attempt)
+static struct pool_place *place_of(const struct group_pool *g, int64_t job_id, int64_t attempt)
 {
     for (size_t i = 0; i < g->place.n; i++)
         if (is_of(g->place.v[i], job_id, attempt))
@@ -110,11 +110,11 @@ static struct place *place_of(const struct group_pool *g, int64_t job_id, int64_
 
 /* A spare one with those limits, best one that has a part with those of the step. The last that
  * became spare is the first to be used, so that others become old. */
-static struct place *place_spare(const struct group_pool *g, const char *job, const char *step)
+static struct pool_place *place_spare(const struct group_pool *g, const char *job, const char *step)
 {
-    struct place *found = NULL;
+    struct pool_place *found = NULL;
     for (size_t i = g->place.n; i-- > 0;) {
-        struct place *p = g->place.v[i];
+        struct pool_place *p = g->place.v[i];
         if (!is_spare(p) || !text_is(p->limits, job))
             continue;
         if (part_free_of(p, step))
@@ -141,18 +141,18 @@ static char *step_limits(const struct step_plan *p)
                      p->cpus ? p->cpus : "-", p->deny ? p->deny : "-");
 }
 
-static struct place *place_new(struct group_pool *g, int64_t number)
+static struct pool_place *place_new(struct group_pool *g, int64_t number)
 {
-    struct place *p = xcalloc(1, sizeof *p);
+    struct pool_place *p = xcalloc(1, sizeof *p);
     p->number = number;
     vec_push(&g->place, p);
     return p;
 }
 
 /* Takes ownership of limits. */
-static struct part *part_new(struct place *p, int64_t number, char *limits)
+static struct pool_part *part_new(struct pool_place *p, int64_t number, char *limits)
 {
-    struct part part = {.number = number, .limits = limits};
+    struct pool_part part = {.number = number, .limits = limits};
     vec_push(&p->part, part);
     if (number > p->last_part)
         p->last_part = number;
@@ -160,10 +160,10 @@ static struct part *part_new(struct place *p, int64_t number, char *limits)
 }
 
 /* For the plan's step. *ret_ready: nothing has to be set. Takes ownership of both texts. */
-static struct part *part_take(struct place *place, char *job, char *step, bool *ret_ready)
+static struct pool_part *part_take(struct pool_place *place, char *job, char *step, bool *ret_ready)
 {
     bool same = text_is(place->limits, job);
-    struct part *part = same ? part_free_of(place, step) : NULL;
+    struct pool_part *part = same ? part_free_of(place, step) : NULL;
     *ret_ready = part != NULL;
     if (part)
         free(step);
@@ -180,8 +180,8 @@ void group_pool_give(struct group_pool *g, struct step_plan *p)
     bool ready;
     if (text_empty(p->cgroups))
         return;
-    struct place *place = place_of(g, p->job_id, p->attempt);
-    struct part *part = place ? part_of(place, p->step_id) : NULL;
+    struct pool_place *place = place_of(g, p->job_id, p->attempt);
+    struct pool_part *part = place ? part_of(place, p->step_id) : NULL;
     if (!part) {
         char *job = job_limits(p), *step = step_limits(p);
         if (!place)
@@ -217,7 +217,8 @@ static void spares_bound(struct group_pool *g)
 }
 
 /* The part is as new, to its job at least. */
-static void part_back(struct group_pool *g, struct place *p, struct part *part, bool to_any)
+static void part_back(struct group_pool *g, struct pool_place *p, struct pool_part *part,
+                      bool to_any)
 {
     part->busy = false;
     /* Without limits: of an earlier daemon, nobody knows for whom they would do. */
@@ -229,13 +230,13 @@ static void part_back(struct group_pool *g, struct place *p, struct part *part, 
 
 static void part_learn(struct group_pool *g, const struct note *n)
 {
-    struct place *p = place_of(g, n->job_id, n->attempt);
+    struct pool_place *p = place_of(g, n->job_id, n->attempt);
     if (!p || p->number != n->group) {
         p = place_new(g, n->group);
         p->job_id = n->job_id;
         p->attempt = n->attempt;
     }
-    struct part *part = part_new(p, n->group_part, NULL);
+    struct pool_part *part = part_new(p, n->group_part, NULL);
     part->busy = true;
     part->step_id = n->step_id;
     if (g->last < n->group)
@@ -244,8 +245,8 @@ static void part_learn(struct group_pool *g, const struct note *n)
 
 void group_pool_note(struct group_pool *g, const struct note *n)
 {
-    struct place *p = place_of(g, n->job_id, n->attempt);
-    struct part *part = p ? part_of(p, n->step_id) : NULL;
+    struct pool_place *p = place_of(g, n->job_id, n->attempt);
+    struct pool_part *part = p ? part_of(p, n->step_id) : NULL;
     if (n->kind == NOTE_STARTED && n->group && !part)
         part_learn(g, n);
     else if (n->kind == NOTE_EXITED && n->group_back && part && p->number == n->group &&
@@ -255,8 +256,8 @@ void group_pool_note(struct group_pool *g, const struct note *n)
 
 void group_pool_forget(struct group_pool *g, const struct note *step)
 {
-    struct place *p = place_of(g, step->job_id, step->attempt);
-    struct part *part = p ? part_of(p, step->step_id) : NULL;
+    struct pool_place *p = place_of(g, step->job_id, step->attempt);
+    struct pool_part *part = p ? part_of(p, step->step_id) : NULL;
     if (!part)
         return;
     free(part->limits);
@@ -268,8 +269,8 @@ void group_pool_forget(struct group_pool *g, const struct note *step)
 bool group_pool_find(const struct group_pool *g, const struct note *step, int64_t *ret_group,
                      int64_t *ret_part)
 {
-    struct place *p = place_of(g, step->job_id, step->attempt);
-    const struct part *part = p ? part_of(p, step->step_id) : NULL;
+    struct pool_place *p = place_of(g, step->job_id, step->attempt);
+    const struct pool_part *part = p ? part_of(p, step->step_id) : NULL;
     if (!part)
         return false;
     *ret_group = p->number;
@@ -291,7 +292,7 @@ bool group_pool_age(struct group_pool *g, bool all)
 {
     bool some = false;
     for (size_t i = g->place.n; i-- > 0;) {
-        struct place *p = g->place.v[i];
+        struct pool_place *p = g->place.v[i];
         if (!is_idle(p))
             continue;
         if (all || p->old)

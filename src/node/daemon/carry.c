@@ -155,28 +155,28 @@ static enum command_why why_code(const char *text)
 static void terminate(struct node_daemon *d, const struct agent_effect *e)
 {
     int64_t wait_ms = e->kill_wait_us / 1000;
-    struct command c = {.op = COMMAND_TERMINATE, .why = why_code(e->why), .of_job = e->of_job};
+    struct step_command c = {.op = COMMAND_TERMINATE, .why = why_code(e->why), .of_job = e->of_job};
     c.kill_wait_ms = wait_ms < 0 ? 0 : wait_ms > UINT32_MAX ? UINT32_MAX : wait_ms;
     herd_command(d->herd, &e->note, &c, e->why);
 }
 
 static void signal_step(struct node_daemon *d, const struct agent_effect *e)
 {
-    struct command c = {
+    struct step_command c = {
         .op = COMMAND_KILL, .signal = e->signal, .batch = e->batch, .of_job = e->of_job};
     herd_command(d->herd, &e->note, &c, NULL);
 }
 
 static void follow(struct node_daemon *d, const struct agent_effect *e)
 {
-    struct command c = {.op = COMMAND_FOLLOW};
+    struct step_command c = {.op = COMMAND_FOLLOW};
     if (e->text && e->why)
         herd_command(d->herd, &e->note, &c, arena_printf(d->turn, "%s\n%s", e->text, e->why));
 }
 
 static void tell(struct node_daemon *d, const struct agent_effect *e)
 {
-    struct command c = {.op = COMMAND_TELL};
+    struct step_command c = {.op = COMMAND_TELL};
     herd_command(d->herd, &e->note, &c, e->text);
 }
 

@@ -415,7 +415,7 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
     *at = w;
 }
 
-bool herd_command(struct herd_link *h, const struct note *step, const struct command *c,
+bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,
                   const char *why_text)
 {
     struct str name = STR_INIT, path = STR_INIT;

@@ -46,7 +46,7 @@ void herd_start(struct herd_link *h, const struct step_plan *p);
 /* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and
  * key. False if its shepherd is not there (any more): its notes, and GONE, were delivered then or
  * are on their way. */
-bool herd_command(struct herd_link *h, const struct note *step, const struct command *c,
+bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,
                   const char *why_text);
 /* Is its shepherd alive? If not: delivers its notes from the state file, then GONE. A step without
  * a directory counts as not begun: nothing is delivered unless `must_have_begun`. */

@@ -29,7 +29,7 @@
 #define FRAME_BYTES (256u << 10)
 #define FILE_BYTES  (2 * SERIES_FEED_BYTES + (1u << 20))
 
-struct source {
+struct feed_source {
     struct series_grow *grow;
     size_t queued;   /* samples of it that are in the queue as pieces */
     int64_t said_us; /* monotonic: the last sample */
@@ -66,7 +66,7 @@ struct series_feed {
     struct gpu_watch *gpus;
     struct link *link;
     struct timer *flush;
-    VEC(struct source) source;
+    VEC(struct feed_source) source;
     VEC(struct want) want;
     VEC(struct waiting_block) queue;
     VEC(struct device_name) name;
@@ -135,7 +135,7 @@ static void block_queue(struct series_feed *f, const char *bytes, size_t len, bo
     vec_push(&f->queue, b);
 }
 
-static void samples_queue(struct series_feed *f, struct source *s, bool whole)
+static void samples_queue(struct series_feed *f, struct feed_source *s, bool whole)
 {
     struct str block = STR_INIT;
     size_t n = series_grow_count(s->grow), from = whole ? 0 : s->queued;
@@ -273,7 +273,7 @@ void series_feed_link(struct series_feed *f, struct link *k)
 
 /* ---- time ---- */
 
-static bool is_silent(const struct source *s, int64_t now_us)
+static bool is_silent(const struct feed_source *s, int64_t now_us)
 {
     return now_us - s->said_us > SILENT_US + 4 * s->gap_us;
 }
@@ -282,7 +282,7 @@ static void sources_flush(struct series_feed *f)
 {
     int64_t now = clock_monotonic_us();
     for (size_t i = f->source.n; i-- > 0;) {
-        struct source *s = &f->source.v[i];
+        struct feed_source *s = &f->source.v[i];
         bool over = is_silent(s, now);
         samples_queue(f, s, over && series_grow_count(s->grow) > 0);
         if (over) {
@@ -318,19 +318,19 @@ static void flush_later(struct series_feed *f)
 
 /* ---- samples ---- */
 
-static struct source *source_of(struct series_feed *f, const struct series_source_key *key)
+static struct feed_source *source_of(struct series_feed *f, const struct series_source_key *key)
 {
     for (size_t i = 0; i < f->source.n; i++)
         if (series_key_compare(series_grow_key(f->source.v[i].grow), key) == 0)
             return &f->source.v[i];
-    vec_push(&f->source, ((struct source){.grow = series_grow_new(key)}));
+    vec_push(&f->source, ((struct feed_source){.grow = series_grow_new(key)}));
     return &f->source.v[f->source.n - 1];
 }
 
 static void sample_add(struct series_feed *f, const struct series_source_key *key, int64_t at_ms,
                        int64_t gap_ms)
 {
-    struct source *s = source_of(f, key);
+    struct feed_source *s = source_of(f, key);
     s->said_us = clock_monotonic_us();
     s->gap_us = 1000 * gap_ms;
     series_grow_add(s->grow, at_ms, gap_ms, f->point, f->npoints);

@@ -34,14 +34,14 @@ struct opener {
     struct device_number file;
 };
 
-struct asked {
+struct helper_asked {
     struct device_look look;
     char *steps; /* that go on and may hold it; owned */
 };
 
 struct helper {
     struct gpu_helper h;
-    VEC(struct asked) look;
+    VEC(struct helper_asked) look;
     VEC(struct opener) opener; /* while a look is answered */
     struct str in, library;    /* the versions that were told */
     bool retried;              /* the libraries, while these looks are answered */
@@ -146,16 +146,17 @@ static void memory_weigh(struct helper *p, struct gpu *g, struct gpu_search *s)
         gpu_search_memory_weigh(g, s, &m);
 }
 
-static void seen_say(struct helper *p, const struct asked *asked, const struct gpu_word *word)
+static void seen_say(struct helper *p, const struct helper_asked *asked,
+                     const struct gpu_word *word)
 {
     str_addf(&p->h.out, "seen %d %llu %s %s\n", asked->look.index,
              (unsigned long long)asked->look.use, device_sign_word(word->sign), word->why);
 }
 
-static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct asked *asked)
+static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct helper_asked *asked)
 {
     const struct device_look *look = &asked->look;
-    struct gpu_use use = {look->job_id, look->uid, look->from_us};
+    struct gpu_held_use use = {look->job_id, look->uid, look->from_us};
     struct gpu_search s = {.use = &use, .steps = asked->steps, .unsure = {.sign = DEVICE_WELL}};
     if (g->maker)
         g->maker->search(&p->h, g, &s);
@@ -171,7 +172,7 @@ static struct gpu_word who_holds(struct helper *p, struct gpu *g, const struct a
     return word;
 }
 
-static void one_look(struct helper *p, struct gpu *g, const struct asked *asked)
+static void one_look(struct helper *p, struct gpu *g, const struct helper_asked *asked)
 {
     gpu_asking(&p->h, g);
     g->hangs = false; /* somebody asks for it again */
@@ -316,7 +317,7 @@ static void line_take(struct helper *p, const char *line)
         look.job_id = job;
         look.from_us = from;
         vec_push(&p->look,
-                 ((struct asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
+                 ((struct helper_asked){look, xstrdup(text_is(line + at, "-") ? "" : line + at)}));
     } else if (text_starts(line, "sample ")) {
         samples_answer(p, line + strlen("sample "));
     } else if (text_is(line, "begin")) {

@@ -97,7 +97,7 @@ bool gpu_holder_find(pid_t pid, struct gpu_holder *ret)
     return true;
 }
 
-bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes,
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
                        bool many_users)
 {
     bool newer = !h->start_us || h->start_us + SLACK_US >= use->from_us;
@@ -111,7 +111,8 @@ bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bo
     return newer && (h->uid != 0 || use->uid == 0);
 }
 
-bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_use *use, const char *steps)
+bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
+                        const char *steps)
 {
     struct span rest = span_of(steps), one;
     char job[24];

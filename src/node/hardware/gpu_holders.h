@@ -25,7 +25,7 @@ struct gpu_holder {
 bool gpu_holder_find(pid_t pid, struct gpu_holder *ret);
 
 /* What the device was used for last. */
-struct gpu_use {
+struct gpu_held_use {
     uint64_t job_id; /* 0 = not known */
     uid_t uid;
     int64_t from_us; /* 0 = not known */
@@ -36,13 +36,14 @@ struct gpu_use {
  * there before the job had the device; where it is not known who had it, a job's processes do, and
  * others if the daemon serves many users. A process that only has its file open does if it is of
  * the job that had it: libraries open the files of all devices that they can see. */
-bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_use *use, bool computes,
+bool gpu_holder_counts(const struct gpu_holder *h, const struct gpu_held_use *use, bool computes,
                        bool many_users);
 
 /* Is it of one of these steps ("7.1.0+7.1.batch"), which go on? Of a job's process that does not
  * tell its step, and where nothing tells whether it is a job's, that is taken to be so: what stays
  * is found at the latest when the job ends. */
-bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_use *use, const char *steps);
+bool gpu_holder_goes_on(const struct gpu_holder *h, const struct gpu_held_use *use,
+                        const char *steps);
 
 #define GPU_FILES_MAX 512u
 

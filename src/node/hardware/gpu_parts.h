@@ -124,7 +124,7 @@ struct gpu_known {
     uint64_t bytes;
 };
 struct gpu_search {
-    const struct gpu_use *use;
+    const struct gpu_held_use *use;
     const char *steps; /* that go on, and may hold it */
     /* What stands against giving it to somebody else; empty: nothing so far. */
     struct str why;

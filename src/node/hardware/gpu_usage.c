@@ -66,7 +66,7 @@ static bool is_first(const struct nvml_process *p, unsigned i)
 /* ---- NVIDIA ---- */
 
 /* A device's processes, each once, and how much of its time each has. */
-struct work {
+struct gpu_usage_work {
     struct nvml_processes list;
     int64_t *percent;
     int64_t sum;
@@ -85,7 +85,7 @@ static void processes_join(struct nvml_processes *to, const struct nvml_processe
     }
 }
 
-static void samples_take(struct work *w, const struct nvml *n, nvml_device device,
+static void samples_take(struct gpu_usage_work *w, const struct nvml *n, nvml_device device,
                          unsigned long long *since_us)
 {
     static struct nvml_process_use use[SAMPLES_MAX];
@@ -103,8 +103,8 @@ static void samples_take(struct work *w, const struct nvml *n, nvml_device devic
     }
 }
 
-static void work_read(struct work *w, const struct nvml *n, nvml_device device, bool is_part,
-                      unsigned long long *since_us)
+static void work_read(struct gpu_usage_work *w, const struct nvml *n, nvml_device device,
+                      bool is_part, unsigned long long *since_us)
 {
     struct nvml_processes mps = {0};
     w->listed = nvml_processes_read(n->compute_processes, device, &w->list) == NVML_OK;
@@ -125,8 +125,8 @@ static bool encodes(const struct nvml *n, nvml_device device)
             percent <= 100);
 }
 
-static void row_percent(struct gpu_row *row, const struct nvml *n, nvml_device device,
-                        const struct gpu_asked *asked, const struct work *w)
+static void row_percent(struct gpu_usage_row *row, const struct nvml *n, nvml_device device,
+                        const struct gpu_asked *asked, const struct gpu_usage_work *w)
 {
     struct nvml_use whole = {0};
     bool known = !asked->is_part && n->use && n->use(device, &whole) == NVML_OK && whole.gpu <= 100;
@@ -139,8 +139,8 @@ static void row_percent(struct gpu_row *row, const struct nvml *n, nvml_device d
     row->idle = !row->busy && (row->percent == 0 || asked->activity == 0);
 }
 
-static void row_memory(struct gpu_row *row, struct gpu_meter *m, const struct gpu_asked *asked,
-                       unsigned long long used)
+static void row_memory(struct gpu_usage_row *row, struct gpu_meter *m,
+                       const struct gpu_asked *asked, unsigned long long used)
 {
     if (m->has_bytes && m->bytes != used) {
         row->busy = true;
@@ -154,8 +154,8 @@ static void row_memory(struct gpu_row *row, struct gpu_meter *m, const struct gp
 }
 
 /* A counter that was set back, or is beyond what any device takes, counts nothing. */
-static void row_energy(struct gpu_row *row, struct gpu_meter *m, const struct gpu_asked *asked,
-                       const unsigned long long *mj, int64_t mw)
+static void row_energy(struct gpu_usage_row *row, struct gpu_meter *m,
+                       const struct gpu_asked *asked, const unsigned long long *mj, int64_t mw)
 {
     int64_t passed = m->at_ms ? asked->now_ms - m->at_ms : 0;
     int64_t most = passed * (POWER_MAX_MW / 1000);
@@ -197,7 +197,8 @@ static size_t share_out(struct gpu_usage *u, const uint32_t *pid, size_t n, int6
 }
 
 /* By the work of each; what processes of nobody's do is nobody's. */
-static void share_by_work(struct gpu_usage *u, const struct work *w, const struct gpu_row *row)
+static void share_by_work(struct gpu_usage *u, const struct gpu_usage_work *w,
+                          const struct gpu_usage_row *row)
 {
     for (size_t i = 0; i < w->list.v.n; i++) {
         struct step_use *s = w->percent[i] ? step_of_process(u, w->list.v.v[i].pid) : NULL;
@@ -210,7 +211,7 @@ static void share_by_work(struct gpu_usage *u, const struct work *w, const struc
     }
 }
 
-static void shares(struct gpu_usage *u, const struct work *w, struct gpu_row *row)
+static void shares(struct gpu_usage *u, const struct gpu_usage_work *w, struct gpu_usage_row *row)
 {
     uint32_t *pid = xcalloc(w->list.v.n + 1, sizeof *pid);
     for (size_t i = 0; i < w->list.v.n; i++) {
@@ -231,8 +232,8 @@ static void shares(struct gpu_usage *u, const struct work *w, struct gpu_row *ro
 void gpu_usage_nvidia(struct gpu_usage *u, const struct nvml *n, nvml_device device,
                       const struct gpu_asked *asked, struct gpu_meter *m)
 {
-    struct gpu_row row = {.index = asked->index, .percent = -1, .bytes = -1, .mw = -1};
-    struct work w = {0};
+    struct gpu_usage_row row = {.index = asked->index, .percent = -1, .bytes = -1, .mw = -1};
+    struct gpu_usage_work w = {0};
     struct nvml_memory mem = {0};
     unsigned long long mj = 0;
     unsigned mw = 0;
@@ -267,7 +268,7 @@ void gpu_usage_amd(struct gpu_usage *u, struct amd *a, uint32_t number,
                    const struct gpu_asked *asked, struct gpu_meter *m)
 {
     const struct amd_now *now = amd_now(a, number);
-    struct gpu_row row = {.index = asked->index, .percent = -1, .bytes = -1, .mw = -1};
+    struct gpu_usage_row row = {.index = asked->index, .percent = -1, .bytes = -1, .mw = -1};
     const amd_process_vec *p;
     size_t n = 0;
     if (now->answer != AMD_OK && now->answer != AMD_NOT_TOLD)
@@ -303,7 +304,7 @@ void gpu_usage_say(struct gpu_usage *u, struct str *out)
                  (long long)u->step.v[i].percent, (long long)u->step.v[i].bytes,
                  (long long)u->step.v[i].mj);
     for (size_t i = 0; i < u->gpu.n; i++) {
-        const struct gpu_row *g = &u->gpu.v[i];
+        const struct gpu_usage_row *g = &u->gpu.v[i];
         str_addf(out, "gpu %d %lld %lld %lld %lld %c %d %lld\n", g->index, (long long)g->percent,
                  (long long)g->bytes, (long long)g->mw, (long long)g->mj,
                  g->idle   ? 'i'

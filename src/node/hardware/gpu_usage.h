@@ -18,7 +18,7 @@ struct step_use {
 };
 
 /* A device; -1 = not told. */
-struct gpu_row {
+struct gpu_usage_row {
     int32_t index;
     int64_t percent, bytes, mw;
     int64_t mj;        /* since the last time; 0 = not told */
@@ -38,7 +38,7 @@ struct gpu_meter {
 
 struct gpu_usage {
     VEC(struct step_use) step;
-    VEC(struct gpu_row) gpu;
+    VEC(struct gpu_usage_row) gpu;
     bool percent_known;
 };
 

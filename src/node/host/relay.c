@@ -61,11 +61,11 @@ struct relay {
     struct timer *renew;
     struct conn *renewing;
     struct name_lookup *lookup; /* of `to`, while it is under way … */
-    struct pair *waiting;       /* … and who waits for it */
+    struct relay_pair *waiting; /* … and who waits for it */
 };
 
 /* A process of this host at the near end, the controller at the far one. */
-struct pair {
+struct relay_pair {
     struct splice splice; /* first: the callbacks get this */
     struct relay *relay;
     bool heard; /* the controller has said something */
@@ -74,17 +74,17 @@ struct pair {
     struct conn_peer who;
     struct relay_user *user; /* NULL: it was refused */
     struct entrance_place place;
-    struct pair *next; /* in relay.waiting */
+    struct relay_pair *next; /* in relay.waiting */
 };
 
-static struct conn *near_of(const struct pair *p)
+static struct conn *near_of(const struct relay_pair *p)
 {
     return p->splice.end[SPLICE_NEAR];
 }
 
 static void pair_frame(struct splice *s, enum splice_end from, const struct frame *f)
 {
-    struct pair *p = (struct pair *)s;
+    struct relay_pair *p = (struct relay_pair *)s;
     static const char hello[] = "\"type\":\"node_hello\"";
     if (from == SPLICE_FAR) {
         entrance_passed(p->relay->entrance, &p->place);
@@ -97,9 +97,9 @@ static void pair_frame(struct splice *s, enum splice_end from, const struct fram
 
 /* ---- ends ---- */
 
-static void waiting_remove(struct pair *p)
+static void waiting_remove(struct relay_pair *p)
 {
-    for (struct pair **at = &p->relay->waiting; *at; at = &(*at)->next)
+    for (struct relay_pair **at = &p->relay->waiting; *at; at = &(*at)->next)
         if (*at == p) {
             *at = p->next;
             return;
@@ -107,7 +107,7 @@ static void waiting_remove(struct pair *p)
 }
 
 /* To people the reason is said, in the words of a refusal. */
-static void near_tell(struct pair *p, const char *why)
+static void near_tell(struct relay_pair *p, const char *why)
 {
     struct relay *r = p->relay;
     struct str text = STR_INIT;
@@ -124,7 +124,7 @@ static void near_tell(struct pair *p, const char *why)
 
 static void pair_gone(struct splice *s, enum splice_end which, const struct err *why)
 {
-    struct pair *p = (struct pair *)s;
+    struct relay_pair *p = (struct relay_pair *)s;
     entrance_leave(p->relay->entrance, &p->place);
     if (which == SPLICE_NEAR)
         waiting_remove(p);
@@ -134,7 +134,7 @@ static void pair_gone(struct splice *s, enum splice_end which, const struct err 
 
 static void pair_over(struct splice *s)
 {
-    struct pair *p = (struct pair *)s;
+    struct relay_pair *p = (struct relay_pair *)s;
     if (p->user)
         p->user->pairs--;
     free(p);
@@ -158,7 +158,7 @@ static struct relay_user *user_of(struct relay *r, uint32_t uid)
 /* Halves of messages: of all of a user's connections together. */
 static void near_kept(void *ctx, struct conn *near, ptrdiff_t more)
 {
-    struct pair *p = ctx;
+    struct relay_pair *p = ctx;
     if (!p->user)
         return;
     p->user->bytes += (size_t)more;
@@ -167,7 +167,7 @@ static void near_kept(void *ctx, struct conn *near, ptrdiff_t more)
 }
 
 /* False: he has too many; this one is told so, and closed. */
-static bool user_admit(struct pair *p)
+static bool user_admit(struct relay_pair *p)
 {
     struct relay_user *u = user_of(p->relay, p->who.uid);
     struct str text = STR_INIT;
@@ -198,7 +198,7 @@ static struct conn *dial(struct relay *r, const struct conn_ops *ops, void *ctx,
 /* The handshake is over, and who speaks was said. */
 static void far_worked(void *ctx, struct conn *far, int64_t ns)
 {
-    struct pair *p = ctx;
+    struct relay_pair *p = ctx;
     (void)ns;
     if (p->place.state == ENTRANCE_BEGINS && conn_tls_peer(far) && conn_unsent(far) == 0)
         entrance_passed(p->relay->entrance, &p->place);
@@ -207,7 +207,7 @@ static void far_worked(void *ctx, struct conn *far, int64_t ns)
 static void pair_dial(void *ctx)
 {
     static struct conn_ops far_ops;
-    struct pair *p = ctx;
+    struct relay_pair *p = ctx;
     struct err err = {0};
     far_ops = splice_conn_ops;
     far_ops.worked = far_worked;
@@ -226,16 +226,16 @@ static void pair_dial(void *ctx)
     conn_resume(near_of(p));
 }
 
-static void pair_enter(struct pair *p)
+static void pair_enter(struct relay_pair *p)
 {
     entrance_take(p->relay->entrance, &p->place, p->who.uid, pair_dial, p);
 }
 
 static void waiting_refuse(struct relay *r, const char *why)
 {
-    struct pair *p = r->waiting;
+    struct relay_pair *p = r->waiting;
     r->waiting = NULL;
-    for (struct pair *next; p; p = next) {
+    for (struct relay_pair *next; p; p = next) {
         next = p->next;
         p->next = NULL;
         near_tell(p, why);
@@ -256,9 +256,9 @@ static void lookup_done(void *ctx, const struct name_found *found)
         return;
     }
     r->found = true;
-    struct pair *p = r->waiting;
+    struct relay_pair *p = r->waiting;
     r->waiting = NULL;
-    for (struct pair *next; p; p = next) {
+    for (struct relay_pair *next; p; p = next) {
         next = p->next;
         p->next = NULL;
         pair_enter(p);
@@ -285,7 +285,7 @@ static void accepted(void *ctx, int fd)
     static struct conn_ops near_ops;
     struct relay *r = ctx;
     struct err err = {0};
-    struct pair *p = xcalloc(1, sizeof *p);
+    struct relay_pair *p = xcalloc(1, sizeof *p);
     near_ops = splice_conn_ops;
     near_ops.kept = near_kept;
     p->relay = r;

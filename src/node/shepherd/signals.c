@@ -33,7 +33,7 @@ void shepherd_signal_all(struct shepherd *s, int signo, enum signal_word word)
         signal_one(s, s->pids[i], signo, word);
 }
 
-static void terminate(struct shepherd *s, const struct command *c)
+static void terminate(struct shepherd *s, const struct step_command *c)
 {
     int64_t kill_at = shepherd_now_us() + c->kill_wait_ms * 1000;
     if (s->tasks)
@@ -65,7 +65,7 @@ static pid_t script_pid(const struct shepherd *s)
     return s->plan->task_epilog && proc_tree(s->main_pid, &below, 1) > 0 ? below : s->main_pid;
 }
 
-static void signal_step(struct shepherd *s, const struct command *c)
+static void signal_step(struct shepherd *s, const struct step_command *c)
 {
     if (c->batch) {
         if (!s->main_ended && !s->tasks)
@@ -102,7 +102,7 @@ static void follow(struct shepherd *s)
 void shepherd_command(struct shepherd *s, const struct signalfd_siginfo *info)
 {
     union sigval value = {.sival_ptr = (void *)(uintptr_t)info->ssi_ptr};
-    struct command c = command_of_value(value);
+    struct step_command c = command_of_value(value);
     if (info->ssi_code != SI_QUEUE)
         return;
     /* 0: of a daemon of an earlier release, or of a kernel without pidfds. */
@@ -134,7 +134,7 @@ void shepherd_owner_signals(void *ctx, int signo)
 void shepherd_owner_gone(void *ctx)
 {
     struct shepherd *s = ctx;
-    struct command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = s->plan->kill_wait_us / 1000};
+    struct step_command c = {.op = COMMAND_TERMINATE, .kill_wait_ms = s->plan->kill_wait_us / 1000};
     if (!s->main_ended)
         terminate(s, &c);
 }

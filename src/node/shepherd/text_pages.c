@@ -15,12 +15,12 @@
 
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden"))); /* by the linker */
 
-struct range {
+struct text_range {
     uintptr_t from, to;
 };
 
 /* From the program's begin to its first byte that is written; whole huge pages only. */
-static struct range text_range(void)
+static struct text_range text_range(void)
 {
     const ElfW(Ehdr) *e = &__ehdr_start;
     const ElfW(Phdr) *p = (const void *)((const char *)e + e->e_phoff);
@@ -29,8 +29,8 @@ static struct range text_range(void)
         if (p[i].p_type == PT_LOAD && !(p[i].p_flags & PF_W) &&
             base + p[i].p_vaddr + p[i].p_memsz > to)
             to = base + p[i].p_vaddr + p[i].p_memsz;
-    return (struct range){((uintptr_t)e + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES,
-                          to / HUGE_BYTES * HUGE_BYTES};
+    return (struct text_range){((uintptr_t)e + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES,
+                               to / HUGE_BYTES * HUGE_BYTES};
 }
 
 /* All of it, as the kernel counts. */
@@ -50,7 +50,7 @@ static bool is_huge(const char *at, size_t len)
     return kib * 1024 >= len;
 }
 
-static bool copy_fill(char *copy, struct range text)
+static bool copy_fill(char *copy, struct text_range text)
 {
     size_t len = text.to - text.from;
     if (madvise(copy, len, MADV_HUGEPAGE) != 0)
@@ -71,7 +71,7 @@ static bool file_is_needed(void)
 
 bool text_pages_huge(void)
 {
-    struct range text = text_range();
+    struct text_range text = text_range();
     if (file_is_needed() || text.from >= text.to)
         return false;
     size_t len = text.to - text.from, room = len + HUGE_BYTES;

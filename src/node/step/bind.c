@@ -13,7 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum unit { UNIT_NONE, UNIT_THREADS, UNIT_CORES, UNIT_SOCKETS, UNIT_RANK, UNIT_MAP, UNIT_MASK };
+enum bind_unit {
+    UNIT_NONE,
+    UNIT_THREADS,
+    UNIT_CORES,
+    UNIT_SOCKETS,
+    UNIT_RANK,
+    UNIT_MAP,
+    UNIT_MASK
+};
 
 static const char *const unit_names[] = {"none", "threads",  "cores",    "sockets",
                                          "rank", "map_cpu:", "mask_cpu:"};
@@ -37,7 +45,7 @@ struct binding {
     u32s gpu;
     struct device_list device; /* of the whole node */
     int32_t sockets;
-    enum unit unit;
+    enum bind_unit unit;
     word_list number;                 /* the system's, by the node's */
     word_list list;                   /* of map and mask */
     word_list gpu_map, gpu_mask, mem; /* of --gpu-bind and --mem-bind */
@@ -102,7 +110,7 @@ static void word_take(struct binding *b, struct span word, bool *ret_said)
 {
     static const struct {
         const char *word;
-        enum unit unit;
+        enum bind_unit unit;
     } words[] = {{"none", UNIT_NONE},         {"no", UNIT_NONE},
                  {"threads", UNIT_THREADS},   {"cores", UNIT_CORES},
                  {"sockets", UNIT_SOCKETS},   {"ldoms", UNIT_SOCKETS},
@@ -118,7 +126,7 @@ static void word_take(struct binding *b, struct span word, bool *ret_said)
 }
 
 /* Even: bind; else leave free. */
-static enum unit automatic(const struct binding *b)
+static enum bind_unit automatic(const struct binding *b)
 {
     size_t wanted = b->task.n * (size_t)cpus_per_task(b);
     if (wanted == b->cpu.n)

@@ -35,7 +35,7 @@ enum command_why {
         WHY_FILE
 };
 
-struct command {
+struct step_command {
     enum command_op op;
     enum command_why why; /* TERMINATE */
     int64_t kill_wait_ms; /* TERMINATE: between SIGTERM and SIGKILL */
@@ -44,15 +44,15 @@ struct command {
     bool of_job;          /* everybody in the job is told */
 };
 
-static inline uint64_t command_pack(const struct command *c)
+static inline uint64_t command_pack(const struct step_command *c)
 {
     return (uint64_t)c->op | (uint64_t)c->why << 8 | (uint64_t)(uint8_t)c->signal << 16 |
            (uint64_t)c->batch << 24 | (uint64_t)c->of_job << 25 | (uint64_t)c->kill_wait_ms << 32;
 }
 
-static inline struct command command_unpack(uint64_t packed)
+static inline struct step_command command_unpack(uint64_t packed)
 {
-    return (struct command){
+    return (struct step_command){
         .op = (enum command_op)(packed & 0xff),
         .why = (enum command_why)((packed >> 8) & 0xff),
         .signal = (int)((packed >> 16) & 0xff),
@@ -63,7 +63,7 @@ static inline struct command command_unpack(uint64_t packed)
 }
 
 /* As sigqueue(3) carries it. */
-static inline union sigval command_value(const struct command *c)
+static inline union sigval command_value(const struct step_command *c)
 {
     uint64_t packed = command_pack(c);
     union sigval v;
@@ -72,7 +72,7 @@ static inline union sigval command_value(const struct command *c)
     return v;
 }
 
-static inline struct command command_of_value(union sigval v)
+static inline struct step_command command_of_value(union sigval v)
 {
     uint64_t packed;
     memcpy(&packed, &v, sizeof packed);

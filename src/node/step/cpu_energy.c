@@ -16,14 +16,14 @@
 
 #define ZONES_MAX 32u
 
-struct zone {
+struct cpu_energy_zone {
     char path[160]; /* of its counter */
     uint64_t range, before;
     bool known;
 };
 
 struct cpu_energy {
-    struct zone zone[ZONES_MAX];
+    struct cpu_energy_zone zone[ZONES_MAX];
     size_t n;
 };
 
@@ -66,7 +66,7 @@ struct cpu_energy *cpu_energy_new(void)
     bool any = glob(path, 0, NULL, &found) == 0;
     for (size_t i = 0; any && i < found.gl_pathc && e->n < ZONES_MAX; i++) {
         const char *dir = found.gl_pathv[i];
-        struct zone *z = &e->zone[e->n];
+        struct cpu_energy_zone *z = &e->zone[e->n];
         if (strlen(dir) > 120 || !counts(dir))
             continue;
         snprintf(path, sizeof path, "%s/max_energy_range_uj", dir);
@@ -92,7 +92,7 @@ int64_t cpu_energy_read(struct cpu_energy *e)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < e->n; i++) {
-        struct zone *z = &e->zone[i];
+        struct cpu_energy_zone *z = &e->zone[i];
         uint64_t now;
         if (!number_read(z->path, &now))
             continue;

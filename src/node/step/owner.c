@@ -13,19 +13,19 @@
 #include <string.h>
 #include <unistd.h>
 
-struct waiter {
+struct owner_waiter {
     loop_fn found;
     void *ctx;
 };
 
 /* One owner; `fresh` is what the worker thread fills while `now` may be in use. */
-struct entry {
+struct owner_entry {
     struct owners *owners; /* NULL: they were freed while this was asked */
     struct owner owner, fresh;
     struct arena *arena, *fresh_arena;
     int64_t asked_us;
     bool there, asking;
-    VEC(struct waiter) waiters;
+    VEC(struct owner_waiter) waiters;
 };
 
 struct owners {
@@ -39,7 +39,7 @@ static uint64_t key_of(uid_t uid, gid_t gid)
     return (uint64_t)uid << 32 | gid;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct owner_entry *e)
 {
     arena_free(e->arena);
     arena_free(e->fresh_arena);
@@ -61,7 +61,7 @@ void owners_free(struct owners *o)
     if (!o)
         return;
     while (map_u64_next(o->entries, &w)) {
-        struct entry *e = w.value;
+        struct owner_entry *e = w.value;
         e->owners = NULL;
         if (!e->asking)
             entry_free(e);
@@ -109,7 +109,7 @@ static void groups_find(struct owner *o, struct arena *a)
 
 static void lookup(void *ctx)
 {
-    struct entry *e = ctx;
+    struct owner_entry *e = ctx;
     user_find(&e->fresh, e->fresh_arena);
     groups_find(&e->fresh, e->fresh_arena);
 }
@@ -118,7 +118,7 @@ static void lookup(void *ctx)
 
 static void looked_up(void *ctx)
 {
-    struct entry *e = ctx;
+    struct owner_entry *e = ctx;
     e->asking = false;
     if (!e->owners) {
         entry_free(e);
@@ -135,7 +135,7 @@ static void looked_up(void *ctx)
     vec_clear(&e->waiters);
 }
 
-static void entry_ask(struct entry *e)
+static void entry_ask(struct owner_entry *e)
 {
     if (e->asking)
         return;
@@ -148,7 +148,7 @@ static void entry_ask(struct entry *e)
 /* An old entry serves until the new one is there. */
 const struct owner *owners_cached(struct owners *o, uid_t uid, gid_t gid)
 {
-    struct entry *e = map_u64_get(o->entries, key_of(uid, gid));
+    struct owner_entry *e = map_u64_get(o->entries, key_of(uid, gid));
     if (!e || !e->there)
         return NULL;
     if (clock_monotonic_us() - e->asked_us > o->max_age_us)
@@ -159,14 +159,14 @@ const struct owner *owners_cached(struct owners *o, uid_t uid, gid_t gid)
 void owners_ask(struct owners *o, uid_t uid, gid_t gid, loop_fn found, void *ctx)
 {
     ASSERT(found);
-    struct entry *e = map_u64_get(o->entries, key_of(uid, gid));
+    struct owner_entry *e = map_u64_get(o->entries, key_of(uid, gid));
     if (!e) {
         e = xcalloc(1, sizeof *e);
         e->owners = o;
         e->owner = (struct owner){.uid = uid, .gid = gid};
         map_u64_put(o->entries, key_of(uid, gid), e);
     }
-    struct waiter w = {found, ctx};
+    struct owner_waiter w = {found, ctx};
     vec_push(&e->waiters, w);
     entry_ask(e);
 }

@@ -6,18 +6,18 @@
 
 /* Each member that is not 0 is a head {number, length} and its bytes; texts and bytes get a NUL
  * after them, so that the decoded texts can point into the message. */
-struct head {
+struct plan_head {
     uint32_t number, len;
 };
 
 enum plan_type { PLAN_I64, PLAN_TEXT, PLAN_BYTES };
 
-struct row {
+struct plan_row {
     enum plan_type type;
     size_t offset;
 };
 
-static const struct row rows[] = {
+static const struct plan_row rows[] = {
 #define X(type, member, doc) {PLAN_##type, offsetof(struct step_plan, member)},
     STEP_PLAN(X)
 #undef X
@@ -25,7 +25,7 @@ static const struct row rows[] = {
 
 static void piece_add(struct str *out, size_t number, const void *data, size_t len)
 {
-    struct head h = {(uint32_t)number, (uint32_t)len};
+    struct plan_head h = {(uint32_t)number, (uint32_t)len};
     str_addn(out, (const char *)&h, sizeof h);
     str_addn(out, data, len);
     str_addc(out, '\0');
@@ -76,7 +76,7 @@ bool step_plan_decode(const void *data, size_t len, struct step_plan *ret)
     const char *at = data, *end = at + len;
     memset(ret, 0, sizeof *ret);
     while (at < end) {
-        struct head h;
+        struct plan_head h;
         if ((size_t)(end - at) < sizeof h + 1)
             return false;
         memcpy(&h, at, sizeof h);

@@ -33,7 +33,7 @@ struct lot { /* nodes about which the same is said */
     struct map_u64 *seen; /* jobs counted */
 };
 
-struct work {
+struct blockers_work {
     const struct cluster *cl;
     const struct wjob *j;
     const struct compiled *c;
@@ -47,7 +47,7 @@ struct work {
     size_t outs_said;
 };
 
-static struct lot *lot_of(struct work *w, enum blocker_kind kind, const char *what)
+static struct lot *lot_of(struct blockers_work *w, enum blocker_kind kind, const char *what)
 {
     for (size_t i = 0; i < w->lot.n; i++)
         if (w->lot.v[i].kind == kind && text_is(w->lot.v[i].what, what))
@@ -126,7 +126,8 @@ static struct outs outs_in_the_way(const struct cluster *cl, const struct snode 
     return found;
 }
 
-static const char *out_text(const struct work *w, const struct snode *n, const struct device_out *d)
+static const char *out_text(const struct blockers_work *w, const struct snode *n,
+                            const struct device_out *d)
 {
     if (d->failed)
         return arena_printf(
@@ -142,7 +143,7 @@ static const char *out_text(const struct work *w, const struct snode *n, const s
 /* True if the node would do with its devices that are out: they are what is in the way. Else they
  * are told of beside what keeps it busy; and also where a piece of the job has room, since another
  * may need them. */
-static bool out_node(struct work *w, const struct snode *n, const struct take *t)
+static bool out_node(struct blockers_work *w, const struct snode *n, const struct take *t)
 {
     struct outs found = outs_in_the_way(w->cl, n, t, w->a);
     for (size_t i = 0; i < found.n && w->outs_said < OUTS_MAX; i++, w->outs_said++) {
@@ -155,7 +156,7 @@ static bool out_node(struct work *w, const struct snode *n, const struct take *t
 
 /* ---- a busy node ---- */
 
-static const char *short_of(const struct work *w, const struct take *t, const int64_t *row)
+static const char *short_of(const struct blockers_work *w, const struct take *t, const int64_t *row)
 {
     for (uint32_t i = 0; i < t->n; i++)
         if (t->use[i].dim >= DIM_GRES && row[t->use[i].dim] < t->use[i].amount)
@@ -179,7 +180,7 @@ static int hold_order(const void *va, const void *vb)
     return ((*a)->run->job_id > (*b)->run->job_id) - ((*a)->run->job_id < (*b)->run->job_id);
 }
 
-static void hold_return(const struct work *w, const struct hold *h, int64_t *row)
+static void hold_return(const struct blockers_work *w, const struct hold *h, int64_t *row)
 {
     if (!h->run->suspended) {
         row[DIM_CPU] += (int64_t)h->ncpu;
@@ -192,7 +193,7 @@ static void hold_return(const struct work *w, const struct hold *h, int64_t *row
             row[h->gres[i].dim] += h->gres[i].back;
 }
 
-static void busy_node(struct work *w, const struct snode *n, const struct take *t)
+static void busy_node(struct blockers_work *w, const struct snode *n, const struct take *t)
 {
     const int64_t *now = node_free(w->cl, n);
     struct lot *l = lot_of(w, BLOCKER_BUSY, short_of(w, t, now));
@@ -228,7 +229,7 @@ static struct variant *variant_on(const struct option *o, const struct group *g)
     return NULL;
 }
 
-static void away_node(struct work *w, const struct snode *n)
+static void away_node(struct blockers_work *w, const struct snode *n)
 {
     const char *state = n->cfg->drain ? "drained" : n->cfg->fail ? "failing" : "down";
     const char *why = text_empty(n->cfg->reason)
@@ -237,7 +238,7 @@ static void away_node(struct work *w, const struct snode *n)
     lot_node(lot_of(w, BLOCKER_AWAY, why), n);
 }
 
-static const char *lacks_text(const struct work *w, const struct group *g)
+static const char *lacks_text(const struct blockers_work *w, const struct group *g)
 {
     struct str s = STR_INIT;
     word_lacks(w->cl, w->c, w->o, g, &s);
@@ -246,7 +247,7 @@ static const char *lacks_text(const struct work *w, const struct group *g)
     return text;
 }
 
-static void node_count(struct work *w, const struct snode *n)
+static void node_count(struct blockers_work *w, const struct snode *n)
 {
     struct variant *v = variant_on(w->o, n->group);
     if (!v) {
@@ -282,7 +283,7 @@ static void node_count(struct work *w, const struct snode *n)
 }
 
 /* Nodes kept for promised starts of other jobs. */
-static void kept_find(struct work *w, const struct plan *p, uint64_t job_id)
+static void kept_find(struct blockers_work *w, const struct plan *p, uint64_t job_id)
 {
     struct map_walk at = {0};
     w->kept = xcalloc(w->cl->node.n + 1, sizeof w->kept[0]);
@@ -298,7 +299,7 @@ static void kept_find(struct work *w, const struct plan *p, uint64_t job_id)
 
 /* ---- in words ---- */
 
-static const char *names_text(struct work *w, struct lot *l)
+static const char *names_text(struct blockers_work *w, struct lot *l)
 {
     struct str s = STR_INIT;
     hostlist_sort(&l->names);
@@ -308,7 +309,7 @@ static const char *names_text(struct work *w, struct lot *l)
     return text;
 }
 
-static const char *jobs_text(const struct work *w, const struct lot *l)
+static const char *jobs_text(const struct blockers_work *w, const struct lot *l)
 {
     struct str s = STR_INIT;
     for (size_t i = 0; i < l->njobs; i++)
@@ -318,7 +319,7 @@ static const char *jobs_text(const struct work *w, const struct lot *l)
     return text;
 }
 
-static void lots_out(struct work *w, blocker_vec *out)
+static void lots_out(struct blockers_work *w, blocker_vec *out)
 {
     for (size_t i = 0; i < w->lot.n; i++) {
         struct lot *l = &w->lot.v[i];
@@ -339,7 +340,7 @@ static void lots_out(struct work *w, blocker_vec *out)
     vec_done(&w->lot);
 }
 
-static void needs_out(struct work *w, blocker_vec *out)
+static void needs_out(struct blockers_work *w, blocker_vec *out)
 {
     struct str s = STR_INIT;
     word_demand(w->cl, w->c, w->o, w->o->nvariants ? &w->o->variant[0] : w->o->wish, MEMORY_ALL,
@@ -353,7 +354,7 @@ static void needs_out(struct work *w, blocker_vec *out)
     str_done(&s);
 }
 
-static void option_out(struct work *w, blocker_vec *out)
+static void option_out(struct blockers_work *w, blocker_vec *out)
 {
     if (w->o->never != REASON_NONE && w->o->never_text) {
         struct blocker b = {.kind = BLOCKER_LIMIT,
@@ -377,7 +378,7 @@ static void option_out(struct work *w, blocker_vec *out)
     lots_out(w, out);
 }
 
-static void licences_out(struct work *w, blocker_vec *out)
+static void licences_out(struct blockers_work *w, blocker_vec *out)
 {
     for (size_t i = 0; i < w->c->nlic; i++) {
         const struct licence *l = &w->cl->lic.v[w->c->lic[i].lic];
@@ -412,7 +413,7 @@ void sched_blockers(struct cluster *cl, const struct plan *p, uint64_t job_id, i
 {
     cluster_settle(cl);
     const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
-    struct work w = {.cl = cl, .j = j, .a = a, .now_us = now_us};
+    struct blockers_work w = {.cl = cl, .j = j, .a = a, .now_us = now_us};
     if (!j)
         return;
     w.c = demand_of(cl, j->lane->klass);

@@ -7,7 +7,7 @@
 
 #define JOBS_SAID 8
 
-struct user {
+struct capped_user {
     const struct run *run;
     int64_t has;
 };
@@ -27,7 +27,7 @@ bool capped_by(const struct cluster *cl, const struct class_note *note, const st
 
 static int by_amount(const void *a, const void *b)
 {
-    const struct user *x = a, *y = b;
+    const struct capped_user *x = a, *y = b;
     if (x->has != y->has)
         return x->has > y->has ? -1 : 1;
     return (x->run->job_id > y->run->job_id) - (x->run->job_id < y->run->job_id);
@@ -35,11 +35,12 @@ static int by_amount(const void *a, const void *b)
 
 static int by_end(const void *a, const void *b)
 {
-    const struct run *x = ((const struct user *)a)->run, *y = ((const struct user *)b)->run;
+    const struct run *x = ((const struct capped_user *)a)->run,
+                     *y = ((const struct capped_user *)b)->run;
     return (x->end_us > y->end_us) - (x->end_us < y->end_us);
 }
 
-static void jobs_say(const struct user *v, size_t n, struct arena *a, struct blocker *b)
+static void jobs_say(const struct capped_user *v, size_t n, struct arena *a, struct blocker *b)
 {
     struct str jobs = STR_INIT;
     for (size_t i = 0; i < n && i < JOBS_SAID; i++)
@@ -51,7 +52,7 @@ static void jobs_say(const struct user *v, size_t n, struct arena *a, struct blo
 
 /* Ends in this order leave room for so much with the run that is returned; NULL = none does. */
 static const struct run *room_with(const struct cluster *cl, const struct lic_use *use,
-                                   int64_t takes, const struct user *v, size_t n)
+                                   int64_t takes, const struct capped_user *v, size_t n)
 {
     const struct licence *l = &cl->lic.v[use->lic];
     int64_t left = l->total + use->slack - l->used;
@@ -78,12 +79,12 @@ void capped_users(const struct cluster *cl, const struct lic_use *use, int64_t t
                   int64_t now_us, struct arena *a, struct blocker *b)
 {
     ASSERT(is_cap(&cl->lic.v[use->lic]));
-    VEC(struct user) v = {0};
+    VEC(struct capped_user) v = {0};
     for (size_t i = 0; i < cl->run.n; i++) {
         const struct run *r = cl->run.v[i];
         for (size_t k = 0; k < r->ncap; k++)
             if (r->cap[k].lic == use->lic && r->cap[k].count > 0)
-                vec_push(&v, ((struct user){r, r->cap[k].count}));
+                vec_push(&v, ((struct capped_user){r, r->cap[k].count}));
     }
     if (v.n)
         qsort(v.v, v.n, sizeof v.v[0], by_amount);

@@ -16,7 +16,7 @@
 #include <string.h>
 
 /* Where the nodes of the partition stand for an option. */
-struct tally {
+struct explain_tally {
     int32_t nodes, never, excluded, reserved, away, fit, no_cpu, no_mem, no_gres, alone, taken;
     struct hostlist away_names;
     const char *away_reason;
@@ -32,7 +32,7 @@ static struct variant *variant_for(const struct option *o, const struct group *g
 }
 
 static void tally_lack(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                       struct variant *v, const struct snode *n, struct tally *t)
+                       struct variant *v, const struct snode *n, struct explain_tally *t)
 {
     const int64_t *row = node_free(cl, n);
     const struct take *take = take_least(cl, c, o, v, n->group);
@@ -60,7 +60,7 @@ static void tally_lack(const struct cluster *cl, const struct compiled *c, const
 }
 
 static void tally_nodes(const struct cluster *cl, const struct compiled *c, const struct option *o,
-                        int64_t now_us, struct tally *t)
+                        int64_t now_us, struct explain_tally *t)
 {
     for (size_t i = 0; i < o->part->node.n; i++) {
         const struct snode *n = o->part->node.v[i];
@@ -89,7 +89,7 @@ static void clause(struct str *s, int32_t count, const char *what)
         str_addf(s, ", %d %s", count, what);
 }
 
-static void tally_text(const struct option *o, struct tally *t, struct str *s)
+static void tally_text(const struct option *o, struct explain_tally *t, struct str *s)
 {
     str_addf(s, ": of %d node%s of partition %s, %d %s that free now", t->nodes,
              t->nodes == 1 ? "" : "s", o->part->p.name, t->fit, t->fit == 1 ? "has" : "have");
@@ -158,7 +158,7 @@ const char *explain_class(const struct cluster *cl, const struct wjob *j, const 
     ASSERT(note->reason < REASON_COUNT);
     struct str away = STR_INIT;
     struct str s = STR_INIT;
-    struct tally t = {0};
+    struct explain_tally t = {0};
     if (note->reason == o->never && o->never_text) {
         str_add(&s, o->never_text);
     } else if (o->wish) {

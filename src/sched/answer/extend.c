@@ -17,7 +17,7 @@
 
 #define COARSE 32 /* as forecast.c takes ends together */
 
-struct trial {
+struct extend_trial {
     struct cluster *cl;
     const struct extend_ask *ask;
     int64_t now_us;
@@ -37,14 +37,14 @@ static int by_job(const void *va, const void *vb)
     return (a->start_us > b->start_us) - (a->start_us < b->start_us);
 }
 
-static void ends_set(struct trial *t, int64_t add_us)
+static void ends_set(struct extend_trial *t, int64_t add_us)
 {
     for (size_t i = 0; i < t->ask->n; i++)
         cluster_set_end(t->cl, t->ask->job[i], time_add(t->end_us[i], add_us));
 }
 
 /* False: it was broken off. */
-static bool starts_find(struct trial *t, uint64_t most, bool *ret_all)
+static bool starts_find(struct extend_trial *t, uint64_t most, bool *ret_all)
 {
     struct plan_private *v = t->scratch->priv;
     struct pass p;
@@ -63,14 +63,15 @@ static bool starts_find(struct trial *t, uint64_t most, bool *ret_all)
 
 /* ---- comparing ---- */
 
-static int64_t slack_at(const struct trial *t, int64_t start_us)
+static int64_t slack_at(const struct extend_trial *t, int64_t start_us)
 {
     int64_t exact = t->before_us < t->after_us ? t->before_us : t->after_us;
     return start_us < exact ? 0 : (start_us - t->now_us) / COARSE + USEC_PER_MIN;
 }
 
 /* How much later it starts; 0 = not later. `then` NULL: it was not foreseen. */
-static int64_t moved(const struct trial *t, const struct started *was, const struct started *then)
+static int64_t moved(const struct extend_trial *t, const struct started *was,
+                     const struct started *then)
 {
     if (!then)
         return t->after_all ? TIME_UNLIMITED : 0;
@@ -79,7 +80,7 @@ static int64_t moved(const struct trial *t, const struct started *was, const str
 }
 
 /* Fills who is later; `ret_first_us`: the first of the starts that move, as it was. */
-static void compare(const struct trial *t, struct extension *ret, int64_t *ret_first_us)
+static void compare(const struct extend_trial *t, struct extension *ret, int64_t *ret_first_us)
 {
     size_t k = 0;
     uint64_t last = 0;
@@ -106,7 +107,8 @@ static void compare(const struct trial *t, struct extension *ret, int64_t *ret_f
 }
 
 /* Does nobody start later with so much? */
-static bool harmless(struct trial *t, int64_t add_us, struct extension *ret, int64_t *ret_first_us)
+static bool harmless(struct extend_trial *t, int64_t add_us, struct extension *ret,
+                     int64_t *ret_first_us)
 {
     struct plan_private *v = t->scratch->priv;
     ends_set(t, add_us);
@@ -127,7 +129,7 @@ static int64_t minutes(int64_t us)
     return us / USEC_PER_MIN * USEC_PER_MIN;
 }
 
-static int64_t last_end(const struct trial *t)
+static int64_t last_end(const struct extend_trial *t)
 {
     int64_t last = t->end_us[0];
     for (size_t i = 1; i < t->ask->n; i++)
@@ -135,7 +137,7 @@ static int64_t last_end(const struct trial *t)
     return last;
 }
 
-static void most_find(struct trial *t, struct extension *ret)
+static void most_find(struct extend_trial *t, struct extension *ret)
 {
     int64_t first_us, good = 0, bad = t->ask->add_us;
     struct extension other;
@@ -170,7 +172,7 @@ bool sched_extend(struct cluster *cl, const struct extend_ask *ask, int64_t now_
                   struct extension *ret)
 {
     cluster_settle(cl);
-    struct trial t = {.cl = cl, .ask = ask, .now_us = now_us, .scratch = plan_new()};
+    struct extend_trial t = {.cl = cl, .ask = ask, .now_us = now_us, .scratch = plan_new()};
     struct plan_private *v = t.scratch->priv;
     *ret = (struct extension){0};
     v->logs = true;

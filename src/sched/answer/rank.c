@@ -38,7 +38,7 @@ static uint32_t lane_ahead(const struct cluster *cl, const struct lane *l, int32
     return (uint32_t)low;
 }
 
-struct ranked {
+struct rank_ranked {
     uint64_t job_id, priority;
     int32_t tier;
     const struct wjob *job;
@@ -46,7 +46,7 @@ struct ranked {
 
 static int ranked_order(const void *va, const void *vb)
 {
-    const struct ranked *a = va, *b = vb;
+    const struct rank_ranked *a = va, *b = vb;
     if (a->tier != b->tier)
         return a->tier > b->tier ? -1 : 1;
     if (a->priority != b->priority)
@@ -72,10 +72,11 @@ void rank_standing(const struct cluster *cl, const struct wjob *j, int64_t now_u
 /* With many lanes all jobs are ranked at once, for the next question, too. */
 static void ranks_make(struct plan_private *v, const struct cluster *cl)
 {
-    VEC(struct ranked) all = {0};
+    VEC(struct rank_ranked) all = {0};
     for (size_t i = 0; i < cl->queue.lane.n; i++)
         for (size_t k = 0; k < cl->queue.lane.v[i]->n; k++) {
-            struct ranked r = {.job = cl->queue.lane.v[i]->job[cl->queue.lane.v[i]->first + k]};
+            struct rank_ranked r = {.job =
+                                        cl->queue.lane.v[i]->job[cl->queue.lane.v[i]->first + k]};
             r.job_id = r.job->w.job_id;
             rank_standing(cl, r.job, v->now_us, &r.tier, &r.priority);
             vec_push(&all, r);
@@ -118,14 +119,15 @@ size_t sched_ahead(struct cluster *cl, const struct plan *p, uint64_t job_id, ui
 {
     cluster_settle(cl);
     const struct wjob *j = map_u64_get(cl->queue.by_job, job_id);
-    VEC(struct ranked) all = {0};
+    VEC(struct rank_ranked) all = {0};
     if (!j)
         return 0;
-    struct ranked own = {.job_id = job_id, .job = j};
+    struct rank_ranked own = {.job_id = job_id, .job = j};
     rank_standing(cl, j, p->priv->now_us, &own.tier, &own.priority);
     for (size_t i = 0; i < cl->queue.lane.n; i++)
         for (size_t k = 0; k < cl->queue.lane.v[i]->n && k < max; k++) {
-            struct ranked r = {.job = cl->queue.lane.v[i]->job[cl->queue.lane.v[i]->first + k]};
+            struct rank_ranked r = {.job =
+                                        cl->queue.lane.v[i]->job[cl->queue.lane.v[i]->first + k]};
             r.job_id = r.job->w.job_id;
             rank_standing(cl, r.job, p->priv->now_us, &r.tier, &r.priority);
             if (ranked_order(&r, &own) >= 0)

@@ -21,22 +21,22 @@ struct feature_expr {
     int32_t count;
 };
 
-struct parser {
+struct feature_parser {
     const char *text, *at;
     struct arena *a;
     struct err *err;
     int depth;
 };
 
-static const struct feature_expr *parse_or(struct parser *p);
+static const struct feature_expr *parse_or(struct feature_parser *p);
 
-static void blanks(struct parser *p)
+static void blanks(struct feature_parser *p)
 {
     while (*p->at == ' ' || *p->at == '\t')
         p->at++;
 }
 
-static void *fail(struct parser *p, const char *what)
+static void *fail(struct feature_parser *p, const char *what)
 {
     err_set(p->err, ERR_INVALID,
             "constraint \"%s\": %s at position %d; write features joined by & and |, with (…), "
@@ -46,7 +46,7 @@ static void *fail(struct parser *p, const char *what)
     return NULL;
 }
 
-static const struct feature_expr *make(struct parser *p, enum expr_kind kind,
+static const struct feature_expr *make(struct feature_parser *p, enum expr_kind kind,
                                        const struct feature_expr *left,
                                        const struct feature_expr *right)
 {
@@ -60,7 +60,7 @@ static bool name_char(char c)
     return isalnum((unsigned char)c) || (c && strchr("_-.:=/+@%", c));
 }
 
-static const struct feature_expr *parse_name(struct parser *p)
+static const struct feature_expr *parse_name(struct feature_parser *p)
 {
     const char *start = p->at;
     while (name_char(*p->at))
@@ -73,7 +73,7 @@ static const struct feature_expr *parse_name(struct parser *p)
     return e;
 }
 
-static const struct feature_expr *parse_enclosed(struct parser *p, char close)
+static const struct feature_expr *parse_enclosed(struct feature_parser *p, char close)
 {
     if (++p->depth > DEPTH_MAX)
         return fail(p, "parentheses nest too deep");
@@ -87,7 +87,8 @@ static const struct feature_expr *parse_enclosed(struct parser *p, char close)
     return e;
 }
 
-static const struct feature_expr *parse_count(struct parser *p, const struct feature_expr *e)
+static const struct feature_expr *parse_count(struct feature_parser *p,
+                                              const struct feature_expr *e)
 {
     blanks(p);
     if (!e || *p->at != '*')
@@ -103,7 +104,7 @@ static const struct feature_expr *parse_count(struct parser *p, const struct fea
     return counted;
 }
 
-static const struct feature_expr *parse_factor(struct parser *p)
+static const struct feature_expr *parse_factor(struct feature_parser *p)
 {
     blanks(p);
     if (*p->at == '[') {
@@ -113,7 +114,7 @@ static const struct feature_expr *parse_factor(struct parser *p)
     return parse_count(p, *p->at == '(' ? parse_enclosed(p, ')') : parse_name(p));
 }
 
-static const struct feature_expr *parse_and(struct parser *p)
+static const struct feature_expr *parse_and(struct feature_parser *p)
 {
     const struct feature_expr *e = parse_factor(p);
     for (blanks(p); e && (*p->at == '&' || *p->at == ','); blanks(p)) {
@@ -124,7 +125,7 @@ static const struct feature_expr *parse_and(struct parser *p)
     return e;
 }
 
-static const struct feature_expr *parse_or(struct parser *p)
+static const struct feature_expr *parse_or(struct feature_parser *p)
 {
     const struct feature_expr *e = parse_and(p);
     for (blanks(p); e && *p->at == '|'; blanks(p)) {
@@ -150,7 +151,8 @@ static bool whole_job(const struct feature_expr *e)
     return false;
 }
 
-static bool arms_add(struct parser *p, struct feature_arms *to, const struct feature_arm *arm)
+static bool arms_add(struct feature_parser *p, struct feature_arms *to,
+                     const struct feature_arm *arm)
 {
     if (to->n == FEATURE_ARMS_MAX)
         return fail(p, "more alternatives than can be considered") != NULL;
@@ -158,7 +160,8 @@ static bool arms_add(struct parser *p, struct feature_arms *to, const struct fea
     return true;
 }
 
-static bool arm_merge(struct parser *p, struct feature_arm *to, const struct feature_arm *from)
+static bool arm_merge(struct feature_parser *p, struct feature_arm *to,
+                      const struct feature_arm *from)
 {
     if (to->nall + from->nall > FEATURE_COUNTS_MAX ||
         to->ncount + from->ncount > FEATURE_COUNTS_MAX)
@@ -170,10 +173,10 @@ static bool arm_merge(struct parser *p, struct feature_arm *to, const struct fea
     return true;
 }
 
-static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
+static bool expand(struct feature_parser *p, const struct feature_expr *e, bool bracket,
                    struct feature_arms *ret);
 
-static bool expand_and(struct parser *p, const struct feature_expr *e, bool bracket,
+static bool expand_and(struct feature_parser *p, const struct feature_expr *e, bool bracket,
                        struct feature_arms *ret)
 {
     struct feature_arms left = {arena_alloc(p->a, FEATURE_ARMS_MAX * sizeof *left.arm), 0};
@@ -189,7 +192,7 @@ static bool expand_and(struct parser *p, const struct feature_expr *e, bool brac
     return true;
 }
 
-static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
+static bool expand(struct feature_parser *p, const struct feature_expr *e, bool bracket,
                    struct feature_arms *ret)
 {
     if (e->kind == EXPR_COUNT)
@@ -205,7 +208,7 @@ static bool expand(struct parser *p, const struct feature_expr *e, bool bracket,
 
 bool feature_parse(const char *text, struct arena *a, struct feature_arms *ret, struct err *ret_err)
 {
-    struct parser p = {.text = text, .at = text, .a = a, .err = ret_err};
+    struct feature_parser p = {.text = text, .at = text, .a = a, .err = ret_err};
     *ret = (struct feature_arms){
         arena_alloc(a, (text_empty(text) ? 1 : FEATURE_ARMS_MAX) * sizeof *ret->arm), 0};
     if (text_empty(text)) {
@@ -255,6 +258,6 @@ static size_t names_collect(const struct feature_expr *e, const char **ret, size
 size_t feature_names(const char *text, struct arena *a, const char **ret, size_t max)
 {
     ASSERT(max > 0);
-    struct parser p = {.text = text, .at = text, .a = a};
+    struct feature_parser p = {.text = text, .at = text, .a = a};
     return text_empty(text) ? 0 : names_collect(parse_or(&p), ret, 0, max);
 }

@@ -13,12 +13,12 @@
 /* With more, jobs are foreseen without their nodes. */
 #define NODES_BYTES (8u << 20)
 
-struct head {
+struct foreseen_head {
     uint64_t version, cost, serial;
     int64_t now_us;
 };
 
-struct line {
+struct foreseen_line {
     uint64_t job_id;
     int64_t start_us;
     uint64_t nnodes;
@@ -29,7 +29,7 @@ struct line {
 static void line_write(const struct planned *f, struct str *out)
 {
     bool nodes = out->len < NODES_BYTES;
-    struct line line = {f->job_id, f->start_us, nodes ? f->nnodes : 0};
+    struct foreseen_line line = {f->job_id, f->start_us, nodes ? f->nnodes : 0};
     str_addn(out, (const char *)&line, sizeof line);
     str_addn(out, (const char *)f->node, line.nnodes * sizeof f->node[0]);
 }
@@ -40,7 +40,7 @@ void plan_foresee(struct cluster *cl, int64_t now_us, struct str *out)
     struct map_walk walk = {0};
     sched_plan(cl, now_us, NULL, p);
     const struct plan_private *v = p->priv;
-    struct head head = {v->version, v->forecast_cost, v->forecast_serial, now_us};
+    struct foreseen_head head = {v->version, v->forecast_cost, v->forecast_serial, now_us};
     str_addn(out, (const char *)&head, sizeof head);
     while (map_u64_next(v->planned, &walk))
         line_write(walk.value, out);
@@ -62,7 +62,7 @@ static bool bytes_take(struct foreseen *f, void *to, size_t len)
 static bool line_take(struct foreseen *f, const struct cluster *cl, struct map_u64 *coming,
                       size_t *ret_cost)
 {
-    struct line line;
+    struct foreseen_line line;
     if (!bytes_take(f, &line, sizeof line) || line.nnodes > cl->node.n)
         return false;
     struct planned one = {.job_id = line.job_id,
@@ -91,7 +91,7 @@ void plan_foreseen(struct plan *p, struct cluster *cl, struct foreseen *f, size_
 {
     cluster_settle(cl);
     struct plan_private *v = p->priv;
-    struct head head;
+    struct foreseen_head head;
     struct foreseen begin = {.bytes = f->bytes};
     bool fits = bytes_take(&begin, &head, sizeof head) && head.version == cl->derived.version;
     if (f->at == 0) {

@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-struct checking {
+struct demand_checking {
     const struct cluster *cl;
     struct job_request *req;
     uint32_t uid;
@@ -24,7 +24,7 @@ struct checking {
 
 /* ---- names ---- */
 
-static void add_names(struct checking *k, const char *const *names, size_t n)
+static void add_names(struct demand_checking *k, const char *const *names, size_t n)
 {
     for (size_t i = 0; i < n && i < 20; i++)
         str_addf(k->detail, "%s%s", i ? ", " : "", names[i]);
@@ -32,8 +32,8 @@ static void add_names(struct checking *k, const char *const *names, size_t n)
         str_add(k->detail, ", …");
 }
 
-static enum refusal unknown(struct checking *k, enum refusal r, const char *what, const char *name,
-                            const char *const *names, size_t n)
+static enum refusal unknown(struct demand_checking *k, enum refusal r, const char *what,
+                            const char *name, const char *const *names, size_t n)
 {
     const char *near = text_nearest(name, names, n);
     str_addf(k->detail, "there is no %s \"%s\"", what, name);
@@ -48,7 +48,7 @@ static enum refusal unknown(struct checking *k, enum refusal r, const char *what
     return r;
 }
 
-static enum refusal unknown_partition(struct checking *k, const char *name)
+static enum refusal unknown_partition(struct demand_checking *k, const char *name)
 {
     VEC(const char *) names = {0};
     for (size_t i = 0; i < k->cl->part.n; i++)
@@ -59,7 +59,7 @@ static enum refusal unknown_partition(struct checking *k, const char *name)
     return r;
 }
 
-static enum refusal check_partitions(struct checking *k)
+static enum refusal check_partitions(struct demand_checking *k)
 {
     if (text_empty(k->req->partition)) {
         k->req->partition = NULL;
@@ -99,7 +99,7 @@ enum refusal sched_may_use(const struct cluster *cl, const char *partition,
 
 /* ---- features and generic resources ---- */
 
-static void feature_list(struct checking *k, const char ***ret, size_t *ret_n)
+static void feature_list(struct demand_checking *k, const char ***ret, size_t *ret_n)
 {
     VEC(const char *) names = {0};
     for (size_t g = 0; g < k->cl->group.n; g++) {
@@ -118,7 +118,8 @@ static void feature_list(struct checking *k, const char ***ret, size_t *ret_n)
     vec_done(&names);
 }
 
-static enum refusal check_features(struct checking *k, const char *text, enum refusal refusal)
+static enum refusal check_features(struct demand_checking *k, const char *text,
+                                   enum refusal refusal)
 {
     const char *asked[FEATURE_NAMES_MAX], **have;
     size_t n = feature_names(text, k->a, asked, FEATURE_NAMES_MAX), nhave;
@@ -135,7 +136,7 @@ static enum refusal check_features(struct checking *k, const char *text, enum re
     return REFUSE_NONE;
 }
 
-static enum refusal check_gres_list(struct checking *k, const char *text, bool gpus)
+static enum refusal check_gres_list(struct demand_checking *k, const char *text, bool gpus)
 {
     struct gres_list list = {0};
     if (text_empty(text) ||
@@ -166,7 +167,7 @@ static enum refusal check_gres_list(struct checking *k, const char *text, bool g
     return REFUSE_NONE;
 }
 
-static enum refusal check_gres(struct checking *k)
+static enum refusal check_gres(struct demand_checking *k)
 {
     enum refusal r = check_gres_list(k, k->req->gres, false);
     const char *gpus[] = {k->req->gpus, k->req->gpus_per_node, k->req->gpus_per_task,
@@ -178,7 +179,7 @@ static enum refusal check_gres(struct checking *k)
 
 /* ---- limits ---- */
 
-static const char *duration(struct checking *k, int64_t us)
+static const char *duration(struct demand_checking *k, int64_t us)
 {
     struct str s = STR_INIT;
     duration_format(us, &s);
@@ -187,7 +188,7 @@ static const char *duration(struct checking *k, int64_t us)
     return text;
 }
 
-static void limit_text(struct checking *k, const struct option *o)
+static void limit_text(struct demand_checking *k, const struct option *o)
 {
     const struct partition *p = &o->part->p;
     if (o->never == REASON_PARTITION_TIME_LIMIT)
@@ -207,7 +208,7 @@ static bool limit_reason(enum job_reason r)
 }
 
 /* Cuts the request to what the partition allows and says so. */
-static bool clamp(struct checking *k, const struct option *o)
+static bool clamp(struct demand_checking *k, const struct option *o)
 {
     const struct partition *p = &o->part->p;
     size_t before = k->detail->len;
@@ -245,7 +246,7 @@ static int64_t nodes_that_hold(const struct compiled *c, const struct option *o)
 }
 
 /* Another partition that this user's job would fit. */
-static void word_elsewhere(struct checking *k, const struct option *o)
+static void word_elsewhere(struct demand_checking *k, const struct option *o)
 {
     for (size_t i = 0; i < k->cl->part.n; i++) {
         const struct spart *part = k->cl->part.v[i];
@@ -301,7 +302,8 @@ static enum refusal lacking(const struct cluster *cl, const struct compiled *c,
                       : REFUSE_NODE_CONFIG;
 }
 
-static enum refusal never_fits(struct checking *k, const struct compiled *c, const struct option *o)
+static enum refusal never_fits(struct demand_checking *k, const struct compiled *c,
+                               const struct option *o)
 {
     int64_t nodes = nodes_that_hold(c, o);
     struct demand_room room = {0};
@@ -333,7 +335,7 @@ static enum refusal never_fits(struct checking *k, const struct compiled *c, con
     return lacking(k->cl, c, o);
 }
 
-static enum refusal too_much_memory(struct checking *k, const struct option *o,
+static enum refusal too_much_memory(struct demand_checking *k, const struct option *o,
                                     enum job_reason *ret_pend)
 {
     str_addf(k->detail,
@@ -346,8 +348,8 @@ static enum refusal too_much_memory(struct checking *k, const struct option *o,
 }
 
 /* The verdict of one partition. */
-static enum refusal check_option(struct checking *k, const struct compiled *c, struct option *o,
-                                 enum job_reason *ret_pend)
+static enum refusal check_option(struct demand_checking *k, const struct compiled *c,
+                                 struct option *o, enum job_reason *ret_pend)
 {
     *ret_pend = REASON_NONE;
     if (o->never == REASON_PARTITION_DOWN) {
@@ -373,7 +375,7 @@ static enum refusal check_option(struct checking *k, const struct compiled *c, s
 }
 
 /* It is enough if one of its partitions takes it, unless the policy is that each must. */
-static enum refusal check_options(struct checking *k, const struct compiled *c,
+static enum refusal check_options(struct demand_checking *k, const struct compiled *c,
                                   enum job_reason *ret_pend)
 {
     enum refusal first = REFUSE_NONE;
@@ -409,12 +411,12 @@ enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t u
 {
     cluster_settle(cl);
     struct str unused = STR_INIT;
-    struct checking k = {.cl = cl,
-                         .req = req,
-                         .uid = uid,
-                         .groups = user_groups,
-                         .detail = detail ? detail : &unused,
-                         .a = arena_new()};
+    struct demand_checking k = {.cl = cl,
+                                .req = req,
+                                .uid = uid,
+                                .groups = user_groups,
+                                .detail = detail ? detail : &unused,
+                                .a = arena_new()};
     enum job_reason pend = REASON_NONE;
     enum refusal r = check_partitions(&k);
     if (r == REFUSE_NONE)

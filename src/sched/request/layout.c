@@ -46,12 +46,12 @@ static size_t refuse(struct verdict *v, enum refusal r, const char *text)
 }
 
 /* What the options say, with what follows from them filled in. */
-struct counts {
+struct layout_counts {
     int32_t nodes, max_nodes, tasks, per_node;
     int64_t gpus, node_gpus, task_gpus;
 };
 
-static struct layout node_shares(const struct counts *k, int32_t tasks, int64_t gpus)
+static struct layout node_shares(const struct layout_counts *k, int32_t tasks, int64_t gpus)
 {
     return (struct layout){.nmin = k->nodes,
                            .nmax = k->max_nodes,
@@ -62,7 +62,7 @@ static struct layout node_shares(const struct counts *k, int32_t tasks, int64_t 
                            .gpu_share = gpus > 0 ? k->gpus / gpus : 0};
 }
 
-static struct layout pieces(const struct counts *k, int32_t units, int32_t on_node,
+static struct layout pieces(const struct layout_counts *k, int32_t units, int32_t on_node,
                             int32_t unit_tasks, int64_t unit_gpus)
 {
     return (struct layout){.nmin = k->nodes,
@@ -76,7 +76,7 @@ static struct layout pieces(const struct counts *k, int32_t units, int32_t on_no
                            .gpu_share = k->gpus > 0 ? units : 0};
 }
 
-static size_t by_tasks(struct counts *k, struct layout *ret, struct verdict *v)
+static size_t by_tasks(struct layout_counts *k, struct layout *ret, struct verdict *v)
 {
     int32_t on_node = k->per_node > 0 ? least(k->per_node, k->tasks) : k->tasks;
     bool counted = k->nodes > 0;
@@ -95,7 +95,7 @@ static size_t by_tasks(struct counts *k, struct layout *ret, struct verdict *v)
     return n;
 }
 
-static size_t by_gpus(struct counts *k, const struct job_request *req, struct layout *ret,
+static size_t by_gpus(struct layout_counts *k, const struct job_request *req, struct layout *ret,
                       struct verdict *v)
 {
     int32_t tasks = req->ntasks_per_gpu > 0 ? 0 : most(k->per_node, 1);
@@ -119,7 +119,7 @@ static size_t by_gpus(struct counts *k, const struct job_request *req, struct la
     return n;
 }
 
-static size_t by_bundles(struct counts *k, struct layout *ret, struct verdict *v)
+static size_t by_bundles(struct layout_counts *k, struct layout *ret, struct verdict *v)
 {
     int32_t bundles = (int32_t)common(k->tasks, k->gpus);
     bool counted = k->nodes > 0;
@@ -155,13 +155,13 @@ static size_t by_bundles(struct counts *k, struct layout *ret, struct verdict *v
 size_t demand_layouts(const struct job_request *req, int64_t gpus, int64_t gpus_per_node,
                       int64_t gpus_per_task, struct layout *ret, struct verdict *v)
 {
-    struct counts k = {.nodes = most(req->min_nodes, 0),
-                       .max_nodes = most(req->max_nodes, 0),
-                       .tasks = most(req->ntasks, 0),
-                       .per_node = most(req->ntasks_per_node, 0),
-                       .gpus = gpus,
-                       .node_gpus = gpus_per_node,
-                       .task_gpus = gpus_per_task};
+    struct layout_counts k = {.nodes = most(req->min_nodes, 0),
+                              .max_nodes = most(req->max_nodes, 0),
+                              .tasks = most(req->ntasks, 0),
+                              .per_node = most(req->ntasks_per_node, 0),
+                              .gpus = gpus,
+                              .node_gpus = gpus_per_node,
+                              .task_gpus = gpus_per_task};
     if (k.max_nodes > 0 && k.max_nodes < k.nodes)
         return refuse(v, REFUSE_INVALID_NODE_COUNT,
                       "the largest number of nodes is below the smallest");

@@ -150,19 +150,19 @@ static void word_units(const struct cluster *cl, const struct compiled *c, const
 
 /* What a node must be, beside what is taken of it. */
 #define SHAPES 5
-struct shape {
+struct wording_shape {
     const char *one, *many; /* words behind a number */
     int64_t asked, has;
 };
 
 /* Those that are asked for; `g` NULL = of no group. */
-static size_t shapes_of(const struct compiled *c, const struct group *g, struct shape *ret)
+static size_t shapes_of(const struct compiled *c, const struct group *g, struct wording_shape *ret)
 {
     static const struct group nothing;
     const struct job_request *r = c->req;
     size_t n = 0;
     g = g ? g : &nothing;
-    const struct shape all[SHAPES] = {
+    const struct wording_shape all[SHAPES] = {
         {"MiB of temporary disk", "MiB of temporary disk", r->tmp_disk_mib, g->tmp_disk_mib},
         {"CPU in each node", "CPUs in each node", r->min_cpus_per_node, g->cpus},
         {"socket", "sockets", r->sockets_per_node, g->sockets},
@@ -203,7 +203,7 @@ void word_demand(const struct cluster *cl, const struct compiled *c, const struc
     }
     if (l->nmin > 1 && l->units == 0)
         str_add(out, " each");
-    struct shape shape[SHAPES];
+    struct wording_shape shape[SHAPES];
     size_t n = shapes_of(c, g, shape);
     for (size_t i = 0; i < n; i++)
         str_addf(out, ", with %lld %s", (long long)shape[i].asked,
@@ -244,7 +244,7 @@ static int group_fails(const struct cluster *cl, const struct compiled *c, const
         }
         fails++;
     }
-    struct shape shape[SHAPES];
+    struct wording_shape shape[SHAPES];
     size_t n = shapes_of(c, g, shape);
     for (size_t i = 0; i < n; i++) {
         if (shape[i].has >= shape[i].asked)

@@ -100,7 +100,7 @@ static void most_fill(const struct cluster *cl, struct compiled *c, struct lic_u
 /* ---- which bind ----------------------------------------------------------------------------- */
 
 /* By place. Amounts alone are looked at for each cap of each class; the others are rare. */
-struct wanted {
+struct cap_binds_wanted {
     int64_t *amount; /* what waits for it at most */
     int64_t *slack;  /* the least that anybody may exceed it by; NULL = it is 0 for all */
     uint64_t *held;  /* bitmap: somebody may not exceed it */
@@ -121,7 +121,8 @@ static int64_t elements_of(const struct sclass *k)
     return (int64_t)(n < INT32_MAX ? n : INT32_MAX);
 }
 
-static void slack_note(const struct cluster *cl, struct wanted *w, const struct lic_use *use)
+static void slack_note(const struct cluster *cl, struct cap_binds_wanted *w,
+                       const struct lic_use *use)
 {
     if (use->slack >= 0)
         return;
@@ -131,7 +132,7 @@ static void slack_note(const struct cluster *cl, struct wanted *w, const struct 
 }
 
 static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elements,
-                        struct wanted *w)
+                        struct cap_binds_wanted *w)
 {
     struct compiled *c = demand_of(cl, k);
     struct lic_use *cap = c->lic + (c->nlic - c->ncap);
@@ -148,7 +149,7 @@ static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elem
     }
 }
 
-static bool binds(const struct cluster *cl, const struct wanted *w, uint32_t lic)
+static bool binds(const struct cluster *cl, const struct cap_binds_wanted *w, uint32_t lic)
 {
     const struct licence *l = &cl->lic.v[lic];
     return bit_get(w->held, lic) &&
@@ -170,7 +171,7 @@ static void class_part(const struct cluster *cl, struct sclass *k)
     c->ncap_idle = n - active;
 }
 
-static void idle_note(struct cluster *cl, const struct wanted *w)
+static void idle_note(struct cluster *cl, const struct cap_binds_wanted *w)
 {
     vec_clear(&cl->lic.idle);
     for (size_t i = 0; i < BIT_WORDS(cl->lic.n); i++)
@@ -186,9 +187,9 @@ void caps_choose(struct cluster *cl, int64_t now_us, const struct lane *instead)
     if (cl->lic.n == cl->lic.named.n)
         return;
     caps_look_ahead(cl, now_us);
-    struct wanted w = {.amount = xcalloc(cl->lic.n + 1, sizeof w.amount[0]),
-                       .held = xcalloc(BIT_WORDS(cl->lic.n) + 1, sizeof w.held[0]),
-                       .row = xcalloc(cl->dim.n + 1, sizeof w.row[0])};
+    struct cap_binds_wanted w = {.amount = xcalloc(cl->lic.n + 1, sizeof w.amount[0]),
+                                 .held = xcalloc(BIT_WORDS(cl->lic.n) + 1, sizeof w.held[0]),
+                                 .row = xcalloc(cl->dim.n + 1, sizeof w.row[0])};
     for (size_t i = 0; i < cl->klass.n; i++)
         if (cl->klass.v[i])
             class_wants(cl, cl->klass.v[i], elements_of(cl->klass.v[i]), &w);

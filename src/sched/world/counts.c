@@ -78,13 +78,13 @@ void counts_init(struct world *w)
 /* ---- which nodes ---- */
 
 /* One row of buckets for each dimension looked at, from some node on. */
-struct rows {
+struct counts_rows {
     const uint8_t *cpu, *mem, *gres;
 };
 
 #ifdef __SSE2__
 /* Sixteen nodes at once: what a node falls short by is zero in each dimension. */
-static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
+static inline uint64_t enough_64(const struct counts_rows *r, const struct screen *s)
 {
     const __m128i cpu = _mm_set1_epi8((char)s->cpu), mem = _mm_set1_epi8((char)s->mem),
                   gres = _mm_set1_epi8((char)s->gres), none = _mm_setzero_si128();
@@ -111,7 +111,7 @@ static inline uint64_t at_least(const uint8_t *bucket, uint8_t least)
     return (eight | EACH(0x80)) - EACH(least);
 }
 
-static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
+static inline uint64_t enough_64(const struct counts_rows *r, const struct screen *s)
 {
     uint64_t bits = 0;
     for (size_t i = 0; i < 8; i++) {
@@ -124,14 +124,15 @@ static inline uint64_t enough_64(const struct rows *r, const struct screen *s)
 }
 #endif
 
-static inline struct rows rows_of(const struct world *w, int which, const struct screen *s)
+static inline struct counts_rows rows_of(const struct world *w, int which, const struct screen *s)
 {
     const uint8_t *bucket = w->counts.bucket[which];
-    return (struct rows){&bucket[DIM_CPU * w->counts.padded], &bucket[DIM_MEM * w->counts.padded],
-                         &bucket[s->dim * w->counts.padded]};
+    return (struct counts_rows){&bucket[DIM_CPU * w->counts.padded],
+                                &bucket[DIM_MEM * w->counts.padded],
+                                &bucket[s->dim * w->counts.padded]};
 }
 
-static inline void rows_next(struct rows *r)
+static inline void rows_next(struct counts_rows *r)
 {
     r->cpu += 64;
     r->mem += 64;
@@ -141,7 +142,7 @@ static inline void rows_next(struct rows *r)
 size_t counts_enough(const struct world *w, int which, const struct screen *s)
 {
     ASSERT(which == COUNT_NOW || which == COUNT_EVER);
-    struct rows r = rows_of(w, which, s);
+    struct counts_rows r = rows_of(w, which, s);
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
         if (w->now.open[i])
@@ -155,7 +156,7 @@ size_t counts_screen(struct world *w, int which, const struct compiled *c, const
                      const struct variant *v)
 {
     ASSERT(which == COUNT_NOW || which == COUNT_EVER);
-    struct rows r = rows_of(w, which, &v->screen);
+    struct counts_rows r = rows_of(w, which, &v->screen);
     size_t nodes = 0;
     for (size_t i = 0; i < w->counts.padded / 64; i++) {
         uint64_t bits = w->now.open[i] & option_allows(c, o, i);

@@ -11,14 +11,14 @@
 
 #define NODE_OF(key) ((uint32_t)((key)&0xffffff)) /* as place.c makes keys */
 
-struct tally {
+struct narrow_tally {
     size_t nodes;
     int64_t units;
 };
 
-static struct tally tally_of(const struct world *w, const struct topo_switch *s)
+static struct narrow_tally tally_of(const struct world *w, const struct topo_switch *s)
 {
-    struct tally t = {0};
+    struct narrow_tally t = {0};
     for (size_t i = 0; i < w->scratch.key.n; i++) {
         uint32_t node = NODE_OF(w->scratch.key.v[i]);
         if (!bit_get(s->nodes, node))
@@ -38,7 +38,7 @@ static const struct topo_switch *lowest(const struct world *w, size_t least, int
         const struct topo_switch *s = &t->sw.v[i];
         if (best && s->size > best->size)
             continue;
-        struct tally here = tally_of(w, s);
+        struct narrow_tally here = tally_of(w, s);
         if (here.nodes < least || here.units < units)
             continue;
         if (!best || s->size < best->size || here.nodes < best_nodes) {
@@ -62,7 +62,7 @@ static void keys_keep(struct world *w, const uint64_t *nodes)
 /* The next leaf under the switch: the smallest that completes what is missing, else the one with
  * most. */
 static size_t leaf_next(const struct world *w, const struct topo_switch *under,
-                        const uint64_t *taken, struct tally missing)
+                        const uint64_t *taken, struct narrow_tally missing)
 {
     const struct topo *t = w->cl->wiring.topo;
     size_t best = SIZE_MAX, best_nodes = 0;
@@ -71,7 +71,7 @@ static size_t leaf_next(const struct world *w, const struct topo_switch *under,
         const struct topo_switch *s = &t->sw.v[i];
         if (!s->leaf || bit_get(taken, i))
             continue;
-        struct tally here = tally_of(w, s);
+        struct narrow_tally here = tally_of(w, s);
         bool inside = here.nodes > 0;
         for (size_t k = 0; inside && k < BIT_WORDS(w->nnodes); k++)
             inside = (s->nodes[k] & ~under->nodes[k]) == 0;
@@ -94,11 +94,11 @@ static size_t leaves_take(struct world *w, const struct topo_switch *under, size
     const struct topo *t = w->cl->wiring.topo;
     uint64_t *taken = xcalloc(BIT_WORDS(t->sw.n) + 1, sizeof taken[0]);
     uint64_t *nodes = xcalloc(BIT_WORDS(w->nnodes) + 1, sizeof nodes[0]);
-    struct tally missing = {want, units};
+    struct narrow_tally missing = {want, units};
     size_t leaves = 0, leaf;
     while ((missing.nodes > 0 || missing.units > 0) &&
            (leaf = leaf_next(w, under, taken, missing)) != SIZE_MAX) {
-        struct tally here = tally_of(w, &t->sw.v[leaf]);
+        struct narrow_tally here = tally_of(w, &t->sw.v[leaf]);
         bit_set(taken, leaf);
         for (size_t k = 0; k < BIT_WORDS(w->nnodes); k++)
             nodes[k] |= t->sw.v[leaf].nodes[k];

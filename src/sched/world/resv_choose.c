@@ -302,7 +302,7 @@ static enum refusal whole_counted(struct choosing *k)
 
 /* ---- parts of nodes ---- */
 
-struct piece {
+struct resv_choose_piece {
     int64_t cpus;
     int64_t gres[NEEDS_MAX];
 };
@@ -327,7 +327,8 @@ static int64_t gres_free(const struct choosing *k, const struct group *g, size_t
 }
 
 /* GPUs bring their share of the node's CPUs unless cores were asked for. */
-static int64_t cpus_of_gres(const struct choosing *k, const struct group *g, const struct piece *p)
+static int64_t cpus_of_gres(const struct choosing *k, const struct group *g,
+                            const struct resv_choose_piece *p)
 {
     int64_t cpus = 0;
     for (size_t i = 0; i < k->gres.n; i++) {
@@ -338,7 +339,7 @@ static int64_t cpus_of_gres(const struct choosing *k, const struct group *g, con
     return cpus;
 }
 
-static void piece_hold(struct choosing *k, uint32_t node, const struct piece *p)
+static void piece_hold(struct choosing *k, uint32_t node, const struct resv_choose_piece *p)
 {
     const struct snode *n = k->cl->node.v[node];
     const struct group *g = n->group;
@@ -356,7 +357,7 @@ static void piece_hold(struct choosing *k, uint32_t node, const struct piece *p)
 
 /* So much on this node, or false. */
 static bool piece_fits(struct choosing *k, const struct candidate *c, int64_t cores,
-                       struct piece *p)
+                       struct resv_choose_piece *p)
 {
     const struct group *g = k->cl->node.v[c->node]->group;
     room(k, c);
@@ -379,7 +380,7 @@ static enum refusal parts_even(struct choosing *k, size_t nodes)
     enum refusal refusal = REFUSE_NONE;
     for (size_t i = 0; i < k->cand.n && k->chosen.n < nodes; i++) {
         size_t at = k->chosen.n;
-        struct piece p = {0};
+        struct resv_choose_piece p = {0};
         int64_t cores = k->ncores == 0  ? 0
                         : k->ncores > 1 ? k->cores[at]
                                         : even(k->cores[0], nodes);
@@ -406,7 +407,7 @@ static enum refusal parts_greedy(struct choosing *k)
         open += lacking[g] = k->gres.item[g].count;
     for (size_t i = 0; i < k->cand.n && open > 0; i++) {
         const struct snode *n = k->cl->node.v[k->cand.v[i].node];
-        struct piece p = {0};
+        struct resv_choose_piece p = {0};
         if (!n->up)
             continue;
         room(k, &k->cand.v[i]);

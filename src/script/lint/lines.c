@@ -9,7 +9,7 @@
 
 #define SHOWN 80 /* of a line */
 
-struct looking {
+struct lint_looking {
     struct lint *l;
     struct script_line line;
     const char *shown;
@@ -17,7 +17,7 @@ struct looking {
     unsigned background; /* the line of the last command, if that is left in the background */
 };
 
-static const char *shown(const struct looking *k)
+static const char *shown(const struct lint_looking *k)
 {
     struct span t = span_trim(k->line.text);
     return arena_strndup(k->l->a, t.data, t.len < SHOWN ? t.len : SHOWN);
@@ -42,7 +42,7 @@ static void script_look(struct lint *l, const char *name)
         lint_find(l, RULE_NO_SCRIPT, 1, 0, "%s", e.text);
 }
 
-static void shebang_look(struct looking *k)
+static void shebang_look(struct lint_looking *k)
 {
     if (k->line.number == 1 || k->shebang_late || k->line.heredoc ||
         !script_starts_with(span_trim(k->line.text), "#!/"))
@@ -105,7 +105,7 @@ static bool is_directive(const struct lint *l, struct span line)
            script_starts_with(span_trim(line), l->pbs.prefix);
 }
 
-static void misspelt_look(struct looking *k)
+static void misspelt_look(struct lint_looking *k)
 {
     const char *prefix = NULL;
     if (k->line.heredoc || is_directive(k->l, k->line.text) ||
@@ -116,7 +116,7 @@ static void misspelt_look(struct looking *k)
               script_command(k->l->dialect), prefix, k->shown);
 }
 
-static void late_look(struct looking *k)
+static void late_look(struct lint_looking *k)
 {
     struct span rest;
     if (k->l->dialect == DIALECT_LSF || k->line.heredoc || !k->line.first_command ||
@@ -148,7 +148,7 @@ static const struct {
     {"\xef\xbc\x8d", "a wide hyphen (write -)"},
 };
 
-static void typography_look(struct looking *k)
+static void typography_look(struct lint_looking *k)
 {
     for (size_t i = 0; i < ARRAY_LEN(typography); i++)
         if (memmem(k->line.text.data, k->line.text.len, typography[i].sign,
@@ -158,7 +158,7 @@ static void typography_look(struct looking *k)
 }
 
 /* "--job-name=run#1": of Slurm's words a '#' inside ends the line. */
-static void hash_look(struct looking *k, struct span words)
+static void hash_look(struct lint_looking *k, struct span words)
 {
     char quote = 0;
     for (size_t i = 0; i < words.len; i++) {
@@ -199,7 +199,7 @@ static bool torque_knows(const struct lint *l, struct span name)
     return false;
 }
 
-static void expansion_look(struct looking *k, struct span words)
+static void expansion_look(struct lint_looking *k, struct span words)
 {
     struct span name;
     size_t at = 0;
@@ -221,7 +221,7 @@ static void expansion_look(struct looking *k, struct span words)
 }
 
 /* "-nodes=2" is -n with the value odes=2. */
-static void dashes_look(struct looking *k, struct span words)
+static void dashes_look(struct lint_looking *k, struct span words)
 {
     struct span word;
     while (span_next(&words, ' ', &word)) {
@@ -237,7 +237,7 @@ static void dashes_look(struct looking *k, struct span words)
     }
 }
 
-static void directive_look(struct looking *k)
+static void directive_look(struct lint_looking *k)
 {
     struct span rest;
     if (!script_line_is_of(k->line.text, k->l->dialect, &rest) ||
@@ -255,7 +255,7 @@ static void directive_look(struct looking *k)
 
 /* ---- commands ---- */
 
-static void variable_look(struct looking *k, struct span name)
+static void variable_look(struct lint_looking *k, struct span name)
 {
     enum dialect of;
     bool array = k->l->comp[0].spec.array != NULL;
@@ -276,7 +276,7 @@ static void variable_look(struct looking *k, struct span name)
 }
 
 /* Launchers of other systems, and what starts the tasks here. */
-static void launcher_look(struct looking *k)
+static void launcher_look(struct lint_looking *k)
 {
     static const struct {
         const char *name, *here;
@@ -298,7 +298,7 @@ static void launcher_look(struct looking *k)
 
 /* Does the script end with a command in the background? What the script leaves behind is ended
  * with it. */
-static void background_look(struct looking *k)
+static void background_look(struct lint_looking *k)
 {
     struct span t = span_trim(k->line.text);
     bool behind = t.len > 1 && t.data[t.len - 1] == '&' && t.data[t.len - 2] != '&';
@@ -306,7 +306,7 @@ static void background_look(struct looking *k)
     k->waits = k->waits || memmem(t.data, t.len, "wait", 4) != NULL;
 }
 
-static void command_look(struct looking *k)
+static void command_look(struct lint_looking *k)
 {
     struct span name;
     size_t at = 0;
@@ -319,7 +319,7 @@ static void command_look(struct looking *k)
         variable_look(k, name);
 }
 
-static void home_look(const struct looking *k)
+static void home_look(const struct lint_looking *k)
 {
     struct lint *l = k->l;
     if (l->dialect == DIALECT_PBS && !l->by_sbatch && !k->goes_to_submission && !l->pbs.dir)
@@ -330,7 +330,7 @@ static void home_look(const struct looking *k)
 
 void lint_lines_look(struct lint *l, const char *name)
 {
-    struct looking k = {.l = l};
+    struct lint_looking k = {.l = l};
     struct script_lines lines = {.rest = {l->text, l->len}};
     script_look(l, name);
     while (script_line_next(&lines, &k.line)) {

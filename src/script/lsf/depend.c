@@ -17,7 +17,7 @@
 #define MARK      '\1' /* in the form: the next condition */
 #define DEPTH_MAX 30   /* of ours, with what names add */
 
-struct parser {
+struct bsub_depend_parser {
     const char *whole, *at;
     struct arena *a;
     VEC(struct lsf_condition) found;
@@ -25,13 +25,13 @@ struct parser {
     struct err *e;
 };
 
-static void blanks_skip(struct parser *p)
+static void blanks_skip(struct bsub_depend_parser *p)
 {
     while (*p->at == ' ' || *p->at == '\t')
         p->at++;
 }
 
-static bool token_take(struct parser *p, const char *token)
+static bool token_take(struct bsub_depend_parser *p, const char *token)
 {
     blanks_skip(p);
     if (!text_starts(p->at, token))
@@ -40,7 +40,7 @@ static bool token_take(struct parser *p, const char *token)
     return true;
 }
 
-static bool syntax_refuse(struct parser *p)
+static bool syntax_refuse(struct bsub_depend_parser *p)
 {
     return dialect_blame(p->e, "-w", p->whole,
                          "cannot be read at %s%.40s%s; conditions are done(JOB), ended(JOB), "
@@ -56,7 +56,7 @@ static bool is_word(char c)
     return c && !strchr(" \t()&|!,\"'", c);
 }
 
-static const char *word_take(struct parser *p)
+static const char *word_take(struct bsub_depend_parser *p)
 {
     blanks_skip(p);
     const char *from = p->at;
@@ -75,7 +75,7 @@ static bool job_number(const char *word)
 }
 
 /* "1-3,7" of "12[1-3,7]": the condition is of all of them, "1,2,3,7". */
-static bool elements_take(struct parser *p, const char *word, struct lsf_condition *c)
+static bool elements_take(struct bsub_depend_parser *p, const char *word, struct lsf_condition *c)
 {
     struct idset set = IDSET_INIT;
     struct str list = STR_INIT;
@@ -94,7 +94,7 @@ static bool elements_take(struct parser *p, const char *word, struct lsf_conditi
     return ok || syntax_refuse(p);
 }
 
-static bool index_take(struct parser *p, char *word, struct lsf_condition *c)
+static bool index_take(struct bsub_depend_parser *p, char *word, struct lsf_condition *c)
 {
     char *open = strchr(word, '[');
     if (!open)
@@ -111,7 +111,7 @@ static bool index_take(struct parser *p, char *word, struct lsf_condition *c)
 }
 
 /* 12, 12[3], "name", name*, 'name'. */
-static bool job_take(struct parser *p, struct lsf_condition *c)
+static bool job_take(struct bsub_depend_parser *p, struct lsf_condition *c)
 {
     blanks_skip(p);
     char quote = *p->at == '"' || *p->at == '\'' ? *p->at : 0;
@@ -160,7 +160,7 @@ static const struct {
     {"numstart", "numstart", NULL, COUNT},
 };
 
-static bool function_find(struct parser *p, const char *name, struct lsf_condition *c,
+static bool function_find(struct bsub_depend_parser *p, const char *name, struct lsf_condition *c,
                           enum takes *ret_takes)
 {
     for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
@@ -178,7 +178,7 @@ static bool function_find(struct parser *p, const char *name, struct lsf_conditi
 }
 
 /* "3", ">=3", "*", as ours: "==3", ">=3", "==all". */
-static bool number_take(struct parser *p, enum takes takes, struct lsf_condition *c)
+static bool number_take(struct bsub_depend_parser *p, enum takes takes, struct lsf_condition *c)
 {
     static const char *const operators[] = {"==", "!=", ">=", "<=", ">", "<"};
     const char *how = "==";
@@ -201,7 +201,7 @@ static bool number_take(struct parser *p, enum takes takes, struct lsf_condition
     return true;
 }
 
-static bool arguments_take(struct parser *p, enum takes takes, struct lsf_condition *c)
+static bool arguments_take(struct bsub_depend_parser *p, enum takes takes, struct lsf_condition *c)
 {
     if (!job_take(p, c))
         return false;
@@ -217,7 +217,7 @@ static bool arguments_take(struct parser *p, enum takes takes, struct lsf_condit
     return token_take(p, ")") || syntax_refuse(p);
 }
 
-static bool each_settle(struct parser *p, struct lsf_condition *c, bool negated)
+static bool each_settle(struct bsub_depend_parser *p, struct lsf_condition *c, bool negated)
 {
     bool each = c->index && text_is(c->index, "*");
     if (each && negated)
@@ -228,7 +228,7 @@ static bool each_settle(struct parser *p, struct lsf_condition *c, bool negated)
     return true;
 }
 
-static bool condition_take(struct parser *p, bool negated)
+static bool condition_take(struct bsub_depend_parser *p, bool negated)
 {
     struct lsf_condition c = {.type = "afterok"};
     enum takes takes = JOB_ALONE;
@@ -250,13 +250,14 @@ static bool condition_take(struct parser *p, bool negated)
 /* ---- several ---- */
 
 /* What has been read, and what joins its parts: ',' or '?'; 0 = it is one. */
-struct piece {
+struct bsub_depend_piece {
     struct str text;
     char sep;
     size_t n;
 };
 
-static bool several_take(struct parser *p, struct piece *ret, bool negated, bool any);
+static bool several_take(struct bsub_depend_parser *p, struct bsub_depend_piece *ret, bool negated,
+                         bool any);
 
 static void text_wrap(struct str *text)
 {
@@ -267,7 +268,7 @@ static void text_wrap(struct str *text)
 }
 
 /* Takes what `one` holds. */
-static void piece_join(struct piece *to, char sep, struct piece *one)
+static void piece_join(struct bsub_depend_piece *to, char sep, struct bsub_depend_piece *one)
 {
     if (to->n == 0) {
         *to = *one;
@@ -283,10 +284,10 @@ static void piece_join(struct piece *to, char sep, struct piece *one)
     str_done(&one->text);
 }
 
-static bool term_take(struct parser *p, struct piece *ret, bool negated)
+static bool term_take(struct bsub_depend_parser *p, struct bsub_depend_piece *ret, bool negated)
 {
     bool opposite = false, ok = true;
-    struct piece inner = {0};
+    struct bsub_depend_piece inner = {0};
     while (token_take(p, "!"))
         opposite = !opposite;
     if (!token_take(p, "(")) {
@@ -310,11 +311,12 @@ static bool term_take(struct parser *p, struct piece *ret, bool negated)
 }
 
 /* Terms joined by &&, or by ||, which binds less. */
-static bool several_take(struct parser *p, struct piece *ret, bool negated, bool any)
+static bool several_take(struct bsub_depend_parser *p, struct bsub_depend_piece *ret, bool negated,
+                         bool any)
 {
     bool ok = true;
     for (bool first = true; ok && (first || token_take(p, any ? "||" : "&&")); first = false) {
-        struct piece one = {0};
+        struct bsub_depend_piece one = {0};
         ok = any ? several_take(p, &one, negated, false) : term_take(p, &one, negated);
         if (ok)
             piece_join(ret, any ? '?' : ',', &one);
@@ -327,8 +329,8 @@ static bool several_take(struct parser *p, struct piece *ret, bool negated, bool
 bool lsf_depend_parse(const char *text, struct arena *a, struct lsf_depend *ret,
                       struct err *ret_err)
 {
-    struct parser p = {.whole = text, .at = text, .a = a, .e = ret_err};
-    struct piece whole = {0};
+    struct bsub_depend_parser p = {.whole = text, .at = text, .a = a, .e = ret_err};
+    struct bsub_depend_piece whole = {0};
     bool ok = several_take(&p, &whole, false, true);
     blanks_skip(&p);
     if (ok && *p.at)

@@ -520,7 +520,7 @@ OPTION_TABLE(bsub_options, rows, .usage = "bsub [OPTIONS] [command [arguments]]"
 
 /* ---- reading ---- */
 
-struct taker {
+struct bsub_taker {
     struct lsf_request *r;
     const struct option_env *env;
     struct arena *a;
@@ -529,7 +529,7 @@ struct taker {
 static bool option_take(void *ctx, const struct option_row *row, const char *value,
                         struct err *ret_err)
 {
-    const struct taker *t = ctx;
+    const struct bsub_taker *t = ctx;
     bool ok = row->support == SUPPORT_REFUSED
                   ? dialect_refuse(ret_err, arena_printf(t->a, "-%s", row->name), "%s", row->why)
                   : row->set(t->r, row, value, t->env, t->a, ret_err);
@@ -542,6 +542,6 @@ bool lsf_read_words(struct lsf_request *r, int argc, char *const argv[],
                     const struct option_env *env, struct arena *a, int *ret_rest,
                     struct err *ret_err)
 {
-    struct taker t = {r, env, a};
+    struct bsub_taker t = {r, env, a};
     return options_walk(&bsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err);
 }

@@ -13,25 +13,26 @@
 
 /* ---- one text of -R ---- */
 
-struct reading {
+struct resources_reading {
     struct lsf_request *r;
     const char *whole;
     struct arena *a;
     struct err *e;
 };
 
-static bool refuse_value(struct reading *d, struct span piece, const char *allowed)
+static bool refuse_value(struct resources_reading *d, struct span piece, const char *allowed)
 {
     return dialect_blame(d->e, "-R", d->whole, "\"%.*s\": %s",
                          (int)(piece.len < 80 ? piece.len : 80), piece.data, allowed);
 }
 
-static char *kept(struct reading *d, struct span s)
+static char *kept(struct resources_reading *d, struct span s)
 {
     return arena_strndup(d->a, s.data, s.len);
 }
 
-static void list_join(struct reading *d, const char **list, struct span word, const char *between)
+static void list_join(struct resources_reading *d, const char **list, struct span word,
+                      const char *between)
 {
     *list = *list ? arena_printf(d->a, "%s%s%.*s", *list, between, (int)word.len, word.data)
                   : kept(d, word);
@@ -40,7 +41,7 @@ static void list_join(struct reading *d, const char **list, struct span word, co
 /* ---- select ---- */
 
 /* What no option of a job says is asked of each host when the job is submitted. */
-static bool of_hosts(struct reading *d, struct span text)
+static bool of_hosts(struct resources_reading *d, struct span text)
 {
     struct lsf_request *r = d->r;
     text = span_trim(text);
@@ -52,7 +53,7 @@ static bool of_hosts(struct reading *d, struct span text)
     return true;
 }
 
-static bool size_term(struct reading *d, const struct lsf_term *t)
+static bool size_term(struct resources_reading *d, const struct lsf_term *t)
 {
     int64_t kib;
     if (!lsf_size_read(t->value, d->r->site->lsf_resource_kib, &kib))
@@ -63,7 +64,7 @@ static bool size_term(struct reading *d, const struct lsf_term *t)
     return true;
 }
 
-static bool host_term(struct reading *d, const struct lsf_term *t)
+static bool host_term(struct resources_reading *d, const struct lsf_term *t)
 {
     if (lsf_term_is_equal(t))
         list_join(d, &d->r->candidates, t->value, ",");
@@ -93,7 +94,7 @@ static bool feature_of(const struct lsf_term *t, struct span *ret)
            (!t->op[0] || (lsf_term_is_equal(t) && lsf_name_is_one_of(t->name, "model")));
 }
 
-static bool term_take(struct reading *d, struct span text)
+static bool term_take(struct resources_reading *d, struct span text)
 {
     struct lsf_term t;
     struct span feature;
@@ -164,7 +165,7 @@ static bool piece_is_either(struct span text)
 }
 
 /* Features and models of hosts alone, with || between: true, and they are taken. */
-static bool alternatives_take(struct reading *d, struct span text)
+static bool alternatives_take(struct resources_reading *d, struct span text)
 {
     struct span rest = text, one, feature;
     const char *list = NULL;
@@ -190,7 +191,7 @@ static bool is_plain(struct span text)
     return true;
 }
 
-static bool select_read(struct reading *d, struct span text)
+static bool select_read(struct resources_reading *d, struct span text)
 {
     struct span whole = span_trim(text), rest = parentheses_off(whole), one;
     if (!is_plain(whole))
@@ -209,7 +210,7 @@ static bool select_read(struct reading *d, struct span text)
 
 /* ---- rusage ---- */
 
-static bool mem_read(struct reading *d, struct span value)
+static bool mem_read(struct resources_reading *d, struct span value)
 {
     const char *slash = memchr(value.data, '/', value.len);
     struct span size = {value.data, slash ? (size_t)(slash - value.data) : value.len};
@@ -228,7 +229,7 @@ static bool mem_read(struct reading *d, struct span value)
            refuse_value(d, value, "a size is needed, as 4000 or 4GB");
 }
 
-static bool rusage_term(struct reading *d, struct span text)
+static bool rusage_term(struct resources_reading *d, struct span text)
 {
     struct lsf_term t;
     int64_t kib;
@@ -260,7 +261,7 @@ static bool rusage_term(struct reading *d, struct span text)
     return true;
 }
 
-static bool rusage_read(struct reading *d, struct span text)
+static bool rusage_read(struct resources_reading *d, struct span text)
 {
     if (memmem(text.data, text.len, "||", 2))
         return dialect_refuse(d->e, "-R rusage[] with ||", "ask for one of the alternatives");
@@ -278,7 +279,7 @@ static bool rusage_read(struct reading *d, struct span text)
 
 /* ---- the other sections ---- */
 
-static bool span_term(struct reading *d, struct span text)
+static bool span_term(struct resources_reading *d, struct span text)
 {
     struct lsf_term t;
     int32_t n;
@@ -319,7 +320,7 @@ static bool span_term(struct reading *d, struct span text)
     return refuse_value(d, text, "hosts=1, hosts=-1, ptile=N, stripe and block are allowed");
 }
 
-static bool span_read(struct reading *d, struct span text)
+static bool span_read(struct resources_reading *d, struct span text)
 {
     for (struct span one; span_next(&text, ':', &one);)
         if (!span_term(d, span_trim(one)))
@@ -328,7 +329,7 @@ static bool span_read(struct reading *d, struct span text)
 }
 
 /* All hosts have the same type anyway; of which models there are only a cluster knows. */
-static bool same_read(struct reading *d, struct span text)
+static bool same_read(struct resources_reading *d, struct span text)
 {
     for (struct span one; span_next(&text, ':', &one);) {
         one = span_trim(one);
@@ -342,7 +343,7 @@ static bool same_read(struct reading *d, struct span text)
     return true;
 }
 
-static bool cu_read(struct reading *d, struct span text)
+static bool cu_read(struct resources_reading *d, struct span text)
 {
     for (struct span one; span_next(&text, ':', &one);) {
         struct lsf_term t;
@@ -355,7 +356,7 @@ static bool cu_read(struct reading *d, struct span text)
     return true;
 }
 
-static bool affinity_read(struct reading *d, struct span text)
+static bool affinity_read(struct resources_reading *d, struct span text)
 {
     const char *open = memchr(text.data, '(', text.len);
     size_t name = open ? (size_t)(open - text.data) : 0;
@@ -373,7 +374,7 @@ static bool affinity_read(struct reading *d, struct span text)
     return true;
 }
 
-static bool order_read(struct reading *d, struct span text)
+static bool order_read(struct resources_reading *d, struct span text)
 {
     lsf_note(d->r, d->a, arena_printf(d->a, "order[%.*s]", (int)text.len, text.data),
              "hosts are not chosen by load");
@@ -382,7 +383,7 @@ static bool order_read(struct reading *d, struct span text)
 
 static const struct {
     const char *name;
-    bool (*read)(struct reading *d, struct span text);
+    bool (*read)(struct resources_reading *d, struct span text);
     void (*write)(struct writing *w, struct str *out); /* NULL = it says nothing of a job */
 } sections[] = {{"select", select_read, lsf_write_select},
                 {"order", order_read, NULL},
@@ -394,7 +395,7 @@ static const struct {
 
 /* ---- the whole ---- */
 
-static bool section_read(struct reading *d, struct span name, struct span inside)
+static bool section_read(struct resources_reading *d, struct span name, struct span inside)
 {
     for (size_t i = 0; i < ARRAY_LEN(sections); i++)
         if (span_is_nocase(name, sections[i].name))
@@ -417,7 +418,7 @@ static size_t section_start(struct span text, size_t bracket)
 bool lsf_resources_read(struct lsf_request *r, const char *text, struct arena *a,
                         struct err *ret_err)
 {
-    struct reading d = {r, text, a, ret_err};
+    struct resources_reading d = {r, text, a, ret_err};
     struct span rest = span_trim(span_of(text));
     if (strchr(text, '{'))
         return dialect_refuse(ret_err, "-R with {}", "ask for one of the alternatives");

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-struct script {
+struct lsf_script {
     struct lsf_request *r;
     const struct option_env *env;
     struct arena *a;
@@ -28,7 +28,7 @@ static bool starts_with(struct span s, const char *prefix)
 }
 
 /* 1 with a word, 0 at the end, -1 with the error set. */
-static int word_take(const struct script *s, struct span *rest, char **ret, struct err *e)
+static int word_take(const struct lsf_script *s, struct span *rest, char **ret, struct err *e)
 {
     size_t i = 0, n = 0;
     while (i < rest->len && is_blank(rest->data[i]))
@@ -52,7 +52,7 @@ static int word_take(const struct script *s, struct span *rest, char **ret, stru
     return 1;
 }
 
-static bool words_read(struct script *s, struct span rest, struct err *e)
+static bool words_read(struct lsf_script *s, struct span rest, struct err *e)
 {
     dialect_words words = {0};
     char name[] = "bsub", *word;
@@ -70,7 +70,7 @@ static bool words_read(struct script *s, struct span rest, struct err *e)
 }
 
 /* Takes the line; where it ends in a backslash with the next one's behind it. */
-static struct span line_take(struct script *s, struct span *rest)
+static struct span line_take(struct lsf_script *s, struct span *rest)
 {
     struct span line = {rest->data, 0};
     const char *end = memchr(rest->data, '\n', rest->len);
@@ -81,7 +81,7 @@ static struct span line_take(struct script *s, struct span *rest)
     return line;
 }
 
-static bool directive_read(struct script *s, struct span line, struct span *rest, struct err *e)
+static bool directive_read(struct lsf_script *s, struct span line, struct span *rest, struct err *e)
 {
     struct str whole = STR_INIT;
     unsigned first = s->line;
@@ -104,7 +104,7 @@ static bool directive_read(struct script *s, struct span line, struct span *rest
     return ok;
 }
 
-static void other_note(struct script *s, struct span line)
+static void other_note(struct lsf_script *s, struct span line)
 {
     const char *other = starts_with(line, "#SBATCH ") ? "#SBATCH"
                         : starts_with(line, "#PBS ")  ? "#PBS"
@@ -124,7 +124,7 @@ bool lsf_read_script(struct lsf_request *r, const char *text, size_t len,
                      const struct option_env *env, struct arena *a, struct str *warnings,
                      unsigned *ret_lines, struct err *ret_err)
 {
-    struct script s = {.r = r, .env = env, .a = a, .warnings = warnings};
+    struct lsf_script s = {.r = r, .env = env, .a = a, .warnings = warnings};
     struct span rest = {text, len};
     bool ok = true;
     while (ok && rest.len) {

@@ -10,7 +10,7 @@
 
 #define DEPTH_MAX 64 /* parentheses and signs within each other */
 
-struct reading {
+struct select_reading {
     struct span rest;
     int64_t kib;
     const struct lsf_host_facts *host; /* NULL = it is only checked */
@@ -19,7 +19,7 @@ struct reading {
     bool failed;
 };
 
-static bool fail(struct reading *d, struct span at, const char *what)
+static bool fail(struct select_reading *d, struct span at, const char *what)
 {
     if (!d->failed)
         err_set(d->e, ERR_VALUE, "\"%.*s\": %s", (int)(at.len < 80 ? at.len : 80), at.data, what);
@@ -27,7 +27,7 @@ static bool fail(struct reading *d, struct span at, const char *what)
     return false;
 }
 
-static bool take(struct reading *d, const char *sign)
+static bool take(struct select_reading *d, const char *sign)
 {
     size_t len = strlen(sign);
     d->rest = span_trim(d->rest);
@@ -59,7 +59,7 @@ static bool has_feature(const struct lsf_host_facts *host, struct span name)
 }
 
 /* A name alone: a feature, or an amount that is not 0. */
-static bool word_holds(struct reading *d, struct span name)
+static bool word_holds(struct select_reading *d, struct span name)
 {
     bool wrapped = name.len > 9 && strncasecmp(name.data, "defined(", 8) == 0 &&
                    name.data[name.len - 1] == ')';
@@ -75,7 +75,7 @@ static bool word_holds(struct reading *d, struct span name)
     return !d->host || has_feature(d->host, name);
 }
 
-static bool size_holds(struct reading *d, const struct lsf_term *t, int64_t mib)
+static bool size_holds(struct select_reading *d, const struct lsf_term *t, int64_t mib)
 {
     int64_t kib;
     if (!lsf_size_read(t->value, d->kib, &kib))
@@ -83,7 +83,7 @@ static bool size_holds(struct reading *d, const struct lsf_term *t, int64_t mib)
     return compare(t->op, mib * 1024, kib);
 }
 
-static bool count_holds(struct reading *d, const struct lsf_term *t, int32_t n)
+static bool count_holds(struct select_reading *d, const struct lsf_term *t, int32_t n)
 {
     int32_t count = 0;
     if (!span_is(t->value, "0") && !lsf_count_read(t->value, INT32_MAX, &count))
@@ -91,14 +91,14 @@ static bool count_holds(struct reading *d, const struct lsf_term *t, int32_t n)
     return compare(t->op, n, count);
 }
 
-static bool text_term(struct reading *d, const struct lsf_term *t, bool equal)
+static bool text_term(struct select_reading *d, const struct lsf_term *t, bool equal)
 {
     if (!lsf_term_is_equal(t) && !text_is(t->op, "!="))
         return fail(d, t->name, "== and != are allowed");
     return equal == lsf_term_is_equal(t);
 }
 
-static bool term_holds(struct reading *d, struct span text)
+static bool term_holds(struct select_reading *d, struct span text)
 {
     static const struct lsf_host_facts none = {.name = ""};
     const struct lsf_host_facts *h = d->host ? d->host : &none;
@@ -129,7 +129,7 @@ static bool term_holds(struct reading *d, struct span text)
 }
 
 /* Up to && or ||, or a parenthesis that it did not open. */
-static struct span term_take(struct reading *d)
+static struct span term_take(struct select_reading *d)
 {
     size_t n = 0;
     unsigned open = 0;
@@ -156,9 +156,9 @@ static struct span term_take(struct reading *d)
 
 /* ---- the expression ---- */
 
-static bool either(struct reading *d);
+static bool either(struct select_reading *d);
 
-static bool one(struct reading *d)
+static bool one(struct select_reading *d)
 {
     bool holds;
     if (++d->depth > DEPTH_MAX)
@@ -176,7 +176,7 @@ static bool one(struct reading *d)
     return holds;
 }
 
-static bool both(struct reading *d)
+static bool both(struct select_reading *d)
 {
     bool holds = one(d);
     while (!d->failed && take(d, "&&"))
@@ -184,7 +184,7 @@ static bool both(struct reading *d)
     return holds;
 }
 
-static bool either(struct reading *d)
+static bool either(struct select_reading *d)
 {
     bool holds = both(d);
     while (!d->failed && take(d, "||"))
@@ -194,7 +194,7 @@ static bool either(struct reading *d)
 
 bool lsf_select_check(struct span text, int64_t kib, struct err *ret_err)
 {
-    struct reading d = {.rest = text, .kib = kib, .e = ret_err};
+    struct select_reading d = {.rest = text, .kib = kib, .e = ret_err};
     either(&d);
     d.rest = span_trim(d.rest);
     return !d.failed && (d.rest.len == 0 || fail(&d, d.rest, "&& or || is needed before it"));
@@ -202,7 +202,7 @@ bool lsf_select_check(struct span text, int64_t kib, struct err *ret_err)
 
 bool lsf_select_holds(struct span text, int64_t kib, const struct lsf_host_facts *host)
 {
-    struct reading d = {.rest = text, .kib = kib, .host = host};
+    struct select_reading d = {.rest = text, .kib = kib, .host = host};
     return either(&d) && !d.failed;
 }
 

@@ -187,7 +187,7 @@ static const struct option_row *row_find(const struct option_table *t, struct sp
 
 /* ---- command lines ---- */
 
-struct reader {
+struct option_reader {
     const struct option_table *table;
     int argc, at;
     char *const *argv;
@@ -195,7 +195,7 @@ struct reader {
     void *ctx;
 };
 
-static bool next_word(struct reader *r, const char **ret)
+static bool next_word(struct option_reader *r, const char **ret)
 {
     if (r->at >= r->argc)
         return false;
@@ -205,7 +205,7 @@ static bool next_word(struct reader *r, const char **ret)
 
 /* The value of an option that has none attached: the next word, if it is to have it. False: it is
  * missing. */
-static bool value_behind(struct reader *r, const struct option_row *row, const char **ret)
+static bool value_behind(struct option_reader *r, const struct option_row *row, const char **ret)
 {
     if (row->arg == ARG_REQUIRED)
         return next_word(r, ret);
@@ -225,7 +225,7 @@ static bool no_argument_refuse(const struct option_row *row, struct span spelt, 
                    spelt.data);
 }
 
-static bool long_take(struct reader *r, const char *word, struct err *e)
+static bool long_take(struct option_reader *r, const char *word, struct err *e)
 {
     const char *equals = strchr(word, '='), *value = equals ? equals + 1 : NULL;
     struct span name = {word + 2, equals ? (size_t)(equals - word - 2) : strlen(word + 2)},
@@ -242,7 +242,7 @@ static bool long_take(struct reader *r, const char *word, struct err *e)
 }
 
 /* "-Hn4": flags may be bundled; what follows a letter that takes a value is its value. */
-static bool letters_take(struct reader *r, const char *letters, struct err *e)
+static bool letters_take(struct option_reader *r, const char *letters, struct err *e)
 {
     while (*letters) {
         const struct option_row *row = option_row_letter(r->table, *letters);
@@ -287,7 +287,7 @@ static const struct option_row *bundled_find(const struct option_table *t, const
 }
 
 /* "-J name", "-oo file", "-H"; two dashes are as good, for --help. */
-static bool one_dash_take(struct reader *r, const char *word, struct err *e)
+static bool one_dash_take(struct option_reader *r, const char *word, struct err *e)
 {
     const char *name = word[1] == '-' ? word + 2 : word + 1, *value = NULL;
     const struct option_row *row = option_row_named(r->table, name);
@@ -308,7 +308,7 @@ bool options_walk(const struct option_table *t, int argc, char *const argv[], op
                   bool (*word_take)(void *ctx, const char *word, struct err *ret_err), void *ctx,
                   int *ret_rest, struct err *ret_err)
 {
-    struct reader r = {t, argc, 1, argv, take, ctx};
+    struct option_reader r = {t, argc, 1, argv, take, ctx};
     bool only_words = false, ok = true;
     while (ok && r.at < argc) {
         const char *word = argv[r.at];

@@ -117,7 +117,7 @@ bool option_set(struct submit_options *o, const struct option_row *row, const ch
 
 /* ---- command lines and variables ---- */
 
-struct taker {
+struct option_taker {
     struct submit_options *o;
     enum option_source source;
     const struct option_env *env;
@@ -127,7 +127,7 @@ struct taker {
 static bool option_take(void *ctx, const struct option_row *row, const char *value,
                         struct err *ret_err)
 {
-    const struct taker *t = ctx;
+    const struct option_taker *t = ctx;
     bool ok = option_set(t->o, row, value, t->source, t->env, t->a, ret_err);
     return option_watched(t->env, row, value, ok, ret_err);
 }
@@ -136,14 +136,14 @@ bool options_parse_argv(struct submit_options *o, unsigned command, int argc, ch
                         enum option_source source, const struct option_env *env, struct arena *a,
                         int *ret_rest, struct err *ret_err)
 {
-    struct taker t = {o, source, env, a};
+    struct option_taker t = {o, source, env, a};
     return options_walk(table_of(command), argc, argv, option_take, NULL, &t, ret_rest, ret_err);
 }
 
 bool options_parse_env(struct submit_options *o, unsigned command, char *(*get)(const char *name),
                        const struct option_env *env, struct arena *a, struct err *ret_err)
 {
-    struct taker t = {o, FROM_ENVIRONMENT, env, a};
+    struct option_taker t = {o, FROM_ENVIRONMENT, env, a};
     return options_walk_variables(table_of(command), get, option_take, &t, ret_err);
 }
 

@@ -397,7 +397,7 @@ OPTION_TABLE(qsub_options, rows, .usage = "qsub [OPTIONS] [script [arguments] | 
 
 /* ---- reading ---- */
 
-struct taker {
+struct qsub_taker {
     struct pbs_request *r;
     const struct option_env *env;
     struct arena *a;
@@ -406,7 +406,7 @@ struct taker {
 static bool option_take(void *ctx, const struct option_row *row, const char *value,
                         struct err *ret_err)
 {
-    const struct taker *t = ctx;
+    const struct qsub_taker *t = ctx;
     size_t i = (size_t)(row - rows);
     if (t->r->in_script && t->r->given[i] && row->name[0] != 'l')
         return true;
@@ -425,6 +425,6 @@ bool pbs_read_words(struct pbs_request *r, int argc, char *const argv[],
                     struct err *ret_err)
 {
     _Static_assert(ARRAY_LEN(rows) <= ARRAY_LEN(((struct pbs_request *)0)->given), "given[]");
-    struct taker t = {r, env, a};
+    struct qsub_taker t = {r, env, a};
     return options_walk(&qsub_options, argc, argv, option_take, NULL, &t, ret_rest, ret_err);
 }

@@ -7,25 +7,25 @@
 
 #include <string.h>
 
-struct reading {
+struct pbs_resources_reading {
     struct pbs_request *r;
     const char *whole;
     struct arena *a;
     struct err *e;
 };
 
-static bool refuse(struct reading *d, struct span piece, const char *allowed)
+static bool refuse(struct pbs_resources_reading *d, struct span piece, const char *allowed)
 {
     return dialect_blame(d->e, "-l", d->whole, "\"%.*s\": %s",
                          (int)(piece.len < 80 ? piece.len : 80), piece.data, allowed);
 }
 
-static const char *kept(struct reading *d, struct span s)
+static const char *kept(struct pbs_resources_reading *d, struct span s)
 {
     return arena_strndup(d->a, s.data, s.len);
 }
 
-static bool count_read(struct reading *d, struct span text, int32_t *ret)
+static bool count_read(struct pbs_resources_reading *d, struct span text, int32_t *ret)
 {
     int64_t n;
     if (text.len == 0 || text.len > 9 || !text_to_i64(kept(d, text), 0, INT32_MAX, &n))
@@ -35,7 +35,7 @@ static bool count_read(struct reading *d, struct span text, int32_t *ret)
 }
 
 /* "8gb", "100" bytes, "4mw" words of eight bytes; in MiB, rounded up. */
-static bool size_read(struct reading *d, struct span text, int64_t *ret)
+static bool size_read(struct pbs_resources_reading *d, struct span text, int64_t *ret)
 {
     static const char units[] = "kmgtp";
     struct span size = text;
@@ -60,7 +60,7 @@ static bool size_read(struct reading *d, struct span text, int64_t *ret)
 }
 
 /* [[H:]M:]S[.ms] */
-static bool time_read(struct reading *d, struct span text, int64_t *ret)
+static bool time_read(struct pbs_resources_reading *d, struct span text, int64_t *ret)
 {
     struct span rest = text, part;
     int64_t total = 0;
@@ -80,7 +80,7 @@ static bool time_read(struct reading *d, struct span text, int64_t *ret)
     return total > 0 || refuse(d, text, "a limit of a second at least is needed");
 }
 
-static void property_add(struct reading *d, struct span name)
+static void property_add(struct pbs_resources_reading *d, struct span name)
 {
     struct pbs_resources *l = &d->r->l;
     l->properties = l->properties
@@ -106,14 +106,14 @@ static bool is_number(struct span s)
 
 /* ---- select ---- */
 
-static bool arch_read(struct reading *d, struct span value)
+static bool arch_read(struct pbs_resources_reading *d, struct span value)
 {
     (void)value;
     pbs_note(d->r, d->a, "-l arch", "nodes of another kind have a feature: -l feature=NAME");
     return true;
 }
 
-static bool chunk_resource(struct reading *d, struct span text)
+static bool chunk_resource(struct pbs_resources_reading *d, struct span text)
 {
     struct pbs_resources *l = &d->r->l;
     struct span name, value;
@@ -145,7 +145,7 @@ static bool chunk_resource(struct reading *d, struct span text)
 
 /* What a part has is set aside, and the next is read into its place; part_end brings the first
  * back. */
-static bool part_begin(struct reading *d, const char *option)
+static bool part_begin(struct pbs_resources_reading *d, const char *option)
 {
     struct pbs_request *r = d->r;
     struct pbs_resources *l = &r->l;
@@ -158,7 +158,7 @@ static bool part_begin(struct reading *d, const char *option)
     return true;
 }
 
-static void part_end(struct reading *d)
+static void part_end(struct pbs_resources_reading *d)
 {
     struct pbs_request *r = d->r;
     if (!r->nmore)
@@ -171,7 +171,8 @@ static void part_end(struct reading *d)
 }
 
 /* "2:ncpus=4": how many, and of what. */
-static bool chunk_split(struct reading *d, struct span text, int32_t *ret_n, const char **ret_kind)
+static bool chunk_split(struct pbs_resources_reading *d, struct span text, int32_t *ret_n,
+                        const char **ret_kind)
 {
     const char *whole = kept(d, text);
     size_t digits = strspn(whole, "0123456789");
@@ -183,7 +184,7 @@ static bool chunk_split(struct reading *d, struct span text, int32_t *ret_n, con
 }
 
 /* Equal chunks beside each other are one part. */
-static bool select_read(struct reading *d, struct span text)
+static bool select_read(struct pbs_resources_reading *d, struct span text)
 {
     struct pbs_resources *l = &d->r->l;
     struct span rest = text, one;
@@ -211,7 +212,7 @@ static bool select_read(struct reading *d, struct span text)
     return before || refuse(d, text, "a chunk at least is needed");
 }
 
-static bool place_read(struct reading *d, struct span text)
+static bool place_read(struct pbs_resources_reading *d, struct span text)
 {
     struct pbs_resources *l = &d->r->l;
     struct span rest = text, one;
@@ -236,7 +237,7 @@ static bool place_read(struct reading *d, struct span text)
 
 /* ---- nodes ---- */
 
-static bool node_part(struct reading *d, struct span text, bool first)
+static bool node_part(struct pbs_resources_reading *d, struct span text, bool first)
 {
     struct pbs_resources *l = &d->r->l;
     struct span name, value;
@@ -262,7 +263,7 @@ static bool node_part(struct reading *d, struct span text, bool first)
     return true;
 }
 
-static bool node_whole(struct reading *d, struct span text)
+static bool node_whole(struct pbs_resources_reading *d, struct span text)
 {
     struct span one;
     for (bool first = true; span_next(&text, ':', &one); first = false)
@@ -288,7 +289,7 @@ static bool tail_is_same(struct span head, struct span part, struct span last)
            memcmp(a.data, b.data, a.len) == 0;
 }
 
-static bool nodes_read(struct reading *d, struct span text)
+static bool nodes_read(struct pbs_resources_reading *d, struct span text)
 {
     const char *hash = memchr(text.data, '#', text.len);
     if (hash) {
@@ -328,25 +329,25 @@ static bool nodes_read(struct reading *d, struct span text)
 
 /* ---- the rest ---- */
 
-static bool licence_read(struct reading *d, struct span value)
+static bool licence_read(struct pbs_resources_reading *d, struct span value)
 {
     d->r->l.licences = kept(d, value);
     return true;
 }
 
-static bool single_read(struct reading *d, struct span value)
+static bool single_read(struct pbs_resources_reading *d, struct span value)
 {
     d->r->l.exclusive = span_is(value, "singlejob");
     return d->r->l.exclusive || refuse(d, value, "singlejob is allowed");
 }
 
-static bool qos_read(struct reading *d, struct span value)
+static bool qos_read(struct pbs_resources_reading *d, struct span value)
 {
     d->r->l.qos = kept(d, value);
     return true;
 }
 
-static bool feature_read(struct reading *d, struct span value)
+static bool feature_read(struct pbs_resources_reading *d, struct span value)
 {
     struct pbs_resources *l = &d->r->l;
     l->features = l->features
@@ -355,14 +356,14 @@ static bool feature_read(struct reading *d, struct span value)
     return true;
 }
 
-static bool pvmem_read(struct reading *d, struct span value)
+static bool pvmem_read(struct pbs_resources_reading *d, struct span value)
 {
     int64_t mib;
     pbs_note(d->r, d->a, "-l pvmem", "memory is what mem, pmem and vmem say");
     return size_read(d, value, &mib);
 }
 
-static bool nice_read(struct reading *d, struct span value)
+static bool nice_read(struct pbs_resources_reading *d, struct span value)
 {
     (void)value;
     pbs_note(d->r, d->a, "-l nice", "processes start with the nice value of others");
@@ -370,19 +371,19 @@ static bool nice_read(struct reading *d, struct span value)
 }
 
 /* Of a job without chunks the one that it is. */
-static bool host_read(struct reading *d, struct span value)
+static bool host_read(struct pbs_resources_reading *d, struct span value)
 {
     d->r->l.host = kept(d, value);
     return true;
 }
 
 #define NUMBER(name, member)                                                                       \
-    static bool name(struct reading *d, struct span value)                                         \
+    static bool name(struct pbs_resources_reading *d, struct span value)                           \
     {                                                                                              \
         return count_read(d, value, &d->r->l.member);                                              \
     }
 #define SIZE(name, member)                                                                         \
-    static bool name(struct reading *d, struct span value)                                         \
+    static bool name(struct pbs_resources_reading *d, struct span value)                           \
     {                                                                                              \
         return size_read(d, value, &d->r->l.member);                                               \
     }
@@ -396,7 +397,7 @@ SIZE(pmem_read, pmem_mib)
 SIZE(vmem_read, vmem_mib)
 SIZE(tmp_read, tmp_mib)
 
-static bool wall_read(struct reading *d, struct span value)
+static bool wall_read(struct pbs_resources_reading *d, struct span value)
 {
     return time_read(d, value, &d->r->l.wall_s);
 }
@@ -405,7 +406,7 @@ static bool wall_read(struct reading *d, struct span value)
 
 static const struct {
     const char *name;
-    bool (*read)(struct reading *d, struct span value);
+    bool (*read)(struct pbs_resources_reading *d, struct span value);
     const char *why;                                   /* it is refused */
     void (*write)(struct writing *w, struct str *out); /* NULL = it says nothing of a job */
 } resources[] = {
@@ -444,7 +445,7 @@ static const struct {
     {"hostname", NULL, GRID "host=", NULL},
 };
 
-static bool resource_read(struct reading *d, struct span text)
+static bool resource_read(struct pbs_resources_reading *d, struct span text)
 {
     struct span name, value;
     struct pbs_resources *l = &d->r->l;
@@ -474,7 +475,7 @@ static bool resource_read(struct reading *d, struct span text)
 bool pbs_resources_read(struct pbs_request *r, const char *text, struct arena *a,
                         struct err *ret_err)
 {
-    struct reading d = {r, text, a, ret_err};
+    struct pbs_resources_reading d = {r, text, a, ret_err};
     struct span rest = span_of(text), one;
     while (span_next(&rest, ',', &one))
         if (span_trim(one).len && !resource_read(&d, span_trim(one)))

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-struct script {
+struct pbs_script {
     struct pbs_request *r;
     const char *prefix;
     const struct option_env *env;
@@ -36,7 +36,7 @@ static bool starts_with(struct span s, const char *prefix)
 }
 
 /* 1 with a word, 0 at the end, -1 with the error set. */
-static int word_take(const struct script *s, struct span *rest, char **ret, struct err *e)
+static int word_take(const struct pbs_script *s, struct span *rest, char **ret, struct err *e)
 {
     size_t i = 0, n = 0;
     *rest = blanks_off(*rest);
@@ -62,7 +62,8 @@ static int word_take(const struct script *s, struct span *rest, char **ret, stru
 }
 
 /* Torque passes over words that are none of its options; Pro refuses the line. */
-static bool surplus_check(const struct script *s, const char *word, struct span line, struct err *e)
+static bool surplus_check(const struct pbs_script *s, const char *word, struct span line,
+                          struct err *e)
 {
     if (s->r->site->torque) {
         str_addf(s->warnings, "line %u: \"%.60s\" is no option\n", s->line, word);
@@ -72,7 +73,7 @@ static bool surplus_check(const struct script *s, const char *word, struct span 
                    line.data);
 }
 
-static bool words_read(struct script *s, struct span line, struct err *e)
+static bool words_read(struct pbs_script *s, struct span line, struct err *e)
 {
     dialect_words words = {0};
     struct span rest = line = blanks_off(line);
@@ -87,7 +88,7 @@ static bool words_read(struct script *s, struct span line, struct err *e)
     return ok || err_prefix(e, "line %u", s->line);
 }
 
-static void other_note(struct script *s, struct span line)
+static void other_note(struct pbs_script *s, struct span line)
 {
     if (starts_with(line, s->prefix) && s->dropped++ == 0)
         str_addf(s->warnings,
@@ -102,7 +103,7 @@ static void other_note(struct script *s, struct span line)
                  s->prefix);
 }
 
-static bool line_read(struct script *s, struct span line, struct span *rest, struct err *e)
+static bool line_read(struct pbs_script *s, struct span line, struct span *rest, struct err *e)
 {
     struct span inner = blanks_off(line);
     if (s->commands || !starts_with(inner, s->prefix)) {
@@ -141,7 +142,7 @@ bool pbs_read_script(struct pbs_request *r, const char *text, size_t len,
                      const struct option_env *env, struct arena *a, struct str *warnings,
                      unsigned *ret_lines, struct err *ret_err)
 {
-    struct script s = {
+    struct pbs_script s = {
         .r = r, .prefix = r->prefix ? r->prefix : "#PBS", .env = env, .a = a, .warnings = warnings};
     struct span rest = {text, len}, line;
     const char *prefix = r->prefix;

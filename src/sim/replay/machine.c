@@ -8,15 +8,15 @@
 
 #define GPUS_MAX 1024
 
-struct columns {
+struct machine_columns {
     size_t name, cpu, memory, gpu, model;
 };
 
-static bool columns_find(const struct text_table *t, struct columns *c, struct err *ret_err)
+static bool columns_find(const struct text_table *t, struct machine_columns *c, struct err *ret_err)
 {
-    *c = (struct columns){table_column(t, "name|sn"), table_column(t, "cpu_milli"),
-                          table_column(t, "memory_mib"), table_column(t, "gpu"),
-                          table_column(t, "model")};
+    *c = (struct machine_columns){table_column(t, "name|sn"), table_column(t, "cpu_milli"),
+                                  table_column(t, "memory_mib"), table_column(t, "gpu"),
+                                  table_column(t, "model")};
     if (c->name != NO_COLUMN && c->cpu != NO_COLUMN && c->memory != NO_COLUMN &&
         c->gpu != NO_COLUMN)
         return true;
@@ -26,7 +26,7 @@ static bool columns_find(const struct text_table *t, struct columns *c, struct e
         "and, if you like, model");
 }
 
-static bool node_read(const struct text_table *t, size_t row, const struct columns *c,
+static bool node_read(const struct text_table *t, size_t row, const struct machine_columns *c,
                       struct machine_table *ret, struct err *ret_err)
 {
     struct machine_node n = {0};
@@ -50,7 +50,7 @@ static bool node_read(const struct text_table *t, size_t row, const struct colum
 bool machine_read(const char *path, struct machine_table *ret, struct err *ret_err)
 {
     struct text_table t;
-    struct columns c;
+    struct machine_columns c;
     *ret = (struct machine_table){0};
     if (!table_read(path, ',', &t, ret_err))
         return false;

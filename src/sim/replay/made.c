@@ -82,12 +82,12 @@ void made_job(struct trace *t, int64_t submit, int64_t procs, int64_t run, int64
 
 /* ---- sessions ---- */
 
-struct session {
+struct made_session {
     int64_t procs, run;
     int64_t left; /* submissions to come */
 };
 
-typedef struct session (*session_new)(const struct made_options *o, struct rng *r);
+typedef struct made_session (*session_new)(const struct made_options *o, struct rng *r);
 
 static int64_t geometric(struct rng *r, double mean)
 {
@@ -136,13 +136,13 @@ static int64_t week_pass(struct week *w, double points)
 static void sessions_fill(const struct made_options *o, struct rng *r, const struct lublin *l,
                           session_new begin, struct trace *t)
 {
-    struct session *of = xcalloc((size_t)o->users + 1, sizeof of[0]);
+    struct made_session *of = xcalloc((size_t)o->users + 1, sizeof of[0]);
     double *at = arrivals(l, r, (size_t)o->jobs), area = 0;
     struct week week = {0};
     size_t n = 0;
     while ((int64_t)t->job.n < o->jobs) {
         int64_t user = made_user(r, o->users);
-        struct session *s = &of[user];
+        struct made_session *s = &of[user];
         if (s->left == 0) {
             *s = begin(o, r);
             s->left = geometric(r, 3);
@@ -175,26 +175,26 @@ static void sessions_fill(const struct made_options *o, struct rng *r, const str
     free(of);
 }
 
-static struct session batch_session(const struct made_options *o, struct rng *r)
+static struct made_session batch_session(const struct made_options *o, struct rng *r)
 {
     int64_t procs = lublin_width(&lublin_batch, r, o->procs);
-    return (struct session){procs, lublin_run(&lublin_batch, r, procs), 0};
+    return (struct made_session){procs, lublin_run(&lublin_batch, r, procs), 0};
 }
 
-static struct session all_session(const struct made_options *o, struct rng *r)
+static struct made_session all_session(const struct made_options *o, struct rng *r)
 {
     int64_t procs = lublin_width(&lublin_all, r, o->procs);
-    return (struct session){procs, lublin_run(&lublin_all, r, procs), 0};
+    return (struct made_session){procs, lublin_run(&lublin_all, r, procs), 0};
 }
 
 /* Most take one GPU and fail or end soon; few take many for days. */
-static struct session gpu_session(const struct made_options *o, struct rng *r)
+static struct made_session gpu_session(const struct made_options *o, struct rng *r)
 {
     static const int64_t wide[] = {2, 4, 8, 8, 16, 32, 64};
     int64_t procs = rng_chance(r, 700) ? 1 : wide[rng_below(r, ARRAY_LEN(wide))];
     double seconds = exp(6.4 + 2.1 * rng_normal(r)) * (procs > 4 ? 3 : 1);
     int64_t run = seconds > 7.0 * DAY ? 7 * DAY : (int64_t)seconds + 1;
-    return (struct session){procs < o->procs ? procs : o->procs, run, 0};
+    return (struct made_session){procs < o->procs ? procs : o->procs, run, 0};
 }
 
 static void batch_fill(const struct made_options *o, struct rng *r, struct trace *t)

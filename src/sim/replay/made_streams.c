@@ -11,7 +11,7 @@
 #define HOUR   (60 * MINUTE)
 #define DAY    (24 * HOUR)
 
-struct stream {
+struct made_stream {
     int64_t from, until;
     double load;
     int64_t procs_most, run_least, run_most;
@@ -20,7 +20,7 @@ struct stream {
 };
 
 /* Small jobs, Poisson, with limits of at most twice the longest run. */
-static void stream_fill(const struct made_options *o, struct rng *r, const struct stream *s,
+static void stream_fill(const struct made_options *o, struct rng *r, const struct made_stream *s,
                         struct trace *t)
 {
     double now = (double)s->from,
@@ -35,15 +35,16 @@ static void stream_fill(const struct made_options *o, struct rng *r, const struc
 
 static void full_width(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream small = {0, 3 * DAY, o->load, 1, 5 * MINUTE, 20 * MINUTE, o->users, 0, false};
+    struct made_stream small = {0,           3 * DAY,  o->load, 1,    5 * MINUTE,
+                                20 * MINUTE, o->users, 0,       false};
     stream_fill(o, r, &small, t);
     made_job(t, 12 * HOUR, o->procs, HOUR, HOUR, 1000, true);
 }
 
 static void half_width(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream small = {0, 6 * DAY, o->load - 4.0 / 12 / 2, 4, 10 * MINUTE, HOUR, o->users,
-                           0, false};
+    struct made_stream small = {0, 6 * DAY, o->load - 4.0 / 12 / 2, 4, 10 * MINUTE, HOUR, o->users,
+                                0, false};
     stream_fill(o, r, &small, t);
     for (int64_t at = 6 * HOUR; at < 6 * DAY; at += 12 * HOUR)
         made_job(t, at, (o->procs + 1) / 2, 4 * HOUR, 4 * HOUR, 1000, true);
@@ -51,8 +52,8 @@ static void half_width(const struct made_options *o, struct rng *r, struct trace
 
 static void gangs(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream small = {0, 4 * DAY, o->load - 0.5 / 6, 2, 2 * MINUTE, 2 * HOUR, o->users,
-                           0, false};
+    struct made_stream small = {0, 4 * DAY, o->load - 0.5 / 6, 2, 2 * MINUTE, 2 * HOUR, o->users,
+                                0, false};
     stream_fill(o, r, &small, t);
     for (int64_t at = 3 * HOUR; at < 4 * DAY; at += 6 * HOUR)
         made_job(t, at, o->procs, HOUR / 2, HOUR / 2, 1000 + at / (6 * HOUR) % 3, true);
@@ -61,7 +62,8 @@ static void gangs(const struct made_options *o, struct rng *r, struct trace *t)
 /* A job that asks a week among jobs of minutes. */
 static void long_job(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream small = {0, 4 * DAY, o->load, 4, 2 * MINUTE, 10 * MINUTE, o->users, 0, false};
+    struct made_stream small = {0,           4 * DAY,  o->load, 4,    2 * MINUTE,
+                                10 * MINUTE, o->users, 0,       false};
     stream_fill(o, r, &small, t);
     for (int64_t k = 0; k < 4; k++)
         made_job(t, (12 + 12 * k) * HOUR, 4, 6 * HOUR, 7 * DAY, 1000 + k, true);
@@ -69,7 +71,7 @@ static void long_job(const struct made_options *o, struct rng *r, struct trace *
 
 static void array_at(const struct made_options *o, struct rng *r, struct trace *t, int64_t at)
 {
-    struct stream others = {0, 4 * DAY, o->load, 8, HOUR / 2, 2 * HOUR, o->users, 0, true};
+    struct made_stream others = {0, 4 * DAY, o->load, 8, HOUR / 2, 2 * HOUR, o->users, 0, true};
     stream_fill(o, r, &others, t);
     for (int64_t k = 0; k < o->jobs; k++)
         made_job(t, at, 1, HOUR - rng_range(r, 0, 10 * MINUTE), HOUR, 1000, false);
@@ -89,7 +91,7 @@ static void late_array(const struct made_options *o, struct rng *r, struct trace
 /* Jobs of a minute that ask for half a day, and then, of the same limit, what needs it. */
 static void liar(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream others = {0, 4 * DAY, o->load, 8, HOUR / 2, 4 * HOUR, o->users, 0, true};
+    struct made_stream others = {0, 4 * DAY, o->load, 8, HOUR / 2, 4 * HOUR, o->users, 0, true};
     stream_fill(o, r, &others, t);
     for (int64_t k = 0; k < 30; k++)
         made_job(t, 12 * HOUR + k * 2 * MINUTE, 1, MINUTE, 12 * HOUR, 1000, false);
@@ -100,8 +102,8 @@ static void liar(const struct made_options *o, struct rng *r, struct trace *t)
 /* One user keeps the queue full of jobs of minutes, the others run hours. */
 static void flood(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream others = {0, 3 * DAY, o->load, 8, HOUR, 3 * HOUR, o->users, 0, true};
-    struct stream one = {2 * HOUR, 2 * DAY, 0.8, 1, 2 * MINUTE, 6 * MINUTE, 1, 1000, false};
+    struct made_stream others = {0, 3 * DAY, o->load, 8, HOUR, 3 * HOUR, o->users, 0, true};
+    struct made_stream one = {2 * HOUR, 2 * DAY, 0.8, 1, 2 * MINUTE, 6 * MINUTE, 1, 1000, false};
     stream_fill(o, r, &others, t);
     stream_fill(o, r, &one, t);
 }
@@ -109,7 +111,7 @@ static void flood(const struct made_options *o, struct rng *r, struct trace *t)
 /* One user's wide short jobs, each as wide as half of the machine, all at once. */
 static void wide_flood(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream others = {0, 3 * DAY, o->load, 4, HOUR / 2, 2 * HOUR, o->users, 0, true};
+    struct made_stream others = {0, 3 * DAY, o->load, 4, HOUR / 2, 2 * HOUR, o->users, 0, true};
     stream_fill(o, r, &others, t);
     for (int64_t k = 0; k < 100; k++)
         made_job(t, 6 * HOUR, (o->procs + 1) / 2, 30 * MINUTE, HOUR, 1000, false);
@@ -118,8 +120,9 @@ static void wide_flood(const struct made_options *o, struct rng *r, struct trace
 /* More than two days of work in wait, and then none too much. */
 static void backlog(const struct made_options *o, struct rng *r, struct trace *t)
 {
-    struct stream much = {0, 7 * DAY, o->load, 16, 10 * MINUTE, 12 * HOUR, o->users, 0, false};
-    struct stream less = {7 * DAY, 14 * DAY, 0.5, 16, 10 * MINUTE, 12 * HOUR, o->users, 0, false};
+    struct made_stream much = {0, 7 * DAY, o->load, 16, 10 * MINUTE, 12 * HOUR, o->users, 0, false};
+    struct made_stream less = {7 * DAY,   14 * DAY, 0.5, 16,   10 * MINUTE,
+                               12 * HOUR, o->users, 0,   false};
     stream_fill(o, r, &much, t);
     stream_fill(o, r, &less, t);
 }

@@ -43,23 +43,23 @@ struct offer {
 };
 #define NO_OFFER INT64_MAX
 
-struct task {
+struct packing_task {
     int64_t cpu, mem, weight;
     int32_t gpus, share; /* share: of the one GPU */
     uint32_t models;     /* bits; 0 = any */
     uint32_t kind;       /* index */
 };
 
-struct packing {
+struct replay_packing {
     VEC(struct packnode) node;
-    VEC(struct task) task;
-    VEC(struct task) kind;
+    VEC(struct packing_task) task;
+    VEC(struct packing_task) kind;
     struct offer *offer; /* by node and kind */
     VEC(char *) model;
     int64_t total; /* GPUs × 1000 */
 };
 
-static int32_t model_number(struct packing *p, const char *name)
+static int32_t model_number(struct replay_packing *p, const char *name)
 {
     for (size_t i = 0; i < p->model.n; i++)
         if (text_is(p->model.v[i], name))
@@ -68,7 +68,7 @@ static int32_t model_number(struct packing *p, const char *name)
     return (int32_t)p->model.n - 1;
 }
 
-static bool nodes_take(struct packing *p, const struct machine_table *m, struct err *ret_err)
+static bool nodes_take(struct replay_packing *p, const struct machine_table *m, struct err *ret_err)
 {
     for (size_t i = 0; i < m->node.n; i++) {
         const struct machine_node *from = &m->node.v[i];
@@ -87,13 +87,13 @@ static bool nodes_take(struct packing *p, const struct machine_table *m, struct 
     return p->node.n > 0 || err_set(ret_err, ERR_INVALID, "no node of the machine has GPUs");
 }
 
-static bool task_same(const struct task *a, const struct task *b)
+static bool task_same(const struct packing_task *a, const struct packing_task *b)
 {
     return a->cpu == b->cpu && a->mem == b->mem && a->gpus == b->gpus && a->share == b->share &&
            a->models == b->models;
 }
 
-static void task_add(struct packing *p, struct task t)
+static void task_add(struct replay_packing *p, struct packing_task t)
 {
     while (t.kind < p->kind.n && !task_same(&p->kind.v[t.kind], &t))
         t.kind++;
@@ -103,7 +103,7 @@ static void task_add(struct packing *p, struct task t)
     vec_push(&p->task, t);
 }
 
-static bool task_read(struct packing *p, const struct text_table *b, size_t row,
+static bool task_read(struct replay_packing *p, const struct text_table *b, size_t row,
                       const size_t column[5], struct err *ret_err)
 {
     int64_t v[4];
@@ -114,10 +114,10 @@ static bool task_read(struct packing *p, const struct text_table *b, size_t row,
         return err_set(ret_err, ERR_INVALID,
                        "line %zu: a task asks for %d GPUs at most, or for 1 to %d gpu_milli of one",
                        b->line.v[row], GPUS_MAX, WHOLE);
-    struct task t = {.cpu = v[0],
-                     .mem = v[1],
-                     .gpus = (int32_t)v[2],
-                     .share = v[2] == 1 ? (int32_t)v[3] : WHOLE};
+    struct packing_task t = {.cpu = v[0],
+                             .mem = v[1],
+                             .gpus = (int32_t)v[2],
+                             .share = v[2] == 1 ? (int32_t)v[3] : WHOLE};
     struct span rest = span_of(table_cell(b, row, column[4])), model;
     while (rest.len > 0 && span_next(&rest, '|', &model)) {
         char name[64] = "";
@@ -131,7 +131,7 @@ static bool task_read(struct packing *p, const struct text_table *b, size_t row,
     return true;
 }
 
-static bool tasks_read(struct packing *p, const char *path, struct err *ret_err)
+static bool tasks_read(struct replay_packing *p, const char *path, struct err *ret_err)
 {
     struct text_table b;
     if (!table_read(path, ',', &b, ret_err))
@@ -154,7 +154,7 @@ static bool tasks_read(struct packing *p, const char *path, struct err *ret_err)
 
 /* ---- fitting ---- */
 
-static bool suits(const struct packnode *n, const struct task *t)
+static bool suits(const struct packnode *n, const struct packing_task *t)
 {
     return n->cpu >= t->cpu && n->mem >= t->mem && (!t->models || t->models >> n->model & 1);
 }
@@ -175,7 +175,7 @@ static int64_t bounded(int64_t usable, int64_t left, int64_t each, int64_t per)
 }
 
 /* GPU capacity of the node that tasks of the kind cannot use, in thousandths. */
-static int64_t kind_lost(const struct packnode *n, const struct task *t)
+static int64_t kind_lost(const struct packnode *n, const struct packing_task *t)
 {
     int64_t left = 0, usable = 0, per = t->gpus > 1 ? (int64_t)t->gpus * WHOLE : t->share;
     for (int32_t i = 0; i < n->gpus; i++) {
@@ -188,7 +188,7 @@ static int64_t kind_lost(const struct packnode *n, const struct task *t)
     return left - bounded(bounded(usable, n->cpu, t->cpu, per), n->mem, t->mem, per);
 }
 
-static int64_t node_lost(const struct packing *p, const struct packnode *n)
+static int64_t node_lost(const struct replay_packing *p, const struct packnode *n)
 {
     int64_t sum = 0;
     for (size_t k = 0; k < p->kind.n; k++)
@@ -197,7 +197,7 @@ static int64_t node_lost(const struct packing *p, const struct packnode *n)
 }
 
 /* Takes the GPU `at`, or whole ones from the first on. */
-static void node_take(struct packnode *n, const struct task *t, int32_t at)
+static void node_take(struct packnode *n, const struct packing_task *t, int32_t at)
 {
     n->cpu -= t->cpu;
     n->mem -= t->mem;
@@ -210,7 +210,7 @@ static void node_take(struct packnode *n, const struct task *t, int32_t at)
         }
 }
 
-static bool gpu_fits(const struct packnode *n, const struct task *t, int32_t at)
+static bool gpu_fits(const struct packnode *n, const struct packing_task *t, int32_t at)
 {
     if (t->gpus == 1)
         return n->left[at] >= t->share;
@@ -218,8 +218,8 @@ static bool gpu_fits(const struct packnode *n, const struct task *t, int32_t at)
 }
 
 /* Smaller is better. */
-static int64_t cost_of(const struct packing *p, const struct packnode *n, const struct task *t,
-                       int32_t at, enum packing_rule rule)
+static int64_t cost_of(const struct replay_packing *p, const struct packnode *n,
+                       const struct packing_task *t, int32_t at, enum packing_rule rule)
 {
     struct packnode after = *n;
     int64_t left = 0;
@@ -243,8 +243,8 @@ static bool gpu_like_before(const struct packnode *n, int32_t at)
     return false;
 }
 
-static struct offer offer_of(const struct packing *p, const struct packnode *n,
-                             const struct task *t, enum packing_rule rule)
+static struct offer offer_of(const struct replay_packing *p, const struct packnode *n,
+                             const struct packing_task *t, enum packing_rule rule)
 {
     struct offer best = {.cost = NO_OFFER, .known = true};
     for (int32_t at = 0; suits(n, t) && at < (t->gpus == 1 ? n->gpus : 1); at++) {
@@ -257,7 +257,7 @@ static struct offer offer_of(const struct packing *p, const struct packnode *n,
     return best;
 }
 
-static bool place(struct packing *p, const struct task *t, enum packing_rule rule)
+static bool place(struct replay_packing *p, const struct packing_task *t, enum packing_rule rule)
 {
     struct offer best = {.cost = NO_OFFER};
     size_t node = 0, kinds = p->kind.n;
@@ -278,7 +278,7 @@ static bool place(struct packing *p, const struct task *t, enum packing_rule rul
 }
 
 /* Per cent of the GPUs that are allocated when as many have been asked for. */
-static double fill(struct packing *p, enum packing_rule rule, uint64_t seed)
+static double fill(struct replay_packing *p, enum packing_rule rule, uint64_t seed)
 {
     struct rng rng = {seed};
     size_t n = p->task.n, *order = xcalloc(n, sizeof order[0]);
@@ -295,7 +295,7 @@ static double fill(struct packing *p, enum packing_rule rule, uint64_t seed)
     for (size_t i = 0; i < p->node.n * p->kind.n; i++)
         p->offer[i].known = false;
     for (size_t i = 0; asked < p->total; i++) {
-        const struct task *t = &p->task.v[i < n ? order[i] : rng_below(&rng, n)];
+        const struct packing_task *t = &p->task.v[i < n ? order[i] : rng_below(&rng, n)];
         int64_t gpus = t->gpus == 1 ? t->share : (int64_t)t->gpus * WHOLE;
         asked += gpus;
         if (asked <= p->total && place(p, t, rule))
@@ -305,7 +305,7 @@ static double fill(struct packing *p, enum packing_rule rule, uint64_t seed)
     return 100.0 * (double)given / (double)p->total;
 }
 
-static void packing_done(struct packing *p)
+static void packing_done(struct replay_packing *p)
 {
     for (size_t i = 0; i < p->model.n; i++)
         free(p->model.v[i]);
@@ -316,7 +316,7 @@ static void packing_done(struct packing *p)
     free(p->offer);
 }
 
-static bool packing_open(struct packing *p, const char *nodes, const char *tasks,
+static bool packing_open(struct replay_packing *p, const char *nodes, const char *tasks,
                          struct err *ret_err)
 {
     struct machine_table m;
@@ -331,7 +331,7 @@ static bool packing_open(struct packing *p, const char *nodes, const char *tasks
 bool packing_run(const char *nodes, const char *tasks, enum packing_rule rule, unsigned seeds,
                  struct packing_result *ret, struct err *ret_err)
 {
-    struct packing p = {0};
+    struct replay_packing p = {0};
     double sum = 0, square = 0;
     bool ok = packing_open(&p, nodes, tasks, ret_err);
     struct packnode *empty = p.node.n ? xmemdup(p.node.v, p.node.n * sizeof empty[0]) : NULL;

@@ -113,27 +113,27 @@ void hook_fill(struct replay *p)
 
 /* ---- a cap on how many are considered ---- */
 
-struct ranked {
+struct replay_order_ranked {
     int64_t key;
     uint32_t job;
 };
 
 static int ranked_order(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct replay_order_ranked *x = a, *y = b;
     return x->key != y->key ? (x->key < y->key ? 1 : -1) : (x->job > y->job) - (x->job < y->job);
 }
 
 void depth_mark(struct replay *p)
 {
     size_t kept = 0;
-    struct ranked *r = xcalloc(p->queue.n + 1, sizeof r[0]);
+    struct replay_order_ranked *r = xcalloc(p->queue.n + 1, sizeof r[0]);
     for (size_t k = 0; k < p->queue.n; k++)
         if (p->r->job[p->queue.v[k]].end == 0)
             p->queue.v[kept++] = p->queue.v[k];
     p->queue.n = kept;
     for (size_t k = 0; k < kept; k++)
-        r[k] = (struct ranked){key_of(p, p->queue.v[k], false), p->queue.v[k]};
+        r[k] = (struct replay_order_ranked){key_of(p, p->queue.v[k], false), p->queue.v[k]};
     /* In order of arrival they stand in order already. */
     if (p->s->policy.order != REF_ARRIVAL)
         qsort(r, kept, sizeof r[0], ranked_order);

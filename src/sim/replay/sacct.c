@@ -12,7 +12,7 @@
 #define SPAN_MAX_S  (INT64_C(1) << 33)
 #define UNLIMITED_S (INT64_C(365) * 86400) /* the limit of a job without one */
 
-struct sacct {
+struct sacct_lines {
     const struct text_table *t;
     struct trace *trace;
     struct map_str *users;
@@ -20,7 +20,7 @@ struct sacct {
         alloc_cpus, nodes, mem, tres, user, account, partition, state, constraints;
 };
 
-static bool columns_find(struct sacct *s, struct err *ret_err)
+static bool columns_find(struct sacct_lines *s, struct err *ret_err)
 {
     const struct text_table *t = s->t;
     s->id = table_column(t, "JobID|JobIDRaw");
@@ -57,7 +57,7 @@ static bool columns_find(struct sacct *s, struct err *ret_err)
                                  : "ReqCPUS");
 }
 
-static bool cell_time(const struct sacct *s, size_t row, size_t column, int64_t *ret,
+static bool cell_time(const struct sacct_lines *s, size_t row, size_t column, int64_t *ret,
                       struct err *ret_err)
 {
     if (site_time(table_cell(s->t, row, column), ret, ret_err))
@@ -65,7 +65,7 @@ static bool cell_time(const struct sacct *s, size_t row, size_t column, int64_t 
     return err_prefix(ret_err, "line %zu, %s", s->t->line.v[row], s->t->column.v[column]);
 }
 
-static bool cell_span(const struct sacct *s, size_t row, size_t column, int64_t *ret_s,
+static bool cell_span(const struct sacct_lines *s, size_t row, size_t column, int64_t *ret_s,
                       struct err *ret_err)
 {
     const char *cell = table_cell(s->t, row, column);
@@ -79,8 +79,8 @@ static bool cell_span(const struct sacct *s, size_t row, size_t column, int64_t 
     return true;
 }
 
-static bool run_read(const struct sacct *s, size_t row, int64_t start, int64_t end, int64_t *ret,
-                     struct err *ret_err)
+static bool run_read(const struct sacct_lines *s, size_t row, int64_t start, int64_t end,
+                     int64_t *ret, struct err *ret_err)
 {
     if (s->elapsed_raw != NO_COLUMN)
         return table_number(s->t, row, s->elapsed_raw, ret, ret_err);
@@ -90,7 +90,7 @@ static bool run_read(const struct sacct *s, size_t row, int64_t start, int64_t e
     return true;
 }
 
-static bool limit_read(const struct sacct *s, size_t row, int64_t *ret, struct err *ret_err)
+static bool limit_read(const struct sacct_lines *s, size_t row, int64_t *ret, struct err *ret_err)
 {
     int64_t minutes = 0;
     const char *raw = table_cell(s->t, row, s->limit_raw);
@@ -108,13 +108,13 @@ static bool limit_read(const struct sacct *s, size_t row, int64_t *ret, struct e
 }
 
 /* A number of the cell if it is one and not 0. */
-static int64_t count_of(const struct sacct *s, size_t row, size_t column)
+static int64_t count_of(const struct sacct_lines *s, size_t row, size_t column)
 {
     int64_t n = 0;
     return text_to_i64(table_cell(s->t, row, column), 0, INT32_MAX, &n) ? n : 0;
 }
 
-static int64_t user_number(struct sacct *s, const char *name, const char **ret_name)
+static int64_t user_number(struct sacct_lines *s, const char *name, const char **ret_name)
 {
     if (*name == '\0')
         return -1;
@@ -126,7 +126,7 @@ static int64_t user_number(struct sacct *s, const char *name, const char **ret_n
     return (int64_t)(uintptr_t)*slot;
 }
 
-static const char *text_of(const struct sacct *s, size_t row, size_t column)
+static const char *text_of(const struct sacct_lines *s, size_t row, size_t column)
 {
     const char *cell = table_cell(s->t, row, column);
     return *cell ? arena_strdup(s->trace->text, cell) : NULL;
@@ -142,7 +142,7 @@ static bool ended(const char *state)
     return true;
 }
 
-static bool row_take(struct sacct *s, size_t row, struct err *ret_err)
+static bool row_take(struct sacct_lines *s, size_t row, struct err *ret_err)
 {
     const char *tres = table_cell(s->t, row, s->tres);
     struct trace_job j = {.id = (int64_t)s->t->line.v[row], .user = -1, .queue = -1};
@@ -202,7 +202,7 @@ static void times_shift(struct trace *t)
 
 bool sacct_parse(const struct text_table *t, struct trace *ret, struct err *ret_err)
 {
-    struct sacct s = {.t = t, .trace = ret, .users = map_str_new()};
+    struct sacct_lines s = {.t = t, .trace = ret, .users = map_str_new()};
     *ret = (struct trace){.site = true, .text = arena_new()};
     bool ok = columns_find(&s, ret_err);
     for (size_t row = 0; ok && row < t->rows; row++)

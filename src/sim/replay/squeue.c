@@ -11,7 +11,7 @@
 #define UNLIMITED_S (INT64_C(365) * 86400)
 #define LEAST_S     60 /* what a job that is past its limit is still given */
 
-struct squeue {
+struct squeue_lines {
     const struct text_table *t;
     struct trace *trace;
     struct map_str *users;
@@ -20,7 +20,7 @@ struct squeue {
         nodelist, reason, feature;
 };
 
-static bool columns_find(struct squeue *s, struct err *ret_err)
+static bool columns_find(struct squeue_lines *s, struct err *ret_err)
 {
     const struct text_table *t = s->t;
     const struct {
@@ -54,7 +54,7 @@ static bool columns_find(struct squeue *s, struct err *ret_err)
     return true;
 }
 
-static const char *text_of(struct squeue *s, size_t row, size_t column)
+static const char *text_of(struct squeue_lines *s, size_t row, size_t column)
 {
     static const char *const none[] = {"", "(null)", "N/A"};
     const char *cell = table_cell(s->t, row, column);
@@ -64,7 +64,7 @@ static const char *text_of(struct squeue *s, size_t row, size_t column)
     return arena_strdup(s->trace->text, cell);
 }
 
-static bool span_read(struct squeue *s, size_t row, size_t column, int64_t *ret_s,
+static bool span_read(struct squeue_lines *s, size_t row, size_t column, int64_t *ret_s,
                       struct err *ret_err)
 {
     const char *cell = table_cell(s->t, row, column);
@@ -94,7 +94,7 @@ static bool counts(const char *state, const char *reason)
            ((text_is(state, "PENDING") || text_is(state, "PD")) && !waits_for_more(reason));
 }
 
-static int64_t user_number(struct squeue *s, const char *name)
+static int64_t user_number(struct squeue_lines *s, const char *name)
 {
     if (!name)
         return -1;
@@ -105,7 +105,7 @@ static int64_t user_number(struct squeue *s, const char *name)
     return (int64_t)(uintptr_t)*slot;
 }
 
-static bool row_take(struct squeue *s, size_t row, struct err *ret_err)
+static bool row_take(struct squeue_lines *s, size_t row, struct err *ret_err)
 {
     struct trace_job j = {.id = (int64_t)s->t->line.v[row], .queue = -1, .started = -1};
     const char *state = table_cell(s->t, row, s->state), *tres = table_cell(s->t, row, s->tres);
@@ -148,7 +148,7 @@ static bool row_take(struct squeue *s, size_t row, struct err *ret_err)
 
 /* What runs is started one second before the first that waits was submitted, and nothing else is
  * until now. */
-static void times_set(struct squeue *s)
+static void times_set(struct squeue_lines *s)
 {
     struct trace *t = s->trace;
     int64_t first = s->now;
@@ -167,7 +167,7 @@ static void times_set(struct squeue *s)
 
 /* The moment at which a saved queue was looked at: when a running job had run for as long as it
  * says, or else the last submission. */
-static bool moment_find(struct squeue *s, struct err *ret_err)
+static bool moment_find(struct squeue_lines *s, struct err *ret_err)
 {
     for (size_t row = 0; row < s->t->rows; row++) {
         int64_t start, submit, used;
@@ -214,7 +214,7 @@ static void cells_trim(struct text_table *t)
 
 bool squeue_parse(struct text_table *t, int64_t now_s, struct trace *ret, struct err *ret_err)
 {
-    struct squeue s = {.t = t, .trace = ret, .now = now_s, .users = map_str_new()};
+    struct squeue_lines s = {.t = t, .trace = ret, .now = now_s, .users = map_str_new()};
     *ret = (struct trace){.name = xstrdup("queue"), .site = true, .text = arena_new()};
     cells_trim(t);
     bool ok = columns_find(&s, ret_err) && (now_s > 0 || moment_find(&s, ret_err));

@@ -47,7 +47,7 @@ bool recorded_result(const struct trace *t, struct replay_result *ret)
     return t->job.n > 0;
 }
 
-static void waits(const struct trace *t, const struct replay_result *r, struct metrics *m)
+static void waits(const struct trace *t, const struct replay_result *r, struct sim_metrics *m)
 {
     size_t n = 0;
     double *wait = xcalloc(t->job.n + 1, sizeof wait[0]),
@@ -145,7 +145,7 @@ static struct group_sum worst_of(struct group_sum *g, size_t n)
     return worst;
 }
 
-static void worst(const struct trace *t, const struct replay_result *r, struct metrics *m)
+static void worst(const struct trace *t, const struct replay_result *r, struct sim_metrics *m)
 {
     size_t n;
     struct group_sum *g = groups_by_user(t, r, &n), w = worst_of(g, n);
@@ -159,7 +159,7 @@ static void worst(const struct trace *t, const struct replay_result *r, struct m
 }
 
 static void use(const struct trace *t, const struct replay_machine *machine,
-                const struct replay_result *r, struct metrics *m)
+                const struct replay_result *r, struct sim_metrics *m)
 {
     size_t n = t->job.n;
     int64_t first = n ? t->job.v[0].submit : 0, last_submit = n ? t->job.v[n - 1].submit : 0,
@@ -181,7 +181,7 @@ static void use(const struct trace *t, const struct replay_machine *machine,
         last_submit > first ? early / (procs * (double)(last_submit - first)) : 0;
 }
 
-static void pass_times(const struct replay_result *r, struct metrics *m)
+static void pass_times(const struct replay_result *r, struct sim_metrics *m)
 {
     size_t n = r->pass_ns.n;
     double *us = xcalloc(n + 1, sizeof us[0]), sum = 0;
@@ -196,30 +196,30 @@ static void pass_times(const struct replay_result *r, struct metrics *m)
     free(us);
 }
 
-struct line {
+struct metrics_line {
     int64_t id;
     size_t i;
 };
 
 static int line_order(const void *a, const void *b)
 {
-    const struct line *x = a, *y = b;
+    const struct metrics_line *x = a, *y = b;
     return (x->id > y->id) - (x->id < y->id);
 }
 
-static struct line *lines_of(const struct trace *t)
+static struct metrics_line *lines_of(const struct trace *t)
 {
-    struct line *l = xcalloc(t->job.n + 1, sizeof l[0]);
+    struct metrics_line *l = xcalloc(t->job.n + 1, sizeof l[0]);
     for (size_t i = 0; i < t->job.n; i++)
-        l[i] = (struct line){t->job.v[i].id, i};
+        l[i] = (struct metrics_line){t->job.v[i].id, i};
     qsort(l, t->job.n, sizeof l[0], line_order);
     return l;
 }
 
-static void hashes(const struct trace *t, const struct replay_result *r, struct metrics *m)
+static void hashes(const struct trace *t, const struct replay_result *r, struct sim_metrics *m)
 {
     struct sha256 schedule, jobs;
-    struct line *l = lines_of(t);
+    struct metrics_line *l = lines_of(t);
     char text[160];
     sha256_init(&schedule);
     sha256_init(&jobs);
@@ -240,9 +240,9 @@ static void hashes(const struct trace *t, const struct replay_result *r, struct 
 }
 
 void metrics_of(const struct trace *t, const struct replay_machine *machine,
-                const struct replay_result *r, struct metrics *ret)
+                const struct replay_result *r, struct sim_metrics *ret)
 {
-    *ret = (struct metrics){0};
+    *ret = (struct sim_metrics){0};
     waits(t, r, ret);
     worst(t, r, ret);
     use(t, machine, r, ret);
@@ -254,7 +254,7 @@ void starts_csv(FILE *to, const struct trace *t, const struct replay_result *r)
 {
     static const char *const why[] = {
         [START_HEAD] = "head", [START_PASSED] = "backfill", [START_PROMISED] = "reservation"};
-    struct line *l = lines_of(t);
+    struct metrics_line *l = lines_of(t);
     fputs("job,submit,start,end,procs,nodes,why\n", to);
     for (size_t k = 0; k < t->job.n; k++) {
         const struct trace_job *j = &t->job.v[l[k].i];
@@ -287,7 +287,7 @@ static const char *estimates_name(const struct replay_setup *s, char text[40])
 }
 
 void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,
-                  const struct replay_result *r, const struct metrics *m)
+                  const struct replay_result *r, const struct sim_metrics *m)
 {
     char text[40];
     fprintf(to, "{\"trace\": \"%s\", \"sha256_jobs\": \"%s\", ", t->name, m->jobs_hash);

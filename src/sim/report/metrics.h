@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-struct metrics {
+struct sim_metrics {
     struct {
         double mean, p50, p95, p99, max, area;
     } wait; /* seconds; area: weighted by run × processors */
@@ -29,7 +29,7 @@ struct metrics {
 };
 
 void metrics_of(const struct trace *t, const struct replay_machine *m,
-                const struct replay_result *r, struct metrics *ret);
+                const struct replay_result *r, struct sim_metrics *ret);
 
 /* Is job i one of those that count? */
 bool metrics_count(const struct trace *t, const struct replay_result *r, size_t i);
@@ -53,7 +53,7 @@ struct group_sum *groups_by_width(const struct trace *t, const struct replay_res
 
 /* The whole result as JSON (spec/scheduling.md 6b). */
 void metrics_json(FILE *to, const struct trace *t, const struct replay_setup *s,
-                  const struct replay_result *r, const struct metrics *m);
+                  const struct replay_result *r, const struct sim_metrics *m);
 
 /* "job,submit,start,end,procs,nodes,why", one line a job by id. */
 void starts_csv(FILE *to, const struct trace *t, const struct replay_result *r);

@@ -12,13 +12,13 @@
 
 /* ---- words ---- */
 
-struct text {
+struct report_text {
     char v[64];
 };
 
-static struct text span(double seconds)
+static struct report_text span(double seconds)
 {
-    struct text out = {""};
+    struct report_text out = {""};
     struct str s = STR_INIT;
     duration_format_short((int64_t)llround(seconds < 0 ? -seconds : seconds) * USEC_PER_SEC, &s);
     snprintf(out.v, sizeof out.v, "%s%s", seconds <= -0.5 ? "-" : "", str_text(&s));
@@ -26,9 +26,9 @@ static struct text span(double seconds)
     return out;
 }
 
-static struct text when(const struct trace *t, int64_t second)
+static struct report_text when(const struct trace *t, int64_t second)
 {
-    struct text out = {""};
+    struct report_text out = {""};
     time_t at = (time_t)(second + t->epoch);
     struct tm tm = {0};
     localtime_r(&at, &tm);
@@ -36,7 +36,7 @@ static struct text when(const struct trace *t, int64_t second)
     return out;
 }
 
-static const char *label_of(const struct trace_job *j, struct text *room)
+static const char *label_of(const struct trace_job *j, struct report_text *room)
 {
     snprintf(room->v, sizeof room->v, "%lld", (long long)j->id);
     return j->label ? j->label : room->v;
@@ -84,7 +84,7 @@ static void refusals(FILE *to, const struct trace *t, const struct replay_result
         fprintf(to, "  jobs that the configuration does not take: %llu\n",
                 (unsigned long long)r->refused);
     for (size_t i = 0; i < t->job.n && shown < 3; i++) {
-        struct text room;
+        struct report_text room;
         if (!r->job[i].refused ||
             (i > 0 && r->job[i - 1].refused && text_is(r->job[i].refused, r->job[i - 1].refused)))
             continue;
@@ -120,7 +120,7 @@ static void live_run(FILE *to, const struct trace *t, const struct report_run *r
             "CPUS", "NODES", "LIMIT", "WAITED", "STARTS", "IN");
     for (size_t k = 0; k < n && k < LINES_MAX; k++) {
         const struct trace_job *j = &t->job.v[v[k]];
-        struct text room;
+        struct report_text room;
         int64_t start = r->result.job[v[k]].start;
         fprintf(to, "  %-14s %-10s %-12s %6lld %5lld %12s %12s  %-17s %s\n", label_of(j, &room),
                 j->user_name ? j->user_name : "-", j->partition ? j->partition : "-",
@@ -135,7 +135,7 @@ static void live_run(FILE *to, const struct trace *t, const struct report_run *r
 
 void report_run(FILE *to, const struct trace *t, const struct report_run *r)
 {
-    const struct metrics *m = &r->m;
+    const struct sim_metrics *m = &r->m;
     fprintf(to, "  policy %s, rule %s\n", r->name, r->setup->rule == RULE_EVENT ? "E" : "B");
     refusals(to, t, &r->result);
     if (t->live_at) {
@@ -174,17 +174,17 @@ void report_run(FILE *to, const struct trace *t, const struct report_run *r)
 
 /* ---- two runs ---- */
 
-enum unit { SECONDS, RATIO, SHARE, COUNT, HOURS };
+enum figure_unit { SECONDS, RATIO, SHARE, COUNT, HOURS };
 
-struct row {
+struct policy_row {
     const char *name;
-    enum unit unit;
+    enum figure_unit unit;
     double recorded, a, b;
 };
 
-static struct text cell(double v, enum unit unit)
+static struct report_text cell(double v, enum figure_unit unit)
 {
-    struct text out = {""};
+    struct report_text out = {""};
     switch (unit) {
     case SECONDS: return span(v);
     case RATIO: snprintf(out.v, sizeof out.v, "%.2f", v); break;
@@ -195,9 +195,9 @@ static struct text cell(double v, enum unit unit)
     return out;
 }
 
-static struct text ratio(double a, double b)
+static struct report_text ratio(double a, double b)
 {
-    struct text out = {"-"};
+    struct report_text out = {"-"};
     if (a > 0)
         snprintf(out.v, sizeof out.v, "%.2f", b / a);
     else if (b <= 0)
@@ -217,9 +217,9 @@ static void columns(FILE *to, bool recorded, const char *name, const char *was, 
 static void rows_print(FILE *to, const struct report_run *recorded, const struct report_run *a,
                        const struct report_run *b)
 {
-    static const struct metrics none;
-    const struct metrics *w = recorded ? &recorded->m : &none, *x = &a->m, *y = &b->m;
-    const struct row rows[] = {
+    static const struct sim_metrics none;
+    const struct sim_metrics *w = recorded ? &recorded->m : &none, *x = &a->m, *y = &b->m;
+    const struct policy_row rows[] = {
         {"wait, mean", SECONDS, w->wait.mean, x->wait.mean, y->wait.mean},
         {"      median", SECONDS, w->wait.p50, x->wait.p50, y->wait.p50},
         {"      95 of 100 below", SECONDS, w->wait.p95, x->wait.p95, y->wait.p95},
@@ -243,7 +243,7 @@ static void rows_print(FILE *to, const struct report_run *recorded, const struct
     };
     columns(to, recorded, "", "as it ran", "A", "B", "B / A");
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        const struct row *r = &rows[i];
+        const struct policy_row *r = &rows[i];
         bool always = i < 12 && r->unit != RATIO, seen = always || r->a > 0 || r->b > 0;
         if (seen)
             columns(to, recorded, r->name, i < 12 ? cell(r->recorded, r->unit).v : "",
@@ -251,7 +251,7 @@ static void rows_print(FILE *to, const struct report_run *recorded, const struct
     }
 }
 
-struct change {
+struct report_change {
     uint64_t earlier, later, same;
     double gained, lost; /* seconds */
     size_t worst[5];
@@ -264,8 +264,8 @@ static int64_t later_by(const struct report_run *a, const struct report_run *b, 
 }
 
 /* Those that start later by most, worst first. */
-static void worst_keep(struct change *c, const struct report_run *a, const struct report_run *b,
-                       size_t i)
+static void worst_keep(struct report_change *c, const struct report_run *a,
+                       const struct report_run *b, size_t i)
 {
     size_t k = c->nworst < ARRAY_LEN(c->worst) ? c->nworst++ : ARRAY_LEN(c->worst);
     if (k == ARRAY_LEN(c->worst) && later_by(a, b, i) <= later_by(a, b, c->worst[k - 1]))
@@ -276,10 +276,10 @@ static void worst_keep(struct change *c, const struct report_run *a, const struc
     c->worst[k] = i;
 }
 
-static struct change change_of(const struct trace *t, const struct report_run *a,
-                               const struct report_run *b)
+static struct report_change change_of(const struct trace *t, const struct report_run *a,
+                                      const struct report_run *b)
 {
-    struct change c = {0};
+    struct report_change c = {0};
     for (size_t i = 0; i < t->job.n; i++) {
         if (!metrics_count(t, &a->result, i) || !metrics_count(t, &b->result, i))
             continue;
@@ -303,7 +303,7 @@ static double mean_of(double sum, uint64_t n)
 static void change_print(FILE *to, const struct trace *t, const struct report_run *a,
                          const struct report_run *b)
 {
-    struct change c = change_of(t, a, b);
+    struct report_change c = change_of(t, a, b);
     double all = (double)(c.earlier + c.later + c.same);
     fprintf(to,
             "\n  With B %llu jobs (%.0f %%) start earlier, by %s in the mean; %llu (%.0f %%) "
@@ -319,7 +319,7 @@ static void change_print(FILE *to, const struct trace *t, const struct report_ru
             "limit", "waits with A", "with B", "longer by");
     for (size_t k = 0; k < c.nworst; k++) {
         const struct trace_job *j = &t->job.v[c.worst[k]];
-        struct text room;
+        struct report_text room;
         fprintf(to, "  %-14s %-12s %8lld %14s %14s %14s %14s\n", label_of(j, &room),
                 j->user_name ? j->user_name : "-", (long long)j->procs, span((double)j->estimate).v,
                 span((double)(a->result.job[c.worst[k]].start - j->submit)).v,
@@ -402,11 +402,11 @@ static void live_compare(FILE *to, const struct trace *t, const struct report_ru
             "CPUS", "LIMIT", "STARTS WITH A", "WITH B", "DIFFERENCE");
     for (size_t k = 0; k < n && k < LINES_MAX; k++) {
         const struct trace_job *j = &t->job.v[v[k]];
-        struct text room, by = {"no start with B"};
+        struct report_text room, by = {"no start with B"};
         bool both = metrics_count(t, &b->result, v[k]);
         if (both)
             by = later_by(a, b, v[k]) ? span((double)later_by(a, b, v[k]))
-                                      : (struct text){"the same"};
+                                      : (struct report_text){"the same"};
         fprintf(to, "  %-14s %-10s %-12s %6lld %12s  %-17s %-17s %s\n", label_of(j, &room),
                 j->user_name ? j->user_name : "-", j->partition ? j->partition : "-",
                 (long long)j->procs, span((double)j->estimate).v,
@@ -439,7 +439,7 @@ void report_compare(FILE *to, const struct trace *t, const struct report_run *re
 void report_compare_json(FILE *to, const struct trace *t, const struct report_run *recorded,
                          const struct report_run *a, const struct report_run *b)
 {
-    struct change c = change_of(t, a, b);
+    struct report_change c = change_of(t, a, b);
     fputs("{\"a\": ", to);
     metrics_json(to, t, a->setup, &a->result, &a->m);
     fputs(", \"b\": ", to);

@@ -11,7 +11,7 @@ struct report_run {
     const char *name;                 /* of its column */
     const struct replay_setup *setup; /* NULL: how it went in reality */
     struct replay_result result;
-    struct metrics m;
+    struct sim_metrics m;
 };
 
 /* What was replayed, and what was left out. */

@@ -35,7 +35,7 @@ bool score_trace(const struct scoring *s, const char *name, struct trace *t)
     return ok;
 }
 
-static void figures_add(struct figures *f, const struct metrics *m, double fragmented,
+static void figures_add(struct score_figures *f, const struct sim_metrics *m, double fragmented,
                         double *square)
 {
     f->slow += m->bsld.mean;
@@ -49,7 +49,7 @@ static void figures_add(struct figures *f, const struct metrics *m, double fragm
     f->fragmented += fragmented;
 }
 
-static void figures_mean(struct figures *f, double n, double square)
+static void figures_mean(struct score_figures *f, double n, double square)
 {
     double *all[] = {&f->slow, &f->wait, &f->max,     &f->p99,
                      &f->area, &f->util, &f->pass_us, &f->fragmented};
@@ -61,15 +61,15 @@ static void figures_mean(struct figures *f, double n, double square)
 
 /* Seeds 1 … n; none: the file as it is. */
 bool score_shaken(const struct scoring *s, const char *name, const struct replay_setup *setup,
-                  struct figures *ret)
+                  struct score_figures *ret)
 {
     double square = 0;
     unsigned n = s->seeds ? s->seeds : 1;
-    *ret = (struct figures){0};
+    *ret = (struct score_figures){0};
     for (unsigned seed = 1; seed <= n; seed++) {
         struct trace t;
         struct replay_result r;
-        struct metrics m;
+        struct sim_metrics m;
         struct err err = {0};
         if (!score_trace(s, name, &t))
             return false;
@@ -115,7 +115,7 @@ static const char *word(bool ok)
 static bool order_score(struct scoring *s, const char *name)
 {
     struct trace t;
-    struct figures easy, ours;
+    struct score_figures easy, ours;
     if (!score_trace(s, name, &t))
         return false;
     struct replay_setup base = score_setup(s, ref_policy_named("easy"), &t),
@@ -160,7 +160,7 @@ double geo_mean(const double *v, size_t n)
 static bool tax_score(struct scoring *s, const char *name, bool first)
 {
     struct trace t;
-    struct figures flat, nodes;
+    struct score_figures flat, nodes;
     if (!score_trace(s, name, &t))
         return false;
     struct replay_setup a = score_setup(s, &s->policy, &t), b = a;
@@ -213,7 +213,7 @@ void score_part(struct scoring *s, const char *name)
     str_addf(&s->json, ", \"%s\": ", name);
 }
 
-static const struct part {
+static const struct score_part {
     const char *name;
     bool (*score)(struct scoring *s);
 } parts[] = {{"S1", score_exactness}, {"S2", orders_score},  {"S4", score_sc15},

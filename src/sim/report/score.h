@@ -6,7 +6,7 @@
 
 #define FILES_MAX 16
 
-struct figures {
+struct score_figures {
     double slow, slow_dev, wait, max, p99, area, util, pass_us, fragmented; /* means over seeds */
 };
 
@@ -32,7 +32,7 @@ struct replay_setup score_setup(const struct scoring *s, const struct ref_policy
                                 const struct trace *t);
 /* Means over arrivals shaken with seeds 1 … n; n 0: the file as it is. */
 bool score_shaken(const struct scoring *s, const char *name, const struct replay_setup *setup,
-                  struct figures *ret);
+                  struct score_figures *ret);
 double geo_mean(const double *v, size_t n);
 /* Begins a part of the JSON object: ", \"S2\": ". */
 void score_part(struct scoring *s, const char *name);

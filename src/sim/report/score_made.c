@@ -43,12 +43,13 @@ static const struct made_against {
 
 /* ---- one run ---- */
 
-struct outcome {
-    struct metrics all;
+struct made_outcome {
+    struct sim_metrics all;
     double watched_mean, watched_max; /* seconds */
 };
 
-static void watched_sum(const struct trace *t, const struct replay_result *r, struct outcome *o)
+static void watched_sum(const struct trace *t, const struct replay_result *r,
+                        struct made_outcome *o)
 {
     double n = 0;
     for (size_t i = 0; i < t->job.n; i++) {
@@ -73,12 +74,12 @@ static void watched_keep(struct trace *t)
 
 /* `alone`: without the jobs that the stream is not about. */
 static bool made_play(const struct scoring *s, const char *path, const struct ref_policy *policy,
-                      bool alone, struct outcome *ret)
+                      bool alone, struct made_outcome *ret)
 {
     struct trace t;
     struct replay_result r;
     struct err err = {0};
-    *ret = (struct outcome){0};
+    *ret = (struct made_outcome){0};
     bool made = made_named(path);
     if (made ? !made_read(path, &t, &err) : !trace_read(path, &t, &err)) {
         fprintf(stderr, "remuda-sim score: %s\n", err.text);
@@ -138,7 +139,7 @@ static double over(double a, double b)
 
 static bool log_score(struct scoring *s, const struct made_log *l, double *ret_slow, bool *ret_ok)
 {
-    struct outcome easy, ours;
+    struct made_outcome easy, ours;
     if (!made_play(s, l->path, ref_policy_named("easy"), false, &easy) ||
         !made_play(s, l->path, &s->policy, false, &ours))
         return false;
@@ -177,7 +178,7 @@ bool score_made(struct scoring *s)
 
 static bool stream_score(struct scoring *s, const struct made_against *a, bool *ret_ok)
 {
-    struct outcome easy, ours, alone = {0};
+    struct made_outcome easy, ours, alone = {0};
     if (!made_play(s, a->path, ref_policy_named("easy"), false, &easy) ||
         !made_play(s, a->path, &s->policy, false, &ours))
         return false;

@@ -100,7 +100,7 @@ bool score_sc15(struct scoring *s)
     str_add(&s->json, "{");
     for (size_t i = 0; ok && i < ARRAY_LEN(logs); i++) {
         struct trace t;
-        struct figures easy, ours;
+        struct score_figures easy, ours;
         struct str file = STR_INIT;
         str_addf(&file, "%s.swf.gz", logs[i]);
         bool there = file_there(s, str_text(&file), &name);

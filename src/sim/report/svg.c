@@ -19,23 +19,24 @@
 
 enum series { CPUS, GPUS, WAITING, SERIES };
 
-struct curve {
+struct svg_curve {
     double v[POINTS]; /* means */
     double most;      /* the highest mean */
 };
 
-struct picture {
+struct svg_picture {
     const struct trace *t;
     int64_t from, to; /* seconds that are drawn */
     size_t runs;
     const struct report_run *const *run;
-    struct curve (*curve)[SERIES]; /* by run */
-    double capacity[SERIES];       /* 0 = none */
+    struct svg_curve (*curve)[SERIES]; /* by run */
+    double capacity[SERIES];           /* 0 = none */
     FILE *out;
 };
 
 /* Adds `amount` over [from, to) to the points it covers. */
-static void cover(const struct picture *p, struct curve *c, int64_t from, int64_t to, double amount)
+static void cover(const struct svg_picture *p, struct svg_curve *c, int64_t from, int64_t to,
+                  double amount)
 {
     double each = (double)(p->to - p->from) / POINTS;
     double low = (double)(from - p->from) / each, high = (double)(to - p->from) / each;
@@ -48,10 +49,10 @@ static void cover(const struct picture *p, struct curve *c, int64_t from, int64_
     }
 }
 
-static void curves_make(struct picture *p, size_t k)
+static void curves_make(struct svg_picture *p, size_t k)
 {
     const struct replay_result *r = &p->run[k]->result;
-    struct curve *c = p->curve[k];
+    struct svg_curve *c = p->curve[k];
     for (size_t i = 0; i < p->t->job.n; i++) {
         const struct trace_job *j = &p->t->job.v[i];
         const struct replayed *s = &r->job[i];
@@ -75,7 +76,7 @@ static double round_up(double v)
     return v <= unit ? unit : v <= 2 * unit ? 2 * unit : v <= 5 * unit ? 5 * unit : 10 * unit;
 }
 
-static double scale_of(const struct picture *p, enum series s)
+static double scale_of(const struct svg_picture *p, enum series s)
 {
     double most = p->capacity[s];
     for (size_t k = 0; k < p->runs; k++)
@@ -84,8 +85,8 @@ static double scale_of(const struct picture *p, enum series s)
                                                         : round_up(most > 1 ? most : 1);
 }
 
-static void text(const struct picture *p, double x, double y, const char *anchor, const char *class,
-                 const char *what)
+static void text(const struct svg_picture *p, double x, double y, const char *anchor,
+                 const char *class, const char *what)
 {
     fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\" class=\"%s\">", x, y, anchor,
             class);
@@ -98,7 +99,7 @@ static void text(const struct picture *p, double x, double y, const char *anchor
     fputs("</text>\n", p->out);
 }
 
-static void curve_draw(const struct picture *p, const struct curve *c, double x, double y,
+static void curve_draw(const struct svg_picture *p, const struct svg_curve *c, double x, double y,
                        double scale, const char *class)
 {
     fprintf(p->out, "<path class=\"%s\" d=\"M%.1f,%.1f", class, x, y + HEIGHT);
@@ -111,7 +112,7 @@ static void curve_draw(const struct picture *p, const struct curve *c, double x,
 }
 
 /* Days since the start if the time is not known. */
-static void time_label(const struct picture *p, int64_t at, char *out, size_t size)
+static void time_label(const struct svg_picture *p, int64_t at, char *out, size_t size)
 {
     time_t sec = (time_t)(at + p->t->epoch);
     struct tm tm = {0};
@@ -124,8 +125,8 @@ static void time_label(const struct picture *p, int64_t at, char *out, size_t si
     strftime(out, size, hours ? "%d %b %H:%M" : "%d %b %Y", &tm);
 }
 
-static void axes_draw(const struct picture *p, double x, double y, double scale, const char *title,
-                      bool first)
+static void axes_draw(const struct svg_picture *p, double x, double y, double scale,
+                      const char *title, bool first)
 {
     char label[40];
     for (int i = 0; i <= 4; i++) {
@@ -144,7 +145,7 @@ static void axes_draw(const struct picture *p, double x, double y, double scale,
     text(p, x, y - 8, "start", "title", title);
 }
 
-static void row_draw(const struct picture *p, enum series s, double y)
+static void row_draw(const struct svg_picture *p, enum series s, double y)
 {
     static const char *const titles[] = {
         [CPUS] = "busy CPUs", [GPUS] = "busy GPUs", [WAITING] = "waiting jobs"};
@@ -159,12 +160,12 @@ static void row_draw(const struct picture *p, enum series s, double y)
     }
 }
 
-static void heads_draw(const struct picture *p)
+static void heads_draw(const struct svg_picture *p)
 {
     char line[200];
     for (size_t k = 0; k < p->runs; k++) {
         double x = LEFT + (double)k * (WIDTH + LEFT);
-        const struct metrics *m = &p->run[k]->m;
+        const struct sim_metrics *m = &p->run[k]->m;
         text(p, x, 22, "start", "head", p->run[k]->name);
         snprintf(line, sizeof line,
                  "mean wait %.0f s, 95 of 100 below %.0f s; mean slowdown %.2f; use %.1f %%",
@@ -173,7 +174,7 @@ static void heads_draw(const struct picture *p)
     }
 }
 
-static void draw(struct picture *p)
+static void draw(struct svg_picture *p)
 {
     bool gpus = false;
     for (size_t i = 0; i < p->t->job.n; i++)
@@ -202,7 +203,7 @@ static void draw(struct picture *p)
     fputs("</svg>\n", p->out);
 }
 
-static void span_find(struct picture *p)
+static void span_find(struct svg_picture *p)
 {
     p->from = p->t->live_at ? p->t->live_at : p->t->job.v[0].submit;
     p->to = p->from + 1;
@@ -215,7 +216,7 @@ static void span_find(struct picture *p)
 bool svg_write(const char *path, const struct trace *t, const struct report_run *const *run,
                size_t runs, struct err *ret_err)
 {
-    struct picture p = {.t = t, .run = run, .runs = runs, .out = fopen(path, "w")};
+    struct svg_picture p = {.t = t, .run = run, .runs = runs, .out = fopen(path, "w")};
     if (!p.out)
         return err_set(ret_err, ERR_INVALID, "%s: %s", path, strerror(errno));
     p.curve = xcalloc(runs, sizeof p.curve[0]);

@@ -8,13 +8,13 @@ static const char *const accounts[] = {"root", "a1", "a2"}, *const qos[] = {"q1"
 
 /* ---- changes -------------------------------------------------------------------------------- */
 
-static bool change_all(struct world *w, struct account_change *changes, size_t n)
+static bool change_all(struct sim_world *w, struct account_change *changes, size_t n)
 {
     struct msg_change_accounts m = {.changes = {changes, n}};
     return world_request(w, MSG_CHANGE_ACCOUNTS, &m, NULL);
 }
 
-void world_accounts_make(struct world *w)
+void world_accounts_make(struct sim_world *w)
 {
     struct account account[2] = {{.name = "a1"}, {.name = "a2"}};
     struct assoc assoc[5] = {{.account = "a1"},
@@ -70,8 +70,8 @@ static const struct kind kinds[] = {{OWNER_ASSOC, LIMIT_GRP_TRES, "cpu"},
                                     {OWNER_QOS, LIMIT_MAX_TRES_RUN_MINS_PER_USER, "cpu"}};
 #define KINDS_RUNNING (ARRAY_LEN(kinds) - 8) /* the others are in minutes */
 
-static void limit_change(struct world *w, const struct kind *k, const char *owner, int64_t value,
-                         const char *hours)
+static void limit_change(struct sim_world *w, const struct kind *k, const char *owner,
+                         int64_t value, const char *hours)
 {
     struct limit l = {.what = k->what, .tres = k->tres, .value = value, .hours = hours};
     struct assoc a = {.account = owner};
@@ -89,7 +89,7 @@ static void limit_change(struct world *w, const struct kind *k, const char *owne
 
 /* An account of nobody's comes or goes; sometimes with a change that is refused, so that all is
  * undone. */
-static void account_change(struct world *w, struct rng *rng)
+static void account_change(struct sim_world *w, struct rng *rng)
 {
     struct account account = {.name = "a3"};
     struct assoc assoc = {.account = "a3", .parent = rng_chance(rng, 500) ? "a1" : "a2"},
@@ -103,7 +103,7 @@ static void account_change(struct world *w, struct rng *rng)
 }
 
 /* Some minutes from now on, or that are just over. */
-static const char *some_hours(const struct world *w, struct rng *rng, char *text, size_t size)
+static const char *some_hours(const struct sim_world *w, struct rng *rng, char *text, size_t size)
 {
     int64_t minute = world_wall(w) / USEC_PER_MIN % (24 * 60),
             from = (minute + 24 * 60 - 3 + (int64_t)rng_below(rng, 6)) % (24 * 60),
@@ -114,7 +114,7 @@ static const char *some_hours(const struct world *w, struct rng *rng, char *text
 }
 
 /* Whom it may stop, how its work gives way, what its jobs may exceed. */
-static void qos_change(struct world *w, struct rng *rng)
+static void qos_change(struct sim_world *w, struct rng *rng)
 {
     static const char *const preempt[] = {NULL, "normal", "q1", "q2", "normal,q1"};
     static const enum preempt_mode mode[] = {PREEMPT_UNSET, PREEMPT_OFF, PREEMPT_CANCEL,
@@ -137,7 +137,7 @@ static void qos_change(struct world *w, struct rng *rng)
 }
 
 /* RawUsage=0 */
-static void use_forget(struct world *w, bool of_qos, const char *name)
+static void use_forget(struct sim_world *w, bool of_qos, const char *name)
 {
     struct assoc assoc = {.account = name};
     struct qos of = {.name = name};
@@ -154,7 +154,7 @@ static void use_forget(struct world *w, bool of_qos, const char *name)
     world_use_forgot(w);
 }
 
-static void minutes_change(struct world *w, struct rng *rng)
+static void minutes_change(struct sim_world *w, struct rng *rng)
 {
     const struct kind *k = &kinds[KINDS_RUNNING + rng_below(rng, ARRAY_LEN(kinds) - KINDS_RUNNING)];
     bool of_qos = k->owner == OWNER_QOS;
@@ -166,7 +166,7 @@ static void minutes_change(struct world *w, struct rng *rng)
         limit_change(w, k, owner, rng_chance(rng, 300) ? -1 : rng_range(rng, 0, 40), NULL);
 }
 
-void world_accounts_change(struct world *w, struct rng *rng, bool minutes)
+void world_accounts_change(struct sim_world *w, struct rng *rng, bool minutes)
 {
     char hours[40];
     if (minutes && rng_chance(rng, 500)) {
@@ -191,7 +191,7 @@ void world_accounts_change(struct world *w, struct rng *rng, bool minutes)
                      : NULL);
 }
 
-void world_accounts_open(struct world *w)
+void world_accounts_open(struct sim_world *w)
 {
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         for (size_t k = 0; k < ARRAY_LEN(accounts); k++)

@@ -3,7 +3,7 @@
 
 #include "wire/frame.h"
 
-uint64_t callers_next(const struct world *w)
+uint64_t callers_next(const struct sim_world *w)
 {
     return CLIENT + w->answer_seq + 1;
 }
@@ -11,7 +11,7 @@ uint64_t callers_next(const struct world *w)
 #define AGAIN_US (2 * USEC_PER_SEC) /* between two tries of a command whose controller is away */
 
 /* One delivery of a request; false: no answer came. */
-static bool deliver(struct world *w, struct happening *carried)
+static bool deliver(struct sim_world *w, struct happening *carried)
 {
     struct message read;
     w->answered = false;
@@ -29,7 +29,7 @@ static bool deliver(struct world *w, struct happening *carried)
     return w->answered;
 }
 
-static bool call(struct world *w, enum message_kind kind, const void *body, bool stays,
+static bool call(struct sim_world *w, enum message_kind kind, const void *body, bool stays,
                  enum refusal *ret_refusal)
 {
     struct message m = {.kind = kind, .seq = ++w->answer_seq, .body = body};
@@ -54,7 +54,7 @@ static bool call(struct world *w, enum message_kind kind, const void *body, bool
     return answered;
 }
 
-void world_ask_again(struct world *w, const struct happening *h)
+void world_ask_again(struct sim_world *w, const struct happening *h)
 {
     struct happening next = {.what = H_ASK_AGAIN};
     ++w->answer_seq;
@@ -68,18 +68,18 @@ void world_ask_again(struct world *w, const struct happening *h)
         world_plan(w, AGAIN_US, next);
 }
 
-bool world_request(struct world *w, enum message_kind kind, const void *body,
+bool world_request(struct sim_world *w, enum message_kind kind, const void *body,
                    enum refusal *ret_refusal)
 {
     return call(w, kind, body, false, ret_refusal);
 }
 
-void world_call(struct world *w, enum message_kind kind, const void *body)
+void world_call(struct sim_world *w, enum message_kind kind, const void *body)
 {
     call(w, kind, body, true, NULL);
 }
 
-void world_call_once(struct world *w, enum message_kind kind, const void *body)
+void world_call_once(struct sim_world *w, enum message_kind kind, const void *body)
 {
     call(w, kind, body, false, NULL);
 }
@@ -95,7 +95,7 @@ static const char *comment_of(const struct behaviour *b, struct str *text)
     return str_text(text);
 }
 
-static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stays,
+static uint64_t submitted(struct sim_world *w, const struct msg_submit *m, bool stays,
                           enum refusal *ret_refusal)
 {
     bool answered = call(w, MSG_SUBMIT, m, stays, ret_refusal);
@@ -105,7 +105,7 @@ static uint64_t submitted(struct world *w, const struct msg_submit *m, bool stay
     return w->answered_id;
 }
 
-uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n,
+uint64_t world_submit_het(struct sim_world *w, const struct job_spec *specs, size_t n,
                           const struct behaviour *b, enum refusal *ret_refusal)
 {
     struct job_spec *copy = xcalloc(n, sizeof copy[0]);
@@ -130,13 +130,13 @@ uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t 
     return id;
 }
 
-uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
+uint64_t world_submit(struct sim_world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal)
 {
     return world_submit_het(w, spec, 1, b, ret_refusal);
 }
 
-uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal)
+uint64_t world_allocate(struct sim_world *w, const struct job_spec *spec, enum refusal *ret_refusal)
 {
     struct job_spec copy = *spec;
     copy.batch = false;
@@ -146,7 +146,7 @@ uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refus
     return submitted(w, &m, true, ret_refusal);
 }
 
-bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b,
+bool world_step(struct sim_world *w, const struct msg_create_step *m, const struct behaviour *b,
                 enum refusal *ret_refusal)
 {
     struct msg_create_step copy = *m;
@@ -161,7 +161,7 @@ bool world_step(struct world *w, const struct msg_create_step *m, const struct b
     return answered;
 }
 
-void world_hang_up(struct world *w, size_t n)
+void world_hang_up(struct sim_world *w, size_t n)
 {
     uint64_t conn = callers_hang_up(&w->callers, n);
     if (!w->core || !conn)
@@ -170,7 +170,7 @@ void world_hang_up(struct world *w, size_t n)
     controller_turn_end(w);
 }
 
-size_t world_callers(const struct world *w)
+size_t world_callers(const struct sim_world *w)
 {
     return w->callers.v.n;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void node_link_drop(struct world *w, size_t i)
+void node_link_drop(struct sim_world *w, size_t i)
 {
     struct simnode *n = &w->node.v[i];
     struct agent_effects fx;
@@ -22,7 +22,7 @@ void node_link_drop(struct world *w, size_t i)
     agent_effects_done(&fx);
 }
 
-void controller_die(struct world *w)
+void controller_die(struct sim_world *w)
 {
     core_free(w->core);
     w->core = NULL;
@@ -43,7 +43,7 @@ void controller_die(struct world *w)
                    (struct happening){.what = H_CONNECT, .node = i});
 }
 
-static bool crash_here(struct world *w, enum crash_point point)
+static bool crash_here(struct sim_world *w, enum crash_point point)
 {
     if (!w->crash_set || w->crash != point)
         return false;
@@ -51,7 +51,7 @@ static bool crash_here(struct world *w, enum crash_point point)
     return true;
 }
 
-static void answer_take(struct world *w, const struct message *m)
+static void answer_take(struct sim_world *w, const struct message *m)
 {
     w->answered = true;
     w->refusal = REFUSE_NONE;
@@ -61,7 +61,7 @@ static void answer_take(struct world *w, const struct message *m)
         w->refusal = (enum refusal)((const struct msg_done *)m->body)->refusal;
 }
 
-static size_t node_of_conn(const struct world *w, uint64_t conn)
+static size_t node_of_conn(const struct sim_world *w, uint64_t conn)
 {
     for (size_t i = 0; i < w->node.n; i++)
         if (conn && w->node.v[i].conn == conn)
@@ -69,7 +69,7 @@ static size_t node_of_conn(const struct world *w, uint64_t conn)
     return SIZE_MAX;
 }
 
-static void effect_release(struct world *w, const struct effect *e)
+static void effect_release(struct sim_world *w, const struct effect *e)
 {
     size_t node = node_of_conn(w, e->conn);
     if (e->kind == FX_CLOSE && node != SIZE_MAX) {
@@ -95,7 +95,7 @@ static void effect_release(struct world *w, const struct effect *e)
         answer_take(w, &e->msg);
 }
 
-static struct batch *batch_of(struct world *w)
+static struct batch *batch_of(struct sim_world *w)
 {
     struct batch *b = batch_new();
     b->epoch = w->epoch;
@@ -111,7 +111,7 @@ static struct batch *batch_of(struct world *w)
 }
 
 /* As controller/turn.c, which is not sure to come to it either. */
-static void given_keep(struct world *w)
+static void given_keep(struct sim_world *w)
 {
     w->given_seq = w->batch_seq;
     for (size_t i = 0; i < w->fx.n; i++) {
@@ -123,7 +123,7 @@ static void given_keep(struct world *w)
     }
 }
 
-void controller_event(struct world *w, struct event ev)
+void controller_event(struct sim_world *w, struct event ev)
 {
     ev.now_us = world_wall(w);
     ev.mono_us = world_monotonic(w);
@@ -131,7 +131,7 @@ void controller_event(struct world *w, struct event ev)
     core_check_turn(w->core, w->check_turn++ % CHECK_TURNS);
 }
 
-static void wake_plan(struct world *w)
+static void wake_plan(struct sim_world *w)
 {
     int64_t due = core_wake_due(w->core);
     if (due != INT64_MAX)
@@ -141,7 +141,7 @@ static void wake_plan(struct world *w)
 
 /* Commits what the turn wants stored, then lets the other effects out; a crash may come between any
  * two of them. */
-void controller_turn_end(struct world *w)
+void controller_turn_end(struct sim_world *w)
 {
     struct err err = {0};
     if (w->away)
@@ -195,7 +195,7 @@ void controller_turn_end(struct world *w)
     wake_plan(w);
 }
 
-void controller_store_retry(struct world *w)
+void controller_store_retry(struct sim_world *w)
 {
     if (!w->core || !w->away)
         return;
@@ -204,14 +204,14 @@ void controller_store_retry(struct world *w)
     controller_turn_end(w);
 }
 
-struct loading {
+struct world_controller_loading {
     struct core *core;
     enum store_table table;
 };
 
 static void row_load(void *ctx, const void *record)
 {
-    struct loading *l = ctx;
+    struct world_controller_loading *l = ctx;
     core_load(l->core, l->table, record);
 }
 
@@ -221,7 +221,7 @@ static void packed_load(void *ctx, const struct packed *p)
 }
 
 /* Every second time accounts come all at once. */
-void controller_start(struct world *w)
+void controller_start(struct sim_world *w)
 {
     static const enum store_table tables[] = {
         TABLE_META,        TABLE_USAGE, TABLE_PARTITION, TABLE_NODE,         TABLE_NODE_SPELL,
@@ -233,7 +233,7 @@ void controller_start(struct world *w)
     controller_event(w, (struct event){.kind = EV_CONFIG, .config = &w->config, .text = "boot"});
     bool at_once = false;
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-        struct loading l = {w->core, tables[i]};
+        struct world_controller_loading l = {w->core, tables[i]};
         if (tables[i] == TABLE_ACCOUNT && w->epoch % 2 == 0)
             CHECK(store_load_packed(w->store, packed_load, w->core, &at_once, NULL));
         if (at_once && store_is_packed(tables[i]))

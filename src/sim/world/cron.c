@@ -15,7 +15,7 @@ struct simcron {
     int64_t lowest_us; /* the least since */
 };
 
-void world_cron_free(struct world *w)
+void world_cron_free(struct sim_world *w)
 {
     struct map_walk walk = {0};
     while (map_u64_next(w->cron, &walk))
@@ -23,7 +23,7 @@ void world_cron_free(struct world *w)
     map_u64_free(w->cron);
 }
 
-void world_cron_clock(struct world *w)
+void world_cron_clock(struct sim_world *w)
 {
     struct map_walk walk = {0};
     while (map_u64_next(w->cron, &walk)) {
@@ -32,7 +32,7 @@ void world_cron_clock(struct world *w)
     }
 }
 
-void world_cron_check(struct world *w, const struct job *j)
+void world_cron_check(struct sim_world *w, const struct job *j)
 {
     struct simcron *known = map_u64_get(w->cron, j->id);
     if (!j->cron)

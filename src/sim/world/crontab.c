@@ -7,14 +7,14 @@
 #define ENTRIES 3
 
 /* With the table its jobs that wait are cancelled. */
-static void ends_note(struct world *w)
+static void ends_note(struct sim_world *w)
 {
     struct map_walk walk = {0};
     while (map_u64_next(w->cron, &walk))
         map_u64_put(w->to_end, walk.key, w);
 }
 
-static void set(struct world *w, struct rng *rng)
+static void set(struct sim_world *w, struct rng *rng)
 {
     static const char *const times[] = {"* * * * *", "*/2 * * * *", "0-59/3 0-23 * * *", "@hourly"};
     struct job_spec spec[ENTRIES];
@@ -43,14 +43,14 @@ static void set(struct world *w, struct rng *rng)
     world_request(w, MSG_SET_CRONTAB, &m, NULL);
 }
 
-static void remove_table(struct world *w)
+static void remove_table(struct sim_world *w)
 {
     struct msg_set_crontab none = {0};
     ends_note(w);
     world_request(w, MSG_SET_CRONTAB, &none, NULL);
 }
 
-void world_cron_end(struct world *w)
+void world_cron_end(struct sim_world *w)
 {
     struct map_walk walk = {0};
     char text[32];
@@ -65,7 +65,7 @@ void world_cron_end(struct world *w)
 }
 
 /* Any that ever was. */
-static const char *any_job(const struct world *w, struct rng *rng, char *text, size_t size)
+static const char *any_job(const struct sim_world *w, struct rng *rng, char *text, size_t size)
 {
     struct map_walk walk = {0};
     size_t n = map_u64_count(w->cron), wanted = n ? rng_below(rng, n) : 0;
@@ -78,7 +78,7 @@ static const char *any_job(const struct world *w, struct rng *rng, char *text, s
     return text;
 }
 
-void world_cron_change(struct world *w, struct rng *rng)
+void world_cron_change(struct sim_world *w, struct rng *rng)
 {
     static const enum job_action actions[] = {ACTION_REQUEUE, ACTION_HOLD, ACTION_RELEASE,
                                               ACTION_SUSPEND, ACTION_RESUME};

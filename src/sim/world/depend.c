@@ -104,7 +104,7 @@ static void wait_drop(struct simdep *d)
     d->list.n = 0;
 }
 
-static struct simdep *simdep_of(struct world *w, uint64_t id)
+static struct simdep *simdep_of(struct sim_world *w, uint64_t id)
 {
     struct simdep *d = map_u64_get(w->depend, id);
     if (!d) {
@@ -114,7 +114,7 @@ static struct simdep *simdep_of(struct world *w, uint64_t id)
     return d;
 }
 
-void world_depend_free(struct world *w)
+void world_depend_free(struct sim_world *w)
 {
     struct map_walk walk = {0};
     while (w->depend && map_u64_next(w->depend, &walk)) {
@@ -148,11 +148,11 @@ static void facts_take(struct simdep *d, const struct job *j)
 
 /* ---- our reading ---------------------------------------------------------------------------- */
 
-struct sum {
+struct depend_sum {
     int64_t n, over, well, waits, held, stops, coded; /* coded: failed, with such a code */
 };
 
-static void sum_add(struct sum *s, const struct simdep *one, const struct dependency *d)
+static void sum_add(struct depend_sum *s, const struct simdep *one, const struct dependency *d)
 {
     int64_t n = one->pending.count ? (int64_t)one->pending.count : 1;
     bool over = job_state_over((enum job_state)one->state), well = one->state == JOB_COMPLETED;
@@ -169,9 +169,9 @@ static void sum_add(struct sum *s, const struct simdep *one, const struct depend
 }
 
 /* Of the whole, or of one element. */
-static struct sum sum_of(struct world *w, const struct dependency *d, uint32_t task)
+static struct depend_sum sum_of(struct sim_world *w, const struct dependency *d, uint32_t task)
 {
-    struct sum s = {0};
+    struct depend_sum s = {0};
     struct map_walk walk = {0};
     const struct simdep *whole = map_u64_get(w->depend, d->job_id);
     if (!whole || !whole->array_id) {
@@ -191,7 +191,7 @@ static struct sum sum_of(struct world *w, const struct dependency *d, uint32_t t
     return s;
 }
 
-static int64_t counted(const struct sum *s, enum dep_kind kind)
+static int64_t counted(const struct depend_sum *s, enum dep_kind kind)
 {
     return kind == DEP_NUMDONE    ? s->well
            : kind == DEP_NUMENDED ? s->over
@@ -202,9 +202,9 @@ static int64_t counted(const struct sum *s, enum dep_kind kind)
                                   : s->held;
 }
 
-static bool holds(struct world *w, const struct dependency *d, uint32_t own)
+static bool holds(struct sim_world *w, const struct dependency *d, uint32_t own)
 {
-    struct sum s = {0};
+    struct depend_sum s = {0};
     if (dep_pairs(d) && own != NO_TASK)
         s = sum_of(w, d, own);
     if (!s.n)
@@ -228,7 +228,7 @@ static bool holds(struct world *w, const struct dependency *d, uint32_t own)
 }
 
 /* Is the whole true, if a condition is where it has ever held? */
-static bool is_true(struct world *w, const struct simdep *d, const bool *ever, uint32_t own)
+static bool is_true(struct sim_world *w, const struct simdep *d, const bool *ever, uint32_t own)
 {
     struct dependency_list list = d->list;
     bool whole;
@@ -246,7 +246,7 @@ static bool is_true(struct world *w, const struct simdep *d, const bool *ever, u
 
 /* ---- after each commit ---------------------------------------------------------------------- */
 
-static void wait_take(struct world *w, struct simdep *d, const char *text)
+static void wait_take(struct sim_world *w, struct simdep *d, const char *text)
 {
     if (text_is(text_empty(text) ? NULL : text, d->a ? d->text : NULL))
         return;
@@ -262,7 +262,7 @@ static void wait_take(struct world *w, struct simdep *d, const char *text)
         d->ever[i] = holds(w, &d->list.v[i], d->task);
 }
 
-static void one_look(struct world *w, struct simdep *d, const struct job *j)
+static void one_look(struct sim_world *w, struct simdep *d, const struct job *j)
 {
     for (size_t i = 0; i < d->list.n; i++) {
         uint64_t id = d->list.v[i].job_id;
@@ -271,7 +271,7 @@ static void one_look(struct world *w, struct simdep *d, const struct job *j)
     }
 }
 
-static void all_look(struct world *w, const struct job *j)
+static void all_look(struct sim_world *w, const struct job *j)
 {
     struct map_walk walk = {0};
     while (map_u64_next(w->depend, &walk))
@@ -280,7 +280,7 @@ static void all_look(struct world *w, const struct job *j)
         one_look(w, &s->d, j);
 }
 
-static void wait_copy(struct world *w, struct simdep *to, const struct simdep *from)
+static void wait_copy(struct sim_world *w, struct simdep *to, const struct simdep *from)
 {
     wait_take(w, to, from->text);
     for (size_t i = 0; i < from->list.n; i++)
@@ -288,7 +288,7 @@ static void wait_copy(struct world *w, struct simdep *to, const struct simdep *f
 }
 
 /* It waited, and now it does not. */
-static void release_check(struct world *w, const struct simdep *former, const struct job *j)
+static void release_check(struct sim_world *w, const struct simdep *former, const struct job *j)
 {
     bool goes_on = j->state == JOB_PENDING || j->state == JOB_RUNNING;
     if (former && former->a && goes_on && text_empty(j->spec.dependency) &&
@@ -302,7 +302,7 @@ static void release_check(struct world *w, const struct simdep *former, const st
     }
 }
 
-void world_depend_check(struct world *w)
+void world_depend_check(struct sim_world *w)
 {
     while (w->doubt) {
         struct simdoubt *s = w->doubt;
@@ -315,7 +315,7 @@ void world_depend_check(struct world *w)
     }
 }
 
-void world_depend_learn(struct world *w, const struct job *j)
+void world_depend_learn(struct sim_world *w, const struct job *j)
 {
     if (w->depend_off)
         return;
@@ -336,7 +336,7 @@ void world_depend_learn(struct world *w, const struct job *j)
     wait_take(w, d, job_state_over((enum job_state)j->state) ? NULL : j->spec.dependency);
 }
 
-void world_depend_stop(struct world *w)
+void world_depend_stop(struct sim_world *w)
 {
     w->depend_off = true;
     world_depend_free(w);
@@ -346,12 +346,12 @@ void world_depend_stop(struct world *w)
 
 static void row_take(void *ctx, const void *record)
 {
-    struct world *w = ctx;
+    struct sim_world *w = ctx;
     const struct job *j = record;
     facts_take(simdep_of(w, j->id), j);
 }
 
-static void waiting_check(struct world *w, uint64_t id, const struct simdep *d)
+static void waiting_check(struct sim_world *w, uint64_t id, const struct simdep *d)
 {
     uint32_t task;
     bool held = is_true(w, d, NULL, d->task);
@@ -365,13 +365,13 @@ static void waiting_check(struct world *w, uint64_t id, const struct simdep *d)
 
 static void wait_restore(void *ctx, const void *record)
 {
-    struct world *w = ctx;
+    struct sim_world *w = ctx;
     const struct job *j = record;
     if (j->state == JOB_PENDING)
         wait_take(w, simdep_of(w, j->id), j->spec.dependency);
 }
 
-void world_depend_audit(struct world *w)
+void world_depend_audit(struct sim_world *w)
 {
     struct map_walk walk = {0};
     world_depend_free(w);

@@ -2,7 +2,7 @@
  * None starts before somebody said that it may. */
 #include "sim/world/inside.h"
 
-void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known)
+void world_doubt_check(struct sim_world *w, const struct job *j, const struct simjob *known)
 {
     bool waits = known->state == JOB_PENDING || known->state == JOB_REQUEUED;
     /* An element that left its array since is as doubtful as that. */
@@ -16,7 +16,7 @@ void world_doubt_check(struct world *w, const struct job *j, const struct simjob
         map_u64_del(w->doubtful, j->id); /* its node has that run */
 }
 
-void world_doubt_end(struct world *w)
+void world_doubt_end(struct sim_world *w)
 {
     map_u64_free(w->doubtful);
     w->doubtful = map_u64_new();

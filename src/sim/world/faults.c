@@ -1,7 +1,7 @@
 /* Faults that come to a world from outside: daemons, machines, links, devices. */
 #include "sim/world/inside.h"
 
-void world_crash_controller(struct world *w, enum crash_point point, int64_t back_after_us)
+void world_crash_controller(struct sim_world *w, enum crash_point point, int64_t back_after_us)
 {
     if (!w->core)
         return;
@@ -12,7 +12,7 @@ void world_crash_controller(struct world *w, enum crash_point point, int64_t bac
         controller_die(w);
 }
 
-static void agent_kill(struct world *w, size_t i)
+static void agent_kill(struct sim_world *w, size_t i)
 {
     struct simnode *n = &w->node.v[i];
     uint64_t conn = n->conn;
@@ -25,7 +25,7 @@ static void agent_kill(struct world *w, size_t i)
     }
 }
 
-void world_crash_agent(struct world *w, size_t node, int64_t back_after_us)
+void world_crash_agent(struct sim_world *w, size_t node, int64_t back_after_us)
 {
     if (!w->node.v[node].agent)
         return;
@@ -33,7 +33,7 @@ void world_crash_agent(struct world *w, size_t node, int64_t back_after_us)
     world_plan(w, back_after_us, (struct happening){.what = H_AGENT_BACK, .node = node});
 }
 
-void world_lose_machine(struct world *w, size_t node, int64_t back_after_us)
+void world_lose_machine(struct sim_world *w, size_t node, int64_t back_after_us)
 {
     struct simnode *n = &w->node.v[node];
     for (size_t i = 0; i < n->step.n; i++) {
@@ -44,7 +44,7 @@ void world_lose_machine(struct world *w, size_t node, int64_t back_after_us)
     world_crash_agent(w, node, back_after_us);
 }
 
-void world_kill_shepherds(struct world *w, uint64_t job_id)
+void world_kill_shepherds(struct sim_world *w, uint64_t job_id)
 {
     for (size_t i = 0; i < w->node.n; i++)
         for (size_t k = 0; k < w->node.v[i].step.n; k++) {
@@ -58,12 +58,12 @@ void world_kill_shepherds(struct world *w, uint64_t job_id)
         }
 }
 
-void world_gpus_work(struct world *w)
+void world_gpus_work(struct sim_world *w)
 {
     w->gpus_work = true;
 }
 
-void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken)
+void world_break_gpu(struct sim_world *w, size_t node, int32_t index, bool broken)
 {
     struct simnode *n = &w->node.v[node];
     struct device_seen seen = {
@@ -74,7 +74,7 @@ void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken)
                       (struct agent_event){.kind = AGENT_DEVICE_SIGN, .seen = &seen, .nseen = 1});
 }
 
-void world_cut_link(struct world *w, size_t node, int64_t back_after_us)
+void world_cut_link(struct sim_world *w, size_t node, int64_t back_after_us)
 {
     struct simnode *n = &w->node.v[node];
     uint64_t conn = n->conn;
@@ -88,13 +88,13 @@ void world_cut_link(struct world *w, size_t node, int64_t back_after_us)
     world_plan(w, back_after_us, (struct happening){.what = H_CONNECT, .node = node});
 }
 
-void world_fail_store(struct world *w, unsigned commits)
+void world_fail_store(struct sim_world *w, unsigned commits)
 {
     store_memory_fail(w->store, commits);
 }
 
 /* The daemons' timers notice that it was set, though nothing is due. */
-void world_set_clock(struct world *w, int64_t by_us)
+void world_set_clock(struct sim_world *w, int64_t by_us)
 {
     w->set_us += by_us;
     world_cron_clock(w);
@@ -109,7 +109,7 @@ void world_set_clock(struct world *w, int64_t by_us)
     }
 }
 
-size_t world_nodes(const struct world *w)
+size_t world_nodes(const struct sim_world *w)
 {
     return w->node.n;
 }

@@ -41,7 +41,7 @@ static char *one_begin(struct simgpus *g, const char *node, int32_t index, const
                        int64_t now_us)
 {
     for (size_t i = 0; i < g->holder.n; i++) {
-        const struct gpu_holder *h = &g->holder.v[i];
+        const struct sim_gpu_holder *h = &g->holder.v[i];
         if (h->index == index && h->until_us > now_us && !same_run(&h->ids, ids))
             return xasprintf(
                 "job %lld starts with GPU %d of %s, which a process of job %lld still holds",
@@ -58,7 +58,7 @@ static char *one_begin(struct simgpus *g, const char *node, int32_t index, const
     if (idset_has(&g->broken, (uint32_t)index))
         return xasprintf("job %lld starts with GPU %d of %s, which is broken",
                          (long long)ids->job_id, index, node);
-    struct gpu_holder h = {.index = index, .ids = *ids, .until_us = INT64_MAX};
+    struct sim_gpu_holder h = {.index = index, .ids = *ids, .until_us = INT64_MAX};
     vec_push(&g->holder, h);
     return NULL;
 }
@@ -92,7 +92,7 @@ int64_t simgpus_of(const struct simgpus *g, const struct note *ids)
 {
     int64_t mask = 0;
     for (size_t i = 0; i < g->holder.n; i++) {
-        const struct gpu_holder *h = &g->holder.v[i];
+        const struct sim_gpu_holder *h = &g->holder.v[i];
         if (same_run(&h->ids, ids) && h->ids.step_id == ids->step_id && h->index < 63)
             mask |= INT64_C(1) << h->index;
     }
@@ -102,7 +102,7 @@ int64_t simgpus_of(const struct simgpus *g, const struct note *ids)
 void simgpus_end(struct simgpus *g, const struct note *ids, int64_t now_us, int64_t stuck_us)
 {
     for (size_t i = 0; i < g->holder.n; i++) {
-        struct gpu_holder *h = &g->holder.v[i];
+        struct sim_gpu_holder *h = &g->holder.v[i];
         if (same_run(&h->ids, ids) && h->ids.step_id == ids->step_id && h->until_us == INT64_MAX) {
             h->until_us = now_us + stuck_us;
             h->over_us = now_us;
@@ -142,7 +142,7 @@ struct device_seen simgpus_look(const struct simgpus *g, const struct device_loo
         return seen;
     }
     for (size_t i = 0; i < g->holder.n && seen.sign != DEVICE_HELD; i++) {
-        const struct gpu_holder *h = &g->holder.v[i];
+        const struct sim_gpu_holder *h = &g->holder.v[i];
         if (h->index != look->index || h->until_us <= now_us)
             continue;
         if (goes_on(look, &h->ids)) {

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A step's processes on a device. */
-struct gpu_holder {
+struct sim_gpu_holder {
     int32_t index;
     struct note ids;
     int64_t until_us; /* INT64_MAX while it lives */
@@ -19,7 +19,7 @@ struct gpu_holder {
 
 struct simgpus {
     char *devices; /* as a node describes them; NULL = it has none; owned */
-    VEC(struct gpu_holder) holder;
+    VEC(struct sim_gpu_holder) holder;
     struct idset broken;
 };
 

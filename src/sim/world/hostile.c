@@ -99,7 +99,7 @@ static void record_fill(const struct fields *t, void *record, struct rng *rng, u
             field_fill(&t->field[i], field_ptr(&t->field[i], record), rng, permille, depth, a);
 }
 
-void world_hostile(struct world *w, struct rng *rng)
+void world_hostile(struct sim_world *w, struct rng *rng)
 {
     world_doubt_end(w); /* he may let his own go */
     static const enum message_kind kinds[] = {MSG_SUBMIT,           MSG_SUBMIT,
@@ -137,7 +137,7 @@ void world_hostile(struct world *w, struct rng *rng)
     arena_free(a);
 }
 
-bool world_hostile_ends(struct world *w)
+bool world_hostile_ends(struct sim_world *w)
 {
     struct msg_cancel m = {.uids = HOSTILE_UID_TEXT};
     return world_request(w, MSG_CANCEL, &m, NULL);

@@ -114,7 +114,7 @@ struct backup;   /* restore.c */
 struct simdoubt; /* depend.c */
 struct simuse;   /* use.c */
 
-struct world {
+struct sim_world {
     struct rng rng;
     int64_t now_us;
     int64_t set_us; /* by how much the wall clock was set forward in all */
@@ -173,61 +173,62 @@ extern const struct peer world_daemon; /* who node daemons and clients of the wo
 
 /* ---- time.c: clocks, and the heap of what will happen --------------------------------- */
 /* What must hold does not: keeps the first sentence. */
-void world_broke(struct world *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void world_broke(struct sim_world *w, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Happens so long from now; the bytes of `h` become the heap's. */
-void world_plan(struct world *w, int64_t after_us, struct happening h);
+void world_plan(struct sim_world *w, int64_t after_us, struct happening h);
 /* What happens next, taken off the heap, which is not empty; its bytes become the caller's. */
-struct happening world_next(struct world *w);
-int64_t world_monotonic(const struct world *w); /* the clock that nobody sets */
-int64_t world_delay(struct world *w);           /* of a message on its way */
+struct happening world_next(struct sim_world *w);
+int64_t world_monotonic(const struct sim_world *w); /* the clock that nobody sets */
+int64_t world_delay(struct sim_world *w);           /* of a message on its way */
 /* The same on a link, where nothing overtakes: *last_us is when the last one arrives. */
-int64_t world_delay_in_order(struct world *w, int64_t *last_us);
+int64_t world_delay_in_order(struct sim_world *w, int64_t *last_us);
 /* The frame that arrives, read back into the world's arena; false: broken. */
-bool world_message_read(struct world *w, struct happening *h, struct message *ret);
+bool world_message_read(struct sim_world *w, struct happening *h, struct message *ret);
 
 /* ---- depend.c: what jobs wait for; also world_dependency_of (world.h) ---- */
-void world_depend_learn(struct world *w, const struct job *j); /* a row that was committed */
-void world_depend_check(struct world *w);                      /* of a batch all rows were learnt */
-void world_depend_stop(struct world *w);                       /* the store is another */
-void world_depend_audit(struct world *w);                      /* all is healed and quiet */
-void world_depend_free(struct world *w);
+void world_depend_learn(struct sim_world *w, const struct job *j); /* a row that was committed */
+void world_depend_check(struct sim_world *w); /* of a batch all rows were learnt */
+void world_depend_stop(struct sim_world *w);  /* the store is another */
+void world_depend_audit(struct sim_world *w); /* all is healed and quiet */
+void world_depend_free(struct sim_world *w);
 
 /* ---- trigger.c ---- */
 #define SIM_ONCE "/bin/once" /* program of triggers that do not stay */
-void world_trigger_runs(struct world *w, const struct program_run *run); /* it was let out */
+void world_trigger_runs(struct sim_world *w, const struct program_run *run); /* it was let out */
 
 /* ---- cron.c ---- */
-void world_cron_check(struct world *w, const struct job *j); /* a row that was committed */
-void world_cron_clock(struct world *w);                      /* it was set */
-void world_cron_free(struct world *w);
+void world_cron_check(struct sim_world *w, const struct job *j); /* a row that was committed */
+void world_cron_clock(struct sim_world *w);                      /* it was set */
+void world_cron_free(struct sim_world *w);
 
 /* ---- trace.c: what was committed, as text ---- */
 /* As the next row of the job is compared with */
-void world_state_seen(struct world *w, const struct job *j);
-void world_trace_job(struct world *w, const struct job *j);
-void world_trace_step(struct world *w, const struct step *s);
+void world_state_seen(struct sim_world *w, const struct job *j);
+void world_trace_job(struct sim_world *w, const struct job *j);
+void world_trace_step(struct sim_world *w, const struct step *s);
 /* Its devices that nobody may be given, if they changed */
-void world_trace_node(struct world *w, const struct node *row);
-void world_trace_reservation(struct world *w, const struct reservation *r, bool removed);
+void world_trace_node(struct sim_world *w, const struct node *row);
+void world_trace_reservation(struct sim_world *w, const struct reservation *r, bool removed);
 uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint64_t node);
 
 /* ---- steps.c: what must hold of steps after each commit ------------------------------- */
-void world_cancel_note(struct world *w, const struct msg_cancel *m); /* a client asks */
+void world_cancel_note(struct sim_world *w, const struct msg_cancel *m); /* a client asks */
 /* Before world_trace_step. */
-void world_rows_learn(struct world *w, enum store_table table, const void *record);
+void world_rows_learn(struct sim_world *w, enum store_table table, const void *record);
 /* When all are learnt */
-void world_rows_check(struct world *w, enum store_table table, const void *record);
+void world_rows_check(struct sim_world *w, enum store_table table, const void *record);
 
 /* ---- queued.c: steps that wait for steps ---- */
-void world_queued_learn(struct world *w, const struct queued_step *q);
-void world_queued_check(struct world *w, const struct step *s); /* all rows were learnt */
+void world_queued_learn(struct sim_world *w, const struct queued_step *q);
+void world_queued_check(struct sim_world *w, const struct step *s); /* all rows were learnt */
 enum step_life world_step_life(const struct step *s);
 
 /* ---- limits.c ---- */
 /* No job of the batch started beyond a limit. */
-void world_limits_check(struct world *w, const struct batch *batch);
+void world_limits_check(struct sim_world *w, const struct batch *batch);
 /* Is the account this one, or below it, as the books have it? */
-bool world_account_is_below(struct world *w, const char *account, const char *above);
+bool world_account_is_below(struct sim_world *w, const char *account, const char *above);
 
 /* ---- use.c: what was used, counted from the rows of jobs; only where nothing decays ---- */
 /* In thousandths × seconds, of memory in MiB × seconds, as the rows of use. */
@@ -235,27 +236,27 @@ struct simused {
     int64_t now, before; /* after and before the last batch */
 };
 /* Before world_limits_check. */
-void world_use_learn(struct world *w, const struct batch *batch);
+void world_use_learn(struct sim_world *w, const struct batch *batch);
 /* Of "assoc" or "qos" and its number; tres NULL: wall clock time. False: nothing is counted. */
-bool world_use_get(const struct world *w, const char *owner, uint32_t id, const char *tres,
+bool world_use_get(const struct sim_world *w, const char *owner, uint32_t id, const char *tres,
                    struct simused *ret);
-int64_t world_use_rate(const struct job *j, const char *tres);     /* of a second */
-int64_t world_use_charged(const struct world *w, uint64_t job_id); /* seconds of its last run */
-bool world_use_began(const struct world *w, uint64_t job_id);      /* in the last batch */
+int64_t world_use_rate(const struct job *j, const char *tres);         /* of a second */
+int64_t world_use_charged(const struct sim_world *w, uint64_t job_id); /* seconds of its last run */
+bool world_use_began(const struct sim_world *w, uint64_t job_id);      /* in the last batch */
 /* RawUsage=0 is asked for; it was answered. */
-void world_use_forgets(struct world *w, bool of_qos, const char *name);
-void world_use_forgot(struct world *w);
-void world_use_lose(struct world *w); /* the controller died */
+void world_use_forgets(struct sim_world *w, bool of_qos, const char *name);
+void world_use_forgot(struct sim_world *w);
+void world_use_lose(struct sim_world *w); /* the controller died */
 struct simuse *world_use_copy(const struct simuse *from);
 void world_use_free(struct simuse *u);
 
 /* ---- controller.c: the controller's shell ---- */
-void controller_start(struct world *w);
-void controller_die(struct world *w);
-void controller_event(struct world *w, struct event ev);
-void controller_turn_end(struct world *w); /* plans if that is due, commits, lets effects out */
-void controller_store_retry(struct world *w);
-void node_link_drop(struct world *w, size_t i);
+void controller_start(struct sim_world *w);
+void controller_die(struct sim_world *w);
+void controller_event(struct sim_world *w, struct event ev);
+void controller_turn_end(struct sim_world *w); /* plans if that is due, commits, lets effects out */
+void controller_store_retry(struct sim_world *w);
+void node_link_drop(struct sim_world *w, size_t i);
 
 /* ---- restore.c ---- */
 void world_backup_free(struct backup *b);
@@ -263,45 +264,46 @@ void world_backup_free(struct backup *b);
 /* ---- doubt.c ---- */
 /* Breaks the world if the job, whose former row is `known`, starts though nobody said that it
  * may. */
-void world_doubt_check(struct world *w, const struct job *j, const struct simjob *known);
-void world_doubt_end(struct world *w); /* somebody lets jobs go, or changes some */
+void world_doubt_check(struct sim_world *w, const struct job *j, const struct simjob *known);
+void world_doubt_end(struct sim_world *w); /* somebody lets jobs go, or changes some */
 
 /* ---- clients.c ---- */
 /* The connection of the next call. */
-uint64_t callers_next(const struct world *w);
+uint64_t callers_next(const struct sim_world *w);
 /* A submission whose answer was lost, once more. */
-void world_ask_again(struct world *w, const struct happening *h);
+void world_ask_again(struct sim_world *w, const struct happening *h);
 /* A call whose command stays to hear what becomes of it, or leaves with the answer. */
-void world_call(struct world *w, enum message_kind kind, const void *body);
-void world_call_once(struct world *w, enum message_kind kind, const void *body);
+void world_call(struct sim_world *w, enum message_kind kind, const void *body);
+void world_call_once(struct sim_world *w, enum message_kind kind, const void *body);
 
 /* ---- scripts.c: scripts that run srun ---- */
 /* False: it has no srun. */
-bool simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j);
-void simscript_goes(struct world *w, const struct happening *h);
-void simscript_requeues(struct world *w, const struct happening *h);
-void simscripts_hear(struct world *w, uint64_t conn, const struct message *m);
-void simscripts_lose(struct world *w); /* the controller died */
-void simscript_terminated(struct world *w, size_t i, struct simstep *s);
-void simsrun_cancels(struct world *w, const struct happening *h);
-void simscript_dies(struct world *w, struct simstep *s);
-void simsrun_hangs_up(struct world *w, uint64_t conn);
+bool simscript_begins(struct sim_world *w, size_t i, struct simstep *s, const struct job *j);
+void simscript_goes(struct sim_world *w, const struct happening *h);
+void simscript_requeues(struct sim_world *w, const struct happening *h);
+void simscripts_hear(struct sim_world *w, uint64_t conn, const struct message *m);
+void simscripts_lose(struct sim_world *w); /* the controller died */
+void simscript_terminated(struct sim_world *w, size_t i, struct simstep *s);
+void simsrun_cancels(struct sim_world *w, const struct happening *h);
+void simscript_dies(struct sim_world *w, struct simstep *s);
+void simsrun_hangs_up(struct sim_world *w, uint64_t conn);
 
 /* ---- nodes.c: the nodes' shells ---- */
-void simnode_start(struct world *w, size_t i);
-void simnode_connect(struct world *w, size_t i);
-void simnode_event(struct world *w, size_t i, struct agent_event ev);
-void simnode_looked(struct world *w, const struct happening *h);
-void simstep_ends(struct world *w, const struct happening *h);
-void simnode_gpus_say(struct world *w, size_t i);
-void simstep_dies(struct world *w, struct simnode *n, struct simstep *s);
+void simnode_start(struct sim_world *w, size_t i);
+void simnode_connect(struct sim_world *w, size_t i);
+void simnode_event(struct sim_world *w, size_t i, struct agent_event ev);
+void simnode_looked(struct sim_world *w, const struct happening *h);
+void simstep_ends(struct sim_world *w, const struct happening *h);
+void simnode_gpus_say(struct sim_world *w, size_t i);
+void simstep_dies(struct sim_world *w, struct simnode *n, struct simstep *s);
 
 /* ---- simstep.c: steps on a node ---- */
 /* NULL = it has none of those ids. */
 struct simstep *simstep_of(struct simnode *n, const struct note *ids);
 /* It will end so long from now, with a status as wait() tells it; what it would have done otherwise
  * is void. */
-void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status);
+void simstep_end_at(struct sim_world *w, size_t i, struct simstep *s, int64_t after_us,
+                    int32_t status);
 /* Frees it, and takes it out of the node. */
 void simstep_forget(struct simnode *n, const struct note *ids);
 

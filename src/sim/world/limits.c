@@ -43,7 +43,7 @@ static void book_row(void *ctx, const void *record)
         vec_push(&b->limit, copy);
 }
 
-static void books_read(struct world *w, struct books *b)
+static void books_read(struct sim_world *w, struct books *b)
 {
     static const enum store_table tables[] = {TABLE_JOB, TABLE_ASSOC, TABLE_QOS, TABLE_LIMIT};
     b->a = arena_new();
@@ -78,7 +78,7 @@ static bool is_below(const struct books *b, const char *account, const char *abo
     return false;
 }
 
-bool world_account_is_below(struct world *w, const char *account, const char *above)
+bool world_account_is_below(struct sim_world *w, const char *account, const char *above)
 {
     struct books b = {0};
     books_read(w, &b);
@@ -149,7 +149,7 @@ static bool holds_then(const struct books *b, const struct limit *l, int64_t at_
 }
 
 /* Who gives way is of a QOS that the asker's lists, as the books say. */
-static void victim_check(struct world *w, const struct books *b, const struct job *victim)
+static void victim_check(struct sim_world *w, const struct books *b, const struct job *victim)
 {
     const struct qos *of = NULL;
     for (size_t i = 0; i < b->asks.n; i++)
@@ -165,7 +165,7 @@ static void victim_check(struct world *w, const struct books *b, const struct jo
 /* ---- limits in minutes ---------------------------------------------------------------------- */
 
 /* Of the owner and all below it. */
-static struct simused used_of(struct world *w, const struct books *b, const struct limit *l)
+static struct simused used_of(struct sim_world *w, const struct books *b, const struct limit *l)
 {
     struct simused sum = {0}, one;
     const struct assoc *top = NULL;
@@ -188,7 +188,7 @@ static struct simused used_of(struct world *w, const struct books *b, const stru
 }
 
 /* Whole seconds that a run may still use: beyond what it was charged, or from now on. */
-static int64_t seconds_left(struct world *w, const struct job *j, bool beyond_charged)
+static int64_t seconds_left(struct sim_world *w, const struct job *j, bool beyond_charged)
 {
     int64_t at_us = j->state == JOB_SUSPENDED ? j->suspend_us : world_wall(w),
             ran_us = at_us - j->start_us - j->suspended_us,
@@ -197,7 +197,7 @@ static int64_t seconds_left(struct world *w, const struct job *j, bool beyond_ch
     return left_us > 0 ? left_us / USEC_PER_SEC : 0;
 }
 
-static void minutes_check(struct world *w, const struct books *b, const struct limit *l,
+static void minutes_check(struct sim_world *w, const struct books *b, const struct limit *l,
                           const struct job *started)
 {
     bool used = resource_limit_table[l->what].counts == COUNTS_USED,
@@ -248,7 +248,7 @@ static int64_t gains(const struct job *j)
 }
 
 /* More of it gain than before: no limit on that is exceeded now. */
-static void gains_check(struct world *w, const struct books *b, const struct job *j)
+static void gains_check(struct sim_world *w, const struct books *b, const struct job *j)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
@@ -267,7 +267,7 @@ static void gains_check(struct world *w, const struct books *b, const struct job
 
 /* Remembers it. An element that is split off takes what its array gained before, which is no more
  * than there was, though a limit may have been lowered since. */
-static bool gains_more(struct world *w, const struct job *j)
+static bool gains_more(struct sim_world *w, const struct job *j)
 {
     int64_t now = gains(j), before = (int64_t)(uintptr_t)map_u64_get(w->gaining, j->id);
     if (now)
@@ -299,7 +299,7 @@ static int64_t amount_more(struct books *b, const struct limit *l, const struct 
     return text_is(l->tres, "node") ? nodes_add(seen, j, b->a) : amount_of(j, l->tres);
 }
 
-static void start_check(struct world *w, struct books *b, const struct job *started)
+static void start_check(struct sim_world *w, struct books *b, const struct job *started)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
@@ -329,7 +329,7 @@ static void start_check(struct world *w, struct books *b, const struct job *star
     }
 }
 
-void world_limits_check(struct world *w, const struct batch *batch)
+void world_limits_check(struct sim_world *w, const struct batch *batch)
 {
     struct books b = {0};
     bool read = false, by_qos = w->core && core_settings(w->core)->word.preempt_by_qos;
@@ -357,7 +357,7 @@ void world_limits_check(struct world *w, const struct batch *batch)
 
 /* ---- memory and store ----------------------------------------------------------------------- */
 
-struct sum {
+struct limits_sum {
     const struct fields *t;
     uint64_t hash;
     size_t n;
@@ -365,12 +365,12 @@ struct sum {
 
 static void sum_row(void *ctx, const void *record)
 {
-    struct sum *s = ctx;
+    struct limits_sum *s = ctx;
     s->hash += record_hash(s->t, record, HASH_INIT);
     s->n++;
 }
 
-void world_accounts_audit(struct world *w)
+void world_accounts_audit(struct sim_world *w)
 {
     static const struct {
         enum query_what what;
@@ -382,7 +382,7 @@ void world_accounts_audit(struct world *w)
                  {QUERY_LIMITS, TABLE_LIMIT}};
     for (size_t i = 0; i < ARRAY_LEN(pairs) && w->core; i++) {
         const struct fields *t = store_table_rows[pairs[i].table].fields;
-        struct sum memory = {.t = t}, stored = {.t = t};
+        struct limits_sum memory = {.t = t}, stored = {.t = t};
         struct view view = {sum_row, &memory};
         struct msg_query q = {.what = pairs[i].what};
         struct str detail = STR_INIT;

@@ -38,7 +38,7 @@ static struct behaviour behaviour_of(const char *comment)
 }
 
 /* The shepherd writes its state file and tells the daemon, if there is one. */
-static void note_say(struct world *w, size_t i, struct simstep *s, struct note n)
+static void note_say(struct sim_world *w, size_t i, struct simstep *s, struct note n)
 {
     n.job_id = s->ids.job_id;
     n.attempt = s->ids.attempt;
@@ -48,7 +48,7 @@ static void note_say(struct world *w, size_t i, struct simstep *s, struct note n
     world_plan(w, NOTE_DELAY_US, (struct happening){.what = H_NOTE, .node = i, .note = n});
 }
 
-static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t signal)
+static void step_signal(struct sim_world *w, size_t i, struct simstep *s, int32_t signal)
 {
     if (signal == 9) {
         simstep_end_at(w, i, s, 500, 9);
@@ -62,7 +62,7 @@ static void step_signal(struct world *w, size_t i, struct simstep *s, int32_t si
 }
 
 /* CPUs that two live steps of a job on one node have to themselves. */
-static void cpus_compare(struct world *w, const struct simnode *n, const struct simstep *s)
+static void cpus_compare(struct sim_world *w, const struct simnode *n, const struct simstep *s)
 {
     for (size_t k = 0; k < n->step.n; k++) {
         const struct simstep *other = n->step.v[k];
@@ -82,7 +82,7 @@ static void cpus_compare(struct world *w, const struct simnode *n, const struct 
     }
 }
 
-static char *step_cpus(struct world *w, const struct simnode *n, const struct step *s)
+static char *step_cpus(struct sim_world *w, const struct simnode *n, const struct step *s)
 {
     struct arena *a = arena_new();
     struct alloc al = {0};
@@ -98,14 +98,14 @@ static char *step_cpus(struct world *w, const struct simnode *n, const struct st
 
 /* Did the controller know of what runs there when it let the job start? A node that connected again
  * at that moment had not said it. */
-static bool was_known(const struct world *w, const struct simnode *n, const struct job *j)
+static bool was_known(const struct sim_world *w, const struct simnode *n, const struct job *j)
 {
     const struct simjob *known = map_u64_get(w->job, j->id);
     return n->conn && n->heard_conn == n->conn && known && n->known_us <= known->began_us &&
            n->known_wall_us <= j->start_us;
 }
 
-static void start_check(struct world *w, size_t i, const struct job *j, const struct note *ids)
+static void start_check(struct sim_world *w, size_t i, const struct job *j, const struct note *ids)
 {
     struct simnode *n = &w->node.v[i];
     bool batch = ids->step_id == STEP_BATCH;
@@ -129,7 +129,7 @@ static void start_check(struct world *w, size_t i, const struct job *j, const st
         }
 }
 
-static void step_start(struct world *w, size_t i, const struct msg_launch *l)
+static void step_start(struct sim_world *w, size_t i, const struct msg_launch *l)
 {
     const struct job *j = l->job.v;
     struct simnode *n = &w->node.v[i];
@@ -164,14 +164,14 @@ static void step_start(struct world *w, size_t i, const struct msg_launch *l)
 }
 
 /* What of it holds its GPUs may stay on for a while. */
-void simstep_dies(struct world *w, struct simnode *n, struct simstep *s)
+void simstep_dies(struct sim_world *w, struct simnode *n, struct simstep *s)
 {
     s->alive = false;
     simscript_dies(w, s);
     simgpus_end(&n->gpus, &s->ids, w->now_us, s->b.stuck_us);
 }
 
-void simstep_ends(struct world *w, const struct happening *h)
+void simstep_ends(struct sim_world *w, const struct happening *h)
 {
     struct simstep *s = simstep_of(&w->node.v[h->node], &h->note);
     if (!s || !s->alive || s->turn != h->turn)
@@ -186,7 +186,7 @@ void simstep_ends(struct world *w, const struct happening *h)
                            .cpu_user_us = 1000});
 }
 
-static void agent_effect_do(struct world *w, size_t i, const struct agent_effect *e)
+static void agent_effect_do(struct sim_world *w, size_t i, const struct agent_effect *e)
 {
     struct simnode *n = &w->node.v[i];
     struct simstep *s = simstep_of(n, &e->note);
@@ -240,7 +240,7 @@ static void agent_effect_do(struct world *w, size_t i, const struct agent_effect
     }
 }
 
-void simnode_event(struct world *w, size_t i, struct agent_event ev)
+void simnode_event(struct sim_world *w, size_t i, struct agent_event ev)
 {
     struct simnode *n = &w->node.v[i];
     struct agent_effects fx;
@@ -263,7 +263,7 @@ void simnode_event(struct world *w, size_t i, struct agent_event ev)
 }
 
 /* The daemon of a node starts and finds what its predecessor left. */
-void simnode_start(struct world *w, size_t i)
+void simnode_start(struct sim_world *w, size_t i)
 {
     struct simnode *n = &w->node.v[i];
     if (n->agent)
@@ -291,7 +291,7 @@ void simnode_start(struct world *w, size_t i)
 
 /* What its GPUs do: for half a minute the same, by node and number, so that some are
  * idle for minutes; now and then one does not answer. */
-void simnode_gpus_say(struct world *w, size_t i)
+void simnode_gpus_say(struct sim_world *w, size_t i)
 {
     struct simnode *n = &w->node.v[i];
     struct gpu_now gpu[WORLD_GPUS];
@@ -316,7 +316,7 @@ void simnode_gpus_say(struct world *w, size_t i)
         (struct agent_event){.kind = AGENT_GPU_USED, .gpus = gpu, .ngpus = count, .ok = true});
 }
 
-void simnode_looked(struct world *w, const struct happening *h)
+void simnode_looked(struct sim_world *w, const struct happening *h)
 {
     struct simnode *n = &w->node.v[h->node];
     size_t count = h->bytes.len / sizeof(struct device_look);
@@ -334,7 +334,7 @@ void simnode_looked(struct world *w, const struct happening *h)
     free(seen);
 }
 
-void simnode_connect(struct world *w, size_t i)
+void simnode_connect(struct sim_world *w, size_t i)
 {
     struct simnode *n = &w->node.v[i];
     if (n->conn || !n->agent)

@@ -2,13 +2,13 @@
 #include "base/list.h"
 #include "sim/world/inside.h"
 
-const char *world_broken(const struct world *w)
+const char *world_broken(const struct sim_world *w)
 {
     return w->broken;
 }
 
 struct audit {
-    struct world *w;
+    struct sim_world *w;
     size_t live;
     struct map_u64 *seen;
 };
@@ -27,7 +27,7 @@ static void resv_compare(void *ctx, const void *record)
 
 /* It was sent back to the queue after its reservation was gone: it waits for its user, as
  * ReservationDeleted. */
-static bool reservation_is_gone(const struct world *w, const struct job *j)
+static bool reservation_is_gone(const struct sim_world *w, const struct job *j)
 {
     struct resv_search s = {.names = j->spec.req.reservation};
     if (s.names)
@@ -53,7 +53,7 @@ static void row_audit(void *ctx, const void *record)
         world_broke(a->w, "job %llu is over without an end", (unsigned long long)j->id);
 }
 
-void world_audit(struct world *w)
+void world_audit(struct sim_world *w)
 {
     struct audit a = {.w = w, .seen = map_u64_new()};
     struct map_walk walk = {0};
@@ -79,7 +79,7 @@ void world_audit(struct world *w)
     map_u64_free(a.seen);
 }
 
-struct count {
+struct oracle_count {
     size_t busy;
 };
 
@@ -88,12 +88,12 @@ static void job_count(void *ctx, const void *record)
     const struct job *j = record;
     bool rests = j->state == JOB_PENDING && (j->spec.hold || j->reason == REASON_DEPENDENCY_NEVER ||
                                              j->reason == REASON_DEPENDENCY);
-    ((struct count *)ctx)->busy += !rests && j->state != JOB_SPECIAL_EXIT;
+    ((struct oracle_count *)ctx)->busy += !rests && j->state != JOB_SPECIAL_EXIT;
 }
 
-bool world_idle(const struct world *w)
+bool world_idle(const struct sim_world *w)
 {
-    struct count count = {0};
+    struct oracle_count count = {0};
     struct msg_query q = {.what = QUERY_JOBS};
     struct view v = {job_count, &count};
     struct str detail = STR_INIT;
@@ -104,17 +104,17 @@ bool world_idle(const struct world *w)
     return count.busy == 0;
 }
 
-uint64_t world_hash(const struct world *w)
+uint64_t world_hash(const struct sim_world *w)
 {
     return hash_text(w->hash, str_text(&w->trace));
 }
 
-const char *world_trace(const struct world *w)
+const char *world_trace(const struct sim_world *w)
 {
     return str_text(&w->trace);
 }
 
-int64_t world_now(const struct world *w)
+int64_t world_now(const struct sim_world *w)
 {
     return w->now_us;
 }

@@ -12,7 +12,7 @@ static void *packed(const struct step_dependency *d)
     return (void *)(uintptr_t)(((uint64_t)d->step_id + 1) * KINDS + (uint64_t)d->kind);
 }
 
-void world_queued_learn(struct world *w, const struct queued_step *q)
+void world_queued_learn(struct sim_world *w, const struct queued_step *q)
 {
     struct arena *a = arena_new();
     struct step_dependency_list list = {0};
@@ -32,7 +32,7 @@ enum step_life world_step_life(const struct step *s)
     return !s->end_us ? STEP_LIVES : s->state == JOB_COMPLETED ? STEP_ENDED_WELL : STEP_ENDED;
 }
 
-void world_queued_check(struct world *w, const struct step *s)
+void world_queued_check(struct sim_world *w, const struct step *s)
 {
     uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
     uint64_t after = (uintptr_t)map_u64_get(w->step_after, key);

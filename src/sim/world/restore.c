@@ -33,7 +33,7 @@ void world_backup_free(struct backup *b)
     free(b);
 }
 
-void world_backup(struct world *w)
+void world_backup(struct sim_world *w)
 {
     struct backup *b = xcalloc(1, sizeof *b);
     world_backup_free(w->backup);
@@ -55,7 +55,7 @@ static void map_empty(struct map_u64 **m, struct map_u64 *instead)
 
 static void job_remember(void *ctx, const void *record)
 {
-    struct world *w = ctx;
+    struct sim_world *w = ctx;
     const struct job *j = record;
     struct simjob *known = xcalloc(1, sizeof *known);
     known->state = (enum job_state)j->state;
@@ -71,7 +71,7 @@ static void job_remember(void *ctx, const void *record)
 
 static void step_remember(void *ctx, const void *record)
 {
-    struct world *w = ctx;
+    struct sim_world *w = ctx;
     const struct step *s = record;
     uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
     struct simjob *known = map_u64_get(w->job, s->job_id);
@@ -82,7 +82,7 @@ static void step_remember(void *ctx, const void *record)
         known->live_steps++;
 }
 
-static void oracle_forget(struct world *w)
+static void oracle_forget(struct sim_world *w)
 {
     struct map_walk walk = {0};
     world_use_free(w->use);
@@ -105,7 +105,7 @@ static void oracle_forget(struct world *w)
 
 #define IDS_SKIPPED 10000 /* as `remuda restore` does where the file `given` is gone */
 
-void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us)
+void world_restore(struct sim_world *w, bool given_is_gone, int64_t back_after_us)
 {
     w->trigger_doubt = true;
     if (!w->core)

@@ -15,7 +15,7 @@
 #define FORWARDS     700
 #define SCRIPT_NEVER (1000 * USEC_PER_DAY)
 
-bool simscript_begins(struct world *w, size_t i, struct simstep *s, const struct job *j)
+bool simscript_begins(struct sim_world *w, size_t i, struct simstep *s, const struct job *j)
 {
     if (s->ids.step_id != STEP_BATCH || s->b.steps == 0)
         return false;
@@ -44,7 +44,7 @@ static bool lanes_done(const struct simstep *s)
 
 /* ---- asking ---- */
 
-static void create(struct world *w, const struct simstep *s, size_t lane)
+static void create(struct sim_world *w, const struct simstep *s, size_t lane)
 {
     char key[64], comment[64], after[64];
     const struct simsrun *srun = &s->lane[lane];
@@ -70,7 +70,7 @@ static void create(struct world *w, const struct simstep *s, size_t lane)
     (queued ? world_call_once : world_call)(w, MSG_CREATE_STEP, &m);
 }
 
-static void ask(struct world *w, struct simstep *s, size_t lane)
+static void ask(struct sim_world *w, struct simstep *s, size_t lane)
 {
     struct simsrun *srun = &s->lane[lane];
     struct msg_attach_step again = {.job_id = (uint64_t)s->ids.job_id,
@@ -84,7 +84,7 @@ static void ask(struct world *w, struct simstep *s, size_t lane)
         create(w, s, lane);
 }
 
-void simscript_goes(struct world *w, const struct happening *h)
+void simscript_goes(struct sim_world *w, const struct happening *h)
 {
     struct simstep *s = simstep_of(&w->node.v[h->node], &h->note);
     if (!s || !s->alive || s->dying)
@@ -101,7 +101,7 @@ void simscript_goes(struct world *w, const struct happening *h)
     }
 }
 
-void simscript_requeues(struct world *w, const struct happening *h)
+void simscript_requeues(struct sim_world *w, const struct happening *h)
 {
     const struct simstep *s = simstep_of(&w->node.v[h->node], &h->note);
     char text[32];
@@ -113,7 +113,7 @@ void simscript_requeues(struct world *w, const struct happening *h)
 
 /* ---- hearing ---- */
 
-static void created(struct world *w, const struct simstep *s, struct simsrun *srun,
+static void created(struct sim_world *w, const struct simstep *s, struct simsrun *srun,
                     const struct step *made)
 {
     uint64_t key = world_step_key(made->job_id, made->attempt, made->step_id, 0);
@@ -127,7 +127,7 @@ static void created(struct world *w, const struct simstep *s, struct simsrun *sr
     srun->step_id = made->step_id;
 }
 
-static void over(struct world *w, size_t node, struct simstep *s, size_t lane)
+static void over(struct sim_world *w, size_t node, struct simstep *s, size_t lane)
 {
     s->lane[lane] = (struct simsrun){
         .left = s->lane[lane].left - 1, .step_id = -1, .after = s->lane[lane].after};
@@ -135,7 +135,7 @@ static void over(struct world *w, size_t node, struct simstep *s, size_t lane)
                (struct happening){.what = H_SCRIPT, .node = node, .note = s->ids, .turn = lane});
 }
 
-static void lane_hears(struct world *w, size_t node, struct simstep *s, size_t lane,
+static void lane_hears(struct sim_world *w, size_t node, struct simstep *s, size_t lane,
                        const struct message *m)
 {
     const struct msg_step_created *made = m->body;
@@ -149,8 +149,9 @@ static void lane_hears(struct world *w, size_t node, struct simstep *s, size_t l
         over(w, node, s, lane);
 }
 
-static void each_lane(struct world *w,
-                      void (*fn)(struct world *, size_t, struct simstep *, size_t, const void *),
+static void each_lane(struct sim_world *w,
+                      void (*fn)(struct sim_world *, size_t, struct simstep *, size_t,
+                                 const void *),
                       const void *ctx)
 {
     for (size_t i = 0; i < w->node.n; i++)
@@ -164,7 +165,7 @@ struct heard {
     const struct message *m;
 };
 
-static void hear_if_mine(struct world *w, size_t node, struct simstep *s, size_t lane,
+static void hear_if_mine(struct sim_world *w, size_t node, struct simstep *s, size_t lane,
                          const void *ctx)
 {
     const struct heard *heard = ctx;
@@ -172,12 +173,12 @@ static void hear_if_mine(struct world *w, size_t node, struct simstep *s, size_t
         lane_hears(w, node, s, lane, heard->m);
 }
 
-void simscripts_hear(struct world *w, uint64_t conn, const struct message *m)
+void simscripts_hear(struct sim_world *w, uint64_t conn, const struct message *m)
 {
     each_lane(w, hear_if_mine, &(struct heard){conn, m});
 }
 
-static void lose(struct world *w, size_t node, struct simstep *s, size_t lane, const void *ctx)
+static void lose(struct sim_world *w, size_t node, struct simstep *s, size_t lane, const void *ctx)
 {
     (void)ctx;
     if (!s->alive || !s->lane[lane].conn)
@@ -187,14 +188,14 @@ static void lose(struct world *w, size_t node, struct simstep *s, size_t lane, c
                (struct happening){.what = H_SCRIPT, .node = node, .note = s->ids, .turn = lane});
 }
 
-void simscripts_lose(struct world *w)
+void simscripts_lose(struct sim_world *w)
 {
     each_lane(w, lose, NULL);
 }
 
 /* ---- dying ---- */
 
-void simscript_terminated(struct world *w, size_t i, struct simstep *s)
+void simscript_terminated(struct sim_world *w, size_t i, struct simstep *s)
 {
     s->dying = true;
     for (size_t k = 0; k < s->lanes; k++)
@@ -205,7 +206,7 @@ void simscript_terminated(struct world *w, size_t i, struct simstep *s)
         }
 }
 
-void simsrun_cancels(struct world *w, const struct happening *h)
+void simsrun_cancels(struct sim_world *w, const struct happening *h)
 {
     char text[48];
     struct msg_cancel m = {.ids = text, .attempt = (uint32_t)h->note.attempt};
@@ -213,7 +214,7 @@ void simsrun_cancels(struct world *w, const struct happening *h)
     world_request(w, MSG_CANCEL, &m, NULL);
 }
 
-void simscript_dies(struct world *w, struct simstep *s)
+void simscript_dies(struct sim_world *w, struct simstep *s)
 {
     for (size_t k = 0; k < s->lanes; k++) {
         if (s->lane[k].conn)
@@ -223,7 +224,7 @@ void simscript_dies(struct world *w, struct simstep *s)
     }
 }
 
-void simsrun_hangs_up(struct world *w, uint64_t conn)
+void simsrun_hangs_up(struct sim_world *w, uint64_t conn)
 {
     callers_forget(&w->callers, conn);
     if (!w->core)

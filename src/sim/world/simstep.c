@@ -12,7 +12,8 @@ struct simstep *simstep_of(struct simnode *n, const struct note *ids)
     return NULL;
 }
 
-void simstep_end_at(struct world *w, size_t i, struct simstep *s, int64_t after_us, int32_t status)
+void simstep_end_at(struct sim_world *w, size_t i, struct simstep *s, int64_t after_us,
+                    int32_t status)
 {
     s->b.exit_status = status;
     s->stopped = false;

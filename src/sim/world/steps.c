@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-void world_cancel_note(struct world *w, const struct msg_cancel *m)
+void world_cancel_note(struct sim_world *w, const struct msg_cancel *m)
 {
     struct span rest = span_of(m->ids), piece;
     uint64_t id = 0;
@@ -24,7 +24,7 @@ void world_cancel_note(struct world *w, const struct msg_cancel *m)
         map_u64_put(w->to_end, id, w);
 }
 
-static void begun_check(struct world *w, const struct step *s)
+static void begun_check(struct sim_world *w, const struct step *s)
 {
     const struct simjob *j = map_u64_get(w->job, s->job_id);
     uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
@@ -41,7 +41,7 @@ static void begun_check(struct world *w, const struct step *s)
                     (unsigned long long)s->job_id, (long long)s->step_id, s->attempt, j->attempt);
 }
 
-static void processes_check(struct world *w, const struct job *j)
+static void processes_check(struct sim_world *w, const struct job *j)
 {
     for (size_t i = 0; i < w->node.n; i++)
         for (size_t k = 0; k < w->node.v[i].step.n; k++) {
@@ -54,7 +54,7 @@ static void processes_check(struct world *w, const struct job *j)
         }
 }
 
-static void job_check(struct world *w, const struct job *j)
+static void job_check(struct sim_world *w, const struct job *j)
 {
     const struct simjob *known = map_u64_get(w->job, j->id);
     bool over = job_state_over(known->state);
@@ -76,7 +76,7 @@ static void job_check(struct world *w, const struct job *j)
 
 /* A submission that was sent again is the same job: its submit_line is its number. A stranger says
  * there what he likes. */
-static void made_learn(struct world *w, const struct job *j)
+static void made_learn(struct sim_world *w, const struct job *j)
 {
     uint64_t request, id = j->array_job_id ? j->array_job_id
                            : j->het_job_id ? j->het_job_id
@@ -99,7 +99,7 @@ static void made_learn(struct world *w, const struct job *j)
 
 #define SLACK_US (10 * USEC_PER_SEC) /* commits may have been late */
 
-static void time_learn(struct world *w, struct simjob *known, const struct job *j)
+static void time_learn(struct sim_world *w, struct simjob *known, const struct job *j)
 {
     bool again = known->attempt != j->attempt;
     bool begun = j->state == JOB_RUNNING ||
@@ -118,7 +118,7 @@ static void time_learn(struct world *w, struct simjob *known, const struct job *
     }
 }
 
-static int64_t ran_us(const struct world *w, const struct simjob *known)
+static int64_t ran_us(const struct sim_world *w, const struct simjob *known)
 {
     int64_t idle_us = known->idle_us + (known->stopped_us ? w->now_us - known->stopped_us : 0);
     return known->began_us ? w->now_us - known->began_us - idle_us : 0;
@@ -127,7 +127,7 @@ static int64_t ran_us(const struct world *w, const struct simjob *known)
 /* The components of a heterogeneous job end together, with the first that reaches its limit or the
  * end of its reservation: others of it may have been suspended meanwhile, or be in none. Their ids
  * follow each other from the leader's. */
-static bool another_is_due(const struct world *w, const struct job *j)
+static bool another_is_due(const struct sim_world *w, const struct job *j)
 {
     const struct simjob *other = j->het_job_id ? map_u64_get(w->job, j->het_job_id) : NULL;
     for (uint64_t id = j->het_job_id; other; other = map_u64_get(w->job, ++id))
@@ -144,7 +144,7 @@ static bool is_used_up(const struct job *j)
 }
 
 /* Nothing ends because somebody sets the clock. */
-static void limit_check(struct world *w, const struct simjob *known, const struct job *j)
+static void limit_check(struct sim_world *w, const struct simjob *known, const struct job *j)
 {
     bool timeout =
         j->state == JOB_TIMEOUT || (j->state == JOB_COMPLETING && j->end_state == JOB_TIMEOUT);
@@ -156,7 +156,7 @@ static void limit_check(struct world *w, const struct simjob *known, const struc
 }
 
 /* When one of these devices of a node was said to be busy last. */
-static int64_t last_busy_us(const struct world *w, const char *node, const char *devices)
+static int64_t last_busy_us(const struct sim_world *w, const char *node, const char *devices)
 {
     struct idset set = IDSET_INIT;
     int64_t last = 0;
@@ -168,7 +168,7 @@ static int64_t last_busy_us(const struct world *w, const char *node, const char 
     return last;
 }
 
-static void idle_check(struct world *w, const struct simjob *known, const struct job *j)
+static void idle_check(struct sim_world *w, const struct simjob *known, const struct job *j)
 {
     struct arena *a = arena_new();
     struct alloc al = {0};
@@ -199,7 +199,7 @@ static void state_keep(void *ctx, const void *record)
 }
 
 /* A row that was late, because the store was away, is no longer true. */
-static bool is_down(const struct world *w, const char *name)
+static bool is_down(const struct sim_world *w, const char *name)
 {
     struct msg_query q = {.what = QUERY_NODES, .names = name};
     struct str detail = STR_INIT;
@@ -210,7 +210,7 @@ static bool is_down(const struct world *w, const char *name)
     return state == NODE_DOWN;
 }
 
-static void silence_check(struct world *w, const struct node *row)
+static void silence_check(struct sim_world *w, const struct node *row)
 {
     if (!is_down(w, row->name) || row->state != NODE_DOWN ||
         !text_is(row->reason, "Not responding"))
@@ -224,7 +224,7 @@ static void silence_check(struct world *w, const struct node *row)
     }
 }
 
-static void job_learn(struct world *w, const struct job *j)
+static void job_learn(struct sim_world *w, const struct job *j)
 {
     made_learn(w, j);
     struct simjob *known = map_u64_get(w->job, j->id);
@@ -242,7 +242,7 @@ static void job_learn(struct world *w, const struct job *j)
     known->het_job_id = j->het_job_id;
 }
 
-static void step_learn(struct world *w, const struct step *s, bool began)
+static void step_learn(struct sim_world *w, const struct step *s, bool began)
 {
     struct simjob *j = map_u64_get(w->job, s->job_id);
     /* Queued: it has begun nothing */
@@ -252,7 +252,7 @@ static void step_learn(struct world *w, const struct step *s, bool began)
     j->live_steps -= !began && s->end_us && j->live_steps;
 }
 
-void world_rows_learn(struct world *w, enum store_table table, const void *record)
+void world_rows_learn(struct sim_world *w, enum store_table table, const void *record)
 {
     if (table == TABLE_JOB)
         job_learn(w, record);
@@ -265,7 +265,7 @@ void world_rows_learn(struct world *w, enum store_table table, const void *recor
                !map_u64_get(w->step_ended, world_step_key(s->job_id, s->attempt, s->step_id, 0)));
 }
 
-void world_rows_check(struct world *w, enum store_table table, const void *record)
+void world_rows_check(struct sim_world *w, enum store_table table, const void *record)
 {
     if (table == TABLE_JOB) {
         job_check(w, record);

@@ -35,7 +35,7 @@
 struct story {
     struct str config;
     bool parted;
-    struct world *w;
+    struct sim_world *w;
     struct arena *a;
     struct str said; /* what requests answered, among the trace */
     size_t traced;   /* bytes of the world's trace taken over */

@@ -9,7 +9,7 @@
 
 const struct peer world_daemon = {.user = "root", .group = "root", .host = "sim", .is_admin = true};
 
-void world_broke(struct world *w, const char *format, ...)
+void world_broke(struct sim_world *w, const char *format, ...)
 {
     struct str text = STR_INIT;
     va_list args;
@@ -21,12 +21,12 @@ void world_broke(struct world *w, const char *format, ...)
     w->broken = str_take(&text);
 }
 
-int64_t world_wall(const struct world *w)
+int64_t world_wall(const struct sim_world *w)
 {
     return EPOCH_US + w->now_us + w->set_us;
 }
 
-int64_t world_monotonic(const struct world *w)
+int64_t world_monotonic(const struct sim_world *w)
 {
     return USEC_PER_SEC + w->now_us; /* never 0, which is "not told" */
 }
@@ -36,7 +36,7 @@ static bool sooner(const struct happening *a, const struct happening *b)
     return a->at_us != b->at_us ? a->at_us < b->at_us : a->order < b->order;
 }
 
-void world_plan(struct world *w, int64_t after_us, struct happening h)
+void world_plan(struct sim_world *w, int64_t after_us, struct happening h)
 {
     h.at_us = w->now_us + after_us;
     h.order = w->next_order++;
@@ -47,7 +47,7 @@ void world_plan(struct world *w, int64_t after_us, struct happening h)
     w->heap.v[i] = h;
 }
 
-struct happening world_next(struct world *w)
+struct happening world_next(struct sim_world *w)
 {
     struct happening top = w->heap.v[0], last = w->heap.v[--w->heap.n];
     size_t i = 0, child;
@@ -63,19 +63,19 @@ struct happening world_next(struct world *w)
     return top;
 }
 
-int64_t world_delay(struct world *w)
+int64_t world_delay(struct sim_world *w)
 {
     return DELAY_US + (int64_t)rng_below(&w->rng, 3000);
 }
 
-int64_t world_delay_in_order(struct world *w, int64_t *last_us)
+int64_t world_delay_in_order(struct sim_world *w, int64_t *last_us)
 {
     int64_t at_us = w->now_us + world_delay(w);
     *last_us = at_us > *last_us ? at_us : *last_us;
     return *last_us - w->now_us;
 }
 
-bool world_message_read(struct world *w, struct happening *h, struct message *ret)
+bool world_message_read(struct sim_world *w, struct happening *h, struct message *ret)
 {
     struct frame f;
     struct err err = {0};

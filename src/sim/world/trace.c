@@ -8,13 +8,13 @@
 #define SEEN_BITS  8
 #define SEEN_STATE ((1u << SEEN_BITS) - 1)
 
-void world_state_seen(struct world *w, const struct job *j)
+void world_state_seen(struct sim_world *w, const struct job *j)
 {
     map_u64_put(w->state, j->id,
                 (void *)((uintptr_t)j->restarts << SEEN_BITS | (uintptr_t)(j->state + 1)));
 }
 
-void world_trace_job(struct world *w, const struct job *j)
+void world_trace_job(struct sim_world *w, const struct job *j)
 {
     uintptr_t seen = (uintptr_t)map_u64_get(w->state, j->id);
     enum job_state before = (enum job_state)(seen & SEEN_STATE) - 1;
@@ -48,7 +48,7 @@ void world_trace_job(struct world *w, const struct job *j)
     str_addc(&w->trace, '\n');
 }
 
-void world_trace_node(struct world *w, const struct node *row)
+void world_trace_node(struct sim_world *w, const struct node *row)
 {
     struct device_outs out = {0};
     struct str at = STR_INIT;
@@ -78,7 +78,7 @@ uint64_t world_step_key(uint64_t job_id, uint64_t attempt, int64_t step_id, uint
 }
 
 /* A step begins once and ends once. */
-void world_trace_step(struct world *w, const struct step *s)
+void world_trace_step(struct sim_world *w, const struct step *s)
 {
     uint64_t key = world_step_key(s->job_id, s->attempt, s->step_id, 0);
     bool known = map_u64_get(w->step_ended, key) != NULL;
@@ -104,7 +104,7 @@ void world_trace_step(struct world *w, const struct step *s)
     str_addc(&w->trace, '\n');
 }
 
-void world_trace_reservation(struct world *w, const struct reservation *r, bool removed)
+void world_trace_reservation(struct sim_world *w, const struct reservation *r, bool removed)
 {
     struct str at = STR_INIT, from = STR_INIT, to = STR_INIT;
     duration_format(w->now_us, &at);

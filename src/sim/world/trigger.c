@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void world_trigger_runs(struct world *w, const struct program_run *run)
+void world_trigger_runs(struct sim_world *w, const struct program_run *run)
 {
     bool once = text_is(run->line, SIM_ONCE);
     if (once && !w->trigger_doubt && map_u64_get(w->trigger_ran, run->trigger))

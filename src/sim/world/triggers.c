@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static void set(struct world *w, struct rng *rng)
+static void set(struct sim_world *w, struct rng *rng)
 {
     char job[32], node[32];
     bool of_job = rng_chance(rng, 500), stays = rng_chance(rng, 300);
@@ -25,7 +25,7 @@ static void set(struct world *w, struct rng *rng)
     world_request(w, MSG_SET_TRIGGER, &m, NULL);
 }
 
-void world_triggers_change(struct world *w, struct rng *rng)
+void world_triggers_change(struct sim_world *w, struct rng *rng)
 {
     struct msg_clear_trigger one = {.id = (uint32_t)rng_range(rng, 1, 40)};
     if (rng_chance(rng, 800))
@@ -34,7 +34,7 @@ void world_triggers_change(struct world *w, struct rng *rng)
         world_request(w, MSG_CLEAR_TRIGGER, &one, NULL);
 }
 
-void world_triggers_end(struct world *w)
+void world_triggers_end(struct sim_world *w)
 {
     struct msg_clear_trigger all = {.user_plus1 = 1};
     world_request(w, MSG_CLEAR_TRIGGER, &all, NULL);

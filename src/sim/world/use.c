@@ -36,7 +36,7 @@ static struct simuse *use_new(void)
     return u;
 }
 
-static struct simuse *use_of(struct world *w)
+static struct simuse *use_of(struct sim_world *w)
 {
     if (!w->use)
         w->use = use_new();
@@ -106,7 +106,7 @@ struct simuse *world_use_copy(const struct simuse *from)
 
 /* ---- whom a run is charged to --------------------------------------------------------------- */
 
-struct rows {
+struct use_rows {
     void (*row)(void *ctx, const void *record);
     void *ctx;
     bool any;
@@ -114,15 +114,15 @@ struct rows {
 
 static void row_pass(void *ctx, const void *record)
 {
-    struct rows *r = ctx;
+    struct use_rows *r = ctx;
     r->any = true;
     r->row(r->ctx, record);
 }
 
 /* A store that never had accounts has no rows of those that always are. */
-static void assocs_load(struct world *w, void (*row)(void *ctx, const void *record), void *ctx)
+static void assocs_load(struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx)
 {
-    struct rows r = {row, ctx, false};
+    struct use_rows r = {row, ctx, false};
     static const struct assoc first[] = {{.id = 1, .account = "root"},
                                          {.id = 2, .account = "root", .user = "root"}};
     store_load(w->store, TABLE_ASSOC, false, 0, row_pass, &r, NULL);
@@ -130,9 +130,9 @@ static void assocs_load(struct world *w, void (*row)(void *ctx, const void *reco
         row(ctx, &first[i]);
 }
 
-static void qos_load(struct world *w, void (*row)(void *ctx, const void *record), void *ctx)
+static void qos_load(struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx)
 {
-    struct rows r = {row, ctx, false};
+    struct use_rows r = {row, ctx, false};
     static const struct qos first = {.id = 1, .name = "normal"};
     store_load(w->store, TABLE_QOS, false, 0, row_pass, &r, NULL);
     if (!r.any)
@@ -164,7 +164,7 @@ static void payer_qos(void *ctx, const void *record)
     p->factor_e6 = q->usage_factor_e6_plus1 ? q->usage_factor_e6_plus1 - 1 : 1000000;
 }
 
-static struct payers payers_of(struct world *w, const struct job *j)
+static struct payers payers_of(struct sim_world *w, const struct job *j)
 {
     struct payers p = {.j = j, .factor_e6 = 1000000};
     assocs_load(w, payer_assoc, &p);
@@ -215,7 +215,7 @@ static void pay(struct simuse *u, const char *owner, uint32_t id, const struct j
     str_done(&key);
 }
 
-static void charge(struct world *w, struct simrun *r, const struct job *had, int64_t ran_us)
+static void charge(struct sim_world *w, struct simrun *r, const struct job *had, int64_t ran_us)
 {
     struct simuse *u = use_of(w);
     int64_t seconds = ran_us / USEC_PER_SEC - r->charged;
@@ -241,7 +241,7 @@ static int64_t ran_until(const struct job *j, int64_t at_us)
     return us > 0 ? us : 0;
 }
 
-static void job_row(struct world *w, const struct job *j)
+static void job_row(struct sim_world *w, const struct job *j)
 {
     struct simuse *u = use_of(w);
     struct simrun *r = map_u64_get(u->run, j->id);
@@ -287,7 +287,7 @@ static void clock_row(struct simuse *u, const char *value)
     }
 }
 
-static void meta_row(struct world *w, const struct meta *m)
+static void meta_row(struct sim_world *w, const struct meta *m)
 {
     struct simuse *u = use_of(w);
     struct map_walk walk = {0};
@@ -319,7 +319,7 @@ static void forget_key(struct simuse *u, const char *owner, uint32_t id)
 
 static void forget_assoc(void *ctx, const void *record)
 {
-    struct world *w = ctx;
+    struct sim_world *w = ctx;
     const struct assoc *a = record;
     if (a->user && world_account_is_below(w, a->account, w->use->forget))
         forget_key(w->use, "assoc", a->id);
@@ -327,25 +327,25 @@ static void forget_assoc(void *ctx, const void *record)
 
 static void forget_qos(void *ctx, const void *record)
 {
-    struct world *w = ctx;
+    struct sim_world *w = ctx;
     const struct qos *q = record;
     if (text_is(w->use->forget, q->name))
         forget_key(w->use, "qos", q->id);
 }
 
-void world_use_forgets(struct world *w, bool of_qos, const char *name)
+void world_use_forgets(struct sim_world *w, bool of_qos, const char *name)
 {
     use_of(w)->forget = name;
     w->use->forget_qos = of_qos;
 }
 
-void world_use_forgot(struct world *w)
+void world_use_forgot(struct sim_world *w)
 {
     if (w->use && !w->away) /* else the store has it later */
         w->use->forget = NULL;
 }
 
-void world_use_lose(struct world *w)
+void world_use_lose(struct sim_world *w)
 {
     if (w->use)
         w->use->forget = NULL;
@@ -353,12 +353,13 @@ void world_use_lose(struct world *w)
 
 /* ---- the comparison ------------------------------------------------------------------------- */
 
-struct comparison {
-    struct world *w;
+struct use_comparison {
+    struct sim_world *w;
     struct map_str *seen; /* keys of `used` that the store has */
 };
 
-static void amount_compare(struct comparison *c, const char *id, const char *tres, int64_t stored)
+static void amount_compare(struct use_comparison *c, const char *id, const char *tres,
+                           int64_t stored)
 {
     struct str key = STR_INIT;
     str_addf(&key, "%s %s", id, tres);
@@ -372,7 +373,7 @@ static void amount_compare(struct comparison *c, const char *id, const char *tre
 
 static void use_compare(void *ctx, const void *record)
 {
-    struct comparison *c = ctx;
+    struct use_comparison *c = ctx;
     const struct use_row *row = record;
     struct span rest = span_of(row->tres ? row->tres : ""), piece;
     struct arena *a = arena_new();
@@ -388,9 +389,9 @@ static void use_compare(void *ctx, const void *record)
     arena_free(a);
 }
 
-static void all_compare(struct world *w)
+static void all_compare(struct sim_world *w)
 {
-    struct comparison c = {.w = w, .seen = map_str_new()};
+    struct use_comparison c = {.w = w, .seen = map_str_new()};
     struct map_walk walk = {0};
     store_load(w->store, TABLE_USE, false, 0, use_compare, &c, NULL);
     while (map_str_next(w->use->used, &walk)) {
@@ -402,13 +403,13 @@ static void all_compare(struct world *w)
     map_str_free(c.seen);
 }
 
-static bool is_kept(const struct world *w)
+static bool is_kept(const struct sim_world *w)
 {
     return w->core && core_settings(w->core)->priority_decay_half_life_us == 0 &&
            w->config.settings.word.enforce_limits;
 }
 
-void world_use_learn(struct world *w, const struct batch *batch)
+void world_use_learn(struct sim_world *w, const struct batch *batch)
 {
     struct map_walk walk = {0};
     if (!is_kept(w))
@@ -434,7 +435,7 @@ void world_use_learn(struct world *w, const struct batch *batch)
     all_compare(w);
 }
 
-bool world_use_get(const struct world *w, const char *owner, uint32_t id, const char *tres,
+bool world_use_get(const struct sim_world *w, const char *owner, uint32_t id, const char *tres,
                    struct simused *ret)
 {
     struct str key = STR_INIT;
@@ -447,13 +448,13 @@ bool world_use_get(const struct world *w, const char *owner, uint32_t id, const 
     return true;
 }
 
-bool world_use_began(const struct world *w, uint64_t job_id)
+bool world_use_began(const struct sim_world *w, uint64_t job_id)
 {
     const struct simrun *r = w->use ? map_u64_get(w->use->run, job_id) : NULL;
     return r && r->fresh;
 }
 
-int64_t world_use_charged(const struct world *w, uint64_t job_id)
+int64_t world_use_charged(const struct sim_world *w, uint64_t job_id)
 {
     const struct simrun *r = w->use ? map_u64_get(w->use->run, job_id) : NULL;
     return r ? r->charged : 0;
@@ -461,15 +462,15 @@ int64_t world_use_charged(const struct world *w, uint64_t job_id)
 
 /* ---- the tree, as it is shown --------------------------------------------------------------- */
 
-struct showing {
-    struct world *w;
+struct use_showing {
+    struct sim_world *w;
     const struct fair_share *of;
     int64_t sum;
 };
 
 static void billing_add(void *ctx, const void *record)
 {
-    struct showing *s = ctx;
+    struct use_showing *s = ctx;
     const struct assoc *a = record;
     struct simused n;
     if (!a->user || (s->of->user && !text_is(a->user, s->of->user)) ||
@@ -483,7 +484,7 @@ static void billing_add(void *ctx, const void *record)
 static void share_compare(void *ctx, const void *record)
 {
     const struct fair_share *row = record;
-    struct showing s = {.w = ctx, .of = row};
+    struct use_showing s = {.w = ctx, .of = row};
     assocs_load(s.w, billing_add, &s);
     if (s.sum != row->usage)
         world_broke(s.w, "of %s%s%s %lld is shown as used, and the rows of jobs say %lld",
@@ -491,7 +492,7 @@ static void share_compare(void *ctx, const void *record)
                     (long long)row->usage, (long long)s.sum);
 }
 
-void world_use_audit(struct world *w)
+void world_use_audit(struct sim_world *w)
 {
     struct msg_query q = {.what = QUERY_FAIR_SHARES};
     struct view view = {share_compare, w};

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void heard(struct world *w, struct simnode *n)
+static void heard(struct sim_world *w, struct simnode *n)
 {
     n->heard_us = w->now_us;
     if (n->heard_conn == n->conn)
@@ -14,7 +14,7 @@ static void heard(struct world *w, struct simnode *n)
     n->known_wall_us = world_wall(w);
 }
 
-static void happen(struct world *w, struct happening *h)
+static void happen(struct sim_world *w, struct happening *h)
 {
     struct message m;
     struct simnode *n = h->node < w->node.n ? &w->node.v[h->node] : NULL;
@@ -78,7 +78,7 @@ static void happen(struct world *w, struct happening *h)
     str_done(&h->bytes);
 }
 
-void world_run(struct world *w, int64_t until_us)
+void world_run(struct sim_world *w, int64_t until_us)
 {
     while (w->heap.n && w->heap.v[0].at_us <= until_us && !w->broken) {
         struct happening h = world_next(w);
@@ -91,9 +91,9 @@ void world_run(struct world *w, int64_t until_us)
 
 /* ---- birth and death ---- */
 
-struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err)
+struct sim_world *simworld_new(uint64_t seed, const char *config, struct err *ret_err)
 {
-    struct world *w = xcalloc(1, sizeof *w);
+    struct sim_world *w = xcalloc(1, sizeof *w);
     if (!config_parse(config, "world", NULL, NULL, &w->config, ret_err)) {
         free(w);
         return NULL;
@@ -134,7 +134,7 @@ struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_er
     return w;
 }
 
-void simworld_free(struct world *w)
+void simworld_free(struct sim_world *w)
 {
     if (!w)
         return;

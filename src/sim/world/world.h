@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct world; /* opaque */
+struct sim_world; /* opaque */
 
 /* How a simulated job behaves; travels in its comment ("runs=60 exit=0 stubborn"). */
 struct behaviour {
@@ -32,72 +32,75 @@ struct behaviour {
 
 /* Parses `config` (remuda.conf's grammar) and starts everything at time 0 of the world (virtual
  * clock starts at an arbitrary fixed day). */
-struct world *simworld_new(uint64_t seed, const char *config, struct err *ret_err);
-void simworld_free(struct world *w);
+struct sim_world *simworld_new(uint64_t seed, const char *config, struct err *ret_err);
+void simworld_free(struct sim_world *w);
 
-int64_t world_now(const struct world *w);  /* µs since the world began */
-int64_t world_wall(const struct world *w); /* the same by the clock that daemons read */
+int64_t world_now(const struct sim_world *w);  /* µs since the world began */
+int64_t world_wall(const struct sim_world *w); /* the same by the clock that daemons read */
 /* Lets everything happen that is due until then. */
-void world_run(struct world *w, int64_t until_us);
-bool world_idle(const struct world *w); /* no job waits for resources, runs or is being cleaned */
+void world_run(struct sim_world *w, int64_t until_us);
+bool world_idle(
+    const struct sim_world *w); /* no job waits for resources, runs or is being cleaned */
 
 /* A client's request; the answer comes in the same instant unless the controller is away or dies
  * over it. Returns the id of an acknowledged submission, 0 if it was refused or never answered.
  * *ret_refusal may be NULL. */
 /* The components of a heterogeneous job; the script runs in the first, and all end with it. */
-uint64_t world_submit_het(struct world *w, const struct job_spec *specs, size_t n,
+uint64_t world_submit_het(struct sim_world *w, const struct job_spec *specs, size_t n,
                           const struct behaviour *b, enum refusal *ret_refusal);
-uint64_t world_submit(struct world *w, const struct job_spec *spec, const struct behaviour *b,
+uint64_t world_submit(struct sim_world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal);
 /* An allocation that belongs to its command, which stays to hear of it. */
-uint64_t world_allocate(struct world *w, const struct job_spec *spec, enum refusal *ret_refusal);
+uint64_t world_allocate(struct sim_world *w, const struct job_spec *spec,
+                        enum refusal *ret_refusal);
 /* A step in a job; its command stays to hear of it. False if it was not answered. */
-bool world_step(struct world *w, const struct msg_create_step *m, const struct behaviour *b,
+bool world_step(struct sim_world *w, const struct msg_create_step *m, const struct behaviour *b,
                 enum refusal *ret_refusal);
 /* Commands that stay are numbered from 0 in the order they came. This one's connection is gone. */
-void world_hang_up(struct world *w, size_t n);
-size_t world_callers(const struct world *w);
+void world_hang_up(struct sim_world *w, size_t n);
+size_t world_callers(const struct sim_world *w);
 /* Any other request; false if it was not answered. */
-bool world_request(struct world *w, enum message_kind kind, const void *body,
+bool world_request(struct sim_world *w, enum message_kind kind, const void *body,
                    enum refusal *ret_refusal);
 
 /* ---- faults ---- */
 enum crash_point { CRASH_NOW, CRASH_BEFORE_COMMIT, CRASH_AFTER_COMMIT, CRASH_BETWEEN_EFFECTS };
-void world_crash_controller(struct world *w, enum crash_point point, int64_t back_after_us);
-void world_crash_agent(struct world *w, size_t node, int64_t back_after_us);
+void world_crash_controller(struct sim_world *w, enum crash_point point, int64_t back_after_us);
+void world_crash_agent(struct sim_world *w, size_t node, int64_t back_after_us);
 /* Its jobs die with it */
-void world_lose_machine(struct world *w, size_t node, int64_t back_after_us);
+void world_lose_machine(struct sim_world *w, size_t node, int64_t back_after_us);
 /* The shepherds of a job are killed, with all processes that they stand over. */
-void world_kill_shepherds(struct world *w, uint64_t job_id);
-void world_cut_link(struct world *w, size_t node, int64_t back_after_us);
+void world_kill_shepherds(struct sim_world *w, uint64_t job_id);
+void world_cut_link(struct sim_world *w, size_t node, int64_t back_after_us);
 /* A GPU breaks, which its node's daemon sees if it lives, or is well again, which nobody
  * notices. */
-void world_break_gpu(struct world *w, size_t node, int32_t index, bool broken);
+void world_break_gpu(struct sim_world *w, size_t node, int32_t index, bool broken);
 /* From now on every GPU is at work: a policy that requeues who leaves them idle would do so without
  * end. */
-void world_gpus_work(struct world *w);
-void world_fail_store(struct world *w, unsigned commits);
+void world_gpus_work(struct sim_world *w);
+void world_fail_store(struct sim_world *w, unsigned commits);
 /* The store is backed up; the last backup, or an empty store if there is none, is put in its
  * place. */
-void world_backup(struct world *w);
-void world_restore(struct world *w, bool given_is_gone, int64_t back_after_us);
+void world_backup(struct sim_world *w);
+void world_restore(struct sim_world *w, bool given_is_gone, int64_t back_after_us);
 /* Somebody sets the wall clock, of all machines at once. */
-void world_set_clock(struct world *w, int64_t by_us);
-size_t world_nodes(const struct world *w);
+void world_set_clock(struct sim_world *w, int64_t by_us);
+size_t world_nodes(const struct sim_world *w);
 
 /* ---- a stranger (hostile.c) ---- */
 #define HOSTILE_UID      1001u
 #define HOSTILE_UID_TEXT "1001"
-void world_hostile(struct world *w, struct rng *rng); /* one frame by hand of an ordinary user */
+void world_hostile(struct sim_world *w,
+                   struct rng *rng); /* one frame by hand of an ordinary user */
 /* All that user's jobs are cancelled; false: not answered */
-bool world_hostile_ends(struct world *w);
+bool world_hostile_ends(struct sim_world *w);
 
 /* ---- accounts (accounts.c) ---- */
-void world_accounts_make(struct world *w);
+void world_accounts_make(struct sim_world *w);
 /* A limit is set, changed or lifted, or an account comes or goes; `minutes`: limits in minutes,
  * too, and use is forgotten. */
-void world_accounts_change(struct world *w, struct rng *rng, bool minutes);
-void world_accounts_open(struct world *w); /* lifts all limits */
+void world_accounts_change(struct sim_world *w, struct rng *rng, bool minutes);
+void world_accounts_open(struct sim_world *w); /* lifts all limits */
 /* Of a job; NULL = it names none. */
 const char *world_account_of(struct rng *rng);
 /* A dependency on some of these jobs (n > 0), often one that is refused; appended. */
@@ -105,29 +108,29 @@ void world_dependency_of(struct rng *rng, const uint64_t *ids, size_t n, bool ar
                          struct str *out);
 const char *world_qos_of(struct rng *rng);
 /* What the controller has of accounts is what the store has. Sets world_broken if not. */
-void world_accounts_audit(struct world *w);
+void world_accounts_audit(struct sim_world *w);
 /* What it shows as used is what the rows of jobs say. Sets world_broken if not. */
-void world_use_audit(struct world *w);
+void world_use_audit(struct sim_world *w);
 
 /* ---- scrontab (crontab.c) ---- */
 /* The table of a user is set or removed, or one of its jobs is cancelled, sent back, stopped. */
-void world_cron_change(struct world *w, struct rng *rng);
+void world_cron_change(struct sim_world *w, struct rng *rng);
 /* The table is removed, and what is stopped goes on; asked again until nothing can be lost. */
-void world_cron_end(struct world *w);
+void world_cron_end(struct sim_world *w);
 
 /* ---- triggers (triggers.c) ---- */
-void world_triggers_change(struct world *w, struct rng *rng);
-void world_triggers_end(struct world *w);
+void world_triggers_change(struct sim_world *w, struct rng *rng);
+void world_triggers_end(struct sim_world *w);
 
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
-const char *world_broken(const struct world *w);
+const char *world_broken(const struct sim_world *w);
 /* Called when all is healed and idle: the books of store, core and nodes agree, every acknowledged
  * job is in them and over. Sets world_broken if not. */
-void world_audit(struct world *w);
+void world_audit(struct sim_world *w);
 
-uint64_t world_hash(const struct world *w); /* of all that happened */
+uint64_t world_hash(const struct sim_world *w); /* of all that happened */
 /* Moves of jobs as they were committed, "[0:00:10] 1 PENDING > RUNNING on n1", one a line. */
-const char *world_trace(const struct world *w);
+const char *world_trace(const struct sim_world *w);
 
 #endif

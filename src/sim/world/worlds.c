@@ -19,7 +19,7 @@
 #define MINUTES     "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\n"
 
 struct play {
-    struct world *w;
+    struct sim_world *w;
     struct rng rng;
     bool commands;    /* salloc and srun too */
     bool hostile;     /* and a user who writes frames by hand */

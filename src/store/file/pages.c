@@ -267,11 +267,11 @@ uint32_t tree_page_below(const struct pages *p, const struct tree_page *page, un
 
 /* ---- rows ---- */
 
-struct reader {
+struct pages_reader {
     const uint8_t *at, *end;
 };
 
-static bool varint(struct reader *r, uint64_t *ret)
+static bool varint(struct pages_reader *r, uint64_t *ret)
 {
     uint64_t n = 0;
     for (int i = 0; i < 9; i++) {
@@ -348,7 +348,7 @@ static struct value value_of(uint64_t type, const uint8_t *data)
 /* A head of types, then the values. */
 static bool record_parse(const uint8_t *data, size_t len, struct cell *ret)
 {
-    struct reader r = {data, data + len};
+    struct pages_reader r = {data, data + len};
     uint64_t head, type;
     if (!varint(&r, &head) || head > len || (size_t)(r.at - data) > head)
         return false;
@@ -371,7 +371,8 @@ bool cell_parse(struct pages *p, const struct tree_page *page, unsigned i, struc
     ret->n = 0;
     if (at == 0)
         return false;
-    struct reader r = {page->data + at + (is_leaf(page->kind) ? 0 : 4), page->data + p->usable};
+    struct pages_reader r = {page->data + at + (is_leaf(page->kind) ? 0 : 4),
+                             page->data + p->usable};
     if (!varint(&r, &size) || size == 0 || size > PAYLOAD_MAX ||
         (page->kind == PAGE_TABLE_LEAF && !varint(&r, &rowid)))
         return false;

@@ -26,17 +26,17 @@
 /* What is known of a page: a table's number, or */
 enum { OWNER_NONE = 255, OWNER_OTHER = 254, OWNER_JOB_INDEX = 253 };
 
-struct tree {
+struct salvage_tree {
     uint32_t root;
     uint8_t owner;
 };
 
-struct work {
+struct salvage_work {
     struct salvage *s;
     struct pages *pages;
     uint8_t *owner; /* by page number */
     struct shape shape[STORE_TABLE_COUNT];
-    VEC(struct tree) trees;
+    VEC(struct salvage_tree) trees;
     struct arena *a; /* of one row */
     struct cell cell;
     struct map_u64 *job; /* ids that were seen; the value: kept in the new store */
@@ -87,19 +87,19 @@ static bool rows_stay(enum store_table table)
 
 /* ---- the schema ---- */
 
-static const char *text_of(struct work *w, const struct value *v)
+static const char *text_of(struct salvage_work *w, const struct value *v)
 {
     return v->type == VALUE_TEXT ? arena_strndup(w->a, (const char *)v->data, v->len) : NULL;
 }
 
-static void root_take(struct work *w, uint8_t owner, uint32_t root)
+static void root_take(struct salvage_work *w, uint8_t owner, uint32_t root)
 {
-    struct tree t = {root, owner};
+    struct salvage_tree t = {root, owner};
     vec_push(&w->trees, t);
 }
 
 /* A row of the schema: type, name, table, root, text. */
-static void schema_row(struct work *w, const struct cell *c)
+static void schema_row(struct salvage_work *w, const struct cell *c)
 {
     if (c->n != 5 || c->value[3].type != VALUE_INT || c->value[3].number < 1 ||
         c->value[3].number > pages_count(w->pages))
@@ -115,7 +115,7 @@ static void schema_row(struct work *w, const struct cell *c)
             root_take(w, (uint8_t)i, root);
 }
 
-static void page_schema(struct work *w, uint32_t number, const uint8_t *data)
+static void page_schema(struct salvage_work *w, uint32_t number, const uint8_t *data)
 {
     struct tree_page page;
     if (!tree_page_parse(w->pages, number, data, &page) || page.kind != PAGE_TABLE_LEAF)
@@ -127,7 +127,7 @@ static void page_schema(struct work *w, uint32_t number, const uint8_t *data)
     }
 }
 
-static void schema_find(struct work *w)
+static void schema_find(struct salvage_work *w)
 {
     uint8_t *data = xmalloc(PAGE_SIZE_MAX);
     for (uint32_t n = 1; n <= w->s->pages; n++)
@@ -140,14 +140,14 @@ static void schema_find(struct work *w)
 
 /* ---- who owns a page ---- */
 
-static bool kind_fits(const struct work *w, uint8_t owner, enum page_kind kind)
+static bool kind_fits(const struct salvage_work *w, uint8_t owner, enum page_kind kind)
 {
     bool table = owner < STORE_TABLE_COUNT && w->shape[owner].rowid;
     return table ? kind == PAGE_TABLE_INNER || kind == PAGE_TABLE_LEAF
                  : kind == PAGE_INDEX_INNER || kind == PAGE_INDEX_LEAF;
 }
 
-static void tree_walk(struct work *w, uint32_t number, uint8_t owner, int depth)
+static void tree_walk(struct salvage_work *w, uint32_t number, uint8_t owner, int depth)
 {
     struct tree_page page;
     if (depth > DEPTH_MAX || number == 0 || number > w->s->pages || w->owner[number] != OWNER_NONE)
@@ -163,7 +163,7 @@ static void tree_walk(struct work *w, uint32_t number, uint8_t owner, int depth)
 }
 
 /* Pages that the file has to give: what stood on them is deleted. */
-static void free_walk(struct work *w)
+static void free_walk(struct salvage_work *w)
 {
     uint8_t *data = xmalloc(PAGE_SIZE_MAX);
     uint32_t at = pages_first_free(w->pages);
@@ -183,7 +183,7 @@ static void free_walk(struct work *w)
     free(data);
 }
 
-static void owners_find(struct work *w)
+static void owners_find(struct salvage_work *w)
 {
     bool all = true, has[STORE_TABLE_COUNT] = {0};
     w->owner = xmalloc((size_t)w->s->pages + 1);
@@ -202,7 +202,7 @@ static void owners_find(struct work *w)
 
 /* ---- the new store ---- */
 
-static bool batch_commit(struct work *w)
+static bool batch_commit(struct salvage_work *w)
 {
     w->batch->seq = w->seq + 1;
     w->batch->epoch = w->epoch;
@@ -221,7 +221,7 @@ static void number_raise(const char *text, uint64_t *n)
 }
 
 /* The store keeps its own facts; of the others the highest number counts. */
-static bool meta_take(struct work *w, const struct meta *m)
+static bool meta_take(struct salvage_work *w, const struct meta *m)
 {
     if (text_is(m->key, META_SEQ))
         number_raise(m->value, &w->s->seq);
@@ -231,7 +231,7 @@ static bool meta_take(struct work *w, const struct meta *m)
            !text_is(m->key, META_SCHEMA) && !text_is(m->key, META_TABLES);
 }
 
-static void job_seen(struct work *w, uint64_t id, bool kept)
+static void job_seen(struct salvage_work *w, uint64_t id, bool kept)
 {
     if (id == 0 || id > INT64_MAX / 2)
         return;
@@ -240,7 +240,7 @@ static void job_seen(struct work *w, uint64_t id, bool kept)
 }
 
 /* Of two rows of a job that no tree leads to, the one that had come further. */
-static bool job_is_further(struct work *w, const struct job *j)
+static bool job_is_further(struct salvage_work *w, const struct job *j)
 {
     uintptr_t far = 1 + 2 * (uintptr_t)j->attempt + job_state_over((enum job_state)j->state);
     if ((uintptr_t)map_u64_get(w->far, j->id) > far)
@@ -249,7 +249,7 @@ static bool job_is_further(struct work *w, const struct job *j)
     return true;
 }
 
-static void row_put(struct work *w, enum store_table table, const void *record, bool sure)
+static void row_put(struct salvage_work *w, enum store_table table, const void *record, bool sure)
 {
     if (table == TABLE_META && !meta_take(w, record))
         return;
@@ -268,7 +268,7 @@ static void row_put(struct work *w, enum store_table table, const void *record, 
 
 /* ---- rows ---- */
 
-static bool row_read(struct work *w, const struct shape *shape, bool sure)
+static bool row_read(struct salvage_work *w, const struct shape *shape, bool sure)
 {
     void *record = arena_alloc(w->a, store_table_rows[shape->table].fields->size);
     bool ok =
@@ -278,14 +278,14 @@ static bool row_read(struct work *w, const struct shape *shape, bool sure)
     return ok;
 }
 
-static void cell_of_table(struct work *w, const struct tree_page *page, unsigned i,
+static void cell_of_table(struct salvage_work *w, const struct tree_page *page, unsigned i,
                           enum store_table table)
 {
     if (!cell_parse(w->pages, page, i, w->a, &w->cell) || !row_read(w, &w->shape[table], true))
         w->s->lost[table]++;
 }
 
-static void cell_of_none(struct work *w, const struct tree_page *page, unsigned i)
+static void cell_of_none(struct salvage_work *w, const struct tree_page *page, unsigned i)
 {
     if (!cell_parse(w->pages, page, i, w->a, &w->cell))
         return;
@@ -297,7 +297,7 @@ static void cell_of_none(struct work *w, const struct tree_page *page, unsigned 
 }
 
 /* An index of jobs ends each entry with the number of the row, which is the job's. */
-static void cell_of_index(struct work *w, const struct tree_page *page, unsigned i)
+static void cell_of_index(struct salvage_work *w, const struct tree_page *page, unsigned i)
 {
     if (!cell_parse(w->pages, page, i, w->a, &w->cell))
         return;
@@ -306,7 +306,7 @@ static void cell_of_index(struct work *w, const struct tree_page *page, unsigned
         job_seen(w, (uint64_t)last->number, false);
 }
 
-static void page_rows(struct work *w, uint32_t number, const uint8_t *data)
+static void page_rows(struct salvage_work *w, uint32_t number, const uint8_t *data)
 {
     struct tree_page page;
     uint8_t owner = w->owner[number];
@@ -324,7 +324,7 @@ static void page_rows(struct work *w, uint32_t number, const uint8_t *data)
 }
 
 /* What no tree leads to first, so that what one does replaces it. */
-static bool rows_find(struct work *w)
+static bool rows_find(struct salvage_work *w)
 {
     uint8_t *data = xmalloc(PAGE_SIZE_MAX);
     for (int sure = 0; sure < 2; sure++)
@@ -344,7 +344,7 @@ static void row_count(void *ctx, const void *record)
     ++*(uint64_t *)ctx;
 }
 
-static void jobs_lost_find(struct work *w)
+static void jobs_lost_find(struct salvage_work *w)
 {
     struct map_walk walk = {0};
     while (map_u64_next(w->job, &walk)) {
@@ -359,7 +359,7 @@ static void jobs_lost_find(struct work *w)
 }
 
 /* The facts that numbers go on from, and how many rows there are now. */
-static bool finish(struct work *w)
+static bool finish(struct salvage_work *w)
 {
     struct str next = STR_INIT;
     uint64_t rows = 0;
@@ -387,7 +387,7 @@ static bool log_is_foreign(const char *from)
     return there && !store_whole(from, false, &err) && store_whole(from, true, &err);
 }
 
-static bool salvage_to(struct work *w, const char *to)
+static bool salvage_to(struct salvage_work *w, const char *to)
 {
     uint64_t none;
     w->to = store_open_sqlite(to, false, &w->err);
@@ -414,7 +414,7 @@ bool store_salvage(const char *from, const char *to, struct salvage *s, struct e
     if (access(to, F_OK) == 0)
         return err_set(ret_err, ERR_EXISTS, "%s is there already", to);
     s->log_left_out = log_is_foreign(from);
-    struct work w = {.s = s, .pages = pages_open(from, !s->log_left_out, ret_err)};
+    struct salvage_work w = {.s = s, .pages = pages_open(from, !s->log_left_out, ret_err)};
     if (!w.pages)
         return false;
     w.a = arena_new();

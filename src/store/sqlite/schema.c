@@ -183,7 +183,7 @@ void sql_table_init(struct sql_table *t, enum store_table table)
     t->nkey = table_key(table, t->key);
     t->column = xcalloc(fields->n, sizeof t->column[0]);
     for (size_t i = 0; i < fields->n; i++) {
-        struct column *c = &t->column[i];
+        struct db_column *c = &t->column[i];
         c->f = &fields->field[i];
         c->always = strcmp(c->f->name, "state") == 0;
         for (size_t k = 0; k < t->nkey; k++)
@@ -347,7 +347,7 @@ bool sql_schema_make(sqlite3 *db, struct sql_table table[STORE_TABLE_COUNT], boo
 
 /* ---- values ---- */
 
-static int bind_enum(const struct column *c, sqlite3_stmt *st, int i, int32_t value)
+static int bind_enum(const struct db_column *c, sqlite3_stmt *st, int i, int32_t value)
 {
     const struct enum_names *names = c->f->aux;
     if (value >= 0 && value < 64 && c->own >> value & 1)
@@ -355,7 +355,7 @@ static int bind_enum(const struct column *c, sqlite3_stmt *st, int i, int32_t va
     return sqlite3_bind_int(st, i, value);
 }
 
-static int bind_field(const struct column *c, sqlite3_stmt *st, int i, const void *record)
+static int bind_field(const struct db_column *c, sqlite3_stmt *st, int i, const void *record)
 {
     const void *p = field_ptr(c->f, record);
     switch (c->f->type) {
@@ -403,13 +403,14 @@ int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; i < t->nkey && rc == SQLITE_OK; i++)
-        rc = bind_field(&(struct column){.f = t->key[i], .always = true}, st, (int)i + 1, record);
+        rc =
+            bind_field(&(struct db_column){.f = t->key[i], .always = true}, st, (int)i + 1, record);
     return rc;
 }
 
 /* A name that this release does not know is no value of the enumeration: who takes rows in sees it
  * (model/fields.h: record_check). */
-static int32_t read_enum(const struct column *c, sqlite3_stmt *st, int i)
+static int32_t read_enum(const struct db_column *c, sqlite3_stmt *st, int i)
 {
     const char *text = (const char *)sqlite3_column_text(st, i);
     int32_t value;
@@ -419,7 +420,7 @@ static int32_t read_enum(const struct column *c, sqlite3_stmt *st, int i)
     return text && text_to_i64(text, INT32_MIN, INT32_MAX, &number) ? (int32_t)number : -1;
 }
 
-static void read_field(const struct column *c, sqlite3_stmt *st, int i, void *record)
+static void read_field(const struct db_column *c, sqlite3_stmt *st, int i, void *record)
 {
     void *p = field_ptr(c->f, record);
     switch (c->f->type) {

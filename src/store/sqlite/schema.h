@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct column {
+struct db_column {
     const struct field *f;
     bool always;  /* written even when zero */
     bool present; /* the file has it; a read-only handle may look at the file of an older release */
@@ -25,7 +25,7 @@ struct sql_table {
     const struct store_table_row *row;
     const struct field *key[KEY_FIELDS_MAX];
     size_t nkey;
-    struct column *column;          /* as many as row->fields->n; owned */
+    struct db_column *column;       /* as many as row->fields->n; owned */
     sqlite3_stmt *put, *del, *find; /* find: NULL until needed */
 };
 

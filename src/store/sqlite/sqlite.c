@@ -316,7 +316,7 @@ static struct cursor *sqlite_open(struct store *store, const struct scan *scan, 
     return &c->cursor;
 }
 
-static bool sqlite_used(struct store *store, struct used_query *q, struct tally **ret_tally,
+static bool sqlite_used(struct store *store, struct used_query *q, struct used_tally **ret_tally,
                         bool *ret_kept, struct err *ret_err)
 {
     return sql_used_read(sqlite_of(store)->db, q, ret_tally, ret_kept, ret_err);

@@ -29,7 +29,7 @@
 
 static const enum store_table tables[HISTORY] = {TABLE_JOB, TABLE_JOB_RUN, TABLE_JOB_PART};
 
-struct change {
+struct used_change {
     enum used_level level;
     int64_t slot, who;
     const char *gres; /* NULL: `sum` */
@@ -258,17 +258,17 @@ static bool who_of(struct sql_used *u, const struct job *j, int64_t *ret, struct
 
 /* ---- gathering ---- */
 
-static struct change *change_of(struct sql_used *u, enum used_level level, int64_t slot,
-                                int64_t who, const char *gres)
+static struct used_change *change_of(struct sql_used *u, enum used_level level, int64_t slot,
+                                     int64_t who, const char *gres)
 {
     str_clear(&u->key);
     str_addf(&u->key, "%d %lld %lld %s", (int)level, (long long)slot, (long long)who,
              gres ? gres : "");
-    struct change *c = map_str_get(u->change, str_text(&u->key));
+    struct used_change *c = map_str_get(u->change, str_text(&u->key));
     if (c)
         return c;
     c = arena_alloc(u->arena, sizeof *c);
-    *c = (struct change){
+    *c = (struct used_change){
         .level = level, .slot = slot, .who = who, .gres = arena_strdup(u->arena, gres)};
     map_str_put(u->change, str_text(&u->key), c);
     return c;
@@ -297,7 +297,7 @@ static void gres_change(void *ctx, const char *name, int64_t count)
 static void share_change(const struct slot_share *s, const struct used_job *job,
                          const struct used_share *share)
 {
-    struct change *c = change_of(s->u, s->level, s->slot, s->who, NULL);
+    struct used_change *c = change_of(s->u, s->level, s->slot, s->who, NULL);
     times_add(&c->began, (int64_t)share->began, s->sign);
     times_add(&c->there, (int64_t)(share->sum.jobs - share->began), s->sign);
     times_add(&c->sum.cpu_s, share->sum.cpu_s, s->sign);
@@ -422,7 +422,7 @@ bool sql_used_row(struct sql_used *u, const struct row *row, struct err *ret_err
     return is_in_sums || job_put(u, row->table, j, ret_err);
 }
 
-static bool gres_write(struct sql_used *u, const struct change *c, struct err *ret_err)
+static bool gres_write(struct sql_used *u, const struct used_change *c, struct err *ret_err)
 {
     if (c->amount == 0)
         return true;
@@ -434,7 +434,7 @@ static bool gres_write(struct sql_used *u, const struct change *c, struct err *r
     return step_done(u, u->add_gres, "adding to what was used", ret_err);
 }
 
-static bool change_write(struct sql_used *u, const struct change *c, struct err *ret_err)
+static bool change_write(struct sql_used *u, const struct used_change *c, struct err *ret_err)
 {
     const int64_t value[] = {
         (int64_t)c->level, c->slot,          c->who,        c->began,         c->there,

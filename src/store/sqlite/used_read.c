@@ -8,16 +8,16 @@
 
 #include <stdlib.h>
 
-struct sum {
+struct used_sum {
     struct used u;
     bool there;
 };
 
-struct reading {
+struct used_read_reading {
     sqlite3 *db;
     const struct used_query *q;
-    struct tally *tally;
-    VEC(struct sum) by_who;
+    struct used_tally *tally;
+    VEC(struct used_sum) by_who;
 };
 
 void used_facts_read(sqlite3 *db, struct used_facts *ret)
@@ -52,11 +52,11 @@ static void wrap_add(int64_t *to, int64_t amount)
     *to = (int64_t)((uint64_t)*to + (uint64_t)amount);
 }
 
-static void who_add(struct reading *r, int64_t who, const struct used *sum)
+static void who_add(struct used_read_reading *r, int64_t who, const struct used *sum)
 {
     while ((int64_t)r->by_who.n <= who)
-        vec_push(&r->by_who, (struct sum){0});
-    struct sum *s = &r->by_who.v[who];
+        vec_push(&r->by_who, (struct used_sum){0});
+    struct used_sum *s = &r->by_who.v[who];
     s->there = true;
     s->u.jobs += sum->jobs;
     wrap_add(&s->u.cpu_s, sum->cpu_s);
@@ -72,7 +72,7 @@ static bool is_who(int64_t who)
     return who >= 0 && who < INT32_MAX;
 }
 
-static bool piece_prepare(struct reading *r, const char *what, const struct used_piece *p,
+static bool piece_prepare(struct used_read_reading *r, const char *what, const struct used_piece *p,
                           sqlite3_stmt **ret, struct err *ret_err)
 {
     struct str sql = STR_INIT;
@@ -85,14 +85,14 @@ static bool piece_prepare(struct reading *r, const char *what, const struct used
     return rc == SQLITE_OK || sql_failed(r->db, rc, "preparing a report", ret_err);
 }
 
-static bool read_end(struct reading *r, sqlite3_stmt *st, int rc, struct err *ret_err)
+static bool read_end(struct used_read_reading *r, sqlite3_stmt *st, int rc, struct err *ret_err)
 {
     sqlite3_finalize(st);
     return rc == SQLITE_DONE || sql_failed(r->db, rc, "reading what was used", ret_err);
 }
 
 /* `first`: the piece is the first of the query's time. */
-static bool sums_read(struct reading *r, const struct used_piece *p, bool first,
+static bool sums_read(struct used_read_reading *r, const struct used_piece *p, bool first,
                       struct err *ret_err)
 {
     sqlite3_stmt *st = NULL;
@@ -114,7 +114,7 @@ static bool sums_read(struct reading *r, const struct used_piece *p, bool first,
     return read_end(r, st, rc, ret_err);
 }
 
-static bool by_read(struct reading *r, struct err *ret_err)
+static bool by_read(struct used_read_reading *r, struct err *ret_err)
 {
     sqlite3_stmt *st = NULL;
     int rc = sqlite3_prepare_v2(r->db,
@@ -144,7 +144,7 @@ static bool by_read(struct reading *r, struct err *ret_err)
 }
 
 /* Generic resources are in far fewer rows than jobs: whom they are about is joined here. */
-static bool gres_read(struct reading *r, const struct used_piece *p, struct err *ret_err)
+static bool gres_read(struct used_read_reading *r, const struct used_piece *p, struct err *ret_err)
 {
     sqlite3_stmt *st = NULL;
     int rc = SQLITE_ERROR;
@@ -178,7 +178,7 @@ static void cut(struct used_query *q, int64_t ahead_s)
     q->to_us = used_slot_of(USED_LEVEL_HOUR, q->to_us / USEC_PER_SEC, ahead_s) * USEC_PER_SEC;
 }
 
-bool sql_used_read(sqlite3 *db, struct used_query *q, struct tally **ret_tally, bool *ret_kept,
+bool sql_used_read(sqlite3 *db, struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
                    struct err *ret_err)
 {
     struct used_facts fact;
@@ -186,7 +186,7 @@ bool sql_used_read(sqlite3 *db, struct used_query *q, struct tally **ret_tally, 
     used_facts_read(db, &fact);
     *ret_kept = fact.known && fact.counted_to == USED_ALL;
     cut(q, fact.ahead_s);
-    struct reading r = {.db = db, .q = q, .tally = tally_new(q)};
+    struct used_read_reading r = {.db = db, .q = q, .tally = tally_new(q)};
     int64_t from_s = q->from_us / USEC_PER_SEC, to_s = q->to_us / USEC_PER_SEC;
     size_t n = used_pieces(from_s, to_s, fact.ahead_s, piece);
     if (q->each_hour && from_s < to_s) {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gres_sum {
+struct tally_gres_sum {
     const char *name;
     int64_t amount;
 };
@@ -16,10 +16,10 @@ struct gres_sum {
 struct tally_row {
     const char *key;
     struct used u;
-    VEC(struct gres_sum) gres;
+    VEC(struct tally_gres_sum) gres;
 };
 
-struct tally {
+struct used_tally {
     struct used_query q;
     struct arena *arena;
     struct map_str *by; /* key → row */
@@ -28,16 +28,16 @@ struct tally {
     struct str key;
 };
 
-struct tally *tally_new(const struct used_query *q)
+struct used_tally *tally_new(const struct used_query *q)
 {
-    struct tally *t = xcalloc(1, sizeof *t);
+    struct used_tally *t = xcalloc(1, sizeof *t);
     t->q = *q;
     t->arena = arena_new();
     t->by = map_str_new();
     return t;
 }
 
-void tally_free(struct tally *t)
+void tally_free(struct used_tally *t)
 {
     for (size_t i = 0; i < t->row.n; i++)
         vec_done(&t->row.v[i]->gres);
@@ -64,14 +64,14 @@ void used_by_job(const struct job *j, char number[16], struct used *ret)
 
 #define SEPARATOR '\x01'
 
-static void key_text(struct tally *t, bool wanted, const char *text)
+static void key_text(struct used_tally *t, bool wanted, const char *text)
 {
     if (wanted && text)
         str_add(&t->key, text);
     str_addc(&t->key, SEPARATOR);
 }
 
-static struct tally_row *row_new(struct tally *t, const struct used *by, int64_t from_s)
+static struct tally_row *row_new(struct used_tally *t, const struct used *by, int64_t from_s)
 {
     struct tally_row *r = arena_alloc(t->arena, sizeof *r);
     unsigned want = t->q.by;
@@ -93,7 +93,7 @@ static struct tally_row *row_new(struct tally *t, const struct used *by, int64_t
     return r;
 }
 
-static struct tally_row *row_of(struct tally *t, const struct used *by, int64_t from_s)
+static struct tally_row *row_of(struct used_tally *t, const struct used *by, int64_t from_s)
 {
     unsigned want = t->q.by;
     str_clear(&t->key);
@@ -118,7 +118,7 @@ static int64_t sum_of(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-void tally_add(struct tally *t, const struct used *by, int64_t from_s, const struct used *sum)
+void tally_add(struct used_tally *t, const struct used *by, int64_t from_s, const struct used *sum)
 {
     ASSERT(sum->cpu_s >= 0);
     struct tally_row *r = t->last = row_of(t, by, from_s);
@@ -130,7 +130,7 @@ void tally_add(struct tally *t, const struct used *by, int64_t from_s, const str
     r->u.planned_cpu_s = sum_of(r->u.planned_cpu_s, sum->planned_cpu_s);
 }
 
-void tally_add_gres(struct tally *t, const char *name, int64_t amount)
+void tally_add_gres(struct used_tally *t, const char *name, int64_t amount)
 {
     ASSERT(t->last);
     struct tally_row *r = t->last;
@@ -138,14 +138,14 @@ void tally_add_gres(struct tally *t, const char *name, int64_t amount)
     while (i < r->gres.n && !text_is(r->gres.v[i].name, name))
         i++;
     if (i == r->gres.n) {
-        struct gres_sum new = {.name = arena_strdup(t->arena, name)};
+        struct tally_gres_sum new = {.name = arena_strdup(t->arena, name)};
         vec_push(&r->gres, new);
     }
     r->gres.v[i].amount = sum_of(r->gres.v[i].amount, amount);
 }
 
 struct gres_by_time {
-    struct tally *t;
+    struct used_tally *t;
     int64_t ran_s;
 };
 
@@ -156,7 +156,7 @@ static void gres_times(void *ctx, const char *name, int64_t count)
         tally_add_gres(g->t, name, count * g->ran_s);
 }
 
-static void share_add(struct tally *t, const struct used_job *u, int64_t from_s, int64_t to_s)
+static void share_add(struct used_tally *t, const struct used_job *u, int64_t from_s, int64_t to_s)
 {
     char number[16];
     struct used by;
@@ -168,7 +168,7 @@ static void share_add(struct tally *t, const struct used_job *u, int64_t from_s,
     used_job_gres(u->j, gres_times, &(struct gres_by_time){t, share.ran_s});
 }
 
-void tally_add_job(struct tally *t, const struct used_job *u)
+void tally_add_job(struct used_tally *t, const struct used_job *u)
 {
     int64_t from = t->q.from_us / USEC_PER_SEC, to = t->q.to_us / USEC_PER_SEC;
     if (!t->q.each_hour) {
@@ -191,7 +191,8 @@ static int row_order(const void *a, const void *b)
 
 static int gres_order(const void *a, const void *b)
 {
-    return strcmp(((const struct gres_sum *)a)->name, ((const struct gres_sum *)b)->name);
+    return strcmp(((const struct tally_gres_sum *)a)->name,
+                  ((const struct tally_gres_sum *)b)->name);
 }
 
 static void gres_say(struct tally_row *r, struct str *out)
@@ -213,7 +214,7 @@ static bool is_empty(const struct used *u)
            !u->planned_cpu_s;
 }
 
-void tally_give(struct tally *t, store_row_fn fn, void *ctx)
+void tally_give(struct used_tally *t, store_row_fn fn, void *ctx)
 {
     if (t->row.n)
         qsort(t->row.v, t->row.n, sizeof t->row.v[0], row_order);

@@ -164,17 +164,17 @@ int64_t accrue_count(const struct core *c, const char *key)
 
 /* j.accruing of an array's record: "2@1700000000,1@1700000300", so many from then on, in the order
  * in which they start. */
-struct batch {
+struct accrue_batch {
     int64_t n, from_us;
 };
-typedef VEC(struct batch) batches;
+typedef VEC(struct accrue_batch) batches;
 
 static void batches_read(const char *text, batches *ret)
 {
     struct span rest = span_of(text ? text : ""), piece;
     while (span_next(&rest, ',', &piece)) {
         char one[48];
-        struct batch b = {0};
+        struct accrue_batch b = {0};
         (void)snprintf(one, sizeof one, "%.*s", (int)piece.len, piece.data);
         char *at = strchr(one, '@');
         if (!at)
@@ -351,7 +351,7 @@ static void give(struct core *c, struct accruer *a, struct jobrec *r, int64_t n)
         if (v.n && v.v[v.n - 1].from_us / USEC_PER_SEC == c->turn.now_us / USEC_PER_SEC)
             v.v[v.n - 1].n += n;
         else
-            vec_push(&v, ((struct batch){n, c->turn.now_us}));
+            vec_push(&v, ((struct accrue_batch){n, c->turn.now_us}));
         batches_set(c, r, &v);
         vec_done(&v);
     } else {

@@ -14,7 +14,7 @@
 
 #define KIND "gpu"
 
-struct stretch {
+struct gpu_idle_stretch {
     int64_t since_us, until_us;
     int64_t devices;
     bool unknown, busy;
@@ -50,7 +50,7 @@ const struct gpu_use *node_gpu_use(const struct noderec *n, uint32_t index)
 
 /* ---- how long ------------------------------------------------------------------------------- */
 
-static void device_add(const struct noderec *n, uint32_t index, struct stretch *s)
+static void device_add(const struct noderec *n, uint32_t index, struct gpu_idle_stretch *s)
 {
     const struct gpu_use *u = node_gpu_use(n, index);
     s->devices++;
@@ -62,7 +62,7 @@ static void device_add(const struct noderec *n, uint32_t index, struct stretch *
     s->since_us = since > s->since_us ? since : s->since_us;
 }
 
-static void node_add(const struct core *c, const struct alloc_node *has, struct stretch *s)
+static void node_add(const struct core *c, const struct alloc_node *has, struct gpu_idle_stretch *s)
 {
     const struct noderec *n = node_find(c, has->node);
     for (size_t i = 0; i < has->ngres; i++) {
@@ -93,7 +93,7 @@ bool job_has_gpus(const struct jobrec *r)
 }
 
 static void component_add(const struct core *c, const struct jobrec *r, int64_t grace_us,
-                          struct stretch *s)
+                          struct gpu_idle_stretch *s)
 {
     struct arena *a = arena_new();
     struct alloc al = {0};
@@ -113,7 +113,7 @@ static void component_add(const struct core *c, const struct jobrec *r, int64_t 
 int64_t job_gpus_idle(const struct core *c, const struct jobrec *r, int64_t grace_us,
                       int64_t *ret_gpus)
 {
-    struct stretch s = {.until_us = INT64_MAX};
+    struct gpu_idle_stretch s = {.until_us = INT64_MAX};
     jobrec_vec jobs = {0};
     if (r->j.het_job_id)
         components_find(c, leader_of(r), &jobs);

@@ -14,7 +14,7 @@ struct together {
     bool holds; /* for one of them at least */
 };
 
-struct sum {
+struct together_sum {
     const struct core *c;
     struct arena *a;
     VEC(struct together) limit;
@@ -44,7 +44,7 @@ static bool in_all(const struct core *c, const struct jobrec *r, struct span par
     return all;
 }
 
-static struct together *together_of(struct sum *s, const struct limit_subject *who,
+static struct together *together_of(struct together_sum *s, const struct limit_subject *who,
                                     const struct limit_hit *h)
 {
     struct str key = STR_INIT;
@@ -59,7 +59,7 @@ static struct together *together_of(struct sum *s, const struct limit_subject *w
     return &s->limit.v[s->limit.n - 1];
 }
 
-static void component_add(struct sum *s, const struct jobrec *r)
+static void component_add(struct together_sum *s, const struct jobrec *r)
 {
     struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), first;
     limit_hits hits = {0};
@@ -85,7 +85,7 @@ static void component_add(struct sum *s, const struct jobrec *r)
 enum job_reason limits_together(const struct core *c, const struct jobrec *const *r, size_t n,
                                 struct str *detail)
 {
-    struct sum s = {.c = c, .a = arena_new()};
+    struct together_sum s = {.c = c, .a = arena_new()};
     enum job_reason reason = REASON_NONE;
     for (size_t i = 0; i < n; i++)
         component_add(&s, r[i]);

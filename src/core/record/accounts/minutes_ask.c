@@ -5,14 +5,14 @@
 
 /* ---- what a job uses ------------------------------------------------------------------------ */
 
-struct rate {
+struct minutes_ask_rate {
     const char *tres;
     int64_t sum;
 };
 
 static void rate_find(void *ctx, const char *tres, int64_t rate)
 {
-    struct rate *of = ctx;
+    struct minutes_ask_rate *of = ctx;
     if (text_is_nocase(of->tres, tres))
         of->sum += rate;
 }
@@ -20,7 +20,7 @@ static void rate_find(void *ctx, const char *tres, int64_t rate)
 /* In units of use.h, in a second; wall clock time as if it were one of something. */
 static int64_t rate_of(const struct core *c, const struct jobrec *r, const char *tres)
 {
-    struct rate of = {.tres = tres};
+    struct minutes_ask_rate of = {.tres = tres};
     if (!tres)
         return 1000;
     use_rates(c, r, rate_find, &of);

@@ -94,14 +94,14 @@ static int64_t used_until(const struct minutes_ask *q, int64_t most)
     return high * USEC_PER_MIN;
 }
 
-struct part {
+struct minutes_part {
     const struct assocrec *of;
     int64_t used;
 };
 
 static int by_use(const void *a, const void *b)
 {
-    const struct part *x = a, *y = b;
+    const struct minutes_part *x = a, *y = b;
     if (x->used != y->used)
         return x->used > y->used ? -1 : 1;
     return (x->of->a.id > y->of->a.id) - (x->of->a.id < y->of->a.id);
@@ -111,14 +111,14 @@ static int by_use(const void *a, const void *b)
 static void users_say(const struct minutes_ask *q, struct str *out)
 {
     struct map_walk w = {0};
-    VEC(struct part) v = {0};
+    VEC(struct minutes_part) v = {0};
     while (q->h->assoc && map_u64_next(q->c->accounts.assoc, &w)) {
         const struct assocrec *r = w.value;
         const struct userec *u = r->a.user ? use_find(q->c, OWNER_ASSOC, r->a.id) : NULL;
         int64_t used = !u ? 0 : q->h->l->tres ? use_amount(q->c, u, q->h->l->tres) : u->wall_ms;
         if (used >= q->unit && assoc_is_under(r, q->h->assoc) &&
             may_see_usage(q->c, q->c->turn.peer, r->a.user, r->a.account))
-            vec_push(&v, ((struct part){r, used}));
+            vec_push(&v, ((struct minutes_part){r, used}));
     }
     if (v.n)
         qsort(v.v, v.n, sizeof v.v[0], by_use);

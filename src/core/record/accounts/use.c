@@ -64,12 +64,12 @@ int64_t use_scale(const char *tres)
 }
 
 /* What a run uses in a second, by number of the resource. */
-struct rates {
+struct use_rates {
     struct core *c;
     VEC(int64_t) of;
 };
 
-static void rate_set(struct rates *v, uint32_t tres, int64_t value)
+static void rate_set(struct use_rates *v, uint32_t tres, int64_t value)
 {
     while (v->of.n <= tres)
         vec_push(&v->of, 0);
@@ -78,7 +78,7 @@ static void rate_set(struct rates *v, uint32_t tres, int64_t value)
 
 static void rate_take(void *ctx, const char *tres, int64_t rate)
 {
-    struct rates *v = ctx;
+    struct use_rates *v = ctx;
     uint32_t number = use_tres_number(v->c, tres);
     rate_set(v, number, rate + (number < v->of.n ? v->of.v[number] : 0));
 }
@@ -289,7 +289,7 @@ static void charge(struct core *c, const struct jobrec *r, int64_t seconds_e6, i
     const struct qosrec *q[2];
     size_t nq = use_qos(c, r, r->j.run_partition, q);
     struct assocrec *leaf = assoc_for(c, r->j.spec.req.account, r->j.user_name, r->j.run_partition);
-    struct rates rate = {.c = c};
+    struct use_rates rate = {.c = c};
     VEC(struct userec *) to = {0};
     if (!leaf && !nq)
         return;

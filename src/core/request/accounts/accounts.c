@@ -16,7 +16,7 @@
 
 /* ---- one change ----------------------------------------------------------------------------- */
 
-static enum refusal assoc_verb(struct change *g, const struct assoc *a)
+static enum refusal assoc_verb(struct account_step *g, const struct assoc *a)
 {
     struct assocrec *r;
     switch ((enum account_verb)g->ch->verb) {
@@ -41,7 +41,7 @@ static enum refusal assoc_verb(struct change *g, const struct assoc *a)
                                          : change_##list##_remove(g, v);                           \
     }
 
-static enum refusal change_do(struct change *g)
+static enum refusal change_do(struct account_step *g)
 {
     const struct account_change *ch = g->ch;
     switch ((enum account_noun)ch->noun) {
@@ -109,7 +109,7 @@ static void info_say(const struct account_change *ch, struct str *out)
         str_addf(out, "%sRawUsage=0", out->len ? "," : "");
 }
 
-static void transaction_note(struct change *g, size_t first)
+static void transaction_note(struct account_step *g, size_t first)
 {
     static const char *const verbs[] = {
         [VERB_ADD] = "Add", [VERB_MODIFY] = "Modify", [VERB_REMOVE] = "Remove"};
@@ -145,7 +145,7 @@ static void transaction_note(struct change *g, size_t first)
 /* ---- the request ---------------------------------------------------------------------------- */
 
 /* Nothing that waits or runs may lose the association or QOS that it is of. */
-static enum refusal jobs_check(struct change *g)
+static enum refusal jobs_check(struct account_step *g)
 {
     struct map_walk w = {0};
     bool any = false;
@@ -203,7 +203,7 @@ static void accounts_follow(struct core *c, const struct msg_change_accounts *m)
     plan_soon(c);
 }
 
-static enum refusal changes_do(struct change *g, const struct msg_change_accounts *m)
+static enum refusal changes_do(struct account_step *g, const struct msg_change_accounts *m)
 {
     const struct account_change *v = m->changes.v;
     enum refusal refusal = REFUSE_NONE;
@@ -294,7 +294,7 @@ static const char *unheeded(const struct core *c, const struct msg_change_accoun
 
 void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
 {
-    struct change g = {.c = c, .a = c->turn.fx->arena};
+    struct account_step g = {.c = c, .a = c->turn.fx->arena};
     size_t effects = c->turn.fx->n;
     accounts_journal(c);
     enum refusal refusal = changes_do(&g, m);

@@ -7,7 +7,7 @@
 
 /* ---- QOS ------------------------------------------------------------------------------------ */
 
-static enum refusal gpu_idle_check(struct change *g, const char *text)
+static enum refusal gpu_idle_check(struct account_step *g, const char *text)
 {
     struct gpu_idle read;
     struct err err = {0};
@@ -15,7 +15,7 @@ static enum refusal gpu_idle_check(struct change *g, const char *text)
                                              : change_refuse(g, REFUSE_UPDATE, "%s", err.text);
 }
 
-enum refusal change_qos_add(struct change *g, const struct qos *asked)
+enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
 {
     struct qos q = *asked;
     bool any = false;
@@ -38,7 +38,7 @@ enum refusal change_qos_add(struct change *g, const struct qos *asked)
     return change_limits(g, OWNER_QOS, q.id, &any);
 }
 
-enum refusal change_qos_modify(struct change *g, const struct qos *asked)
+enum refusal change_qos_modify(struct account_step *g, const struct qos *asked)
 {
     struct qosrec *there = qos_find(g->c, asked->name);
     bool any = false;
@@ -63,7 +63,7 @@ enum refusal change_qos_modify(struct change *g, const struct qos *asked)
 }
 
 /* Nobody has it any more. */
-static void qos_withdraw(struct change *g, const char *name)
+static void qos_withdraw(struct account_step *g, const char *name)
 {
     struct map_walk w = {0};
     while (map_u64_next(g->c->accounts.assoc, &w)) {
@@ -88,7 +88,7 @@ static void qos_withdraw(struct change *g, const char *name)
     }
 }
 
-enum refusal change_qos_remove(struct change *g, const struct qos *asked)
+enum refusal change_qos_remove(struct account_step *g, const struct qos *asked)
 {
     struct qosrec *there = qos_find(g->c, asked->name);
     if (!there)
@@ -118,7 +118,7 @@ static struct wckey *wckey_find(const struct core *c, const char *name, const ch
     return NULL;
 }
 
-enum refusal change_wckey_change(struct change *g, const struct wckey *asked)
+enum refusal change_wckey_change(struct account_step *g, const struct wckey *asked)
 {
     struct wckey k = *asked;
     const struct wckey *there;

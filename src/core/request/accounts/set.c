@@ -11,7 +11,7 @@
 
 #define TEXT_MAX 4096 /* of descriptions and lists */
 
-enum refusal change_refuse(struct change *g, enum refusal refusal, const char *format, ...)
+enum refusal change_refuse(struct account_step *g, enum refusal refusal, const char *format, ...)
 {
     struct str text = STR_INIT;
     va_list args;
@@ -23,8 +23,8 @@ enum refusal change_refuse(struct change *g, enum refusal refusal, const char *f
     return refusal;
 }
 
-void change_did(struct change *g, enum account_verb verb, enum account_noun noun, const char *name,
-                const struct assoc *a, bool asked)
+void change_did(struct account_step *g, enum account_verb verb, enum account_noun noun,
+                const char *name, const struct assoc *a, bool asked)
 {
     struct account_changed row = {
         .verb = verb, .noun = noun, .name = arena_strdup(g->a, name), .asked = asked};
@@ -39,7 +39,7 @@ void change_did(struct change *g, enum account_verb verb, enum account_noun noun
 
 /* ---- lists of words ------------------------------------------------------------------------- */
 
-const char *words_without(struct change *g, const char *list, const char *words)
+const char *words_without(struct account_step *g, const char *list, const char *words)
 {
     struct str out = STR_INIT;
     struct span rest = span_of(list ? list : ""), piece;
@@ -53,7 +53,7 @@ const char *words_without(struct change *g, const char *list, const char *words)
     return text;
 }
 
-const char *words_with(struct change *g, const char *list, const char *words)
+const char *words_with(struct account_step *g, const char *list, const char *words)
 {
     const char *rest = words_without(g, words, list);
     if (!list || !rest)
@@ -61,7 +61,7 @@ const char *words_with(struct change *g, const char *list, const char *words)
     return arena_printf(g->a, "%s,%s", list, rest);
 }
 
-static const char *words_put(struct change *g, const char *list, const char *words)
+static const char *words_put(struct account_step *g, const char *list, const char *words)
 {
     switch ((enum account_list)g->ch->list) {
     case LIST_SET: return words_without(g, words, NULL);
@@ -71,7 +71,7 @@ static const char *words_put(struct change *g, const char *list, const char *wor
     return list;
 }
 
-enum refusal change_qos_check(struct change *g, const char *list)
+enum refusal change_qos_check(struct account_step *g, const char *list)
 {
     struct span rest = span_of(list ? list : ""), piece;
     while (span_next(&rest, ',', &piece)) {
@@ -85,7 +85,7 @@ enum refusal change_qos_check(struct change *g, const char *list)
 }
 
 /* Access to QOS: a list of its own, or what is more and less than above it. */
-static void assoc_qos_put(struct change *g, struct assoc *a, const char *words)
+static void assoc_qos_put(struct account_step *g, struct assoc *a, const char *words)
 {
     words = words_without(g, words, NULL);
     if (g->ch->list == LIST_SET) {
@@ -110,7 +110,7 @@ static const char *const fixed[] = {"name",    "id",      "account",    "user", 
                                     "deleted", "made_us", "changed_us", "qos_more", "qos_less"};
 
 /* Sets the fields that the change names; qos of an association apart. */
-enum refusal change_fields(struct change *g, const struct fields *t, void *record,
+enum refusal change_fields(struct account_step *g, const struct fields *t, void *record,
                            const void *values)
 {
     struct span rest = span_of(g->ch->fields ? g->ch->fields : ""), piece;
@@ -140,7 +140,7 @@ enum refusal change_fields(struct change *g, const struct fields *t, void *recor
     return REFUSE_NONE;
 }
 
-enum refusal change_texts_check(struct change *g, const struct fields *t, const void *record)
+enum refusal change_texts_check(struct account_step *g, const struct fields *t, const void *record)
 {
     for (size_t i = 0; i < t->n; i++) {
         const char *text = t->field[i].type == FIELD_TEXT
@@ -153,7 +153,7 @@ enum refusal change_texts_check(struct change *g, const struct fields *t, const 
     return REFUSE_NONE;
 }
 
-enum refusal change_name_check(struct change *g, const char *what, const char *name)
+enum refusal change_name_check(struct account_step *g, const char *what, const char *name)
 {
     if (account_name_good(name))
         return REFUSE_NONE;
@@ -180,7 +180,8 @@ static bool tres_is_known(const struct core *c, const char *tres)
     return text_starts(tres, "license/");
 }
 
-static enum refusal limit_check(struct change *g, enum limit_owner owner, const struct limit *l)
+static enum refusal limit_check(struct account_step *g, enum limit_owner owner,
+                                const struct limit *l)
 {
     const struct resource_limit_row *row = &resource_limit_table[l->what];
     bool of_tres = row->unit == UNIT_TRES || row->unit == UNIT_TRES_MINUTES;
@@ -207,7 +208,7 @@ static enum refusal limit_check(struct change *g, enum limit_owner owner, const 
 }
 
 /* "No limit" without hours means: at no hour. */
-static void limits_of_hours_drop(struct change *g, enum limit_owner owner, uint32_t id,
+static void limits_of_hours_drop(struct account_step *g, enum limit_owner owner, uint32_t id,
                                  const struct limit *l)
 {
     limit_list *of = limits_of(g->c, owner, id);
@@ -216,7 +217,8 @@ static void limits_of_hours_drop(struct change *g, enum limit_owner owner, uint3
             limit_drop(g->c, of->v[i]);
 }
 
-enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id, bool *ret_any)
+enum refusal change_limits(struct account_step *g, enum limit_owner owner, uint32_t id,
+                           bool *ret_any)
 {
     const struct limit *v = g->ch->limits.v;
     for (size_t i = 0; i < g->ch->limits.n; i++) {
@@ -237,7 +239,7 @@ enum refusal change_limits(struct change *g, enum limit_owner owner, uint32_t id
     return REFUSE_NONE;
 }
 
-void change_limits_lift(struct change *g, limit_list *list)
+void change_limits_lift(struct account_step *g, limit_list *list)
 {
     while (list->n)
         limit_drop(g->c, list->v[list->n - 1]);

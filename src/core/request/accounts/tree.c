@@ -6,7 +6,7 @@
 
 /* ---- accounts ------------------------------------------------------------------------------- */
 
-enum refusal change_account_add(struct change *g, const struct account *asked)
+enum refusal change_account_add(struct account_step *g, const struct account *asked)
 {
     struct account a = *asked;
     enum refusal refusal = change_name_check(g, "an account", a.name);
@@ -24,7 +24,7 @@ enum refusal change_account_add(struct change *g, const struct account *asked)
     return REFUSE_NONE;
 }
 
-enum refusal change_account_modify(struct change *g, const struct account *asked)
+enum refusal change_account_modify(struct account_step *g, const struct account *asked)
 {
     struct account *there = account_find(g->c, asked->name);
     if (!there)
@@ -45,7 +45,7 @@ enum refusal change_account_modify(struct change *g, const struct account *asked
 }
 
 /* Not in the place of a default while the user has others. */
-static enum refusal default_check(struct change *g, const struct assoc *a)
+static enum refusal default_check(struct account_step *g, const struct assoc *a)
 {
     const struct account_user *u = a->user ? account_user_find(g->c, a->user) : NULL;
     struct map_walk w = {0};
@@ -63,7 +63,7 @@ static enum refusal default_check(struct change *g, const struct assoc *a)
     return REFUSE_NONE;
 }
 
-static void assoc_drop(struct change *g, struct assocrec *r, bool asked)
+static void assoc_drop(struct account_step *g, struct assocrec *r, bool asked)
 {
     struct assoc gone = r->a;
     change_limits_lift(g, &r->limit);
@@ -74,7 +74,7 @@ static void assoc_drop(struct change *g, struct assocrec *r, bool asked)
 }
 
 /* A user without any account has no default. */
-static void default_forget(struct change *g, const char *user)
+static void default_forget(struct account_step *g, const char *user)
 {
     struct account_user *there = user ? account_user_find(g->c, user) : NULL;
     if (!there || assoc_find(g->c, there->default_account, user, NULL))
@@ -85,7 +85,7 @@ static void default_forget(struct change *g, const char *user)
 }
 
 /* It and all below it. */
-enum refusal change_assoc_remove(struct change *g, struct assocrec *top, bool check_default)
+enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, bool check_default)
 {
     struct map_walk w = {0};
     enum refusal refusal = check_default ? default_check(g, &top->a) : REFUSE_NONE;
@@ -118,7 +118,7 @@ enum refusal change_assoc_remove(struct change *g, struct assocrec *top, bool ch
     return refusal;
 }
 
-enum refusal change_account_remove(struct change *g, const struct account *asked)
+enum refusal change_account_remove(struct account_step *g, const struct account *asked)
 {
     struct assocrec *r = assoc_find(g->c, asked->name, NULL, NULL);
     if (text_is(asked->name, ROOT_ACCOUNT))
@@ -137,7 +137,7 @@ enum refusal change_account_remove(struct change *g, const struct account *asked
 
 /* ---- users ---------------------------------------------------------------------------------- */
 
-enum refusal change_user_add(struct change *g, const struct account_user *asked)
+enum refusal change_user_add(struct account_step *g, const struct account_user *asked)
 {
     struct account_user u = *asked;
     enum refusal refusal = change_name_check(g, "a user", u.name);
@@ -156,7 +156,7 @@ enum refusal change_user_add(struct change *g, const struct account_user *asked)
     return REFUSE_NONE;
 }
 
-enum refusal change_user_modify(struct change *g, const struct account_user *asked)
+enum refusal change_user_modify(struct account_step *g, const struct account_user *asked)
 {
     struct account_user *there = account_user_find(g->c, asked->name);
     if (!there)
@@ -176,7 +176,7 @@ enum refusal change_user_modify(struct change *g, const struct account_user *ask
     return REFUSE_NONE;
 }
 
-static void coordinator_forget(struct change *g, const char *user)
+static void coordinator_forget(struct account_step *g, const char *user)
 {
     struct map_walk w = {0};
     while (map_str_next(g->c->accounts.account, &w)) {
@@ -188,7 +188,7 @@ static void coordinator_forget(struct change *g, const char *user)
     }
 }
 
-enum refusal change_user_remove(struct change *g, const struct account_user *asked)
+enum refusal change_user_remove(struct account_step *g, const struct account_user *asked)
 {
     struct map_walk w = {0};
     struct account_user *there = account_user_find(g->c, asked->name);
@@ -214,7 +214,7 @@ enum refusal change_user_remove(struct change *g, const struct account_user *ask
 
 /* ---- associations --------------------------------------------------------------------------- */
 
-static enum refusal parent_check(struct change *g, const struct assoc *a)
+static enum refusal parent_check(struct account_step *g, const struct assoc *a)
 {
     const struct assocrec *self = assoc_find(g->c, a->account, NULL, NULL),
                           *above = assoc_find(g->c, a->parent, NULL, NULL);
@@ -229,7 +229,7 @@ static enum refusal parent_check(struct change *g, const struct assoc *a)
     return REFUSE_NONE;
 }
 
-static enum refusal assoc_check(struct change *g, const struct assoc *a)
+static enum refusal assoc_check(struct account_step *g, const struct assoc *a)
 {
     enum refusal refusal = change_texts_check(g, &assoc_fields, a);
     if (!refusal)
@@ -243,7 +243,7 @@ static enum refusal assoc_check(struct change *g, const struct assoc *a)
     return refusal;
 }
 
-enum refusal change_assoc_add(struct change *g, const struct assoc *asked)
+enum refusal change_assoc_add(struct account_step *g, const struct assoc *asked)
 {
     struct assoc a = *asked;
     bool any = false;
@@ -270,7 +270,7 @@ enum refusal change_assoc_add(struct change *g, const struct assoc *asked)
     return change_limits(g, OWNER_ASSOC, a.id, &any);
 }
 
-enum refusal change_assoc_modify(struct change *g, const struct assoc *asked)
+enum refusal change_assoc_modify(struct account_step *g, const struct assoc *asked)
 {
     struct assocrec *there = assoc_find(g->c, asked->account, asked->user, asked->partition);
     bool any = false;
@@ -290,7 +290,7 @@ enum refusal change_assoc_modify(struct change *g, const struct assoc *asked)
     return change_limits(g, OWNER_ASSOC, a.id, &any);
 }
 
-enum refusal change_coordinator_change(struct change *g, const struct assoc *asked)
+enum refusal change_coordinator_change(struct account_step *g, const struct assoc *asked)
 {
     struct account *there = account_find(g->c, asked->account);
     if (!there)

@@ -34,7 +34,7 @@ static void cpus_of(const unsigned long *set, size_t words, struct str *out)
     }
 }
 
-struct looking {
+struct nvidia_looking {
     struct nvml nvml;
     struct gpu_found *found;
     struct arena *a;
@@ -66,7 +66,8 @@ static const char *numa_of(const char *pci, struct arena *a)
     return isdigit((unsigned char)line[0]) ? arena_strdup(a, line) : NULL;
 }
 
-static void describe(struct looking *l, nvml_device device, nvml_device parent, struct gpu_row *row)
+static void describe(struct nvidia_looking *l, nvml_device device, nvml_device parent,
+                     struct gpu_row *row)
 {
     char name[128] = "", uuid[96] = "", type[80];
     unsigned long near[16] = {0};
@@ -126,7 +127,7 @@ static bool cap_minor(const char *path, unsigned *ret)
 }
 
 /* NULL if the driver does not tell. */
-static const char *mig_files(struct looking *l, nvml_device mig, unsigned gpu_minor)
+static const char *mig_files(struct nvidia_looking *l, nvml_device mig, unsigned gpu_minor)
 {
     unsigned gi, ci, major, gi_minor, ci_minor;
     if (!l->nvml.gpu_instance || !l->nvml.compute_instance ||
@@ -141,14 +142,14 @@ static const char *mig_files(struct looking *l, nvml_device mig, unsigned gpu_mi
                         ci_minor);
 }
 
-static bool is_mig(struct looking *l, nvml_device gpu)
+static bool is_mig(struct nvidia_looking *l, nvml_device gpu)
 {
     unsigned now = 0, pending = 0;
     return l->nvml.mig_mode && l->nvml.mig_device &&
            l->nvml.mig_mode(gpu, &now, &pending) == NVML_OK && now == 1;
 }
 
-static void instances_add(struct looking *l, nvml_device gpu, bool has_minor, unsigned minor)
+static void instances_add(struct nvidia_looking *l, nvml_device gpu, bool has_minor, unsigned minor)
 {
     unsigned most = MIG_MOST;
     if (l->nvml.mig_most)
@@ -167,7 +168,7 @@ static void instances_add(struct looking *l, nvml_device gpu, bool has_minor, un
 /* ---- NVLink ---- */
 
 /* Through switches every GPU reaches every other that has such links. */
-static void links_find(struct looking *l, nvml_device gpu, struct gpu_row *row)
+static void links_find(struct nvidia_looking *l, nvml_device gpu, struct gpu_row *row)
 {
     for (unsigned i = 0; l->nvml.link_state && l->nvml.link_peer && i < NVML_LINKS_MAX; i++) {
         unsigned active = 0;
@@ -184,7 +185,7 @@ static void links_find(struct looking *l, nvml_device gpu, struct gpu_row *row)
     }
 }
 
-static bool gpu_add(struct looking *l, unsigned index)
+static bool gpu_add(struct nvidia_looking *l, unsigned index)
 {
     nvml_device gpu;
     unsigned minor = 0;
@@ -215,7 +216,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* The addresses that the driver has GPUs at, in NVML's order. */
-static size_t addresses_read(struct looking *l, const char **ret, size_t most)
+static size_t addresses_read(struct nvidia_looking *l, const char **ret, size_t most)
 {
     struct dirent *e;
     size_t n = 0;
@@ -230,7 +231,7 @@ static size_t addresses_read(struct looking *l, const char **ret, size_t most)
 }
 
 /* What stands after "Key:" in the driver's file about it; NULL: nothing. */
-static const char *information(struct looking *l, const char *address, const char *key)
+static const char *information(struct nvidia_looking *l, const char *address, const char *key)
 {
     char line[256];
     const char *found = NULL;
@@ -251,7 +252,7 @@ static const char *information(struct looking *l, const char *address, const cha
 
 /* It keeps its place, so that the numbers of the others stay what they were: what the driver's own
  * list says of it has to do. */
-static bool silent_add(struct looking *l, unsigned index, unsigned count)
+static bool silent_add(struct nvidia_looking *l, unsigned index, unsigned count)
 {
     const char *address[NVML_DEVICES_MAX];
     char type[80];
@@ -297,7 +298,7 @@ static bool is_on_bus(void)
 }
 
 /* Why there is no library, which may be as it should be. */
-static void unopened_say(struct looking *l, enum nvml_opened opened, const char *why,
+static void unopened_say(struct nvidia_looking *l, enum nvml_opened opened, const char *why,
                          struct str *trouble, struct str *search)
 {
     if (opened == NVML_ABSENT && !is_on_bus())
@@ -308,7 +309,7 @@ static void unopened_say(struct looking *l, enum nvml_opened opened, const char 
                                 SAY_NVML_NOT_USED));
 }
 
-static void devices_add(struct looking *l, struct str *trouble, struct str *search)
+static void devices_add(struct nvidia_looking *l, struct str *trouble, struct str *search)
 {
     unsigned count = 0;
     size_t before = l->found->gpu.n;
@@ -328,7 +329,7 @@ static void devices_add(struct looking *l, struct str *trouble, struct str *sear
 void discover_nvidia(struct gpu_found *found, struct arena *a, struct str *trouble,
                      struct str *search)
 {
-    struct looking l = {.found = found, .a = a};
+    struct nvidia_looking l = {.found = found, .a = a};
     struct str text = STR_INIT;
     enum nvml_opened opened = nvml_open(&l.nvml, &text);
     if (opened == NVML_OPENED) {

@@ -8,13 +8,13 @@
 
 #define PIECES_MAX 4096u /* however small */
 
-struct piece {
+struct kept_piece {
     struct msg_stream_data m; /* points into `bytes` */
     char *bytes;
 };
 
 struct output_kept {
-    struct piece piece[PIECES_MAX]; /* a ring */
+    struct kept_piece piece[PIECES_MAX]; /* a ring */
     size_t first, n, bytes;
 };
 
@@ -26,7 +26,7 @@ struct output_kept *output_keep_new(void)
 /* Up to `over` bytes of the oldest piece; all of it, if it has no more. */
 static void oldest_drop(struct output_kept *k, size_t over)
 {
-    struct piece *p = &k->piece[k->first];
+    struct kept_piece *p = &k->piece[k->first];
     if (p->m.data.len > over) {
         p->m.data.data = (const char *)p->m.data.data + over;
         p->m.data.len -= over;
@@ -47,7 +47,7 @@ void output_keep_add(struct output_kept *k, const struct msg_stream_data *m)
         oldest_drop(k, SIZE_MAX);
     while (k->n > 0 && k->bytes + len > OUTPUT_KEPT_BYTES)
         oldest_drop(k, k->bytes + len - OUTPUT_KEPT_BYTES);
-    struct piece *p = &k->piece[(k->first + k->n++) % PIECES_MAX];
+    struct kept_piece *p = &k->piece[(k->first + k->n++) % PIECES_MAX];
     p->bytes = len ? xmemdup((const char *)m->data.data + m->data.len - len, len) : NULL;
     p->m = *m;
     p->m.data = (struct blob){p->bytes, len};

@@ -37,7 +37,7 @@
 #define STANDARD_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 #define OWN_VARIABLES 40
 
-struct making {
+struct task_making {
     struct setup setup;
     const struct task_set *t;
     const struct task *task;
@@ -46,14 +46,14 @@ struct making {
 };
 
 /* Among all tasks of the command: of several components the later ones count on. */
-static int32_t number_of(const struct making *m)
+static int32_t number_of(const struct task_making *m)
 {
     return m->task->id + m->t->what.first_task;
 }
 
 /* ---- streams ---- */
 
-static void output_use(struct making *m, const char *pattern, int its_pipe, int to)
+static void output_use(struct task_making *m, const char *pattern, int its_pipe, int to)
 {
     const char *path = pattern && its_pipe < 0 ? task_path(m->t, m->task, pattern) : NULL;
     const struct task_file *f = &m->task->file[to == STDERR_FILENO];
@@ -67,7 +67,7 @@ static void output_use(struct making *m, const char *pattern, int its_pipe, int 
 }
 
 /* Errors first: what goes wrong with the others is said there. */
-static void streams_use(struct making *m, const struct task_ends *ends)
+static void streams_use(struct task_making *m, const struct task_ends *ends)
 {
     const struct msg_stream_tasks *w = &m->t->what;
     const struct task_file *file = m->task->file;
@@ -91,7 +91,7 @@ static void streams_use(struct making *m, const struct task_ends *ends)
     move_to(in, STDIN_FILENO);
 }
 
-static void terminal_use(struct making *m, const char *name)
+static void terminal_use(struct task_making *m, const char *name)
 {
     int fd = open(name, O_RDWR | O_NOCTTY);
     if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) != 0)
@@ -117,7 +117,7 @@ static const char *value_of(const struct env *e, const char *name)
     return NULL;
 }
 
-static void set(struct making *m, const char *name, const char *value)
+static void set(struct task_making *m, const char *name, const char *value)
 {
     char assignment[128];
     snprintf(assignment, sizeof assignment, "%s=", name);
@@ -125,14 +125,14 @@ static void set(struct making *m, const char *name, const char *value)
     env_add(&m->env, name, value);
 }
 
-static void set_i64(struct making *m, const char *name, int64_t value)
+static void set_i64(struct task_making *m, const char *name, int64_t value)
 {
     char text[24];
     snprintf(text, sizeof text, "%lld", (long long)value);
     set(m, name, text);
 }
 
-static void set_default(struct making *m, const char *name, const char *value)
+static void set_default(struct task_making *m, const char *name, const char *value)
 {
     if (value && !value_of(&m->env, name))
         env_add(&m->env, name, value);
@@ -141,7 +141,7 @@ static void set_default(struct making *m, const char *name, const char *value)
 static const char *const rendezvous_names[] = {"MASTER_ADDR", "MASTER_PORT", "RANK",
                                                "WORLD_SIZE",  "LOCAL_RANK",  "LOCAL_WORLD_SIZE"};
 
-static void rendezvous_set(struct making *m, const char *addr, const char *port)
+static void rendezvous_set(struct task_making *m, const char *addr, const char *port)
 {
     if (!m->t->plan->rendezvous)
         return;
@@ -159,7 +159,7 @@ static void rendezvous_set(struct making *m, const char *addr, const char *port)
 }
 
 /* HIP numbers what ROCR leaves over from 0 on. */
-static void gpus_set(struct making *m)
+static void gpus_set(struct task_making *m)
 {
     struct str relative = STR_INIT;
     int n = 0;
@@ -175,7 +175,7 @@ static void gpus_set(struct making *m)
     str_done(&relative);
 }
 
-static void path_set(struct making *m)
+static void path_set(struct task_making *m)
 {
     const char *path = value_of(&m->env, "PATH"), *dir = m->t->plan->bin_dir;
     struct span rest = span_of(path), piece;
@@ -205,7 +205,7 @@ static bool is_preserved(const char *assignment)
 }
 
 /* The command's variables, without those the node sets. */
-static void env_begin(struct making *m)
+static void env_begin(struct task_making *m)
 {
     const struct msg_stream_tasks *w = &m->t->what;
     size_t n, nplan;
@@ -234,7 +234,7 @@ static void env_begin(struct making *m)
 }
 
 /* "2,3" with the tasks of the components before added to each. */
-static void gtids_shift(struct making *m)
+static void gtids_shift(struct task_making *m)
 {
     struct span rest = span_of(value_of(&m->env, "SLURM_GTIDS")), word;
     struct str text = STR_INIT;
@@ -245,7 +245,7 @@ static void gtids_shift(struct making *m)
 }
 
 /* Several components that one srun started are one program to their tasks. */
-static void whole_set(struct making *m)
+static void whole_set(struct task_making *m)
 {
     const struct msg_stream_tasks *w = &m->t->what;
     const char *node_id = value_of(&m->env, "SLURM_NODEID");
@@ -267,7 +267,7 @@ static void whole_set(struct making *m)
     free(whole);
 }
 
-static void env_finish(struct making *m)
+static void env_finish(struct task_making *m)
 {
     const struct step_plan *p = m->t->plan;
     whole_set(m);
@@ -290,7 +290,7 @@ static void env_finish(struct making *m)
 
 /* ---- the program ---- */
 
-static char *found_in_path(const struct making *m, const char *name)
+static char *found_in_path(const struct task_making *m, const char *name)
 {
     struct span rest = span_of(value_of(&m->env, "PATH")), dir;
     struct stat st;
@@ -305,7 +305,7 @@ static char *found_in_path(const struct making *m, const char *name)
     return xstrdup(name);
 }
 
-static struct plan_bytes program_of(struct making *m)
+static struct plan_bytes program_of(struct task_making *m)
 {
     const struct msg_stream_tasks *w = &m->t->what;
     struct str words = STR_INIT;
@@ -333,7 +333,7 @@ static bool is_login_shell(const char *path, char *const *argv)
     return n > 0 && login_shell_script(line, (size_t)n);
 }
 
-static _Noreturn void program_exec(struct making *m)
+static _Noreturn void program_exec(struct task_making *m)
 {
     size_t n;
     char **argv = plan_texts(program_of(m), 0, &n);
@@ -360,7 +360,7 @@ static _Noreturn void program_exec(struct making *m)
 }
 
 /* MPOL_BIND to the nodes "0-1"; what the kernel refuses is said. */
-static void memory_bind(struct making *m)
+static void memory_bind(struct task_making *m)
 {
     struct idset set = IDSET_INIT;
     unsigned long mask[16] = {0};
@@ -374,7 +374,7 @@ static void memory_bind(struct making *m)
         remark(&m->setup, "--mem-bind has no effect here: %s", strerror(errno));
 }
 
-static void bind_report(const struct making *m)
+static void bind_report(const struct task_making *m)
 {
     const char *cpus = m->task->cpus ? m->task->cpus : m->t->plan->cpus;
     if (m->t->plan->bind_report)
@@ -387,10 +387,10 @@ _Noreturn void task_exec(const struct task_set *t, const struct task *task, size
                          const struct task_ends *ends, int groups_why)
 {
     const struct step_plan *p = t->plan;
-    struct making m = {.setup = {.herd = t->herd, .plan = p, .failure_fd = t->failure_fd},
-                       .t = t,
-                       .task = task,
-                       .local_id = local_id};
+    struct task_making m = {.setup = {.herd = t->herd, .plan = p, .failure_fd = t->failure_fd},
+                            .t = t,
+                            .task = task,
+                            .local_id = local_id};
     setsid();
     if (groups_why)
         remark(&m.setup, "cannot enter the step's control groups (%s): its limits may not hold",

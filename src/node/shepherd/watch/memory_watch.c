@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct part {
+struct memory_part {
     long long bytes;
     int exact;
 };
@@ -28,7 +28,7 @@ static int64_t shares_sum(const pid_t *pids, size_t n)
     return sum;
 }
 
-static void part_leave(const struct step_plan *p, int steps_fd, struct part mine)
+static void part_leave(const struct step_plan *p, int steps_fd, struct memory_part mine)
 {
     char path[320], text[48];
     snprintf(path, sizeof path, "%s/memory", p->dir_name);
@@ -36,7 +36,7 @@ static void part_leave(const struct step_plan *p, int steps_fd, struct part mine
     small_file_write(steps_fd, path, text, strlen(text), 0600);
 }
 
-static bool part_read(int steps_fd, const char *name, struct part *ret)
+static bool part_read(int steps_fd, const char *name, struct memory_part *ret)
 {
     char path[320];
     struct str text = STR_INIT;
@@ -44,7 +44,7 @@ static bool part_read(int steps_fd, const char *name, struct part *ret)
     bool ok = step_dir_alive(steps_fd, name) && small_file_read(steps_fd, path, 64, &text);
     /* It is being written: nothing is known, least of all that it is small. */
     if (ok && sscanf(str_text(&text), "%lld %d", &ret->bytes, &ret->exact) != 2)
-        *ret = (struct part){0, 0};
+        *ret = (struct memory_part){0, 0};
     str_done(&text);
     return ok;
 }
@@ -61,7 +61,7 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
     const char *dot = strrchr(p->dir_name, '.');
     size_t len = dot ? (size_t)(dot + 1 - p->dir_name) : 0;
     struct dirent *e;
-    struct part part;
+    struct memory_part part;
     int fd = openat(steps_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     while (d && len && (e = readdir(d))) {
@@ -81,14 +81,14 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
                   const pid_t *pids, size_t n, int64_t rss_bytes)
 {
-    struct part mine = {rss_bytes, 0};
+    struct memory_part mine = {rss_bytes, 0};
     struct others others = {0, true, false};
     if (p->job_mem_bytes > 0)
         others = others_sum(p, steps_fd, mine.bytes);
     bool step_over = p->mem_limit_bytes > 0 && mine.bytes > p->mem_limit_bytes;
     bool job_over = p->job_mem_bytes > 0 && mine.bytes + others.sum > p->job_mem_bytes;
     if (step_over || job_over)
-        mine = (struct part){shares_sum(pids, n), 1};
+        mine = (struct memory_part){shares_sum(pids, n), 1};
     if (p->job_mem_bytes > 0)
         part_leave(p, steps_fd, mine);
     if (step_over && mine.bytes > p->mem_limit_bytes) {
@@ -101,7 +101,7 @@ bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_f
     if (!others.all_exact || others.any_larger || mine.bytes + others.sum <= p->job_mem_bytes)
         return false;
     /* It is about to be free: no other has to end for it. */
-    part_leave(p, steps_fd, (struct part){0, 1});
+    part_leave(p, steps_fd, (struct memory_part){0, 1});
     *w = (struct memory_watch){mine.bytes + others.sum, p->job_mem_bytes, true};
     return true;
 }
