@@ -21,7 +21,7 @@ struct site_command {
     struct arena *a;
     struct client *client;
     struct lsf_job_list jobs;
-    struct past past; /* bstat -M: what steps used */
+    struct past_jobs past; /* bstat -M: what steps used */
     VEC(const struct partition *) queue;
     VEC(const struct node *) node;
     const char *queues; /* classstat: those asked for */

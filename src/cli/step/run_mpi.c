@@ -32,7 +32,7 @@ static void ranks_format(const struct step_node *n, struct str *out)
     idset_done(&all);
 }
 
-static void map_add(struct run *r, struct step_node *n, void *arg)
+static void map_add(struct srun_run *r, struct step_node *n, void *arg)
 {
     struct str *map = arg;
     struct str ranks = STR_INIT;
@@ -43,7 +43,7 @@ static void map_add(struct run *r, struct step_node *n, void *arg)
     str_done(&ranks);
 }
 
-void run_mpi_tell(struct run *r, struct msg_stream_tasks *t)
+void run_mpi_tell(struct srun_run *r, struct msg_stream_tasks *t)
 {
     struct str map = STR_INIT;
     if (text_empty(t->mpi))
@@ -90,7 +90,7 @@ static bool has_ended(const struct step_node *n)
     return tasks_count(n->step->tasks, TASK_ENDED) > 0;
 }
 
-static void count_one(struct run *r, struct step_node *n, void *arg)
+static void count_one(struct srun_run *r, struct step_node *n, void *arg)
 {
     struct asked *a = arg;
     uint32_t rank;
@@ -104,7 +104,7 @@ static bool ranks_read(const char *ranks, struct idset *set)
     return ranks && idset_parse(set, ranks, UINT32_MAX, NULL);
 }
 
-static struct meeting *meeting_of(struct run *r, const char *ranks)
+static struct meeting *meeting_of(struct srun_run *r, const char *ranks)
 {
     struct idset set = IDSET_INIT;
     struct meeting *free_one = NULL;
@@ -134,7 +134,7 @@ struct telling {
     struct idset *ranks; /* NULL = all */
 };
 
-static void tell_one(struct run *r, struct step_node *n, void *arg)
+static void tell_one(struct srun_run *r, struct step_node *n, void *arg)
 {
     const struct telling *t = arg;
     uint32_t rank;
@@ -143,7 +143,7 @@ static void tell_one(struct run *r, struct step_node *n, void *arg)
         peer_send(n->peer, MSG_STREAM_MPI, t->m);
 }
 
-static void tell(struct run *r, const struct msg_stream_mpi *m, const struct step_node *but)
+static void tell(struct srun_run *r, const struct msg_stream_mpi *m, const struct step_node *but)
 {
     struct idset set = IDSET_INIT;
     struct telling t = {m, but, ranks_read(m->ranks, &set) ? &set : NULL};
@@ -159,7 +159,7 @@ struct search {
     bool found;
 };
 
-static void ended_find(struct run *r, struct step_node *n, void *arg)
+static void ended_find(struct srun_run *r, struct step_node *n, void *arg)
 {
     struct search *s = arg;
     uint32_t rank;
@@ -170,7 +170,7 @@ static void ended_find(struct run *r, struct step_node *n, void *arg)
     }
 }
 
-void run_mpi_check(struct run *r)
+void run_mpi_check(struct srun_run *r)
 {
     for (size_t i = 0; i < r->nmeetings && !r->killed; i++) {
         struct idset set = IDSET_INIT;
@@ -188,7 +188,7 @@ void run_mpi_check(struct run *r)
 
 /* ---- what nodes say ---- */
 
-static void meet(struct run *r, struct step_node *n, const struct msg_stream_mpi *m)
+static void meet(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
 {
     struct meeting *at = meeting_of(r, m->ranks);
     for (size_t i = 0; i < at->n; i++)
@@ -207,7 +207,7 @@ static void meet(struct run *r, struct step_node *n, const struct msg_stream_mpi
     tell(r, &(struct msg_stream_mpi){.op = MPI_MET, .ranks = m->ranks}, NULL);
 }
 
-static void aborted(struct run *r, const struct msg_stream_mpi *m)
+static void aborted(struct srun_run *r, const struct msg_stream_mpi *m)
 {
     struct str why = STR_INIT;
     if (r->mpi_code)
@@ -221,7 +221,7 @@ static void aborted(struct run *r, const struct msg_stream_mpi *m)
     tell(r, &(struct msg_stream_mpi){.op = MPI_ABORT, .rank = m->rank, .code = m->code}, NULL);
 }
 
-void run_mpi_take(struct run *r, struct step_node *n, const struct msg_stream_mpi *m)
+void run_mpi_take(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
 {
     switch ((enum mpi_op)m->op) {
     case MPI_MEET: meet(r, n, m); break;
@@ -232,7 +232,7 @@ void run_mpi_take(struct run *r, struct step_node *n, const struct msg_stream_mp
     }
 }
 
-void run_mpi_done(struct run *r)
+void run_mpi_done(struct srun_run *r)
 {
     for (size_t i = 0; i < r->nmeetings; i++) {
         free((char *)(uintptr_t)r->meeting[i]->ranks);
