@@ -18,7 +18,7 @@
 #define VALUE_MAX_BYTES   1024
 #define VALUE_TAKEN_BYTES 4096 /* of who does not */
 
-struct place {
+struct pmi_place {
     int version;
     struct str in;
     bool off, ended;
@@ -32,7 +32,7 @@ struct pmi {
     struct pmi_world w;
     const struct pmi_ops *ops;
     void *ctx;
-    struct place *place;
+    struct pmi_place *place;
     struct map_str *space, *attributes; /* values owned */
     size_t bytes;
     struct str fresh; /* "key\0value\0" since the last meeting */
@@ -171,7 +171,7 @@ static void meet_if_all(struct pmi *p)
 
 static void wait_to_meet(struct pmi *p, size_t i, struct span thread)
 {
-    struct place *at = &p->place[i];
+    struct pmi_place *at = &p->place[i];
     at->waits = true;
     str_clear(&at->thread);
     str_addn(&at->thread, thread.len ? thread.data : "", thread.len);
@@ -184,7 +184,7 @@ void pmi_met(struct pmi *p)
         return;
     p->meeting = false;
     for (size_t i = 0; i < p->w.n; i++) {
-        struct place *at = &p->place[i];
+        struct pmi_place *at = &p->place[i];
         if (!at->waits)
             continue;
         at->waits = false;
@@ -333,7 +333,7 @@ static void full_job_attribute(struct pmi *p, size_t i, const struct pmi_command
 static void waiting_answer(struct pmi *p, struct span key, const char *value)
 {
     for (size_t i = 0; i < p->w.n; i++) {
-        struct place *at = &p->place[i];
+        struct pmi_place *at = &p->place[i];
         if (!at->wanted.len || !span_is(key, at->wanted.data))
             continue;
         str_clear(&at->wanted);
@@ -357,7 +357,7 @@ static void full_attribute_get(struct pmi *p, size_t i, const struct pmi_command
                                struct span thread)
 {
     struct span key = pmi_value(c, "key");
-    struct place *at = &p->place[i];
+    struct pmi_place *at = &p->place[i];
     const char *value = get(p->attributes, key);
     if (value || !span_is(pmi_value(c, "wait"), "TRUE")) {
         answer_value(p, i, "info-getnodeattr", thread, value);
@@ -421,7 +421,7 @@ static void full_answer(struct pmi *p, size_t i, const struct pmi_command *c)
 bool pmi_take(struct pmi *p, size_t place, const char *bytes, size_t len)
 {
     ASSERT(place < p->w.n);
-    struct place *at = &p->place[place];
+    struct pmi_place *at = &p->place[place];
     struct pmi_command c;
     size_t used = 0;
     ssize_t n = 0;

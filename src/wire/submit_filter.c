@@ -99,7 +99,7 @@ void submit_filter_write(struct str *out, const struct message *m, const struct 
 
 /* ---- the answer ----------------------------------------------------------------------------- */
 
-struct reading {
+struct filter_reading {
     struct record_reader r;
     struct job_spec *const *spec;
     size_t n;
@@ -107,12 +107,12 @@ struct reading {
 
 static bool name_unknown(void *ctx, struct span key)
 {
-    struct reading *x = ctx;
+    struct filter_reading *x = ctx;
     return json_in_fail(&x->r.in, "a job has no \"%.*s\"", (int)(key.len < 64 ? key.len : 64),
                         key.data);
 }
 
-static bool jobs_read(struct reading *x)
+static bool jobs_read(struct filter_reading *x)
 {
     size_t i = 0;
     if (!json_in_open(&x->r.in, '['))
@@ -129,7 +129,7 @@ static bool jobs_read(struct reading *x)
     return !x->r.in.failed;
 }
 
-static bool member_read(struct reading *x, struct span key, struct filter_answer *ret)
+static bool member_read(struct filter_reading *x, struct span key, struct filter_answer *ret)
 {
     if (span_is(key, "refuse"))
         return json_in_text(&x->r.in, LIMIT_TEXT_BYTES, &ret->refuse);
@@ -144,7 +144,7 @@ static bool member_read(struct reading *x, struct span key, struct filter_answer
 bool submit_filter_read(const char *text, size_t len, struct job_spec *const *specs, size_t n,
                         struct arena *a, struct filter_answer *ret, struct err *ret_err)
 {
-    struct reading x = {
+    struct filter_reading x = {
         .r = {.text_max = LIMIT_TEXT_BYTES, .blobs_are_texts = true}, .spec = specs, .n = n};
     struct span key;
     *ret = (struct filter_answer){0};

@@ -217,7 +217,7 @@ static int keep(const char *name)
 
 /* ---- whose job ------------------------------------------------------------------------------ */
 
-struct search {
+struct adopt_search {
     struct client *c;
     const struct passwd *user;
     struct arena *a;
@@ -230,13 +230,13 @@ struct search {
 
 static void node_see(void *ctx, const void *record)
 {
-    struct search *s = ctx;
+    struct adopt_search *s = ctx;
     const struct node *n = record;
     if (node_is_here(n, s->hostname))
         hostlist_add(&s->here, n->name);
 }
 
-static const char *node_of(struct search *s, const char *nodes)
+static const char *node_of(struct adopt_search *s, const char *nodes)
 {
     struct hostlist list = HOSTLIST_INIT;
     const char *found = NULL;
@@ -250,7 +250,7 @@ static const char *node_of(struct search *s, const char *nodes)
 
 static void job_see(void *ctx, const void *record)
 {
-    struct search *s = ctx;
+    struct adopt_search *s = ctx;
     const struct job *j = record;
     const char *node = text_empty(j->nodes) ? NULL : node_of(s, j->nodes);
     if (!node || j->user_id != s->user->pw_uid)
@@ -261,7 +261,7 @@ static void job_see(void *ctx, const void *record)
     }
 }
 
-static bool jobs_find(struct search *s, struct err *ret_err)
+static bool jobs_find(struct adopt_search *s, struct err *ret_err)
 {
     struct msg_done done = {0};
     struct msg_query nodes = {.what = QUERY_NODES, .fields = "name,hostname,is_virtual"};
@@ -285,7 +285,7 @@ static bool become(const struct passwd *u)
 
 /* In the child: srun --async, as the user, with an environment that is ours. */
 static void __attribute__((noreturn))
-step_exec(const struct search *s, const char *state_dir, const char *name, struct arena *a)
+step_exec(const struct adopt_search *s, const char *state_dir, const char *name, struct arena *a)
 {
     const char *self = arena_printf(a, "%s/remuda", program_dir(a));
     char *argv[] = {"srun",
@@ -364,7 +364,7 @@ static bool name_make(char name[2 * ADDRESS_BYTES + 1])
     return true;
 }
 
-static bool step_begin(const struct search *s, const char *state_dir, const char *name,
+static bool step_begin(const struct adopt_search *s, const char *state_dir, const char *name,
                        struct err *ret_err)
 {
     int status = 0;
@@ -377,7 +377,8 @@ static bool step_begin(const struct search *s, const char *state_dir, const char
                                   (unsigned long long)s->job.id);
 }
 
-static bool adopt(const struct search *s, pid_t session, const char *state_dir, struct err *ret_err)
+static bool adopt(const struct adopt_search *s, pid_t session, const char *state_dir,
+                  struct err *ret_err)
 {
     char name[2 * ADDRESS_BYTES + 1];
     int listener = name_make(name) ? listen_at(name) : -1;
@@ -403,7 +404,8 @@ static int decide(bool allowed)
     return allowed ? 0 : 1;
 }
 
-static int told(const struct adopt_line *o, struct search *s, pid_t session, const char *state_dir)
+static int told(const struct adopt_line *o, struct adopt_search *s, pid_t session,
+                const char *state_dir)
 {
     struct err err = {0};
     const char *host = submit_hostname(s->a);
@@ -433,14 +435,14 @@ static void defaults_set(struct adopt_line *o)
 }
 
 /* What pam_exec says of who asks. */
-struct asker {
+struct adopt_asker {
     const char *type, *user; /* NULL: nobody */
 };
 
-static int ask(struct adopt_line *o, const struct asker *who, struct arena *a)
+static int ask(struct adopt_line *o, const struct adopt_asker *who, struct arena *a)
 {
     const pid_t session = getppid();
-    struct search s = {.a = a, .hostname = submit_hostname(a), .here = HOSTLIST_INIT};
+    struct adopt_search s = {.a = a, .hostname = submit_hostname(a), .here = HOSTLIST_INIT};
     struct err err = {0};
     if (!who->type || !who->user || geteuid() != 0) {
         err_set(&err, ERR_USAGE,
@@ -472,8 +474,8 @@ int cmd_adopt(int argc, char **argv)
     struct arena *a = arena_new();
     struct option_line line = {.table = &adopt_options, .to = &o, .a = a};
     const char *type = getenv("PAM_TYPE"), *user = getenv("PAM_USER");
-    const struct asker who = {type ? arena_strdup(a, type) : NULL,
-                              user ? arena_strdup(a, user) : NULL};
+    const struct adopt_asker who = {type ? arena_strdup(a, type) : NULL,
+                                    user ? arena_strdup(a, user) : NULL};
     int status;
     /* A user may have had a say in the rest (~/.pam_environment), and would name a cluster of his. */
     clearenv();

@@ -62,7 +62,7 @@ void run_mpi_tell(struct srun_run *r, struct msg_stream_tasks *t)
 
 /* ---- who meets ---- */
 
-struct asked {
+struct meeting_asked {
     const struct idset *ranks; /* NULL = all */
     size_t n;
 };
@@ -92,7 +92,7 @@ static bool has_ended(const struct step_node *n)
 
 static void count_one(struct srun_run *r, struct step_node *n, void *arg)
 {
-    struct asked *a = arg;
+    struct meeting_asked *a = arg;
     uint32_t rank;
     (void)r;
     a->n += has_any(n, a->ranks, false, &rank);
@@ -118,7 +118,7 @@ static struct meeting *meeting_of(struct srun_run *r, const char *ranks)
         r->meeting = xrealloc(r->meeting, (r->nmeetings + 1) * sizeof *r->meeting);
         free_one = r->meeting[r->nmeetings++] = xcalloc(1, sizeof *free_one);
     }
-    struct asked a = {.ranks = ranks_read(ranks, &set) ? &set : NULL};
+    struct meeting_asked a = {.ranks = ranks_read(ranks, &set) ? &set : NULL};
     run_each_node(r, count_one, &a);
     idset_done(&set);
     free((char *)(uintptr_t)free_one->ranks);
@@ -128,7 +128,7 @@ static struct meeting *meeting_of(struct srun_run *r, const char *ranks)
     return free_one;
 }
 
-struct telling {
+struct meeting_telling {
     const struct msg_stream_mpi *m;
     const struct step_node *but;
     struct idset *ranks; /* NULL = all */
@@ -136,7 +136,7 @@ struct telling {
 
 static void tell_one(struct srun_run *r, struct step_node *n, void *arg)
 {
-    const struct telling *t = arg;
+    const struct meeting_telling *t = arg;
     uint32_t rank;
     (void)r;
     if (n != t->but && n->peer && has_any(n, t->ranks, false, &rank))
@@ -146,14 +146,14 @@ static void tell_one(struct srun_run *r, struct step_node *n, void *arg)
 static void tell(struct srun_run *r, const struct msg_stream_mpi *m, const struct step_node *but)
 {
     struct idset set = IDSET_INIT;
-    struct telling t = {m, but, ranks_read(m->ranks, &set) ? &set : NULL};
+    struct meeting_telling t = {m, but, ranks_read(m->ranks, &set) ? &set : NULL};
     run_each_node(r, tell_one, &t);
     idset_done(&set);
 }
 
 /* ---- who will not come ---- */
 
-struct search {
+struct meeting_search {
     const struct idset *ranks;
     uint32_t rank;
     bool found;
@@ -161,7 +161,7 @@ struct search {
 
 static void ended_find(struct srun_run *r, struct step_node *n, void *arg)
 {
-    struct search *s = arg;
+    struct meeting_search *s = arg;
     uint32_t rank;
     (void)r;
     if (!s->found && has_ended(n) && has_any(n, s->ranks, true, &rank)) {
@@ -176,7 +176,7 @@ void run_mpi_check(struct srun_run *r)
         struct idset set = IDSET_INIT;
         if (!r->meeting[i]->n)
             continue;
-        struct search s = {.ranks = ranks_read(r->meeting[i]->ranks, &set) ? &set : NULL};
+        struct meeting_search s = {.ranks = ranks_read(r->meeting[i]->ranks, &set) ? &set : NULL};
         run_each_node(r, ended_find, &s);
         idset_done(&set);
         if (!s.found)
