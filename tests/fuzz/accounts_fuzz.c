@@ -113,13 +113,13 @@ static void change_check(const struct account_change *ch)
 static void file_check(const char *data, size_t size, bool clean, struct arena *a)
 {
     struct sacctmgr s = {.a = a, .rc = 1}; /* after a failure nothing is sent */
-    struct loading g = {.s = &s,
-                        .c = {.s = &s},
-                        .parent = "root",
-                        .path = "f",
-                        .clean = clean,
-                        .user = map_str_new(),
-                        .account = map_str_new()};
+    struct load_loading g = {.s = &s,
+                             .c = {.s = &s},
+                             .parent = "root",
+                             .path = "f",
+                             .clean = clean,
+                             .user = map_str_new(),
+                             .account = map_str_new()};
     struct str text = STR_INIT;
     str_addn(&text, data, size);
     sentences = 0;

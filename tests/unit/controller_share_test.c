@@ -72,7 +72,7 @@ static struct shares *world(void)
     return shares_new(NULL);
 }
 
-static void serve(struct share *s, int64_t us)
+static void serve(struct user_share *s, int64_t us)
 {
     note.now_us += us;
     share_spent(s, us * US);
@@ -86,8 +86,8 @@ static void rest(int64_t us)
 
 /* Those n flood for so long with requests of `each` µs, as many as are taken; *ret_go gets the most
  * that was done for one of them in one go. The time that was theirs. */
-static int64_t flood(struct share **s, int n, int64_t each, int64_t for_us, struct share *light,
-                     int64_t *ret_go)
+static int64_t flood(struct user_share **s, int n, int64_t each, int64_t for_us,
+                     struct user_share *light, int64_t *ret_go)
 {
     int64_t until = note.now_us + for_us, theirs = 0;
     *ret_go = 0;
@@ -114,7 +114,7 @@ static void one_thing_after_the_other_never_pauses(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *a = share_join(all, LIGHT), *b = share_join(all, LIGHT + 1);
+    struct user_share *a = share_join(all, LIGHT), *b = share_join(all, LIGHT + 1);
     for (int i = 0; i < 20000; i++) {
         serve(a, 90); /* most of the time, in small pieces */
         rest(5);
@@ -132,7 +132,7 @@ static void halves_get_a_fifth(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
+    struct user_share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
     int64_t until = note.now_us + 5 * USEC_PER_SEC, theirs = 0;
     serve(light, 50);
     while (note.now_us < until) {
@@ -158,7 +158,7 @@ static void a_flood_gets_a_fifth_in_short_slices(void **unused)
     static const int64_t each[] = {5, 30, 200, 1000};
     for (size_t i = 0; i < ARRAY_LEN(each); i++) {
         struct shares *all = world();
-        struct share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
+        struct user_share *f = share_join(all, FLOODER), *light = share_join(all, LIGHT);
         int64_t go, theirs;
         serve(light, 50);
         theirs = flood(&f, 1, each[i], 5 * USEC_PER_SEC, light, &go);
@@ -175,7 +175,7 @@ static void several_floods_share_that_fifth(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *f[8], *light = share_join(all, LIGHT);
+    struct user_share *f[8], *light = share_join(all, LIGHT);
     for (unsigned i = 0; i < 8; i++)
         f[i] = share_join(all, FLOODER + i);
     int64_t go, theirs;
@@ -194,7 +194,7 @@ static void who_is_alone_has_all_of_it(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *f = share_join(all, FLOODER);
+    struct user_share *f = share_join(all, FLOODER);
     int64_t go, theirs = flood(&f, 1, 30, USEC_PER_SEC, NULL, &go);
     assert_true(theirs * 10 >= 9 * USEC_PER_SEC);
     assert_true(go <= 10000); /* the loop looks round */
@@ -206,7 +206,7 @@ static void where_all_ask_for_much_they_take_turns(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *f[2] = {share_join(all, FLOODER), share_join(all, FLOODER + 1)};
+    struct user_share *f[2] = {share_join(all, FLOODER), share_join(all, FLOODER + 1)};
     int64_t go, theirs;
     flood(f, 2, 30, USEC_PER_SEC, NULL, &go);
     theirs = flood(f, 2, 30, 5 * USEC_PER_SEC, NULL, &go);
@@ -222,7 +222,7 @@ static void a_debt_outlives_the_connection(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    struct user_share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
     serve(light, 10);
     serve(f, 5000);
     assert_false(share_may(f));
@@ -244,7 +244,7 @@ static void commits_are_paid_by_who_asked_for_them(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    struct user_share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
     serve(light, 10);
     serve(f, 1000);
     rest(10 * 1000);
@@ -269,7 +269,7 @@ static void who_asks_for_little_again_is_forgiven(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    struct user_share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
     serve(light, 10);
     serve(f, 5000);
     assert_false(share_may(f));
@@ -296,9 +296,9 @@ static void an_address_has_a_share_and_is_nobody(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
-    struct share *from = share_join_address(all, "192.0.2.1"),
-                 *other = share_join_address(all, "192.0.2.2");
+    struct user_share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    struct user_share *from = share_join_address(all, "192.0.2.1"),
+                      *other = share_join_address(all, "192.0.2.2");
     int64_t go, theirs;
     assert_ptr_not_equal(from, other);
     serve(from, 1000);
@@ -323,8 +323,8 @@ static void any_number_of_addresses_has_one_share(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1),
-                 *from[ADDRESSES];
+    struct user_share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1),
+                      *from[ADDRESSES];
     char name[32];
     int64_t go, theirs;
     for (int i = 0; i < ADDRESSES; i++) {
@@ -355,9 +355,9 @@ static void a_host_that_has_shown_itself_is_no_stranger(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1);
-    struct share *host = share_join_address(all, "10.0.0.9"),
-                 *stranger = share_join_address(all, "10.0.0.8");
+    struct user_share *light = share_join(all, LIGHT), *other = share_join(all, LIGHT + 1);
+    struct user_share *host = share_join_address(all, "10.0.0.9"),
+                      *stranger = share_join_address(all, "10.0.0.8");
     serve(light, 50);
     serve(other, 50);
     rest(1);
@@ -386,7 +386,7 @@ static void a_thousand_that_wait_come_back_few_at_a_time(void **unused)
 {
     (void)unused;
     struct shares *all = world();
-    struct share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
+    struct user_share *light = share_join(all, LIGHT), *f = share_join(all, FLOODER);
     static struct share_wait w[1000];
     memset(w, 0, sizeof w);
     serve(light, 10);
