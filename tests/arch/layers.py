@@ -21,6 +21,7 @@ LAYERS = {
     "store": ({"model", "base"}, {"sqlite3.h"}),
     "io": ({"wire", "model", "base"}, {"uv.h", "openssl/", "http_parser.h"}),
     "smtp": ({"io", "base"}, {"curl/"}),
+    "pmix": ({"agent", "wire", "model", "base"}, {"pmix.h", "pmix_server.h"}),
     "node": ({"agent", "io", "wire", "model", "base"}, {"hwloc.h", "hwloc/"}),
     "controller": ({"core", "sched", "store", "reading", "io", "wire", "model", "base", "node"}, set()),
     "cli": ({"reading", "script", "io", "wire", "model", "base"}, set()),
@@ -28,7 +29,7 @@ LAYERS = {
 }
 # The only thing of node/ that the controller may see: the entry of the other role of the same program.
 ONLY = {("controller", "node"): {"node/node.h"}}
-LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/")
+LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/", "pmix.h", "pmix_server.h")
 # Library headers that one file alone may include.
 ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.

@@ -26,7 +26,7 @@ END
 }
 
 @test "--mpi=list; what is not there is refused by name" {
-    [ "$(srun --mpi=list)" = "$(printf 'MPI plugin types are...\n\tnone\n\tpmi2')" ]
+    [ "$(srun --mpi=list)" = "$(printf 'MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix')" ]
     run -1 srun --mpi=foo true
     [[ "$output" =~ "Invalid MPI type 'foo', --mpi=list for acceptable types" ]]
 }
@@ -78,6 +78,46 @@ END
     [[ "$output" =~ "task 3 has ended, and others wait to meet it" ]]
 }
 
+# A cluster whose nodes lack remuda-pmix, whether or not this one has it.
+without_pmix() {
+    mkdir -p "$WORK/without/bin"
+    cp "$REMUDA_STAGE"/remuda "$REMUDA_STAGE"/remudad "$REMUDA_STAGE"/remuda-shepherd "$WORK/without"
+    cp -P "$REMUDA_STAGE"/bin/* "$WORK/without/bin"
+}
+
+@test "--mpi=pmix where a node has no PMIx: no task starts, and it is said; as the site's default it is a warning" {
+    without_pmix
+    export REMUDA_STATE="$WORK/without/state" PATH="$WORK/without/bin:$PATH"
+    remuda up -q --nodes 2 --cpus 4 --mem 2G 3>&-
+    run -1 timeout 60 srun -N2 -n2 --mpi=pmix touch started
+    [[ "$output" =~ "srun: error: node"[12]": --mpi=pmix: remuda-pmix is not there: it is built where libpmix is" ]]
+    [ ! -e started ]
+    id=$(sbatch --parsable -W -N2 -n2 -o /dev/null --wrap 'srun --mpi=pmix touch started; srun true')
+    [ "$(sacct -nP -j "$id.0" -o State,ExitCode)" = "FAILED|1:0" ]
+    [ "$(sacct -nPX -j "$id" -o State)" = COMPLETED ]
+    echo "MpiDefault=pmix" >> "$REMUDA_STATE/remuda.conf"
+    scontrol reconfigure
+    run -0 timeout 60 srun -Q -N2 -n2 bash -c 'echo "task $SLURM_PROCID ${PMIX_RANK-without}"'
+    [[ "$output" =~ "MpiDefault=pmix: remuda-pmix is not there" ]]
+    [[ "$output" =~ "task 0 without" ]] && [[ "$output" =~ "task 1 without" ]]
+    remuda down
+}
+
+@test "--mpi=pmix: what is no program of MPI runs as without; the variables are each task's, and no files are left" {
+    [ -x "$REMUDA_STAGE/remuda-pmix" ] || skip "built without libpmix-dev"
+    [ "$(timeout 60 srun -Q -N2 -n4 --mpi=pmix bash -c 'echo $SLURM_PROCID $PMIX_RANK' | sort | tr '\n' ',')" = "0 0,1 1,2 2,3 3," ]
+    [ "$(printf 'a\nb\n' | timeout 60 srun -Q -n1 --mpi=pmix_v4 cat | tr '\n' ' ')" = "a b " ]
+    run -5 timeout 60 srun -Q -n2 --mpi=pmix bash -c 'exit 5'
+    [ "$(timeout 60 srun -Q -n1 --overlap --mpi=pmix srun -Q -n1 --overlap --mpi=none bash -c 'env | grep -E "^(PMIX_|REMUDA_MPI)" ; echo none')" = none ]
+    timeout 60 srun -Q -n2 --wait-for-children --mpi=pmix bash -c 'sleep 1 & echo ended' > out
+    [ "$(cat out | tr '\n' ' ')" = "ended ended " ]
+    timeout 60 srun -Q -n1 -J ended --mpi=pmix bash -c 'touch runs; sleep 30' &
+    eventually test -e runs
+    scancel -n ended
+    wait || true
+    run ! compgen -G "/tmp/remuda-pmix.*"
+}
+
 @test "programs that are none of MPI run as without it" {
     [ "$(srun -Q -N2 -n4 --mpi=pmi2 bash -c 'echo $SLURM_PROCID' | sort | tr '\n' ' ')" = "0 1 2 3 " ]
     [ "$(printf 'a\nb\n' | srun -Q -n1 --mpi=pmi2 cat | tr '\n' ' ')" = "a b " ]
@@ -86,7 +126,9 @@ END
 
 @test "variables are each program's own: not of sbatch, salloc and srun in it" {
     inner='env | grep -E "^(PMI_|REMUDA_MPI)" ; echo none'
-    [ "$(srun -Q -n1 --overlap --mpi=pmi2 srun -Q -n1 --overlap bash -c "$inner")" = none ]
+    [ "$(srun -Q -n1 --overlap --mpi=pmi2 srun -Q -n1 --overlap --mpi=none bash -c "$inner")" = none ]
+    [ "$(srun -Q -n1 --mpi=pmi2 bash -c 'echo $SLURM_MPI_TYPE')" = pmi2 ]
+    [ "$(srun -Q -n1 --mpi=none bash -c 'echo ${SLURM_MPI_TYPE-none}')" = none ]
     [ "$(srun -Q -n1 --mpi=pmi2 bash -c 'salloc -Q -n1 bash -c "$0"' "$inner")" = none ]
     srun -Q -n1 --mpi=pmi2 bash -c 'sbatch -Q -W -o batch.out --wrap "$0"' "$inner"
     [ "$(cat batch.out)" = none ]

@@ -356,9 +356,9 @@ END
     [ "$status" = 0 ]
     [[ "$output" =~ "srun: Job "[0-9]+" to start at " ]]
     [[ "$(srun --mpi=list)" =~ none ]]
-    run srun --mpi=pmix true
+    run srun --mpi=cray_shasta true
     [ "$status" != 0 ]
-    [[ "$output" =~ "pmix" ]]
+    [[ "$output" =~ "cray_shasta" ]]
     run srun -Z true
     [[ "$output" =~ "not supported" ]]
     run srun

@@ -52,8 +52,11 @@ void run_mpi_tell(struct srun_run *r, struct msg_stream_tasks *t)
         const struct step *first = &r->step[0].step;
         run_each_node(r, map_add, &map);
         r->mpi_map = arena_strdup(r->a, str_text(&map));
-        r->mpi_name = arena_printf(r->a, "%llu.%u.%lld", (unsigned long long)first->job_id,
-                                   first->attempt, (long long)first->step_id);
+        /* PMIx takes whoever knows it for one of them. */
+        const char *secret = text_is(t->mpi, "pmix") ? hub_key_new(r->a) : "";
+        r->mpi_name =
+            arena_printf(r->a, "%llu.%u.%lld%s%.16s", (unsigned long long)first->job_id,
+                         first->attempt, (long long)first->step_id, *secret ? "." : "", secret);
         str_done(&map);
     }
     t->mpi_map = r->mpi_map;
@@ -207,6 +210,61 @@ static void meet(struct srun_run *r, struct step_node *n, const struct msg_strea
     tell(r, &(struct msg_stream_mpi){.op = MPI_MET, .ranks = m->ranks}, NULL);
 }
 
+/* ---- what one task has put ---- */
+
+struct meeting_at {
+    const struct step_node *node; /* NULL = the one that has `rank` */
+    uint32_t rank;
+    int64_t number, seen;
+    struct step_node *found;
+};
+
+static void place_find(struct srun_run *r, struct step_node *n, void *arg)
+{
+    struct meeting_at *a = arg;
+    struct idset one = IDSET_INIT;
+    uint32_t rank;
+    (void)r;
+    idset_add(&one, a->rank);
+    if (a->node == n)
+        a->number = a->seen;
+    if (a->number >= 0 ? a->number == a->seen : !a->node && has_any(n, &one, false, &rank))
+        a->found = n;
+    a->seen++;
+    idset_done(&one);
+}
+
+/* To the node that has the rank; who asked is told by its number, which the answer has again. */
+static void ask(struct srun_run *r, struct step_node *n, const struct msg_stream_mpi *m)
+{
+    char number[24];
+    struct meeting_at who = {.node = n, .number = -1},
+                      whose = {.rank = (uint32_t)m->rank, .number = -1};
+    run_each_node(r, place_find, &who);
+    run_each_node(r, place_find, &whose);
+    snprintf(number, sizeof number, "%lld", (long long)who.number);
+    if (whose.found && whose.found->peer)
+        peer_send(whose.found->peer, MSG_STREAM_MPI,
+                  &(struct msg_stream_mpi){.op = MPI_ASK, .rank = m->rank, .text = number});
+    else
+        peer_send(n->peer, MSG_STREAM_MPI,
+                  &(struct msg_stream_mpi){.op = MPI_ANSWER, .rank = m->rank, .code = 1});
+}
+
+static void answer(struct srun_run *r, const struct msg_stream_mpi *m)
+{
+    struct meeting_at who = {.number = -1};
+    if (!m->text || !text_to_i64(m->text, 0, INT32_MAX, &who.number))
+        return;
+    run_each_node(r, place_find, &who);
+    if (who.found && who.found->peer)
+        peer_send(who.found->peer, MSG_STREAM_MPI,
+                  &(struct msg_stream_mpi){
+                      .op = MPI_ANSWER, .rank = m->rank, .code = m->code, .data = m->data});
+}
+
+/* ---- the end ---- */
+
 static void aborted(struct srun_run *r, const struct msg_stream_mpi *m)
 {
     struct str why = STR_INIT;
@@ -215,8 +273,11 @@ static void aborted(struct srun_run *r, const struct msg_stream_mpi *m)
     r->mpi_code = m->code & 0xff ? m->code & 0xff : 1;
     r->killed = true;
     str_add_plain(&why, m->text ? m->text : "");
-    program_error(r->al->name, "task %d ends its program with code %d%s%s", m->rank, m->code,
-                  why.len ? ": " : "", str_text(&why));
+    if (text_is(m->ranks, "start"))
+        program_error(r->al->name, "%s", str_text(&why));
+    else
+        program_error(r->al->name, "task %d ends its program with code %d%s%s", m->rank, m->code,
+                      why.len ? ": " : "", str_text(&why));
     str_done(&why);
     tell(r, &(struct msg_stream_mpi){.op = MPI_ABORT, .rank = m->rank, .code = m->code}, NULL);
 }
@@ -226,8 +287,8 @@ void run_mpi_take(struct srun_run *r, struct step_node *n, const struct msg_stre
     switch ((enum mpi_op)m->op) {
     case MPI_MEET: meet(r, n, m); break;
     case MPI_ABORT: aborted(r, m); break;
-    case MPI_ASK:
-    case MPI_ANSWER:
+    case MPI_ASK: ask(r, n, m); break;
+    case MPI_ANSWER: answer(r, m); break;
     case MPI_MET: break;
     }
 }

@@ -56,10 +56,11 @@ static bool streams_take(struct launch *l, struct err *e)
 /* Only what is served; other words of a site's are of Slurm's plugins. */
 static void mpi_default_take(struct launch *l, const char *type)
 {
-    for (size_t i = 0; text_is(type, "pmi2") && i < l->run.nsteps; i++) {
+    const char *served = text_is(type, "pmi2") ? "pmi2" : text_starts(type, "pmix") ? "pmix" : NULL;
+    for (size_t i = 0; served && i < l->run.nsteps; i++) {
         if (l->line.comp[i].launch.mpi)
             continue;
-        l->step[i].tasks.mpi = arena_strdup(l->line.a, type);
+        l->step[i].tasks.mpi = served;
         l->step[i].tasks.mpi_default = true;
     }
 }
@@ -427,7 +428,7 @@ static bool mpi_list(const struct submit_options *o)
 {
     if (!text_is(o->launch.mpi, "list"))
         return false;
-    puts("MPI plugin types are...\n\tnone\n\tpmi2");
+    puts("MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix");
     return true;
 }
 

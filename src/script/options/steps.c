@@ -62,13 +62,17 @@ JOB_SETTER(set_job_id)
  * or another, which its clients do not notice. */
 JOB_SETTER(set_mpi)
 {
-    if (text_is(value, "none") || text_is(value, "list") || text_is(value, "pmi2"))
-        return set_text(o, row, value, env, a, ret_err);
-    err_set(
-        ret_err, ERR_INVALID,
-        "--mpi=%s: none, pmi2 and list are allowed; programs of other libraries start with their "
-        "own mpirun inside the job, which launches through srun",
-        value);
+    static const char *const types[] = {"none", "list", "pmi2", "pmix"};
+    for (size_t i = 0; i < ARRAY_LEN(types); i++)
+        if (text_is(value, types[i]))
+            return set_text(o, row, value, env, a, ret_err);
+    if (text_is(value, "pmix_v3") || text_is(value, "pmix_v4") || text_is(value, "pmix_v5"))
+        return set_text(o, row, "pmix", env, a, ret_err);
+    err_set(ret_err, ERR_INVALID,
+            "--mpi=%s: none, pmi2, pmix and list are allowed; programs of other libraries start "
+            "with their "
+            "own mpirun inside the job, which launches through srun",
+            value);
     err_lead(ret_err,
              "error: Couldn't find the specified plugin name for mpi/%s looking at all files",
              value);
@@ -190,7 +194,7 @@ const struct option_row options_steps[] = {
     STEP_VALUE("kill-on-bad-exit", 'K', ARG_OPTIONAL, "SLURM_KILL_BAD_EXIT", "0|1", "end the step when a task fails",
                set_kill_on_bad_exit, kill_on_bad_exit),
     STEP_FLAG("label", 'l', "SLURM_LABELIO", "put the task number before each line", label),
-    STEP_VALUE("mpi", 0, ARG_REQUIRED, "SLURM_MPI_TYPE", "type", "how MPI programs find each other: none, pmi2; list shows the types",
+    STEP_VALUE("mpi", 0, ARG_REQUIRED, "SLURM_MPI_TYPE", "type", "how MPI programs find each other: none, pmi2, pmix; list shows the types",
                set_mpi, mpi),
     STEP_NOTHING_LIKE("msg-timeout", 0, ARG_REQUIRED, NULL, "seconds", "how long to wait for the controller",
                       "the controller is waited for, whatever happens to it, as long as srun runs", set_some_number),

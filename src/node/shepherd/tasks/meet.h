@@ -9,14 +9,17 @@
 
 struct meet; /* opaque */
 
-/* When it is known what runs, before the first task starts; NULL = nothing was asked for. */
-struct meet *meet_open(struct task_set *t);
-/* A pair of descriptors for a task: its own end, or -1 with errno. */
-int meet_end_open(struct task_set *t, size_t place);
+/* When it is known what runs, before the first task starts. True: they may; false: tasks_start is
+ * called when they may, or the step ends. */
+bool meet_open(struct task_set *t);
+/* A task's own end of a pair of descriptors, where it has one. False with errno. */
+bool meet_end_open(struct task_set *t, size_t place, int *ret);
 /* In the task's process: its variables, and its descriptor stays open when it executes. */
 void meet_env(const struct task_set *t, const struct task *task, int fd, struct env *e);
 /* The task is over. */
 void meet_ended(struct task_set *t, size_t place);
+/* All processes of the step are gone. */
+void meet_done(struct task_set *t);
 /* The command knows of all that are: what it is told from now on comes after that. */
 void meet_ends_told(struct task_set *t);
 /* The command says something. */

@@ -148,7 +148,7 @@ static bool output_end_open(struct task_set *t, struct task *task, enum stream_n
 static bool ends_open(struct task_set *t, struct task *task, struct task_ends *ends)
 {
     *ends = (struct task_ends){-1, -1, -1, -1, NULL};
-    if (t->meet && (ends->meet = meet_end_open(t, (size_t)(task - t->task))) < 0)
+    if (!meet_end_open(t, (size_t)(task - t->task), &ends->meet))
         return false;
     if (t->plan->pty && task->id == 0)
         return terminal_open(t, task, ends);
@@ -202,19 +202,26 @@ static void started_tell(struct task_set *t)
 
 static void ends_tell(struct task_set *t, bool oom);
 
-void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m)
+void tasks_start(struct task_set *t)
 {
-    if (t->launched)
-        return;
+    ASSERT(!t->launched);
     t->launched = true;
-    record_copy(message_table[MSG_STREAM_TASKS].fields, &t->what, m, t->arena);
     task_files_open(t);
-    t->meet = meet_open(t);
     for (size_t i = 0; i < t->n; i++)
         task_start(t, i);
     task_files_begun(t);
     started_tell(t);
     ends_tell(t, false);
+}
+
+void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m)
+{
+    if (t->asked)
+        return;
+    t->asked = true;
+    record_copy(message_table[MSG_STREAM_TASKS].fields, &t->what, m, t->arena);
+    if (meet_open(t) && !t->launched)
+        tasks_start(t);
 }
 
 void task_set_launch(struct task_set *t)
@@ -431,6 +438,7 @@ void task_set_finish(struct task_set *t)
     ends_tell(t, false);
     for (size_t i = 0; i < t->n; i++)
         task_finish(t, &t->task[i], wait_ms);
+    meet_done(t);
     struct msg_stream_done m = {.exit_status = task_set_status(t)};
     for (size_t i = 0; i < t->nstreams; i++) {
         stream_send(&t->stream[i], MSG_STREAM_DONE, &m);

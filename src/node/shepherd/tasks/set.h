@@ -66,6 +66,7 @@ struct task_set {
     struct arena *arena;          /* of `what` */
     struct msg_stream_tasks what; /* what runs */
     bool ends;                    /* it was told to: its notices say so */
+    bool asked;                   /* for `what` */
     bool launched, owner_gone, singletons_checked;
     bool detached;            /* no command: the plan says what runs, files take what it writes */
     int64_t tell_at_us;       /* ends that are not told yet; 0 = there are none */
@@ -120,6 +121,8 @@ void task_set_finish(struct task_set *t);
 
 /* Starts what the command asks for; nothing if it has been. */
 void tasks_launch(struct task_set *t, const struct msg_stream_tasks *m);
+/* The second half of that, where something had to be waited for. */
+void tasks_start(struct task_set *t);
 /* Does the command's stream take no more for now? */
 bool tasks_full(const struct task_set *t);
 /* One read of its output or errors, carried to where they belong; false when there is nothing to

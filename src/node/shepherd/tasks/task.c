@@ -15,6 +15,7 @@
 #include "node/shepherd/step.h"
 #include "node/shepherd/tasks/files.h"
 #include "node/shepherd/tasks/meet.h"
+#include "node/shepherd/tasks/pmix_server.h"
 #include "node/shepherd/tasks/programs.h"
 #include "node/step/login_shell.h"
 #include "node/step/multi_prog.h"
@@ -35,7 +36,7 @@
 #include <unistd.h>
 
 #define STANDARD_PATH "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
-#define OWN_VARIABLES 40
+#define OWN_VARIABLES (40 + PMIX_VARIABLES_MAX)
 
 struct task_making {
     struct setup setup;

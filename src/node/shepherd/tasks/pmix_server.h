@@ -1,0 +1,33 @@
+/* The process that is PMIx's server for the tasks here (src/pmix/server.h), as the shepherd sees
+ * it: started as the step's owner in its control groups, spoken with in frames. Used by meet.c
+ * alone. */
+#ifndef REMUDA_NODE_SHEPHERD_TASKS_PMIX_SERVER_H
+#define REMUDA_NODE_SHEPHERD_TASKS_PMIX_SERVER_H
+
+#include "node/shepherd/setup.h"
+#include "node/shepherd/tasks/set.h"
+
+#define PMIX_VARIABLES_MAX 48 /* of one task */
+
+struct pmix_server; /* opaque */
+
+struct pmix_world {
+    const char *name, *map; /* as meet.c has them */
+    int32_t size, node;     /* tasks in all; which line of the map this node is */
+};
+
+/* NULL: why. */
+struct pmix_server *pmix_server_start(struct task_set *t, const struct pmix_world *w, char *why,
+                                      size_t why_size);
+/* Hands on what the command says. */
+void pmix_server_tell(struct pmix_server *s, const struct msg_stream_mpi *m);
+void pmix_server_wait_for(const struct pmix_server *s, struct pollfd *v);
+/* Calls take for each message; false when it is gone. */
+bool pmix_server_serve(struct pmix_server *s, short revents,
+                       void (*take)(struct task_set *t, const struct msg_stream_mpi *m));
+/* It has nothing more to do, and ends. */
+void pmix_server_close(struct pmix_server *s);
+/* When it and the tasks are gone: what was in files of theirs. */
+void pmix_server_clear(struct pmix_server *s);
+
+#endif

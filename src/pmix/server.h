@@ -1,0 +1,44 @@
+/* remuda-pmix: PMIx's server for the tasks of one step on one node. The shepherd starts it as the
+ * step's owner, in the step's control groups, and speaks with it over descriptor 3 in frames
+ * (stream_tasks once, then stream_mpi both ways): a fault in the library is not the shepherd's. It
+ * ends when the shepherd closes.
+ *
+ *   shepherd: stream_tasks    name, map, which node of it this is, where files may be made
+ *   it:       ANSWER          for each task here: its variables; then
+ *             MET "start"     tasks may start
+ *   both:     MEET, MET, ASK, ANSWER, ABORT as between nodes (model/message.h) */
+#ifndef REMUDA_PMIX_SERVER_H
+#define REMUDA_PMIX_SERVER_H
+
+#include "base/arena.h"
+#include "model/message.h"
+
+#include <pmix.h>
+#include <pmix_server.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define PMIX_FD 3
+
+struct world {
+    const char *name, *dir;
+    int32_t size, nodes, node; /* tasks; nodes; which this is */
+    const int32_t *node_of;    /* each rank */
+    const char *const *host;   /* each node, no two the same */
+};
+
+/* To the shepherd; from any thread. */
+void say(const struct msg_stream_mpi *m);
+/* Why tasks cannot start; does not return. */
+_Noreturn void give_up(const char *what, pmix_status_t why);
+
+/* world.c: what the library is told of the tasks; then the variables of each here are said. */
+void world_register(const struct world *w, struct arena *a);
+
+/* meetings.c: what tasks ask the library, and it the other nodes. */
+extern pmix_server_module_t meetings_module;
+void meetings_begin(const struct world *w);
+/* The shepherd says something. */
+void meetings_take(const struct msg_stream_mpi *m);
+
+#endif
