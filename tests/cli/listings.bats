@@ -173,12 +173,11 @@ data_parser/v0.0.43" ]
     [ "$output" = "squeue: error: Invalid node name nosuch" ]
     run -1 squeue -j frob
     [ "$output" = "squeue: error: Invalid job id: frob" ]
-    run -1 squeue -s 42
-    [ "$output" = "squeue: error: Invalid job_step id: 42.??" ]
     [ -z "$(squeue -h -u '')" ] && [ -z "$(squeue -h -t '')" ] && [ -z "$(squeue -h -j '')" ]
     A=$(sbatch --parsable -H -a 0-9:3%2 -o /dev/null --wrap true)
     [ "$(squeue -h -j "$A" -o %i)" = "${A}_[0,3,6,9%2]" ]
     [ "$(squeue -h -j "${A}_3" -o %i)" = "${A}_3" ]
+    [ "$(squeue -j -h -o %i "${A}_3")" = "${A}_3" ]
     [ "$(squeue -h -j "${A}_0,${A}_6" -o %i)" = "${A}_[0,6]" ]
     [ -z "$(squeue -h -j "${A}_4")" ]
     [ "$(squeue -h -r -j "$A" -o %i | wc -l)" = 4 ]

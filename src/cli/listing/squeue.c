@@ -44,14 +44,11 @@ static SETTER(set_states)
 }
 
 /* A job in the list, its blanks taken off; the list of a step ("7.0") as one of a job. */
-static bool id_add(struct squeue *s, const char *id, bool of_steps, struct err *ret_err)
+static bool id_add(struct squeue *s, const char *id, struct err *ret_err)
 {
     struct job_ref ref = {0};
     bool ok = job_ref_parse(id, &ref, NULL) && ref.job_id > 0;
-    bool is_step = ok && ref.has_step;
     job_ref_done(&ref);
-    if (of_steps && !is_step && !strchr(id, '.'))
-        return err_set(ret_err, ERR_INVALID, "Invalid job_step id: %s.??", id);
     if (!ok)
         return err_set(ret_err, ERR_INVALID, "Invalid job id: %s", id);
     s->id_words++;
@@ -59,7 +56,7 @@ static bool id_add(struct squeue *s, const char *id, bool of_steps, struct err *
     return true;
 }
 
-static bool ids_add(struct squeue *s, const char *value, bool of_steps, struct err *ret_err)
+static bool ids_add(struct squeue *s, const char *value, struct err *ret_err)
 {
     int depth = 0;
     const char *start = value;
@@ -68,8 +65,7 @@ static bool ids_add(struct squeue *s, const char *value, bool of_steps, struct e
         if (*at && (*at != ',' || depth > 0))
             continue;
         struct span piece = span_trim((struct span){start, (size_t)(at - start)});
-        if (piece.len &&
-            !id_add(s, arena_strndup(s->l.a, piece.data, piece.len), of_steps, ret_err))
+        if (piece.len && !id_add(s, arena_strndup(s->l.a, piece.data, piece.len), ret_err))
             return false;
         if (!*at)
             return true;
@@ -82,14 +78,14 @@ static SETTER(set_jobs)
     struct squeue *s = to;
     s->nothing |= value && list_empty(value);
     s->jobs_asked |= !value;
-    return !value || ids_add(s, value, false, ret_err);
+    return !value || ids_add(s, value, ret_err);
 }
 
 static SETTER(set_steps)
 {
     struct squeue *s = to;
     s->steps = true;
-    return !value || ids_add(s, value, true, ret_err);
+    return !value || ids_add(s, value, ret_err);
 }
 
 /* -j and -s without a list of their own take the first word, wherever it stands. */
@@ -99,7 +95,7 @@ static bool word_take(void *to, const char *word, struct arena *a, struct err *r
     (void)a;
     if (s->id_words || !(s->jobs_asked || s->steps))
         return err_set(ret_err, ERR_INVALID, "Unrecognized option: %s", word);
-    return ids_add(s, word, !s->jobs_asked, ret_err);
+    return ids_add(s, word, ret_err);
 }
 
 static SETTER(set_accounts)

@@ -160,6 +160,20 @@ static struct env env_make(struct setup *s)
 
 /* ---- the script ---- */
 
+/* The program of its first line, which is not there; the job ends with errno, as in Slurm. */
+static void interpreter_remark(struct setup *s)
+{
+    const char *text = s->plan->script.data;
+    size_t len = s->plan->script.len, from = 2;
+    while (from < len && (text[from] == ' ' || text[from] == '\t'))
+        from++;
+    size_t to = from;
+    while (to < len && text[to] != '\n')
+        to++;
+    remark(s, "execve(): bad interpreter(%.*s): %s", (int)(to - from), text + from,
+           strerror(ENOENT));
+}
+
 static _Noreturn void script_exec(struct setup *s, char **env)
 {
     const struct step_plan *p = s->plan;
@@ -172,10 +186,12 @@ static _Noreturn void script_exec(struct setup *s, char **env)
     remarks_write(s);
     execve(path.data, args, env);
     int why = errno;
-    remark(s, "execve(): %s: %s", path.data,
-           why == ENOENT ? "bad interpreter: No such file or directory" : strerror(why));
+    if (why == ENOENT && s->plan->script.len > 2)
+        interpreter_remark(s);
+    else
+        remark(s, "execve(): %s: %s", path.data, strerror(why));
     remarks_write(s);
-    _exit(why == ENOENT ? 127 : 126);
+    _exit(why);
 }
 
 _Noreturn void step_exec(const struct herd *h, const struct step_plan *p, int groups_why,
