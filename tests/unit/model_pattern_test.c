@@ -65,6 +65,8 @@ static void test_steps_and_tasks(void **state)
     assert_expands("%J", &plain, "47");
     assert_expands("%J", &task, "47.3");
     assert_expands("%s", &plain, "batch");
+    assert_expands("%4s", &plain, "batch");
+    assert_expands("%4s.%3t", &task, "0003.012");
     assert_expands("%s_%t_%n", &task, "3_12_1");
 }
 

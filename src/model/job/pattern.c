@@ -26,6 +26,14 @@ static uint64_t task_number(const struct pattern_env *env)
     return env->array_task_id == NO_TASK ? UINT64_C(4294967294) : env->array_task_id;
 }
 
+static void step_add(int64_t step_id, int width, struct str *out)
+{
+    if (step_id >= 0)
+        number_add(out, (uint64_t)step_id, width);
+    else
+        step_label(step_id, out);
+}
+
 /* False: no such conversion. */
 static bool conversion_add(char letter, int width, const struct pattern_env *env, struct str *out)
 {
@@ -39,7 +47,7 @@ static bool conversion_add(char letter, int width, const struct pattern_env *env
     case 'j': number_add(out, env->job_id, width); return true;
     case 'N': str_add(out, env->node); return true;
     case 'n': number_add(out, (uint64_t)env->node_index, width); return true;
-    case 's': step_label(env->step_id, out); return true;
+    case 's': step_add(env->step_id, width, out); return true;
     case 't': number_add(out, (uint64_t)env->task, width); return true;
     case 'u': str_add(out, env->user); return true;
     case 'x': str_add(out, env->job_name); return true;
