@@ -604,6 +604,35 @@ static void access_taken_away(void **unused)
     assert_int_equal(state(id), JOB_RUNNING);
 }
 
+/* Whoever asks: limits are held where jobs start, and who may use a QOS is asked of submissions. */
+static void a_running_job_keeps_its_qos(void **unused)
+{
+    static const struct {
+        const char *fields;
+        struct job_request to;
+        enum refusal hers, roots;
+    } tried[] = {
+        {"qos", {.qos = "test"}, REFUSE_NOT_PENDING, REFUSE_NOT_PENDING},
+        {"qos", {.qos = "nosuch"}, REFUSE_QOS, REFUSE_NOT_PENDING},
+        {"account", {.account = "chem"}, REFUSE_NOT_PENDING, REFUSE_NOT_PENDING},
+    };
+    uint64_t id = submit(job_of(1, NULL, "normal"));
+    assert_int_equal(state(id), JOB_RUNNING);
+    for (int root = 0; root < 2; root++) {
+        if (root)
+            am_root();
+        for (size_t i = 0; i < ARRAY_LEN(tried); i++) {
+            struct job_spec to = {.req = tried[i].to};
+            struct msg_update_job m = {
+                .ids = ids_of(id), .fields = tried[i].fields, .values = {&to, 1}};
+            say(1, MSG_UPDATE_JOB, &m);
+            assert_int_equal(refusal(), root ? tried[i].roots : tried[i].hers);
+            assert_string_equal(job(id)->spec.req.qos, "normal");
+            assert_string_equal(job(id)->spec.req.account, "physics");
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -630,6 +659,7 @@ int main(void)
         TREE_STORY(refusals_name_what_may_be),
         TREE_STORY(nothing_is_insisted_on),
         TREE_STORY(access_taken_away),
+        TREE_STORY(a_running_job_keeps_its_qos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

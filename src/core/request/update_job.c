@@ -50,15 +50,11 @@ static const char *const fixed[] = {"array",     "batch",       "submit_line", "
 /* Fields that of a running job mean its nodes: NodeList= and NumNodes=. */
 static const char *const size_fields[] = {"nodelist", "min_nodes", "max_nodes", "node_sizes"};
 /* Fields that may change while the job runs. */
-static const char *const any_time[] = {"time_limit_us", "comment",
-                                       "mail_types",    "mail_user",
-                                       "requeue",       "extra",
-                                       "name",          "nice",
-                                       "site_factor",   "deadline_us",
-                                       "qos",           "switches",
-                                       "time_min_us",   "switches_wait_us",
-                                       "hold",          "priority_asked",
-                                       "delay_boot_us"};
+static const char *const any_time[] = {
+    "time_limit_us", "comment",     "mail_types", "mail_user",        "requeue",
+    "extra",         "name",        "nice",       "site_factor",      "deadline_us",
+    "switches",      "time_min_us", "hold",       "switches_wait_us", "delay_boot_us",
+    "priority_asked"};
 /* And these: they mean nothing to placement. */
 static const char *const attributes[] = {
 #define X(member, ...) #member,
@@ -354,10 +350,6 @@ static void record_take_update(struct core *c, struct jobrec *r, const struct up
         spec_take(c, r, u);
     limits_count(c, r, +1);
     user_room_texts(c, r);
-    if (cluster_is_running(c->cluster, r->j.id)) {
-        cluster_run_qos(c->cluster, r->j.id, r->j.spec.req.qos);
-        limits_running(c, r);
-    }
     if (u->m->admin_comment)
         text_set(c, &r->j.admin_comment, u->m->admin_comment);
     if (u->m->array_limit_plus1)
@@ -404,6 +396,26 @@ static enum refusal room_check(struct core *c, const struct jobrec *r, const str
     return fits ? REFUSE_NONE : REFUSE_TOO_LARGE;
 }
 
+/* Of a job that has started: a QOS or an account is not changed, as limits are held where jobs
+ * start; a user is told first of a QOS that is not for him. */
+static enum refusal started_check(struct core *c, const struct jobrec *r, struct update *u,
+                                  const char **detail)
+{
+    struct str why = STR_INIT;
+    enum refusal refusal = REFUSE_NONE;
+    if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && only_any_time(u)))
+        return REFUSE_NONE;
+    trial_make(r, u);
+    if (given(u, "qos") && !given(u, "account") && !peer_operates(c, c->turn.peer))
+        refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
+    const char *text = refusal ? arena_strdup(c->turn.fx->arena, str_text(&why))
+                               : "the job has started: only its time limit, priority, name, "
+                                 "comments, mail and requeue flag may still change, and it may "
+                                 "give nodes back";
+    str_done(&why);
+    return refuse(refusal ? refusal : REFUSE_NOT_PENDING, text, detail);
+}
+
 static enum refusal update_one(struct core *c, struct jobrec *r, const struct job_ref *ref,
                                void *ctx, const char **detail)
 {
@@ -414,17 +426,14 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
         return REFUSE_ALREADY_DONE;
     if (r->j.cron)
         return refuse(REFUSE_CRON_CHANGE, CRON_CHANGE_TEXT, detail);
-    if (r->j.state != JOB_PENDING && (u->m->reset_accrue || !only_any_time(u)))
-        return refuse(
-            REFUSE_NOT_PENDING,
-            "the job has started: only its time limit, priority, name, comments, mail and requeue "
-            "flag may still change, and it may give nodes back",
-            detail);
+    enum refusal refusal = started_check(c, r, u, detail);
+    if (refusal)
+        return refusal;
     if (r->waiting)
         waited_count(c, r); /* with another request it is of another class */
     u->extends = 0;
     trial_make(r, u);
-    enum refusal refusal = limit_find(r, u, detail);
+    refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->turn.peer))
         refusal =
             peer_directs(c, r) ? coordinator_check(u, detail) : operator_check(c, r, u, detail);
