@@ -492,6 +492,39 @@ static void lists_of_qos_grow_and_shrink(void **unused)
     assert_int_equal(send(), REFUSE_UPDATE);
 }
 
+/* Whoever a change concerns may use what is his default then: the user himself, and who inherits
+ * either of both; it is refused whole. */
+static void a_default_qos_may_be_used(void **unused)
+{
+    tree();
+    struct assoc nova = {.account = "nova", .qos = "normal", .default_qos = "opp"},
+                 alice = {.account = "nova", .user = "alice", .qos = "opp", .default_qos = "opp"};
+    assoc(VERB_MODIFY, "default_qos", nova);
+    assert_int_equal(send(), REFUSE_QOS);
+    assert_null(assoc_find(w.c, "nova", NULL, NULL)->a.default_qos);
+    assoc(VERB_MODIFY, "qos,default_qos", alice);
+    sent_well();
+    assoc(VERB_MODIFY, "qos", nova)->list = LIST_SET; /* alice has both herself */
+    sent_well();
+    uint64_t before = book();
+    alice.qos = "normal";
+    assoc(VERB_MODIFY, "qos", alice);
+    assert_int_equal(send(), REFUSE_QOS);
+    alice.qos = NULL; /* then she has the account's list, which does not have it */
+    assoc(VERB_MODIFY, "qos", alice);
+    assert_int_equal(send(), REFUSE_QOS);
+    assert_int_equal(book(), before);
+    alice.default_qos = NULL;
+    assoc(VERB_MODIFY, "qos,default_qos", alice);
+    sent_well();
+    nova.qos = "opp";
+    assoc(VERB_MODIFY, "qos,default_qos", nova);
+    sent_well();
+    nova.qos = "normal"; /* what stands below it is looked at, too */
+    assoc(VERB_MODIFY, "qos", nova);
+    assert_int_equal(send(), REFUSE_QOS);
+}
+
 /* ---- who may -------------------------------------------------------------------------------- */
 
 enum asker { ROOT, OLGA, BOB_COORDINATES, ALICE_HERSELF, CAROL, WHO_COUNT };
@@ -679,6 +712,7 @@ int main(void)
         STORY(a_change_without_its_record_is_refused),
         STORY(limits_are_set_and_lifted),
         STORY(lists_of_qos_grow_and_shrink),
+        STORY(a_default_qos_may_be_used),
         STORY(each_deed_by_everybody),
         STORY(what_jobs_use_is_not_taken_away),
     };

@@ -298,6 +298,8 @@ void req_change_accounts(struct core *c, const struct msg_change_accounts *m)
     size_t effects = c->turn.fx->n;
     accounts_journal(c);
     enum refusal refusal = changes_do(&g, m);
+    if (!refusal)
+        refusal = change_defaults_check(&g, m);
     if (refusal || m->test_only) {
         c->turn.fx->n = effects; /* transactions of what is undone */
         accounts_undo(c);

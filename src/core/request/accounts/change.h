@@ -52,6 +52,8 @@ enum refusal change_assoc_remove(struct account_step *g, struct assocrec *top, b
 enum refusal change_coordinator_change(struct account_step *g, const struct assoc *asked);
 enum refusal change_qos_add(struct account_step *g, const struct qos *asked);
 enum refusal change_qos_modify(struct account_step *g, const struct qos *asked);
+/* Whoever's QOS the request changed may use what is his default now. */
+enum refusal change_defaults_check(struct account_step *g, const struct msg_change_accounts *m);
 enum refusal change_qos_remove(struct account_step *g, const struct qos *asked);
 enum refusal change_wckey_change(struct account_step *g, const struct wckey *asked);
 

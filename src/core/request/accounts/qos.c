@@ -142,3 +142,53 @@ enum refusal change_wckey_change(struct account_step *g, const struct wckey *ask
     change_did(g, (enum account_verb)g->ch->verb, NOUN_WCKEY, k.name, &who, true);
     return REFUSE_NONE;
 }
+
+/* ---- default QOS ---------------------------------------------------------------------------- */
+
+/* Associations of which the request changes access to QOS, or the default. */
+static struct map_u64 *qos_touched(const struct core *c, const struct msg_change_accounts *m)
+{
+    struct map_u64 *touched = map_u64_new();
+    const struct account_change *v = m->changes.v;
+    for (size_t i = 0; i < m->changes.n; i++) {
+        const struct assoc *asked = v[i].assoc.n ? v[i].assoc.v : NULL;
+        if (v[i].noun != NOUN_ASSOC || v[i].verb != VERB_MODIFY || !asked || !v[i].fields ||
+            !(list_has(v[i].fields, "qos") || list_has(v[i].fields, "default_qos")))
+            continue;
+        struct assocrec *r = assoc_find(c, asked->account, asked->user, asked->partition);
+        if (r)
+            map_u64_put(touched, r->a.id, r);
+    }
+    return touched;
+}
+
+static bool is_touched(const struct map_u64 *touched, const struct assocrec *r)
+{
+    for (; r; r = r->up)
+        if (map_u64_get(touched, r->a.id))
+            return true;
+    return false;
+}
+
+enum refusal change_defaults_check(struct account_step *g, const struct msg_change_accounts *m)
+{
+    struct map_u64 *touched = qos_touched(g->c, m);
+    struct map_walk w = {0};
+    enum refusal refusal = REFUSE_NONE;
+    while (map_u64_count(touched) && !refusal && map_u64_next(g->c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        const char *own = r->a.deleted ? NULL : assoc_default_qos(r);
+        if (!own || assoc_has_qos(g->c, r, own) || !is_touched(touched, r))
+            continue;
+        const char *list = assoc_qos_list(g->c, r, g->a);
+        refusal = change_refuse(
+            g, REFUSE_QOS,
+            "%s would have the default QOS %s and may use %s: give access to "
+            "it, or another default, in the same command",
+            r->a.user ? arena_printf(g->a, "%s with account %s", r->a.user, r->a.account)
+                      : arena_printf(g->a, "account %s", r->a.account),
+            own, *list ? list : "none");
+    }
+    map_u64_free(touched);
+    return refusal;
+}
