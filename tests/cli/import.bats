@@ -129,7 +129,7 @@ EOF
         has "regular|25|00:00:00|opp|DenyOnLimit|2.000000|cpu=100|7|20|1-00:00:00|cpu=8|4|50"
         has "opp|0|00:10:00|||0.500000||||08:00:00||7|50"
         run -0 sacctmgr -nP show assoc account=m1 format=qos,defaultqos
-        has "regular,opp|opp"
+        has "opp,regular|opp"
     done
     printf 'Name|Priority\nx|soon\n' >bad.txt
     run -1 remuda import slurm --qos bad.txt

@@ -97,6 +97,8 @@ struct qos_view *book_qos(const struct book *b, const char *name);
 bool book_has_tres(void *book, const char *tres); /* a tres_known */
 /* Its QOS, comma-separated, what it inherits among them. */
 const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, struct arena *a);
+/* The names of a comma list in alphabetical order, in which Slurm shows QOS. */
+const char *names_sorted(const char *list, struct arena *a);
 /* The limit set on it; NULL = none. `tres` NULL for limits that count none. */
 const struct limit *owner_limit(const struct sacctmgr_owner *o, enum resource_limit what,
                                 const char *tres);
@@ -177,6 +179,7 @@ enum entity {
     X(PRIORITY, "priority", 3, 0, TREE | ON(QOS) | ON(CLUSTER))                                              \
     X(QOS_LIST, "qos,qoslevel", 1, TREE | ON(QOS), TREE | ON(CLUSTER))                                       \
     X(RAW_USAGE, "rawusage", 7, 0, TREE | ON(QOS))                                                           \
+    X(SERVERS, "server", 3, ON(RESOURCE), 0)                                                                 \
     X(START, "start", 3, ON(EVENT) | ON(TRANSACTION) | ON(RESERVATION), 0)                                   \
     X(STATES, "states", 4, ON(EVENT), 0)                                                                     \
     X(TREE, "tree", 4, TREE, 0)                                                                              \
@@ -186,6 +189,7 @@ enum entity {
     X(USERS, "users", 1, TREE | ON(COORDINATOR) | ON(TRANSACTION) | ON(WCKEY) | ON(EVENT) | ON(PROBLEM), 0)  \
     X(WCKEYS, "wckeys", 2, ON(USER) | ON(WCKEY), 0)                                                          \
     X(WITH_ASSOC, "withassoc", 5, TREE | ON(TRANSACTION), 0)                                                 \
+    X(WITH_CLUSTERS, "withclusters", 6, ON(RESOURCE), 0)                                                     \
     X(WITH_COORD, "withcoordinators", 5, TREE, 0)                                                            \
     X(WITH_DELETED, "withdeleted", 5, TREE | ON(QOS) | ON(TRES) | ON(WCKEY), 0)                              \
     X(WITH_RAW, "withrawqoslevel", 5, TREE, 0)                                                               \
@@ -286,6 +290,7 @@ void accounts_show(struct sacctmgr *s,
                    const struct specs *sp);                   /* account, user, association, QOS */
 void others_show(struct sacctmgr *s, const struct specs *sp); /* all the others */
 void events_show(struct sacctmgr *s, const struct specs *sp);
+void reservations_show(struct sacctmgr *s, const struct specs *sp);
 void problems_show(struct sacctmgr *s, const struct specs *sp);
 void accounts_json(struct sacctmgr *s, const struct book *b, const struct account_row *row,
                    size_t n, enum entity entity);

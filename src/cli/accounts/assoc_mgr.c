@@ -248,7 +248,7 @@ static void users_show(struct assoc_mgr_show *w)
         qsort(w->book.user.v, w->book.user.n, sizeof w->book.user.v[0], by_uid);
     for (size_t i = 0; i < w->book.user.n; i++) {
         const struct account_user *u = w->book.user.v[i];
-        if (u->deleted || (w->ask->of_users && !list_has(w->ask->of_users, u->name)))
+        if (u->deleted || (w->ask->of_users && !list_has_nocase(w->ask->of_users, u->name)))
             continue;
         title(w, &any, "User Records");
         str_add(&w->out, "UserName=");
@@ -306,7 +306,10 @@ static void shares_say(struct assoc_mgr_show *w, const struct assoc_view *v, con
     line(w);
     str_addf(&w->out, "UsageRaw/Norm/Efctv=%lld.%02lld/", (long long)(u->usage / 1000),
              (long long)(u->usage % 1000 / 10));
-    hundredths(&w->out, f->norm_usage);
+    if (v->up)
+        hundredths(&w->out, f->norm_usage);
+    else
+        str_add(&w->out, "1.00"); /* all of what was used, if only nothing */
     str_addc(&w->out, '/');
     hundredths(&w->out, f->effective > 0 ? f->effective : 0);
 }
@@ -353,8 +356,9 @@ static void assocs_show(struct assoc_mgr_show *w)
     levels_sum(w);
     for (size_t i = 0; i < w->book.assoc.n; i++) {
         const struct assoc *a = w->book.assoc.v[i]->a;
-        if (a->deleted || (w->ask->of_accounts && !list_has(w->ask->of_accounts, a->account)) ||
-            (w->ask->of_users && a->user && !list_has(w->ask->of_users, a->user)))
+        if (a->deleted ||
+            (w->ask->of_accounts && !list_has_nocase(w->ask->of_accounts, a->account)) ||
+            (w->ask->of_users && a->user && !list_has_nocase(w->ask->of_users, a->user)))
             continue;
         title(w, &any, "Association Records");
         assoc_show(w, w->book.assoc.v[i], (int)(2 * i + 1));
@@ -441,7 +445,7 @@ static void qos_show(struct assoc_mgr_show *w)
     bool any = false;
     for (size_t i = 0; i < w->book.qos.n; i++) {
         const struct qos *q = w->book.qos.v[i]->q;
-        if (q->deleted || (w->ask->of_qos && !list_has(w->ask->of_qos, q->name)))
+        if (q->deleted || (w->ask->of_qos && !list_has_nocase(w->ask->of_qos, q->name)))
             continue;
         title(w, &any, "QOS Records");
         one_qos_show(w, w->book.qos.v[i]);

@@ -314,7 +314,29 @@ const char *assoc_view_qos(const struct book *b, const struct assoc_view *v, str
     for (size_t i = 0; i < b->qos.n; i++)
         if (!b->qos.v[i]->q->deleted && has_qos(v, b->qos.v[i]->q->name))
             str_addf(&out, "%s%s", out.len ? "," : "", b->qos.v[i]->q->name);
+    const char *text = names_sorted(str_text(&out), a);
+    str_done(&out);
+    return text;
+}
+
+static int name_order(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+const char *names_sorted(const char *list, struct arena *a)
+{
+    struct span rest = span_of(list ? list : ""), piece;
+    VEC(const char *) name = {0};
+    struct str out = STR_INIT;
+    while (span_next(&rest, ',', &piece))
+        vec_push(&name, arena_strndup(a, piece.data, piece.len));
+    if (name.n)
+        qsort(name.v, name.n, sizeof name.v[0], name_order);
+    for (size_t i = 0; i < name.n; i++)
+        str_addf(&out, "%s%s", i ? "," : "", name.v[i]);
     const char *text = arena_strdup(a, str_text(&out));
+    vec_done(&name);
     str_done(&out);
     return text;
 }

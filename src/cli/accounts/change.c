@@ -57,9 +57,32 @@ void changes_done(struct changes *c)
     str_done(&c->said);
 }
 
-static bool refused(struct sacctmgr *s, const struct msg_done *done)
+/* Slurm's word of what could not be added; NULL = something was to be changed. */
+static const char *added_word(const struct account_change *ch)
 {
-    sacctmgr_refuse(s, " Error with request: %s", refusal_text((enum refusal)done->refusal));
+    const struct assoc *a = ch->assoc.v;
+    if (ch->verb != VERB_ADD)
+        return NULL;
+    switch ((enum account_noun)ch->noun) {
+    case NOUN_ACCOUNT: return "accounts";
+    case NOUN_USER: return "users";
+    case NOUN_ASSOC: return ch->assoc.n && a->user ? "users" : "accounts";
+    case NOUN_QOS: return "QOS";
+    case NOUN_COORDINATOR: return "coordinator";
+    case NOUN_WCKEY: return "users";
+    }
+    return NULL;
+}
+
+static bool refused(struct sacctmgr *s, const struct account_change *ch,
+                    const struct msg_done *done)
+{
+    const char *added = added_word(ch);
+    const char *text = refusal_text((enum refusal)done->refusal);
+    if (added)
+        sacctmgr_refuse(s, " Problem adding %s: %s", added, text);
+    else
+        sacctmgr_refuse(s, " Error with request: %s", text);
     if (done->detail)
         sacctmgr_fail(s, "%s", done->detail);
     return false;
@@ -79,7 +102,7 @@ static bool send_some(struct changes *c, size_t first, size_t n, bool test_only)
         return false;
     }
     if (answer->kind == MSG_DONE)
-        return refused(s, answer->body);
+        return refused(s, m.changes.v, answer->body);
     const struct msg_accounts_changed *changed = answer->body;
     if (changed->warning && !test_only && !s->quiet)
         fprintf(stderr, "sacctmgr: %s\n", changed->warning);

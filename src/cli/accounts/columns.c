@@ -59,6 +59,13 @@ CELL(priority)
         str_add_i64(out, (int64_t)v->a->priority_plus1 - 1);
 }
 
+static void names_add(const char *list, struct str *out)
+{
+    struct arena *a = arena_new();
+    str_add(out, names_sorted(list, a));
+    arena_free(a);
+}
+
 CELL(qos)
 {
     ROW;
@@ -71,7 +78,7 @@ CELL(qos)
         return;
     }
     const struct assoc *a = r->assoc->a;
-    str_add(out, a->qos);
+    names_add(a->qos, out);
     if (!text_empty(a->qos_more))
         str_addf(out, "%s+%s", out->len ? "," : "", a->qos_more);
     if (!text_empty(a->qos_less))
@@ -242,7 +249,7 @@ CELL(exempt)
 CELL(preempt)
 {
     ROW;
-    str_add(out, r->qos->q->preempt);
+    names_add(r->qos->q->preempt, out);
 }
 
 CELL(preempt_mode)

@@ -88,7 +88,9 @@ static void assoc_dump(const struct assoc_view *v, struct str *line)
         limit_dump(v, i, line);
     if (a->priority_plus1)
         str_addf(line, ":Priority=%u", a->priority_plus1 - 1);
-    str_add(&qos, a->qos);
+    struct arena *arena = arena_new();
+    str_add(&qos, names_sorted(a->qos, arena));
+    arena_free(arena);
     signed_words(&qos, '+', a->qos_more);
     signed_words(&qos, '-', a->qos_less);
     if (qos.len)

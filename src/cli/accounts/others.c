@@ -173,7 +173,9 @@ static const struct column resource_column[] = {EMPTY("Name", NULL, 10),
                                                 EMPTY("Type", NULL, 8),
                                                 EMPTY("Count", NULL, 6),
                                                 EMPTY("Allocated", "% Allocated", 11),
-                                                EMPTY("ServerType", NULL, 10)};
+                                                EMPTY("ServerType", NULL, 10),
+                                                EMPTY("Cluster", NULL, 10),
+                                                EMPTY("Allowed", "% Allowed", 10)};
 static const struct column federation_column[] = {
     EMPTY("Federation", NULL, 10), EMPTY("Cluster", NULL, 10), EMPTY("ID", NULL, 2),
     EMPTY("Features", NULL, 20), EMPTY("FedState", NULL, 12)};
@@ -340,15 +342,12 @@ static void cluster_show(struct sacctmgr *s, const struct specs *sp, const struc
 
 /* ---- what stands elsewhere ------------------------------------------------------------------ */
 
-static void empty_show(struct sacctmgr *s, const struct specs *sp, const struct column_table *table)
+static void empty_show(struct sacctmgr *s, const struct specs *sp, const struct column_table *table,
+                       const char *unasked)
 {
     struct table_out t;
-    struct str all = STR_INIT;
-    for (size_t i = 0; i < table->n && i < 7; i++)
-        str_addf(&all, "%s%s", i ? "," : "", table->column[i].name);
-    if (sacctmgr_connect(s) && table_begin(&t, s, table, format_or(s, sp, str_text(&all)), NULL))
+    if (sacctmgr_connect(s) && table_begin(&t, s, table, format_or(s, sp, unasked), NULL))
         table_end(&t);
-    str_done(&all);
 }
 
 static void configuration_show(struct sacctmgr *s)
@@ -394,17 +393,21 @@ void others_show(struct sacctmgr *s, const struct specs *sp)
         break;
     case ENTITY_TRANSACTION: transactions_show(s, sp); break;
     case ENTITY_PROBLEM: problems_show(s, sp); break;
-    case ENTITY_RESOURCE: empty_show(s, sp, &resource_table); break;
-    case ENTITY_FEDERATION: empty_show(s, sp, &federation_table); break;
+    case ENTITY_RESOURCE:
+        empty_show(s, sp, &resource_table,
+                   specs_flag(sp, KEY_WITH_CLUSTERS)
+                       ? "Name,Server,Type,Count,Allocated,ServerType,Cluster,Allowed"
+                       : "Name,Server,Type,Count,Allocated,ServerType");
+        break;
+    case ENTITY_FEDERATION:
+        empty_show(s, sp, &federation_table, "Federation,Cluster,ID,Features,FedState");
+        break;
     case ENTITY_RUNAWAY:
         if (sacctmgr_connect(s))
             printf("Runaway Jobs: No runaway jobs found on cluster %s\n", s->cluster);
         break;
     case ENTITY_CONFIGURATION: configuration_show(s); break;
-    case ENTITY_RESERVATION:
-        sacctmgr_fail(s, "reservation: not supported yet; sreport reservation Utilization lists "
-                         "those of the past, scontrol show reservation those there are");
-        break;
+    case ENTITY_RESERVATION: reservations_show(s, sp); break;
     case ENTITY_EVENT: events_show(s, sp); break;
     case ENTITY_STATS:
         sacctmgr_fail(s, "stats: there is no slurmdbd; sdiag has the controller's counts");

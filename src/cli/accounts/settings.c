@@ -386,7 +386,7 @@ static void assoc_say(struct taking *t, const struct specs *sp)
     if (a->priority_plus1)
         say(out, 13, "Priority", arena_printf(t->s->a, "%u", a->priority_plus1 - 1));
     if (a->qos)
-        say(out, 13, "QOS", a->qos);
+        say(out, 13, "QOS", names_sorted(a->qos, t->s->a));
     if (a->default_qos)
         say(out, 13, "DefQOS", a->default_qos);
 }

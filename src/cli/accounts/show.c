@@ -136,6 +136,42 @@ static bool filter_check(struct sacctmgr *s, const struct specs *sp, struct show
     return true;
 }
 
+static const char *qos_names(const struct book *b, struct arena *a)
+{
+    struct str out = STR_INIT;
+    for (size_t i = 0; i < b->qos.n; i++)
+        if (!b->qos.v[i]->q->deleted)
+            str_addf(&out, "%s%s", out.len ? "," : "", b->qos.v[i]->q->name);
+    const char *text = arena_strdup(a, str_text(&out));
+    str_done(&out);
+    return text;
+}
+
+/* A condition names QOS that are there. False after an error was printed. */
+static bool qos_check(struct sacctmgr *s, const struct specs *sp, const struct book *b)
+{
+    for (size_t i = 0; i < sp->where.n && sp->entity != ENTITY_QOS; i++) {
+        const struct spec *w = &sp->where.v[i];
+        struct span rest = span_of(w->value), piece;
+        if (w->key != KEY_QOS_LIST && w->key != KEY_DEFAULT_QOS)
+            continue;
+        while (span_next(&rest, ',', &piece)) {
+            char *name = arena_strndup(s->a, piece.data, piece.len);
+            for (char *p = name; *p; p++)
+                *p = (char)tolower((unsigned char)*p);
+            if (!*name || book_qos(b, name))
+                continue;
+            sacctmgr_fail(s, "You gave a bad qos '%s'. Valid QOS's are %s", name,
+                          qos_names(b, s->a));
+            sacctmgr_refuse(s, " Unknown condition: %s%s", w->typed,
+                            sp->entity == ENTITY_ASSOC ? ""
+                                                       : "\n Use keyword 'set' to modify value");
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool account_matches(const struct show_filter *f, const struct assoc_view *v)
 {
     for (; v; v = f->sub ? v->up : NULL)
@@ -431,7 +467,7 @@ void accounts_show(struct sacctmgr *s, const struct specs *sp)
         !sacctmgr_ask(s, "You requested options that are only valid when querying with the "
                          "withassoc option.\nAre you sure you want to continue?"))
         return;
-    if (book_read(s, &g.b)) {
+    if (book_read(s, &g.b) && qos_check(s, sp, &g.b)) {
         g.f.elsewhere = !specs_match(specs_where(sp, KEY_CLUSTERS, s->a), s->cluster);
         switch ((int)sp->entity) {
         case ENTITY_ACCOUNT: account_rows(&g); break;

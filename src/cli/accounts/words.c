@@ -66,7 +66,8 @@ bool entity_find(const char *word, enum entity *ret)
     for (int i = 0; i < ENTITY_COUNT && !found; i++)
         if (begins(entities[i].word, word, entities[i].least) ||
             (plural && begins(entities[i].word, plural, entities[i].least)) ||
-            (i == ENTITY_ACCOUNT && begins("acct", word, 4))) {
+            (i == ENTITY_ACCOUNT && begins("acct", word, 4)) ||
+            (i == ENTITY_RESERVATION && begins("resv", word, 4))) {
             *ret = (enum entity)i;
             found = true;
         }
@@ -151,10 +152,12 @@ static bool word_split(struct sacctmgr *s, const char *word, const char **ret_ke
 
 static bool unknown(struct sacctmgr *s, enum entity entity, const char *word, bool set)
 {
-    if (set && entity == ENTITY_QOS) { /* where Slurm says it */
+    if (set && entity == ENTITY_ACCOUNT && text_starts_nocase(word, "name=")) {
+        sacctmgr_refuse(s, " Can't modify the name of an account");
+    } else if (set && entity == ENTITY_QOS) { /* where Slurm says it */
         printf(" Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
         s->rc = 1;
-    } else if (set) {
+    } else if (set && entity != ENTITY_COORDINATOR) {
         sacctmgr_refuse(s, " Unknown option: %s", word);
         sacctmgr_refuse(s, " Use keyword 'where' to modify condition");
     } else {
@@ -165,8 +168,8 @@ static bool unknown(struct sacctmgr *s, enum entity entity, const char *word, bo
     return false;
 }
 
-/* A word without '=': a flag, or a name. */
-static void bare_take(enum entity entity, const char *word, struct specs *ret)
+/* A word without '=': a flag, or a name. False: it can be neither. */
+static bool bare_take(enum entity entity, const char *word, struct specs *ret)
 {
     struct spec sp = {.key = KEY_NAMES, .value = word};
     struct spec flag = {.value = ""};
@@ -175,7 +178,10 @@ static void bare_take(enum entity entity, const char *word, struct specs *ret)
         (flag.key >= KEY_WITH_ASSOC || flag.key == KEY_TREE || flag.key == KEY_ONLY_DEFAULTS ||
          flag.key == KEY_ALL_TIME || flag.key == KEY_ALL_CLUSTERS) &&
         strlen(word) >= 4;
+    if (!flags && entity == ENTITY_RESERVATION)
+        return false;
     vec_push(&ret->where, flags ? flag : sp);
+    return true;
 }
 
 static bool spec_take(struct sacctmgr *s, enum spec_mode mode, bool setting, const char *word,
@@ -186,8 +192,7 @@ static bool spec_take(struct sacctmgr *s, enum spec_mode mode, bool setting, con
     if (!word_split(s, word, &key, &sp)) {
         if (setting)
             return unknown(s, ret->entity, word, true);
-        bare_take(ret->entity, word, ret);
-        return true;
+        return bare_take(ret->entity, word, ret) || unknown(s, ret->entity, word, false);
     }
     bool where = (mode != SPECS_SET || !setting) && key_find(ret->entity, false, key, &sp);
     if (where && !(mode == SPECS_MIXED && keys[sp.key].set >> ret->entity & 1u)) {
