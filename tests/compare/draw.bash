@@ -109,3 +109,44 @@ record_here() {
 }
 ASKED_FOR='^SLURM_(NTASKS[A-Z_]*|NPROCS|STEP_NUM_[A-Z]*|STEP_NODELIST|STEP_TASKS_PER_NODE|TASKS_PER_NODE|CPUS_PER_[A-Z]*|CPUS_ON_NODE|TRES_PER_TASK|GPUS[A-Z_]*|THREADS_PER_CORE|MEM_PER_(CPU|GPU)|OVERCOMMIT|KILL_BAD_EXIT|HINT|LABELIO|WAIT)='
 record_task() { [ "$SLURM_PROCID" != 0 ] || env | env_of | grep -E "$ASKED_FOR"; }
+
+# tree_change COMMAND…: a small tree of its own; what is changed of it; what it became.
+tree_change() {
+    local status
+    {
+        sacctmgr -i add account t1 parent=phys description=d organization=o grpjobs=7 maxjobs=2
+        sacctmgr -i add account t2 parent=t1 description=d organization=o fairshare=3
+        sacctmgr -i add user games account=t1,t2 defaultaccount=t1 maxwall=50
+        sacctmgr -i add qos tq description=t priority=2 flags=DenyOnLimit
+    } >/dev/null 2>&1
+    "$@"
+    status=$?
+    tree_told
+    sacctmgr -i delete user games >/dev/null 2>&1
+    sacctmgr -i delete account t2 t3 t1 >/dev/null 2>&1
+    sacctmgr -i delete qos tq t3 >/dev/null 2>&1
+    return $status
+}
+
+tree_told() {
+    sacctmgr -n -P show assoc where account=t1,t2,t3 format=account,user,partition,fairshare,parentname,priority,qos,defaultqos 2>&1 | sort
+    sacctmgr -n -P show assoc where account=t1,t2,t3 format=account,user,grpjobs,grpjobsaccrue,grpsubmit,grptres,grptresmins,grptresrunmins,grpwall 2>&1 | sort
+    sacctmgr -n -P show assoc where account=t1,t2,t3 format=account,user,maxjobs,maxjobsaccrue,maxsubmit,maxtres,maxtrespernode,maxtresmins,maxwall 2>&1 | sort
+    sacctmgr -n -P show qos where name=tq,t3 format=name,priority,gracetime,preempt,preemptmode,preemptexempt,flags,usagethres,usagefactor,limitfactor,grptres,grptresmins,grptresrunmins,grpjobs,grpsubmit,grpwall,maxtres,maxtrespernode,maxtresmins,maxwall,maxtrespu,maxjobspu,maxsubmitpu,maxtrespa,maxjobspa,maxsubmitpa,mintres,description 2>&1
+    sacctmgr -n -P show user games format=user,defaultaccount,adminlevel 2>&1
+    sacctmgr -n -P show account where name=t1,t2,t3 format=account,description,organization 2>&1
+}
+
+# tree_job COMMAND…: what submits; which account, QOS and limit the job has got.
+tree_job() {
+    local id status
+    "$@" >drawn.out 2>drawn.err
+    status=$?
+    sed 's/7[0-9][0-9]*/ID/' drawn.out
+    cat drawn.err >&2
+    for id in $(grep -ohE '\b7[0-9]{4}\b' drawn.out | sort -u); do
+        squeue -h -t all -j "$id" -o '%a|%q|%P|%l|%C' 2>&1 | head -n 1
+        scancel -Q "$id" 2>/dev/null
+    done
+    return $status
+}
