@@ -488,8 +488,25 @@ static void lists_of_qos_grow_and_shrink(void **unused)
     assert_null(assoc_default_qos(r));
     assoc(VERB_MODIFY, "qos", (struct assoc){.account = "nova", .qos = "nosuch"});
     assert_int_equal(send(), REFUSE_QOS);
-    qos(VERB_MODIFY, "preempt", (struct qos){.name = "opp", .preempt = "opp"});
-    assert_int_equal(send(), REFUSE_UPDATE);
+}
+
+/* Who may stop whom is no circle, of one, two or three. */
+static void who_stops_whom_is_no_circle(void **unused)
+{
+    static const struct {
+        const char *name, *stops;
+        enum refusal refusal;
+    } steps[] = {{"opp", "opp", REFUSE_UPDATE},      {"opp", "normal", REFUSE_NONE},
+                 {"normal", "opp", REFUSE_UPDATE},   {"third", "opp,normal", REFUSE_NONE},
+                 {"normal", "third", REFUSE_UPDATE}, {"opp", NULL, REFUSE_NONE},
+                 {"normal", "opp", REFUSE_NONE},     {"opp", "third", REFUSE_UPDATE}};
+    tree();
+    qos(VERB_ADD, NULL, (struct qos){.name = "third"});
+    sent_well();
+    for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+        qos(VERB_MODIFY, "preempt", (struct qos){.name = steps[i].name, .preempt = steps[i].stops});
+        assert_int_equal(send(), steps[i].refusal);
+    }
 }
 
 /* Whoever a change concerns may use what is his default then: the user himself, and who inherits
@@ -713,6 +730,7 @@ int main(void)
         STORY(limits_are_set_and_lifted),
         STORY(lists_of_qos_grow_and_shrink),
         STORY(a_default_qos_may_be_used),
+        STORY(who_stops_whom_is_no_circle),
         STORY(each_deed_by_everybody),
         STORY(what_jobs_use_is_not_taken_away),
     };

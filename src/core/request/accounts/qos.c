@@ -34,8 +34,37 @@ enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
     q.made_us = q.changed_us = g->c->turn.now_us;
     q.description = text_empty(q.description) ? q.name : q.description;
     accounts_put(g->c, TABLE_QOS, &q);
+    refusal = preempt_loop_check(g, q.name);
+    if (refusal)
+        return refusal;
     change_did(g, VERB_ADD, NOUN_QOS, q.name, NULL, true);
     return change_limits(g, OWNER_QOS, q.id, &any);
+}
+
+/* Which QOS may stop others is no circle, or jobs would stop each other without end: those that it
+ * may stop, those that these may stop, and so on, each looked at once. */
+static enum refusal preempt_loop_check(struct account_step *g, const char *name)
+{
+    VEC(const char *) below = {0};
+    enum refusal refusal = REFUSE_NONE;
+    vec_push(&below, name);
+    for (size_t i = 0; i < below.n && !refusal; i++) {
+        const struct qosrec *q = qos_find(g->c, below.v[i]);
+        struct span rest = span_of(q && q->q.preempt ? q->q.preempt : ""), piece;
+        while (!refusal && span_next(&rest, ',', &piece)) {
+            bool seen = false;
+            if (span_is(piece, name))
+                refusal = change_refuse(g, REFUSE_UPDATE,
+                                        "QOS preemption loop: %s may stop %s%s, which may stop %s",
+                                        name, i ? "others and in the end " : "", below.v[i], name);
+            for (size_t k = 0; k < below.n && !seen; k++)
+                seen = span_is(piece, below.v[k]);
+            if (!seen)
+                vec_push(&below, arena_strndup(g->a, piece.data, piece.len));
+        }
+    }
+    vec_done(&below);
+    return refusal;
 }
 
 enum refusal change_qos_modify(struct account_step *g, const struct qos *asked)
@@ -52,12 +81,13 @@ enum refusal change_qos_modify(struct account_step *g, const struct qos *asked)
         refusal = change_qos_check(g, q.preempt);
     if (!refusal)
         refusal = gpu_idle_check(g, q.gpu_idle);
-    if (!refusal && q.preempt && list_has(q.preempt, q.name))
-        refusal = change_refuse(g, REFUSE_UPDATE, "jobs of a QOS do not give way to each other");
     if (refusal)
         return refusal;
     q.changed_us = g->c->turn.now_us;
     accounts_put(g->c, TABLE_QOS, &q);
+    refusal = preempt_loop_check(g, q.name);
+    if (refusal)
+        return refusal;
     change_did(g, VERB_MODIFY, NOUN_QOS, q.name, NULL, true);
     return change_limits(g, OWNER_QOS, q.id, &any);
 }
