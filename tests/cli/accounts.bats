@@ -120,6 +120,15 @@ EOF
     printf "Cluster - 'wilson'\0\nAccount - 'lost'\n" >half.cfg
     run -1 sacctmgr -i load half.cfg clean
     [[ "$output" == *"half.cfg:1: a zero byte"* ]]
+    # What cannot be read, and what is of no cluster, takes nothing away.
+    mkdir -p dir.cfg
+    run -1 sacctmgr -i load dir.cfg clean
+    [ "${lines[0]}" = ' Unable to read "dir.cfg": Is a directory' ]
+    for empty in /dev/null comment.cfg; do
+        echo '# nothing' >comment.cfg
+        run -1 sacctmgr -i load $empty clean
+        [[ "$output" == *"$empty has no line Cluster - 'NAME': with clean"* ]]
+    done
     run -0 sacctmgr -Q dump wilson file=after.cfg
     diff again.cfg after.cfg
 }

@@ -81,6 +81,11 @@ jobs() { sacct -a -n -P -S 2020-01-01 -o JobID,JobName,State,Start,End,AllocTRES
     head -n -1 "$file" >files/half
     run -1 sacctmgr archive load file=files/half
     has "the file ends before its end"
+    # what does not end, and what is no file
+    run -1 timeout 50 sacctmgr archive load file=/dev/zero
+    has "/dev/zero:1: a line of more than 67108864 bytes"
+    run -1 sacctmgr archive load file=files
+    has "files:1: Is a directory"
     printf '{"remuda_archive":1}\n{"job":{"id":-5}}\n' >files/odd
     run -1 sacctmgr archive load file=files/odd
     has "files/odd:2: "

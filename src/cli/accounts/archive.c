@@ -4,6 +4,8 @@
 #include "cli/accounts/past.h"
 
 #include "base/age.h"
+#include "io/lines.h"
+#include "model/limits.h"
 #include "wire/json.h"
 #include "wire/json_in.h"
 
@@ -210,21 +212,17 @@ static bool line_load(struct load *l, const char *text, size_t len)
 
 static bool lines_load(struct load *l, FILE *f)
 {
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t len;
+    struct str line = STR_INIT;
+    struct err err = {0};
     bool ok = true;
-    while (ok && !l->ended && (len = getline(&line, &cap, f)) >= 0) {
+    while (ok && !l->ended && file_line(f, LIMIT_FRAME_JSON_BYTES, &line, &err)) {
         l->line++;
-        if (len && line[len - 1] == '\n')
-            line[--len] = '\0';
-        ok = line_load(l, line, (size_t)len);
+        ok = line_load(l, str_text(&line), line.len);
         arena_reset(l->arena);
     }
-    free(line);
-    if (ok && ferror(f))
-        return line_fail(l, strerror(errno));
-    return ok;
+    str_done(&line);
+    l->line += ok && err.code;
+    return err.code ? line_fail(l, err.text) : ok;
 }
 
 static void load_tell(const struct load *l)

@@ -10,6 +10,7 @@
 
 #include "base/map.h"
 #include "base/plain.h"
+#include "io/lines.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -68,19 +69,19 @@ static void line_wrong(struct jobs_import *g, const char *why)
 }
 
 /* False: it cannot go on. */
-static bool line_take(struct jobs_import *g, char *line, ssize_t len)
+static bool line_take(struct jobs_import *g, struct str *line)
 {
     struct err e = {0};
     bool ok;
-    while (len && (line[len - 1] == '\n' || line[len - 1] == '\r'))
-        line[--len] = '\0';
-    if (strlen(line) != (size_t)len || len > (ssize_t)LINE_BYTES)
-        ok = err_set(&e, ERR_INVALID,
-                     "a zero byte, or more than %u bytes: this is no text of sacct", LINE_BYTES);
+    while (line->len && line->data[line->len - 1] == '\r')
+        str_cut(line, line->len - 1);
+    const char *text = str_text(line);
+    if (strlen(text) != line->len)
+        ok = err_set(&e, ERR_INVALID, "a zero byte: this is no text of sacct");
     else if (g->line == 1)
-        ok = sacct_in_head(&g->in, line, &e);
+        ok = sacct_in_head(&g->in, text, &e);
     else
-        ok = !len || sacct_in_line(&g->in, line, &e);
+        ok = !line->len || sacct_in_line(&g->in, text, &e);
     if (ok)
         return true;
     if (e.code == ERR_NONE)
@@ -91,16 +92,20 @@ static bool line_take(struct jobs_import *g, char *line, ssize_t len)
 
 static bool lines_take(struct jobs_import *g, FILE *f)
 {
-    char *line = NULL;
-    size_t cap = 0;
-    ssize_t len;
+    struct str line = STR_INIT;
+    struct err err = {0};
     bool ok = true;
     g->line = 0;
-    while (ok && (len = getline(&line, &cap, f)) >= 0) {
+    while (ok && file_line(f, LINE_BYTES, &line, &err)) {
         g->line++;
-        ok = line_take(g, line, len);
+        ok = line_take(g, &line);
     }
-    free(line);
+    str_done(&line);
+    if (ok && err.code) {
+        g->line++;
+        line_wrong(g, err.text);
+        return false;
+    }
     if (ok && g->line == 0)
         line_wrong(g, "the file is empty");
     return ok && g->line > 0 && sacct_in_end(&g->in);

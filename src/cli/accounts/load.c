@@ -17,6 +17,7 @@ struct load_loading {
     const char *parent, *path;
     size_t line;
     bool clean, wrong;
+    bool of_cluster;                /* its line Cluster was there */
     struct map_str *user, *account; /* named so far */
     struct str coordinators;        /* "account user\n" */
 };
@@ -238,6 +239,7 @@ static void line_load(struct load_loading *g, char *text)
         return;
     }
     const char *rest = dash + 1 + strspn(dash + 1, " \t");
+    g->of_cluster |= kinds[i].entity == ENTITY_CLUSTER;
     if (kinds[i].entity == ENTITY_COUNT) {
         piece_next(g, &rest, &g->parent);
         if (!named(g->account, g->parent) && !text_is(g->parent, "root") &&
@@ -268,10 +270,13 @@ static bool file_read(struct sacctmgr *s, const char *path, struct str *ret)
     }
     while ((n = fread(piece, 1, sizeof piece, f)) > 0 && ret->len < FILE_MAX_BYTES)
         str_addn(ret, piece, n);
+    bool whole = !ferror(f); /* of half a file `clean` would leave half of what there was */
+    if (!whole)
+        sacctmgr_refuse(s, " Unable to read \"%s\": %s", path, strerror(errno));
     fclose(f);
     if (ret->len >= FILE_MAX_BYTES)
         sacctmgr_fail(s, "%s is larger than %d MiB", path, FILE_MAX_BYTES >> 20);
-    return ret->len < FILE_MAX_BYTES;
+    return whole && ret->len < FILE_MAX_BYTES;
 }
 
 static void file_load(struct load_loading *g, const struct str *text)
@@ -288,6 +293,13 @@ static void file_load(struct load_loading *g, const struct str *text)
             line_fail(g, "a zero byte: this is no text, or one of two bytes a character", "");
         else if (line.len && line.data[0] != '#')
             line_load(g, arena_strndup(g->s->a, line.data, line.len));
+    }
+    if (!g->wrong && g->clean && !g->of_cluster) {
+        sacctmgr_fail(g->s,
+                      "%s has no line Cluster - 'NAME': with clean it would take all accounts and "
+                      "users away, and bring none",
+                      g->path ? g->path : "what is to be loaded");
+        g->wrong = true;
     }
     coordinators_load(g);
     if (!g->wrong)
