@@ -5,6 +5,7 @@
  * controller that starts again keeps to it. */
 #include "core/life/life.h"
 #include "core/record/accounts/limits.h"
+#include "model/grammar/signals.h"
 
 static int64_t grace_of(const struct core *c, const struct jobrec *r)
 {
@@ -55,11 +56,11 @@ static void preempt_one(struct core *c, const struct plan_preempt *p)
         return;
     }
     /* SIGCONT, then SIGTERM: not to the batch shell itself, which may wait for what it started */
-    job_signal(c, r, (struct msg_signal){.signal = 18});
+    job_signal(c, r, (struct msg_signal){.signal = SIGNAL_CONT});
     if (r->j.spec.signal && !r->warned && c->settings.word.preempt_user_signal)
         job_warn(c, r);
     else
-        job_signal(c, r, (struct msg_signal){.signal = 15});
+        job_signal(c, r, (struct msg_signal){.signal = SIGNAL_TERM});
     job_save(c, r);
     timer_arm(c, r);
 }

@@ -1,6 +1,7 @@
 /* Stopping a job and letting it go on, by whomever. Stopped time does not count against the
  * limit. */
 #include "core/life/life.h"
+#include "model/grammar/signals.h"
 
 void suspend_tell_planner(struct core *c, struct jobrec *r)
 {
@@ -20,7 +21,7 @@ void job_suspend(struct core *c, struct jobrec *r, enum suspender by)
     r->j.suspend_us = c->turn.now_us;
     r->j.suspended_by = (int32_t)by;
     suspend_tell_planner(c, r);
-    job_signal(c, r, (struct msg_signal){.signal = 19, .full = true});
+    job_signal(c, r, (struct msg_signal){.signal = SIGNAL_STOP, .full = true});
     job_save(c, r);
     plan_soon(c);
 }
@@ -46,7 +47,7 @@ void job_resume(struct core *c, struct jobrec *r)
     int64_t end = job_limit_end(c, r);
     if (end != INT64_MAX)
         cluster_set_end(c->cluster, r->j.id, end);
-    job_signal(c, r, (struct msg_signal){.signal = 18, .full = true});
+    job_signal(c, r, (struct msg_signal){.signal = SIGNAL_CONT, .full = true});
     steps_retry_soon(c, r);
     job_save(c, r);
     plan_soon(c);

@@ -119,7 +119,8 @@ static enum refusal cancel_step(struct core *c, struct jobrec *r, int64_t step_i
  * may catch, is a stop of the whole job alone, as bstop sends it. */
 static void stop_note(struct core *c, struct jobrec *r, const struct msg_cancel *m)
 {
-    bool stops = m->signal == 19 || (m->signal == 20 && m->full), goes_on = m->signal == 18;
+    bool stops = m->signal == SIGNAL_STOP || (m->signal == SIGNAL_TSTP && m->full),
+         goes_on = m->signal == SIGNAL_CONT;
     bool partly = stops && !m->full && (!r->j.stopped_us || r->j.stopped_partly);
     if (!stops && !goes_on)
         return;
@@ -200,7 +201,7 @@ static enum refusal cancel_one(struct core *c, struct jobrec *r, const struct jo
     switch ((enum job_state)r->j.state) {
     case JOB_PENDING:
     case JOB_SPECIAL_EXIT:
-        if (x->m->signal && x->m->signal != 9)
+        if (x->m->signal && x->m->signal != SIGNAL_KILL)
             return REFUSE_NOT_RUNNING;
         if (is_part_of_waiting(c, r)) {
             *detail =

@@ -6,7 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Those that the machines themselves speak of, which include no header of the system. */
 #define SIGNAL_KILL 9
+#define SIGNAL_USR1 10
+#define SIGNAL_TERM 15
+#define SIGNAL_CONT 18
+#define SIGNAL_STOP 19
+#define SIGNAL_TSTP 20
 
 bool signal_parse(const char *text, int *ret);
 const char *signal_name(int signo); /* "USR1"; NULL if unknown */

@@ -1,3 +1,4 @@
+#include "model/grammar/signals.h"
 #include "sim/world/inside.h"
 
 #include "base/idset.h"
@@ -50,13 +51,13 @@ static void note_say(struct sim_world *w, size_t i, struct simstep *s, struct no
 
 static void step_signal(struct sim_world *w, size_t i, struct simstep *s, int32_t signal)
 {
-    if (signal == 9) {
+    if (signal == SIGNAL_KILL) {
         simstep_end_at(w, i, s, 500, 9);
-    } else if (signal == 19 && !s->stopped) {
+    } else if (signal == SIGNAL_STOP && !s->stopped) {
         s->stopped = true;
         s->left_us = s->ends_us > w->now_us ? s->ends_us - w->now_us : 0;
         s->turn++;
-    } else if (signal == 18 && s->stopped) {
+    } else if (signal == SIGNAL_CONT && s->stopped) {
         simstep_end_at(w, i, s, s->left_us, s->b.exit_status);
     }
 }

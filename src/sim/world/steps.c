@@ -3,6 +3,7 @@
  * that is over lives on a node that has been connected all the while; and no job is CANCELLED whom
  * nobody asked to end: a step that is cancelled is not. GpuIdle ends only what has not used a GPU
  * of its own for as long as it allows. */
+#include "model/grammar/signals.h"
 #include "sim/world/inside.h"
 
 #include "base/idset.h"
@@ -14,7 +15,7 @@ void world_cancel_note(struct sim_world *w, const struct msg_cancel *m)
 {
     struct span rest = span_of(m->ids), piece;
     uint64_t id = 0;
-    if (!m->ids || strchr(m->ids, '.') || (m->signal && m->signal != 9))
+    if (!m->ids || strchr(m->ids, '.') || (m->signal && m->signal != SIGNAL_KILL))
         return;
     if (!span_next(&rest, '_', &piece))
         return;

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/duration.h"
 #include "base/vec.h"
+#include "model/grammar/signals.h"
 #include "model/record/reservation.h"
 #include "sim/sim.h"
 #include "sim/world/world.h"
@@ -98,7 +99,7 @@ static void submit(struct play *p)
         spec.req.reservation = any_reservation(p);
     spec.hold = rng_chance(&p->rng, 50);
     spec.requeue = rng_chance(&p->rng, 300) ? NO : UNSET;
-    spec.signal = rng_chance(&p->rng, 100) ? 10 : 0;
+    spec.signal = rng_chance(&p->rng, 100) ? SIGNAL_USR1 : 0;
     spec.signal_before_us = spec.signal ? 5 * USEC_PER_SEC : 0;
     b.exit_status = rng_chance(&p->rng, 150) ? 1 : 0;
     b.stubborn = rng_chance(&p->rng, 150);
@@ -205,7 +206,7 @@ static void cancel(struct play *p)
         m.ids = element;
     }
     if (rng_chance(&p->rng, 300)) { /* a signal, which ends nothing here */
-        m.signal = 10;
+        m.signal = SIGNAL_USR1;
         m.batch = rng_chance(&p->rng, 300);
         m.full = rng_chance(&p->rng, 300);
     }
