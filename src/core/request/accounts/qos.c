@@ -15,32 +15,6 @@ static enum refusal gpu_idle_check(struct account_step *g, const char *text)
                                              : change_refuse(g, REFUSE_UPDATE, "%s", err.text);
 }
 
-enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
-{
-    struct qos q = *asked;
-    bool any = false;
-    enum refusal refusal = change_name_check(g, "a QOS", q.name);
-    if (!refusal)
-        refusal = change_texts_check(g, &qos_fields, &q);
-    if (!refusal)
-        refusal = change_qos_check(g, q.preempt);
-    if (!refusal)
-        refusal = gpu_idle_check(g, q.gpu_idle);
-    if (refusal || qos_find(g->c, q.name))
-        return refusal;
-    const struct qosrec *former = map_str_get(g->c->accounts.qos_of, q.name);
-    q.id = former ? former->q.id : accounts_next_id(g->c, TABLE_QOS);
-    q.deleted = false;
-    q.made_us = q.changed_us = g->c->turn.now_us;
-    q.description = text_empty(q.description) ? q.name : q.description;
-    accounts_put(g->c, TABLE_QOS, &q);
-    refusal = preempt_loop_check(g, q.name);
-    if (refusal)
-        return refusal;
-    change_did(g, VERB_ADD, NOUN_QOS, q.name, NULL, true);
-    return change_limits(g, OWNER_QOS, q.id, &any);
-}
-
 /* Which QOS may stop others is no circle, or jobs would stop each other without end: those that it
  * may stop, those that these may stop, and so on, each looked at once. */
 static enum refusal preempt_loop_check(struct account_step *g, const char *name)
@@ -65,6 +39,32 @@ static enum refusal preempt_loop_check(struct account_step *g, const char *name)
     }
     vec_done(&below);
     return refusal;
+}
+
+enum refusal change_qos_add(struct account_step *g, const struct qos *asked)
+{
+    struct qos q = *asked;
+    bool any = false;
+    enum refusal refusal = change_name_check(g, "a QOS", q.name);
+    if (!refusal)
+        refusal = change_texts_check(g, &qos_fields, &q);
+    if (!refusal)
+        refusal = change_qos_check(g, q.preempt);
+    if (!refusal)
+        refusal = gpu_idle_check(g, q.gpu_idle);
+    if (refusal || qos_find(g->c, q.name))
+        return refusal;
+    const struct qosrec *former = map_str_get(g->c->accounts.qos_of, q.name);
+    q.id = former ? former->q.id : accounts_next_id(g->c, TABLE_QOS);
+    q.deleted = false;
+    q.made_us = q.changed_us = g->c->turn.now_us;
+    q.description = text_empty(q.description) ? q.name : q.description;
+    accounts_put(g->c, TABLE_QOS, &q);
+    refusal = preempt_loop_check(g, q.name);
+    if (refusal)
+        return refusal;
+    change_did(g, VERB_ADD, NOUN_QOS, q.name, NULL, true);
+    return change_limits(g, OWNER_QOS, q.id, &any);
 }
 
 enum refusal change_qos_modify(struct account_step *g, const struct qos *asked)
