@@ -20,7 +20,7 @@ CHECKED = "digits that a parser of the model has let pass"
 
 # file: fuzz targets (tests/fuzz/NAME_fuzz.c), or a reason from above
 FILES = {
-    "src/cli/accounts/archive.c": "past", "src/cli/accounts/assoc_mgr.c": WORDS, "src/cli/accounts/import_conf.c": "import", "src/cli/accounts/import_jobs.c": "past", "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
+    "src/cli/accounts/archive.c": "past", "src/cli/accounts/assoc_mgr.c": WORDS, "src/cli/accounts/import_conf.c": "import", "src/cli/accounts/load.c": "accounts", "src/cli/accounts/prompt.c": WORDS, "src/cli/accounts/settings.c": "accounts",
     "src/cli/cluster/gpus.c": OURS, "src/cli/cluster/join.c": WORDS, "src/cli/cluster/logs.c": BYTES, "src/cli/cluster/manual.c": OURS, "src/cli/cluster/status.c": KERNEL, "src/cli/cluster/up.c": OURS,
     "src/cli/lsf/bhist.c": OURS, "src/cli/lsf/bsub.c": WORDS, "src/cli/lsf/jobs.c": WORDS, "src/cli/lsf/site_commands.c": BYTES, "src/cli/pbs/pbsdsh.c": OURS, "src/cli/pbs/qsub.c": WORDS,
     "src/cli/listing/scancel.c": WORDS, "src/cli/plot/picture_png.c": "colours that stand in the program", "src/cli/plot/top.c": "keys of whoever runs it, one by one", "src/cli/plot/top_draw.c": "numbers in the names of nodes, for their order", "src/cli/program/cluster_dir.c": "config", "src/cli/program/command_signals.c": KERNEL, "src/cli/program/host_dir.c": OURS, "src/cli/program/program.c": OURS, "src/cli/reports/last_lines.c": "output", "src/cli/reports/sreport.c": WORDS,
@@ -46,7 +46,7 @@ FILES = {
     "src/sched/books/node_state.c": CHECKED,
     "src/sim/replay/accounting.c": "workload", "src/sim/check.c": WORDS, "src/sim/replay/made.c": WORDS, "src/sim/options.c": WORDS, "src/sim/series.c": WORDS, "src/sim/replay/squeue.c": "workload", "src/sim/world/story.c": WORDS, "src/sim/replay/table.c": "workload", "src/sim/replay/trace.c": "workload",
     "src/store/file/place.c": OURS, "src/store/file/pages.c": "pages", "src/store/sqlite/trouble.c": KERNEL,
-    "src/wire/frame.c": "frame", "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
+    "src/wire/frame.c": "frame", "src/wire/submit_filter.c": "site", "src/cli/step/adopt.c": KERNEL, "src/io/process/groups.c": KERNEL, "src/wire/json.c": "frame", "src/wire/json_in.c": "frame", "src/wire/record.c": "frame", "src/wire/rows.c": "frame",
 }
 
 root = pathlib.Path(sys.argv[1])

@@ -1,5 +1,6 @@
 /* What a node reads of its kernel and its site: the kernel's log about memory, lists of devices,
- * names of groups, gres.conf, windows of time. */
+ * names of groups, gres.conf, windows of time; and what a controller reads of its site's submit
+ * filter. */
 #include "fuzz.h"
 
 #include "base/alloc.h"
@@ -9,6 +10,7 @@
 #include "node/cgroup/device_filter.h"
 #include "node/cgroup/group.h"
 #include "node/shepherd/watch/oom.h"
+#include "wire/submit_filter.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +41,12 @@ const char *const fuzz_words[] = {
     "09:00-17:00",
     "MaxTime=1-0",
     "MaxNodes=2",
+    "{\"refuse\":\"",
+    "{\"message\":\"",
+    "{\"jobs\":[{\"partition\":\"",
+    "\"ntasks\":",
+    "},{",
+    "\"}]}",
     ";",
     NULL,
 };
@@ -79,6 +87,15 @@ static void windows_check(const char *text, struct arena *a)
     time_windows_at(&w, now_us, &utc, &least);
 }
 
+static void filter_check(const char *text, struct arena *a)
+{
+    struct job_spec one = {0}, other = {0}, *const both[] = {&one, &other};
+    struct filter_answer answer;
+    struct err e = {0};
+    if (!submit_filter_read(text, strlen(text), both, 2, a, &answer, &e))
+        CHECK(e.text[0]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = xstrndup((const char *)data, size);
@@ -89,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!gres_conf_parse(text, "gres.conf", "n1", a, &conf, &e))
         CHECK(e.text[0]);
     windows_check(text, a);
+    filter_check(text, a);
     arena_free(a);
     free(text);
     return 0;

@@ -1,5 +1,5 @@
-/* remuda adopt: what sshd asks, through pam_exec, whether somebody may come in by ssh. Who has a job
- * on this node may, and what he does there is the job's: it is held to its cores, memory and
+/* remuda adopt: what sshd asks, through pam_exec, whether somebody may come in by ssh. Who has a
+ * job on this node may, and what he does there is the job's: it is held to its cores, memory and
  * devices, is in its accounting, and ends with it.
  *
  * The session is put into a step of the job, queued as the user by srun --async, so that the
@@ -477,7 +477,7 @@ int cmd_adopt(int argc, char **argv)
     const struct adopt_asker who = {type ? arena_strdup(a, type) : NULL,
                                     user ? arena_strdup(a, user) : NULL};
     int status;
-    /* A user may have had a say in the rest (~/.pam_environment), and would name a cluster of his. */
+    /* A user may have had a say in the rest (~/.pam_environment), and name a cluster of his. */
     clearenv();
     if (own_line_read(NAME, &line, argc, argv, &status))
         status = o.keep ? keep(o.keep) : ask(&o, &who, a);

@@ -1,6 +1,6 @@
 /* Requests that are kept while something outside of the loop is asked about them: a copy of the
- * process (questions.h), a program of the site (submit_filter.h). They wait in a line of which users
- * have the head in turn. */
+ * process (questions.h), a program of the site (submit_filter.h). They wait in a line of which
+ * users have the head in turn. */
 #ifndef REMUDA_CONTROLLER_KEPT_REQUEST_H
 #define REMUDA_CONTROLLER_KEPT_REQUEST_H
 

@@ -1,7 +1,7 @@
 /* The site's submit filter (SubmitFilter=): each submission, change of a job and table of scrontab
  * is shown to it before the core hears of it, and goes on as it answers; a few at a time, users in
- * turn. Whatever goes wrong with the filter refuses the request: a rule of the site does not stop to
- * hold because its program is broken. */
+ * turn. Whatever goes wrong with the filter refuses the request: a rule of the site does not stop
+ * to hold because its program is broken. */
 #ifndef REMUDA_CONTROLLER_SUBMIT_FILTER_H
 #define REMUDA_CONTROLLER_SUBMIT_FILTER_H
 

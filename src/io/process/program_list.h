@@ -19,7 +19,8 @@ struct program_list {
 bool program_list_find(const char *pattern, struct program_list *ret, struct err *ret_err);
 void program_list_done(struct program_list *l);
 
-/* Prolog=, Epilog= and SubmitFilter= as this host has them: say(ctx, sentence) for each that it could not run. */
+/* Prolog=, Epilog= and SubmitFilter= as this host has them: say(ctx, sentence) for each that it
+ * could not run. */
 void program_settings_check(const struct settings *s, void (*say)(void *ctx, const char *sentence),
                             void *ctx);
 /* True: each of them is there and may be run. The error names the first that is not. */

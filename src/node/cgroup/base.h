@@ -40,10 +40,10 @@ struct cgroup_bases {
     size_t nlocks;
 };
 
-/* Makes the node's groups below the groups of this process, named CGROUP_NAME_START (io/process/groups.h) and `key`
- * (unique on the machine). Groups so named whose daemon is gone, beside them and in the lines of
- * `former` (text as above, of an earlier start; NULL = none), are removed unless processes are in
- * them. */
+/* Makes the node's groups below the groups of this process, named CGROUP_NAME_START
+ * (io/process/groups.h) and `key` (unique on the machine). Groups so named whose daemon is gone,
+ * beside them and in the lines of `former` (text as above, of an earlier start; NULL = none), are
+ * removed unless processes are in them. */
 void cgroup_bases_make(struct cgroup_bases *b, const struct cgroup_system *sys, const char *key,
                        const char *former);
 /* Those of the bases, and of the lines of `former`, that are there: for the next start. */
