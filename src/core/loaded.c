@@ -187,6 +187,7 @@ static void holds_restore(struct core *c, struct jobrec *r, struct arena *a)
     cluster_start(c->cluster, r->j.id, &r->j.spec.req, r->j.user_id, r->j.run_partition, &al,
                   r->j.start_us, end == INT64_MAX ? TIME_UNLIMITED : end);
     cluster_run_inside(c->cluster, r->j.id, r->j.run_reservation);
+    cluster_run_het(c->cluster, r->j.id, r->j.het_job_id);
     limits_running(c, r);
     if (r->j.suspended_us) { /* its CPUs may have been lent to others, which still have them */
         cluster_suspend(c->cluster, r->j.id, true);

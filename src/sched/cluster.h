@@ -66,6 +66,8 @@ enum refusal sched_reserve(struct cluster *cl, struct reservation *r, int64_t no
                            struct arena *a, struct str *detail);
 /* The job, which runs, does so inside that reservation; NULL or one that is gone: in none. */
 void cluster_run_inside(struct cluster *cl, uint64_t job_id, const char *reservation);
+/* The running job is a component of that heterogeneous one; 0 = of none. */
+void cluster_run_het(struct cluster *cl, uint64_t job_id, uint64_t het_job_id);
 
 /* In use on a node now. `gres` gets Slurm's "gpu:v100:2(IDX:0-1)" text appended. */
 struct node_use {

@@ -129,6 +129,31 @@ static void denied(void **unused)
     }
 }
 
+/* One component that a limit holds by itself holds all: they say so, and keep no node from work that
+ * ends later than they could start. */
+static void held_by_one(void **unused)
+{
+    assert_int_equal(limit_set("qos test", "MaxJobsPerUser=1"), REFUSE_NONE);
+    am_alice();
+    struct job_spec first = job_of(8, "physics", "test"), wide = job_of(24, "physics", "normal"),
+                    both[2] = {job_of(8, "physics", "normal"), job_of(8, "physics", "test")};
+    first.req.time_limit_us = both[0].req.time_limit_us = both[1].req.time_limit_us = 60 * MIN;
+    wide.req.min_nodes = wide.req.max_nodes = 3;
+    wide.req.time_limit_us = 600 * MIN;
+    uint64_t runs = submit(first), het = submit_all(both, 2);
+    assert_int_equal(state(runs), JOB_RUNNING);
+    assert_string_equal(reason(het + 1), "QOSMaxJobsPerUserLimit");
+    assert_string_equal(reason(het), "QOSMaxJobsPerUserLimit");
+    am_bob();
+    uint64_t other = submit(wide);
+    assert_int_equal(state(other), JOB_RUNNING);
+    script_ends(other, 0);
+    assert_int_equal(state(het), JOB_PENDING);
+    script_ends(runs, 0);
+    assert_int_equal(state(het), JOB_RUNNING);
+    assert_int_equal(state(het + 1), JOB_RUNNING);
+}
+
 /* A component that comes to ask for less lets all of them go; what it may not ask for beside the
  * others is refused. */
 static void a_component_changes(void **unused)
@@ -161,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_row),
         cmocka_unit_test(denied),
+        TREE_STORY(held_by_one),
         TREE_STORY(a_component_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

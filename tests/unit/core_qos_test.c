@@ -138,6 +138,34 @@ static void stopped_in_its_turn(void **unused)
     assert_int_equal(state(middle), JOB_PENDING);
 }
 
+/* A component of "normal" and one of "top": who may stop the first would be stopped for the second,
+ * so it waits; it was found to go on without end. Beside the top one alone it need not. */
+static void a_component_is_kept_by_one_above(void **unused)
+{
+    open_with(PREEMPT "PreemptMode=REQUEUE\n");
+    add_top();
+    assert_int_equal(qos_set("preempt", (struct qos){.name = "test", .preempt = "normal"}),
+                     REFUSE_NONE);
+    struct job_spec both[2] = {job_of(8, NULL, "normal"), job_of(8, NULL, "top")},
+                    low[2] = {job_of(8, NULL, "normal"), job_of(8, NULL, "normal")};
+    am_alice();
+    uint64_t kept = submit_all(both, 2), others = submit_all(low, 2);
+    assert_int_equal(state(kept), JOB_RUNNING);
+    assert_int_equal(state(others), JOB_RUNNING);
+    uint64_t first = submit(job_of(8, NULL, "test"));
+    assert_int_equal(job(others)->reason, REASON_PREEMPTED);
+    assert_int_equal(state(kept), JOB_RUNNING);
+    script_ends(others, 15);
+    script_ends(others + 1, 15);
+    uint64_t second = submit(job_of(8, NULL, "test")), third = submit(job_of(8, NULL, "test"));
+    assert_int_equal(state(first), JOB_RUNNING);
+    assert_int_equal(state(second), JOB_RUNNING);
+    pass(MIN);
+    assert_int_equal(state(third), JOB_PENDING);
+    assert_int_equal(state(kept), JOB_RUNNING);
+    assert_int_equal(state(kept + 1), JOB_RUNNING);
+}
+
 /* What begins because the order says so, while one whom it must make room for was held, is stopped
  * again at once, and not when something else happens. */
 static void begun_beside_who_may_stop_it(void **unused)
@@ -381,6 +409,7 @@ int main(void)
         cmocka_unit_test(who_gives_way),
         cmocka_unit_test_teardown(not_back_before_the_asker, teardown),
         cmocka_unit_test_teardown(stopped_in_its_turn, teardown),
+        cmocka_unit_test_teardown(a_component_is_kept_by_one_above, teardown),
         cmocka_unit_test_teardown(begun_beside_who_may_stop_it, teardown),
         cmocka_unit_test_teardown(a_list_that_changes, teardown),
         cmocka_unit_test_teardown(exempt_and_grace, teardown),

@@ -52,6 +52,7 @@ static void start_one(struct core *c, const struct plan_start *s)
     text_set(c, &r->j.run_reservation, s->reservation);
     c->planning.refit |= s->reservation != NULL;
     cluster_run_inside(c->cluster, r->j.id, s->reservation);
+    cluster_run_het(c->cluster, r->j.id, r->j.het_job_id);
     limits_running(c, r);
     job_save(c, r);
     launch_when_whole(c, r);

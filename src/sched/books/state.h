@@ -182,6 +182,7 @@ struct run {
     const struct sqos *qos; /* qos.h; NULL = none of that name was ever told */
     int64_t start_us, end_us;
     uint32_t resv; /* number of the reservation it runs in; 0 = none */
+    uint64_t het;  /* heterogeneous job that it is a component of; 0 = none */
     bool suspended, whole, shares, user_only;
     /* Its CPUs may have been given to others meanwhile, and be used twice now */
     bool was_suspended;

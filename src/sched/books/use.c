@@ -126,6 +126,13 @@ void cluster_start(struct cluster *cl, uint64_t job_id, const struct job_request
     cluster_run_qos(cl, job_id, req->qos);
 }
 
+void cluster_run_het(struct cluster *cl, uint64_t job_id, uint64_t het_job_id)
+{
+    struct run *r = map_u64_get(cl->run.by_job, job_id);
+    if (r)
+        r->het = het_job_id;
+}
+
 static struct run *run_get(const struct cluster *cl, uint64_t job_id)
 {
     return map_u64_get(cl->run.by_job, job_id);

@@ -159,6 +159,32 @@ static void promise_all(struct pass *p, struct het *h, uint32_t part)
     }
 }
 
+/* A limit that holds a component, wherever it might be placed, holds all: as any work that a limit
+ * holds, they stop nobody and keep nothing free. Whose limit it is is told the component, and the
+ * entry that is being looked at. */
+static bool components_capped(struct pass *p, const struct het *h, const struct entry *e)
+{
+    enum job_reason held_by = REASON_NONE;
+    for (size_t i = 0; i < h->n; i++) {
+        struct compiled *c = demand_of(p->cl, h->job[i]->lane->klass);
+        struct entry one = {.lane = h->job[i]->lane, .job = h->job[i], .c = c};
+        enum job_reason capped = REASON_NONE;
+        for (size_t k = 0; k < c->n; k++) {
+            one.o = &c->option[k];
+            capped = one.o->never == REASON_NONE ? entry_capped_by(p, &one) : capped;
+            if (one.o->never == REASON_NONE && capped == REASON_NONE)
+                break;
+        }
+        if (capped == REASON_NONE)
+            continue;
+        pass_note(p, &one, capped);
+        held_by = held_by != REASON_NONE && one.lane != e->lane ? held_by : capped;
+    }
+    if (held_by != REASON_NONE)
+        pass_note(p, e, held_by);
+    return held_by != REASON_NONE;
+}
+
 enum outcome pass_het(struct pass *p, struct entry *e)
 {
     ASSERT(e->lane->het && e->job);
@@ -185,12 +211,10 @@ enum outcome pass_het(struct pass *p, struct entry *e)
         h->done = true;
         return NEVER; /* all of its entries go */
     }
+    if (components_capped(p, h, e))
+        return BLOCKED;
     uint32_t part = e->o->serve;
-    enum job_reason capped = entry_capped_by(p, e);
-    pass_note(p, e,
-              capped != REASON_NONE ? capped
-              : p->served[part]     ? REASON_PRIORITY
-                                    : REASON_RESOURCES);
+    pass_note(p, e, p->served[part] ? REASON_PRIORITY : REASON_RESOURCES);
     if (!p->served[part] && !p->future)
         vec_push(&p->v->head, e->job->w.job_id);
     enum preempting stops = pass_preempt(p, e, h);

@@ -57,6 +57,31 @@ static bool outranks(const struct cluster *cl, const struct compiled *c, const s
     return cl->policy.preempt_tier && p && p->priority_tier < o->tier;
 }
 
+/* The same the other way round. */
+static bool is_outranked(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                         const struct run *r)
+{
+    const struct partition *p = run_partition(cl, r);
+    if (cl->policy.preempt_qos)
+        return p && r->qos && r->qos->known && qos_beats(r->qos, c->qos);
+    return cl->policy.preempt_tier && p && p->priority_tier > o->tier;
+}
+
+/* A component gives way with the others of its job. If the asker would have to give way to one of
+ * these, both would stop each other without end. Components that run have numbers that follow each
+ * other. */
+static bool kin_outranks(const struct cluster *cl, const struct compiled *c, const struct option *o,
+                         const struct run *r)
+{
+    const struct run *k;
+    for (int step = -1; r->het && step <= 1; step += 2)
+        for (uint64_t id = r->job_id + (uint64_t)step;
+             (k = map_u64_get(cl->run.by_job, id)) && k->het == r->het; id += (uint64_t)step)
+            if (is_outranked(cl, c, o, k))
+                return true;
+    return false;
+}
+
 /* Who is not above it can stop nobody, and need not look at what runs. */
 static int32_t lowest_tier(const struct cluster *cl)
 {
@@ -145,7 +170,7 @@ static bool may_stop(const struct pass *p, const struct compiled *c, const struc
                      const struct run *r)
 {
     return o->never == REASON_NONE && outranks(p->cl, c, o, r) && run_in_part(r, o->part) &&
-           !reservation_bars(p, o, r);
+           !reservation_bars(p, o, r) && !kin_outranks(p->cl, c, o, r);
 }
 
 /* Calls for each option of the asker's job or components until one holds. */
