@@ -139,7 +139,7 @@ static void held_by_one(void **unused)
                     both[2] = {job_of(8, "physics", "normal"), job_of(8, "physics", "test")};
     first.req.time_limit_us = both[0].req.time_limit_us = both[1].req.time_limit_us = 60 * MIN;
     wide.req.min_nodes = wide.req.max_nodes = 3;
-    wide.req.time_limit_us = 600 * MIN;
+    wide.req.time_limit_us = 110 * MIN;
     uint64_t runs = submit(first), het = submit_all(both, 2);
     assert_int_equal(state(runs), JOB_RUNNING);
     assert_string_equal(reason(het + 1), "QOSMaxJobsPerUserLimit");

@@ -156,7 +156,6 @@ static void a_component_is_kept_by_one_above(void **unused)
     assert_int_equal(job(others)->reason, REASON_PREEMPTED);
     assert_int_equal(state(kept), JOB_RUNNING);
     script_ends(others, 15);
-    script_ends(others + 1, 15);
     uint64_t second = submit(job_of(8, NULL, "test")), third = submit(job_of(8, NULL, "test"));
     assert_int_equal(state(first), JOB_RUNNING);
     assert_int_equal(state(second), JOB_RUNNING);

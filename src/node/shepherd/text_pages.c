@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 #define HUGE_BYTES ((uintptr_t)2 << 20)
@@ -23,9 +24,10 @@ struct text_range {
 static struct text_range text_range(void)
 {
     const ElfW(Ehdr) *e = &__ehdr_start;
-    const ElfW(Phdr) *p = (const void *)((const char *)e + e->e_phoff);
+    const ElfW(Phdr) *p = (const void *)getauxval(AT_PHDR);
+    const unsigned long n = getauxval(AT_PHNUM);
     uintptr_t base = e->e_type == ET_DYN ? (uintptr_t)e : 0, to = 0;
-    for (int i = 0; i < e->e_phnum; i++)
+    for (unsigned long i = 0; p && i < n; i++)
         if (p[i].p_type == PT_LOAD && !(p[i].p_flags & PF_W) &&
             base + p[i].p_vaddr + p[i].p_memsz > to)
             to = base + p[i].p_vaddr + p[i].p_memsz;

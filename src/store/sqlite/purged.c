@@ -89,14 +89,14 @@ bool sql_purged_has(struct sql_purged *p, int64_t id, bool *ret, struct err *ret
 
 bool sql_purged_mark(struct sql_purged *p, int64_t id, struct err *ret_err)
 {
-    int64_t first, last, next, next_last;
+    int64_t first, last, next = 0, next_last = 0;
     if (!range_find(p, id, &first, &last, ret_err))
         return false;
     if (last >= id)
         return true;
-    if (!range_find(p, id + 1, &next, &next_last, ret_err))
+    if (id < INT64_MAX && !range_find(p, id + 1, &next, &next_last, ret_err))
         return false;
-    bool before = last && last + 1 == id, after = next == id + 1;
+    bool before = last && last + 1 == id, after = next && next - 1 == id;
     if (after && !range_drop(p, next, ret_err))
         return false;
     return range_put(p, before ? first : id, after ? next_last : id, ret_err);
