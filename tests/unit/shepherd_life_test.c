@@ -9,6 +9,7 @@
 #include "node/cgroup/group.h"
 #include "node/step/dir.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,9 +262,10 @@ static void test_bad_interpreter(void **state)
     static const char script[] = "#!/nonexistent/shell\ntrue\n";
     p.script = (struct plan_bytes){script, sizeof script - 1};
     world_send(&world, &p);
-    assert_int_equal(world_wait(&world, NOTE_EXITED).status, 127 << 8);
+    assert_int_equal(world_wait(&world, NOTE_EXITED).status, ENOENT << 8);
     assert_non_null(
-        strstr(world_output(&world), "slurm_script: bad interpreter: No such file or directory\n"));
+        strstr(world_output(&world),
+               "execve(): bad interpreter(/nonexistent/shell): No such file or directory\n"));
 }
 
 static void test_arguments_environment_umask_and_limits(void **state)
