@@ -91,7 +91,7 @@ kills() {
     rm -f go
     timeout 300 srun -Q -N2 -n4 --mpi="$2" "./meet.$1" hold=go > out 2> err &
     local srun=$!
-    until [ "$(grep -c ^rank out)" = 4 ]; do sleep 0.2; done
+    for _ in $(seq 600); do [ "$(grep -c ^rank out)" = 4 ] && break; sleep 0.2; done
     kill -9 "$(remuda status --pid controller)" "$(remuda status --pid "node[node2]")"
     remuda up -q 3>&-
     touch go
@@ -108,10 +108,10 @@ products() {
     rm -f go
     local id
     id=$(sbatch --parsable --requeue -N2 --ntasks-per-node=2 -o "$1.again" --open-mode=truncate --wrap "srun --mpi=$2 ./meet.$1 hold=go.$1")
-    until grep -q "^rank 3" "$1.again" 2> /dev/null; do sleep 0.2; done
+    for _ in $(seq 600); do grep -q "^rank 3" "$1.again" 2> /dev/null && break; sleep 0.2; done
     scontrol requeue "$id"
     touch "go.$1"
-    until [ "$(squeue -h -t all -j "$id" -o %T)" = COMPLETED ]; do sleep 0.5; done
+    for _ in $(seq 300); do [ "$(squeue -h -t all -j "$id" -o %T)" = COMPLETED ] && break; sleep 0.5; done
     met "$1.again" 2 2
 }
 @test "MPICH in elements of an array, and in a job that is requeued" { need mpich; products mpich pmi2; }
