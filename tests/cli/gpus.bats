@@ -227,7 +227,7 @@ assert "IS_LOST" in r["reason"]["description"] and "IS_LOST" in r["devices_out"]
     over "$id"
     [ "$(cat back.out)" = "0 1 2 3 | 0,1,2,3 | 0,1,2,3" ]
     until_true sh -c "[ -z \"\$(sinfo -h -R)\" ]" # what the node complained of goes with its next word
-    [ "$(sinfo -h -O gresdrain | tr -d ' ')" = "N/A" ]
+    until_true sh -c "[ \"\$(sinfo -h -O gresdrain | tr -d ' ')\" = N/A ]"
 }
 
 @test "the command of a step is told, too, and the step goes on" {
