@@ -163,6 +163,45 @@ gone() { ! pgrep -u $STRANGER -f "$1" >/dev/null; }
     [[ "$output" == */remuda.node* ]]
 }
 
+# Connects in the keeper's place, as soon as the address of a question is seen.
+impostor() {
+    cat >"$TOP/impostor" <<'P'
+import re, socket, time
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    found = re.search(r"@(remuda-adopt-[0-9a-f]+)", open("/proc/net/unix").read())
+    if found:
+        s = socket.socket(socket.AF_UNIX)
+        try:
+            s.connect("\0" + found.group(1))
+            time.sleep(5)
+        except OSError:
+            continue
+        break
+P
+    as_user /usr/bin/python3 "$TOP/impostor" 3>&- &
+}
+
+@test "who connects in the keeper's place gets a session into no group but a job's" {
+    a_job
+    impostor
+    run -1 ssh_in -- true
+    [[ "$output" == *"access denied: process "*" is in no control group of a job" ]]
+    wait
+    # Below a group that was lent to him he may make one that is named like a job's.
+    local mount=/sys/fs/cgroup
+    [ -e $mount/cgroup.controllers ] || mount=$mount/pids
+    mkdir -p "$mount/remuda.lent/g1"
+    chown -R $STRANGER "$mount/remuda.lent"
+    setpriv --reuid=0 bash -c "echo \$\$ >$mount/remuda.lent/g1/cgroup.procs; exec setpriv --reuid=$STRANGER --regid=$STRANGER --init-groups /usr/bin/python3 '$TOP/impostor'" 3>&- &
+    eventually grep -q . "$mount/remuda.lent/g1/cgroup.procs"
+    run -1 ssh_in -- true
+    echo "$output"
+    wait
+    rmdir "$mount/remuda.lent/g1" "$mount/remuda.lent"
+    [[ "$output" == *"access denied: $mount/remuda.lent/g1 is no group that the node made for a job" ]]
+}
+
 @test "without pam_exec and without root it says whom it is for" {
     run -2 --separate-stderr remuda adopt
     [[ "$stderr" == "remuda adopt: error: PAM_TYPE and PAM_USER say who asks: this is for pam_exec"* ]]

@@ -394,7 +394,7 @@ static bool adopt(const struct adopt_search *s, pid_t session, const char *state
         return false;
     if (getppid() != session)
         return err_set(ret_err, ERR_UNAVAILABLE, "who asked is gone");
-    return groups_enter(session, keeper, ret_err);
+    return groups_enter(session, keeper, s->user->pw_uid, ret_err);
 }
 
 /* ---- what sshd is told ---------------------------------------------------------------------- */

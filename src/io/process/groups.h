@@ -22,9 +22,10 @@ bool groups_are_of_job(const char *text);
 size_t groups_of_process(pid_t pid, bool (*fn)(void *ctx, const char *dir), void *ctx,
                          struct err *ret_err);
 
-/* Puts process `pid`, with all its threads, into the groups of a job that process `like` is in;
- * those that it makes from then on are in them, too. For root. False: it is in none of them, or in
- * some only; `ret_err` says which. */
-bool groups_enter(pid_t pid, pid_t like, struct err *ret_err);
+/* Puts process `pid`, with all its threads, into the groups of a job that process `like` of user
+ * `owner` is in; those that it makes from then on are in them, too. For root. False: `like` is
+ * somebody else's by now or gone, in none of them, in one that no daemon of ours made, or `pid` is
+ * in some only; `ret_err` (0 before) says which. */
+bool groups_enter(pid_t pid, pid_t like, uid_t owner, struct err *ret_err);
 
 #endif
