@@ -69,6 +69,8 @@ def possible(kind, body, ending):
         return False
     if ("salloc" in kind or "direct" in kind) and (ending == "stopped" or body == "batch"):  # of salloc without steps nothing is in the job
         return False
+    if "salloc" in kind and "het" in kind and body == "mpirun":  # no component's nodes are in SLURM_NODELIST then, in Slurm neither: it starts on salloc's own machine
+        return False
     if ending == "scancel_full" and body in ("srun_tee", "mpirun"):  # tee and mpirun's daemons die of it
         return False
     return not (body == "batch" and ending == "requeue_task")

@@ -37,6 +37,15 @@ def slice_of(values):
     return chosen
 
 
+AT_ONE_FAULT = 48  # products that are up when it happens; with all of them at once the machine itself is what fails
+
+
+def shares_of(chosen, most):
+    """As few shares as there need be, each of products from the whole list."""
+    n = -(-len(chosen) // most)
+    return [chosen[i::n] for i in range(n)]
+
+
 class Fault:
     """Products of a phase meet here when all are up; then it happens, to all of them."""
 
@@ -129,11 +138,12 @@ def main():
         for ending, act in (("node_lost_a", lambda: cluster.node_lose(cluster.lost["a"])), ("node_lost_b", lambda: cluster.node_lose(cluster.lost["b"])), ("controller_killed", cluster.controller_kill),
                             ("daemon_killed", getattr(cluster, "daemons_kill", None))):
             phases.append(([p for p in chosen if p.ending == ending], act))
-        for some, act in phases:
-            for p, error in phase(cluster, some, counter, a.jobs, act):
-                failed += report(p, error, a.show)
-            if some and some[0].ending.startswith("node_lost"):
-                cluster.node_find(cluster.lost[some[0].ending[-1]])
+        for all_of_it, act in phases:
+            for some in shares_of(all_of_it, AT_ONE_FAULT) if act else [all_of_it]:
+                for p, error in phase(cluster, some, counter, a.jobs, act):
+                    failed += report(p, error, a.show)
+                if some and some[0].ending.startswith("node_lost"):
+                    cluster.node_find(cluster.lost[some[0].ending[-1]])
         failed += leftovers(cluster, chosen)
     finally:
         cluster.stopped = True
