@@ -2,23 +2,23 @@
  * script runs once, on the first node of the leader. The other components are allocations without a
  * script, which srun fills through the script. So their end follows the leader's: with the script
  * everything is over, with the status of the script. Loss, preemption and requeueing of any
- * component take the whole job, since none can start without the others. A component that is
+ * component take the whole job, since none can start without the others, and allocations of salloc
+ * and srun, too: what a step over all components lost is not given back to it. A component that is
  * cancelled or reaches its own time limit ends alone; what is over before it ran takes the waiting
- * job along, and what goes back waits for all. Allocations of salloc and srun end in
- * request/alloc.c. */
+ * job along, and what goes back waits for all. Else allocations end in request/alloc.c. */
 #include "core/life/life.h"
 
 static bool ends_the_others(const struct jobrec *r, enum job_state how)
 {
-    return leader_of(r) == r->j.id || r->j.requeue_pending || how == JOB_NODE_FAIL ||
-           how == JOB_PREEMPTED;
+    bool with_script = r->j.spec.batch && leader_of(r) == r->j.id;
+    return with_script || r->j.requeue_pending || how == JOB_NODE_FAIL || how == JOB_PREEMPTED;
 }
 
 void het_ending_with(const struct core *c, const struct jobrec *r, enum job_state how,
                      jobrec_vec *out)
 {
     jobrec_vec jobs = {0};
-    if (!r->j.het_job_id || !r->j.spec.batch || !ends_the_others(r, how))
+    if (!r->j.het_job_id || !ends_the_others(r, how))
         return;
     components_find(c, r->j.het_job_id, &jobs);
     for (size_t i = 0; i < jobs.n; i++)

@@ -45,12 +45,20 @@ static void into_service(struct core *c, struct noderec *n)
     }
 }
 
+/* A node that missed one is not silent yet: there are three within SlurmdTimeout at least, as many
+ * as Slurm's controller asks for. */
+static int64_t heartbeat_us(const struct settings *s)
+{
+    int64_t third = s->node_timeout_us / 3;
+    return third > 0 && third < s->heartbeat_us ? third : s->heartbeat_us;
+}
+
 static struct msg_node_welcome welcome(struct core *c, const struct noderec *n)
 {
     const struct settings *s = &c->settings;
     struct series_keep keep;
     return (struct msg_node_welcome){
-        .heartbeat_us = s->heartbeat_us,
+        .heartbeat_us = heartbeat_us(s),
         .accounting_freq_us = s->accounting_freq_us,
         .kill_wait_us = s->kill_wait_us,
         .prolog = text_empty(s->prolog) ? NULL : s->prolog,

@@ -39,7 +39,7 @@
     X(SPAN, message_timeout_us, MessageTimeout, "10", "sec", ANY, ACTS, "how long commands wait for a controller that is away for a moment") \
     X(TEXT, rendezvous_ports, RendezvousPorts, "20000-29999", "", PORT_RANGE, ACTS, "ports for MASTER_PORT of steps: FIRST-LAST; no two live steps whose first node is the same have the same") \
     X(SPAN, node_timeout_us, SlurmdTimeout, "60", "sec", ANY, ACTS, "a node whose daemon is silent this long is DOWN") \
-    X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", RANGE(USEC_PER_SEC, INT64_MAX), ACTS, "how often a node daemon reports") \
+    X(SPAN, heartbeat_us, HeartbeatInterval, "20", "sec", RANGE(USEC_PER_SEC, INT64_MAX), ACTS, "how often a node daemon reports; three times within SlurmdTimeout at least") \
     X(SPAN, accounting_freq_us, JobAcctGatherFrequency, "2", "sec", FREQUENCIES, ACTS, "how often what running jobs use is sampled, in seconds; 0 = at the end alone. A list: task=2,energy=10,network=5,filesystem=5 (power of GPUs; interfaces of the node; bytes read and written); what is not named goes with task") \
     X(BOOL, job_requeue, JobRequeue, "YES", "", ANY, ACTS, "jobs may be requeued unless --no-requeue") \
     X(TEXT, owner_extends, OwnerExtends, "command", "", ONE_WORD, ACTS, "who may have the time limit of a running job raised where that delays nobody: no (operators), command (its owner, too, with remuda extend), update (and with scontrol update)") \

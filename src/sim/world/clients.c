@@ -136,13 +136,18 @@ uint64_t world_submit(struct sim_world *w, const struct job_spec *spec, const st
     return world_submit_het(w, spec, 1, b, ret_refusal);
 }
 
-uint64_t world_allocate(struct sim_world *w, const struct job_spec *spec, enum refusal *ret_refusal)
+uint64_t world_allocate(struct sim_world *w, const struct job_spec *specs, size_t n,
+                        enum refusal *ret_refusal)
 {
-    struct job_spec copy = *spec;
-    copy.batch = false;
-    copy.attached = true;
-    copy.work_dir = "/tmp";
-    struct msg_submit m = {.specs = {&copy, 1}, .attach = true};
+    struct job_spec copy[WORLD_COMPONENTS_MAX];
+    ASSERT(n > 0 && n <= WORLD_COMPONENTS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        copy[i] = specs[i];
+        copy[i].batch = false;
+        copy[i].attached = true;
+        copy[i].work_dir = "/tmp";
+    }
+    struct msg_submit m = {.specs = {copy, n}, .attach = true};
     return submitted(w, &m, true, ret_refusal);
 }
 

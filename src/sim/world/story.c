@@ -157,18 +157,16 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
     return true;
 }
 
-#define COMPONENTS_MAX 4
-
 static bool submit_line(struct story *s, char **word, size_t n)
 {
-    struct job_spec spec[COMPONENTS_MAX];
+    struct job_spec spec[WORLD_COMPONENTS_MAX];
     struct behaviour b = {.runs_us = 10 * USEC_PER_SEC};
     enum refusal refusal = REFUSE_NONE;
     size_t at = 0;
-    for (size_t i = 0; i < COMPONENTS_MAX; i++)
+    for (size_t i = 0; i < WORLD_COMPONENTS_MAX; i++)
         spec[i] = (struct job_spec){.name = "job", .req = {.mem_per_node_mib = 1}};
     for (size_t i = 1; i < n; i++)
-        if (text_is(word[i], ":") && at + 1 < COMPONENTS_MAX)
+        if (text_is(word[i], ":") && at + 1 < WORLD_COMPONENTS_MAX)
             at++;
         else if (!submit_word(s, word[i], &spec[at], &b))
             return fail(s, word[i], "cannot be read");
@@ -181,15 +179,20 @@ static bool submit_line(struct story *s, char **word, size_t n)
 
 static bool alloc_line(struct story *s, char **word, size_t n)
 {
-    struct job_spec spec = {.name = "alloc", .req = {.mem_per_node_mib = 1}};
+    struct job_spec spec[WORLD_COMPONENTS_MAX];
     struct behaviour b = {0};
     enum refusal refusal = REFUSE_NONE;
+    size_t at = 0;
+    for (size_t i = 0; i < WORLD_COMPONENTS_MAX; i++)
+        spec[i] = (struct job_spec){.name = "alloc", .req = {.mem_per_node_mib = 1}};
     for (size_t i = 1; i < n; i++)
-        if (text_is(word[i], "nokill"))
-            spec.no_kill = true;
-        else if (!submit_word(s, word[i], &spec, &b))
+        if (text_is(word[i], ":") && at + 1 < WORLD_COMPONENTS_MAX)
+            at++;
+        else if (text_is(word[i], "nokill"))
+            spec[at].no_kill = true;
+        else if (!submit_word(s, word[i], &spec[at], &b))
             return fail(s, word[i], "cannot be read");
-    uint64_t id = world_allocate(s->w, &spec, &refusal);
+    uint64_t id = world_allocate(s->w, spec, at + 1, &refusal);
     trace_take(s);
     if (!id)
         str_addf(&s->said, "refused: %s\n", refusal_text(refusal));

@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define WORLD_COMPONENTS_MAX 4 /* of a heterogeneous job */
+
 struct sim_world; /* opaque */
 
 /* How a simulated job behaves; travels in its comment ("runs=60 exit=0 stubborn"). */
@@ -50,8 +52,9 @@ uint64_t world_submit_het(struct sim_world *w, const struct job_spec *specs, siz
                           const struct behaviour *b, enum refusal *ret_refusal);
 uint64_t world_submit(struct sim_world *w, const struct job_spec *spec, const struct behaviour *b,
                       enum refusal *ret_refusal);
-/* An allocation that belongs to its command, which stays to hear of it. */
-uint64_t world_allocate(struct sim_world *w, const struct job_spec *spec,
+/* An allocation of n components, at most WORLD_COMPONENTS_MAX, that belongs to its command, which
+ * stays to hear of it. */
+uint64_t world_allocate(struct sim_world *w, const struct job_spec *specs, size_t n,
                         enum refusal *ret_refusal);
 /* A step in a job; its command stays to hear of it. False if it was not answered. */
 bool world_step(struct sim_world *w, const struct msg_create_step *m, const struct behaviour *b,

@@ -125,9 +125,13 @@ static void allocate(struct play *p)
     if (rng_chance(&p->rng, 300))
         spec.req.gres = "gpu:1";
     spec.req.time_limit_us = some_time(p, 200 * USEC_PER_SEC) + 10 * USEC_PER_SEC;
-    uint64_t id = world_allocate(p->w, &spec, NULL);
+    bool het = rng_chance(&p->rng, 200);
+    if (het) /* the smallest cluster holds both */
+        spec.req.min_nodes = spec.req.ntasks = 1;
+    struct job_spec component[2] = {spec, spec};
+    uint64_t id = world_allocate(p->w, component, het ? 2 : 1, NULL);
     if (id)
-        vec_push(&p->id, id);
+        vec_push(&p->id, id + (het && rng_chance(&p->rng, 500))); /* steps in one or the other */
 }
 
 /* Most often in one of the jobs that came last, which may run. */
