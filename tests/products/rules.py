@@ -222,7 +222,8 @@ def signals(p, element):
             if told and (p.ending == "scancel_full" or (p.ending == "scancel_batch" and who == "script")):
                 out[f"{n}.{who}.USR1"] = (1, 1)
         if p.body == "pty" and way.startswith("lost"):  # the terminal goes with its node
-            out[f"{n}.{tasks_of(p)[0]}.HUP"] = (0, 1)
+            for who in tasks_of(p) if p.a("het") else tasks_of(p)[:1]:  # of each component
+                out[f"{n}.{who}.HUP"] = (0, 1)
         for who in tasks_of(p):
             if usr1 and p.body != "batch":
                 out[f"{n}.{who}.USR1"] = (1, 9) if p.body == "mpirun" else (usr1, usr1)
