@@ -733,7 +733,7 @@ extern const struct enum_names mpi_op_names;
 // clang-format off
 #define MSG_STREAM_MPI_FIELDS(X)                                                                           \
     X(ENUM, op, &mpi_op_names, "what is said")                                                             \
-    X(TEXT, ranks, 0, "MEET, MET: who meets, folded; NULL = all tasks")                                    \
+    X(TEXT, ranks, 0, "MEET, MET: who meets, folded; NULL = all tasks; ABORT: start = none runs, left = it is gone")  \
     X(I32, rank, &range_tasks, "ASK, ANSWER: whose; ABORT: who says so")                                   \
     X(I32, code, &range_any32, "ABORT: exit code that the step ends with; ANSWER: not 0 = there is none")  \
     X(TEXT, text, 0, "ABORT: why")                                                                         \

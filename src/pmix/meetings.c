@@ -216,6 +216,27 @@ static pmix_status_t aborts(const pmix_proc_t *proc, void *object, int status, c
     return PMIX_SUCCESS;
 }
 
+/* What the library has to say of clients is that one's connection broke: who ends in order has
+ * finalized before. The others may wait for it for ever (a fence, a message), so all end, as with
+ * Slurm's plugin; 137: of SIGKILL. */
+static void event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                  size_t ninfo, pmix_info_t results[], size_t nresults,
+                  pmix_event_notification_cbfunc_fn_t done, void *ctx)
+{
+    (void)id, (void)info, (void)ninfo, (void)results, (void)nresults;
+    if (status == PMIX_ERR_LOST_CONNECTION && source &&
+        PMIX_CHECK_NSPACE(source->nspace, world->name))
+        say(&(struct msg_stream_mpi){
+            .op = MPI_ABORT, .ranks = "left", .rank = (int32_t)source->rank, .code = 137});
+    if (done)
+        done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, ctx);
+}
+
+void meetings_watch(void)
+{
+    PMIx_Register_event_handler(NULL, 0, NULL, 0, event, NULL, NULL);
+}
+
 static pmix_status_t noted(const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t done, void *ctx)
 {
     (void)proc, (void)object;

@@ -38,6 +38,8 @@ void world_register(const struct world *w, struct arena *a);
 /* meetings.c: what tasks ask the library, and it the other nodes. */
 extern pmix_server_module_t meetings_module;
 void meetings_begin(const struct world *w);
+/* From here on a task that ends in the middle ends all. After the library has started. */
+void meetings_watch(void);
 /* The shepherd says something. */
 void meetings_take(const struct msg_stream_mpi *m);
 

@@ -171,6 +171,7 @@ static void library_start(const struct world *w)
     if (rc != PMIX_SUCCESS)
         give_up("PMIx's server does not start", rc);
     PMIX_INFO_FREE(f.v, f.max);
+    meetings_watch();
 }
 
 /* Its variables, each ended by NUL. */

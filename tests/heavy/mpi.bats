@@ -10,6 +10,7 @@ setup_file() {
     remuda up -q --nodes 2 --cpus 64 --mem 16G
     cat > "$WORK/meet.c" <<'END'
 #include <mpi.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,10 @@ int main(int argc, char **argv)
     fflush(stdout);
     if (!strcmp(say, "abort") && rank == 1)
         MPI_Abort(MPI_COMM_WORLD, 42);
+    if (!strcmp(say, "leave") && rank == 1)
+        _exit(0);
+    if (!strcmp(say, "crash") && rank == 1)
+        raise(SIGSEGV);
     while (!strncmp(say, "hold=", 5) && access(say + 5, F_OK) != 0)
         usleep(100000);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -86,6 +91,19 @@ dies() {
 }
 @test "a rank of MPICH that dies before it meets the others ends the step (-K)" { need mpich; dies mpich pmi2; }
 @test "a rank of Open MPI that dies before it meets the others ends the step (-K)" { need openmpi; dies openmpi pmix; }
+
+# Without -K, which srun has by default neither here nor in Slurm: the others would wait in MPI_Barrier for ever.
+@test "a rank of Open MPI that leaves in the middle, beside others of its node and elsewhere, ends the step" {
+    need openmpi
+    for nodes in 1 2; do
+        run -137 timeout 120 srun -N$nodes -n4 --mpi=pmix ./meet.openmpi leave
+        [[ "$output" =~ "task 1 left without MPI_Finalize: the others are ended" ]]
+        run -139 timeout 120 srun -N$nodes -n4 --mpi=pmix ./meet.openmpi crash
+        [[ "$output" =~ "task 1: Segmentation fault" ]]
+    done
+    timeout 120 sbatch -W -Q -n4 -N2 -o leave.out --wrap 'srun --mpi=pmix ./meet.openmpi leave; echo $?'
+    tail -1 leave.out | grep -qx 137
+}
 
 kills() {
     rm -f go

@@ -265,9 +265,26 @@ static void answer(struct srun_run *r, const struct msg_stream_mpi *m)
 
 /* ---- the end ---- */
 
+/* How srun ends is told by its tasks, those that are killed for it as well. */
+static void rank_left(struct srun_run *r, const struct msg_stream_mpi *m)
+{
+    if (r->killed)
+        return;
+    r->killed = true;
+    program_error(r->al->name, "task %d left without MPI_Finalize: the others are ended", m->rank);
+    tell(r,
+         &(struct msg_stream_mpi){
+             .op = MPI_ABORT, .ranks = "left", .rank = m->rank, .code = m->code},
+         NULL);
+}
+
 static void aborted(struct srun_run *r, const struct msg_stream_mpi *m)
 {
     struct str why = STR_INIT;
+    if (text_is(m->ranks, "left")) {
+        rank_left(r, m);
+        return;
+    }
     if (r->mpi_code)
         return;
     r->mpi_code = m->code & 0xff ? m->code & 0xff : 1;

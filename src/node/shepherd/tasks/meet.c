@@ -180,6 +180,23 @@ static void variables_keep(struct task_set *t, const struct msg_stream_mpi *m)
             str_addn(&t->meet->variables[i], m->data.data, m->data.len);
 }
 
+/* What waits for a rank that is gone has nothing to save by waiting on. */
+static void program_kill(struct task_set *t, int32_t code)
+{
+    t->ops->signal(t->ctx, SIGKILL);
+    program_end(t, code);
+}
+
+/* A task's end is often that of all, which is under way. */
+static void rank_left(struct task_set *t, const struct msg_stream_mpi *m)
+{
+    if (t->ends || t->owner_gone || t->aborted_code || task_set_over(t))
+        return;
+    if (!t->detached)
+        command_tell(t, m);
+    program_kill(t, m->code);
+}
+
 static void server_said(struct task_set *t, const struct msg_stream_mpi *m)
 {
     bool starts = text_is(m->ranks, START);
@@ -189,6 +206,8 @@ static void server_said(struct task_set *t, const struct msg_stream_mpi *m)
         start_tell(t, false);
     else if (m->op == MPI_ABORT && starts)
         pmix_fails(t, text_empty(m->text) ? "it does not start" : m->text);
+    else if (m->op == MPI_ABORT && text_is(m->ranks, "left"))
+        rank_left(t, m);
     else if (m->op == MPI_ABORT)
         program_abort(t, m->rank, m->code, span_of(m->text ? m->text : ""));
     else if (!starts)
@@ -379,7 +398,10 @@ void meet_take(struct task_set *t, const struct msg_stream_mpi *m)
     if (!t->meet)
         return;
     if (m->op == MPI_ABORT) {
-        program_end(t, m->code);
+        if (text_is(m->ranks, "left"))
+            program_kill(t, m->code);
+        else
+            program_end(t, m->code);
         return;
     }
     if (!t->meet->pmi) {
