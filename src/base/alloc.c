@@ -1,15 +1,20 @@
 #include "base/alloc.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 _Noreturn void die(const char *invariant)
 {
-    /* Kept in a volatile so that a debugger shows it in the core file. */
+    /* Kept in a volatile so that a debugger shows it in the core file; the signal takes it to who
+     * says it (io/process/last_words.h). */
     const char *volatile broken = invariant;
-    (void)broken;
+    pthread_sigqueue(pthread_self(), SIGABRT,
+                     (union sigval){.sival_ptr = (void *)(uintptr_t)broken});
     abort();
 }
 

@@ -15,8 +15,8 @@ char *xstrndup(const char *text, size_t max);
 void *xmemdup(const void *data, size_t size);
 char *xasprintf(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Stops the program with SIGABRT. `invariant` is for a debugger and a core file; nothing is printed
- * here (base does no I/O). */
+/* Stops the program with SIGABRT. `invariant` is for a debugger, a core file and a handler of the
+ * signal, as its value; nothing is printed here (base does no I/O). */
 _Noreturn void die(const char *invariant);
 
 /* An invariant that stays on in production: to go on would do harm. */

@@ -32,6 +32,7 @@
 #include "io/client.h"
 #include "io/clock.h"
 #include "io/files.h"
+#include "io/process/last_words.h"
 #include "io/process/program_list.h"
 #include "io/process/release.h"
 #include "model/packed.h"
@@ -445,6 +446,8 @@ static bool controller_run(struct controller *c, const struct options *o, int re
         log_open(o->foreground ? NULL : controller_path(c, "log/controller.log"), most, ret_err);
     if (!c->log)
         return false;
+    last_words_prepare("remudad controller",
+                       o->foreground ? NULL : controller_path(c, "log/controller.log"));
     daemon_descriptors_raise();
     signal(SIGXFSZ, SIG_IGN); /* a file at its limit is a failed write, as a full disk is */
     unlink(state_down_path(c->state_dir, c->arena)); /* who connects may wait again */

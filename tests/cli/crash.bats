@@ -110,6 +110,19 @@ all_over() {
     [ "$(sacct -n -P -X -j "$held,$running" -o State | sort -u)" = COMPLETED ]
 }
 
+@test "a daemon that ends by a fault of its own says so in its log" {
+    local role log pid
+    for role in controller "node[$(sinfo -h -N -o %N | head -1)]"; do
+        log="$REMUDA_STATE/log/$(echo "$role" | tr '[' - | tr -d ']').log"
+        pid=$(remuda status --pid "$role")
+        kill -ABRT "$pid"
+        for _ in $(seq 50); do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done
+        tail -1 "$log" | grep -qx "error: remudad ${role%%[*} is ended by SIGABRT"
+        remuda up -q 3>&-
+    done
+    srun -Q -n1 true
+}
+
 @test "a shepherd that is killed takes its job along: reported, not run again" {
     id=$(sbatch --parsable --no-requeue -o /dev/null --wrap 'sleep 60.75')
     for _ in $(seq 50); do [ "$(squeue -h -j "$id" -o %T)" = RUNNING ] && break; sleep 0.1; done

@@ -39,7 +39,7 @@ static int64_t last_heard(const struct core *c, const struct noderec *n)
 void node_watch(struct core *c, struct noderec *n)
 {
     if (c->settings.node_timeout_us && last_heard(c, n))
-        node_timer_arm(c, n, last_heard(c, n) + c->settings.node_timeout_us);
+        node_timer_arm(c, n, time_add(last_heard(c, n), c->settings.node_timeout_us));
 }
 
 static void connection_drop(struct core *c, struct noderec *n)
@@ -76,8 +76,8 @@ void node_alarm(struct core *c, struct noderec *n)
     int64_t heard = last_heard(c, n);
     n->alarm_us = 0;
     if (c->store.away)
-        node_timer_arm(c, n, c->turn.now_us + c->settings.node_timeout_us);
-    else if (heard && heard + c->settings.node_timeout_us <= c->turn.now_us &&
+        node_timer_arm(c, n, time_add(c->turn.now_us, c->settings.node_timeout_us));
+    else if (heard && time_add(heard, c->settings.node_timeout_us) <= c->turn.now_us &&
              n->n.state != NODE_FUTURE)
         silent(c, n);
     else

@@ -10,6 +10,7 @@
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
+#include "io/process/last_words.h"
 #include "io/process/release.h"
 #include "node/daemon/daemon.h"
 #include "node/hardware/gpu_time.h"
@@ -291,6 +292,7 @@ static bool begin(struct node_daemon *d, const char *node_dir, struct err *ret_e
                       d->options.verbose ? LOG_IS_DEBUG : LOG_IS_INFO, ret_err);
     if (!d->log)
         return false;
+    last_words_prepare("remudad node", d->options.foreground ? NULL : log_path);
     const struct machine_ask ask = {
         .gres_conf = d->options.is_virtual ? NULL : node_gres_conf(&d->options, d->arena),
         .node = d->options.name,

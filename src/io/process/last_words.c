@@ -1,0 +1,81 @@
+#include "io/process/last_words.h"
+
+#include "base/alloc.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORDS_MAX 512
+
+/* A handler has nothing else to look at. Written once, before there are threads. */
+static struct {
+    const char *who;
+    char log_path[PATH_MAX];
+} last;
+
+/* In a handler there is no snprintf: what was broken may be its memory. */
+static void add(char text[WORDS_MAX], size_t *len, const char *more)
+{
+    while (*more && *len < WORDS_MAX - 1)
+        text[(*len)++] = *more++;
+}
+
+static const char *name_of(int signo)
+{
+    switch (signo) {
+    case SIGABRT: return "SIGABRT";
+    case SIGSEGV: return "SIGSEGV";
+    case SIGBUS: return "SIGBUS";
+    case SIGILL: return "SIGILL";
+    default: return "SIGFPE";
+    }
+}
+
+static void words_write(int fd, const char *text, size_t len)
+{
+    ssize_t n = fd >= 0 ? write(fd, text, len) : 0;
+    (void)n; /* there is nobody left to tell */
+}
+
+/* The signal's handler is gone by now (SA_RESETHAND): sent again, it ends the process. The time is
+ * that of the line before: to look up a time zone is not safe here. */
+static void say(int signo, siginfo_t *info, void *context)
+{
+    char text[WORDS_MAX];
+    size_t len = 0;
+    (void)context;
+    add(text, &len, "error: ");
+    add(text, &len, last.who);
+    add(text, &len, " is ended by ");
+    add(text, &len, name_of(signo));
+    if (signo == SIGABRT && info->si_code == SI_QUEUE && info->si_pid == getpid() &&
+        info->si_value.sival_ptr) {
+        add(text, &len, ": it is not so that ");
+        add(text, &len, info->si_value.sival_ptr);
+    }
+    add(text, &len, "\n");
+    words_write(STDERR_FILENO, text, len);
+    if (last.log_path[0])
+        words_write(open(last.log_path, O_WRONLY | O_APPEND | O_CLOEXEC), text, len);
+    raise(signo);
+}
+
+void last_words_prepare(const char *who, const char *log_path)
+{
+    static const int signals[] = {
+        SIGABRT,
+#ifndef __SANITIZE_ADDRESS__ /* which has more to say of the others */
+        SIGSEGV, SIGBUS, SIGILL, SIGFPE,
+#endif
+    };
+    struct sigaction act = {.sa_sigaction = say, .sa_flags = SA_SIGINFO | (int)SA_RESETHAND};
+    sigemptyset(&act.sa_mask);
+    last.who = who;
+    snprintf(last.log_path, sizeof last.log_path, "%s", log_path ? log_path : "");
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+        sigaction(signals[i], &act, NULL);
+}

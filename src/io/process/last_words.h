@@ -1,0 +1,11 @@
+/* What a daemon says that ends by a fault of its own: one line of its log, and of its standard
+ * error as long as that is somebody's. */
+#ifndef REMUDA_IO_PROCESS_LAST_WORDS_H
+#define REMUDA_IO_PROCESS_LAST_WORDS_H
+
+/* From here on SIGABRT, with the invariant that did not hold (CHECK), and what the processor sends
+ * are said before they end the process as ever, core file included. `who` ("remudad controller") is
+ * kept; log_path NULL: to standard error alone. Once a process; before its threads. */
+void last_words_prepare(const char *who, const char *log_path);
+
+#endif
