@@ -21,7 +21,7 @@ PURE = {
 }
 ALLOWED = set(
     """
-    malloc calloc realloc free abort qsort qsort_r bsearch
+    malloc calloc realloc free abort pthread_self pthread_sigqueue qsort qsort_r bsearch
     memcpy memmove memset memcmp bcmp memchr memmem memrchr rawmemchr mempcpy
     strlen strnlen strcmp strncmp strcasecmp strncasecmp strchr strrchr strchrnul strstr strcasestr strpbrk strspn strcspn strcpy strncpy stpcpy strcat strtok_r strsep
     strtol strtoul strtoll strtoull __isoc23_strtol __isoc23_strtoul __isoc23_strtoll __isoc23_strtoull

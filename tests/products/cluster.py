@@ -135,7 +135,7 @@ class Remuda(Cluster):
     lost, lost_pair = {"a": "a1", "b": "b2"}, {"a": ("a1", "a2"), "b": ("b1", "b2")}
     patience = 1
     signal_option = "--signal=USR1@1797"  # of a limit of 30 minutes
-    shortest_limit, own_limit = "0:01", "0:15"
+    shortest_limit, own_limit = "0:01", "0:30"
 
     def __init__(self, work):
         state = pathlib.Path(work) / "cluster"
