@@ -4,13 +4,17 @@
 bats_require_minimum_version 1.5.0
 load common
 
+files_mount() {
+    python3 "$BATS_TEST_DIRNAME/hung_files.py" "$TOP/files" "$TOP/stop" >"$TOP/why_not" 2>&1 3>&- &
+    echo $! >"$TOP/pid"
+    eventually grep -q " $TOP/files fuse" /proc/mounts
+}
+
 setup_file() {
     TOP=$(mktemp -d /tmp/remuda-hung-XXXXXX)
     export WHY_NOT= TOP REMUDA_STATE="$TOP/state"
     mkdir "$REMUDA_STATE" "$TOP/files"
-    python3 "$BATS_TEST_DIRNAME/hung_files.py" "$TOP/files" "$TOP/stop" >"$TOP/why_not" 2>&1 3>&- &
-    echo $! >"$TOP/pid"
-    eventually grep -q " $TOP/files fuse" /proc/mounts || { WHY_NOT="no file system can be made here: $(cat "$TOP/why_not")"; return 0; }
+    files_mount || { WHY_NOT="no file system can be made here: $(cat "$TOP/why_not")"; return 0; }
     cat >"$REMUDA_STATE/remuda.conf" <<C
 ClusterName=hung
 UnkillableStepTimeout=1
@@ -34,6 +38,8 @@ teardown_file() {
 setup() {
     [ -z "$WHY_NOT" ] || skip "$WHY_NOT"
     cd "$TOP" || exit 1
+    # The test before ended it.
+    kill -0 "$(cat pid)" 2>/dev/null || { umount -l files; files_mount; }
 }
 
 others_run() {
@@ -83,6 +89,47 @@ nobody_is_named() { [ -z "$(sinfo -h -R)" ]; }
     rm stop
     kill "$(cat pid)"
     for id in $batch $each $shared $writes; do eventually state_is "$id" CANCELLED; done
+    eventually nobody_is_named
+    others_run
+}
+
+@test "labelled files that cannot be opened or written to: the step hears signals, its limit and scancel, and what comes out is labelled" {
+    timeout 60 srun -l -n4 -w n1 --mem=100 -o labelled.%t sh -c 'seq 50000; echo err >&2'
+    [ "$(sed 's/^2: //' labelled.2 | grep -v err | sha256sum)" = "$(seq 50000 | sha256sum)" ]
+    # A pipe without a reader: the program begins when there is one, signals arrive until then.
+    mkfifo pipe.0 pipe.1
+    piped=$(sbatch --parsable -w n1 -n2 --mem=10 -o piped.out --wrap "srun -l --mem=5 -o $TOP/pipe.%t echo x; echo over \$?")
+    wait_state "$piped" RUNNING
+    eventually sh -c "squeue -h -s -j $piped | grep -q '$piped.0'"
+    timeout 20 cat pipe.0 >read.0 3>&- &
+    timeout 20 cat pipe.1 >read.1
+    wait $!
+    [ "$(cat read.0 read.1 | tr '\n' ,)" = "0: x,1: x," ]
+    eventually grep -q "over 0" piped.out
+    timed=$(sbatch --parsable -w n1 --mem=10 -o timed.out --wrap "srun -l -t 0:3 --mem=5 -o $TOP/pipe.%t sleep 60; echo over \$?")
+    eventually grep -q "over [1-9]" timed.out
+    # One whose reader reads nothing, when the tasks are over: 10 s.
+    sleep 60 <>pipe.0 3>&- &
+    stuffed=$(sbatch --parsable -w n1 --mem=10 -o stuffed.out --wrap "srun -l --mem=5 -o $TOP/pipe.%t seq 30000; echo over \$?")
+    eventually state_is "$stuffed" COMPLETED
+    kill $!
+    # A file system that does not answer.
+    writes=$(sbatch --parsable -w n1 --mem=10 -o traps.out --wrap "srun -l --mem=5 -o $TOP/files/traps.%t bash -c 'trap \"touch $TOP/heard\" USR1; touch $TOP/traps; while :; do echo x; sleep 0.1; done'")
+    eventually test -e traps
+    opens=$(sbatch --parsable -w n1 --mem=10 -o /dev/null --wrap "srun -l --mem=5 -o $TOP/files/never.l%t echo x")
+    wait_state "$opens" RUNNING
+    others_run
+    touch stop
+    others_run
+    scancel -s USR1 "$writes"
+    eventually test -e heard
+    scancel "$opens" "$writes"
+    eventually unkillable "$opens" 0
+    eventually unkillable "$writes" 0
+    others_run
+    rm stop
+    kill "$(cat pid)"
+    for id in $opens $writes; do eventually state_is "$id" CANCELLED; done
     eventually nobody_is_named
     others_run
 }

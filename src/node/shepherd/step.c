@@ -47,10 +47,12 @@
 #define FIRST_SAMPLE_US INT64_C(100000)
 #define STEPS_MAX       200 /* of one shepherd: who knows what a process gathers */
 /* Processes that outlive SIGKILL this long: EXITED is told first, CLEARED later. */
-#define CLEAR_WAIT_US  INT64_C(1000000)
-#define KILL_AGAIN_US  INT64_C(10000)
-#define STUCK_AGAIN_US INT64_C(60000000)
-#define TELL_WAIT_MS   60000
+#define CLEAR_WAIT_US INT64_C(1000000)
+/* Who writes files of --label may stand still this long when the tasks have ended. */
+#define WRITERS_WAIT_US INT64_C(10000000)
+#define KILL_AGAIN_US   INT64_C(10000)
+#define STUCK_AGAIN_US  INT64_C(60000000)
+#define TELL_WAIT_MS    60000
 
 static int64_t max_of(int64_t a, int64_t b)
 {
@@ -66,6 +68,7 @@ static void main_end(struct shepherd *s, int status)
     if (!s->terminating)
         s->kill_at_us = 0;
     s->clear_by_us = max_of(s->terminating ? s->kill_at_us : 0, shepherd_now_us()) + CLEAR_WAIT_US;
+    s->writers_by_us = shepherd_now_us() + WRITERS_WAIT_US;
 }
 
 /* Reaps what has ended. True when no process of the step is left, nor will come. */
@@ -76,9 +79,9 @@ static bool reap(struct shepherd *s)
     bool any = false;
     while ((pid = shepherd_wait(s, &status)) > 0) {
         any = true;
-        if (s->tasks)
+        if (s->tasks && !task_set_writer_reaped(s->tasks, pid))
             task_set_reaped(s->tasks, pid, status);
-        else if (pid == s->main_pid)
+        else if (!s->tasks && pid == s->main_pid)
             main_end(s, status);
     }
     bool none_left = pid < 0 && errno == ECHILD;
@@ -223,6 +226,23 @@ static bool finish(struct shepherd *s)
     return told;
 }
 
+static bool writers_are_awaited(const struct shepherd *s)
+{
+    return s->main_ended && s->tasks && !s->writers_given_up && task_set_writes(s->tasks);
+}
+
+static void writers_look(struct shepherd *s, int64_t now)
+{
+    if (!writers_are_awaited(s) || now < s->writers_by_us)
+        return;
+    s->writers_by_us = now + WRITERS_WAIT_US;
+    if (task_set_writers_moved(s->tasks))
+        return;
+    s->writers_given_up = true;
+    s->kill_at_us = now;
+    s->stuck_at_us = s->plan->unkillable_us > 0 ? now + s->plan->unkillable_us : 0;
+}
+
 static int64_t next_due(const struct shepherd *s)
 {
     int64_t due = s->sample_at_us;
@@ -230,6 +250,8 @@ static int64_t next_due(const struct shepherd *s)
         due = s->tasks->tell_at_us;
     if (s->terminating || s->main_ended)
         due = s->kill_at_us < due ? s->kill_at_us : due;
+    if (writers_are_awaited(s) && s->writers_by_us < due)
+        due = s->writers_by_us;
     if (s->main_ended && !s->exit_told)
         due = s->clear_by_us < due ? s->clear_by_us : due;
     if (s->stuck_at_us)
@@ -240,6 +262,7 @@ static int64_t next_due(const struct shepherd *s)
 static void due_carry_out(struct shepherd *s)
 {
     int64_t now = shepherd_now_us();
+    writers_look(s, now);
     if ((s->terminating || s->main_ended) && now >= s->kill_at_us) {
         shepherd_signal_all(s, SIGKILL, SIGNAL_PLAIN);
         s->kill_at_us = now + KILL_AGAIN_US;

@@ -53,6 +53,8 @@ struct shepherd {
     bool commanded;            /* a command came */
     bool follow_due, tell_due; /* commands that may take a while: after all others */
     int64_t kill_at_us;        /* monotonic: SIGKILL to everything from then on */
+    int64_t writers_by_us;     /* monotonic: then who writes files must have moved */
+    bool writers_given_up;     /* they are ended like any process */
     int64_t clear_by_us;       /* monotonic: tell EXITED by then, clean or not */
     int64_t sample_at_us;      /* monotonic */
     int64_t sample_gap_us;

@@ -4,19 +4,17 @@
 #include "base/map.h"
 #include "model/job/job.h"
 #include "model/job/pattern.h"
-#include "node/shepherd/as_owner.h"
 #include "node/shepherd/setup.h"
+#include "node/shepherd/tasks/file_writer.h"
+#include "node/shepherd/tasks/input.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define GROUPS_MAX     65536
 #define LINE_MAX_BYTES (64u << 10) /* a longer one goes out in pieces */
 #define PIECE_BYTES    4096u       /* what a pipe takes as a whole or not at all */
 
@@ -65,13 +63,17 @@ static const char *full_path(const struct task_set *t, size_t i, const char *pat
 
 /* ---- who is first ----
  *
- * The first task of a shared file has the writing end of a pipe until the file is open, or it is
+ * A file has a turn. With --label it is its writer's, and all tasks wait for what that says; else
+ * the first task of a shared file has the writing end of a pipe until the file is open, or it is
  * gone; the others wait for the pipe's end. A task waits for ones before it alone, so none waits in
  * a circle. */
 
 struct file_turn {
     size_t first; /* task */
+    size_t users; /* streams of tasks */
     int ends[2];  /* -1: nobody else has it, or no pipe could be made */
+    struct file_writer *writer;
+    const char *path;
     struct file_turn *next;
 };
 
@@ -85,14 +87,16 @@ static void turn_take(struct task_set *t, struct map_str *of_path, size_t i, siz
     struct file_turn *turn = map_str_get(of_path, f->path);
     if (!turn) {
         turn = arena_alloc(t->arena, sizeof *turn);
-        *turn = (struct file_turn){.first = i, .ends = {-1, -1}, .next = t->turns};
+        *turn = (struct file_turn){.first = i, .ends = {-1, -1}, .path = f->path, .next = t->turns};
         t->turns = turn;
         map_str_put(of_path, f->path, turn);
-    } else if (turn->first != i && turn->ends[0] < 0 && pipe2(turn->ends, O_CLOEXEC) != 0) {
+    } else if (!t->what.label && turn->first != i && turn->ends[0] < 0 &&
+               pipe2(turn->ends, O_CLOEXEC) != 0) {
         turn->ends[0] = turn->ends[1] = -1;
     }
+    turn->users++;
     f->turn = turn;
-    f->turn_first = turn->first == i;
+    f->turn_first = turn->first == i && !t->what.label;
 }
 
 static void turns_take(struct task_set *t)
@@ -136,64 +140,40 @@ int task_file_open_own(const struct task_file *f, const char *path, bool append)
     return fd;
 }
 
-/* ---- opening ---- */
-
-/* Those before it may have the same file. */
-static int file_of_others(const struct task_set *t, size_t i, const char *path)
+int task_file_opened(const struct task_file *f, int its_pipe)
 {
-    for (size_t k = 0; k <= i; k++)
-        for (size_t s = 0; s < 2; s++)
-            if (text_is(t->task[k].file[s].path, path) && t->task[k].file[s].fd >= 0)
-                return fcntl(t->task[k].file[s].fd, F_DUPFD_CLOEXEC, 0);
-    return -1;
+    errno = file_writer_opened(task_file_turn_fd(f));
+    return errno ? -1 : its_pipe;
 }
 
-static void file_open(struct task_set *t, size_t i, size_t stream, const char *pattern)
-{
-    struct task_file *f = &t->task[i].file[stream];
-    if (text_empty(pattern))
-        return;
-    const char *path = full_path(t, i, pattern);
-    f->fd = file_of_others(t, i, path);
-    /* a named pipe that nobody reads must not stop the shepherd: its task waits for the reader */
-    if (f->fd < 0)
-        f->fd = output_open(path, O_CLOEXEC | O_NONBLOCK | (t->what.append ? 0 : O_TRUNC));
-    f->path = path;
-}
+/* ---- writers ---- */
 
-static void all_open(struct task_set *t)
+static void writers_start(struct task_set *t)
 {
-    mode_t before = t->what.umask_plus1 ? umask((mode_t)(t->what.umask_plus1 - 1)) : 0;
-    for (size_t i = 0; i < t->n; i++) {
-        file_open(t, i, 0, t->what.std_out);
-        file_open(t, i, 1, t->what.std_err);
+    for (struct file_turn *turn = t->turns; turn; turn = turn->next) {
+        turn->writer = file_writer_start(t, turn->path, turn->users);
+        if (turn->writer)
+            turn->ends[0] = turn->writer->said;
     }
-    if (t->what.umask_plus1)
-        umask(before);
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t s = 0; s < 2; s++) {
+            struct task_file *f = &t->task[i].file[s];
+            f->is_labelled = f->turn && f->turn->writer;
+            if (f->is_labelled)
+                f->fd = fcntl(f->turn->writer->lines, F_DUPFD_CLOEXEC, 0);
+        }
+    for (const struct file_turn *turn = t->turns; turn; turn = turn->next)
+        if (turn->writer)
+            fd_close(&turn->writer->lines);
 }
 
 void task_files_open(struct task_set *t)
 {
-    static const gid_t none;
-    const struct step_plan *p = t->plan;
     if (text_empty(t->what.std_out) && text_empty(t->what.std_err))
         return;
-    if (!t->what.label) {
-        turns_take(t);
-        return;
-    }
-    struct own_ids own;
-    gid_t *groups = xcalloc(GROUPS_MAX, sizeof *groups);
-    int n = p->switch_user ? getgroups(GROUPS_MAX, groups) : 0;
-    if (!p->switch_user ||
-        setgroups(p->groups.len / sizeof(gid_t), p->groups.len ? p->groups.data : &none) == 0) {
-        if (as_owner(p, &own))
-            all_open(t);
-        as_before(p, &own);
-    }
-    if (p->switch_user)
-        setgroups((size_t)(n > 0 ? n : 0), groups);
-    free(groups);
+    turns_take(t);
+    if (t->what.label)
+        writers_start(t);
 }
 
 /* ---- lines with numbers ---- */
@@ -201,12 +181,13 @@ void task_files_open(struct task_set *t)
 bool task_file_is_labelled(const struct task_set *t, const struct task *task,
                            enum stream_name stream)
 {
-    return t->what.label && task->file[stream == STREAM_ERR].fd >= 0;
+    (void)t;
+    return task->file[stream == STREAM_ERR].is_labelled;
 }
 
 /* As many whole lines as go out together, so that lines of several tasks do not mix in a pipe; at
  * least one. */
-static size_t piece_of(const char *bytes, size_t len)
+size_t task_file_piece(const char *bytes, size_t len)
 {
     const char *end = len > PIECE_BYTES ? memrchr(bytes, '\n', PIECE_BYTES) : bytes + len - 1;
     if (!end)
@@ -214,13 +195,13 @@ static size_t piece_of(const char *bytes, size_t len)
     return end ? (size_t)(end - bytes) + 1 : len;
 }
 
-/* A full disk: as for a task that writes itself, what follows is lost. */
-static void late_write(struct task_file *f)
+/* A writer that is gone: what follows is lost. */
+static void late_write(struct task_set *t, struct task_file *f)
 {
     size_t done = 0;
     while (done < f->late.len) {
         const char *at = f->late.data + done;
-        ssize_t n = write(f->fd, at, piece_of(at, f->late.len - done));
+        ssize_t n = write(f->fd, at, task_file_piece(at, f->late.len - done));
         if (n < 0 && errno == EAGAIN)
             break;
         if (n > 0)
@@ -228,6 +209,7 @@ static void late_write(struct task_file *f)
         else if (n == 0 || errno != EINTR)
             done = f->late.len;
     }
+    t->writers_moved |= done > 0;
     f->late.len -= done;
     memmove(f->late.data, f->late.data + done, f->late.len);
 }
@@ -239,12 +221,16 @@ bool task_file_is_late(const struct task_file *f)
 
 void task_file_flush(struct task_set *t, struct task_file *f)
 {
-    struct own_ids own;
-    if (!task_file_is_late(f))
-        return;
-    if (as_owner(t->plan, &own))
-        late_write(f);
-    as_before(t->plan, &own);
+    if (task_file_is_late(f))
+        late_write(t, f);
+    if (f->is_over && !task_file_is_late(f))
+        fd_close(&f->fd);
+}
+
+void task_file_end(struct task_set *t, struct task_file *f)
+{
+    f->is_over = true;
+    task_file_flush(t, f);
 }
 
 /* Lines of several tasks do not mix as long as each goes out in one write. */
@@ -278,5 +264,6 @@ void task_file_write(struct task_set *t, struct task *task, enum stream_name str
     str_addn(&f->begun, bytes, len);
     if (end && f->begun.len)
         line_add(t, task, f, "", 0, true);
+    f->is_over |= end;
     task_file_flush(t, f);
 }

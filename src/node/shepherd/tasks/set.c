@@ -173,6 +173,10 @@ static void task_start(struct task_set *t, size_t i)
     fd_close(&ends.out);
     fd_close(&ends.err);
     fd_close(&ends.meet);
+    if (task->out_fd < 0)
+        task_file_end(t, &task->file[0]);
+    if (task->err_fd < 0)
+        task_file_end(t, &task->file[1]);
     if (task->pid < 0) {
         task->ended = true;
         task->status = 1 << 8;

@@ -13,13 +13,16 @@
 
 #define FOLLOWERS_MAX 8 /* sattach commands at one time */
 
-struct file_turn; /* opaque; files.c */
-struct meet;      /* opaque; meet.c */
+struct file_turn;   /* opaque; files.c */
+struct file_writer; /* file_writer.h */
+struct meet;        /* opaque; meet.c */
 
 /* A file on the node; see files.h. */
 struct task_file {
-    int fd;                 /* the shepherd's own, of lines with numbers; -1 = none */
-    struct file_turn *turn; /* of one that its task opens; NULL = nobody else has it */
+    bool is_labelled;       /* the shepherd puts numbers before its lines; for its writer */
+    bool is_over;           /* then: nothing is added any more */
+    int fd;                 /* then: to the writer; -1 = none, or it has all */
+    struct file_turn *turn; /* while the tasks are forked; NULL = none */
     bool turn_first;
     const char *path;
     struct str begun; /* of a line, without its end yet */
@@ -78,8 +81,10 @@ struct task_set {
     struct input_part *part; /* in order */
     size_t nparts;
     struct file_turn *turns; /* while the tasks are forked */
-    struct meet *meet;       /* tasks of an MPI program; NULL = are not */
-    int aborted_code;        /* it ended itself, with this exit code; 0 = did not */
+    struct file_writer *writers;
+    bool writers_moved; /* took something since that was asked */
+    struct meet *meet;  /* tasks of an MPI program; NULL = are not */
+    int aborted_code;   /* it ended itself, with this exit code; 0 = did not */
 };
 
 /* Reads the tasks from the plan and connects to the command. False: why. */
@@ -102,6 +107,12 @@ void task_set_let_go(struct task_set *t);
  * together. */
 bool task_set_reaped(struct task_set *t, pid_t pid, int status);
 void task_set_tell_ends(struct task_set *t, bool oom, int64_t now_us);
+/* Is it a process that writes a file for us (file_writer.h)? Was it one, which has ended now? Does
+ * any still run? Did one take something since that was asked? */
+bool task_set_writer_is(const struct task_set *t, pid_t pid);
+bool task_set_writer_reaped(struct task_set *t, pid_t pid);
+bool task_set_writes(const struct task_set *t);
+bool task_set_writers_moved(struct task_set *t);
 /* Are all tasks over (or will none ever run)? */
 bool task_set_over(const struct task_set *t);
 /* The wait status the step ends with: the highest exit code, else a signal. */

@@ -56,10 +56,13 @@ static int32_t number_of(const struct task_making *m)
 
 static void output_use(struct task_making *m, const char *pattern, int its_pipe, int to)
 {
-    const char *path = pattern && its_pipe < 0 ? task_path(m->t, m->task, pattern) : NULL;
     const struct task_file *f = &m->task->file[to == STDERR_FILENO];
+    bool to_file = pattern && (its_pipe < 0 || f->is_labelled);
+    const char *path = to_file ? task_path(m->t, m->task, pattern) : NULL;
     file_place_check(&m->setup, "output", path);
-    int fd = path ? task_file_open_own(f, path, m->t->what.append) : its_pipe;
+    int fd = f->is_labelled ? task_file_opened(f, its_pipe)
+             : path         ? task_file_open_own(f, path, m->t->what.append)
+                            : its_pipe;
     if (path && fd < 0)
         setup_fail(&m->setup, "cannot open the output file %s: %s", path, strerror(errno));
     if (fd < 0)

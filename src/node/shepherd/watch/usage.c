@@ -81,7 +81,7 @@ pid_t shepherd_wait(struct shepherd *s, int *ret_status)
         return 0;
     proc_io(info.si_pid, &u.read_bytes, &u.write_bytes); /* the rest wait4 tells */
     pid_t pid = wait4(info.si_pid, ret_status, 0, &r);
-    if (pid > 0) {
+    if (pid > 0 && !(s->tasks && task_set_writer_is(s->tasks, pid))) {
         account_ended(&s->account, task_of(s, pid), &r, &u);
         s->ended_user_us += timeval_us(r.ru_utime);
         s->ended_system_us += timeval_us(r.ru_stime);
