@@ -189,6 +189,30 @@ static void by_time(void **unused)
     world_close();
 }
 
+/* A run is charged for whole seconds: what it ran of the next one is still to come, so that it and
+ * one that starts beside it stay within the limit, second by second. */
+static void by_the_second(void **unused)
+{
+    static const int64_t after_us[] = {0, SEC / 2, SEC - 1};
+    for (size_t i = 0; i < ARRAY_LEN(after_us); i++) {
+        minutes_open(SAFE);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+        uint64_t first = submit(job_for(4, 10, "physics", NULL));
+        pass(2 * MIN + after_us[i]); /* and charged */
+        struct job_spec s = job_for(4, 5, "physics", NULL);
+        s.req.time_limit_us += SEC;
+        uint64_t much = submit(s);
+        assert_string_equal(waits_for(much), "AssocGrpCPUMinutesLimit");
+        restart(SAFE);
+        for (uint32_t node = 1; node <= 4; node++)
+            hello(node);
+        assert_int_equal(state(first), JOB_RUNNING);
+        assert_string_equal(waits_for(much), "AssocGrpCPUMinutesLimit");
+        assert_int_equal(state(submit(job_for(4, 5, "physics", NULL))), JOB_RUNNING);
+        world_close();
+    }
+}
+
 /* Components that are too much together, each of which is not, wait; nobody looks at them without
  * end, and they start when there is room. */
 static void components_together(void **unused)
@@ -357,6 +381,7 @@ int main(void)
         cmocka_unit_test(by_decay),
         cmocka_unit_test(by_time),
         cmocka_unit_test(none_at_all),
+        cmocka_unit_test(by_the_second),
         cmocka_unit_test(components_together),
         cmocka_unit_test(with_less_time),
         cmocka_unit_test(the_clock_is_set),
