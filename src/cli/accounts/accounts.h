@@ -41,9 +41,8 @@ struct book {
     VEC(struct qos_view *) qos;
     VEC(const struct wckey *) wckey;
     VEC(const struct tres *) tres;
-    /* What is not removed, by name; associations by account, user and partition, a line each. NULL
-     * before book_read. */
-    struct map_str *account_of, *user_of, *assoc_of;
+    bool limit_ids;           /* limits are to have their numbers; set it before book_read */
+    struct book_index *index; /* by name; NULL before book_read */
 };
 
 /* ---- the command ---------------------------------------------------------------------------- */

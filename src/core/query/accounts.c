@@ -85,9 +85,10 @@ static bool assoc_seen(const struct sight *s, const struct assoc *a)
 
 static bool limit_seen(const struct sight *s, const struct limit *l)
 {
-    const struct assocrec *r =
-        l->owner == OWNER_ASSOC ? map_u64_get(s->c->accounts.assoc, l->owner_id) : NULL;
-    return !s->accounts || l->owner != OWNER_ASSOC || (r && assoc_seen(s, &r->a));
+    if (!s->accounts || l->owner != OWNER_ASSOC)
+        return true;
+    const struct assocrec *r = map_u64_get(s->c->accounts.assoc, l->owner_id);
+    return r && assoc_seen(s, &r->a);
 }
 
 static bool row_seen(const struct sight *s, enum query_what what, const void *row)
