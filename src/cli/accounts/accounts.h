@@ -299,7 +299,8 @@ void accounts_json(struct sacctmgr *s, const struct book *b, const struct accoun
 struct changes {
     struct sacctmgr *s;
     VEC(struct account_change) change;
-    struct str said; /* what will be done, in Slurm's words; printed before the question */
+    struct str said;    /* what will be done, in Slurm's words; printed before the question */
+    const char *warned; /* what the controller said of a part last: it is said once */
 };
 void changes_done(struct changes *c);
 /* A change whose record lies in the arena. */
