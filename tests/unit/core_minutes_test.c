@@ -350,6 +350,37 @@ static void when_running_jobs_leave_room(void **unused)
     world_close();
 }
 
+/* With `safe`, what runs may use all that is left to it; what it used decays once it is over, or is
+ * forgotten with the next day. Who waits for that starts then at the latest. */
+static void when_running_jobs_are_over(void **unused)
+{
+    static const struct {
+        const char *conf;
+        int64_t least_min, most_min;
+    } ways[] = {
+        {MINUTES_OF("safe,qos", "PriorityDecayHalfLife=1:00:00\n"), 10 + 55, 10 + 65},
+        {MINUTES_OF("safe,qos", "PriorityUsageResetPeriod=DAILY\n"), 10, 24 * 60},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        minutes_open(ways[i].conf);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+        uint64_t first = submit(job_for(4, 10, "physics", NULL)); /* 40 of 60 */
+        int64_t began_us = w.now;
+        uint64_t next = submit(job_for(4, 10, "physics", NULL)); /* once 20 of them are gone */
+        int64_t at_us = limit_of(next)->first_us;
+        assert_true(at_us >= began_us + ways[i].least_min * MIN);
+        assert_true(at_us <= began_us + ways[i].most_min * MIN);
+        pass(10 * MIN);
+        assert_true(job(first)->state != JOB_RUNNING);
+        script_ends(first, 0);
+        pass(at_us - w.now - 20 * MIN);
+        assert_string_equal(waits_for(next), "AssocGrpCPUMinutesLimit");
+        pass(25 * MIN);
+        assert_true(job(next)->start_us > 0);
+        world_close();
+    }
+}
+
 /* What was used decays: after a half-life there is room, and it is told who used it. */
 static void when_use_has_decayed(void **unused)
 {
@@ -388,6 +419,7 @@ int main(void)
         cmocka_unit_test(used_up),
         cmocka_unit_test(the_threshold),
         cmocka_unit_test(when_running_jobs_leave_room),
+        cmocka_unit_test(when_running_jobs_are_over),
         cmocka_unit_test(when_use_has_decayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

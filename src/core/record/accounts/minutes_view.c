@@ -57,42 +57,49 @@ static wide left_after(const lefts *v, int64_t us)
     return sum;
 }
 
+/* ---- when there is room --------------------------------------------------------------------- */
+
 #define LOOK_US (INT64_C(400) * 24 * 3600 * USEC_PER_SEC)
 
-/* The least time, by minutes, after which no more than `most` is left; 0 = not within a year. */
-static int64_t left_until(const lefts *v, int64_t most)
+/* Of what was used and running jobs may still use so much counts then, at most: who runs may use
+ * all that is left to it until its end, and only from then on that decays or is forgotten. */
+static wide used_after(const struct minutes_ask *q, const lefts *v, int64_t us)
+{
+    const struct core *c = q->c;
+    int64_t now_us = c->turn.now_us, at_us = now_us + us;
+    bool decays = !(q->h->qos && (q->h->qos->q.flags & QOS_NO_DECAY));
+    wide sum = decays ? usage_decayed(c, q->used, now_us, at_us) : q->used;
+    for (size_t i = 0; i < v->n && q->safe; i++) {
+        bool over = v->v[i].us != USE_LONG && v->v[i].us < us && decays;
+        sum += over ? usage_decayed(c, v->v[i].amount, now_us + v->v[i].us, at_us) : v->v[i].amount;
+    }
+    return sum;
+}
+
+static bool fits_after(const struct minutes_ask *q, const lefts *v, int64_t need, int64_t us)
+{
+    if (!q->counts_used)
+        return left_after(v, us) + need <= q->most;
+    return q->safe ? used_after(q, v, us) + need <= q->most : used_after(q, v, us) < q->most;
+}
+
+/* The least time, by minutes, after which there is room; 0 = not within a year. */
+static int64_t room_after(const struct minutes_ask *q, const lefts *v, int64_t need)
 {
     int64_t low = 0, high = LOOK_US / USEC_PER_MIN;
-    if (most < 0 || left_after(v, LOOK_US) > most)
+    if (!fits_after(q, v, need, LOOK_US))
         return 0;
     while (low + 1 < high) {
         int64_t middle = low + (high - low) / 2;
-        if (left_after(v, middle * USEC_PER_MIN) > most)
-            low = middle;
-        else
+        if (fits_after(q, v, need, middle * USEC_PER_MIN))
             high = middle;
+        else
+            low = middle;
     }
     return high * USEC_PER_MIN;
 }
 
-/* ---- what was used -------------------------------------------------------------------------- */
-
-/* The same of use that decays. */
-static int64_t used_until(const struct minutes_ask *q, int64_t most)
-{
-    int64_t now_us = q->c->turn.now_us, low = 0, high = LOOK_US / USEC_PER_MIN;
-    if (most < 0 || (q->h->qos && (q->h->qos->q.flags & QOS_NO_DECAY)) ||
-        usage_decayed(q->c, q->used, now_us, now_us + LOOK_US) > most)
-        return 0;
-    while (low + 1 < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (usage_decayed(q->c, q->used, now_us, now_us + middle * USEC_PER_MIN) > most)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high * USEC_PER_MIN;
-}
+/* ---- who used it ---------------------------------------------------------------------------- */
 
 struct minutes_part {
     const struct assocrec *of;
@@ -162,9 +169,7 @@ bool minutes_blocker(const struct core *c, const struct jobrec *r, struct arena 
     if (q.counts_used)
         users_say(&q, &what);
     *ret = (struct blocker){.kind = BLOCKER_LIMIT, .what = arena_strdup(a, str_text(&what))};
-    int64_t after_us = !q.counts_used ? left_until(&running, q.most - need)
-                       : q.safe       ? used_until(&q, q.most - need - q.promised)
-                                      : used_until(&q, q.most - 1);
+    int64_t after_us = room_after(&q, &running, need);
     ret->first_us = after_us ? c->turn.now_us + after_us : 0;
     jobs_say(&running, a, ret);
     vec_done(&running);
