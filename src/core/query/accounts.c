@@ -24,9 +24,10 @@ static void seen(struct map_str *m, const char *name)
     map_str_put(m, name, (void *)(uintptr_t)1);
 }
 
+/* Its account and those above; that of a user stands below his account, which has the same name. */
 static void chain_seen(const struct sight *s, const struct assocrec *r)
 {
-    for (; r && !map_str_get(s->account, r->a.account); r = r->up)
+    for (r = r->a.user ? r->up : r; r && !map_str_get(s->account, r->a.account); r = r->up)
         seen(s->account, r->a.account);
 }
 
