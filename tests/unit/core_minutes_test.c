@@ -329,6 +329,37 @@ static const struct blocker *limit_of(uint64_t id)
     return b;
 }
 
+/* Its start as squeue --start shows it. */
+static int64_t planned(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 1);
+    int64_t at_us = ((const struct job *)r.row.v[0])->planned_us;
+    vec_done(&r.row);
+    return at_us;
+}
+
+/* Where several hold a job, its start is when the last of them has room; where one never has, none
+ * is said. */
+static void a_start_is_foreseen(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESRunMins=cpu=60"), REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "MaxTRESRunMinsPerUser=cpu=50"), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", "test")),
+             second = submit(job_for(4, 10, "physics", "test")),
+             third = submit(job_for(4, 10, "physics", NULL)),
+             never = submit(job_for(8, 10, "physics", NULL));
+    int64_t began_us = job(first)->start_us;
+    assert_int_equal((planned(third) - began_us + MIN - 1) / MIN, 5);  /* 20 of 40 are left */
+    assert_int_equal((planned(second) - began_us + MIN - 1) / MIN, 8); /* 10 of 40 */
+    assert_int_equal(planned(never), 0);
+    struct job_spec s = job_for(4, 10, "physics", NULL);
+    s.hold = true;
+    assert_int_equal(planned(submit(s)), 0);
+    world_close();
+}
+
 /* What running jobs may still use shrinks with the time: after half of it there is room. */
 static void when_running_jobs_leave_room(void **unused)
 {
@@ -368,6 +399,7 @@ static void when_running_jobs_are_over(void **unused)
         int64_t began_us = w.now;
         uint64_t next = submit(job_for(4, 10, "physics", NULL)); /* once 20 of them are gone */
         int64_t at_us = limit_of(next)->first_us;
+        assert_int_equal(planned(next), at_us);
         assert_true(at_us >= began_us + ways[i].least_min * MIN);
         assert_true(at_us <= began_us + ways[i].most_min * MIN);
         pass(10 * MIN);
@@ -419,6 +451,7 @@ int main(void)
         cmocka_unit_test(used_up),
         cmocka_unit_test(the_threshold),
         cmocka_unit_test(when_running_jobs_leave_room),
+        cmocka_unit_test(a_start_is_foreseen),
         cmocka_unit_test(when_running_jobs_are_over),
         cmocka_unit_test(when_use_has_decayed),
     };

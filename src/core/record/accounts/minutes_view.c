@@ -99,6 +99,87 @@ static int64_t room_after(const struct minutes_ask *q, const lefts *v, int64_t n
     return high * USEC_PER_MIN;
 }
 
+/* Of many that wait some ask the same. */
+struct minutes_room {
+    lefts running;
+    struct map_u64 *after; /* need → µs until there is room, as a pointer */
+};
+
+#define ROOMS_MAX 16 /* limits whose runs are looked for in one instant: each is a walk over jobs */
+#define AFTER_MAX 256 /* needs that are told apart */
+
+void minutes_room_free(struct minutes_room *room)
+{
+    vec_done(&room->running);
+    map_u64_free(room->after);
+    free(room);
+}
+
+static struct minutes_room *room_of(const struct minutes_ask *q)
+{
+    struct map_str *rooms = minutes_rooms(q->c);
+    struct str key = STR_INIT;
+    limit_key(q->c, q->who, q->h, &key);
+    struct minutes_room *room = map_str_get(rooms, str_text(&key));
+    if (!room && map_str_count(rooms) < ROOMS_MAX) {
+        room = xcalloc(1, sizeof *room);
+        room->after = map_u64_new();
+        if (!q->counts_used || q->safe)
+            lefts_find(q, &room->running);
+        map_str_put(rooms, str_text(&key), room);
+    }
+    str_done(&key);
+    return room;
+}
+
+/* 0 = it is not known. */
+static int64_t room_after_known(const struct minutes_ask *q, int64_t need)
+{
+    struct minutes_room *room = room_of(q);
+    if (!room)
+        return 0;
+    if (!map_u64_get(room->after, (uint64_t)need) && map_u64_count(room->after) >= AFTER_MAX)
+        return 0;
+    void **known = map_u64_slot(room->after, (uint64_t)need);
+    if (!*known)
+        *known = (void *)(intptr_t)room_after(q, &room->running, need);
+    return (int64_t)(intptr_t)*known;
+}
+
+/* In one partition all that hold it must have room; 0 = none holds it, or it is not known. */
+static int64_t room_in(const struct core *c, const struct jobrec *r, const char *partition,
+                       enum job_reason reason)
+{
+    struct limit_subject who = limits_subject(r, partition);
+    struct limit_hit hit;
+    int64_t need, latest = 0;
+    bool is = false;
+    for (size_t from = 0; minutes_held_from(c, r, partition, &from, &hit, &need);) {
+        struct minutes_ask q = minutes_ask_of(c, &who, &hit, NULL);
+        int64_t after = room_after_known(&q, need);
+        is |= resource_limit_reason((enum limit_owner)hit.l->owner,
+                                    (enum resource_limit)hit.l->what, hit.l->tres) == reason;
+        if (!after)
+            return 0;
+        latest = after > latest ? after : latest;
+    }
+    return is ? latest : 0;
+}
+
+int64_t minutes_room_us(const struct core *c, const struct jobrec *r, enum job_reason reason)
+{
+    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
+    struct arena *a = arena_new();
+    int64_t soonest = 0;
+    while (span_next(&rest, ',', &piece)) {
+        int64_t after = room_in(c, r, arena_strndup(a, piece.data, piece.len), reason);
+        if (after && (!soonest || after < soonest))
+            soonest = after;
+    }
+    arena_free(a);
+    return soonest ? c->turn.now_us + soonest : 0;
+}
+
 /* ---- who used it ---------------------------------------------------------------------------- */
 
 struct minutes_part {
