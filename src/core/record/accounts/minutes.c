@@ -42,8 +42,10 @@ static void sums_drop(struct minutes *m)
         free(w.value);
     map_str_free(m->sum);
     m->sum = map_str_new();
-    for (w = (struct map_walk){0}; map_str_next(m->room, &w);)
-        minutes_room_free(w.value);
+    for (w = (struct map_walk){0}; map_str_next(m->room, &w);) {
+        struct minutes_room *room = w.value;
+        room->drop(room);
+    }
     map_str_free(m->room);
     m->room = map_str_new();
 }

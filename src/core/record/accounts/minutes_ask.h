@@ -39,8 +39,9 @@ bool minutes_held_from(const struct core *c, const struct jobrec *r, const char 
                        size_t *from, struct limit_hit *ret, int64_t *ret_need);
 /* What runs of those that a limit is counted for, and when there is room for how much: by limit and
  * whom it is counted for, good as long as the sums. NULL: there are no limits in minutes. */
-struct minutes_room;
+struct minutes_room {
+    void (*drop)(struct minutes_room *room);
+};
 struct map_str *minutes_rooms(const struct core *c);
-void minutes_room_free(struct minutes_room *room);
 
 #endif

@@ -100,7 +100,8 @@ static int64_t room_after(const struct minutes_ask *q, const lefts *v, int64_t n
 }
 
 /* Of many that wait some ask the same. */
-struct minutes_room {
+struct known_room {
+    struct minutes_room room; /* the first member */
     lefts running;
     struct map_u64 *after; /* need → µs until there is room, as a pointer */
 };
@@ -108,21 +109,23 @@ struct minutes_room {
 #define ROOMS_MAX 16 /* limits whose runs are looked for in one instant: each is a walk over jobs */
 #define AFTER_MAX 256 /* needs that are told apart */
 
-void minutes_room_free(struct minutes_room *room)
+static void room_drop(struct minutes_room *of)
 {
+    struct known_room *room = (struct known_room *)of;
     vec_done(&room->running);
     map_u64_free(room->after);
     free(room);
 }
 
-static struct minutes_room *room_of(const struct minutes_ask *q)
+static struct known_room *room_of(const struct minutes_ask *q)
 {
     struct map_str *rooms = minutes_rooms(q->c);
     struct str key = STR_INIT;
     limit_key(q->c, q->who, q->h, &key);
-    struct minutes_room *room = map_str_get(rooms, str_text(&key));
+    struct known_room *room = map_str_get(rooms, str_text(&key));
     if (!room && map_str_count(rooms) < ROOMS_MAX) {
         room = xcalloc(1, sizeof *room);
+        room->room.drop = room_drop;
         room->after = map_u64_new();
         if (!q->counts_used || q->safe)
             lefts_find(q, &room->running);
@@ -135,7 +138,7 @@ static struct minutes_room *room_of(const struct minutes_ask *q)
 /* 0 = it is not known. */
 static int64_t room_after_known(const struct minutes_ask *q, int64_t need)
 {
-    struct minutes_room *room = room_of(q);
+    struct known_room *room = room_of(q);
     if (!room)
         return 0;
     if (!map_u64_get(room->after, (uint64_t)need) && map_u64_count(room->after) >= AFTER_MAX)
