@@ -72,6 +72,7 @@ static void each_of_them(void **unused)
         assert_true(both > 0);
         assert_int_equal(run, 1);
         assert_string_equal(waits_for(waits), cases[i].word);
+        assert_int_equal(job(waits)->eligible_us, w.now); /* it gains by waiting */
         if (cases[i].free_for)
             assert_int_equal(state(submit(job_for(4, 10, cases[i].free_for, "test"))), JOB_RUNNING);
         assert_int_equal(state(submit(job_for(4, 10, "physics", "test"))), JOB_PENDING);
