@@ -16,6 +16,8 @@ void map_u64_free(struct map_u64 *m); /* not the values */
 void map_u64_reserve(struct map_u64 *m, size_t more);
 /* Replaces; a replaced key keeps its place. */
 void map_u64_put(struct map_u64 *m, uint64_t key, void *value);
+/* Where the value of `key` lies until the map changes; an absent key is put, its value NULL. */
+void **map_u64_slot(struct map_u64 *m, uint64_t key);
 void *map_u64_get(const struct map_u64 *m, uint64_t key); /* NULL if absent */
 /* Returns the removed value or NULL. */
 void *map_u64_del(struct map_u64 *m, uint64_t key);
@@ -23,7 +25,6 @@ size_t map_u64_count(const struct map_u64 *m);
 /* `struct map_walk w = {0}; while (map_u64_next(m, &w)) { w.key, w.value }`. The current entry may
  * be deleted while walking, no other; entries added while walking are visited. */
 struct map_walk {
-    void *at;     /* private */
     size_t place; /* private */
     uint64_t seq; /* private */
     uint64_t key;
@@ -34,6 +35,7 @@ bool map_u64_next(const struct map_u64 *m, struct map_walk *w);
 
 struct map_str *map_str_new(void);
 void map_str_free(struct map_str *m);
+void map_str_reserve(struct map_str *m, size_t more);
 void map_str_put(struct map_str *m, const char *key, void *value); /* copies the key */
 void *map_str_get(const struct map_str *m, const char *key);
 void *map_str_del(struct map_str *m, const char *key);

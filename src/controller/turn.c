@@ -25,11 +25,14 @@
 #include "io/clock.h"
 #include "io/work.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define RETRY_US         USEC_PER_SEC
 #define KEEP_ARENA_BYTES (1u << 20)   /* a turn that used more gives its memory back */
+#define TRIM_ARENA_BYTES (4u << 20)   /* after such a turn the system gets back what is free … */
+#define TRIM_US          USEC_PER_SEC /* … once the request and its connection are gone, too */
 #define AWAY_ARENA_BYTES (256u << 20) /* effects that may wait while the store is away */
 #define AWAY_GRACE_US    (5 * USEC_PER_SEC)
 /* Of a plan that takes longer and was asked for, a fifth of the time is enough */
@@ -58,7 +61,7 @@ struct turns {
         *sent; /* sent: at the writer, or being retried; NULL = the writer is free */
     bool woke; /* the core was woken since the last hand-over, and that is enough until the next */
     uint64_t seq, count;
-    struct timer *wake, *retry, *rested;
+    struct timer *wake, *retry, *rested, *trim;
     bool away;
     struct err away_why;
     struct timer *grace;
@@ -71,6 +74,7 @@ struct turns {
 
 static void turns_run(void *ctx);
 static void wake_due(void *ctx);
+static void trim_due(void *ctx);
 static void retry_due(void *ctx);
 static void grace_over(void *ctx);
 
@@ -93,6 +97,7 @@ struct turns *turns_new(struct controller *c, struct writer *writer, uint64_t la
     t->wake = timer_new(c->loop, wake_due, t);
     t->retry = timer_new(c->loop, retry_due, t);
     t->rested = timer_new(c->loop, wake_due, t);
+    t->trim = timer_new(c->loop, trim_due, t);
     t->grace = timer_new(c->loop, grace_over, t);
     effects_init(&t->a.fx);
     effects_init(&t->b.fx);
@@ -122,6 +127,7 @@ void turns_free(struct turns *t)
     timer_free(t->wake);
     timer_free(t->retry);
     timer_free(t->rested);
+    timer_free(t->trim);
     timer_free(t->grace);
     turn_done(&t->a);
     turn_done(&t->b);
@@ -231,6 +237,8 @@ static void turn_release(struct turns *t, struct controller_turn *turn)
     t->count++;
     for (size_t i = 0; i < turn->fx.n; i++)
         t->ops->effect(t->c, &turn->fx.v[i]);
+    if (arena_used(turn->fx.arena) > TRIM_ARENA_BYTES)
+        timer_set(t->trim, TRIM_US);
     turn_empty(turn);
     t->ops->released(t->c);
 }
@@ -408,6 +416,13 @@ static void turn_close(struct turns *t)
 static void wake_due(void *ctx)
 {
     (void)ctx; /* that the loop woke is enough: turns_run looks what is due */
+}
+
+/* 100,000 associations in one request leave as much memory free as they take. */
+static void trim_due(void *ctx)
+{
+    (void)ctx;
+    (void)malloc_trim(0);
 }
 
 static void times_add(struct plan_times *times, int64_t us)

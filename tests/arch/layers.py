@@ -10,7 +10,7 @@ import sys
 
 # folder: (folders it may include, system headers of libraries it may include)
 LAYERS = {
-    "base": (set(), {"uthash.h", "utlist.h"}),
+    "base": (set(), set()),
     "model": ({"base"}, set()),
     "sched": ({"model", "base"}, set()),
     "core": ({"sched", "model", "base"}, set()),
@@ -29,9 +29,9 @@ LAYERS = {
 }
 # The only thing of node/ that the controller may see: the entry of the other role of the same program.
 ONLY = {("controller", "node"): {"node/node.h"}}
-LIBRARIES = ("uthash.h", "utlist.h", "json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/", "pmix.h", "pmix_server.h")
+LIBRARIES = ("json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "nvml.h", "zlib.h", "http_parser.h", "curl/", "pmix.h", "pmix_server.h")
 # Library headers that one file alone may include.
-ONE_FILE = {"uthash.h": "base/map.c", "http_parser.h": "io/net/http.c"}
+ONE_FILE = {"http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
     "controller": {"disk": set(), "site": set(), "session": {"disk", "site"}},
@@ -115,7 +115,7 @@ def complaints_of(folder, src):
                     if library not in libraries:
                         found.append(f"{name}: {folder} may not include <{header}>")
                     one = ONE_FILE.get(library)
-                    if one and name != one and not (library == "uthash.h" and folder == "base"):
+                    if one and name != one:
                         found.append(f"{name}: <{header}> belongs to {one} alone")
     return found
 

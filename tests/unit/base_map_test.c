@@ -283,6 +283,86 @@ static void test_a_walk_of_texts_survives_deletions(void **state)
     map_str_free(m);
 }
 
+/* Two texts of 16 bytes that hash_quick does not tell apart. */
+static void twins_of_one_hash(char a[17], char b[17])
+{
+    static const uint64_t most = UINT64_C(0xbf58476d1ce4e5b9), len = UINT64_C(0x9e3779b97f4a7c15);
+    struct rng rng = {7};
+    bool plain = false;
+    while (!plain) {
+        uint64_t first[2], second[2], half[2];
+        for (int i = 0; i < 2; i++) {
+            first[i] = rng_next(&rng);
+            half[i] = ((16 * len) ^ first[i]) * most;
+            half[i] ^= half[i] >> 32;
+        }
+        second[0] = rng_next(&rng);
+        second[1] = second[0] ^ half[0] ^ half[1];
+        memcpy(a, &first[0], 8);
+        memcpy(a + 8, &second[0], 8);
+        memcpy(b, &first[1], 8);
+        memcpy(b + 8, &second[1], 8);
+        a[16] = b[16] = '\0';
+        plain = strlen(a) == 16 && strlen(b) == 16;
+    }
+    assert_int_equal(hash_quick(a, 16), hash_quick(b, 16));
+}
+
+static void test_texts_of_one_hash_are_told_apart(void **state)
+{
+    char a[17], b[17], key[16];
+    struct map_walk w = {0};
+    struct map_str *m = map_str_new();
+    twins_of_one_hash(a, b);
+    map_str_put(m, a, &values[1]);
+    assert_null(map_str_get(m, b));
+    assert_null(map_str_del(m, b));
+    map_str_put(m, b, &values[2]);
+    for (int i = 0; i < 100; i++) { /* and they stay so when entries move */
+        snprintf(key, sizeof key, "k%d", i);
+        map_str_put(m, key, &values[3]);
+    }
+    assert_ptr_equal(map_str_get(m, a), &values[1]);
+    assert_ptr_equal(map_str_get(m, b), &values[2]);
+    assert_true(map_str_next(m, &w) && strcmp(w.text, a) == 0);
+    assert_ptr_equal(map_str_del(m, a), &values[1]);
+    assert_null(map_str_get(m, a));
+    assert_ptr_equal(map_str_get(m, b), &values[2]);
+    assert_true(map_str_next(m, &w) && strcmp(w.text, b) == 0);
+    map_str_free(m);
+}
+
+/* The same long random life with texts, a copy of which is compared in their order. */
+static void test_a_map_of_texts_has_what_one_of_numbers_has(void **state)
+{
+    struct map_str *m = map_str_new();
+    struct map_u64 *same = map_u64_new();
+    struct rng rng = {3};
+    map_str_reserve(m, 30);
+    for (int i = 0; i < 20000; i++) {
+        char key[24];
+        uint64_t n = rng_below(&rng, 300);
+        void *value = rng_chance(&rng, 500) ? &values[rng_below(&rng, sizeof values)] : NULL;
+        snprintf(key, sizeof key, "node%llu", (unsigned long long)n);
+        assert_ptr_equal(map_str_get(m, key), map_u64_get(same, n));
+        if (value) {
+            map_str_put(m, key, value);
+            *map_u64_slot(same, n) = value;
+        } else {
+            assert_ptr_equal(map_str_del(m, key), map_u64_del(same, n));
+        }
+        assert_int_equal(map_str_count(m), map_u64_count(same));
+        for (struct map_walk w = {0}, v = {0}; i % 100 == 0 && map_str_next(m, &w);) {
+            assert_true(map_u64_next(same, &v));
+            snprintf(key, sizeof key, "node%llu", (unsigned long long)v.key);
+            assert_string_equal(w.text, key);
+            assert_ptr_equal(w.value, v.value);
+        }
+    }
+    map_str_free(m);
+    map_u64_free(same);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +378,8 @@ int main(void)
         cmocka_unit_test(test_many_changes_leave_what_a_plain_list_has),
         cmocka_unit_test(test_a_walk_finds_its_place_again_when_entries_move),
         cmocka_unit_test(test_a_walk_of_texts_survives_deletions),
+        cmocka_unit_test(test_texts_of_one_hash_are_told_apart),
+        cmocka_unit_test(test_a_map_of_texts_has_what_one_of_numbers_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

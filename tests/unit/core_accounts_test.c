@@ -572,6 +572,7 @@ static struct account_user user_new = {.name = "new", .default_account = "nova"}
                                       .default_account = "nova",
                                       .admin_level = ADMIN_OPERATOR},
                            user_alice = {.name = "alice", .default_account = "nova"},
+                           user_bob = {.name = "bob"},
                            user_level = {.name = "alice", .admin_level = ADMIN_OPERATOR};
 static struct assoc assoc_new = {.account = "new", .parent = "physics"},
                     assoc_top = {.account = "new", .parent = "root"},
@@ -643,6 +644,14 @@ static const struct {
     {"an association goes",
      {{.noun = NOUN_ASSOC, .verb = VERB_REMOVE, .assoc = ONE(assoc_alice)}},
      CO},
+    {"a user goes who is in no other account",
+     {{.noun = NOUN_ASSOC, .verb = VERB_REMOVE, .assoc = ONE(assoc_alice)},
+      {.noun = NOUN_USER, .verb = VERB_REMOVE, .user = ONE(user_alice)}},
+     CO},
+    {"a user goes who was in none of his",
+     {{.noun = NOUN_ASSOC, .verb = VERB_REMOVE, .assoc = ONE(assoc_alice)},
+      {.noun = NOUN_USER, .verb = VERB_REMOVE, .user = ONE(user_bob)}},
+     OP},
     {"a coordinator",
      {{.noun = NOUN_COORDINATOR, .verb = VERB_ADD, .assoc = ONE(assoc_alice)}},
      CO},
@@ -662,7 +671,7 @@ static void each_deed_by_everybody(void **state)
             uint64_t before = book();
             am_who(who);
             for (size_t k = 0; k < 2; k++)
-                if (k == 0 || deeds[i].change[k].assoc.n)
+                if (k == 0 || deeds[i].change[k].assoc.n || deeds[i].change[k].user.n)
                     vec_push(&list, deeds[i].change[k]);
             enum refusal r = send();
             bool may = deeds[i].may >> who & 1u;

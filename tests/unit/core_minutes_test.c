@@ -72,6 +72,7 @@ static void each_of_them(void **unused)
         assert_true(both > 0);
         assert_int_equal(run, 1);
         assert_string_equal(waits_for(waits), cases[i].word);
+        assert_int_equal(job(waits)->eligible_us, w.now); /* it gains by waiting */
         if (cases[i].free_for)
             assert_int_equal(state(submit(job_for(4, 10, cases[i].free_for, "test"))), JOB_RUNNING);
         assert_int_equal(state(submit(job_for(4, 10, "physics", "test"))), JOB_PENDING);
@@ -187,6 +188,30 @@ static void by_time(void **unused)
     assert_int_equal(state(first), JOB_RUNNING);
     assert_int_equal(state(second), JOB_RUNNING);
     world_close();
+}
+
+/* A run is charged for whole seconds: what it ran of the next one is still to come, so that it and
+ * one that starts beside it stay within the limit, second by second. */
+static void by_the_second(void **unused)
+{
+    static const int64_t after_us[] = {0, SEC / 2, SEC - 1};
+    for (size_t i = 0; i < ARRAY_LEN(after_us); i++) {
+        minutes_open(SAFE);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+        uint64_t first = submit(job_for(4, 10, "physics", NULL));
+        pass(2 * MIN + after_us[i]); /* and charged */
+        struct job_spec s = job_for(4, 5, "physics", NULL);
+        s.req.time_limit_us += SEC;
+        uint64_t much = submit(s);
+        assert_string_equal(waits_for(much), "AssocGrpCPUMinutesLimit");
+        restart(SAFE);
+        for (uint32_t node = 1; node <= 4; node++)
+            hello(node);
+        assert_int_equal(state(first), JOB_RUNNING);
+        assert_string_equal(waits_for(much), "AssocGrpCPUMinutesLimit");
+        assert_int_equal(state(submit(job_for(4, 5, "physics", NULL))), JOB_RUNNING);
+        world_close();
+    }
 }
 
 /* Components that are too much together, each of which is not, wait; nobody looks at them without
@@ -305,6 +330,37 @@ static const struct blocker *limit_of(uint64_t id)
     return b;
 }
 
+/* Its start as squeue --start shows it. */
+static int64_t planned(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_JOBS, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 1);
+    int64_t at_us = ((const struct job *)r.row.v[0])->planned_us;
+    vec_done(&r.row);
+    return at_us;
+}
+
+/* Where several hold a job, its start is when the last of them has room; where one never has, none
+ * is said. */
+static void a_start_is_foreseen(void **unused)
+{
+    minutes_open(SAFE);
+    assert_int_equal(limit_set("physics", "GrpTRESRunMins=cpu=60"), REFUSE_NONE);
+    assert_int_equal(limit_set("qos test", "MaxTRESRunMinsPerUser=cpu=50"), REFUSE_NONE);
+    uint64_t first = submit(job_for(4, 10, "physics", "test")),
+             second = submit(job_for(4, 10, "physics", "test")),
+             third = submit(job_for(4, 10, "physics", NULL)),
+             never = submit(job_for(8, 10, "physics", NULL));
+    int64_t began_us = job(first)->start_us;
+    assert_int_equal((planned(third) - began_us + MIN - 1) / MIN, 5);  /* 20 of 40 are left */
+    assert_int_equal((planned(second) - began_us + MIN - 1) / MIN, 8); /* 10 of 40 */
+    assert_int_equal(planned(never), 0);
+    struct job_spec s = job_for(4, 10, "physics", NULL);
+    s.hold = true;
+    assert_int_equal(planned(submit(s)), 0);
+    world_close();
+}
+
 /* What running jobs may still use shrinks with the time: after half of it there is room. */
 static void when_running_jobs_leave_room(void **unused)
 {
@@ -324,6 +380,38 @@ static void when_running_jobs_leave_room(void **unused)
     uint64_t third = submit(job_for(8, 10, "physics", "test")); /* more than ever may be */
     assert_int_equal(limit_of(third)->first_us, 0);
     world_close();
+}
+
+/* With `safe`, what runs may use all that is left to it; what it used decays once it is over, or is
+ * forgotten with the next day. Who waits for that starts then at the latest. */
+static void when_running_jobs_are_over(void **unused)
+{
+    static const struct {
+        const char *conf;
+        int64_t least_min, most_min;
+    } ways[] = {
+        {MINUTES_OF("safe,qos", "PriorityDecayHalfLife=1:00:00\n"), 10 + 55, 10 + 65},
+        {MINUTES_OF("safe,qos", "PriorityUsageResetPeriod=DAILY\n"), 10, 24 * 60},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+        minutes_open(ways[i].conf);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+        uint64_t first = submit(job_for(4, 10, "physics", NULL)); /* 40 of 60 */
+        int64_t began_us = w.now;
+        uint64_t next = submit(job_for(4, 10, "physics", NULL)); /* once 20 of them are gone */
+        int64_t at_us = limit_of(next)->first_us;
+        assert_int_equal(planned(next), at_us);
+        assert_true(at_us >= began_us + ways[i].least_min * MIN);
+        assert_true(at_us <= began_us + ways[i].most_min * MIN);
+        pass(10 * MIN);
+        assert_true(job(first)->state != JOB_RUNNING);
+        script_ends(first, 0);
+        pass(at_us - w.now - 20 * MIN);
+        assert_string_equal(waits_for(next), "AssocGrpCPUMinutesLimit");
+        pass(25 * MIN);
+        assert_true(job(next)->start_us > 0);
+        world_close();
+    }
 }
 
 /* What was used decays: after a half-life there is room, and it is told who used it. */
@@ -357,12 +445,15 @@ int main(void)
         cmocka_unit_test(by_decay),
         cmocka_unit_test(by_time),
         cmocka_unit_test(none_at_all),
+        cmocka_unit_test(by_the_second),
         cmocka_unit_test(components_together),
         cmocka_unit_test(with_less_time),
         cmocka_unit_test(the_clock_is_set),
         cmocka_unit_test(used_up),
         cmocka_unit_test(the_threshold),
         cmocka_unit_test(when_running_jobs_leave_room),
+        cmocka_unit_test(a_start_is_foreseen),
+        cmocka_unit_test(when_running_jobs_are_over),
         cmocka_unit_test(when_use_has_decayed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

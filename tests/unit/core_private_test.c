@@ -381,6 +381,34 @@ static void what_is_in_the_way_has_no_number(void **unused)
     teardown(NULL);
 }
 
+/* Whoever sees an association sees the accounts above it, up to root: sacctmgr makes a tree of it. */
+static void what_is_seen_of_accounts_is_a_tree(void **unused)
+{
+    static const char *const confs[] = {BASE "PrivateData=accounts\n", BASE "PrivateData=users\n",
+                                        BASE "PrivateData=accounts,users\n"};
+    (void)unused;
+    for (size_t i = 0; i < ARRAY_LEN(confs) * ASKERS; i++) {
+        begin(confs[i / ASKERS]);
+        am_asker((enum asker)(i % ASKERS));
+        struct rows r = ask((struct msg_query){.what = QUERY_ASSOCS});
+        assert_true(r.row.n > 1 || i % ASKERS == FAR_OPERATOR); /* who is in no account */
+        for (size_t k = 0; k < r.row.n; k++) {
+            const struct assoc *a = r.row.v[k];
+            const char *above = a->user ? a->account : a->parent;
+            bool there = !above;
+            for (size_t l = 0; l < r.row.n && !there; l++) {
+                const struct assoc *b = r.row.v[l];
+                there = !b->user && text_is(b->account, above);
+            }
+            if (!there)
+                fail_msg("%s sees %s of %s, and not %s", asker_names[i % ASKERS],
+                         a->user ? a->user : "the account", a->account, above);
+        }
+        vec_done(&r.row);
+        teardown(NULL);
+    }
+}
+
 /* ---- coordinators --------------------------------------------------------------------------- */
 
 static enum refusal update(const char *ids, const char *field, struct job_spec values)
@@ -430,6 +458,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_asker_way_and_word),
         cmocka_unit_test(what_is_in_the_way_has_no_number),
+        cmocka_unit_test(what_is_seen_of_accounts_is_a_tree),
         cmocka_unit_test(coordinators_manage_jobs_of_their_accounts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

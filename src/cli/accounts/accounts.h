@@ -41,9 +41,8 @@ struct book {
     VEC(struct qos_view *) qos;
     VEC(const struct wckey *) wckey;
     VEC(const struct tres *) tres;
-    /* What is not removed, by name; associations by account, user and partition, a line each. NULL
-     * before book_read. */
-    struct map_str *account_of, *user_of, *assoc_of;
+    bool limit_ids;           /* limits are to have their numbers; set it before book_read */
+    struct book_index *index; /* by name; NULL before book_read */
 };
 
 /* ---- the command ---------------------------------------------------------------------------- */
@@ -300,7 +299,8 @@ void accounts_json(struct sacctmgr *s, const struct book *b, const struct accoun
 struct changes {
     struct sacctmgr *s;
     VEC(struct account_change) change;
-    struct str said; /* what will be done, in Slurm's words; printed before the question */
+    struct str said;    /* what will be done, in Slurm's words; printed before the question */
+    const char *warned; /* what the controller said of a part last: it is said once */
 };
 void changes_done(struct changes *c);
 /* A change whose record lies in the arena. */

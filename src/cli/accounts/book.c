@@ -10,6 +10,12 @@
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
+/* What is not removed, by name; each is made when it is first asked for. */
+struct book_index {
+    struct map_str *account, *user;
+    struct map_str *assoc; /* account, user and partition, a line each */
+};
+
 struct book_reading {
     struct sacctmgr *s;
     struct book *b;
@@ -67,10 +73,11 @@ static void limit_keep(void *ctx, const void *record)
     }
 }
 
-static bool ask(struct book_reading *r, uint32_t what, const struct fields *t,
+/* Only what is shown of it: of 100,000 each byte counts. */
+static bool ask(struct book_reading *r, uint32_t what, const char *wanted, const struct fields *t,
                 void (*row)(void *ctx, const void *record))
 {
-    struct msg_query q = {.what = (int32_t)what};
+    struct msg_query q = {.what = (int32_t)what, .fields = wanted};
     return sacctmgr_query(r->s, &q, t, row, r);
 }
 
@@ -174,54 +181,22 @@ static int tres_id_compare(const void *pa, const void *pb)
     if ((list).n)                                                                                  \
     qsort((list).v, (list).n, sizeof(list).v[0], compare)
 
-static const char *assoc_key(struct str *out, const char *account, const char *user,
-                             const char *partition)
-{
-    str_clear(out);
-    str_addf(out, "%s\n%s\n%s", account ? account : "", user ? user : "",
-             partition ? partition : "");
-    return str_text(out);
-}
-
-/* Of two of a name the first counts. */
-static void named_put(struct map_str *m, const char *name, const void *record)
-{
-    if (!map_str_get(m, name))
-        map_str_put(m, name, (void *)record);
-}
-
-static void book_index(struct book *b)
-{
-    struct str key = STR_INIT;
-    b->account_of = map_str_new();
-    b->user_of = map_str_new();
-    b->assoc_of = map_str_new();
-    for (size_t i = 0; i < b->account.n; i++)
-        if (!b->account.v[i]->deleted)
-            named_put(b->account_of, b->account.v[i]->name, b->account.v[i]);
-    for (size_t i = 0; i < b->user.n; i++)
-        if (!b->user.v[i]->deleted)
-            named_put(b->user_of, b->user.v[i]->name, b->user.v[i]);
-    for (size_t i = 0; i < b->assoc.n; i++) {
-        const struct assoc *a = b->assoc.v[i]->a;
-        if (!a->deleted)
-            named_put(b->assoc_of, assoc_key(&key, a->account, a->user, a->partition),
-                      b->assoc.v[i]);
-    }
-    str_done(&key);
-}
-
 bool book_read(struct sacctmgr *s, struct book *b)
 {
     struct book_reading r = {.s = s, .b = b};
-    bool ok = ask(&r, QUERY_ACCOUNTS, &account_fields, account_keep) &&
-              ask(&r, QUERY_ACCOUNT_USERS, &account_user_fields, user_keep) &&
-              ask(&r, QUERY_ASSOCS, &assoc_fields, assoc_keep) &&
-              ask(&r, QUERY_QOS, &qos_fields, qos_keep);
+    bool ok = ask(&r, QUERY_ACCOUNTS, NULL, &account_fields, account_keep) &&
+              ask(&r, QUERY_ACCOUNT_USERS, NULL, &account_user_fields, user_keep) &&
+              ask(&r, QUERY_ASSOCS,
+                  "id,account,user,partition,parent,shares,priority_plus1,qos,qos_more,qos_less,"
+                  "default_qos,comment,deleted",
+                  &assoc_fields, assoc_keep) &&
+              ask(&r, QUERY_QOS, NULL, &qos_fields, qos_keep);
     SORT(r.unsorted, id_compare);
-    ok = ok && ask(&r, QUERY_LIMITS, &limit_fields, limit_keep) &&
-         ask(&r, QUERY_WCKEYS, &wckey_fields, wckey_keep) &&
-         ask(&r, QUERY_TRES, &tres_fields, tres_keep);
+    ok = ok &&
+         ask(&r, QUERY_LIMITS, b->limit_ids ? NULL : "owner,owner_id,what,tres,hours,value",
+             &limit_fields, limit_keep) &&
+         ask(&r, QUERY_WCKEYS, NULL, &wckey_fields, wckey_keep) &&
+         ask(&r, QUERY_TRES, NULL, &tres_fields, tres_keep);
     SORT(b->account, name_compare);
     SORT(b->user, name_compare);
     SORT(b->qos, qos_compare);
@@ -229,7 +204,7 @@ bool book_read(struct sacctmgr *s, struct book *b)
     SORT(r.unsorted, sibling_compare);
     if (ok)
         tree_make(&r);
-    book_index(b);
+    b->index = arena_alloc(s->a, sizeof *b->index);
     vec_done(&r.unsorted);
     return ok;
 }
@@ -246,29 +221,78 @@ void book_done(struct book *b)
     vec_done(&b->qos);
     vec_done(&b->wckey);
     vec_done(&b->tres);
-    map_str_free(b->account_of);
-    map_str_free(b->user_of);
-    map_str_free(b->assoc_of);
+    if (!b->index)
+        return;
+    map_str_free(b->index->account);
+    map_str_free(b->index->user);
+    map_str_free(b->index->assoc);
 }
 
-/* ---- what it says --------------------------------------------------------------------------- */
+/* ---- by name -------------------------------------------------------------------------------- */
+
+static const char *assoc_key(struct str *out, const char *account, const char *user,
+                             const char *partition)
+{
+    str_clear(out);
+    str_addf(out, "%s\n%s\n%s", account ? account : "", user ? user : "",
+             partition ? partition : "");
+    return str_text(out);
+}
+
+/* Of two of a name the first counts. */
+static void named_put(struct map_str *m, const char *name, const void *record)
+{
+    const char *kept;
+    void **slot = map_str_slot(m, name, true, &kept);
+    if (!*slot)
+        *slot = (void *)record;
+}
 
 const struct account *book_account(const struct book *b, const char *name)
 {
-    return name && b->account_of ? map_str_get(b->account_of, name) : NULL;
+    struct book_index *x = b->index;
+    if (!name || !x)
+        return NULL;
+    if (!x->account) {
+        x->account = map_str_new();
+        for (size_t i = 0; i < b->account.n; i++)
+            if (!b->account.v[i]->deleted)
+                named_put(x->account, b->account.v[i]->name, b->account.v[i]);
+    }
+    return map_str_get(x->account, name);
 }
 
 const struct account_user *book_user(const struct book *b, const char *name)
 {
-    return name && b->user_of ? map_str_get(b->user_of, name) : NULL;
+    struct book_index *x = b->index;
+    if (!name || !x)
+        return NULL;
+    if (!x->user) {
+        x->user = map_str_new();
+        for (size_t i = 0; i < b->user.n; i++)
+            if (!b->user.v[i]->deleted)
+                named_put(x->user, b->user.v[i]->name, b->user.v[i]);
+    }
+    return map_str_get(x->user, name);
 }
 
 struct assoc_view *book_assoc(const struct book *b, const char *account, const char *user,
                               const char *partition)
 {
+    struct book_index *x = b->index;
     struct str key = STR_INIT;
-    struct assoc_view *v =
-        b->assoc_of ? map_str_get(b->assoc_of, assoc_key(&key, account, user, partition)) : NULL;
+    if (!x)
+        return NULL;
+    if (!x->assoc) {
+        x->assoc = map_str_new();
+        for (size_t i = 0; i < b->assoc.n; i++) {
+            const struct assoc *a = b->assoc.v[i]->a;
+            if (!a->deleted)
+                named_put(x->assoc, assoc_key(&key, a->account, a->user, a->partition),
+                          b->assoc.v[i]);
+        }
+    }
+    struct assoc_view *v = map_str_get(x->assoc, assoc_key(&key, account, user, partition));
     str_done(&key);
     return v;
 }

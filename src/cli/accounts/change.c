@@ -104,8 +104,9 @@ static bool send_some(struct changes *c, size_t first, size_t n, bool test_only)
     if (answer->kind == MSG_DONE)
         return refused(s, m.changes.v, answer->body);
     const struct msg_accounts_changed *changed = answer->body;
-    if (changed->warning && !test_only && !s->quiet)
+    if (changed->warning && !test_only && !s->quiet && !text_is(c->warned, changed->warning))
         fprintf(stderr, "sacctmgr: %s\n", changed->warning);
+    c->warned = changed->warning;
     return true;
 }
 

@@ -412,7 +412,11 @@ void others_show(struct sacctmgr *s, const struct specs *sp)
     case ENTITY_STATS:
         sacctmgr_fail(s, "stats: there is no slurmdbd; sdiag has the controller's counts");
         break;
-    default: sacctmgr_fail(s, "not supported yet"); break;
+    case ENTITY_INSTANCE:
+        sacctmgr_fail(s, "instance: no instances of clouds are kept; sacctmgr show event has when "
+                         "nodes went and came");
+        break;
+    default: break; /* shown by accounts_show */
     }
     book_done(&b);
 }

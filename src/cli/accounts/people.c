@@ -361,6 +361,7 @@ static bool accounts_named(struct sacctmgr_people *p)
 static void accounts_print(struct sacctmgr_people *p)
 {
     struct msg_query use = {.what = QUERY_LIMIT_USE};
+    p->book.limit_ids = true; /* by which use is told */
     if (!sacctmgr_connect(&p->s) || !book_read(&p->s, &p->book) ||
         !sacctmgr_query(&p->s, &use, &limit_use_fields, use_keep, p) || !accounts_named(p))
         return;

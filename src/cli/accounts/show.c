@@ -202,13 +202,14 @@ static bool qos_matches(const struct book *b, const char *list, const struct ass
 static bool assoc_matches(const struct book *b, const struct show_filter *f,
                           const struct assoc_view *v)
 {
-    char id[16];
-    const struct account_user *u = v->a->user ? book_user(b, v->a->user) : NULL;
-    snprintf(id, sizeof id, "%u", v->a->id);
+    char id[16] = "";
     if ((v->a->deleted && !f->deleted) || f->elsewhere)
         return false;
+    const struct account_user *u = f->only_defaults ? book_user(b, v->a->user) : NULL;
     if (f->only_defaults && !(u && text_is(u->default_account, v->a->account)))
         return false;
+    if (f->ids)
+        snprintf(id, sizeof id, "%u", v->a->id);
     if (f->default_qos && !specs_match(f->default_qos, default_qos_of(v)))
         return false;
     return account_matches(f, v) && (!f->users || specs_match(f->users, v->a->user)) &&

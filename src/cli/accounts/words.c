@@ -210,18 +210,18 @@ static bool spec_take(struct sacctmgr *s, enum spec_mode mode, bool setting, con
 bool specs_read(struct sacctmgr *s, enum entity entity, enum spec_mode mode, int n, char **word,
                 struct specs *ret)
 {
-    bool setting = mode == SPECS_MIXED;
+    bool setting = mode == SPECS_MIXED, known = true; /* each that is not is named */
     *ret = (struct specs){.entity = entity, .mode = mode};
     for (int i = 0; i < n; i++) {
         if (text_is_nocase(word[i], "where"))
             setting = mode == SPECS_MIXED;
         else if (text_is_nocase(word[i], "set"))
             setting = mode != SPECS_WHERE;
-        else if (!spec_take(s, mode, setting && (mode == SPECS_SET || strchr(word[i], '=')),
-                            word[i], ret))
-            return false;
+        else
+            known &= spec_take(s, mode, setting && (mode == SPECS_SET || strchr(word[i], '=')),
+                               word[i], ret);
     }
-    return true;
+    return known;
 }
 
 void specs_done(struct specs *sp)

@@ -24,9 +24,10 @@ static void seen(struct map_str *m, const char *name)
     map_str_put(m, name, (void *)(uintptr_t)1);
 }
 
+/* Its account and those above; that of a user stands below his account, which has the same name. */
 static void chain_seen(const struct sight *s, const struct assocrec *r)
 {
-    for (; r && !map_str_get(s->account, r->a.account); r = r->up)
+    for (r = r->a.user ? r->up : r; r && !map_str_get(s->account, r->a.account); r = r->up)
         seen(s->account, r->a.account);
 }
 
@@ -85,9 +86,10 @@ static bool assoc_seen(const struct sight *s, const struct assoc *a)
 
 static bool limit_seen(const struct sight *s, const struct limit *l)
 {
-    const struct assocrec *r =
-        l->owner == OWNER_ASSOC ? map_u64_get(s->c->accounts.assoc, l->owner_id) : NULL;
-    return !s->accounts || l->owner != OWNER_ASSOC || (r && assoc_seen(s, &r->a));
+    if (!s->accounts || l->owner != OWNER_ASSOC)
+        return true;
+    const struct assocrec *r = map_u64_get(s->c->accounts.assoc, l->owner_id);
+    return r && assoc_seen(s, &r->a);
 }
 
 static bool row_seen(const struct sight *s, enum query_what what, const void *row)

@@ -3,6 +3,7 @@
 #include "core/query/query.h"
 
 #include "base/list.h"
+#include "core/record/accounts/minutes.h"
 #include "core/record/accounts/private.h"
 #include "core/record/triggers.h"
 #include "model/grammar/gpu_idle.h"
@@ -53,6 +54,8 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         /* As in Slurm the begin time stands for the start of a job that is not planned yet. */
         j.planned_us =
             wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
+        if (!j.planned_us && !r->waiting && (!q->fields || list_has(q->fields, "planned_us")))
+            j.planned_us = minutes_room_us(c, r, (enum job_reason)j.reason);
         j.planned_nodes = wait.planned_nodes;
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)

@@ -1,6 +1,7 @@
 /* Which pending jobs the planner gets. A job is eligible when nothing but resources and order keeps
  * it: no hold, its begin time has come, its dependencies are satisfied, its array's % limit leaves
- * room. What its partition's limits or state say about it is the planner's: they may change.
+ * room. What its partition's limits or state say about it is the planner's: they may change. Limits
+ * in minutes and on single jobs keep it from the planner, though it is eligible: it ages.
  * Whoever changes one of these calls eligible_update, which is cheap and idempotent. */
 #include "base/list.h"
 #include "core/record/accounts/accrue.h"
@@ -169,13 +170,14 @@ void eligible_update(struct core *c, struct jobrec *r)
     if (over)
         return;
     ready = ready && !held(r) && r->j.spec.begin_us <= c->turn.now_us && resv_ready(c, r) &&
-            !r->former_runs && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
-    uint32_t elements = ready ? elements_now(c, r) : 0;
-    if (ready && !r->j.eligible_us) {
+            !r->former_runs;
+    if (ready && !r->j.eligible_us) { /* though a limit may hold it: it gains by waiting */
         r->j.eligible_us = c->turn.now_us;
         accrue_begin(c, r);
         job_save(c, r);
     }
+    ready = ready && minutes_or_limits_bar(c, r, NULL) == REASON_NONE;
+    uint32_t elements = ready ? elements_now(c, r) : 0;
     accrue_update(c, r);
     waited_cause(c, r, elements ? REASON_NONE : own_reason(c, r, c->turn.now_us));
     if (elements) {

@@ -247,13 +247,26 @@ static int64_t gains(const struct job *j)
     return !j->accrue_us || n > most ? most : n; /* some may have been cancelled */
 }
 
+/* Was it set in the batch, perhaps after what the batch has of jobs? One that waits for the disk
+ * has what several turns did. */
+static bool is_new(const struct batch *batch, const struct limit *l)
+{
+    for (size_t i = 0; i < batch->n; i++)
+        if (batch->row[i].table == TABLE_LIMIT && batch->row[i].op == ROW_PUT &&
+            text_is(((const struct limit *)batch->row[i].record)->id, l->id))
+            return true;
+    return false;
+}
+
 /* More of it gain than before: no limit on that is exceeded now. */
-static void gains_check(struct sim_world *w, const struct books *b, const struct job *j)
+static void gains_check(struct sim_world *w, const struct books *b, const struct job *j,
+                        const struct batch *batch)
 {
     for (size_t i = 0; i < b->limit.n; i++) {
         const struct limit *l = b->limit.v[i];
         int64_t sum = 0;
-        if (resource_limit_table[l->what].counts != COUNTS_ACCRUING || !concerns(b, l, j, j))
+        if (resource_limit_table[l->what].counts != COUNTS_ACCRUING || !concerns(b, l, j, j) ||
+            is_new(batch, l))
             continue;
         for (size_t k = 0; k < b->asks.n; k++)
             sum += concerns(b, l, b->asks.v[k], j) ? gains(b->asks.v[k]) : 0;
@@ -345,7 +358,7 @@ void world_limits_check(struct sim_world *w, const struct batch *batch)
             books_read(w, &b);
         read |= starts || yields || ages;
         if (ages)
-            gains_check(w, &b, j);
+            gains_check(w, &b, j, batch);
         if (starts)
             start_check(w, &b, j);
         if (yields)

@@ -41,10 +41,10 @@ struct assocrec *assoc_ever(const struct core *c, const char *account, const cha
 
 void assoc_index(struct core *c, struct assocrec *r)
 {
-    struct map_u64 *of = c->accounts.assoc_of;
     uint64_t key = assoc_key(r->a.account, r->a.user, r->a.partition);
-    r->same = map_u64_get(of, key);
-    map_u64_put(of, key, r);
+    void **first = map_u64_slot(c->accounts.assoc_of, key);
+    r->same = *first;
+    *first = r;
     if (r->a.id > c->accounts.last_assoc)
         c->accounts.last_assoc = r->a.id;
 }

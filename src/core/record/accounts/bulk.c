@@ -35,6 +35,7 @@ static void accounts_take(struct bulk *b)
 {
     size_t n;
     struct account *r = records_of(b, TABLE_ACCOUNT, BLOCK_ACCOUNT, sizeof(struct account), &n);
+    map_str_reserve(b->c->accounts.account, n);
     for (size_t i = 0; i < n; i++) {
         map_str_put(b->c->accounts.account, r[i].name, &r[i]);
         b->c->accounts.accounts += !r[i].deleted && !text_is(r[i].name, ROOT_ACCOUNT);
@@ -46,6 +47,7 @@ static void users_take(struct bulk *b)
     size_t n;
     struct account_user *r =
         records_of(b, TABLE_ACCOUNT_USER, BLOCK_USER, sizeof(struct account_user), &n);
+    map_str_reserve(b->c->accounts.user, n);
     for (size_t i = 0; i < n; i++)
         map_str_put(b->c->accounts.user, r[i].name, &r[i]);
 }

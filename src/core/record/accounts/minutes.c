@@ -26,6 +26,7 @@ struct minutes {
     uint64_t change; /* number of the last that may let somebody start */
     int64_t at_us;
     struct map_str *sum;  /* → int64_t, owned */
+    struct map_str *room; /* → struct minutes_room, owned */
     struct map_u64 *dear; /* job → struct dear, owned */
 };
 
@@ -41,6 +42,12 @@ static void sums_drop(struct minutes *m)
         free(w.value);
     map_str_free(m->sum);
     m->sum = map_str_new();
+    for (w = (struct map_walk){0}; map_str_next(m->room, &w);) {
+        struct minutes_room *room = w.value;
+        room->drop(room);
+    }
+    map_str_free(m->room);
+    m->room = map_str_new();
 }
 
 /* Those of this instant. */
@@ -53,6 +60,11 @@ static struct map_str *sums_now(const struct core *c)
         sums_drop(m);
     m->at_us = c->turn.now_us;
     return m->sum;
+}
+
+struct map_str *minutes_rooms(const struct core *c)
+{
+    return sums_now(c) ? minutes_of(c)->room : NULL;
 }
 
 static void dear_free(struct dear *d)
@@ -71,6 +83,7 @@ void minutes_know(struct core *c)
     if (!c->usage.minutes) {
         c->usage.minutes = xcalloc(1, sizeof *c->usage.minutes);
         c->usage.minutes->sum = map_str_new();
+        c->usage.minutes->room = map_str_new();
         c->usage.minutes->dear = map_u64_new();
     }
     struct minutes *m = c->usage.minutes;
@@ -99,6 +112,7 @@ void minutes_free(struct core *c)
         return;
     sums_drop(m);
     map_str_free(m->sum);
+    map_str_free(m->room);
     while (map_u64_next(m->dear, &w))
         dear_free(w.value);
     map_u64_free(m->dear);
@@ -242,8 +256,8 @@ static void minutes_collect(const struct core *c, const struct limit_subject *wh
     limits_collect(c, who, COUNTS_PROMISED, out);
 }
 
-bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *partition,
-                     struct limit_hit *ret, int64_t *ret_need)
+bool minutes_held_from(const struct core *c, const struct jobrec *r, const char *partition,
+                       size_t *from, struct limit_hit *ret, int64_t *ret_need)
 {
     const struct minutes *m = minutes_of(c);
     struct limit_subject who = limits_subject(r, partition);
@@ -255,17 +269,25 @@ bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *p
     struct jobrec t = as_asked(c, r, partition, a);
     int64_t us = asked_us(c, r, partition);
     minutes_collect(c, &who, &hits);
-    for (size_t i = 0; i < hits.n && !held; i++) {
-        if (hits.v[i].above || !minutes_hold(hits.v[i].l))
+    for (; *from < hits.n && !held; ++*from) {
+        const struct limit_hit *h = &hits.v[*from];
+        if (h->above || !minutes_hold(h->l))
             continue;
-        struct minutes_ask q = minutes_ask_of(c, &who, &hits.v[i], sums_now(c));
-        *ret = hits.v[i];
+        struct minutes_ask q = minutes_ask_of(c, &who, h, sums_now(c));
+        *ret = *h;
         *ret_need = minutes_need(&q, &t, us);
         held = !minutes_fit(&q, *ret_need);
     }
     vec_done(&hits);
     arena_free(a);
     return held;
+}
+
+bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *partition,
+                     struct limit_hit *ret, int64_t *ret_need)
+{
+    size_t from = 0;
+    return minutes_held_from(c, r, partition, &from, ret, ret_need);
 }
 
 enum job_reason minutes_bar(const struct core *c, const struct jobrec *r, const char *partition,

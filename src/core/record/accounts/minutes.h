@@ -19,7 +19,10 @@ bool minutes_held_by(const struct core *c, const struct jobrec *r, const char *p
 /* The same in words: whose use it is, and when there is room again. */
 bool minutes_blocker(const struct core *c, const struct jobrec *r, struct arena *a,
                      struct blocker *ret);
-/* The same, of all its partitions, and of limits on one job: NONE = in one of them it may. */
+/* When there is room at the latest for a job that waits for this reason, if what runs uses up all
+ * that it may; 0 = it is no such reason, or nobody knows. */
+int64_t minutes_room_us(const struct core *c, const struct jobrec *r, enum job_reason reason);
+/* As minutes_bar, of all its partitions, and of limits on one job: NONE = in one of them it may. */
 enum job_reason minutes_or_limits_bar(const struct core *c, const struct jobrec *r,
                                       struct str *detail);
 /* One that it exceeds by itself, whatever was used: its whole time is more than the limit. */

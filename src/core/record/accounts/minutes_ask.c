@@ -62,15 +62,16 @@ bool minutes_count_against(const struct core *c, const struct jobrec *r,
     return (n > 0 && q[0] == h->qos) || (n > 1 && q[1] == h->qos);
 }
 
-/* Time × use factor of what the run may still use: beyond what is charged, or from now on. */
+/* Time × use factor of what the run may still use: beyond what is charged (whole seconds of what it
+ * ran: those that it has begun are still to come), or from now on. */
 static int64_t left_e6(const struct core *c, const struct jobrec *r, bool used)
 {
-    int64_t us = use_left_us(r, c->turn.now_us);
+    int64_t us = use_left_us(r, c->turn.now_us), seconds = us / USEC_PER_SEC;
     if (used && us != USE_LONG) {
-        int64_t uncharged = r->j.limit_us - r->charged_us;
-        us = uncharged > us ? uncharged : us;
+        int64_t uncharged = r->j.limit_us / USEC_PER_SEC - r->charged_us / USEC_PER_SEC;
+        seconds = uncharged > seconds ? uncharged : seconds;
     }
-    return use_product(us / USEC_PER_SEC, used ? factor_before(c, r) : use_factor_e6(c, r), 1);
+    return use_product(seconds, used ? factor_before(c, r) : use_factor_e6(c, r), 1);
 }
 
 int64_t minutes_left(const struct core *c, const struct jobrec *r, const struct limit_hit *h,

@@ -34,4 +34,14 @@ bool minutes_count_against(const struct core *c, const struct jobrec *r,
 int64_t minutes_left(const struct core *c, const struct jobrec *r, const struct limit_hit *h,
                      int64_t *us);
 
+/* The limits that hold a waiting job there, one after the other; `from` begins with 0. */
+bool minutes_held_from(const struct core *c, const struct jobrec *r, const char *partition,
+                       size_t *from, struct limit_hit *ret, int64_t *ret_need);
+/* What runs of those that a limit is counted for, and when there is room for how much: by limit and
+ * whom it is counted for, good as long as the sums. NULL: there are no limits in minutes. */
+struct minutes_room {
+    void (*drop)(struct minutes_room *room);
+};
+struct map_str *minutes_rooms(const struct core *c);
+
 #endif

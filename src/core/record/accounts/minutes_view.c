@@ -57,42 +57,133 @@ static wide left_after(const lefts *v, int64_t us)
     return sum;
 }
 
+/* ---- when there is room --------------------------------------------------------------------- */
+
 #define LOOK_US (INT64_C(400) * 24 * 3600 * USEC_PER_SEC)
 
-/* The least time, by minutes, after which no more than `most` is left; 0 = not within a year. */
-static int64_t left_until(const lefts *v, int64_t most)
+/* Of what was used and running jobs may still use so much counts then, at most: who runs may use
+ * all that is left to it until its end, and only from then on that decays or is forgotten. */
+static wide used_after(const struct minutes_ask *q, const lefts *v, int64_t us)
+{
+    const struct core *c = q->c;
+    int64_t now_us = c->turn.now_us, at_us = now_us + us;
+    bool decays = !(q->h->qos && (q->h->qos->q.flags & QOS_NO_DECAY));
+    wide sum = decays ? usage_decayed(c, q->used, now_us, at_us) : q->used;
+    for (size_t i = 0; i < v->n && q->safe; i++) {
+        bool over = v->v[i].us != USE_LONG && v->v[i].us < us && decays;
+        sum += over ? usage_decayed(c, v->v[i].amount, now_us + v->v[i].us, at_us) : v->v[i].amount;
+    }
+    return sum;
+}
+
+static bool fits_after(const struct minutes_ask *q, const lefts *v, int64_t need, int64_t us)
+{
+    if (!q->counts_used)
+        return left_after(v, us) + need <= q->most;
+    return q->safe ? used_after(q, v, us) + need <= q->most : used_after(q, v, us) < q->most;
+}
+
+/* The least time, by minutes, after which there is room; 0 = not within a year. */
+static int64_t room_after(const struct minutes_ask *q, const lefts *v, int64_t need)
 {
     int64_t low = 0, high = LOOK_US / USEC_PER_MIN;
-    if (most < 0 || left_after(v, LOOK_US) > most)
+    if (!fits_after(q, v, need, LOOK_US))
         return 0;
     while (low + 1 < high) {
         int64_t middle = low + (high - low) / 2;
-        if (left_after(v, middle * USEC_PER_MIN) > most)
-            low = middle;
-        else
+        if (fits_after(q, v, need, middle * USEC_PER_MIN))
             high = middle;
+        else
+            low = middle;
     }
     return high * USEC_PER_MIN;
 }
 
-/* ---- what was used -------------------------------------------------------------------------- */
+/* Of many that wait some ask the same. */
+struct known_room {
+    struct minutes_room room; /* the first member */
+    lefts running;
+    struct map_u64 *after; /* need → µs until there is room, as a pointer */
+};
 
-/* The same of use that decays. */
-static int64_t used_until(const struct minutes_ask *q, int64_t most)
+#define ROOMS_MAX 16 /* limits whose runs are looked for in one instant: each is a walk over jobs */
+#define AFTER_MAX 256 /* needs that are told apart */
+
+static void room_drop(struct minutes_room *of)
 {
-    int64_t now_us = q->c->turn.now_us, low = 0, high = LOOK_US / USEC_PER_MIN;
-    if (most < 0 || (q->h->qos && (q->h->qos->q.flags & QOS_NO_DECAY)) ||
-        usage_decayed(q->c, q->used, now_us, now_us + LOOK_US) > most)
-        return 0;
-    while (low + 1 < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (usage_decayed(q->c, q->used, now_us, now_us + middle * USEC_PER_MIN) > most)
-            low = middle;
-        else
-            high = middle;
-    }
-    return high * USEC_PER_MIN;
+    struct known_room *room = (struct known_room *)of;
+    vec_done(&room->running);
+    map_u64_free(room->after);
+    free(room);
 }
+
+static struct known_room *room_of(const struct minutes_ask *q)
+{
+    struct map_str *rooms = minutes_rooms(q->c);
+    struct str key = STR_INIT;
+    limit_key(q->c, q->who, q->h, &key);
+    struct known_room *room = map_str_get(rooms, str_text(&key));
+    if (!room && map_str_count(rooms) < ROOMS_MAX) {
+        room = xcalloc(1, sizeof *room);
+        room->room.drop = room_drop;
+        room->after = map_u64_new();
+        if (!q->counts_used || q->safe)
+            lefts_find(q, &room->running);
+        map_str_put(rooms, str_text(&key), room);
+    }
+    str_done(&key);
+    return room;
+}
+
+/* 0 = it is not known. */
+static int64_t room_after_known(const struct minutes_ask *q, int64_t need)
+{
+    struct known_room *room = room_of(q);
+    if (!room)
+        return 0;
+    if (!map_u64_get(room->after, (uint64_t)need) && map_u64_count(room->after) >= AFTER_MAX)
+        return 0;
+    void **known = map_u64_slot(room->after, (uint64_t)need);
+    if (!*known)
+        *known = (void *)(intptr_t)room_after(q, &room->running, need);
+    return (int64_t)(intptr_t)*known;
+}
+
+/* In one partition all that hold it must have room; 0 = none holds it, or it is not known. */
+static int64_t room_in(const struct core *c, const struct jobrec *r, const char *partition,
+                       enum job_reason reason)
+{
+    struct limit_subject who = limits_subject(r, partition);
+    struct limit_hit hit;
+    int64_t need, latest = 0;
+    bool is = false;
+    for (size_t from = 0; minutes_held_from(c, r, partition, &from, &hit, &need);) {
+        struct minutes_ask q = minutes_ask_of(c, &who, &hit, NULL);
+        int64_t after = room_after_known(&q, need);
+        is |= resource_limit_reason((enum limit_owner)hit.l->owner,
+                                    (enum resource_limit)hit.l->what, hit.l->tres) == reason;
+        if (!after)
+            return 0;
+        latest = after > latest ? after : latest;
+    }
+    return is ? latest : 0;
+}
+
+int64_t minutes_room_us(const struct core *c, const struct jobrec *r, enum job_reason reason)
+{
+    struct span rest = span_of(r->j.spec.req.partition ? r->j.spec.req.partition : ""), piece;
+    struct arena *a = arena_new();
+    int64_t soonest = 0;
+    while (span_next(&rest, ',', &piece)) {
+        int64_t after = room_in(c, r, arena_strndup(a, piece.data, piece.len), reason);
+        if (after && (!soonest || after < soonest))
+            soonest = after;
+    }
+    arena_free(a);
+    return soonest ? c->turn.now_us + soonest : 0;
+}
+
+/* ---- who used it ---------------------------------------------------------------------------- */
 
 struct minutes_part {
     const struct assocrec *of;
@@ -162,9 +253,7 @@ bool minutes_blocker(const struct core *c, const struct jobrec *r, struct arena 
     if (q.counts_used)
         users_say(&q, &what);
     *ret = (struct blocker){.kind = BLOCKER_LIMIT, .what = arena_strdup(a, str_text(&what))};
-    int64_t after_us = !q.counts_used ? left_until(&running, q.most - need)
-                       : q.safe       ? used_until(&q, q.most - need - q.promised)
-                                      : used_until(&q, q.most - 1);
+    int64_t after_us = room_after(&q, &running, need);
     ret->first_us = after_us ? c->turn.now_us + after_us : 0;
     jobs_say(&running, a, ret);
     vec_done(&running);

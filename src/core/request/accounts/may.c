@@ -94,6 +94,25 @@ static bool own_defaults(const struct core *c, const struct account_change *ch)
     return true;
 }
 
+/* The request took a user from an account of the coordinator, and now he is in none: he goes, too,
+ * as the commands do it. */
+static bool left_his(const struct core *c, const struct msg_change_accounts *all, const char *user)
+{
+    const struct account_change *v = all->changes.v;
+    struct map_walk w = {0};
+    bool taken = false;
+    for (size_t i = 0; i < all->changes.n && !taken; i++) {
+        const struct assoc *a = v[i].assoc.n ? v[i].assoc.v : NULL;
+        taken = v[i].noun == NOUN_ASSOC && v[i].verb == VERB_REMOVE && a &&
+                text_is(a->user, user) && coordinates(c, a->account);
+    }
+    while (taken && map_u64_next(c->accounts.assoc, &w)) {
+        const struct assocrec *r = w.value;
+        taken = r->a.deleted || !text_is(r->a.user, user);
+    }
+    return taken;
+}
+
 static bool coordinator_may(struct core *c, const struct msg_change_accounts *all,
                             const struct account_change *ch, const char **ret_detail)
 {
@@ -110,6 +129,8 @@ static bool coordinator_may(struct core *c, const struct msg_change_accounts *al
     }
     case NOUN_USER: { /* a new one belongs to nobody yet; one that is there may be others', too */
         const struct account_user *u = ch->user.n ? ch->user.v : NULL;
+        if (ch->verb == VERB_REMOVE)
+            return u && u->name && left_his(c, all, u->name);
         return ch->verb == VERB_ADD && u && !u->admin_level && coordinates(c, u->default_account);
     }
     case NOUN_ASSOC:
