@@ -214,6 +214,8 @@ submitted() {
 }
 
 @test "refusals in LSF's words, with ours behind them" {
+    run -255 --separate-stderr bsub < <(printf '#BSUB -n 1\n#BSUB -zz\nls\n') # without a #! line, too, lines are those of the script
+    [[ "$stderr" == *"line 2: "*"-zz"* ]]
     run -255 --separate-stderr bsub -q nope -o x true
     [ "${stderr_lines[0]}" = "nope: No such queue. Job not submitted." ]
     run -255 --separate-stderr bsub -W 30:00 -o x true

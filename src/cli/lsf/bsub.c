@@ -28,7 +28,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME "bsub"
+#define NAME       "bsub"
+#define FIRST_LINE "#!/bin/sh\n"
 
 struct bsub {
     struct submit_batch b;
@@ -36,6 +37,7 @@ struct bsub {
     struct lsf_request request;
     struct client *client;
     struct str warnings;
+    size_t added; /* bytes before the script as it was given: a first line */
     bool queue_given;
 };
 
@@ -166,7 +168,8 @@ static bool stdin_load(struct bsub *s, struct err *e)
     if (!script->job_name)
         return err_set(e, ERR_INVALID, "No command is specified");
     if (script->len < 2 || memcmp(script->text, "#!", 2) != 0) {
-        script->text = arena_printf(a, "#!/bin/sh\n%s", script->text);
+        s->added = strlen(FIRST_LINE);
+        script->text = arena_printf(a, FIRST_LINE "%s", script->text);
         script->len = strlen(script->text);
     }
     return script_check(script->text, script->len, script->name, e);
@@ -184,8 +187,8 @@ static bool options_read(struct bsub *s, struct err *e)
     *r = (struct lsf_request){.site = &s->site, .queues = getenv("LSB_DEFAULTQUEUE")};
     const char *from_environment = r->queues;
     r->project = getenv("LSB_DEFAULTPROJECT");
-    if (is_script && !lsf_read_script(r, s->b.script.text, s->b.script.len, &line->env, line->a,
-                                      &s->warnings, &directives, e))
+    if (is_script && !lsf_read_script(r, s->b.script.text + s->added, s->b.script.len - s->added,
+                                      &line->env, line->a, &s->warnings, &directives, e))
         return false;
     if (!lsf_read_words(r, line->argc, line->argv, &line->env, line->a, &rest, e))
         return false;

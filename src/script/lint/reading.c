@@ -281,7 +281,7 @@ static void job_read(struct lint *l, int argc, char *const argv[])
 /* The lines that are read, in one list with their texts. */
 static void directives_take(struct lint *l)
 {
-    struct script_lines lines = {.rest = {l->text, l->len}};
+    struct script_lines lines = {.rest = {l->text, l->len}, .reads = l->dialect};
     struct script_line line;
     struct span rest;
     while (script_line_next(&lines, &line)) {
