@@ -274,6 +274,30 @@ END
     [ "$(cat foreign.o)" = 2 ]
 }
 
+@test "bsub -R of parts that differ is one job: its hosts in LSB_MCPU_HOSTS, the report and every listing; bsub -I and qsub -I of it" {
+    run -0 --separate-stderr bsub -K -o "$WORK/parts.%J" -R '2*{select[bigmem] span[hosts=1]} + 3*{select[power9] rusage[ngpus_physical=1]}' \
+        'echo $LSB_MCPU_HOSTS $LSB_DJOB_NUMPROC; wc -l < $LSB_DJOB_HOSTFILE'
+    id=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+    eventually grep -q "Successfully completed" "parts.$id"
+    grep -qxE 'n[12] 2 s1 3 5' "parts.$id"
+    grep -qx 5 "parts.$id"
+    grep -qxE 'Job was executed on host\(s\) <2\*n[12]>' "parts.$id"
+    grep -qx ' *<3\*s1>, in queue <workq>, as user .*' "parts.$id"
+    [ "$(bjobs -a -noheader -o 'slots nexec_host' "$id")" = "5 2" ]
+    held -n 5 -R '2*{bigmem}+{power9}'
+    [ "$(squeue -h -j "$id" -o '%C %f' | sort | tr '\n' ';')" = "2 bigmem;3 power9;" ]
+    bkill "$id"
+    run -0 --separate-stderr bsub -I -R '1*{bigmem}+2*{power9}' 'echo $SLURM_HET_SIZE $LSB_QUEUE'
+    [ "${lines[-1]}" = "2 workq" ]
+    [[ "$stderr" =~ "<<Starting on n"[12]">>" ]]
+    run -3 qsub -I -l select=1:ncpus=2+2:ncpus=1 <<< 'echo "$SLURM_HET_SIZE $PBS_QUEUE"; exit 3'
+    [[ "$output" == *"2 workq"* ]]
+    printf '#!/bin/sh\n#BSUB -R "2*{bigmem}+1*{power9}"\necho $SLURM_HET_SIZE\n' > foreign.sh
+    run -0 --separate-stderr sbatch -W -o foreign.o foreign.sh
+    [ "$(cat foreign.o)" = 2 ]
+    [[ "$stderr" == *"--ntasks=2 --constraint=bigmem : --ntasks=1 --constraint=power9"* ]]
+}
+
 @test "qstat: ids and queues beside each other; a queue that is not there ends with 170" {
     queued -N byid
     local one=$id
@@ -367,6 +391,15 @@ END
     grep -q "<<Starting on n1>>" waits.err
     wait "$second"
     grep -q "qsub: job [0-9]*.head ready" waits_too.out
+    qsub -I -a 203001010000 -N doomed < /dev/null > doomed.out 2>&1 &
+    pid=$!
+    eventually grep -q "qsub: waiting for job" doomed.out
+    qdel "$(squeue -h -n doomed -o %i)"
+    local status=0
+    wait "$pid" || status=$?
+    [ "$status" = 1 ]
+    grep -qE "^qsub: job [0-9]+.head apparently deleted$" doomed.out
+    ! grep -qE "salloc|srun" doomed.out
     run -0 bsub -H -We 10 -o /dev/null true
     [[ "${lines[0]}" == "Job <"* ]]
     run -0 qsub -h -p 5 <<< true

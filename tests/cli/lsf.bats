@@ -180,6 +180,30 @@ submitted() {
     grep -qx "Exited with exit code 130." killed
 }
 
+@test "-K says where the job starts; -K and -I of a job that is killed while it waits end with 130, in LSF's words" {
+    run -3 --separate-stderr bsub -K -o /dev/null 'exit 3'
+    [[ "$stderr" =~ "<<Waiting for dispatch ...>>"$'\n'"<<Starting on "[a-z0-9]*">>"$'\n'"<<Job is finished>>"$ ]]
+    bsub -K -b 2030:1:1:1:1 -J kept -o /dev/null true 2> kept.err &
+    local pid=$!
+    bsub -I -b 2030:1:1:1:1 -J inter true 2> inter.err &
+    local second=$!
+    both_wait() { [ "$(squeue -h -n kept,inter | wc -l)" = 2 ]; }
+    eventually both_wait
+    bkill -J kept
+    bkill -J inter
+    local status=0
+    wait "$pid" || status=$?
+    [ "$status" = 130 ]
+    status=0
+    wait "$second" || status=$?
+    [ "$status" = 130 ]
+    grep -qx "<<Terminated while pending>>" inter.err
+    ! grep -E "salloc|srun|Starting" kept.err inter.err
+    # a command that fails is said by its exit code alone, as in LSF
+    run -7 --separate-stderr bsub -I 'exit 7'
+    [[ "$stderr" != *srun* ]]
+}
+
 @test "without -o the output has a file, and that is said; BSUB_QUIET and LSB_DEFAULTQUEUE" {
     submitted echo mine
     [[ "$stderr" == "bsub: without -o the output goes to ID.out in the directory of the job" ]]

@@ -5,6 +5,7 @@
  * like any other, but for its environment, its output and the report in it. */
 #include "base/alloc.h"
 #include "cli/lsf/interactive.h"
+#include "cli/lsf/jobs.h"
 #include "cli/lsf/lsf.h"
 #include "cli/lsf/names.h"
 #include "cli/lsf/refusal_words.h"
@@ -241,18 +242,21 @@ static bool work_dir_expand(struct bsub *s, struct err *e)
 static bool options_become(struct bsub *s, struct err *e)
 {
     struct submit_command *line = &s->b.line;
-    struct dialect_out d = {line->comp, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
-    line->ncomp = 1;
+    line->ncomp = lsf_parts(&s->request);
     s->request.out = named_file(s, s->request.out);
     s->request.err_file = named_file(s, s->request.err_file);
-    if (!work_dir_expand(s, e) || !lsf_finish(&s->request, &d, e) ||
-        !lsf_names_resolve(&s->request, s->client, &d, e) ||
-        !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
-        return false;
-    if (s->request.no_effect)
+    bool ok = work_dir_expand(s, e);
+    for (size_t i = 0; ok && i < line->ncomp; i++) {
+        struct submit_options *o = &line->comp[i];
+        struct dialect_out d = {o, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
+        const struct lsf_request *part = lsf_part(&s->request, i, line->a, e);
+        ok = part && lsf_finish(part, &d, e) && lsf_names_resolve(part, s->client, &d, e) &&
+             options_finish(o, CMD_SBATCH, line->a, &s->warnings, e);
+        o->spec.dialect = DIALECT_LSF;
+    }
+    if (ok && s->request.no_effect)
         str_addf(&s->warnings, "without effect: %s\n", s->request.no_effect);
-    line->comp[0].spec.dialect = DIALECT_LSF;
-    return true;
+    return ok;
 }
 
 static bool work_dir_make(const struct bsub *s, struct err *e)
@@ -323,23 +327,43 @@ static void submitted_print(struct bsub *s, const struct msg_submitted *m)
     warnings_print(s);
 }
 
+/* Says where the job starts, once, or nothing where it ends before or cannot be asked. A connection
+ * of its own: what else comes for an allocation is nobody's then. */
+static void start_wait(struct bsub *s, uint64_t job_id)
+{
+    struct msg_attach ask = {.job_id = job_id};
+    struct message answer;
+    struct err e = {0};
+    struct client *c = client_open(s->b.line.state_dir, &e);
+    if (c && client_call(c, MSG_ATTACH, &ask, -1, s->b.line.a, &answer, &e) &&
+        answer.kind == MSG_ALLOCATED) {
+        const struct msg_allocated *m = answer.body;
+        struct lsf_host *host;
+        size_t n = m->jobs.n ? lsf_job_hosts(m->jobs.v, s->b.line.a, &host) : 0;
+        fprintf(stderr, "<<Starting on %s>>\n", n ? host[0].name : "");
+    }
+    if (c)
+        client_close(c);
+}
+
 /* -K */
 static int job_wait(struct bsub *s, uint64_t job_id)
 {
     struct client *c = s->client;
     s->client = NULL;
     fputs("<<Waiting for dispatch ...>>\n", stderr);
+    start_wait(s, job_id);
     const struct msg_job_ended *end = batch_wait(&s->b, c, job_id);
     fputs("<<Job is finished>>\n", stderr);
     if (!end)
         return LSF_EXIT;
-    int signo = status_signal(end->exit_status);
-    return signo ? 128 + signo : status_code(end->exit_status);
+    struct job over = {.state = (int32_t)end->state, .exit_status = end->exit_status};
+    return lsf_job_exit_code(&over);
 }
 
 static int submit(struct bsub *s, struct job_spec *specs, const struct str *env)
 {
-    struct msg_submit m = {.specs = {specs, 1},
+    struct msg_submit m = {.specs = {specs, s->b.line.ncomp},
                            .script = {s->b.script.text, s->b.script.len},
                            .env = {env->data, env->len}};
     struct message answer;
@@ -364,8 +388,9 @@ static int batch_run(struct bsub *s)
         work_dir_make(s, &e) && lsf_ulimits_check(&s->request, &e) ? batch_specs(&s->b, &e) : NULL;
     if (specs)
         lsf_ulimits_replace(&s->request, specs, s->b.line.a);
-    if (specs && !specs->command) /* of a script that is no file: its first command */
-        specs->command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
+    for (size_t i = 0; specs && i < s->b.line.ncomp; i++) /* no file: its first command */
+        if (!specs[i].command)
+            specs[i].command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
     warnings_print(s);
     str_done(&env);
@@ -382,7 +407,8 @@ static int interactive_run(struct bsub *s)
     warnings_print(s);
     bool terminal = s->request.interactive == LSF_TERMINAL && isatty(STDIN_FILENO);
     const char *queue = s->queue_given ? line->comp[0].spec.req.partition : NULL;
-    return lsf_interactive(line->comp, terminal, queue, line->argv + line->rest_at, line->a);
+    return lsf_interactive(line->comp, line->ncomp, terminal, queue, line->argv + line->rest_at,
+                           line->a);
 }
 
 /* -lint */

@@ -3,6 +3,7 @@
 #include "cli/lsf/interactive.h"
 
 #include "base/vec.h"
+#include "cli/lsf/jobs.h"
 #include "cli/lsf/names.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
@@ -16,6 +17,10 @@
 
 /* What a shell in the allocation says and sets before the command. */
 static const char announce[] =
+    /* of a job whose parts differ the variables are those of each component */
+    ": \"${SLURM_JOB_NODELIST:=$SLURM_JOB_NODELIST_HET_GROUP_0}\" "
+    "\"${SLURM_JOB_PARTITION:=$SLURM_JOB_PARTITION_HET_GROUP_0}\" "
+    "\"${SLURM_JOB_NAME:=$SLURM_JOB_NAME_HET_GROUP_0}\"; "
     "echo \"<<Starting on ${SLURM_JOB_NODELIST%%,*}>>\" >&2; "
     "export LSB_JOBID=$SLURM_JOB_ID LSB_BATCH_JID=$SLURM_JOB_ID LSB_JOBINDEX=0 LSB_INTERACTIVE=Y "
     "LSB_JOBNAME=\"$SLURM_JOB_NAME\" LSB_QUEUE=\"$SLURM_JOB_PARTITION\" LS_SUBCWD=\"$PWD\" "
@@ -33,15 +38,21 @@ static void options_add(const struct submit_options *o, dialect_words *argv, str
     }
 }
 
-int interactive_job(const struct submit_options *o, bool terminal, const char *announce_lines,
-                    char *const *command, const struct interactive_told *told, struct arena *a)
+int interactive_job(const struct submit_options *o, size_t ncomp, bool terminal,
+                    const char *announce_lines, char *const *command,
+                    const struct allocation_told *told, struct arena *a)
 {
     dialect_words argv = {0};
     vec_push(&argv, arena_strdup(a, "salloc"));
     vec_push(&argv, arena_strdup(a, "--quiet"));
-    options_add(o, &argv, a);
-    if (!o->spec.name)
-        vec_push(&argv, arena_printf(a, "--job-name=%s", submit_joined(a, *command, command + 1)));
+    for (size_t i = 0; i < ncomp; i++) {
+        if (i > 0)
+            vec_push(&argv, arena_strdup(a, ":"));
+        options_add(&o[i], &argv, a);
+        const char *name = o[i].spec.name;
+        vec_push(&argv, arena_printf(a, "--job-name=%s",
+                                     name ? name : submit_joined(a, *command, command + 1)));
+    }
     const char *words[] = {"sh", "-c", announce_lines, "sh"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         vec_push(&argv, arena_strdup(a, words[i]));
@@ -59,7 +70,7 @@ int interactive_job(const struct submit_options *o, bool terminal, const char *a
         vec_push(&argv, *command);
     int argc = (int)argv.n;
     vec_push(&argv, NULL);
-    int status = salloc_run(argc, argv.v, told->submitted, told->ctx);
+    int status = salloc_run(argc, argv.v, told);
     vec_done(&argv);
     return status;
 }
@@ -86,10 +97,17 @@ static void lsf_submitted(void *ctx, uint64_t job_id)
     fputs("<<Waiting for dispatch ...>>\n", stderr);
 }
 
-int lsf_interactive(const struct submit_options *o, bool terminal, const char *queue,
+static int lsf_over(void *ctx, uint64_t job_id)
+{
+    (void)ctx, (void)job_id;
+    fputs("<<Terminated while pending>>\n", stderr);
+    return lsf_job_exit_code(&(struct job){.state = JOB_CANCELLED});
+}
+
+int lsf_interactive(const struct submit_options *o, size_t ncomp, bool terminal, const char *queue,
                     char *const *command, struct arena *a)
 {
     struct lsf_told about = {queue, a};
-    struct interactive_told told = {lsf_submitted, &about};
-    return interactive_job(o, terminal, announce, command, &told, a);
+    struct allocation_told told = {"bsub", lsf_submitted, lsf_over, &about};
+    return interactive_job(o, ncomp, terminal, announce, command, &told, a);
 }

@@ -400,6 +400,14 @@ static void interactive_submitted(void *ctx, uint64_t job_id)
     fflush(stdout);
 }
 
+static int interactive_over(void *ctx, uint64_t job_id)
+{
+    const struct qsub *s = ctx;
+    fprintf(stderr, NAME ": job %llu.%s apparently deleted\n", (unsigned long long)job_id,
+            pbs_server(&s->site));
+    return 1;
+}
+
 static int interactive_run(struct qsub *s)
 {
     char *shell[] = {arena_strdup(s->b.line.a, s->login_shell), arena_strdup(s->b.line.a, "-l"),
@@ -410,7 +418,8 @@ static int interactive_run(struct qsub *s)
                      "id=$SLURM_JOB_ID.%s; "
                      "echo \"qsub: job $id ready\"; echo; cd; "
                      "export PBS_JOBID=$id PBS_ENVIRONMENT=PBS_INTERACTIVE PBS_O_WORKDIR='%s' "
-                     "PBS_JOBNAME=\"$SLURM_JOB_NAME\" PBS_QUEUE=\"$SLURM_JOB_PARTITION\"; "
+                     "PBS_JOBNAME=\"${SLURM_JOB_NAME:-$SLURM_JOB_NAME_HET_GROUP_0}\" "
+                     "PBS_QUEUE=\"${SLURM_JOB_PARTITION:-$SLURM_JOB_PARTITION_HET_GROUP_0}\"; "
                      "\"$@\"; status=$?; echo; echo \"qsub: job $id completed\"; exit $status",
                      server, s->b.line.cwd);
     if (s->request.array) {
@@ -418,13 +427,9 @@ static int interactive_run(struct qsub *s)
         return PBS_USAGE;
     }
     warnings_print(s);
-    if (s->b.line.ncomp > 1) {
-        fputs(NAME ": -I takes equal chunks: select=N:ncpus=…\n", stderr);
-        return PBS_REFUSED;
-    }
-    struct interactive_told told = {interactive_submitted, s};
-    return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, &told,
-                           s->b.line.a);
+    struct allocation_told told = {NAME, interactive_submitted, interactive_over, s};
+    return interactive_job(s->b.line.comp, s->b.line.ncomp, isatty(STDIN_FILENO), announce, shell,
+                           &told, s->b.line.a);
 }
 
 /* --lint */

@@ -139,6 +139,10 @@ static bool messages_take(struct allocation *al)
 
 static bool revoked(struct allocation *al, int *ret_status)
 {
+    if (al->told) {
+        *ret_status = al->told->over(al->told->ctx, al->job_id);
+        return false;
+    }
     program_error(al->name, "Job allocation %llu has been revoked", (unsigned long long)al->job_id);
     if (al->end_state != JOB_CANCELLED)
         program_error(al->name, "it ended as %s before it could start",
@@ -150,6 +154,10 @@ static bool revoked(struct allocation *al, int *ret_status)
 static bool given_up(struct allocation *al, int *ret_status)
 {
     cancel(al);
+    if (al->told) {
+        *ret_status = al->told->over(al->told->ctx, al->job_id);
+        return false;
+    }
     program_error(al->name, "Job allocation %llu has been revoked", (unsigned long long)al->job_id);
     *ret_status = submit_exit_error();
     return false;
@@ -219,8 +227,8 @@ bool allocation_make(struct allocation *al, const struct submit_command *c,
         return false;
     al->job_id = answer.job_id;
     al->ours = true;
-    if (al->submitted)
-        al->submitted(al->submitted_ctx, al->job_id);
+    if (al->told)
+        al->told->submitted(al->told->ctx, al->job_id);
     return runs(al, timeout_us, ret_status);
 }
 
