@@ -382,7 +382,7 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
     else if (!ok)
         err_set(
             ret_err, ERR_UNSUPPORTED,
-            "a heterogeneous job has no equivalent in LSF and PBS; translate the script of each "
+            "a heterogeneous job is not translated as a whole; translate the script of each "
             "component");
     if (ok) {
         t.w = (struct writing){.o = t.l.comp,

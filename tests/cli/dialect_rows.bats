@@ -287,11 +287,19 @@ END
     held -n 5 -R '2*{bigmem}+{power9}'
     [ "$(squeue -h -j "$id" -o '%C %f' | sort | tr '\n' ';')" = "2 bigmem;3 power9;" ]
     bkill "$id"
-    run -0 --separate-stderr bsub -I -R '1*{bigmem}+2*{power9}' 'echo $SLURM_HET_SIZE $LSB_QUEUE'
-    [ "${lines[-1]}" = "2 workq" ]
+    run -0 --separate-stderr bsub -I -P proj -env 'all,B=1 2' -R '1*{bigmem}+2*{power9}' \
+        'echo "$LSB_QUEUE $LSB_PROJECT_NAME $LSB_INTERACTIVE $B: $LSB_MCPU_HOSTS,$(tr "\n" " " < $LSB_DJOB_HOSTFILE)"'
+    [[ "${lines[-1]}" =~ ^"workq proj Y 1 2: n"[12]" 1 s1 2,n"[12]" s1 s1 "$ ]]
     [[ "$stderr" =~ "<<Starting on n"[12]">>" ]]
-    run -3 qsub -I -l select=1:ncpus=2+2:ncpus=1 <<< 'echo "$SLURM_HET_SIZE $PBS_QUEUE"; exit 3'
-    [[ "$output" == *"2 workq"* ]]
+    run -0 --separate-stderr bsub -I -n 2 -R 'span[ptile=1] select[bigmem]' true
+    [[ "$stderr" == *"<<Starting on n1>>" ]] # the first of n[1-2]
+    run -3 qsub -I -N mine -v 'A=1,C="x,y"' -l select=1:ncpus=2:ompthreads=1+2:ncpus=1:host=s1 <<'END'
+echo "$PBS_QUEUE $PBS_JOBNAME $PBS_ENVIRONMENT $A $C $NCPUS $OMP_NUM_THREADS in $PBS_O_WORKDIR: $(tail -n 2 $PBS_NODEFILE | tr "\n" " ")"
+pbsdsh -s -- sh -c 'echo line' < /dev/null
+exit 3
+END
+    [[ "$output" == *"workq mine PBS_INTERACTIVE 1 x,y 2 1 in $WORK: s1 s1 "* ]]
+    [ "$(grep -c '^line$' <<< "$output")" = 3 ]
     printf '#!/bin/sh\n#BSUB -R "2*{bigmem}+1*{power9}"\necho $SLURM_HET_SIZE\n' > foreign.sh
     run -0 --separate-stderr sbatch -W -o foreign.o foreign.sh
     [ "$(cat foreign.o)" = 2 ]

@@ -8,24 +8,22 @@
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "cli/submit/command.h"
+#include "cli/submit/env.h"
 #include "cli/submit/salloc.h"
 #include "io/client.h"
 #include "script/dialect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-/* What a shell in the allocation says and sets before the command. */
-static const char announce[] =
-    /* of a job whose parts differ the variables are those of each component */
-    ": \"${SLURM_JOB_NODELIST:=$SLURM_JOB_NODELIST_HET_GROUP_0}\" "
-    "\"${SLURM_JOB_PARTITION:=$SLURM_JOB_PARTITION_HET_GROUP_0}\" "
-    "\"${SLURM_JOB_NAME:=$SLURM_JOB_NAME_HET_GROUP_0}\"; "
-    "echo \"<<Starting on ${SLURM_JOB_NODELIST%%,*}>>\" >&2; "
-    "export LSB_JOBID=$SLURM_JOB_ID LSB_BATCH_JID=$SLURM_JOB_ID LSB_JOBINDEX=0 LSB_INTERACTIVE=Y "
-    "LSB_JOBNAME=\"$SLURM_JOB_NAME\" LSB_QUEUE=\"$SLURM_JOB_PARTITION\" LS_SUBCWD=\"$PWD\" "
-    "LSB_DJOB_NUMPROC=\"${SLURM_NTASKS:-1}\"; "
-    "exec \"$@\"";
+/* What a shell in the allocation says before the command; of a job whose parts differ the variables
+ * are those of each component. The node sets LSF's. */
+#define ANNOUNCE                                                                                   \
+    "echo \"<<Starting on $(%s/scontrol show hostnames "                                           \
+    "\"${SLURM_JOB_NODELIST:-$SLURM_JOB_NODELIST_HET_GROUP_0}\" | head -n 1)>>\" >&2; "            \
+    "export LS_SUBCWD=\"$PWD\"; exec \"$@\""
 
 static void options_add(const struct submit_options *o, dialect_words *argv, struct arena *a)
 {
@@ -38,11 +36,30 @@ static void options_add(const struct submit_options *o, dialect_words *argv, str
     }
 }
 
+/* -env and -v: srun takes along what there is. */
+static bool variables_set(const char *export_env, struct arena *a, struct err *e)
+{
+    struct str env = STR_INIT;
+    bool listed = export_env && !text_is_nocase(export_env, "NONE");
+    struct env_ask ask = {.environ = environ,
+                          .export_env = listed ? arena_printf(a, "ALL,%s", export_env) : NULL};
+    bool ok = !listed || submit_env_capture(&ask, &env, e);
+    for (size_t at = 0; ok && at < env.len; at += strlen(env.data + at) + 1)
+        putenv(arena_strdup(a, env.data + at));
+    str_done(&env);
+    return ok;
+}
+
 int interactive_job(const struct submit_options *o, size_t ncomp, bool terminal,
                     const char *announce_lines, char *const *command,
                     const struct allocation_told *told, struct arena *a)
 {
     dialect_words argv = {0};
+    struct err e = {0};
+    if (!variables_set(o->spec.export_env, a, &e)) {
+        fprintf(stderr, "%s: %s\n", told->name, e.text);
+        return 1;
+    }
     vec_push(&argv, arena_strdup(a, "salloc"));
     vec_push(&argv, arena_strdup(a, "--quiet"));
     for (size_t i = 0; i < ncomp; i++) {
@@ -108,6 +125,13 @@ int lsf_interactive(const struct submit_options *o, size_t ncomp, bool terminal,
                     char *const *command, struct arena *a)
 {
     struct lsf_told about = {queue, a};
-    struct allocation_told told = {"bsub", lsf_submitted, lsf_over, &about};
-    return interactive_job(o, ncomp, terminal, announce, command, &told, a);
+    struct allocation_told told = {.name = "bsub",
+                                   .dialect = DIALECT_LSF,
+                                   .project = o->spec.project,
+                                   .job_group = o->spec.job_group,
+                                   .submitted = lsf_submitted,
+                                   .over = lsf_over,
+                                   .ctx = &about};
+    return interactive_job(o, ncomp, terminal, arena_printf(a, ANNOUNCE, program_bin_dir(a)),
+                           command, &told, a);
 }

@@ -13,8 +13,10 @@
  * system's words. */
 struct allocation_told {
     const char *name;
-    void (*submitted)(void *ctx, uint64_t job_id); /* it has its number, and may wait */
-    int (*over)(void *ctx, uint64_t job_id);       /* it ended while it waited: what to exit with */
+    enum dialect dialect;
+    const char *dialect_site, *project, *job_group; /* as in job_spec */
+    void (*submitted)(void *ctx, uint64_t job_id);  /* it has its number, and may wait */
+    int (*over)(void *ctx, uint64_t job_id); /* it ended while it waited: what to exit with */
     void *ctx;
 };
 

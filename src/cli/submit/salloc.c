@@ -301,6 +301,18 @@ static bool work_dir_enter(const struct salloc_session *s, struct err *e)
            err_set(e, ERR_NOT_FOUND, "chdir(%s): %s", dir, strerror(errno));
 }
 
+/* Of a job of LSF or PBS, what no option of salloc says. */
+static void specs_mark(const struct salloc_session *s, struct job_spec *specs)
+{
+    const struct allocation_told *told = s->al.told;
+    for (size_t i = 0; told && i < s->line.ncomp; i++) {
+        specs[i].dialect = (int32_t)told->dialect;
+        specs[i].dialect_site = told->dialect_site;
+        specs[i].project = told->project;
+        specs[i].job_group = told->job_group;
+    }
+}
+
 static int session_run(struct salloc_session *s)
 {
     struct err e = {0};
@@ -319,6 +331,7 @@ static int session_run(struct salloc_session *s)
     if (!specs_make(s, specs, &e) || !submit_cluster_check(&s->line, &e) ||
         !submit_become(o->uid, o->gid, &e) || !work_dir_enter(s, &e))
         return submit_fail(&s->line, &e);
+    specs_mark(s, specs);
     s->al.signal_fd = command_signals_open();
     struct msg_submit m = {.specs = {specs, s->line.ncomp}, .attach = true};
     int64_t timeout = o->immediate ? (o->immediate_us ? o->immediate_us : USEC_PER_SEC) : 0;
