@@ -380,10 +380,9 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
         err_set(ret_err, ERR_INVALID, "the script is no job: %s",
                 t.l.finding.n ? t.l.finding.v[t.l.finding.n - 1].text : "");
     else if (!ok)
-        err_set(
-            ret_err, ERR_UNSUPPORTED,
-            "a heterogeneous job is not translated as a whole; translate the script of each "
-            "component");
+        err_set(ret_err, ERR_UNSUPPORTED,
+                "a heterogeneous job is not translated as a whole; translate the script of each "
+                "component");
     if (ok) {
         t.w = (struct writing){.o = t.l.comp,
                                .j = &t.l.comp[0].spec,
