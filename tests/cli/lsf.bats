@@ -293,6 +293,8 @@ $id|PSUSP|hpc|a_long_name_of_a_job|proj|2" ]
     LSB_BJOBS_CONSISTENT_EXIT_CODE=Y run -255 --separate-stderr bjobs 987654
     run -255 --separate-stderr bjobs -o 'jobid frob'
     [ "$stderr" = "bjobs: <frob> in the format string is not a valid field name." ]
+    run -255 --separate-stderr bjobs -o "mem:10:G"
+    [[ "$stderr" == "bjobs: <mem:10:G> in the format string asks for a unit, which is not supported: "* ]]
     run -0 --separate-stderr bjobs -p
     [ "$stderr" = "No pending job found" ]
     bjobs -l "$id" | grep -q "^Job <$id>, Job Name <a_long_name_of_a_job>, User <$(id -un)>, Project <proj>"

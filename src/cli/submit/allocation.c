@@ -323,6 +323,8 @@ void allocation_finish(struct allocation *al, int32_t wait_status)
             client_call(al->client, MSG_FINISH_JOB, &m, 0, al->a, &answer, NULL))
             break;
         allocation_lost(al);
+        if (access(state_down_path(al->state_dir, al->a), F_OK) == 0)
+            break; /* stopped on purpose: an allocation that nobody holds ends when it is back */
         usleep(RETRY_MS * 1000);
     }
     client_close(al->client);
