@@ -64,7 +64,7 @@ struct srun_run {
     int64_t abort_at_ms;
     int64_t told_to_end_ms; /* somebody ended the command by a signal; 0 = nobody did */
     bool gave_up;           /* and the controller that had to end the step did not come back */
-    int32_t last_bad; /* status of the tasks that were said to have failed last */
+    int32_t last_bad;       /* status of the tasks that were said to have failed last */
     int status;
     int refused_signal;
     /* Of an MPI program: what its tasks are told, who meets, and with which code it ended itself (0
