@@ -57,6 +57,10 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
 
 @test "bsub -C -S -D -F are limits of the job, -env ~NAME leaves a variable out, -cwd takes %U and %P" {
     export LEFT_OUT=1 KEPT=2
+    run -255 --separate-stderr bhist 987654
+    [ "$stderr" = "No matching job found" ]
+    run -0 --separate-stderr bsub -K -o /dev/null -cwd "$WORK/a/b/c" 'pwd > here'
+    [ "$(cat "$WORK/a/b/c/here")" = "$WORK/a/b/c" ]
     run -0 --separate-stderr bsub -K -o "$WORK/limits.o" -P proj -C 0 -F 1MB -env 'all,~LEFT_OUT' -cwd "$WORK/%U-%P" 'ulimit -c; ulimit -f; echo "${LEFT_OUT-none} $KEPT"; pwd'
     eventually grep -q "^$WORK/" limits.o
     # dash and bash count files in blocks of 512 and 1024 bytes.

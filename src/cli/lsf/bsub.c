@@ -262,6 +262,12 @@ static bool options_become(struct bsub *s, struct err *e)
 static bool work_dir_make(const struct bsub *s, struct err *e)
 {
     const char *dir = s->request.work_dir;
+    char *path = dir ? arena_strdup(s->b.line.a, dir) : NULL;
+    for (char *slash = path ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0777); /* what cannot be made is named below */
+        *slash = '/';
+    }
     if (!dir || mkdir(dir, 0777) == 0 || errno == EEXIST)
         return true;
     return err_set(e, ERR_INVALID, "-cwd %s: cannot be made: %s", dir, strerror(errno));
