@@ -558,7 +558,7 @@ extern const struct fields msg_create_step_fields;
  * attached by the controller's shell from the store. */
 // clang-format off
 #define MSG_LAUNCH_FIELDS(X)                                                                               \
-    X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script all components, the leader first")                                                     \
+    X(LIST, job, &job_fields, "the job, as it starts; of a heterogeneous job's script, and of the shell of an interactive one of LSF or PBS, all components, the leader first")                                                     \
     X(I64, step_id, &range_step, "STEP_BATCH or a step's number")                                          \
     X(BLOB, script, 0, "batch script; of an async step what runs: create_step.tasks")                      \
     X(BLOB, env, 0, "exported environment")                                                                \

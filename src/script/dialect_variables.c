@@ -21,7 +21,7 @@ static const struct dialect_variable variables[] = {
     {{"SLURM_NTASKS", "LSB_DJOB_NUMPROC", "PBS_NP"}, "PBS_NP", SAME_ONE_CPU, false, "LSF and PBS count slots or CPUs, Slurm tasks"},
     {{"SLURM_NTASKS", "LSB_MAX_NUM_PROCESSORS", "PBS_NP"}, "PBS_NP", SAME_ONE_CPU, false, "LSF and PBS count slots or CPUs, Slurm tasks"},
     {{"SLURM_NPROCS", "LSB_DJOB_NUMPROC", "PBS_NP"}, "PBS_NP", SAME_ONE_CPU, false, "LSF and PBS count slots or CPUs, Slurm tasks"},
-    {{"SLURM_CPUS_PER_TASK", NULL, "NCPUS"}, NULL, SAME_NEVER, false, "NCPUS has the CPUs of a chunk"},
+    {{"SLURM_CPUS_PER_TASK", NULL, "NCPUS"}, NULL, SAME_NEVER, false, "that has the CPUs of a chunk"},
     {{"SLURM_JOB_NUM_NODES", NULL, NULL}, "PBS_NUM_NODES", SAME_ALWAYS, false, NULL},
     {{"SLURM_NNODES", NULL, NULL}, "PBS_NUM_NODES", SAME_ALWAYS, false, NULL},
     {{"SLURM_NTASKS_PER_NODE", NULL, NULL}, "PBS_NUM_PPN", SAME_ALWAYS, false, NULL},

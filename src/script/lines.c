@@ -47,6 +47,19 @@ struct span script_heredoc_word(struct span line)
     return (struct span){0};
 }
 
+/* Does a directive that is read go on behind this line? */
+static bool goes_on(const struct script_lines *s, const struct script_line *line)
+{
+    struct span rest, t = line->text;
+    bool late = line->first_command && s->reads != DIALECT_LSF;
+    if (s->reads == DIALECT_SLURM || line->heredoc || late ||
+        !(line->continued || script_line_is_of(t, s->reads, &rest)))
+        return false;
+    while (s->reads == DIALECT_PBS && t.len && script_is_blank(t.data[t.len - 1]))
+        t.len--;
+    return t.len && t.data[t.len - 1] == '\\';
+}
+
 bool script_line_next(struct script_lines *s, struct script_line *ret)
 {
     if (s->rest.len == 0)
@@ -56,6 +69,7 @@ bool script_line_next(struct script_lines *s, struct script_line *ret)
     *ret = (struct script_line){.text = {s->rest.data, len},
                                 .number = ++s->number,
                                 .heredoc = s->heredoc.len > 0,
+                                .continued = s->goes_on,
                                 .first_command = s->first_command};
     s->rest = (struct span){s->rest.data + used, s->rest.len - used};
     struct span t = span_trim(ret->text);
@@ -64,7 +78,8 @@ bool script_line_next(struct script_lines *s, struct script_line *ret)
             s->heredoc.len = 0;
         return true;
     }
-    ret->command = script_is_command(ret->text);
+    s->goes_on = goes_on(s, ret);
+    ret->command = !ret->continued && script_is_command(ret->text);
     if (ret->command && !s->first_command)
         s->first_command = ret->number;
     if (ret->command)

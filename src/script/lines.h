@@ -12,12 +12,16 @@ struct script_line {
     unsigned number;        /* from 1 */
     bool command;           /* a shell would run it */
     bool heredoc;           /* inside a here-document */
+    bool continued;         /* goes on with the directive before it, which ends in a backslash */
     unsigned first_command; /* number of the first command before it; 0 = none */
 };
 
-/* Zeroed but for `rest`. */
+/* Zeroed but for `rest`, and `reads`: whose directives are read, as those of LSF and PBS go on
+ * where a line ends in a backslash. */
 struct script_lines {
     struct span rest;
+    enum dialect reads;
+    bool goes_on; /* the line before does, as a directive */
     unsigned number, first_command;
     struct span heredoc; /* the word that ends it; len 0 = in none */
 };

@@ -249,7 +249,18 @@ static bool lsf_apply(struct script_reader *r, const char *text, size_t len,
         lsf_note(&lsf, r->a, "-C, -S, -D, -F", "bsub sets them; ulimit in the script");
     if (lsf.env_without)
         lsf_note(&lsf, r->a, "-env ~NAME", "bsub leaves them out; unset in the script");
-    return lsf_finish(&lsf, out, e);
+    r->ncomp = lsf_parts(&lsf);
+    if (r->ncomp > r->max)
+        return err_set(e, ERR_LIMIT, "-R: %zu different parts; at most %zu are taken", r->ncomp,
+                       r->max);
+    for (size_t i = 0; i < r->ncomp; i++) {
+        struct dialect_out one = *out;
+        const struct lsf_request *part = lsf_part(&lsf, i, r->a, e);
+        one.o = &r->comp[i];
+        if (!part || !lsf_finish(part, &one, e))
+            return false;
+    }
+    return true;
 }
 
 /* Its directory, files and environment are those of sbatch. */
@@ -287,7 +298,10 @@ static bool foreign_read(struct script_reader *r, const char *text, size_t len, 
         return false;
     str_addf(r->warnings, "read as %s's, for it has %s lines and no #SBATCH:", lsf ? "LSF" : "PBS",
              r->foreign);
-    options_write_words(r->comp, CMD_SBATCH, r->warnings);
+    for (size_t i = 0; i < r->ncomp; i++) {
+        str_add(r->warnings, i ? " :" : "");
+        options_write_words(&r->comp[i], CMD_SBATCH, r->warnings);
+    }
     str_addc(r->warnings, '\n');
     return true;
 }

@@ -7,6 +7,7 @@
 #include "script/translate.h"
 
 #include "base/alloc.h"
+#include "script/dialect_commands.h"
 #include "script/dialect_variables.h"
 #include "script/lines.h"
 #include "script/lint/lint.h"
@@ -25,6 +26,8 @@ struct translating {
     bool written; /* the directives are in `out` */
     bool shell;   /* a shell runs the script: a line of it may be added */
     bool moved;   /* the line that goes to the directory is in */
+    const struct dialect_command *command[16]; /* that have been told of */
+    size_t ncommand;
 };
 
 /* ---- the options ---- */
@@ -96,8 +99,11 @@ static void unread_note(struct translating *t)
     const struct lsf_request *lsf = &t->l.lsf;
     for (size_t i = 0; i < t->l.finding.n; i++) {
         const struct lint_finding *f = &t->l.finding.v[i];
-        if (f->level == LINT_ERROR || f->rule == RULE_NO_EFFECT)
+        if (f->rule == RULE_REFUSED_OPTION || f->rule == RULE_NO_EFFECT)
             writing_lost(&t->w, NULL, "line %u is left out: %s", f->line, f->text);
+        else if (f->level == LINT_ERROR)
+            writing_lost(&t->w, NULL, "line %u is wrong, and taken as far as it could be read: %s",
+                         f->line, f->text);
     }
     if (t->from != DIALECT_LSF)
         return;
@@ -140,6 +146,32 @@ static bool means_the_same(const struct translating *t, const struct dialect_var
     return false;
 }
 
+static const char *system_name(enum dialect d)
+{
+    switch (d) {
+    case DIALECT_SLURM: return "Slurm";
+    case DIALECT_LSF: return "LSF";
+    case DIALECT_PBS: return "PBS";
+    }
+    return "";
+}
+
+/* "; of this job it is 4", of a number of Slurm's that the request tells; else "". */
+static const char *value_of(const struct writing *w, struct span name)
+{
+    const struct {
+        const char *name;
+        int32_t n;
+    } numbers[] = {
+        {"SLURM_CPUS_PER_TASK", w->size.cpus},  {"SLURM_NTASKS_PER_NODE", w->size.per_node},
+        {"SLURM_NTASKS", w->size.tasks},        {"SLURM_NPROCS", w->size.tasks},
+        {"SLURM_JOB_NUM_NODES", w->size.nodes}, {"SLURM_NNODES", w->size.nodes}};
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+        if (numbers[i].n > 0 && span_is(name, numbers[i].name))
+            return arena_printf(w->a, "; of this job it is %d", numbers[i].n);
+    return "";
+}
+
 /* The name of the variable there, where that is the same; else NULL, and a note. */
 static const char *renamed(struct translating *t, struct span name, unsigned line)
 {
@@ -150,14 +182,32 @@ static const char *renamed(struct translating *t, struct span name, unsigned lin
     const char *there = v ? dialect_variable_in(v, t->w.to, t->w.site->torque) : NULL;
     if (there && means_the_same(t, v))
         return there;
-    if (t->w.to != DIALECT_SLURM && of == DIALECT_SLURM && !there && !v)
-        writing_lost(&t->w, NULL, "line %u: $%.*s has no equivalent there", line, (int)name.len,
-                     name.data);
+    if (there)
+        writing_lost(&t->w, NULL, "line %u: $%.*s stays; there it is $%s%s%s%s", line,
+                     (int)name.len, name.data, there, v->remark ? ", but " : "",
+                     v->remark ? v->remark : "", value_of(&t->w, name));
     else
-        writing_lost(&t->w, NULL, "line %u: $%.*s stays; there it is %s%s%s%s", line, (int)name.len,
-                     name.data, there ? "$" : "", there ? there : "nothing",
-                     v && v->remark ? ", but " : "", v && v->remark ? v->remark : "");
+        writing_lost(&t->w, NULL, "line %u: $%.*s has no equivalent there%s", line, (int)name.len,
+                     name.data, value_of(&t->w, name));
     return NULL;
+}
+
+/* Commands of the system that the job comes from: they are there in jobs of Remuda, and not on
+ * another site. */
+static void launchers_note(struct translating *t, struct span text, unsigned line)
+{
+    const struct dialect_command *c;
+    size_t at = 0;
+    while ((c = dialect_command_next(text, &at, t->from))) {
+        bool told = false;
+        for (size_t i = 0; i < t->ncommand; i++)
+            told |= t->command[i] == c;
+        if (told || t->ncommand == ARRAY_LEN(t->command))
+            continue;
+        t->command[t->ncommand++] = c;
+        writing_lost(&t->w, NULL, "line %u: %s is a command of %s; there: %s", line, c->name,
+                     system_name(t->from), c->instead[t->w.to]);
+    }
 }
 
 static void command_write(struct translating *t, const struct script_line *line)
@@ -165,6 +215,8 @@ static void command_write(struct translating *t, const struct script_line *line)
     struct span name, text = line->text;
     size_t at = 0, done = 0;
     bool comment = !line->command && !line->heredoc;
+    if (line->command)
+        launchers_note(t, text, line->number);
     while (!comment && dialect_variable_next(text, &at, &name)) {
         const char *there = renamed(t, name, line->number);
         if (!there || line->heredoc)
@@ -213,6 +265,8 @@ static bool is_shell(struct span line)
 {
     static const char *const shells[] = {"sh", "bash", "dash", "ksh", "zsh", "csh", "tcsh"};
     struct span rest = span_trim((struct span){line.data + 2, line.len - 2}), word = {0}, one;
+    while (rest.len && script_is_blank(rest.data[rest.len - 1]))
+        rest.len--; /* a carriage return */
     while (span_next(&rest, ' ', &one)) {
         if (!one.len || one.data[0] == '-')
             continue;
@@ -249,13 +303,6 @@ static bool is_read(const struct translating *t, const struct script_line *line)
            (!line->first_command || t->from == DIALECT_LSF);
 }
 
-static bool goes_on(struct span line)
-{
-    while (line.len && script_is_blank(line.data[line.len - 1]))
-        line.len--;
-    return line.len && line.data[line.len - 1] == '\\';
-}
-
 static void line_write(struct translating *t, const struct script_line *line)
 {
     struct span rest;
@@ -271,12 +318,15 @@ static void line_write(struct translating *t, const struct script_line *line)
 /* Where the directives go: in the place of the first, else behind the first line. */
 static void lines_write(struct translating *t, size_t *ret_at)
 {
-    struct script_lines lines = {.rest = {t->l.text, t->l.len}};
+    struct script_lines lines = {.rest = {t->l.text, t->l.len}, .reads = t->from};
     struct script_line line;
-    bool continued = false, found = false;
+    bool found = false, dos = false;
     while (script_line_next(&lines, &line)) {
-        bool read = continued || is_read(t, &line);
-        continued = read && t->from != DIALECT_SLURM && goes_on(line.text);
+        bool read = line.continued || is_read(t, &line);
+        if (line.text.len && line.text.data[line.text.len - 1] == '\r') {
+            line.text.len--;
+            dos = true;
+        }
         if (read && !found)
             *ret_at = t->out.len;
         found |= read;
@@ -285,6 +335,8 @@ static void lines_write(struct translating *t, size_t *ret_at)
         if (!found && line.number == 1)
             *ret_at = script_starts_with(line.text, "#!") ? t->out.len : *ret_at;
     }
+    if (dos)
+        writing_lost(&t->w, NULL, "lines ended in CR LF, as on Windows; here they end in LF");
 }
 
 static void notes_write(const struct translating *t, struct str *out)
@@ -328,10 +380,9 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
         err_set(ret_err, ERR_INVALID, "the script is no job: %s",
                 t.l.finding.n ? t.l.finding.v[t.l.finding.n - 1].text : "");
     else if (!ok)
-        err_set(
-            ret_err, ERR_UNSUPPORTED,
-            "a heterogeneous job has no equivalent in LSF and PBS; translate the script of each "
-            "component");
+        err_set(ret_err, ERR_UNSUPPORTED,
+                "a heterogeneous job is not translated as a whole; translate the script of each "
+                "component");
     if (ok) {
         t.w = (struct writing){.o = t.l.comp,
                                .j = &t.l.comp[0].spec,

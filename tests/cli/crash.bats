@@ -223,3 +223,27 @@ ended() { [ -z "$(squeue -h -j "$1")" ]; }
     dead() { ! kill -0 "$child" 2>/dev/null; }
     eventually dead
 }
+
+@test "an srun whose cluster was taken down ends with SIGTERM, and its tasks with it; one that waits, too" {
+    srun sleep 61.75 2> "$WORK/runs.err" &
+    local runs=$!
+    srun --begin=now+1hour sleep 61.76 2> "$WORK/waits.err" &
+    local waits=$! status=0
+    eventually pgrep -f "^sleep 61.75$"
+    eventually grep -q "queued and waiting" "$WORK/waits.err"
+    run -0 remuda down -q
+    [ -z "$output" ]
+    sleep 1
+    kill -TERM "$runs" "$waits"
+    over() { ! kill -0 "$1" 2>/dev/null; }
+    eventually over "$runs"
+    eventually over "$waits"
+    wait "$runs" || status=$?
+    [ "$status" = 137 ] || [ "$status" = 143 ]
+    grep -q "the controller is away: it ends the job when it is back" "$WORK/runs.err"
+    none() { ! pgrep -f "^sleep 61.75$"; }
+    eventually none
+    remuda up -q 3>&-
+    gone() { [ -z "$(squeue -h -n sleep -o %i)" ]; }
+    eventually gone
+}

@@ -36,4 +36,5 @@ teardown() { scancel -u "$(id -un)" || true; }
 @test "ReFrame: whole hosts, a format of its own" { replay reframe; }
 @test "batchspawner: remarks behind options, state and host" { replay batchspawner; }
 @test "AiiDA: columns with a delimiter, dates" { replay aiida; }
+@test "what all meet: ids that are not there, killed while it waits, elements that end differently" { replay ends; }
 @test "TorchX: GPUs of hosts, one job after another has started" { replay torchx; }

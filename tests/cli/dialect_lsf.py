@@ -270,5 +270,37 @@ def torchx():
     until(lambda: rows()["head"][2:4], ["EXIT", "130"])
 
 
+# ---- what all of them meet: ids that are not there, jobs killed while they wait, elements that end differently ----
+def ends():
+    def submit(options, body="sleep 600"):
+        return re.search(r"Job <(\d+)>", run(f"bsub -o /dev/null {options}", stdin=body + "\n")).group(1)
+
+    # parsl and Open OnDemand take any status but 0 for a cluster that does not answer; PSI/J looks at the record
+    for line in ("bjobs -noheader -o 'jobid stat' 987654", "bjobs -a -w -W 987654", "bjobs -o 'stat' -noheader 987654", "bjobs -noheader -o 'jobid stat' -aJ '*none*'",
+                 "bjobs -w -q hpc", f"bjobs -a -noheader -o jobid -u {ME} -J nobody"):
+        same((run(line), run.status), ("", 0))
+        assert re.search(r"is not found|No .*job found", run.error), run.error
+    same(json.loads(run("bjobs -o 'JOBID STAT' -json 987654"))["RECORDS"][0]["ERROR"], "Job <987654> is not found")
+    run("bsub -q nosuch -o /dev/null true", fails=True)
+    same((run.status, run.error.splitlines()[0]), (255, "nosuch: No such queue. Job not submitted."))
+
+    waits = submit("-H -J waits")
+    same(run(f'bjobs -a -noheader -o "STAT EXEC_HOST" {waits}').split(), ["PSUSP", "-"])  # batchspawner
+    same(json.loads(run(f"bjobs -o 'STAT EXIT_REASON' -json {waits}"))["RECORDS"][0], {"STAT": "PSUSP", "EXIT_REASON": ""})
+    run(f"bkill {waits}")
+    until(lambda: run(f"bjobs -o 'stat exit_code' -noheader {waits}").split(), ["EXIT", "130"])
+    assert "TERM_OWNER" in json.loads(run(f'bjobs -o "EXIT_REASON" -json {waits}'))["RECORDS"][0]["EXIT_REASON"]
+    same(run(f"bjobs -w {waits}").split()[8:12:2], [waits, "EXIT"])  # by its number what has ended shows without -a
+
+    many = submit("-J 'm[1-3]'", 'case $LSB_JOBINDEX in 1) exit 0;; 2) exit 7;; 3) sleep 600;; esac')
+    states = lambda: {int(i): (s, c) for i, s, c in (line.split() for line in run(f"bjobs -a -noheader -o 'jobindex stat exit_code' {many}").splitlines())}
+    until(states, {1: ("DONE", "-"), 2: ("EXIT", "7"), 3: ("RUN", "-")})
+    same(run(f"bjobs -noheader -o stat '{many}[2]'").strip(), "EXIT")
+    run(f"bkill '{many}[3]'")
+    until(states, {1: ("DONE", "-"), 2: ("EXIT", "7"), 3: ("EXIT", "130")})
+    run(f"bkill {many}", fails=True)
+    assert "Job has already finished" in run.error, run.error
+
+
 if __name__ == "__main__":
     main(globals())

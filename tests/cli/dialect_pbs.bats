@@ -44,6 +44,7 @@ teardown() {
 @test "ReFrame for PBS Pro: statuses 35 and 153, then -x" { replay reframe; }
 @test "batchspawner for PBS" { replay batchspawner; }
 @test "AiiDA for PBS Pro" { replay aiida; }
+@test "what all meet: ids that are not there, deleted while it waits, elements that end differently" { replay ends; }
 @test "Torque: nextflow's array" { torque; replay torque_nextflow; }
 @test "Torque: snakemake's profile reads XML" { torque; replay torque_snakemake; }
 @test "Torque: parsl reads columns" { torque; replay torque_parsl; }

@@ -252,5 +252,33 @@ def torque_psij():
     until(seen, {("F", 5)})
 
 
+# ---- what all of them meet: ids that are not there, jobs deleted while they wait, elements that end differently ----
+def ends():
+    def submit(options, body="sleep 600"):
+        return run(f"qsub -o /dev/null -e /dev/null {options}", stdin=body + "\n").strip()
+
+    for line, status, words in (("qstat 987654", 153, "Unknown Job Id 987654.clients"), ("qstat -f -x 987654", 153, "Unknown Job Id"), ("qdel 987654", 153, "Unknown Job Id"),
+                                ("qhold 987654", 153, "Unknown Job Id"), ("qsub -q nosuch -- true", 170, "Unknown queue"), ("qstat nosuch", 170, "Unknown queue")):
+        run(line, fails=True)
+        assert run.status == status and words in run.error, (line, run.status, run.error)
+    same(json.loads(run("qstat -f -F json -x 987654 || true"))["Jobs"], {})
+    waits = submit("-h -N waits")
+    same((run(f"qselect -s H -u {ME}").split(), run(f"qstat -f {waits} | grep -c exec_host || true").strip()), ([waits], "0"))
+    run(f"qdel {waits}")
+    seen = lambda job: json.loads(run(f"qstat -x -f -F json '{job}'"))["Jobs"][job]
+    until(lambda: seen(waits)["job_state"], "F")
+    assert seen(waits).get("Exit_status", 271) != 0
+    run(f"qstat {waits}", fails=True)
+    same((run.status, "Job has finished" in run.error), (35, True))
+    many = submit("-J 1-3", 'case $PBS_ARRAY_INDEX in 1) exit 0;; 2) exit 7;; 3) sleep 600;; esac')
+    element = lambda i: many.replace("[]", f"[{i}]")
+    until(lambda: seen(element(2)).get("Exit_status"), 7)
+    same((seen(element(1))["Exit_status"], seen(element(3))["job_state"]), (0, "R"))
+    rows = [line.split() for line in run(f"qstat -t '{many}'").splitlines()[2:]]
+    same([(row[0], row[4]) for row in rows][0], (many, "B"))
+    run(f"qdel '{element(3)}'")
+    until(lambda: seen(many)["job_state"], "F")
+
+
 if __name__ == "__main__":
     main(globals())

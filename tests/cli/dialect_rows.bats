@@ -57,6 +57,10 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
 
 @test "bsub -C -S -D -F are limits of the job, -env ~NAME leaves a variable out, -cwd takes %U and %P" {
     export LEFT_OUT=1 KEPT=2
+    run -255 --separate-stderr bhist 987654
+    [ "$stderr" = "No matching job found" ]
+    run -0 --separate-stderr bsub -K -o /dev/null -cwd "$WORK/a/b/c" 'pwd > here'
+    [ "$(cat "$WORK/a/b/c/here")" = "$WORK/a/b/c" ]
     run -0 --separate-stderr bsub -K -o "$WORK/limits.o" -P proj -C 0 -F 1MB -env 'all,~LEFT_OUT' -cwd "$WORK/%U-%P" 'ulimit -c; ulimit -f; echo "${LEFT_OUT-none} $KEPT"; pwd'
     eventually grep -q "^$WORK/" limits.o
     # dash and bash count files in blocks of 512 and 1024 bytes.
@@ -274,6 +278,38 @@ END
     [ "$(cat foreign.o)" = 2 ]
 }
 
+@test "bsub -R of parts that differ is one job: its hosts in LSB_MCPU_HOSTS, the report and every listing; bsub -I and qsub -I of it" {
+    run -0 --separate-stderr bsub -K -o "$WORK/parts.%J" -R '2*{select[bigmem] span[hosts=1]} + 3*{select[power9] rusage[ngpus_physical=1]}' \
+        'echo $LSB_MCPU_HOSTS $LSB_DJOB_NUMPROC; wc -l < $LSB_DJOB_HOSTFILE'
+    id=$(grep -o 'Job <[0-9]*>' <<< "$output" | tr -dc 0-9)
+    eventually grep -q "Successfully completed" "parts.$id"
+    grep -qxE 'n[12] 2 s1 3 5' "parts.$id"
+    grep -qx 5 "parts.$id"
+    grep -qxE 'Job was executed on host\(s\) <2\*n[12]>' "parts.$id"
+    grep -qx ' *<3\*s1>, in queue <workq>, as user .*' "parts.$id"
+    [ "$(bjobs -a -noheader -o 'slots nexec_host' "$id")" = "5 2" ]
+    held -n 5 -R '2*{bigmem}+{power9}'
+    [ "$(squeue -h -j "$id" -o '%C %f' | sort | tr '\n' ';')" = "2 bigmem;3 power9;" ]
+    bkill "$id"
+    run -0 --separate-stderr bsub -I -P proj -env 'all,B=1 2' -R '1*{bigmem}+2*{power9}' \
+        'echo "$LSB_QUEUE $LSB_PROJECT_NAME $LSB_INTERACTIVE $B: $LSB_MCPU_HOSTS,$(tr "\n" " " < $LSB_DJOB_HOSTFILE)"'
+    [[ "${lines[-1]}" =~ ^"workq proj Y 1 2: n"[12]" 1 s1 2,n"[12]" s1 s1 "$ ]]
+    [[ "$stderr" =~ "<<Starting on n"[12]">>" ]]
+    run -0 --separate-stderr bsub -I -n 2 -R 'span[ptile=1] select[bigmem]' true
+    [[ "$stderr" == *"<<Starting on n1>>" ]] # the first of n[1-2]
+    run -3 qsub -I -N mine -v 'A=1,C="x,y"' -l select=1:ncpus=2:ompthreads=1+2:ncpus=1:host=s1 <<'END'
+echo "$PBS_QUEUE $PBS_JOBNAME $PBS_ENVIRONMENT $A $C $NCPUS $OMP_NUM_THREADS in $PBS_O_WORKDIR: $(tail -n 2 $PBS_NODEFILE | tr "\n" " ")"
+pbsdsh -s -- sh -c 'echo line' < /dev/null
+exit 3
+END
+    [[ "$output" == *"workq mine PBS_INTERACTIVE 1 x,y 2 1 in $WORK: s1 s1 "* ]]
+    [ "$(grep -c '^line$' <<< "$output")" = 3 ]
+    printf '#!/bin/sh\n#BSUB -R "2*{bigmem}+1*{power9}"\necho $SLURM_HET_SIZE\n' > foreign.sh
+    run -0 --separate-stderr sbatch -W -o foreign.o foreign.sh
+    [ "$(cat foreign.o)" = 2 ]
+    [[ "$stderr" == *"--ntasks=2 --constraint=bigmem : --ntasks=1 --constraint=power9"* ]]
+}
+
 @test "qstat: ids and queues beside each other; a queue that is not there ends with 170" {
     queued -N byid
     local one=$id
@@ -367,6 +403,15 @@ END
     grep -q "<<Starting on n1>>" waits.err
     wait "$second"
     grep -q "qsub: job [0-9]*.head ready" waits_too.out
+    qsub -I -a 203001010000 -N doomed < /dev/null > doomed.out 2>&1 &
+    pid=$!
+    eventually grep -q "qsub: waiting for job" doomed.out
+    qdel "$(squeue -h -n doomed -o %i)"
+    local status=0
+    wait "$pid" || status=$?
+    [ "$status" = 1 ]
+    grep -qE "^qsub: job [0-9]+.head apparently deleted$" doomed.out
+    ! grep -qE "salloc|srun" doomed.out
     run -0 bsub -H -We 10 -o /dev/null true
     [[ "${lines[0]}" == "Job <"* ]]
     run -0 qsub -h -p 5 <<< true

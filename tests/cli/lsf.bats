@@ -180,6 +180,30 @@ submitted() {
     grep -qx "Exited with exit code 130." killed
 }
 
+@test "-K says where the job starts; -K and -I of a job that is killed while it waits end with 130, in LSF's words" {
+    run -3 --separate-stderr bsub -K -o /dev/null 'exit 3'
+    [[ "$stderr" =~ "<<Waiting for dispatch ...>>"$'\n'"<<Starting on "[a-z0-9]*">>"$'\n'"<<Job is finished>>"$ ]]
+    bsub -K -b 2030:1:1:1:1 -J kept -o /dev/null true 2> kept.err &
+    local pid=$!
+    bsub -I -b 2030:1:1:1:1 -J inter true 2> inter.err &
+    local second=$!
+    both_wait() { [ "$(squeue -h -n kept,inter | wc -l)" = 2 ]; }
+    eventually both_wait
+    bkill -J kept
+    bkill -J inter
+    local status=0
+    wait "$pid" || status=$?
+    [ "$status" = 130 ]
+    status=0
+    wait "$second" || status=$?
+    [ "$status" = 130 ]
+    grep -qx "<<Terminated while pending>>" inter.err
+    ! grep -E "salloc|srun|Starting" kept.err inter.err
+    # a command that fails is said by its exit code alone, as in LSF
+    run -7 --separate-stderr bsub -I 'exit 7'
+    [[ "$stderr" != *srun* ]]
+}
+
 @test "without -o the output has a file, and that is said; BSUB_QUIET and LSB_DEFAULTQUEUE" {
     submitted echo mine
     [[ "$stderr" == "bsub: without -o the output goes to ID.out in the directory of the job" ]]
@@ -214,6 +238,8 @@ submitted() {
 }
 
 @test "refusals in LSF's words, with ours behind them" {
+    run -255 --separate-stderr bsub < <(printf '#BSUB -n 1\n#BSUB -zz\nls\n') # without a #! line, too, lines are those of the script
+    [[ "$stderr" == *"line 2: "*"-zz"* ]]
     run -255 --separate-stderr bsub -q nope -o x true
     [ "${stderr_lines[0]}" = "nope: No such queue. Job not submitted." ]
     run -255 --separate-stderr bsub -W 30:00 -o x true
@@ -267,6 +293,8 @@ $id|PSUSP|hpc|a_long_name_of_a_job|proj|2" ]
     LSB_BJOBS_CONSISTENT_EXIT_CODE=Y run -255 --separate-stderr bjobs 987654
     run -255 --separate-stderr bjobs -o 'jobid frob'
     [ "$stderr" = "bjobs: <frob> in the format string is not a valid field name." ]
+    run -255 --separate-stderr bjobs -o "mem:10:G"
+    [[ "$stderr" == "bjobs: <mem:10:G> in the format string asks for a unit, which is not supported: "* ]]
     run -0 --separate-stderr bjobs -p
     [ "$stderr" = "No pending job found" ]
     bjobs -l "$id" | grep -q "^Job <$id>, Job Name <a_long_name_of_a_job>, User <$(id -un)>, Project <proj>"

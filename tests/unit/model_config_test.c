@@ -144,6 +144,17 @@ static void test_a_bad_value_names_place_key_and_what_is_allowed(void **state)
 
 /* ---- warnings ---- */
 
+static void test_a_setting_that_another_one_turns_on_says_so(void **state)
+{
+    const struct config *c = read("ClusterName=x\nMetricsAddress=*:6821\n");
+    assert_int_equal(c->nwarnings, 1);
+    assert_string_equal(
+        c->warning[0],
+        "remuda.conf:2: MetricsAddress does nothing without MetricsType=metrics/openmetrics");
+    c = read("MetricsAddress=*:6821\nMetricsType=metrics/openmetrics\n");
+    assert_int_equal(c->nwarnings, 0);
+}
+
 static void test_an_unknown_key_names_its_place_and_the_nearest(void **state)
 {
     const struct config *c = read("ClusterName=x\nNodeNam=n1\n");
@@ -567,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_lines_may_end_as_on_windows),
         cmocka_unit_test(test_what_is_no_pair_is_an_error_with_its_place),
         cmocka_unit_test(test_a_bad_value_names_place_key_and_what_is_allowed),
+        cmocka_unit_test(test_a_setting_that_another_one_turns_on_says_so),
         cmocka_unit_test(test_an_unknown_key_names_its_place_and_the_nearest),
         cmocka_unit_test(test_a_key_of_slurms_without_effect_says_so),
         cmocka_unit_test(test_warnings_are_sorted),

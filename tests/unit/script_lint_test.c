@@ -51,6 +51,8 @@ static const struct lint_case cases[] = {
     S("#SBATCH \xe2\x80\x93n 1\n", "typography:2 bad-option:2")
     S("#SBATCH -gres=gpu:1\n#SBATCH -partition=x -n4 -o%j -J-time\n", "one-dash:2 bad-option:2 one-dash:3")
     S("#SBATCH --comment=\xe2\x80\x9c" "a\xe2\x80\x9d\n", "typography:2")
+    L("#BSUB -n 2 \\\n  -q q\n#BSUB -oo \\\n#BSUB x.%J\n", "continued-line:3")
+    P("#PBS -l ncpus=2 \\\n-q q\n#PBS -N b\n", "continued-line:3")
     /* options */
     S("#SBATCH --partitoin=x\n#SBATCH -n\n#SBATCH --exclusive user\n#SBATCH --mem=16Gi\n", "bad-option:2 bad-value:3 bad-option:4 bad-value:5")
     S("#SBATCH --power=x --account=a\n#SBATCH --job-name=\"a\n", "refused-option:2 bad-value:3")

@@ -21,6 +21,19 @@ static struct lsf_world *world_of(void **state)
     return &l;
 }
 
+static bool parts_finish(struct lsf_world *l, struct dialect_out *d)
+{
+    struct world *w = l->w;
+    bool ok = true;
+    for (size_t i = 0; ok && i < lsf_parts(&l->request); i++) {
+        const struct lsf_request *part = lsf_part(&l->request, i, w->a, &w->err);
+        d->o = &w->comp[i];
+        ok = part && lsf_finish(part, d, &w->err) &&
+             options_finish(d->o, CMD_SBATCH, w->a, &w->warnings, &w->err);
+    }
+    return ok;
+}
+
 static bool become(struct lsf_world *l, const char *script, const char *words)
 {
     struct world *w = l->w;
@@ -28,7 +41,7 @@ static bool become(struct lsf_world *l, const char *script, const char *words)
     char *text = arena_strdup(w->a, words), *save = NULL;
     unsigned lines;
     int rest;
-    memset(w->comp, 0, sizeof *w->comp);
+    memset(w->comp, 0, COMPONENTS_MAX * sizeof *w->comp);
     memset(&w->err, 0, sizeof w->err);
     str_clear(&w->warnings);
     l->request = (struct lsf_request){.site = &l->site};
@@ -39,8 +52,7 @@ static bool become(struct lsf_world *l, const char *script, const char *words)
     bool ok = lsf_read_script(&l->request, script, strlen(script), &w->env, w->a, &w->warnings,
                               &lines, &w->err) &&
               lsf_read_words(&l->request, (int)argv.n, argv.v, &w->env, w->a, &rest, &w->err) &&
-              lsf_finish(&l->request, &d, &w->err) &&
-              options_finish(w->comp, CMD_SBATCH, w->a, &w->warnings, &w->err);
+              parts_finish(l, &d);
     vec_done(&argv);
     return ok;
 }
@@ -51,11 +63,17 @@ static const char *options_of_world(const struct lsf_world *l)
     static char text[2000];
     const struct option_row *row;
     text[0] = 0;
-    for (size_t i = 0; (row = option_at(i)); i++) {
-        if (l->w->comp->source[i] == FROM_DEFAULT || !strcmp(row->name, "open-mode") ||
-            (!strcmp(row->name, "output") && !strcmp(l->w->comp->given[i], "%A.out")))
+    size_t n = option_count();
+    for (size_t k = 0; k < n * lsf_parts(&l->request); k++) {
+        const struct submit_options *o = &l->w->comp[k / n];
+        size_t i = k % n;
+        row = option_at(i);
+        if (k && i == 0)
+            snprintf(text + strlen(text), sizeof text - strlen(text), " :");
+        if (o->source[i] == FROM_DEFAULT || !strcmp(row->name, "open-mode") ||
+            (!strcmp(row->name, "output") && !strcmp(o->given[i], "%A.out")))
             continue;
-        const char *given = l->w->comp->given[i];
+        const char *given = o->given[i];
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s--%s%s%s", text[0] ? " " : "",
                  row->name, *given ? "=" : "", given);
     }
@@ -122,6 +140,13 @@ static void directives_become_a_job(void **state)
         {"#BSUB -R \"affinity[core(4)]\" -n 2", "--cpus-per-task=4 --ntasks=2"},
         {"#BSUB -R \"cu[type=rack:maxcus=2]\"", "--ntasks=1 --switches=2"},
         {"#BSUB -R \"order[-mem:ut]\"", "--ntasks=1"},
+        {"#BSUB -R \"2*{select[a] span[ptile=1]} + 4*{rusage[mem=1GB/host] span[hosts=1]}\" -W 10 "
+         "-J x -H",
+         "--hold --job-name=x --time=10 --nodes=2 --ntasks=2 --ntasks-per-node=1 --constraint=a : "
+         "--job-name=x --time=10 --mem=1024M --nodes=1 --ntasks=4"},
+        {"#BSUB -n 6 -R \"select[c]\" -R \"2*{a}+{rusage[ngpus_physical=1]}\" -w done(12)",
+         "--kill-on-invalid-dep=no --ntasks=2 --constraint=c&a : --ntasks=4 --gpus-per-node=1 "
+         "--constraint=c"},
         {"#BSUB -gpu \"num=1:mode=exclusive_process\"", "--ntasks=1 --gpus-per-node=1"},
         {"#BSUB -gpu \"num=2/task:gmodel=V100-32G\"",
          "--ntasks=1 --gpu-mem=32768M --gpus-per-task=V100:2"},
@@ -320,7 +345,37 @@ static void what_is_not_there_is_refused_by_name(void **state)
          "the bracket is not closed"},
         {"-R\x1f"
          "{a} || {b}",
-         "-R with {} is not supported"},
+         "-R {…} || {…} is not supported"},
+        {"-R\x1f"
+         "2*{a}2*{b}",
+         "parts are joined by +"},
+        {"-R\x1f"
+         "2{a}",
+         "a number of slots is needed"},
+        {"-R\x1f"
+         "2*{a",
+         "2*{…}+4*{…} is needed"},
+        {"-R\x1f"
+         "{a}+2*{b}",
+         "only the last part may be without a number"},
+        {"-R\x1f"
+         "2*{frob[x]}+1*{b}",
+         "no such section"},
+        {"-n\x1f"
+         "5\x1f-R\x1f"
+         "2*{a}+2*{b}",
+         "has parts of 4 slots, and -n is 5"},
+        {"-n\x1f"
+         "2\x1f-R\x1f"
+         "2*{a}+{b}",
+         "has parts of 2 slots and more, and -n is 2"},
+        {"-R\x1f"
+         "2*{a}+{b}",
+         "the last part has no number, which needs -n"},
+        {"-J\x1f"
+         "a[1-2]\x1f-R\x1f"
+         "2*{a}+1*{b}",
+         "an array of jobs whose parts differ is not supported"},
         {"-R\x1f"
          "select[!a && (b]",
          "a parenthesis is not closed"},

@@ -511,6 +511,9 @@ static const struct {
     {DIALECT_LSF, DIALECT_SLURM, "#BSUB -n 2 -oo x.%J \\\n#BSUB -W 10\nls\n#BSUB -q late\n",
      "#!/bin/sh\n#SBATCH --partition=late\n#SBATCH --time=10\n#SBATCH --ntasks=2\n#SBATCH "
      "--open-mode=truncate\n#SBATCH --output=x.%A\nls\n"},
+    {DIALECT_LSF, DIALECT_PBS, "#!/bin/bash\r\n#BSUB -n 2 \\\n -q q\r\n#BSUB -oo x\r\nls\r\n",
+     "#!/bin/bash\n#PBS -V\n#PBS -j oe\n#PBS -l select=2:ncpus=1\n#PBS -o x\n#PBS -q q\ncd "
+     "\"$PBS_O_WORKDIR\"\nls\n"},
     {DIALECT_PBS, DIALECT_SLURM,
      "#!/usr/bin/env bash\n#PBS -l ncpus=2 -j oe -V\n./a $PBS_O_WORKDIR\n",
      "#!/usr/bin/env bash\n#SBATCH --requeue\n#SBATCH --cpus-per-task=2\n#SBATCH "
@@ -535,6 +538,52 @@ static void leaves_commands_and_comments_alone(void **state)
                 str_addf(&out, "%.*s\n", (int)one.len, one.data);
         assert_string_equal(str_text(&out), lines[i].becomes);
         str_done(&out);
+        translation_done(&t);
+    }
+}
+
+static const struct {
+    enum dialect from, to;
+    const char *text, *note;
+} notes[] = {
+    {DIALECT_SLURM, DIALECT_LSF, "#!/bin/sh\n#SBATCH -c 4 -o x\nA=$SLURM_CPUS_PER_TASK\n",
+     "line 3: $SLURM_CPUS_PER_TASK has no equivalent there; of this job it is 4"},
+    {DIALECT_SLURM, DIALECT_PBS, "#!/bin/sh\n#SBATCH -c 4 -o x -n 1\nA=$SLURM_CPUS_PER_TASK\n",
+     "line 3: $SLURM_CPUS_PER_TASK stays; there it is $NCPUS, but that has the CPUs of a chunk; of "
+     "this job it is 4"},
+    {DIALECT_PBS, DIALECT_SLURM, "#PBS -l ncpus=1\ncat $PBS_GPUFILE\n",
+     "line 2: $PBS_GPUFILE has no equivalent there"},
+    {DIALECT_SLURM, DIALECT_LSF, "#!/bin/sh\n#SBATCH -n 2 -o x\nX=1 exec srun -n 1 a\nsrun b\n",
+     "line 3: srun is a command of Slurm; there: mpirun, or blaunch"},
+    {DIALECT_SLURM, DIALECT_PBS,
+     "#!/bin/sh\n#SBATCH -n 2 -o x\nh=\"$(scontrol show hostnames)\" # srun\necho srun\n",
+     "line 3: scontrol is a command of Slurm; there: of its hosts sort -u $PBS_NODEFILE, of jobs "
+     "qstat -f, qrerun, qalter"},
+    {DIALECT_LSF, DIALECT_PBS, "#BSUB -n 1 -oo x\na && bkill 3; echo bsub\n",
+     "line 2: bkill is a command of LSF; there: qdel"},
+    {DIALECT_PBS, DIALECT_SLURM, "#PBS -l ncpus=1\nif ! pbsdsh a; then b; fi\n",
+     "line 2: pbsdsh is a command of PBS; there: srun"},
+    {DIALECT_LSF, DIALECT_SLURM, "#BSUB -n 1 -oo x -W 1:2:3\nls\n",
+     "line 1 is wrong, and taken as far as it could be read: "},
+};
+
+static void each_note_is_once_and_says_what_is_there(void **state)
+{
+    struct world *w = *state;
+    for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
+        struct translation t;
+        unsigned found = 0;
+        assert_true(translated(w, notes[i].text, notes[i].from, notes[i].to, &t));
+        for (size_t k = 0; k < t.note.n; k++) {
+            found += strncmp(t.note.v[k].text, notes[i].note, strlen(notes[i].note)) == 0;
+            assert_null(strstr(t.note.v[k].text, "echo"));
+        }
+        if (found != 1)
+            fail_msg("\"%s\" %u times in:\n%s", notes[i].note, found, t.text);
+        unsigned called = 0;
+        for (size_t k = 0; k < t.note.n; k++)
+            called += strstr(t.note.v[k].text, " is a command of ") != NULL;
+        assert_true(called <= 1);
         translation_done(&t);
     }
 }
@@ -572,6 +621,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(with_torque_as_well, world_setup, world_teardown),
         cmocka_unit_test(each_row_of_bsub_and_qsub_is_in_a_script),
         cmocka_unit_test_setup_teardown(leaves_commands_and_comments_alone, world_setup,
+                                        world_teardown),
+        cmocka_unit_test_setup_teardown(each_note_is_once_and_says_what_is_there, world_setup,
                                         world_teardown),
         cmocka_unit_test_setup_teardown(tells_what_has_no_equivalent, world_setup, world_teardown),
     };

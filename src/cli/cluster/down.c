@@ -21,9 +21,12 @@
 
 struct down_line {
     const char *state_dir;
+    bool quiet;
 };
 
-static const struct option_row rows[] = {OWN_STATE(struct down_line), OWN_HELP};
+static const struct option_row rows[] = {
+    OPT_FLAG("quiet", 'q', "say only what is wrong", offsetof(struct down_line, quiet)),
+    OWN_STATE(struct down_line), OWN_HELP};
 OPTION_TABLE(down_options, rows, .usage = "remuda down [OPTIONS]",
              .about = "  Stops the daemons on this machine. Running jobs go on; nothing is lost. "
                       "`remuda up` continues.\n",
@@ -179,7 +182,7 @@ int cmd_down(int argc, char **argv)
     struct option_line line = {.table = &down_options, .to = &o, .a = a};
     int status;
     if (own_line_read("remuda down", &line, argc, argv, &status))
-        status = cluster_down(state_dir_find(o.state_dir, a), false, a);
+        status = cluster_down(state_dir_find(o.state_dir, a), o.quiet, a);
     arena_free(a);
     return status;
 }

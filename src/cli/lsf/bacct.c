@@ -100,12 +100,12 @@ struct bacct_sum {
     size_t n;
 };
 
-static void sum_add(struct bacct_sum *s, double value)
+static void sum_add(struct bacct_sum *s, double value, size_t times)
 {
-    s->all += value;
+    s->all += value * (double)times;
     s->most = s->n == 0 || value > s->most ? value : s->most;
     s->least = s->n == 0 || value < s->least ? value : s->least;
-    s->n++;
+    s->n += times;
 }
 
 static double mean(const struct bacct_sum *s)
@@ -201,13 +201,17 @@ static void summary_add(struct bacct *b, const struct lsf_job_list *l)
 {
     struct bacct_sum cpu = {0}, wait = {0}, turnaround = {0}, hog = {0};
     unsigned good = 0;
-    for (size_t i = 0; i < l->job.n; i++) {
-        struct bacct_figures f = figures_of(l->job.v[i]);
-        good += l->job.v[i]->state == JOB_COMPLETED;
-        sum_add(&cpu, f.cpu);
-        sum_add(&wait, f.wait);
-        sum_add(&turnaround, f.turnaround);
-        sum_add(&hog, f.hog);
+    for (size_t i = 0; i < l->job.n + l->more.n; i++) {
+        struct lsf_more one =
+            i < l->job.n ? (struct lsf_more){l->job.v[i], 1} : l->more.v[i - l->job.n];
+        struct bacct_figures f = figures_of(one.job);
+        if (!is_shown(b, one.job))
+            continue;
+        good += one.job->state == JOB_COMPLETED;
+        sum_add(&cpu, f.cpu, one.n);
+        sum_add(&wait, f.wait, one.n);
+        sum_add(&turnaround, f.turnaround, one.n);
+        sum_add(&hog, f.hog, one.n);
     }
     str_addf(&b->out,
              "\nSUMMARY:      ( time unit: second ) \n"
@@ -235,7 +239,7 @@ static void summary_add(struct bacct *b, const struct lsf_job_list *l)
             to = end > to ? end : to;
         }
         str_addf(&b->out, " Total throughput:        %9.2f (jobs/hour)  during %7.2f hours\n",
-                 to > from ? (double)l->job.n / (to - from) * 3600 : 0, (to - from) / 3600);
+                 to > from ? (double)cpu.n / (to - from) * 3600 : 0, (to - from) / 3600);
     }
     str_addc(&b->out, '\n');
 }

@@ -273,9 +273,9 @@ static int bhist_run(struct bhist *b)
     if (!ok)
         return lsf_line_failed(NAME, &e);
     size_t shown = show(b, &l);
-    for (size_t i = 0; i < l.missing.n; i++)
+    for (size_t i = 0; shown && i < l.missing.n; i++)
         fprintf(stderr, "Job <%s> is not found\n", l.missing.v[i]);
-    if (!shown && !l.missing.n)
+    if (!shown)
         fputs("No matching job found\n", stderr);
     lsf_job_list_done(&l);
     return shown ? 0 : LSF_EXIT;

@@ -5,6 +5,7 @@
  * like any other, but for its environment, its output and the report in it. */
 #include "base/alloc.h"
 #include "cli/lsf/interactive.h"
+#include "cli/lsf/jobs.h"
 #include "cli/lsf/lsf.h"
 #include "cli/lsf/names.h"
 #include "cli/lsf/refusal_words.h"
@@ -28,7 +29,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME "bsub"
+#define NAME       "bsub"
+#define FIRST_LINE "#!/bin/sh\n"
 
 struct bsub {
     struct submit_batch b;
@@ -36,6 +38,7 @@ struct bsub {
     struct lsf_request request;
     struct client *client;
     struct str warnings;
+    size_t added; /* bytes before the script as it was given: a first line */
     bool queue_given;
 };
 
@@ -166,7 +169,8 @@ static bool stdin_load(struct bsub *s, struct err *e)
     if (!script->job_name)
         return err_set(e, ERR_INVALID, "No command is specified");
     if (script->len < 2 || memcmp(script->text, "#!", 2) != 0) {
-        script->text = arena_printf(a, "#!/bin/sh\n%s", script->text);
+        s->added = strlen(FIRST_LINE);
+        script->text = arena_printf(a, FIRST_LINE "%s", script->text);
         script->len = strlen(script->text);
     }
     return script_check(script->text, script->len, script->name, e);
@@ -184,8 +188,8 @@ static bool options_read(struct bsub *s, struct err *e)
     *r = (struct lsf_request){.site = &s->site, .queues = getenv("LSB_DEFAULTQUEUE")};
     const char *from_environment = r->queues;
     r->project = getenv("LSB_DEFAULTPROJECT");
-    if (is_script && !lsf_read_script(r, s->b.script.text, s->b.script.len, &line->env, line->a,
-                                      &s->warnings, &directives, e))
+    if (is_script && !lsf_read_script(r, s->b.script.text + s->added, s->b.script.len - s->added,
+                                      &line->env, line->a, &s->warnings, &directives, e))
         return false;
     if (!lsf_read_words(r, line->argc, line->argv, &line->env, line->a, &rest, e))
         return false;
@@ -238,23 +242,32 @@ static bool work_dir_expand(struct bsub *s, struct err *e)
 static bool options_become(struct bsub *s, struct err *e)
 {
     struct submit_command *line = &s->b.line;
-    struct dialect_out d = {line->comp, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
-    line->ncomp = 1;
+    line->ncomp = lsf_parts(&s->request);
     s->request.out = named_file(s, s->request.out);
     s->request.err_file = named_file(s, s->request.err_file);
-    if (!work_dir_expand(s, e) || !lsf_finish(&s->request, &d, e) ||
-        !lsf_names_resolve(&s->request, s->client, &d, e) ||
-        !options_finish(line->comp, CMD_SBATCH, line->a, &s->warnings, e))
-        return false;
-    if (s->request.no_effect)
+    bool ok = work_dir_expand(s, e);
+    for (size_t i = 0; ok && i < line->ncomp; i++) {
+        struct submit_options *o = &line->comp[i];
+        struct dialect_out d = {o, FROM_DIRECTIVE, &line->env, line->a, &s->warnings};
+        const struct lsf_request *part = lsf_part(&s->request, i, line->a, e);
+        ok = part && lsf_finish(part, &d, e) && lsf_names_resolve(part, s->client, &d, e) &&
+             options_finish(o, CMD_SBATCH, line->a, &s->warnings, e);
+        o->spec.dialect = DIALECT_LSF;
+    }
+    if (ok && s->request.no_effect)
         str_addf(&s->warnings, "without effect: %s\n", s->request.no_effect);
-    line->comp[0].spec.dialect = DIALECT_LSF;
-    return true;
+    return ok;
 }
 
 static bool work_dir_make(const struct bsub *s, struct err *e)
 {
     const char *dir = s->request.work_dir;
+    char *path = dir ? arena_strdup(s->b.line.a, dir) : NULL;
+    for (char *slash = path ? strchr(path + 1, '/') : NULL; slash; slash = strchr(slash + 1, '/')) {
+        *slash = 0;
+        mkdir(path, 0777); /* what cannot be made is named below */
+        *slash = '/';
+    }
     if (!dir || mkdir(dir, 0777) == 0 || errno == EEXIST)
         return true;
     return err_set(e, ERR_INVALID, "-cwd %s: cannot be made: %s", dir, strerror(errno));
@@ -320,23 +333,43 @@ static void submitted_print(struct bsub *s, const struct msg_submitted *m)
     warnings_print(s);
 }
 
+/* Says where the job starts, once, or nothing where it ends before or cannot be asked. A connection
+ * of its own: what else comes for an allocation is nobody's then. */
+static void start_wait(struct bsub *s, uint64_t job_id)
+{
+    struct msg_attach ask = {.job_id = job_id};
+    struct message answer;
+    struct err e = {0};
+    struct client *c = client_open(s->b.line.state_dir, &e);
+    if (c && client_call(c, MSG_ATTACH, &ask, -1, s->b.line.a, &answer, &e) &&
+        answer.kind == MSG_ALLOCATED) {
+        const struct msg_allocated *m = answer.body;
+        struct lsf_host *host;
+        size_t n = m->jobs.n ? lsf_job_hosts(m->jobs.v, s->b.line.a, &host) : 0;
+        fprintf(stderr, "<<Starting on %s>>\n", n ? host[0].name : "");
+    }
+    if (c)
+        client_close(c);
+}
+
 /* -K */
 static int job_wait(struct bsub *s, uint64_t job_id)
 {
     struct client *c = s->client;
     s->client = NULL;
     fputs("<<Waiting for dispatch ...>>\n", stderr);
+    start_wait(s, job_id);
     const struct msg_job_ended *end = batch_wait(&s->b, c, job_id);
     fputs("<<Job is finished>>\n", stderr);
     if (!end)
         return LSF_EXIT;
-    int signo = status_signal(end->exit_status);
-    return signo ? 128 + signo : status_code(end->exit_status);
+    struct job over = {.state = (int32_t)end->state, .exit_status = end->exit_status};
+    return lsf_job_exit_code(&over);
 }
 
 static int submit(struct bsub *s, struct job_spec *specs, const struct str *env)
 {
-    struct msg_submit m = {.specs = {specs, 1},
+    struct msg_submit m = {.specs = {specs, s->b.line.ncomp},
                            .script = {s->b.script.text, s->b.script.len},
                            .env = {env->data, env->len}};
     struct message answer;
@@ -361,8 +394,9 @@ static int batch_run(struct bsub *s)
         work_dir_make(s, &e) && lsf_ulimits_check(&s->request, &e) ? batch_specs(&s->b, &e) : NULL;
     if (specs)
         lsf_ulimits_replace(&s->request, specs, s->b.line.a);
-    if (specs && !specs->command) /* of a script that is no file: its first command */
-        specs->command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
+    for (size_t i = 0; specs && i < s->b.line.ncomp; i++) /* no file: its first command */
+        if (!specs[i].command)
+            specs[i].command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
     warnings_print(s);
     str_done(&env);
@@ -379,7 +413,8 @@ static int interactive_run(struct bsub *s)
     warnings_print(s);
     bool terminal = s->request.interactive == LSF_TERMINAL && isatty(STDIN_FILENO);
     const char *queue = s->queue_given ? line->comp[0].spec.req.partition : NULL;
-    return lsf_interactive(line->comp, terminal, queue, line->argv + line->rest_at, line->a);
+    return lsf_interactive(line->comp, line->ncomp, terminal, queue, line->argv + line->rest_at,
+                           line->a);
 }
 
 /* -lint */

@@ -218,13 +218,27 @@ static void done_print(const char *id, const char *what)
     idset_done(&set);
 }
 
+static bool all_over(const struct lsf_control *k, const char *id)
+{
+    struct lsf_filter wanted = {0};
+    struct lsf_job_list l = {0};
+    struct err e = {0};
+    vec_push(&wanted.ids, id);
+    bool over = lsf_jobs_read(k->client, &wanted, k->a, &l, &e) && l.job.n > 0;
+    for (size_t i = 0; over && i < l.job.n; i++)
+        over = lsf_job_is_over(l.job.v[i]);
+    lsf_filter_done(&wanted);
+    lsf_job_list_done(&l);
+    return over;
+}
+
 static bool kill_one(const struct lsf_control *k, const char *id)
 {
     struct msg_cancel m = {.ids = lsf_job_ref(id, k->a), .signal = k->signal};
     const struct job *j = lsf_control_job(k, id);
     if (!j)
         return false;
-    if (lsf_job_is_over(j) && !strchr(id, '[') && !j->array_job_id)
+    if (lsf_job_is_over(j) && all_over(k, id))
         return lsf_control_problem(id, "Job has already finished");
     if (!lsf_control_ask(k, id, MSG_CANCEL, &m))
         return false;

@@ -35,7 +35,13 @@ static bool column_parse(const struct lsf_fields *t, struct span text, struct ar
         return true;
     int64_t n;
     ret->width = ret->field->width;
-    if (!span_next(&rest, ':', &width) || !width.len)
+    bool has_width = span_next(&rest, ':', &width);
+    if (rest.len)
+        return err_set(e, ERR_VALUE,
+                       "<%.*s> in the format string asks for a unit, which is not supported: each "
+                       "size is shown with its own.",
+                       (int)text.len, text.data);
+    if (!has_width || !width.len)
         return true;
     ret->right = width.data[0] == '-';
     const char *digits = arena_strndup(a, width.data + ret->right, width.len - ret->right);

@@ -3,24 +3,27 @@
 #include "cli/lsf/interactive.h"
 
 #include "base/vec.h"
+#include "cli/lsf/jobs.h"
 #include "cli/lsf/names.h"
 #include "cli/program/cluster_dir.h"
 #include "cli/program/program.h"
 #include "cli/submit/command.h"
+#include "cli/submit/env.h"
 #include "cli/submit/salloc.h"
 #include "io/client.h"
 #include "script/dialect.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
-/* What a shell in the allocation says and sets before the command. */
-static const char announce[] =
-    "echo \"<<Starting on ${SLURM_JOB_NODELIST%%,*}>>\" >&2; "
-    "export LSB_JOBID=$SLURM_JOB_ID LSB_BATCH_JID=$SLURM_JOB_ID LSB_JOBINDEX=0 LSB_INTERACTIVE=Y "
-    "LSB_JOBNAME=\"$SLURM_JOB_NAME\" LSB_QUEUE=\"$SLURM_JOB_PARTITION\" LS_SUBCWD=\"$PWD\" "
-    "LSB_DJOB_NUMPROC=\"${SLURM_NTASKS:-1}\"; "
-    "exec \"$@\"";
+/* What a shell in the allocation says before the command; of a job whose parts differ the variables
+ * are those of each component. The node sets LSF's. */
+#define ANNOUNCE                                                                                   \
+    "echo \"<<Starting on $(%s/scontrol show hostnames "                                           \
+    "\"${SLURM_JOB_NODELIST:-$SLURM_JOB_NODELIST_HET_GROUP_0}\" | head -n 1)>>\" >&2; "            \
+    "export LS_SUBCWD=\"$PWD\"; exec \"$@\""
 
 static void options_add(const struct submit_options *o, dialect_words *argv, struct arena *a)
 {
@@ -33,15 +36,40 @@ static void options_add(const struct submit_options *o, dialect_words *argv, str
     }
 }
 
-int interactive_job(const struct submit_options *o, bool terminal, const char *announce_lines,
-                    char *const *command, const struct interactive_told *told, struct arena *a)
+/* -env and -v: srun takes along what there is. */
+static bool variables_set(const char *export_env, struct arena *a, struct err *e)
+{
+    struct str env = STR_INIT;
+    bool listed = export_env && !text_is_nocase(export_env, "NONE");
+    struct env_ask ask = {.environ = environ,
+                          .export_env = listed ? arena_printf(a, "ALL,%s", export_env) : NULL};
+    bool ok = !listed || submit_env_capture(&ask, &env, e);
+    for (size_t at = 0; ok && at < env.len; at += strlen(env.data + at) + 1)
+        putenv(arena_strdup(a, env.data + at));
+    str_done(&env);
+    return ok;
+}
+
+int interactive_job(const struct submit_options *o, size_t ncomp, bool terminal,
+                    const char *announce_lines, char *const *command,
+                    const struct allocation_told *told, struct arena *a)
 {
     dialect_words argv = {0};
+    struct err e = {0};
+    if (!variables_set(o->spec.export_env, a, &e)) {
+        fprintf(stderr, "%s: %s\n", told->name, e.text);
+        return 1;
+    }
     vec_push(&argv, arena_strdup(a, "salloc"));
     vec_push(&argv, arena_strdup(a, "--quiet"));
-    options_add(o, &argv, a);
-    if (!o->spec.name)
-        vec_push(&argv, arena_printf(a, "--job-name=%s", submit_joined(a, *command, command + 1)));
+    for (size_t i = 0; i < ncomp; i++) {
+        if (i > 0)
+            vec_push(&argv, arena_strdup(a, ":"));
+        options_add(&o[i], &argv, a);
+        const char *name = o[i].spec.name;
+        vec_push(&argv, arena_printf(a, "--job-name=%s",
+                                     name ? name : submit_joined(a, *command, command + 1)));
+    }
     const char *words[] = {"sh", "-c", announce_lines, "sh"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++)
         vec_push(&argv, arena_strdup(a, words[i]));
@@ -59,7 +87,7 @@ int interactive_job(const struct submit_options *o, bool terminal, const char *a
         vec_push(&argv, *command);
     int argc = (int)argv.n;
     vec_push(&argv, NULL);
-    int status = salloc_run(argc, argv.v, told->submitted, told->ctx);
+    int status = salloc_run(argc, argv.v, told);
     vec_done(&argv);
     return status;
 }
@@ -86,10 +114,24 @@ static void lsf_submitted(void *ctx, uint64_t job_id)
     fputs("<<Waiting for dispatch ...>>\n", stderr);
 }
 
-int lsf_interactive(const struct submit_options *o, bool terminal, const char *queue,
+static int lsf_over(void *ctx, uint64_t job_id)
+{
+    (void)ctx, (void)job_id;
+    fputs("<<Terminated while pending>>\n", stderr);
+    return lsf_job_exit_code(&(struct job){.state = JOB_CANCELLED});
+}
+
+int lsf_interactive(const struct submit_options *o, size_t ncomp, bool terminal, const char *queue,
                     char *const *command, struct arena *a)
 {
     struct lsf_told about = {queue, a};
-    struct interactive_told told = {lsf_submitted, &about};
-    return interactive_job(o, terminal, announce, command, &told, a);
+    struct allocation_told told = {.name = "bsub",
+                                   .dialect = DIALECT_LSF,
+                                   .project = o->spec.project,
+                                   .job_group = o->spec.job_group,
+                                   .submitted = lsf_submitted,
+                                   .over = lsf_over,
+                                   .ctx = &about};
+    return interactive_job(o, ncomp, terminal, arena_printf(a, ANNOUNCE, program_bin_dir(a)),
+                           command, &told, a);
 }

@@ -51,6 +51,7 @@ void lsf_job_list_done(struct lsf_job_list *l)
     vec_done(&l->job);
     vec_done(&l->part);
     vec_done(&l->missing);
+    vec_done(&l->more);
 }
 
 static bool index_is_meant(const struct jobs_reading *r, uint32_t index)
@@ -108,6 +109,13 @@ static void job_keep(void *ctx, const void *record)
             one->array_job_id = one->id;
         vec_push(&r->to->job, (const struct job *)one);
         listed++;
+    }
+    struct lsf_more others = {j, 0};
+    for (; more; more = idset_next(&waiting, index, &index))
+        others.n += index_is_meant(r, index);
+    if (others.n) {
+        others.job = arena_dup(r->a, j, sizeof *j);
+        vec_push(&r->to->more, others);
     }
     idset_done(&waiting);
 }

@@ -26,12 +26,20 @@ struct lsf_filter {
     bool runs; /* and former runs of those that ran again, each */
 };
 
+struct lsf_more {
+    const struct job *job;
+    size_t n;
+};
+
 struct lsf_job_list {
     VEC(const struct job *) job; /* elements of arrays each; by number and index */
     /* Components of heterogeneous jobs, each; above the first stands for them, with the hosts,
      * CPUs, memory and GPUs of all. */
     VEC(const struct job *) part;
     VEC(const char *) missing; /* ids that no job has */
+    /* Of arrays with more waiting elements than are listed: one of the others, and how many there
+     * are. */
+    VEC(struct lsf_more) more;
 };
 
 /* An operand, checked. For option_table.word, where the filter stands first in what is filled. */

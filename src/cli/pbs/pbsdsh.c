@@ -5,9 +5,12 @@
 #include "cli/program/commands.h"
 #include "script/dialect.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define NAME "pbsdsh"
 
@@ -162,6 +165,19 @@ static int host_run(struct pbsdsh *p, const lines *l, char *const *command)
     return run(p, "1", p->host, true, NULL, command);
 }
 
+/* In a process of its own: srun leaves variables of its step behind. */
+static int line_run_apart(struct pbsdsh *p, const lines *l, size_t at, char *const *command)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        exit(line_run(p, l, at, command));
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return child < 0 ? 1 : WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static size_t nodes_in(const lines *l)
 {
     size_t n = 0;
@@ -202,7 +218,7 @@ static int lines_run(struct pbsdsh *p, const lines *l, char *const *command)
     if (!p->one_by_one && !groups)
         return run(p, arena_printf(p->a, "%zu", n), NULL, false, NULL, command);
     for (size_t i = 0; i < n; i++) {
-        int one = line_run(p, l, i, command);
+        int one = line_run_apart(p, l, i, command);
         status = one ? one : status;
     }
     return status;

@@ -251,7 +251,7 @@ static bool is_shown(const struct qstat *q, const struct qstat_row *r)
         return false;
     if (q->history)
         return over;
-    return q->ended || !over || q->operand.n;
+    return q->ended || !over || r->of_live || q->operand.n;
 }
 
 /* What the whole of an array is in: waiting, begun, or over. */
@@ -273,6 +273,14 @@ static struct qstat_row array_row(const struct qstat *q, const struct lsf_job_li
     return row;
 }
 
+static bool whole_is_over(const struct lsf_job_list *l, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        if (!lsf_job_is_over(l->job.v[i]))
+            return false;
+    return true;
+}
+
 static void rows_make(struct qstat *q, const struct lsf_job_list *l)
 {
     for (size_t i = 0, end; i < l->job.n; i = end) {
@@ -291,7 +299,8 @@ static void rows_make(struct qstat *q, const struct lsf_job_list *l)
             const char *state = qstat_state(q, one);
             row = (struct qstat_row){.job = one,
                                      .id = pbs_job_id(one, false, &q->site, q->a),
-                                     .state = text_is(state, "F") ? "X" : state};
+                                     .state = text_is(state, "F") ? "X" : state,
+                                     .of_live = !q->one_element && !whole_is_over(l, i, end)};
             vec_push(&q->row, row);
         }
     }
@@ -363,7 +372,7 @@ static int ended_say(struct qstat *q)
     size_t kept = 0;
     bool say = q->operand.n && !q->ended && !q->history && !q->site.torque;
     for (size_t i = 0; i < q->row.n; i++) {
-        if (say && strchr("FX", q->row.v[i].state[0])) {
+        if (say && !q->row.v[i].of_live && strchr("FX", q->row.v[i].state[0])) {
             fprintf(stderr,
                     NAME ": %s Job has finished, use -x or -H to obtain historical job "
                          "information\n",
@@ -412,7 +421,7 @@ static int jobs_run(struct qstat *q, struct client *c)
     q->users_given = q->filter.users != NULL;
     if (!q->users_given)
         q->filter.users = "all";
-    q->filter.all = q->ended || q->history;
+    q->filter.all = q->ended || q->history || q->elements;
     for (size_t i = 0; i < q->operand.n; i++) {
         const char *id = pbs_operand(q->operand.v[i], q->a);
         q->one_element |= strchr(id, '[') != NULL;

@@ -11,6 +11,7 @@ struct qstat_row {
     const char *id, *state;
     bool array;          /* the whole of one; job is its first element */
     unsigned ended, all; /* of its elements */
+    bool of_live;        /* an element of an array that is not over: shown when it has ended, too */
 };
 
 struct qstat {

@@ -248,11 +248,12 @@ static void threads_add(struct qsub *s)
 {
     const struct pbs_resources *l = &s->request.l;
     const char *listed = s->request.variables;
-    if (s->site.torque || !l->select)
+    int32_t cpus = l->ncpus > 0 ? l->ncpus : s->request.interactive ? 1 : 0;
+    if (s->site.torque || !(l->select || s->request.interactive))
         return;
-    number_add(s, "NCPUS", l->ncpus);
+    number_add(s, "NCPUS", cpus);
     if (!listed || !strstr(listed, "OMP_NUM_THREADS"))
-        number_add(s, "OMP_NUM_THREADS", l->threads ? l->threads : l->ncpus);
+        number_add(s, "OMP_NUM_THREADS", l->threads ? l->threads : cpus);
 }
 
 static void environment_add(struct qsub *s)
@@ -400,31 +401,41 @@ static void interactive_submitted(void *ctx, uint64_t job_id)
     fflush(stdout);
 }
 
+static int interactive_over(void *ctx, uint64_t job_id)
+{
+    const struct qsub *s = ctx;
+    fprintf(stderr, NAME ": job %llu.%s apparently deleted\n", (unsigned long long)job_id,
+            pbs_server(&s->site));
+    return 1;
+}
+
 static int interactive_run(struct qsub *s)
 {
     char *shell[] = {arena_strdup(s->b.line.a, s->login_shell), arena_strdup(s->b.line.a, "-l"),
                      NULL};
-    const char *server = pbs_server(&s->site);
+    const struct job_spec *j = &s->b.line.comp[0].spec;
     const char *announce =
         arena_printf(s->b.line.a,
-                     "id=$SLURM_JOB_ID.%s; "
-                     "echo \"qsub: job $id ready\"; echo; cd; "
-                     "export PBS_JOBID=$id PBS_ENVIRONMENT=PBS_INTERACTIVE PBS_O_WORKDIR='%s' "
-                     "PBS_JOBNAME=\"$SLURM_JOB_NAME\" PBS_QUEUE=\"$SLURM_JOB_PARTITION\"; "
+                     "id=$SLURM_JOB_ID.%s; echo \"qsub: job $id ready\"; echo; cd; "
                      "\"$@\"; status=$?; echo; echo \"qsub: job $id completed\"; exit $status",
-                     server, s->b.line.cwd);
+                     pbs_server(&s->site));
     if (s->request.array) {
         fputs(NAME ": -I is not taken with an array\n", stderr);
         return PBS_USAGE;
     }
     warnings_print(s);
-    if (s->b.line.ncomp > 1) {
-        fputs(NAME ": -I takes equal chunks: select=N:ncpus=…\n", stderr);
-        return PBS_REFUSED;
-    }
-    struct interactive_told told = {interactive_submitted, s};
-    return interactive_job(s->b.line.comp, isatty(STDIN_FILENO), announce, shell, &told,
-                           s->b.line.a);
+    environment_add(s);
+    for (size_t i = 0; i < s->b.nenv; i++)
+        putenv(arena_strdup(s->b.line.a, s->b.env[i]));
+    struct allocation_told told = {.name = NAME,
+                                   .dialect = DIALECT_PBS,
+                                   .dialect_site = j->dialect_site,
+                                   .project = j->project,
+                                   .submitted = interactive_submitted,
+                                   .over = interactive_over,
+                                   .ctx = s};
+    return interactive_job(s->b.line.comp, s->b.line.ncomp, isatty(STDIN_FILENO), announce, shell,
+                           &told, s->b.line.a);
 }
 
 /* --lint */

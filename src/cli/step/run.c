@@ -48,7 +48,7 @@ static void node_waits(struct srun_run *r, struct step_node *n, void *arg)
 static bool finished(struct srun_run *r)
 {
     bool waits = false;
-    if (r->refused)
+    if (r->refused || run_give_up_check(r))
         return true;
     for (size_t i = 0; i < r->nsteps; i++)
         if (r->step[i].phase != STEP_OVER && !(r->follows && r->step[i].phase == STEP_MADE))

@@ -62,7 +62,9 @@ struct srun_run {
     int64_t interrupted_ms, first_end_ms;
     /* The tasks have had SIGINT: from then on the step is ended; 0 = they have not. */
     int64_t abort_at_ms;
-    int32_t last_bad; /* status of the tasks that were said to have failed last */
+    int64_t told_to_end_ms; /* somebody ended the command by a signal; 0 = nobody did */
+    bool gave_up;           /* and the controller that had to end the step did not come back */
+    int32_t last_bad;       /* status of the tasks that were said to have failed last */
     int status;
     int refused_signal;
     /* Of an MPI program: what its tasks are told, who meets, and with which code it ended itself (0
@@ -113,6 +115,9 @@ void run_mpi_done(struct srun_run *r);
 void run_signal_nodes(struct srun_run *r, int signo);
 /* Ends the step if its tasks had a second for Ctrl-C. */
 void run_abort_check(struct srun_run *r);
+/* Whoever ended the command by a signal does not wait for a controller that is away: longer than
+ * for the tasks, which their shepherds end, too. True: it gives up, and has said so. */
+bool run_give_up_check(struct srun_run *r);
 /* How long the end may take. */
 void run_aborted_say(struct srun_run *r);
 void run_signal_take(struct srun_run *r, const struct command_signal *got);

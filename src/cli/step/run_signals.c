@@ -72,6 +72,36 @@ void run_abort_check(struct srun_run *r)
         run_kill(r, NULL, false);
 }
 
+static void end_without_controller(struct srun_run *r)
+{
+    if (!r->told_to_end_ms)
+        r->told_to_end_ms = allocation_now_ms();
+    if (!r->al->client && !r->follows)
+        run_signal_nodes(r, SIGKILL);
+}
+
+static bool tasks_over(const struct srun_run *r)
+{
+    for (size_t i = 0; i < r->nsteps; i++)
+        if (!r->step[i].tasks || tasks_count(r->step[i].tasks, TASK_WAITS) ||
+            tasks_count(r->step[i].tasks, TASK_RUNS))
+            return false;
+    return true;
+}
+
+bool run_give_up_check(struct srun_run *r)
+{
+    int64_t wait_ms = (r->ask->kill_wait_s ? r->ask->kill_wait_s : KILL_WAIT_S) * INT64_C(1000);
+    if (r->gave_up || !r->told_to_end_ms || r->al->client)
+        return r->gave_up;
+    if (!tasks_over(r) && allocation_now_ms() - r->told_to_end_ms < wait_ms)
+        return false;
+    program_error(r->al->name, "the controller is away: it ends the job when it is back");
+    r->gave_up = true;
+    r->status = r->status ? r->status : 128 + SIGTERM;
+    return true;
+}
+
 /* Ctrl-C: the first tells how the tasks are (-X: goes to them), a second within a second goes to
  * the tasks, which have a second to clean up before the step is ended; one more ends them at
  * once. */
@@ -85,6 +115,7 @@ static void interrupted(struct srun_run *r)
         run_say(r, "forcing job termination");
         run_kill(r, NULL, false);
         run_signal_nodes(r, SIGKILL);
+        end_without_controller(r);
         return;
     }
     r->interrupted_ms = now;
@@ -146,6 +177,7 @@ void run_signal_take(struct srun_run *r, const struct command_signal *got)
         run_say(r, "forcing job termination");
         run_kill(r, NULL, false);
         run_aborted_say(r);
+        end_without_controller(r);
         break;
     case SIGWINCH: window_changed(r); break;
     case SIGTSTP: raise(SIGSTOP); break;

@@ -111,6 +111,7 @@ static void run_take(struct launch *l)
     r->unbuffered = o->launch.unbuffered;
     r->pty = o->launch.pty;
     r->quiet = o->quiet;
+    r->tasks_tell = o->launch.interactive && o->quiet; /* bsub -I, qsub -I: as the command exits */
     r->verbose = o->verbose;
     r->disable_status = o->launch.disable_status;
     r->quit_on_interrupt = o->launch.quit_on_interrupt;

@@ -139,6 +139,10 @@ static bool messages_take(struct allocation *al)
 
 static bool revoked(struct allocation *al, int *ret_status)
 {
+    if (al->told) {
+        *ret_status = al->told->over(al->told->ctx, al->job_id);
+        return false;
+    }
     program_error(al->name, "Job allocation %llu has been revoked", (unsigned long long)al->job_id);
     if (al->end_state != JOB_CANCELLED)
         program_error(al->name, "it ended as %s before it could start",
@@ -150,6 +154,10 @@ static bool revoked(struct allocation *al, int *ret_status)
 static bool given_up(struct allocation *al, int *ret_status)
 {
     cancel(al);
+    if (al->told) {
+        *ret_status = al->told->over(al->told->ctx, al->job_id);
+        return false;
+    }
     program_error(al->name, "Job allocation %llu has been revoked", (unsigned long long)al->job_id);
     *ret_status = submit_exit_error();
     return false;
@@ -219,8 +227,8 @@ bool allocation_make(struct allocation *al, const struct submit_command *c,
         return false;
     al->job_id = answer.job_id;
     al->ours = true;
-    if (al->submitted)
-        al->submitted(al->submitted_ctx, al->job_id);
+    if (al->told)
+        al->told->submitted(al->told->ctx, al->job_id);
     return runs(al, timeout_us, ret_status);
 }
 
@@ -315,6 +323,8 @@ void allocation_finish(struct allocation *al, int32_t wait_status)
             client_call(al->client, MSG_FINISH_JOB, &m, 0, al->a, &answer, NULL))
             break;
         allocation_lost(al);
+        if (access(state_down_path(al->state_dir, al->a), F_OK) == 0)
+            break; /* stopped on purpose: an allocation that nobody holds ends when it is back */
         usleep(RETRY_MS * 1000);
     }
     client_close(al->client);

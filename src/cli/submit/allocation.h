@@ -9,15 +9,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* A command of another system that an allocation is made for: its name, and who hears of it in that
+ * system's words. */
+struct allocation_told {
+    const char *name;
+    enum dialect dialect;
+    const char *dialect_site, *project, *job_group; /* as in job_spec */
+    void (*submitted)(void *ctx, uint64_t job_id);  /* it has its number, and may wait */
+    int (*over)(void *ctx, uint64_t job_id); /* it ended while it waited: what to exit with */
+    void *ctx;
+};
+
 struct allocation {
     const char *name; /* of the command, for its messages */
     const char *state_dir;
     bool quiet;
-    bool ours; /* made by this command: given back at the end */
-    /* Called once it is submitted, before it runs; NULL = nobody wants to know. */
-    void (*submitted)(void *ctx, uint64_t job_id);
-    void *submitted_ctx;
-    struct client *client; /* NULL while the controller is away */
+    bool ours;                          /* made by this command: given back at the end */
+    const struct allocation_told *told; /* NULL = nobody wants to know */
+    struct client *client;              /* NULL while the controller is away */
     int signal_fd;
     struct arena *a;
     uint64_t job_id;

@@ -43,7 +43,7 @@ static void say(const struct salloc_session *s, const char *format, ...)
     va_list args;
     if (s->al.quiet)
         return;
-    fputs(NAME ": ", stderr);
+    fprintf(stderr, "%s: ", s->al.name);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
@@ -183,11 +183,11 @@ static void over_check(struct salloc_session *s)
 }
 
 /* Also where it is to be quiet: it is about what happens to the job. */
-static void notice_print(const struct msg_stream_notice *m)
+static void notice_print(const struct salloc_session *s, const struct msg_stream_notice *m)
 {
     struct str text = STR_INIT;
     str_add_plain(&text, m->text);
-    fprintf(stderr, NAME ": %s\n", str_text(&text));
+    fprintf(stderr, "%s: %s\n", s->al.name, str_text(&text));
     str_done(&text);
 }
 
@@ -198,7 +198,7 @@ static void controller_read(struct salloc_session *s)
     enum client_got got = CLIENT_NOTHING;
     while (s->al.client && (got = client_take(s->al.client, s->line.a, &m, &e)) == CLIENT_MESSAGE)
         if (!allocation_take(&s->al, &m) && m.kind == MSG_STREAM_NOTICE)
-            notice_print(m.body);
+            notice_print(s, m.body);
     if (got == CLIENT_LOST)
         allocation_lost(&s->al);
 }
@@ -301,6 +301,18 @@ static bool work_dir_enter(const struct salloc_session *s, struct err *e)
            err_set(e, ERR_NOT_FOUND, "chdir(%s): %s", dir, strerror(errno));
 }
 
+/* Of a job of LSF or PBS, what no option of salloc says. */
+static void specs_mark(const struct salloc_session *s, struct job_spec *specs)
+{
+    const struct allocation_told *told = s->al.told;
+    for (size_t i = 0; told && i < s->line.ncomp; i++) {
+        specs[i].dialect = (int32_t)told->dialect;
+        specs[i].dialect_site = told->dialect_site;
+        specs[i].project = told->project;
+        specs[i].job_group = told->job_group;
+    }
+}
+
 static int session_run(struct salloc_session *s)
 {
     struct err e = {0};
@@ -319,6 +331,7 @@ static int session_run(struct salloc_session *s)
     if (!specs_make(s, specs, &e) || !submit_cluster_check(&s->line, &e) ||
         !submit_become(o->uid, o->gid, &e) || !work_dir_enter(s, &e))
         return submit_fail(&s->line, &e);
+    specs_mark(s, specs);
     s->al.signal_fd = command_signals_open();
     struct msg_submit m = {.specs = {specs, s->line.ncomp}, .attach = true};
     int64_t timeout = o->immediate ? (o->immediate_us ? o->immediate_us : USEC_PER_SEC) : 0;
@@ -329,13 +342,12 @@ static int session_run(struct salloc_session *s)
     return allocated(s);
 }
 
-int salloc_run(int argc, char **argv, void (*submitted)(void *ctx, uint64_t job_id), void *ctx)
+int salloc_run(int argc, char **argv, const struct allocation_told *told)
 {
     struct err e = {0};
     struct arena *a = arena_new();
     struct salloc_session s = {
-        .al = {
-            .name = NAME, .a = a, .signal_fd = -1, .submitted = submitted, .submitted_ctx = ctx}};
+        .al = {.name = told ? told->name : NAME, .a = a, .signal_fd = -1, .told = told}};
     struct submit_options *first = arena_alloc(a, sizeof *first);
     int status = 0;
     submit_command_init(&s.line, NAME, CMD_SALLOC, argc, argv, a);
@@ -350,5 +362,5 @@ int salloc_run(int argc, char **argv, void (*submitted)(void *ctx, uint64_t job_
 
 int cmd_salloc(int argc, char **argv)
 {
-    return salloc_run(argc, argv, NULL, NULL);
+    return salloc_run(argc, argv, NULL);
 }

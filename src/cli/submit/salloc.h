@@ -2,10 +2,11 @@
 #ifndef REMUDA_CLI_SUBMIT_SALLOC_H
 #define REMUDA_CLI_SUBMIT_SALLOC_H
 
-#include <stdint.h>
+#include "cli/submit/allocation.h"
 
-/* As cmd_salloc. `submitted` (NULL = nobody wants to know) is called with `ctx` as soon as the
- * allocation has its number, however long it may wait. Returns what to exit with. */
-int salloc_run(int argc, char **argv, void (*submitted)(void *ctx, uint64_t job_id), void *ctx);
+/* As cmd_salloc, for a command of that name. `told` (NULL = it is salloc): who hears that the
+ * allocation has its number, however long it may wait, and that it ended while it waited. Returns
+ * what to exit with. */
+int salloc_run(int argc, char **argv, const struct allocation_told *told);
 
 #endif

@@ -1,17 +1,36 @@
 /* What nodes and callers are told of a step. */
 #include "core/step/step.h"
 
+/* The job as a step's nodes need it; the shell of an interactive job of LSF or PBS has the hosts of
+ * all components. */
+static void jobs_take(struct core *c, struct jobrec *r, int64_t step_id, struct msg_launch *m)
+{
+    jobrec_vec jobs = {0};
+    m->job.v = &r->j;
+    m->job.n = 1;
+    if (step_id != STEP_INTERACTIVE || r->j.spec.dialect == DIALECT_SLURM || !r->j.het_job_id ||
+        leader_of(r) != r->j.id)
+        return;
+    components_find(c, r->j.id, &jobs);
+    struct job *copy = arena_alloc(c->turn.fx->arena, jobs.n * sizeof *copy);
+    for (size_t i = 0; i < jobs.n; i++)
+        copy[i] = jobs.v[i]->j;
+    m->job.v = copy;
+    m->job.n = jobs.n;
+    vec_done(&jobs);
+}
+
 /* To one node, as to the others: a node finds its own part in the layout. */
 void step_launch(struct core *c, struct jobrec *r, struct steprec *st, uint32_t node)
 {
     ASSERT(node < c->node.n && step_part(st, node));
     struct noderec *n = c->node.v[node];
     struct msg_create_step asked = st->asked ? *st->asked : (struct msg_create_step){0};
-    struct msg_launch m = {.job = {&r->j, 1},
-                           .step_id = st->s.step_id,
+    struct msg_launch m = {.step_id = st->s.step_id,
                            .step = {&st->s, 1},
                            .create = {&asked, 1},
                            .script = asked.tasks};
+    jobs_take(c, r, st->s.step_id, &m);
     asked.tasks = (struct blob){0};
     if (n->conn && st->asked)
         fx_send(c, n->conn, MSG_LAUNCH, &m, 0);

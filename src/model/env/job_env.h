@@ -21,6 +21,7 @@ struct job_env {
     /* Of a heterogeneous job all components, the leader first, for what names every host. */
     const struct job_env_part *part;
     size_t nparts;
+    bool interactive; /* of bsub -I, qsub -I: the shell at somebody's terminal */
     const char *node; /* the node it is for */
     const char *hostname;
     const char *cluster_name, *state_dir;

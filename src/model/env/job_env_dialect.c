@@ -181,6 +181,8 @@ static void put_lsf(struct dialect_env_writer *m)
     put_file(m, "LSB_ERRORFILE", j->spec.std_err);
     put_i64(m, "LSB_DJOB_NUMPROC", slots_of(m));
     put_i64(m, "LSB_MAX_NUM_PROCESSORS", slots_of(m));
+    if (m->e->interactive)
+        put(m, "LSB_INTERACTIVE", "Y");
     if (j->restarts > 0)
         put(m, "LSB_RESTART", "Y");
     put_lsf_array(m);
@@ -249,6 +251,8 @@ static void put_pbs_sizes(struct dialect_env_writer *m, bool torque)
 {
     const struct job *j = m->job;
     int64_t each = j->spec.req.cpus_per_task > 0 ? j->spec.req.cpus_per_task : 1;
+    if (!torque && m->e->interactive)
+        return; /* qsub gives them along: what the user says of them is not known here */
     if (!torque) {
         put_unless_told(m, "NCPUS", each);
         put_unless_told(m, "OMP_NUM_THREADS", each);
@@ -271,10 +275,10 @@ static void put_pbs(struct dialect_env_writer *m)
     put_pbs_ids(m, torque);
     const char *queue = j->run_partition ? j->run_partition : j->spec.req.partition;
     put_given(m, "PBS_QUEUE", queue);
-    if (!is_told(m, "PBS_O_QUEUE"))
+    if (!m->e->interactive && !is_told(m, "PBS_O_QUEUE"))
         put_given(m, "PBS_O_QUEUE", queue);
     put_given(m, "PBS_ACCOUNT", j->spec.req.account);
-    put(m, "PBS_ENVIRONMENT", "PBS_BATCH");
+    put(m, "PBS_ENVIRONMENT", m->e->interactive ? "PBS_INTERACTIVE" : "PBS_BATCH");
     put(m, "PBS_NODENUM", "0");
     put(m, "PBS_TASKNUM", "1");
     put_given(m, torque ? "PBS_SERVER" : "PBS_JOBDIR", torque ? server_of(j) : m->e->home);

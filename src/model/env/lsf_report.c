@@ -23,17 +23,22 @@ static void line_add(struct str *out, const char *name, const char *value)
 /* One host by its name, several with their slots: "n1", "4*n1 2*n2". */
 static void hosts_add(const struct job_env *e, struct str *out)
 {
-    const struct alloc *al = e->alloc;
+    const struct alloc none = {0}, *first = e->alloc ? e->alloc : &none;
+    size_t nparts = e->nparts ? e->nparts : 1, start;
     str_add(out, "hosts ");
-    if (!al || al->n == 0)
-        str_add(out, e->node);
-    for (size_t i = 0; al && i < al->n; i++) {
-        int32_t slots = al->node[i].tasks > 0 ? al->node[i].tasks : al->node[i].cpu_count;
-        if (al->n == 1 && slots == 1)
-            str_add(out, al->node[i].node);
-        else
-            str_addf(out, "%s%d*%s", i ? " " : "", slots, al->node[i].node);
+    start = out->len;
+    for (size_t p = 0; p < nparts; p++) {
+        const struct alloc *al = e->nparts ? &e->part[p].alloc : first;
+        for (size_t i = 0; i < al->n; i++) {
+            int32_t slots = al->node[i].tasks > 0 ? al->node[i].tasks : al->node[i].cpu_count;
+            if (nparts == 1 && al->n == 1 && slots == 1)
+                str_add(out, al->node[i].node);
+            else
+                str_addf(out, "%s%d*%s", out->len > start ? " " : "", slots, al->node[i].node);
+        }
     }
+    if (out->len == start)
+        str_add(out, e->node);
     str_addc(out, '\n');
 }
 

@@ -176,6 +176,8 @@ void step_env_shared(const struct step_env *e, struct str *out)
     put_command(&m, e);
     env_put_given(&m, "REMUDA_STEP_DIR", e->job.step_dir);
     map_str_free(m.set);
+    if (e->job.interactive)
+        job_env_dialect(&e->job, out);
 }
 
 /* ---- several components as one ---- */

@@ -336,6 +336,24 @@ static bool cgroup_file_take(struct parser *p, const char *text, struct err *ret
     return !err.code || err.code == ERR_NOT_FOUND || err_set(ret_err, err.code, "%s", err.text);
 }
 
+/* Of a setting that only another one makes act. */
+static void alone_warn(struct parser *p, const struct setting *s, const char *missing)
+{
+    const struct place *given = &p->given[s - setting_table];
+    struct place at = p->at;
+    if (!given->file)
+        return;
+    p->at = *given;
+    config_warn(p, WEIGHS_MEANING, "%s does nothing without %s", s->key, missing);
+    p->at = at;
+}
+
+static void alone_look(struct parser *p)
+{
+    if (!p->settings->word.metrics_on)
+        alone_warn(p, setting_find("MetricsAddress"), "MetricsType=metrics/openmetrics");
+}
+
 static void result_fill(struct parser *p, struct config *ret)
 {
     ret->node = arena_dup(p->a, p->node.v, p->node.n * sizeof p->node.v[0]);
@@ -380,6 +398,7 @@ bool config_parse(const char *text, const char *file, config_reader reader, void
               file_parse(&p, text, arena_strdup(p.a, file), ret_err) &&
               config_lines_finish(&p, ret_err) && config_topology_finish(&p, &config, ret_err);
     if (ok) {
+        alone_look(&p);
         result_fill(&p, &config);
         *ret = config;
     } else {

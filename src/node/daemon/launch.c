@@ -296,6 +296,16 @@ static bool common_plan(const struct launch_site *site, const struct msg_launch 
 
 /* ---- the batch script ---- */
 
+static void hosts_plan(const struct launch_site *site, const struct msg_launch *l,
+                       const struct alloc *al, struct arena *a, struct step_plan *ret)
+{
+    struct job_env e = env_of(site, l->job.v, al);
+    struct str hosts = STR_INIT;
+    job_env_parts(&e, l->job.v, l->job.n, a);
+    job_env_hosts(&e, &hosts);
+    ret->hosts = bytes_keep(a, &hosts);
+}
+
 /* What jobs of LSF and PBS have beside their environment. */
 static void dialect_plan(const struct launch_site *site, const struct msg_launch *l,
                          const struct alloc *al, const struct owner *o, struct arena *a,
@@ -303,12 +313,11 @@ static void dialect_plan(const struct launch_site *site, const struct msg_launch
 {
     const struct job *j = l->job.v;
     struct job_env e = env_of(site, j, al);
-    struct str hosts = STR_INIT, report = STR_INIT;
+    struct str report = STR_INIT;
     e.home = o->home;
     e.user = o->name ? o->name : j->user_name;
     job_env_parts(&e, l->job.v, l->job.n, a);
-    job_env_hosts(&e, &hosts);
-    ret->hosts = bytes_keep(a, &hosts);
+    hosts_plan(site, l, al, a, ret);
     if (j->spec.dialect == DIALECT_LSF)
         lsf_report_begin(&e, &report);
     if (report.len)
@@ -369,6 +378,9 @@ static struct plan_bytes step_env_plan(const struct launch_site *site, const str
     e.job.user = o->name ? o->name : e.job.user;
     e.job.group = o->group ? o->group : e.job.group;
     e.job.step_dir = arena_printf(a, "%s/steps/%s", site->node_dir, dir_name);
+    e.job.home = o->home;
+    e.job.interactive = l->step_id == STEP_INTERACTIVE;
+    job_env_parts(&e.job, l->job.v, l->job.n, a);
     step_env_shared(&e, &out);
     return bytes_keep(a, &out);
 }
@@ -407,6 +419,8 @@ static bool tasks_plan(const struct launch_site *site, const struct msg_launch *
         ret->array_task_plus1 = (int64_t)j->array_task_id + 1;
     }
     ret->env = step_env_plan(site, l, al, &layout, owner, &bound, ret->dir_name, a);
+    if (l->step_id == STEP_INTERACTIVE)
+        hosts_plan(site, l, al, a, ret);
     return true;
 }
 

@@ -34,7 +34,9 @@ static void line_say(struct shepherd *s, struct str *line)
 static void step_name(const struct shepherd *s, struct str *out)
 {
     str_addf(out, "%lld.", (long long)s->plan->job_id);
-    if (s->tasks)
+    if (s->tasks && s->plan->step_id == STEP_INTERACTIVE)
+        str_add(out, "interactive");
+    else if (s->tasks)
         str_add_i64(out, s->plan->step_id);
     else
         str_add(out, "batch");

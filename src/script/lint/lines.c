@@ -105,6 +105,16 @@ static bool is_directive(const struct lint *l, struct span line)
            script_starts_with(span_trim(line), l->pbs.prefix);
 }
 
+/* The command takes the line's words for a directive's, and the shell of the job runs it. */
+static void continued_look(struct lint_looking *k)
+{
+    if (k->line.continued && script_is_command(k->line.text))
+        lint_find(k->l, RULE_CONTINUED_LINE, k->line.number, 0,
+                  "%s reads it as a part of the directive above, and the job runs it as a command; "
+                  "begin it with %s",
+                  script_command(k->l->dialect), script_prefix(k->l->dialect));
+}
+
 static void misspelt_look(struct lint_looking *k)
 {
     const char *prefix = NULL;
@@ -324,18 +334,19 @@ static void home_look(const struct lint_looking *k)
     struct lint *l = k->l;
     if (l->dialect == DIALECT_PBS && !l->by_sbatch && !k->goes_to_submission && !l->pbs.dir)
         lint_find(l, RULE_HOME_DIRECTORY, 0, 0,
-                  "the job starts in the home directory, as with PBS; where it is to be in that "
-                  "of the submission, write: cd $PBS_O_WORKDIR");
+                  "the job starts in the home directory, as with PBS; to start where it was "
+                  "submitted, write before the first command: cd $PBS_O_WORKDIR");
 }
 
 void lint_lines_look(struct lint *l, const char *name)
 {
     struct lint_looking k = {.l = l};
-    struct script_lines lines = {.rest = {l->text, l->len}};
+    struct script_lines lines = {.rest = {l->text, l->len}, .reads = l->dialect};
     script_look(l, name);
     while (script_line_next(&lines, &k.line)) {
         k.shown = shown(&k);
         shebang_look(&k);
+        continued_look(&k);
         misspelt_look(&k);
         late_look(&k);
         directive_look(&k);

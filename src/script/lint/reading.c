@@ -118,6 +118,8 @@ static bool words_have(const char *words, const char *word)
 static bool holds_parts(const char *value, const char *from)
 {
     const char *c = strchr(from, ' ');
+    if (value && strchr(value, '{')) /* of LSF's -R: all that it says is of these parts */
+        return true;
     while (c && *c) {
         c += strspn(c, " []=");
         size_t len = strcspn(c, " []=");
@@ -186,6 +188,20 @@ static bool lsf_depend_give(const struct lsf_request *r, struct dialect_out *d, 
            dialect_give(d, "-w", "dependency", lsf_depend_text(&r->depend, ids, d->a), e);
 }
 
+static bool lsf_parts_finish(struct lint *l, const struct dialect_out *d, struct err *e)
+{
+    l->ncomp = lsf_parts(&l->lsf);
+    for (size_t i = 0; i < l->ncomp; i++) {
+        struct dialect_out one = *d;
+        const struct lsf_request *part = lsf_part(&l->lsf, i, l->a, e);
+        one.o = &l->comp[i];
+        if (!part || !lsf_finish(part, &one, e) ||
+            (i > 0 && !options_finish(one.o, CMD_SBATCH, l->a, one.warnings, e)))
+            return false;
+    }
+    return true;
+}
+
 static bool lsf_read(struct lint *l, int argc, char *const argv[], struct str *warnings,
                      struct err *e)
 {
@@ -197,7 +213,7 @@ static bool lsf_read(struct lint *l, int argc, char *const argv[], struct str *w
     bool ok = lsf_read_script(&l->lsf, l->text, l->len, l->env, l->a, &ignored, &lines, e) &&
               (argc == 0 || l->by_sbatch ||
                lsf_read_words(&l->lsf, argc, argv, l->env, l->a, &rest, e)) &&
-              lsf_finish(&l->lsf, &d, e) && lsf_depend_give(&l->lsf, &d, e) &&
+              lsf_parts_finish(l, &d, e) && lsf_depend_give(&l->lsf, &d, e) &&
               dialect_give_flag(&d, "-K", "wait", l->lsf.wait, e);
     if (l->by_sbatch &&
         (l->lsf.depend.n || l->lsf.candidates || l->lsf.wait || l->lsf.interactive != LSF_BATCH))
@@ -281,7 +297,7 @@ static void job_read(struct lint *l, int argc, char *const argv[])
 /* The lines that are read, in one list with their texts. */
 static void directives_take(struct lint *l)
 {
-    struct script_lines lines = {.rest = {l->text, l->len}};
+    struct script_lines lines = {.rest = {l->text, l->len}, .reads = l->dialect};
     struct script_line line;
     struct span rest;
     while (script_line_next(&lines, &line)) {

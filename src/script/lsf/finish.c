@@ -168,8 +168,7 @@ static bool files_finish(const struct lsf_request *r, struct dialect_out *d, str
     struct lsf_request here = *r; /* -outdir is of output alone */
     here.out_dir = NULL;
     if (!r->out && r->keep_output)
-        return dialect_give(d, "-e", "error", err, e) &&
-               dialect_give(d, "-cwd", "chdir", r->work_dir, e);
+        return dialect_give(d, "-e", "error", err, e);
     if (!r->out && r->interactive == LSF_BATCH)
         str_addf(d->warnings, "without -o the output goes to %s in the directory of the job\n",
                  r->array ? "ID.INDEX.out" : "ID.out");
@@ -177,8 +176,7 @@ static bool files_finish(const struct lsf_request *r, struct dialect_out *d, str
         err = NULL; /* joined */
     return dialect_give(d, "-o", "output", out, e) && dialect_give(d, "-e", "error", err, e) &&
            dialect_give(d, "-i", "input", pattern_of(&here, r->in, d->a), e) &&
-           dialect_give(d, "-o", "open-mode", open_mode_of(r, err != NULL), e) &&
-           dialect_give(d, "-cwd", "chdir", r->work_dir, e);
+           dialect_give(d, "-o", "open-mode", open_mode_of(r, err != NULL), e);
 }
 
 /* ---- the rest ---- */
@@ -216,14 +214,9 @@ static bool order_finish(const struct lsf_request *r, struct dialect_out *d, str
     if (r->warn_signal || r->warn_before_s)
         signal = arena_printf(d->a, "B:%s@%lld", r->warn_signal ? r->warn_signal : "URG",
                               (long long)(r->warn_before_s ? r->warn_before_s : 60));
-    const char *limit = end_comes_first(r, d->env) ? NULL : r->run_limit;
-    return dialect_give(d, "-W", "time", limit, e) &&
-           dialect_give(d, "-b", "begin", moment_of(r->begin_us, d), e) &&
-           dialect_give(d, "-t", "deadline", moment_of(r->end_by_us, d), e) &&
+    return dialect_give(d, "-b", "begin", moment_of(r->begin_us, d), e) &&
            dialect_give(d, "-wa", "signal", signal, e) &&
            dialect_give_flag(d, "-H", "hold", r->hold, e) &&
-           dialect_give_flag(d, "-r", "requeue", r->rerun == YES, e) &&
-           dialect_give_flag(d, "-rn", "no-requeue", r->rerun == NO, e) &&
            dialect_give(d, "-ti", "kill-on-invalid-dep",
                         r->depend.n ? r->orphan_ends ? "yes" : "no" : NULL, e);
 }
@@ -238,23 +231,43 @@ static bool place_finish(const struct lsf_request *r, struct dialect_out *d, str
 
 static bool texts_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
 {
-    const char *account = r->group ? r->group : r->project;
     const char *env = text_is_nocase(r->export_env, "none")  ? "NONE"
                       : text_is_nocase(r->export_env, "all") ? "ALL"
                                                              : r->export_env;
-    d->o->spec.project = r->project;
-    d->o->spec.job_group = r->job_group;
     if (r->login_shell)
         d->o->spec.get_user_env = true;
-    return dialect_give(d, "-J", "job-name", r->name, e) &&
-           dialect_give(d, "-J", "array", r->array, e) &&
-           dialect_give(d, r->group ? "-G" : "-P", "account", account, e) &&
+    return dialect_give(d, "-J", "array", r->array, e) &&
            dialect_give(d, "-Jd", "comment", r->description, e) &&
            dialect_give(d, "-env", "export", env, e);
 }
 
+/* What is of each component. */
+static bool each_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
+{
+    const char *account = r->group ? r->group : r->project;
+    const char *limit = end_comes_first(r, d->env) ? NULL : r->run_limit;
+    d->o->spec.project = r->project;
+    d->o->spec.job_group = r->job_group;
+    return dialect_give(d, "-W", "time", limit, e) &&
+           dialect_give(d, "-t", "deadline", moment_of(r->end_by_us, d), e) &&
+           dialect_give_flag(d, "-r", "requeue", r->rerun == YES, e) &&
+           dialect_give_flag(d, "-rn", "no-requeue", r->rerun == NO, e) &&
+           dialect_give(d, "-J", "job-name", r->name, e) &&
+           dialect_give(d, r->group ? "-G" : "-P", "account", account, e) &&
+           dialect_give(d, "-cwd", "chdir", r->work_dir, e);
+}
+
+static bool whole_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
+{
+    return files_finish(r, d, e) && mail_finish(r, d, e) && order_finish(r, d, e) &&
+           texts_finish(r, d, e);
+}
+
 bool lsf_finish(const struct lsf_request *r, struct dialect_out *d, struct err *ret_err)
 {
+    if (r->nparts)
+        return dialect_refuse(ret_err, "-R with {}",
+                              "only bsub takes parts that differ, when a job is submitted");
     if (r->slots_max > r->slots)
         str_addf(d->warnings, "-n: %d slots are taken; that it could use %d is not used\n",
                  r->slots, r->slots_max);
@@ -264,6 +277,5 @@ bool lsf_finish(const struct lsf_request *r, struct dialect_out *d, struct err *
                               : r->no_effect;
     return size_finish(r, d, ret_err) && memory_finish(r, d, ret_err) &&
            gpus_finish(r, d, ret_err) && place_finish(r, d, ret_err) &&
-           files_finish(r, d, ret_err) && mail_finish(r, d, ret_err) &&
-           order_finish(r, d, ret_err) && texts_finish(r, d, ret_err);
+           each_finish(r, d, ret_err) && (r->goes_along || whole_finish(r, d, ret_err));
 }

@@ -8,6 +8,8 @@
 enum lsf_interactive { LSF_BATCH, LSF_INTERACTIVE, LSF_TERMINAL };
 enum lsf_mem_per { LSF_MEM_OF_SITE, LSF_MEM_HOST, LSF_MEM_SLOT, LSF_MEM_JOB };
 
+#define LSF_PARTS_MAX 32
+
 struct lsf_request {
     const struct dialect_site *site;
     /* Size */
@@ -26,6 +28,14 @@ struct lsf_request {
     const char *queues, *features, *candidates, *excluded, *reservation;
     const char *host_select; /* what of select[] only hosts can answer (select.h) */
     bool same_model;         /* same[model]: so can they that they are of one model */
+    /* -R "2*{…}+4*{…}": parts that differ, in their order; of the last, slots may be 0: what -n
+     * leaves. */
+    struct lsf_part {
+        int32_t slots;
+        const char *text; /* of -R, which was read once and is right */
+    } part[LSF_PARTS_MAX];
+    size_t nparts;   /* 0 = the job has none */
+    bool goes_along; /* a component behind the first: what is of the whole job is not its */
     /* When, how */
     const char *run_limit, *warn_signal;
     int64_t warn_before_s, begin_us, end_by_us; /* -b, -t; 0 = not given */
@@ -68,10 +78,17 @@ bool lsf_read_script(struct lsf_request *r, const char *text, size_t len,
 /* What is read becomes options of sbatch. Not among them, as only a cluster can tell:
  * r->candidates, names in r->depend; and r->interactive, r->wait. */
 bool lsf_finish(const struct lsf_request *r, struct dialect_out *d, struct err *ret_err);
+/* As lsf_finish refuses a job of several parts: how many components it has, and the request of one
+ * of them, for lsf_finish; NULL: the parts are not right. */
+size_t lsf_parts(const struct lsf_request *r);
+const struct lsf_request *lsf_part(const struct lsf_request *r, size_t part, struct arena *a,
+                                   struct err *ret_err);
 
 /* Inside script/: parts of it. */
 bool lsf_resources_read(struct lsf_request *r, const char *text, struct arena *a,
                         struct err *ret_err);
+bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
+                       struct err *ret_err);
 struct writing;
 void lsf_resources_write(struct writing *w, const struct option_row *row);
 bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, struct err *ret_err);

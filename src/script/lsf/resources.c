@@ -421,7 +421,7 @@ bool lsf_resources_read(struct lsf_request *r, const char *text, struct arena *a
     struct resources_reading d = {r, text, a, ret_err};
     struct span rest = span_trim(span_of(text));
     if (strchr(text, '{'))
-        return dialect_refuse(ret_err, "-R with {}", "ask for one of the alternatives");
+        return lsf_compound_read(r, text, a, ret_err);
     while (rest.len) {
         const char *open = memchr(rest.data, '[', rest.len);
         if (!open)

@@ -291,7 +291,7 @@ static void file_write(struct writing *w, const struct option_row *row, const ch
 WRITER(output)
 {
     if (w->j->open_mode != OPEN_UNSET && w->j->open_mode != OPEN_TRUNCATE)
-        writing_lost(w, "open-mode", "PBS begins files anew");
+        writing_lost(w, "open-mode", "PBS begins output files anew and does not continue them");
     else if (writing_given(w, "open-mode"))
         writing_said(w, "open-mode");
     file_write(w, row, "output", w->j->std_out, 'o');
