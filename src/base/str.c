@@ -181,6 +181,39 @@ bool text_is_nocase(const char *a, const char *b)
     return a == b || (a && b && strcasecmp(a, b) == 0);
 }
 
+static size_t digits_of(const char *text)
+{
+    size_t n = 0;
+    while (text[n] >= '0' && text[n] <= '9')
+        n++;
+    return n;
+}
+
+int text_compare_by_number(const char *a, const char *b)
+{
+    const char *x = a, *y = b;
+    while (*x && *y) {
+        size_t nx = digits_of(x), ny = digits_of(y);
+        if (!nx || !ny) {
+            if (*x != *y)
+                return (unsigned char)*x < (unsigned char)*y ? -1 : 1;
+            x++;
+            y++;
+            continue;
+        }
+        for (; nx > 1 && *x == '0'; nx--)
+            x++;
+        for (; ny > 1 && *y == '0'; ny--)
+            y++;
+        int order = nx != ny ? (nx < ny ? -1 : 1) : memcmp(x, y, nx);
+        if (order)
+            return order;
+        x += nx;
+        y += ny;
+    }
+    return *x || *y ? (*x ? 1 : -1) : strcmp(a, b);
+}
+
 bool text_empty(const char *a)
 {
     return !a || !*a;

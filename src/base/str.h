@@ -47,6 +47,8 @@ bool span_next(struct span *rest, char sep, struct span *ret_piece);
 /* Plain C strings. */
 bool text_is(const char *a, const char *b); /* equal; NULL equals NULL only */
 bool text_is_nocase(const char *a, const char *b);
+/* As strcmp(), but runs of digits by their numbers: "n2" before "n10". */
+int text_compare_by_number(const char *a, const char *b);
 bool text_empty(const char *a); /* NULL or "" */
 bool text_starts(const char *text, const char *prefix);
 bool text_starts_nocase(const char *text, const char *prefix);

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL 11 /* columns left of a chart */
+#define LABEL      11 /* columns left of a chart */
+#define SHORT_HEAD 34 /* and of one of a row */
 
 /* ---- parts ---- */
 
@@ -104,7 +105,7 @@ static const char *colour_of(const struct series_value *v)
     }
 }
 
-static void coloured(struct str *out, const struct curve *c, const struct chart_style *style,
+static void coloured(struct str *out, const struct chart *c, const struct chart_style *style,
                      bool on)
 {
     if (style->colour)
@@ -145,13 +146,13 @@ static void dots_set(unsigned char *cell, int cells, int rows, const struct char
     }
 }
 
-static void label_write(const struct curve *c, double v, struct str *out)
+static void label_write(const struct chart *c, double v, struct str *out)
 {
     char text[CHART_NUMBER_BYTES];
     str_addf(out, "%*s ", LABEL - 1, chart_number(c->value, v, text));
 }
 
-static void rows_label(const struct curve *c, int row, int rows, double top, struct str *out)
+static void rows_label(const struct chart *c, int row, int rows, double top, struct str *out)
 {
     if (row == 0)
         label_write(c, top, out);
@@ -161,11 +162,11 @@ static void rows_label(const struct curve *c, int row, int rows, double top, str
         str_addf(out, "%*s", LABEL, "");
 }
 
-static void braille_write(const struct curve *c, const struct chart_part *part, double top,
-                          const struct chart_style *style, int cells, struct str *out)
+static void braille_write(const struct chart *c, double top, const struct chart_style *style,
+                          int cells, struct str *out)
 {
     unsigned char *cell = xcalloc((size_t)(cells * style->rows), 1);
-    dots_set(cell, cells, style->rows, part, top);
+    dots_set(cell, cells, style->rows, c->part, top);
     for (int row = 0; row < style->rows; row++) {
         rows_label(c, row, style->rows, top, out);
         utf8_add(out, 0x2502); /* │ */
@@ -182,15 +183,16 @@ static void braille_write(const struct curve *c, const struct chart_part *part, 
 }
 
 /* The mean as a surface: full letters below it, a dot or a colon for its last part. */
-static void letters_write(const struct curve *c, const struct chart_part *part, double top,
-                          const struct chart_style *style, int cells, struct str *out)
+static void letters_write(const struct chart *c, double top, const struct chart_style *style,
+                          int cells, struct str *out)
 {
     for (int row = 0; row < style->rows; row++) {
         int below = 3 * (style->rows - 1 - row);
         rows_label(c, row, style->rows, top, out);
         str_addc(out, '|');
         for (int i = 0; i < cells; i++) {
-            int level = part[i].any ? level_of(part[i].mean, top, 3 * style->rows + 1) - below : -1;
+            int level =
+                c->part[i].any ? level_of(c->part[i].mean, top, 3 * style->rows + 1) - below : -1;
             str_addc(out, " .:#"[level <= 0  ? (level == 0 && below == 0 ? 1 : 0)
                                  : level > 3 ? 3
                                              : level]);
@@ -200,84 +202,92 @@ static void letters_write(const struct curve *c, const struct chart_part *part, 
 }
 
 /* ▁▂▃▄▅▆▇█, or digits of ten. */
-static void line_write(const struct curve *c, const struct chart_part *part, double top,
-                       const struct chart_style *style, int cells, struct str *out)
+static void line_write(const struct chart *c, double top, const struct chart_style *style,
+                       int cells, struct str *out)
 {
     coloured(out, c, style, true);
     for (int i = 0; i < cells; i++) {
-        if (!part[i].any)
+        if (!c->part[i].any)
             str_addc(out, ' ');
         else if (style->utf8)
-            utf8_add(out, 0x2581u + (unsigned)level_of(part[i].mean, top, 8));
+            utf8_add(out, 0x2581u + (unsigned)level_of(c->part[i].mean, top, 8));
         else
-            str_addc(out, "0123456789"[level_of(part[i].mean, top, 10)]);
+            str_addc(out, "0123456789"[level_of(c->part[i].mean, top, 10)]);
     }
     coloured(out, c, style, false);
     str_addc(out, '\n');
 }
 
-static void head_write(const struct curve *c, const struct figures *f, int width, struct str *out)
+static void head_write(const struct chart *c, int width, struct str *out)
 {
     size_t from = out->len;
     char least[CHART_NUMBER_BYTES], mean[CHART_NUMBER_BYTES], most[CHART_NUMBER_BYTES];
-    curve_name(c, out);
-    str_addf(out, " %s: ", c->value->word);
+    const struct figures *f = &c->figures;
+    str_addf(out, "%s %s: ", c->name, c->value->word);
+    chart_number(c->value, f->least, least);
+    chart_number(c->value, f->most, most);
     if (f->n)
-        str_addf(out, "mean %s, %s to %s", chart_number(c->value, f->mean, mean),
-                 chart_number(c->value, f->least, least), chart_number(c->value, f->most, most));
+        str_addf(out, "mean %s", chart_number(c->value, f->mean, mean));
     else
         str_add(out, "no samples");
+    if (f->n && !text_is(least, most))
+        str_addf(out, ", %s to %s", least, most);
+    if (out->len + strlen(c->after) <= from + (size_t)width)
+        str_add(out, c->after);
     if (out->len > from + (size_t)width)
         str_cut(out, from + (size_t)width);
 }
 
 /* Those of a list have their figures in the same columns. */
-static void short_head_write(const struct curve *c, const struct figures *f, int width,
-                             struct str *out)
+static void short_head_write(const struct chart *c, int width, struct str *out)
 {
     struct str name = STR_INIT;
     char mean[CHART_NUMBER_BYTES];
-    curve_name(c, &name);
-    str_addf(&name, " %s", c->value->word);
+    str_addf(&name, "%s %s", c->name, c->value->word);
     if (name.len > (size_t)(width - 10))
         str_cut(&name, (size_t)(width - 10));
     str_addf(out, "%-*s %8s ", width - 10, str_text(&name),
-             f->n ? chart_number(c->value, f->mean, mean) : "");
+             c->figures.n ? chart_number(c->value, c->figures.mean, mean) : "");
     str_done(&name);
 }
 
-void chart_write(const struct curve *c, int64_t from_ms, int64_t to_ms,
-                 const struct chart_style *style, struct str *out)
+/* Columns that stand before a chart. */
+static int beside_of(const struct chart_style *style)
 {
-    struct figures f;
-    int beside = style->rows == 1 ? style->width / 2 < 34 ? style->width / 2 : 34 : LABEL + 1,
-        cells = style->width - beside - 1;
-    cells = cells < 10 ? 10 : cells;
-    size_t n = (size_t)(style->utf8 && style->rows > 1 ? 2 * cells : cells);
-    struct chart_part *part = xcalloc(n, sizeof *part);
-    curve_figures(c, from_ms, to_ms, &f);
-    chart_parts(c, from_ms, to_ms, part, n);
-    double top = chart_top(c->value, f.most);
+    if (style->rows > 1)
+        return LABEL + 1;
+    return style->width / 2 < SHORT_HEAD ? style->width / 2 : SHORT_HEAD;
+}
+
+static int cells_of(const struct chart_style *style)
+{
+    int cells = style->width - beside_of(style) - 1;
+    return cells < 10 ? 10 : cells;
+}
+
+size_t chart_parts_of(const struct chart_style *style)
+{
+    return (size_t)cells_of(style) * (style->utf8 && style->rows > 1 ? 2 : 1);
+}
+
+void chart_draw(const struct chart *c, const struct chart_style *style, struct str *out)
+{
+    double top = chart_top(c->value, c->figures.most);
     if (style->rows == 1) {
-        short_head_write(c, &f, beside, out);
-        line_write(c, part, top, style, cells, out);
-    } else {
-        head_write(c, &f, style->width, out);
-        str_addc(out, '\n');
-        if (style->utf8)
-            braille_write(c, part, top, style, cells, out);
-        else
-            letters_write(c, part, top, style, cells, out);
+        short_head_write(c, beside_of(style), out);
+        line_write(c, top, style, cells_of(style), out);
+        return;
     }
-    free(part);
+    head_write(c, style->width, out);
+    str_addc(out, '\n');
+    (style->utf8 ? braille_write : letters_write)(c, top, style, cells_of(style), out);
 }
 
 void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,
                        struct str *out)
 {
     struct str from = STR_INIT, to = STR_INIT, middle = STR_INIT;
-    int beside = style->rows == 1 ? style->width / 2 < 34 ? style->width / 2 : 34 : LABEL + 1,
-        cells = style->width - beside - 1;
+    int beside = beside_of(style), cells = style->width - beside - 1;
     int64_t span = to_ms - from_ms;
     chart_time(from_ms, span, style->zone, &from);
     chart_time(from_ms + span / 2, span, style->zone, &middle);

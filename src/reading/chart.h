@@ -5,6 +5,8 @@
 #include "base/civil.h"
 #include "reading/curves.h"
 
+struct chart_part;
+
 struct chart_style {
     int width; /* columns of the terminal */
     int rows;  /* of a chart; 1: a line of blocks, with its name and figures beside it */
@@ -12,9 +14,16 @@ struct chart_style {
     const struct civil_zone *zone; /* of its times */
 };
 
-/* A name for the curve, with its least, mean and most, then the chart. */
-void chart_write(const struct curve *c, int64_t from_ms, int64_t to_ms,
-                 const struct chart_style *style, struct str *out);
+/* Its name, with its mean, least and most, then the chart. */
+struct chart {
+    const struct series_value *value;
+    const char *name;  /* plain */
+    const char *after; /* of its figures, where there is room; "" = nothing */
+    struct figures figures;
+    const struct chart_part *part; /* chart_parts_of() of them */
+};
+size_t chart_parts_of(const struct chart_style *style);
+void chart_draw(const struct chart *c, const struct chart_style *style, struct str *out);
 /* The times below the charts. */
 void chart_times_write(int64_t from_ms, int64_t to_ms, const struct chart_style *style,
                        struct str *out);

@@ -110,7 +110,7 @@ static void moments_sort(struct curve *c)
 static int by_source(const void *va, const void *vb)
 {
     const struct curve *x = *(struct curve *const *)va, *y = *(struct curve *const *)vb;
-    int nodes = strcmp(x->key.node, y->key.node), order;
+    int nodes = text_compare_by_number(x->key.node, y->key.node), order;
     if (nodes)
         return nodes;
     if (x->value->source != y->value->source)

@@ -9,6 +9,7 @@
 #define CPUS_FULL      0.75
 #define PRESSURE       20.0
 #define WRITES_KIB     10240.0
+#define LITTLE_MORE    1.2
 #define STALL_MS       10000
 #define STALLS_PERCENT 10
 #define TURNS          30.0 /* busier while the other stands */
@@ -45,12 +46,15 @@ static void cause_find(const struct look *l, const struct look_gpu *g, const str
     ret->has = n->cpus;
     ret->cpus = within >= 0 && n->cpus > 0 && ret->used >= CPUS_FULL * n->cpus;
     ret->one_cpu = within >= 0 && n->cpus >= 2 && ret->used > 0.8 && ret->used < 1.3;
+    bool always = beside >= 0 && within < LITTLE_MORE * beside; /* full beside the dips as well */
     means_of(n->psi_io, d, &within, &beside);
     ret->disks = within >= PRESSURE;
     ret->wait = within;
     means_of(n->write, d, &within, &beside);
     ret->writes = d && within >= WRITES_KIB && within > 3 * beside;
     ret->write_kib = within;
+    if (ret->writes && always) /* what is so all the time does not say why it falls */
+        ret->cpus = false;
 }
 
 /* "; 5.2 of its 6 CPUs were full meanwhile", and what follows from it. */

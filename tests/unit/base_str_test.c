@@ -124,6 +124,34 @@ static void test_spans_are_trimmed_and_compared(void **state)
     assert_false(span_is_nocase(span_of("GPU1"), "gpu"));
 }
 
+static void test_numbers_in_names_have_their_order(void **state)
+{
+    static const char *const in_order[] = {"",
+                                           "1",
+                                           "01x",
+                                           "2",
+                                           "10",
+                                           "a",
+                                           "n",
+                                           "n1",
+                                           "n2",
+                                           "n2-1",
+                                           "n10",
+                                           "n10a",
+                                           "n99999999999999999999998",
+                                           "n99999999999999999999999",
+                                           "nx",
+                                           "\xc3\xa4"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(in_order); i++)
+        for (size_t k = 0; k < ARRAY_LEN(in_order); k++) {
+            int order = text_compare_by_number(in_order[i], in_order[k]);
+            assert_int_equal((order > 0) - (order < 0), (i > k) - (i < k));
+        }
+    assert_true(text_compare_by_number("n01", "n1") != 0);
+    assert_true(text_compare_by_number("n1", "n01") != 0);
+}
+
 static void test_texts_compare_and_null_equals_only_null(void **state)
 {
     assert_true(text_is("a", "a"));
@@ -255,6 +283,7 @@ int main(void)
         cmocka_unit_test(test_numbers_at_their_bounds),
         cmocka_unit_test(test_a_taken_text_is_the_callers),
         cmocka_unit_test(test_a_span_splits_at_every_separator),
+        cmocka_unit_test(test_numbers_in_names_have_their_order),
         cmocka_unit_test(test_spans_are_trimmed_and_compared),
         cmocka_unit_test(test_texts_compare_and_null_equals_only_null),
         cmocka_unit_test(test_a_number_is_the_whole_text_and_in_bounds),

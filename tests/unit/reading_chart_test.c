@@ -1,8 +1,9 @@
 /* Curves put together of blocks, and their charts. */
 #include "base/alloc.h"
-#include "reading/chart.h"
+#include "reading/chart_groups.h"
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- profiles ---- */
@@ -22,11 +23,11 @@ static int64_t full(size_t i)
     return 100 + (int64_t)(i * 0);
 }
 
-static void add(struct curves *c, int64_t step, int32_t device, uint16_t id, shape_fn shape,
-                size_t n)
+static void add_of(struct curves *c, const char *node, int64_t step, int32_t device, uint16_t id,
+                   shape_fn shape, size_t n)
 {
-    struct series_source_key key = {
-        .job_id = 7, .attempt = 1, .step_id = step, .device = device, .node = "gpu7"};
+    struct series_source_key key = {.job_id = 7, .attempt = 1, .step_id = step, .device = device};
+    snprintf(key.node, sizeof key.node, "%s", node);
     struct series_grow *g = series_grow_new(&key);
     struct str block = STR_INIT, all = STR_INIT;
     for (size_t i = 0; i < n; i++) {
@@ -43,6 +44,12 @@ static void add(struct curves *c, int64_t step, int32_t device, uint16_t id, sha
     str_done(&block);
     str_done(&all);
     series_grow_free(g);
+}
+
+static void add(struct curves *c, int64_t step, int32_t device, uint16_t id, shape_fn shape,
+                size_t n)
+{
+    add_of(c, "gpu7", step, device, id, shape, n);
 }
 
 /* ---- steps ---- */
@@ -117,23 +124,116 @@ static void numbers_are_short_and_axes_round(void **state)
     assert_true(chart_top(watts, 0) > 0);
 }
 
-static void every_width_keeps_its_columns(void **state)
+/* ---- several as one ---- */
+
+static int64_t slow(size_t i)
 {
+    return 50 + (int64_t)(i % 3);
+}
+
+/* 12 nodes of 4 GPUs; GPU 2 of n9 is slow where it is said. */
+static void wide_make(struct curves *c, bool one_is_slow)
+{
+    for (int node = 12; node >= 1; node--) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", node);
+        for (int gpu = 0; gpu < 4; gpu++)
+            add_of(c, name, 0, gpu, SERIES_GPU_UTIL,
+                   one_is_slow && node == 9 && gpu == 2 ? slow : full, 100);
+        add_of(c, name, -1, SERIES_OF_STEP, SERIES_CPU, full, 100);
+        add_of(c, name, 0, SERIES_OF_STEP, SERIES_CPU, full, 100);
+    }
+    curves_join_steps(c);
+}
+
+static void named(const struct chart_group *g, const char *name)
+{
+    struct str out = STR_INIT;
+    chart_group_name(g, &out);
+    assert_string_equal(str_text(&out), name);
+    str_done(&out);
+}
+
+static void too_many_curves_are_one_by_node_then_of_all(void **state)
+{
+    static const struct {
+        size_t most, charts;
+        const char *first, *second, *last;
+    } row[] = {{60, 60, "n1 GPU 0", "n1 GPU 1", "n12"},
+               {59, 24, "n1, 4 GPUs", "n2, 4 GPUs", "n12"},
+               {24, 24, "n1, 4 GPUs", "n2, 4 GPUs", "n12"},
+               {23, 2, "48 GPUs", "12 nodes", "12 nodes"},
+               {1, 2, "48 GPUs", "12 nodes", "12 nodes"}};
     struct curves c = {0};
     (void)state;
-    add(&c, 0, 1, SERIES_GPU_UTIL, dips, 300);
-    for (int width = 40; width <= 200; width += 7)
-        for (int rows = 1; rows <= 5; rows += 2) {
-            const struct chart_style style = {.width = width, .rows = rows, .zone = &civil_utc};
-            struct str out = STR_INIT;
-            chart_write(c.v.v[0], 0, 600000, &style, &out);
-            chart_times_write(0, 600000, &style, &out);
-            struct span rest = span_of(str_text(&out)), line;
-            while (span_next(&rest, '\n', &line))
-                assert_true(line.len <= (size_t)width);
-            str_done(&out);
-        }
+    wide_make(&c, false);
+    for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+        struct chart_groups g;
+        chart_groups_fit(&c, row[i].most, &g);
+        assert_int_equal(g.v.n, row[i].charts);
+        named(&g.v.v[0], row[i].first);
+        named(&g.v.v[1], row[i].second);
+        named(&g.v.v[g.v.n - 1], row[i].last);
+        chart_groups_done(&g);
+    }
     curves_done(&c);
+}
+
+static void one_of_many_that_does_less_is_named(void **state)
+{
+    (void)state;
+    for (int one_is_slow = 0; one_is_slow < 2; one_is_slow++) {
+        struct curves c = {0};
+        struct chart_groups g;
+        struct figures f;
+        struct chart_part part[10];
+        struct str out = STR_INIT;
+        const struct chart_style style = {.width = 80, .rows = 3, .zone = &civil_utc};
+        double mean;
+        wide_make(&c, one_is_slow);
+        chart_groups_make(&c, CHARTS_OF_ALL, &g);
+        chart_group_figures(&g.v.v[0], 0, 200000, &f);
+        assert_int_equal(f.n, 4800);
+        assert_true(f.most > 99 && (one_is_slow ? f.least < 51 && f.mean < 99.5 : f.least > 99));
+        chart_group_parts(&g.v.v[0], 0, 200000, part, 10);
+        assert_true(part[4].any && part[4].most > 99 && part[4].mean > 98);
+        assert_true(one_is_slow ? part[4].least < 51 : part[4].least > 99);
+        const struct curve *lowest = chart_group_lowest(&g.v.v[0], 0, 200000, &mean);
+        assert_true(!lowest == !one_is_slow);
+        chart_group_write(&g.v.v[0], 0, 200000, &style, &out);
+        assert_true(!strstr(str_text(&out), "; lowest: n9 GPU 2, 5") == !one_is_slow);
+        assert_null(chart_group_lowest(&g.v.v[1], 0, 200000, &mean));
+        chart_groups_done(&g);
+        curves_done(&c);
+        str_done(&out);
+    }
+}
+
+static void every_width_keeps_its_columns(void **state)
+{
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        struct curves c = {0};
+        struct chart_groups g;
+        if (wide)
+            wide_make(&c, true);
+        else
+            add(&c, 0, 1, SERIES_GPU_UTIL, dips, 300);
+        chart_groups_make(&c, CHARTS_OF_ALL, &g);
+        for (int width = 40; width <= 200; width += 7)
+            for (int rows = 1; rows <= 5; rows += 2) {
+                const struct chart_style style = {.width = width, .rows = rows, .zone = &civil_utc};
+                struct str out = STR_INIT;
+                chart_group_write(&g.v.v[0], 0, 600000, &style, &out);
+                chart_times_write(0, 600000, &style, &out);
+                struct span rest = span_of(str_text(&out)), line;
+                while (span_next(&rest, '\n', &line))
+                    assert_true(line.len <= (size_t)width);
+                str_done(&out);
+            }
+        chart_groups_done(&g);
+        curves_done(&c);
+    }
 }
 
 int main(void)
@@ -142,6 +242,8 @@ int main(void)
         cmocka_unit_test(steps_are_added_up_and_the_nodes_figures_are_not),
         cmocka_unit_test(a_dip_of_one_sample_is_seen_and_a_gap_is_a_gap),
         cmocka_unit_test(numbers_are_short_and_axes_round),
+        cmocka_unit_test(too_many_curves_are_one_by_node_then_of_all),
+        cmocka_unit_test(one_of_many_that_does_less_is_named),
         cmocka_unit_test(every_width_keeps_its_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,9 @@
 #include "base/plain.h"
 #include "cli/plot/picture_pen.h"
 #include "cli/program/localtime.h"
-#include "reading/chart.h"
+#include "reading/chart_groups.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define LEFT    96
@@ -52,7 +51,7 @@ static void label_write(const struct pen *pen, double x, double y, enum pen_lett
 
 struct panel {
     const struct series_value *value;
-    VEC(const struct curve *) curve;
+    const struct chart_group *all;
     double y, top;
 };
 
@@ -83,6 +82,8 @@ static void stretch_write(const struct panel *p, const struct chart_part *part, 
 {
     struct pen_point at[2 * PARTS + 2];
     size_t n = 0;
+    if (from >= to)
+        return;
     for (size_t i = from; i < to; i++)
         at[n++] = (struct pen_point){x_of(i), y_of(p, part[i].most)};
     for (size_t i = to; i-- > from;)
@@ -96,11 +97,9 @@ static void stretch_write(const struct panel *p, const struct chart_part *part, 
     pen->line(pen->ctx, at, n, colour);
 }
 
-static void curve_write(const struct panel *p, const struct curve *c, int64_t from_ms,
-                        int64_t to_ms, size_t colour, const struct pen *pen)
+static void parts_write(const struct panel *p, const struct chart_part *part, size_t colour,
+                        const struct pen *pen)
 {
-    struct chart_part part[PARTS];
-    chart_parts(c, from_ms, to_ms, part, PARTS);
     for (size_t i = 0, k; i < PARTS; i = k + 1) {
         for (k = i; k < PARTS && part[k].any; k++)
             continue;
@@ -109,14 +108,22 @@ static void curve_write(const struct panel *p, const struct curve *c, int64_t fr
     }
 }
 
+static void curve_write(const struct panel *p, const struct curve *c, int64_t from_ms,
+                        int64_t to_ms, size_t colour, const struct pen *pen)
+{
+    struct chart_part part[PARTS];
+    chart_parts(c, from_ms, to_ms, part, PARTS);
+    parts_write(p, part, colour, pen);
+}
+
 /* "gpu7 GPU 0", and of the next of the same node and kind what is its own: "1". */
 static void legend_name(const struct panel *p, size_t i, struct str *out)
 {
     struct str before = STR_INIT, whole = STR_INIT;
     size_t same = 0, last = 0;
-    curve_name(p->curve.v[i], &whole);
+    curve_name(p->all->of.v[i], &whole);
     if (i > 0)
-        curve_name(p->curve.v[i - 1], &before);
+        curve_name(p->all->of.v[i - 1], &before);
     while (same < before.len && same < whole.len && before.data[same] == whole.data[same]) {
         same++;
         last = before.data[same - 1] == ' ' ? same : last;
@@ -134,26 +141,71 @@ static size_t title_len(const struct series_value *v)
     return unit ? (size_t)(unit - v->title) : strlen(v->title);
 }
 
-static void legend_write(const struct panel *p, const struct pen *pen)
+/* Where the next one begins; 0: there was no room for it. */
+static double key_write(const struct panel *p, double x, double right, size_t colour,
+                        const char *name, const struct pen *pen)
 {
-    double x = LEFT;
+    double needs = 26 + 8.4 * (double)strlen(name) + 14;
+    if (x + needs > right)
+        return 0;
+    pen->key(pen->ctx, x, p->y - 21, 18, 5, colour);
+    label_write(pen, x + 24, p->y - 14, PEN_INK, PEN_START, name);
+    return x + needs;
+}
+
+static double title_of(const struct panel *p, const struct pen *pen)
+{
     struct str name = STR_INIT;
     str_addn(&name, p->value->title, title_len(p->value));
-    label_write(pen, x, p->y - 14, PEN_NAME, PEN_START, str_text(&name));
-    x += 10.0 * (double)name.len + 20;
-    for (size_t i = 0; i < p->curve.n; i++) {
+    label_write(pen, LEFT, p->y - 14, PEN_NAME, PEN_START, str_text(&name));
+    double x = LEFT + 10.0 * (double)name.len + 20;
+    str_done(&name);
+    return x;
+}
+
+static void each_write(const struct panel *p, int64_t from_ms, int64_t to_ms, const struct pen *pen)
+{
+    double x = title_of(p, pen);
+    struct str name = STR_INIT;
+    for (size_t i = 0; i < p->all->of.n; i++)
+        curve_write(p, p->all->of.v[i], from_ms, to_ms, i, pen);
+    for (size_t i = 0; i < p->all->of.n; i++) {
         legend_name(p, i, &name);
-        double needs = 26 + 8.4 * (double)name.len + 14;
-        if (x + needs > WIDTH - RIGHT - (i + 1 < p->curve.n ? 90 : 0)) {
+        double next = key_write(p, x, WIDTH - RIGHT - (i + 1 < p->all->of.n ? 90 : 0), i,
+                                str_text(&name), pen);
+        if (!next) {
             str_clear(&name);
-            str_addf(&name, "and %zu more", p->curve.n - i);
+            str_addf(&name, "and %zu more", p->all->of.n - i);
             label_write(pen, x, p->y - 14, PEN_FAINT, PEN_START, str_text(&name));
             break;
         }
-        pen->key(pen->ctx, x, p->y - 21, 18, 5, i % PICTURE_COLOURS);
-        label_write(pen, x + 24, p->y - 14, PEN_INK, PEN_START, str_text(&name));
-        x += needs;
+        x = next;
     }
+    str_done(&name);
+}
+
+/* More of them than there are colours: the mean, and behind it from the least to the most of any;
+ * and the one that does much less than the others. */
+static void group_draw(const struct panel *p, int64_t from_ms, int64_t to_ms, const struct pen *pen)
+{
+    struct chart_part part[PARTS];
+    struct str name = STR_INIT;
+    double mean, x = title_of(p, pen);
+    const struct curve *lowest = chart_group_lowest(p->all, from_ms, to_ms, &mean);
+    chart_group_parts(p->all, from_ms, to_ms, part, PARTS);
+    parts_write(p, part, 0, pen);
+    str_add(&name, "mean of ");
+    chart_group_name(p->all, &name);
+    x = key_write(p, x, WIDTH, 0, str_text(&name), pen);
+    if (lowest) {
+        curve_write(p, lowest, from_ms, to_ms, 1, pen);
+        str_clear(&name);
+        str_add(&name, "lowest: ");
+        curve_name(lowest, &name);
+        x = key_write(p, x, WIDTH - RIGHT, 1, str_text(&name), pen);
+    }
+    if (x && x < WIDTH - RIGHT - 250)
+        label_write(pen, x, p->y - 14, PEN_FAINT, PEN_START, "shaded: least to most of any");
     str_done(&name);
 }
 
@@ -161,9 +213,7 @@ static void panel_write(const struct panel *p, int64_t from_ms, int64_t to_ms,
                         const struct pen *pen)
 {
     axis_write(p, pen);
-    for (size_t i = 0; i < p->curve.n; i++)
-        curve_write(p, p->curve.v[i], from_ms, to_ms, i % PICTURE_COLOURS, pen);
-    legend_write(p, pen);
+    (p->all->of.n > PICTURE_COLOURS ? group_draw : each_write)(p, from_ms, to_ms, pen);
 }
 
 /* ---- phases ---- */
@@ -253,27 +303,15 @@ static double head_of(const struct picture *p)
     return p->nphases ? TOP + PHASE_ROW : TOP;
 }
 
-static size_t panels_find(const struct picture *of, struct panel *panel)
+static void panel_make(const struct picture *of, const struct chart_group *all, size_t n,
+                       struct panel *ret)
 {
-    const struct curves *c = of->curves;
-    size_t n = 0;
-    for (size_t i = 0; i < series_values_n; i++) {
-        struct panel *p = &panel[n];
-        double most = 0;
-        *p = (struct panel){.value = &series_values[i],
-                            .y = head_of(of) + 20 + (double)n * (CHART + BETWEEN)};
-        for (size_t k = 0; k < c->v.n; k++) {
-            struct figures f;
-            if (c->v.v[k]->value != p->value)
-                continue;
-            curve_figures(c->v.v[k], of->from_ms, of->to_ms, &f);
-            most = f.most > most ? f.most : most;
-            vec_push(&p->curve, c->v.v[k]);
-        }
-        p->top = chart_top(p->value, most);
-        n += p->curve.n > 0;
-    }
-    return n;
+    struct figures f;
+    chart_group_figures(all, of->from_ms, of->to_ms, &f);
+    *ret = (struct panel){.value = all->value,
+                          .all = all,
+                          .y = head_of(of) + 20 + (double)n * (CHART + BETWEEN),
+                          .top = chart_top(all->value, f.most)};
 }
 
 static double height_of(const struct picture *p, size_t n)
@@ -283,31 +321,28 @@ static double height_of(const struct picture *p, size_t n)
 
 double picture_height(const struct picture *p)
 {
-    const struct curves *c = p->curves;
-    size_t n = 0;
-    for (size_t i = 0; i < series_values_n; i++) {
-        bool any = false;
-        for (size_t k = 0; k < c->v.n; k++)
-            any = any || c->v.v[k]->value == &series_values[i];
-        n += any;
-    }
-    return height_of(p, n);
+    struct chart_groups t;
+    chart_groups_make(p->curves, CHARTS_OF_ALL, &t);
+    double height = height_of(p, t.v.n);
+    chart_groups_done(&t);
+    return height;
 }
 
 void picture_draw(const struct pen *pen, const struct picture *p)
 {
-    struct panel *panel = xcalloc(series_values_n + 1, sizeof *panel);
-    size_t n = panels_find(p, panel);
-    if (n)
-        phases_write(p, height_of(p, n), pen);
+    struct chart_groups t;
+    chart_groups_make(p->curves, CHARTS_OF_ALL, &t);
+    if (t.v.n)
+        phases_write(p, height_of(p, t.v.n), pen);
     title_write(p->job, p->from_ms, p->to_ms, pen);
-    for (size_t i = 0; i < n; i++)
-        panel_write(&panel[i], p->from_ms, p->to_ms, pen);
-    if (n)
-        times_write(p, height_of(p, n) - BOTTOM, pen);
+    for (size_t i = 0; i < t.v.n; i++) {
+        struct panel panel;
+        panel_make(p, &t.v.v[i], i, &panel);
+        panel_write(&panel, p->from_ms, p->to_ms, pen);
+    }
+    if (t.v.n)
+        times_write(p, height_of(p, t.v.n) - BOTTOM, pen);
     else
         label_write(pen, LEFT, TOP + 10, PEN_INK, PEN_START, "no samples");
-    for (size_t i = 0; i < n; i++)
-        vec_done(&panel[i].curve);
-    free(panel);
+    chart_groups_done(&t);
 }

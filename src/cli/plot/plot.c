@@ -14,7 +14,7 @@
 #include "cli/table/json_form.h"
 #include "model/job/array.h"
 #include "model/job/job.h"
-#include "reading/chart.h"
+#include "reading/chart_groups.h"
 
 #include <locale.h>
 #include <stdio.h>
@@ -28,12 +28,15 @@
 #define MOMENTS       (4u << 20) /* of 16 bytes, that phases are found in */
 #define TALL_MOST     6          /* charts that get four rows each */
 #define LOW_MOST      12         /* and two */
+#define CHARTS_MOST   40         /* of more several become one */
+#define ROWS_MOST     8          /* of a chart that has a window to itself */
+#define AROUND        3          /* rows of a window that are no chart's */
 
 struct plot_line {
     const char *state_dir, *job, *step, *values, *gpus, *from, *to, *theme;
     int64_t attempt, height;
     enum json_form json;
-    bool watch, csv, csv_bare, svg, png, all;
+    bool watch, csv, csv_bare, svg, png, all, each;
 };
 
 static bool word_take(void *to, const char *word, struct arena *a, struct err *ret_err)
@@ -125,6 +128,7 @@ static const struct option_row rows[] = {
      .metavar = "nounits",
      .set = csv_set,
      .doc = "a row for each sample and device, as nvidia-smi writes them"},
+    OPT_FLAG("each", 0, "a chart for each GPU and node, however many there are", AT(each)),
     OPT_VALUE("from", 'S', "time", "since then; else since its beginning", set_any_text, AT(from)),
     OPT_VALUE("gpu", 'g', "numbers", "these GPUs, as their node numbers them: 0,2-3", set_any_text,
               AT(gpus)),
@@ -305,15 +309,34 @@ static bool span_find(const struct plotting *p, int64_t *ret_from_ms, int64_t *r
 
 /* ---- the terminal ---- */
 
-static struct chart_style style_of(const struct plotting *p)
+/* As high as all of them fit into the window; where they are only printed, so that they can be
+ * read. */
+static int rows_of(const struct plot_line *l, size_t n)
 {
-    size_t n = p->curves.v.n;
-    int tall = n <= TALL_MOST ? 4 : n <= LOW_MOST ? 2 : 1;
+    int usual = n <= TALL_MOST ? 4 : n <= LOW_MOST ? 2 : 1;
+    if (l->height)
+        return (int)l->height;
+    if (!isatty(STDOUT_FILENO) || !n)
+        return usual;
+    int fit = (window_height(24) - AROUND) / (int)n - 1;
+    fit = fit < 1 ? 1 : fit > ROWS_MOST ? ROWS_MOST : fit;
+    return l->watch || fit > usual ? fit : usual;
+}
+
+static struct chart_style style_of(const struct plotting *p, size_t n)
+{
     return (struct chart_style){.width = window_width(WIDTH_DEFAULT),
-                                .rows = p->l->height ? (int)p->l->height : tall,
+                                .rows = rows_of(p->l, n),
                                 .utf8 = window_has_utf8(),
                                 .colour = window_has_colour(),
                                 .zone = &civil_local};
+}
+
+/* What is drawn again and again is to fit. */
+static size_t charts_most(const struct plot_line *l)
+{
+    size_t fit = (size_t)(window_height(24) - AROUND) / (l->height > 1 ? (size_t)l->height + 1 : 1);
+    return l->each ? SIZE_MAX : l->watch && fit < CHARTS_MOST ? fit : CHARTS_MOST;
 }
 
 static void head_write(const struct plotting *p, int64_t from_ms, int64_t to_ms, struct str *out)
@@ -346,15 +369,18 @@ static void nothing_say(const struct plotting *p)
 static void screen_write(struct plotting *p, struct str *out)
 {
     int64_t from, to;
-    struct chart_style style = style_of(p);
+    struct chart_groups t;
     if (!span_find(p, &from, &to)) {
         str_addf(out, "Job %s: no samples yet\n", p->l->job);
         return;
     }
+    chart_groups_fit(&p->curves, charts_most(p->l), &t);
+    struct chart_style style = style_of(p, t.v.n);
     head_write(p, from, to, out);
-    for (size_t i = 0; i < p->curves.v.n; i++)
-        chart_write(p->curves.v.v[i], from, to, &style, out);
+    for (size_t i = 0; i < t.v.n; i++)
+        chart_group_write(&t.v.v[i], from, to, &style, out);
     chart_times_write(from, to, &style, out);
+    chart_groups_done(&t);
 }
 
 static enum picture_theme theme_of(const struct plot_line *l)

@@ -7,7 +7,6 @@
 #include "model/job/array.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define HEAD_ROWS  2
@@ -33,28 +32,6 @@ static int down(double x, double y)
     return (x < y) - (x > y);
 }
 
-/* "n2" before "n10". */
-static int by_name(const char *a, const char *b)
-{
-    while (*a && *b) {
-        bool digits = *a >= '0' && *a <= '9' && *b >= '0' && *b <= '9';
-        if (digits) {
-            char *a_end, *b_end;
-            unsigned long x = strtoul(a, &a_end, 10), y = strtoul(b, &b_end, 10);
-            if (x != y)
-                return x < y ? -1 : 1;
-            a = a_end;
-            b = b_end;
-        } else if (*a != *b) {
-            return (unsigned char)*a - (unsigned char)*b;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return (unsigned char)*a - (unsigned char)*b;
-}
-
 static int node_order(const void *va, const void *vb, void *ctx)
 {
     const struct top_node *a = *(struct top_node *const *)va, *b = *(struct top_node *const *)vb;
@@ -68,7 +45,7 @@ static int node_order(const void *va, const void *vb, void *ctx)
         break;
     case TOP_BY_LOAD: order = down(a->n->load_centi, b->n->load_centi); break;
     }
-    return order ? order : by_name(a->n->name, b->n->name);
+    return order ? order : text_compare_by_number(a->n->name, b->n->name);
 }
 
 static int job_order(const void *va, const void *vb, void *ctx)

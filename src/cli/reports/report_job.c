@@ -7,7 +7,7 @@
 #include "cli/program/window.h"
 #include "cli/reports/efficiency.h"
 #include "cli/reports/seen.h"
-#include "reading/chart.h"
+#include "reading/chart_groups.h"
 #include "wire/json.h"
 
 #include <inttypes.h>
@@ -67,23 +67,21 @@ bool report_is_drawn(uint16_t gpu_value, const struct curve *one)
 void report_charts_write(const struct curves *c, struct chart_style style, struct str *out)
 {
     int64_t from, to;
-    size_t n = 0, shown = 0;
     uint16_t gpu_value = report_gpu_value(c);
-    for (size_t i = 0; i < c->v.n; i++)
-        n += report_is_drawn(gpu_value, c->v.v[i]);
-    style.rows = n <= 2 ? 3 : 1;
+    struct curves drawn = {0};
+    struct chart_groups t;
     if (!curves_span(c, &from, &to))
         return;
-    for (int gpus = 1; gpus >= 0; gpus--)
-        for (size_t i = 0; i < c->v.n && shown < CHARTS_MOST; i++)
-            if (report_is_drawn(gpu_value, c->v.v[i]) &&
-                (c->v.v[i]->value->id != SERIES_CPU) == gpus) {
-                chart_write(c->v.v[i], from, to, &style, out);
-                shown++;
-            }
+    for (size_t i = 0; i < c->v.n; i++)
+        if (report_is_drawn(gpu_value, c->v.v[i]))
+            vec_push(&drawn.v, c->v.v[i]);
+    chart_groups_fit(&drawn, CHARTS_MOST, &t);
+    style.rows = t.v.n <= 2 ? 3 : 1;
+    for (size_t i = 0; i < t.v.n; i++)
+        chart_group_write(&t.v.v[i], from, to, &style, out);
     chart_times_write(from, to, &style, out);
-    if (n > shown)
-        str_addf(out, "and %zu more: remuda plot shows them\n", n - shown);
+    chart_groups_done(&t);
+    vec_done(&drawn.v);
 }
 
 /* ---- one job ---- */

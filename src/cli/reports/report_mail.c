@@ -17,22 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAIL_WIDTH      72
-#define PICTURE_BYTES   (400u << 10) /* a larger one is left out */
-#define BASE64_LINE     76u
-#define PICTURED_CURVES 16u /* of more a line is no line any more */
+#define MAIL_WIDTH    72
+#define PICTURE_BYTES (400u << 10) /* a larger one is left out */
+#define BASE64_LINE   76u
 
 /* ---- the picture ---- */
 
-struct picturing {
-    uint16_t gpu_value;
-    size_t n;
-};
-
 static bool is_pictured(void *ctx, const struct curve *one)
 {
-    struct picturing *p = ctx;
-    return report_is_drawn(p->gpu_value, one) && p->n++ < PICTURED_CURVES;
+    return report_is_drawn(*(const uint16_t *)ctx, one);
 }
 
 /* Libraries that draw letters complain on standard error of what is missing on a host. */
@@ -67,11 +60,11 @@ static void base64_lines_add(const struct str *png, struct str *out)
 /* Its curves are fewer afterwards. */
 static void picture_add(struct seen *s, const struct job *j, struct str *out)
 {
-    struct picturing pick = {.gpu_value = report_gpu_value(&s->curves)};
+    uint16_t gpu_value = report_gpu_value(&s->curves);
     struct picture p = {
         .curves = &s->curves, .job = j, .phase = s->reading.phase, .nphases = s->reading.nphases};
     struct str png = STR_INIT;
-    curves_keep(&s->curves, is_pictured, &pick);
+    curves_keep(&s->curves, is_pictured, &gpu_value);
     if (curves_span(&s->curves, &p.from_ms, &p.to_ms) && p.from_ms < p.to_ms &&
         quietly_drawn(&p, &png) && png.len <= PICTURE_BYTES) {
         str_addc(out, '\f');
