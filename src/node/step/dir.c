@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #define STATE_MAX_BYTES (1u << 20)
-#define STATE_BYTES                                                                                \
-    8192 /* of a state file from the beginning: what the disk gave once it does not refuse later */
-#define STATE_END_BYTES                                                                            \
-    (2 * (off_t)NOTE_BYTES) /* of these, kept for how it ended: EXITED and CLEARED, or FAILED */
+/* of a state file from the beginning: what the disk gave once it does not refuse later */
+#define STATE_BYTES 8192
+/* of these, kept for how it ended: EXITED and CLEARED, or FAILED */
+#define STATE_END_BYTES (2 * (off_t)NOTE_BYTES)
 
 /* Written out here, not with step_label, so that the shepherd needs nothing of model's code. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out)
