@@ -25,12 +25,13 @@
 struct agent; /* opaque */
 
 enum agent_event_kind {
-    AGENT_UP,      /* the connection to the controller is there */
-    AGENT_DOWN,    /* it is gone */
-    AGENT_MESSAGE, /* from the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, STREAM_TO, REPORT_ACK, DONE (hello refused); others are
-                          ignored */
-    AGENT_FOUND,   /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
-    AGENT_NOTE,    /* a shepherd said something */
+    AGENT_UP,   /* the connection to the controller is there */
+    AGENT_DOWN, /* it is gone */
+    /* From the controller: NODE_WELCOME, LAUNCH, TERMINATE, SIGNAL, STREAM_TO, REPORT_ACK, DONE
+     * (hello refused); others are ignored. */
+    AGENT_MESSAGE,
+    AGENT_FOUND,       /* at start: a step of an earlier daemon (note: job_id, attempt, step_id) */
+    AGENT_NOTE,        /* a shepherd said something */
     AGENT_PROLOG_DONE, /* note: the step; ok, text */
     AGENT_EPILOG_DONE, /* note: the step; ok, text */
     AGENT_WAKE,        /* agent_wake_due() has come; load_centi and free_mem_mib are filled */
@@ -117,8 +118,9 @@ enum agent_effect_kind {
     /* Tell the shepherd (note: ids, pid) to connect to another command: text is its address, why
      * the key. */
     AGENT_FOLLOW,
-    AGENT_CLEAR, /* the shepherd is gone: kill what is left of its step (note: ids, pid), before the next
-                        effect */
+    /* The shepherd is gone: kill what is left of its step (note: ids, pid), before the next
+     * effect. */
+    AGENT_CLEAR,
     /* Run the epilog (note: ids; job, or NULL if it was found), then AGENT_EPILOG_DONE. */
     AGENT_EPILOG,
     AGENT_FORGET, /* everything is acknowledged: remove the step's state (note: ids) */
@@ -172,6 +174,7 @@ void agent_set_node(struct agent *a, const struct node *self);
 /* Does a step that is not over have this GPU? */
 bool agent_gpu_is_held(const struct agent *a, int32_t index);
 
+/* One event, and all that follows from it on this node; effects as core_step has them. */
 void agent_step(struct agent *a, const struct agent_event *ev, struct agent_effects *fx);
 /* When it wants AGENT_WAKE; INT64_MAX = not at all. */
 int64_t agent_wake_due(const struct agent *a);

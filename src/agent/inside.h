@@ -64,8 +64,8 @@ void turn_report_released(struct turn *t, struct held_step *s, const char *detai
 
 bool program_given(const char *path);
 void step_start(struct turn *t, struct held_step *s, const struct msg_launch *launch);
-#define PROVE_WAIT_US                                                                              \
-    INT64_C(3000000) /* so long a job's end, or a step's beginning, waits for devices */
+/* so long a job's end, or a step's beginning, waits for devices */
+#define PROVE_WAIT_US INT64_C(3000000)
 /* Of a step in WAITING: it has its devices, and the prolog or the step itself begins; or it waits
  * for a look; or it never runs. `launch` may be the step's own copy. */
 void step_launch_try(struct turn *t, struct held_step *s, const struct msg_launch *launch);

@@ -68,6 +68,7 @@ void answer_rooms_free(struct answer_rooms *all)
 
 void answer_of(struct answer *a, struct answer_rooms *all, uid_t uid)
 {
+    ASSERT(!a->room);
     struct room *r = map_u64_get(all->by_uid, uid);
     if (!r) {
         r = xcalloc(1, sizeof *r);
@@ -120,6 +121,7 @@ static bool room_is_full(const struct answer *a)
 
 struct answer *answer_new(const char *dir, uint64_t seq, const struct fields *t, const char *wanted)
 {
+    ASSERT(dir && t);
     struct answer *a = xcalloc(1, sizeof *a);
     a->dir = xstrdup(dir);
     a->seq = seq;
@@ -201,6 +203,7 @@ static void rows_drop(struct answer *a)
 
 void answer_row(struct answer *a, const void *record)
 {
+    ASSERT(record);
     if (a->too_large)
         return;
     if (!a->writer)
@@ -302,6 +305,7 @@ static bool window_fill(struct answer *a, struct err *ret_err)
 bool answer_next(struct answer *a, size_t max, const char **ret_data, size_t *ret_len,
                  struct err *ret_err)
 {
+    ASSERT(max > 0);
     while ((*ret_len = whole_frames(a, max, ret_err)) == 0) {
         if (a->file_read == a->file_len && a->buf.len == 0)
             return false;

@@ -131,6 +131,7 @@ static struct reads_user *user_of(struct reads *all, uid_t uid)
 bool reads_add(struct reads *all, uid_t uid, void (*run_it)(void *ctx, struct reader *r),
                loop_fn done_it, void *ctx)
 {
+    ASSERT(run_it && done_it);
     struct reads_user *u = user_of(all, uid);
     if (u->waiting >= READS_PER_USER)
         return false;

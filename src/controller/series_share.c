@@ -50,6 +50,7 @@ static void sink(struct level *l, int64_t now_us)
 bool series_share_take(struct series_share *s, const char *node, size_t bytes, int64_t now_us,
                        bool *ret_say)
 {
+    ASSERT(node && s->of_node);
     struct level *l = map_str_get(s->of_node, node);
     *ret_say = false;
     if (!l) {

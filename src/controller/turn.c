@@ -166,6 +166,7 @@ static void diag_reset(struct turns *t)
 
 void turns_step(struct turns *t, const struct event *ev)
 {
+    ASSERT(ev->kind != EV_MESSAGE || ev->msg);
     const struct message *m = ev->kind == EV_MESSAGE ? ev->msg : NULL;
     struct event timed = *ev;
     size_t from = t->open->fx.n;
@@ -306,6 +307,7 @@ static void store_came(struct turns *t)
 
 void turns_begin_away(struct turns *t, const struct err *why)
 {
+    ASSERT(!t->sent);
     t->sent = &t->a == t->open ? &t->b : &t->a;
     t->sent->batch = batch_new(); /* of nothing: it finds out when the store is back */
     t->sent->batch->seq = ++t->seq;

@@ -168,6 +168,9 @@ void core_ids_from(struct core *c, uint64_t next);
 /* Before core_loaded: the controller did not end by itself the last time. */
 void core_was_killed(struct core *c);
 
+/* One event, and all that follows from it. What is to be done outside is added to `fx`, in the
+ * order in which it is to be done; its texts and bodies live in fx->arena, none in the event, which
+ * may go after the call. Never fails: what cannot be done is answered with a refusal. */
 void core_step(struct core *c, const struct event *ev, struct effects *fx);
 /* When it wants EV_WAKE; INT64_MAX = never, ≤ now = at the end of this turn. */
 int64_t core_wake_due(const struct core *c);

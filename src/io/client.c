@@ -23,8 +23,8 @@
 #define TIMEOUT_MS_DEFAULT 60000
 #define READ_BYTES         (16u << 10) /* most answers are small: no mapping of its own */
 #define READ_MORE_BYTES    (256u << 10)
-#define HELD_MAX_BYTES                                                                             \
-    (4u << 20) /* of an answer in rows that is handed out only when it is whole */
+/* of an answer in rows that is handed out only when it is whole */
+#define HELD_MAX_BYTES (4u << 20)
 #define PAUSE_FIRST_MS 10
 #define PAUSE_MOST_MS  500
 #define AGAIN_MOST_US  (60 * INT64_C(1000000))

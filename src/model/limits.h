@@ -8,27 +8,30 @@
 #define LIMIT_FRAME_DATA_BYTES (16u << 20) /* raw part of one frame */
 #define LIMIT_LIST_RECORDS     65536u      /* records in one list of a message */
 #define LIMIT_TEXT_BYTES       (64u << 10) /* any single text field of a request */
-#define LIMIT_SUBMIT_LINE_BYTES                                                                    \
-    (1u << 20) /* the command line of a request, as in Slurm: each job keeps it in memory */
-#define LIMIT_NAME_BYTES           256u        /* job, partition, node, account, user names */
-#define PRIORITY_TOP               4294967293u /* --priority=TOP, and the highest that may be asked for */
-#define LIMIT_ARRAY_INDEX          2147483647u /* largest array index (2^31-1) */
-#define LIMIT_NODES                65536u
-#define LIMIT_TASKS                (1u << 24)
-#define LIMIT_CPUS_PER_NODE        1048576u /* one flat pool of a simulated machine is a node, too */
-#define LIMIT_DEVICES_PER_NODE     1024u    /* devices of one gres kind on one node */
-#define LIMIT_DEPENDENCIES         4096u    /* per job */
-#define LIMIT_STEPS_PER_JOB        40000u
-#define LIMIT_CRONTAB_ENTRIES      200u        /* jobs of a user's table for scrontab */
-#define LIMIT_QUEUED_STEPS         1000u       /* of one job: srun --async steps that wait */
-#define LIMIT_QUEUED_BYTES         (16u << 20) /* of one job: what they and those that run came with */
+/* the command line of a request, as in Slurm: each job keeps it in memory */
+#define LIMIT_SUBMIT_LINE_BYTES (1u << 20)
+#define LIMIT_NAME_BYTES        256u /* job, partition, node, account, user names */
+/* --priority=TOP, and the highest that may be asked for */
+#define PRIORITY_TOP      4294967293u
+#define LIMIT_ARRAY_INDEX 2147483647u /* largest array index (2^31-1) */
+#define LIMIT_NODES       65536u
+#define LIMIT_TASKS       (1u << 24)
+/* one flat pool of a simulated machine is a node, too */
+#define LIMIT_CPUS_PER_NODE    1048576u
+#define LIMIT_DEVICES_PER_NODE 1024u /* devices of one gres kind on one node */
+#define LIMIT_DEPENDENCIES     4096u /* per job */
+#define LIMIT_STEPS_PER_JOB    40000u
+#define LIMIT_CRONTAB_ENTRIES  200u  /* jobs of a user's table for scrontab */
+#define LIMIT_QUEUED_STEPS     1000u /* of one job: srun --async steps that wait */
+/* of one job: what they and those that run came with */
+#define LIMIT_QUEUED_BYTES         (16u << 20)
 #define LIMIT_CONNECTIONS          4096u
 #define LIMIT_CONNECTIONS_PER_USER 1024u
-#define LIMIT_RELAYED_PER_USER                                                                     \
-    256u /* connections of a user through the relay of a host that joined */
-#define LIMIT_RELAYED_BYTES (64u << 20) /* of halves of messages there, of a user */
-#define LIMIT_CALLS_PER_USER                                                                       \
-    4096u /* calls of a user that are answered later: sbatch --wait, salloc, srun, sattach */
+/* connections of a user through the relay of a host that joined */
+#define LIMIT_RELAYED_PER_USER 256u
+#define LIMIT_RELAYED_BYTES    (64u << 20) /* of halves of messages there, of a user */
+/* calls of a user that are answered later: sbatch --wait, salloc, srun, sattach */
+#define LIMIT_CALLS_PER_USER       4096u
 #define LIMIT_PENDING_REQUESTS     100000u /* changing requests that wait while the store is away */
 #define LIMIT_CONFIG_BYTES         (16u << 20)
 #define LIMIT_CONFIG_INCLUDE_DEPTH 16u

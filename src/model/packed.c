@@ -15,8 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAGIC                                                                                      \
-    UINT64_C(0x31444b5041445552) /* "RUDAPKD1", which another byte order reads otherwise */
+/* "RUDAPKD1", which another byte order reads otherwise */
+#define MAGIC      UINT64_C(0x31444b5041445552)
 #define HEAD_WORDS 5u
 #define SLICE_ROWS 128u
 

@@ -68,18 +68,18 @@ static const char *const *hosts_of(const char *map, int32_t nodes, struct arena 
 
 static void world_begin(const struct msg_stream_tasks *t, struct arena *a)
 {
-    struct world *w = arena_alloc(a, sizeof *w);
+    struct pmix_job *w = arena_alloc(a, sizeof *w);
     int32_t *node_of = NULL, nodes = 0;
     if (!t->mpi_map || !t->mpi_name || !t->work_dir ||
         !pmi_map_read(t->mpi_map, t->world, &node_of, &nodes) || t->first_node >= nodes)
         give_up("where the tasks are", PMIX_ERR_BAD_PARAM);
-    *w = (struct world){.name = arena_strdup(a, t->mpi_name),
-                        .dir = arena_strdup(a, t->work_dir),
-                        .size = t->world,
-                        .nodes = nodes,
-                        .node = t->first_node,
-                        .node_of = node_of,
-                        .host = hosts_of(t->mpi_map, nodes, a)};
+    *w = (struct pmix_job){.name = arena_strdup(a, t->mpi_name),
+                           .dir = arena_strdup(a, t->work_dir),
+                           .size = t->world,
+                           .nodes = nodes,
+                           .node = t->first_node,
+                           .node_of = node_of,
+                           .host = hosts_of(t->mpi_map, nodes, a)};
     if (mkdir(w->dir, 0700) != 0)
         give_up(w->dir, PMIX_ERR_NO_PERMISSIONS);
     meetings_begin(w);

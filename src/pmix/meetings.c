@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct meeting {
-    struct meeting *next;
+struct pmix_meeting {
+    struct pmix_meeting *next;
     char *ranks; /* NULL = all */
     struct str data;
     pmix_modex_cbfunc_t done;
@@ -24,11 +24,11 @@ struct question {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct meeting *meetings;
+static struct pmix_meeting *meetings;
 static struct question *questions;
-static const struct world *world;
+static const struct pmix_job *world;
 
-void meetings_begin(const struct world *w)
+void meetings_begin(const struct pmix_job *w)
 {
     world = w;
 }
@@ -56,15 +56,15 @@ static char *ranks_of(const pmix_proc_t *procs, size_t n)
 }
 
 /* With the lock. */
-static struct meeting *meeting_of(const char *ranks)
+static struct pmix_meeting *meeting_of(const char *ranks)
 {
-    struct meeting *m = meetings;
+    struct pmix_meeting *m = meetings;
     while (m && !text_is(m->ranks, ranks))
         m = m->next;
     if (m)
         return m;
     m = xcalloc(1, sizeof *m);
-    *m = (struct meeting){.next = meetings, .ranks = ranks ? xstrdup(ranks) : NULL};
+    *m = (struct pmix_meeting){.next = meetings, .ranks = ranks ? xstrdup(ranks) : NULL};
     meetings = m;
     return m;
 }
@@ -76,7 +76,7 @@ static pmix_status_t fence(const pmix_proc_t procs[], size_t nprocs, const pmix_
     char *ranks = ranks_of(procs, nprocs);
     (void)info, (void)ninfo;
     pthread_mutex_lock(&lock);
-    struct meeting *m = meeting_of(ranks);
+    struct pmix_meeting *m = meeting_of(ranks);
     bool twice = m->done != NULL;
     if (!twice) {
         m->done = done;
@@ -100,9 +100,9 @@ static void brought(const struct msg_stream_mpi *m)
 
 static void met(const struct msg_stream_mpi *said)
 {
-    struct meeting *m = NULL;
+    struct pmix_meeting *m = NULL;
     pthread_mutex_lock(&lock);
-    for (struct meeting **at = &meetings; *at && !m; at = &(*at)->next)
+    for (struct pmix_meeting **at = &meetings; *at && !m; at = &(*at)->next)
         if (text_is((*at)->ranks, said->ranks) && (*at)->done) {
             m = *at;
             *at = m->next;
@@ -164,14 +164,14 @@ static void answered(const struct msg_stream_mpi *m)
     free(q);
 }
 
-struct asked {
+struct pmix_asked {
     int32_t rank;
     char *whom; /* as the command said */
 };
 
 static void found(pmix_status_t status, char *data, size_t len, void *ctx)
 {
-    struct asked *a = ctx;
+    struct pmix_asked *a = ctx;
     bool ok = status == PMIX_SUCCESS;
     say(&(struct msg_stream_mpi){.op = MPI_ANSWER,
                                  .rank = a->rank,
@@ -185,8 +185,8 @@ static void found(pmix_status_t status, char *data, size_t len, void *ctx)
 static void asked(const struct msg_stream_mpi *m)
 {
     pmix_proc_t proc;
-    struct asked *a = xcalloc(1, sizeof *a);
-    *a = (struct asked){m->rank, xstrdup(m->text ? m->text : "")};
+    struct pmix_asked *a = xcalloc(1, sizeof *a);
+    *a = (struct pmix_asked){m->rank, xstrdup(m->text ? m->text : "")};
     PMIX_LOAD_PROCID(&proc, world->name, (pmix_rank_t)m->rank);
     pmix_status_t rc = PMIx_server_dmodex_request(&proc, found, a);
     if (rc != PMIX_SUCCESS)

@@ -20,7 +20,7 @@
 
 #define PMIX_FD 3
 
-struct world {
+struct pmix_job {
     const char *name, *dir;
     int32_t size, nodes, node; /* tasks; nodes; which this is */
     const int32_t *node_of;    /* each rank */
@@ -33,11 +33,11 @@ void say(const struct msg_stream_mpi *m);
 _Noreturn void give_up(const char *what, pmix_status_t why);
 
 /* world.c: what the library is told of the tasks; then the variables of each here are said. */
-void world_register(const struct world *w, struct arena *a);
+void world_register(const struct pmix_job *w, struct arena *a);
 
 /* meetings.c: what tasks ask the library, and it the other nodes. */
 extern pmix_server_module_t meetings_module;
-void meetings_begin(const struct world *w);
+void meetings_begin(const struct pmix_job *w);
 /* From here on a task that ends in the middle ends all. After the library has started. */
 void meetings_watch(void);
 /* The shepherd says something. */

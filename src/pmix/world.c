@@ -58,7 +58,7 @@ static void small(struct facts *f, const char *key, int32_t value)
 
 /* ---- each rank ---- */
 
-static void one_rank(struct facts *job, const struct world *w, int32_t rank, int32_t local)
+static void one_rank(struct facts *job, const struct pmix_job *w, int32_t rank, int32_t local)
 {
     struct facts f = facts_new(RANK_FACTS);
     rank_of(&f, PMIX_RANK, rank);
@@ -74,7 +74,7 @@ static void one_rank(struct facts *job, const struct world *w, int32_t rank, int
     PMIX_INFO_FREE(f.v, f.max);
 }
 
-static void all_ranks(struct facts *job, const struct world *w)
+static void all_ranks(struct facts *job, const struct pmix_job *w)
 {
     int32_t *next = xcalloc((size_t)w->nodes, sizeof *next);
     for (int32_t rank = 0; rank < w->size; rank++)
@@ -85,7 +85,7 @@ static void all_ranks(struct facts *job, const struct world *w)
 /* ---- the job ---- */
 
 /* "0,1;2,3": the ranks of each node. */
-static void places_add(const struct world *w, struct str *all, struct str *here)
+static void places_add(const struct pmix_job *w, struct str *all, struct str *here)
 {
     struct str *of = xcalloc((size_t)w->nodes, sizeof *of);
     for (int32_t rank = 0; rank < w->size; rank++)
@@ -99,7 +99,7 @@ static void places_add(const struct world *w, struct str *all, struct str *here)
     free(of);
 }
 
-static void maps_add(struct facts *f, const struct world *w, const char *places)
+static void maps_add(struct facts *f, const struct pmix_job *w, const char *places)
 {
     struct str names = STR_INIT;
     char *folded = NULL;
@@ -115,7 +115,7 @@ static void maps_add(struct facts *f, const struct world *w, const char *places)
     str_done(&names);
 }
 
-static int32_t first_here(const struct world *w, int32_t *ret_n)
+static int32_t first_here(const struct pmix_job *w, int32_t *ret_n)
 {
     int32_t first = -1;
     *ret_n = 0;
@@ -125,7 +125,7 @@ static int32_t first_here(const struct world *w, int32_t *ret_n)
     return first;
 }
 
-static struct facts job_facts(const struct world *w, int32_t here, int32_t first)
+static struct facts job_facts(const struct pmix_job *w, int32_t here, int32_t first)
 {
     struct facts f = facts_new((size_t)w->size + JOB_FACTS);
     struct str places = STR_INIT, peers = STR_INIT;
@@ -155,7 +155,7 @@ static struct facts job_facts(const struct world *w, int32_t here, int32_t first
 
 /* ---- beginning ---- */
 
-static void library_start(const struct world *w)
+static void library_start(const struct pmix_job *w)
 {
     struct facts f = facts_new(8);
     char own[PMIX_MAX_NSLEN];
@@ -175,7 +175,7 @@ static void library_start(const struct world *w)
 }
 
 /* Its variables, each ended by NUL. */
-static void client_add(const struct world *w, int32_t rank)
+static void client_add(const struct pmix_job *w, int32_t rank)
 {
     pmix_proc_t proc;
     char **env = NULL;
@@ -193,7 +193,7 @@ static void client_add(const struct world *w, int32_t rank)
     str_done(&text);
 }
 
-void world_register(const struct world *w, struct arena *a)
+void world_register(const struct pmix_job *w, struct arena *a)
 {
     int32_t here, first = first_here(w, &here);
     pmix_nspace_t name;

@@ -39,6 +39,7 @@ bool job_is_recent(const struct job *j, int64_t ended_after_us)
 
 bool scan_wants(const struct scan *scan, const void *record)
 {
+    ASSERT(scan->table < STORE_TABLE_COUNT && record);
     switch (scan->table) {
     case TABLE_JOB:
         if (scan->live_only && !job_is_recent(record, scan->ended_after_us) &&

@@ -308,14 +308,9 @@ struct qos_view *book_qos(const struct book *b, const char *name)
 bool book_has_tres(void *book, const char *tres)
 {
     const struct book *b = book;
-    for (size_t i = 0; i < b->tres.n; i++) {
-        const struct tres *t = b->tres.v[i];
-        size_t len = strlen(t->type);
-        if (t->name ? strncmp(tres, t->type, len) == 0 && tres[len] == '/' &&
-                          text_is_nocase(tres + len + 1, t->name)
-                    : text_is(tres, t->type))
+    for (size_t i = 0; i < b->tres.n; i++)
+        if (tres_is(b->tres.v[i], tres))
             return true;
-    }
     return text_starts(tres, "license/");
 }
 

@@ -1,6 +1,7 @@
 /* sacctmgr at a terminal: questions before changes, and commands one a line. */
 #include "base/alloc.h"
 #include "cli/accounts/accounts.h"
+#include "cli/program/program.h"
 
 #include <poll.h>
 #include <stdio.h>
@@ -49,28 +50,6 @@ bool sacctmgr_ask(struct sacctmgr *s, const char *what)
     }
 }
 
-/* Words at blanks; quotes anywhere in a word keep blanks: description="our group". */
-static int line_split(struct arena *a, const char *line, char **word, int max)
-{
-    int n = 0;
-    for (const char *at = line; n < max;) {
-        struct str one = STR_INIT;
-        char quote = '\0';
-        at += strspn(at, " \t\r\n");
-        if (!*at)
-            break;
-        for (; *at && (quote || !strchr(" \t\r\n", *at)); at++) {
-            if (quote ? *at == quote : *at == '"' || *at == '\'')
-                quote = (char)(quote ? '\0' : *at);
-            else
-                str_addc(&one, *at);
-        }
-        word[n++] = arena_strdup(a, str_text(&one));
-        str_done(&one);
-    }
-    return n;
-}
-
 /* A line, a byte at a time: what stands behind it is the answer to a question. */
 static bool line_read(struct str *line)
 {
@@ -100,7 +79,7 @@ void sacctmgr_prompt(struct sacctmgr *s, void (*run)(struct sacctmgr *s, int n, 
         const char *text = str_text(&line);
         if (!text_starts(text + strspn(text, " \t"), "!!"))
             last = arena_strdup(s->a, text);
-        int n = line_split(s->a, last, word, (int)ARRAY_LEN(word));
+        int n = words_split(s->a, last, word, (int)ARRAY_LEN(word));
         s->rc = 0;
         if (n)
             run(s, n, word);

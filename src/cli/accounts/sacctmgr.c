@@ -67,58 +67,61 @@ static bool elsewhere(struct sacctmgr *s, enum entity entity)
     (ON(ACCOUNT) | ON(COORDINATOR) | ON(QOS) | ON(USER) | ON(WCKEY) | ON(CLUSTER) |                \
      ON(FEDERATION) | ON(RESOURCE) | ON(JOB))
 
-static void add_run(struct sacctmgr *s, int n, char **word)
+/* What add, modify and delete do differently. */
+struct change_verb {
+    const char *verb;
+    unsigned entities; /* bits of enum entity that the verb is for */
+    unsigned here;     /* of those made elsewhere: it has its own word for them */
+    enum spec_mode mode;
+    void (*change)(struct sacctmgr *s, const struct specs *sp);
+    const char *wanted; /* said where none of `entities` was named */
+};
+
+static void change_run(struct sacctmgr *s, int n, char **word, const struct change_verb *c)
 {
     enum entity entity;
     struct specs sp = {0};
-    if (!n || !entity_find(word[0], &entity) || !(CHANGED_ENTITIES >> entity & 1u)) {
-        no_entity(s, "add",
-                  "Input line must include \"Account\", \"Cluster\", \"Coordinator\", "
-                  "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
+    if (!n || !entity_find(word[0], &entity) || !(c->entities >> entity & 1u)) {
+        no_entity(s, c->verb, c->wanted);
         return;
     }
     if (s->readonly)
         sacctmgr_refuse(s, "Can't run this command in readonly mode.");
-    else if (!elsewhere(s, entity) && sacctmgr_connect(s) &&
-             specs_read(s, entity, SPECS_MIXED, n - 1, word + 1, &sp))
-        accounts_add(s, &sp);
+    else if ((c->here >> entity & 1u || !elsewhere(s, entity)) && sacctmgr_connect(s) &&
+             specs_read(s, entity, c->mode, n - 1, word + 1, &sp))
+        c->change(s, &sp);
     specs_done(&sp);
+}
+
+#define WANTED                                                                                     \
+    "Input line must include \"Account\", \"Cluster\", \"Coordinator\", \"Federation\", \"QOS\", " \
+    "\"Resource\", or \"User\""
+
+static void add_run(struct sacctmgr *s, int n, char **word)
+{
+    static const struct change_verb add = {"add",       CHANGED_ENTITIES, 0,
+                                           SPECS_MIXED, accounts_add,     WANTED};
+    change_run(s, n, word, &add);
 }
 
 static void modify_run(struct sacctmgr *s, int n, char **word)
 {
-    enum entity entity;
-    struct specs sp = {0};
-    if (!n || !entity_find(word[0], &entity) || !((CHANGED_ENTITIES | ON(ASSOC)) >> entity & 1u)) {
-        no_entity(s, "modify",
-                  "Input line must include \"Account\", \"Cluster\", \"Federation\", \"Job\", "
-                  "\"QOS\", \"Resource\" or \"User\"");
-        return;
-    }
-    if (s->readonly)
-        sacctmgr_refuse(s, "Can't run this command in readonly mode.");
-    else if ((entity == ENTITY_CLUSTER || !elsewhere(s, entity)) && sacctmgr_connect(s) &&
-             specs_read(s, entity, SPECS_SET, n - 1, word + 1, &sp))
-        accounts_modify(s, &sp);
-    specs_done(&sp);
+    static const struct change_verb modify = {
+        "modify",
+        CHANGED_ENTITIES | ON(ASSOC),
+        ON(CLUSTER),
+        SPECS_SET,
+        accounts_modify,
+        "Input line must include \"Account\", \"Cluster\", \"Federation\", \"Job\", "
+        "\"QOS\", \"Resource\" or \"User\""};
+    change_run(s, n, word, &modify);
 }
 
 static void delete_run(struct sacctmgr *s, int n, char **word)
 {
-    enum entity entity;
-    struct specs sp = {0};
-    if (!n || !entity_find(word[0], &entity) || !(CHANGED_ENTITIES >> entity & 1u)) {
-        no_entity(s, "delete",
-                  "Input line must include \"Account\", \"Cluster\", \"Coordinator\", "
-                  "\"Federation\", \"QOS\", \"Resource\", or \"User\"");
-        return;
-    }
-    if (s->readonly)
-        sacctmgr_refuse(s, "Can't run this command in readonly mode.");
-    else if (!elsewhere(s, entity) && sacctmgr_connect(s) &&
-             specs_read(s, entity, SPECS_WHERE, n - 1, word + 1, &sp))
-        accounts_remove(s, &sp);
-    specs_done(&sp);
+    static const struct change_verb delete = {"delete",    CHANGED_ENTITIES, 0,
+                                              SPECS_WHERE, accounts_remove,  WANTED};
+    change_run(s, n, word, &delete);
 }
 
 static void version_run(struct sacctmgr *s, int n, char **word)

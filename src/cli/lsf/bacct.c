@@ -27,12 +27,6 @@ struct bacct {
     struct str out;
 };
 
-static SETTER(set_interval)
-{
-    struct lsf_interval *i = (void *)((char *)to + row->at);
-    return lsf_interval_parse(value, time_now_us(), i, ret_err);
-}
-
 #define AT(member) offsetof(struct bacct, member)
 #define FLAG(name_, member, doc_)                                                                  \
     {                                                                                              \
@@ -44,13 +38,13 @@ static SETTER(set_interval)
         .at = AT(member)                                                                           \
     }
 static const struct option_row rows[] = {
-    VALUE("C", "begin,end", completed, set_interval, "jobs that ended between"),
-    VALUE("D", "begin,end", dispatched, set_interval, "jobs that started between"),
+    VALUE("C", "begin,end", completed, lsf_set_interval, "jobs that ended between"),
+    VALUE("D", "begin,end", dispatched, lsf_set_interval, "jobs that started between"),
     VALUE("J", "name", filter.name, set_text, "jobs of this name; * stands for any letters"),
     OPT_REFUSED("Lp", 0, ARG_REQUIRED, "jobs of a licence project", "-P names projects"),
     OPT_REFUSED("M", 0, ARG_REQUIRED, "file with hosts", "name them with -m"),
     VALUE("P", "project", filter.project, set_text, "jobs of this project"),
-    VALUE("S", "begin,end", submitted, set_interval, "jobs that were submitted between"),
+    VALUE("S", "begin,end", submitted, lsf_set_interval, "jobs that were submitted between"),
     OPT_REFUSED("U", 0, ARG_REQUIRED, "jobs of a reservation", "sreport reservation sums them"),
     FLAG("UF", unbroken, "-l without broken lines"),
     OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),

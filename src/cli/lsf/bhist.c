@@ -27,13 +27,6 @@ struct bhist {
     struct str out;
 };
 
-/* The row's `at`: an interval. */
-static SETTER(set_interval)
-{
-    struct lsf_interval *i = (void *)((char *)to + row->at);
-    return lsf_interval_parse(value, time_now_us(), i, ret_err);
-}
-
 #define AT(member) offsetof(struct bhist, member)
 #define FLAG(name_, member, doc_)                                                                  \
     {                                                                                              \
@@ -45,13 +38,13 @@ static SETTER(set_interval)
         .at = AT(member)                                                                           \
     }
 static const struct option_row rows[] = {
-    VALUE("C", "begin,end", completed, set_interval, "jobs that ended between"),
-    VALUE("D", "begin,end", dispatched, set_interval, "jobs that started between"),
+    VALUE("C", "begin,end", completed, lsf_set_interval, "jobs that ended between"),
+    VALUE("D", "begin,end", dispatched, lsf_set_interval, "jobs that started between"),
     VALUE("J", "name", filter.name, set_text, "jobs of this name; * stands for any letters"),
     OPT_REFUSED("Lp", 0, ARG_REQUIRED, "jobs of a licence project", "-P names projects"),
     VALUE("P", "project", filter.project, set_text, "jobs of this project"),
-    VALUE("S", "begin,end", submitted, set_interval, "jobs that were submitted between"),
-    VALUE("T", "begin,end", alive, set_interval, "the same as -t"),
+    VALUE("S", "begin,end", submitted, lsf_set_interval, "jobs that were submitted between"),
+    VALUE("T", "begin,end", alive, lsf_set_interval, "the same as -t"),
     FLAG("UF", unbroken, "-l without broken lines"),
     OPT_ACCEPTED("V", 0, ARG_NONE, "show the version"),
     FLAG("a", all, "ended jobs, too"),
@@ -71,7 +64,7 @@ static const struct option_row rows[] = {
     VALUE("q", "queue", filter.queue, set_text, "jobs of this queue"),
     FLAG("r", running, "running jobs only"),
     FLAG("s", suspended, "suspended jobs only"),
-    VALUE("t", "begin,end", alive, set_interval, "jobs that were there between"),
+    VALUE("t", "begin,end", alive, lsf_set_interval, "jobs that were there between"),
     VALUE("u", "user", filter.users, set_text, "jobs of this user; all"),
     FLAG("w", wide, "nothing cut"),
 };

@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define SIGNAL_CONT 18
-#define SIGNAL_STOP 19
-
 /* "0" is every job that the filters mean. */
 bool lsf_control_id_take(void *to, const char *word, struct arena *a, struct err *ret_err)
 {

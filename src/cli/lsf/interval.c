@@ -149,3 +149,9 @@ bool lsf_interval_has(const struct lsf_interval *i, int64_t us)
     return !i->given ||
            (us > 0 && (!i->from_us || us >= i->from_us) && (!i->to_us || us < i->to_us));
 }
+
+SETTER(lsf_set_interval)
+{
+    struct lsf_interval *i = (void *)((char *)to + row->at);
+    return lsf_interval_parse(value, time_now_us(), i, ret_err);
+}

@@ -2,7 +2,7 @@
 #ifndef REMUDA_CLI_LSF_INTERVAL_H
 #define REMUDA_CLI_LSF_INTERVAL_H
 
-#include "base/err.h"
+#include "script/options/option.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,6 +17,8 @@ struct lsf_interval {
  * ".-2" two days ago, ".-2:" two hours. ERR_VALUE. */
 bool lsf_interval_parse(const char *text, int64_t now_us, struct lsf_interval *ret,
                         struct err *ret_err);
+/* Of an option: the row's `at` is an interval. */
+SETTER(lsf_set_interval);
 bool lsf_interval_has(const struct lsf_interval *i, int64_t us);
 
 #endif

@@ -1,6 +1,7 @@
 #include "cli/lsf/names.h"
 
 #include "base/hostlist.h"
+#include "base/list.h"
 #include "cli/lsf/lsf.h"
 #include "model/grammar/gres.h"
 #include "model/record/node.h"
@@ -148,15 +149,6 @@ struct lsf_hosts {
     unsigned found, all;
 };
 
-static bool is_candidate(const char *candidates, const char *name)
-{
-    struct span rest = span_of(candidates), one;
-    while (span_next(&rest, ',', &one))
-        if (span_is(one, name))
-            return true;
-    return false;
-}
-
 struct lsf_host_facts lsf_facts_of(const struct node *n)
 {
     struct gres_list list;
@@ -178,7 +170,7 @@ static void node_take(void *ctx, const void *record)
     const struct node *n = record;
     struct lsf_host_facts facts = lsf_facts_of(n);
     h->all++;
-    if ((!h->candidates || is_candidate(h->candidates, n->name)) &&
+    if ((!h->candidates || list_has(h->candidates, n->name)) &&
         (!h->select || lsf_select_holds(span_of(h->select), h->kib, &facts)))
         h->found++;
     else

@@ -205,3 +205,24 @@ void program_finish_first(void)
     if (sigaction(SIGINT, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
         sigaction(SIGINT, &now, NULL);
 }
+
+int words_split(struct arena *a, const char *line, char **word, int max)
+{
+    int n = 0;
+    for (const char *at = line; n < max;) {
+        struct str one = STR_INIT;
+        char quote = '\0';
+        at += strspn(at, " \t\r\n");
+        if (!*at)
+            break;
+        for (; *at && (quote || !strchr(" \t\r\n", *at)); at++) {
+            if (quote ? *at == quote : *at == '"' || *at == '\'')
+                quote = (char)(quote ? '\0' : *at);
+            else
+                str_addc(&one, *at);
+        }
+        word[n++] = arena_strdup(a, str_text(&one));
+        str_done(&one);
+    }
+    return n;
+}

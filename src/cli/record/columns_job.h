@@ -34,8 +34,8 @@ void job_cell_tres(const struct job *j, struct str *out);
  * and as ",gres/gpu=4,gres/gpu:v100=4". */
 bool gres_held_parse(const char *held, struct arena *a, struct gres_list *ret);
 void gres_held_tres(const char *held, struct str *out);
-/* "cpu=2,mem=1G,node=1,gres/gpu=1"; mem_mib is for steps that do not say theirs, 0 = none. */
 void step_cell_label(const struct step *s, struct str *out); /* "42.0", "42_7.batch" */
+/* "cpu=2,mem=1G,node=1,gres/gpu=1"; mem_mib is for steps that do not say theirs, 0 = none. */
 void step_cell_tres(const struct step *s, int64_t mem_mib, struct str *out);
 const char *job_partition(const struct job *j);
 

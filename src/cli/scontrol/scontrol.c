@@ -195,28 +195,6 @@ static void command_run(struct scontrol *s, int n, char **word)
 
 /* ---- the prompt ----------------------------------------------------------------------------- */
 
-/* Words at blanks; quotes anywhere in a word keep blanks: Reason="bad disk". */
-static int line_split(struct arena *a, const char *line, char **word, int max)
-{
-    int n = 0;
-    for (const char *at = line; n < max;) {
-        struct str one = STR_INIT;
-        char quote = '\0';
-        at += strspn(at, " \t\r\n");
-        if (!*at)
-            break;
-        for (; *at && (quote || !strchr(" \t\r\n", *at)); at++) {
-            if (quote ? *at == quote : *at == '"' || *at == '\'')
-                quote = (char)(quote ? '\0' : *at);
-            else
-                str_addc(&one, *at);
-        }
-        word[n++] = arena_strdup(a, str_text(&one));
-        str_done(&one);
-    }
-    return n;
-}
-
 static void prompt(struct scontrol *s)
 {
     char *line = NULL, *word[256];
@@ -232,7 +210,7 @@ static void prompt(struct scontrol *s)
             break;
         if (!text_starts(line + strspn(line, " \t"), "!!"))
             last = arena_strdup(s->a, line);
-        int n = line_split(s->a, last, word, (int)ARRAY_LEN(word));
+        int n = words_split(s->a, last, word, (int)ARRAY_LEN(word));
         if (n)
             command_run(s, n, word);
         fflush(stdout);

@@ -34,9 +34,9 @@ struct update_key {
     const char *name;
     set_fn set; /* NULL: the value is that of the first of `fields` */
     enum value_said said;
-    const char *
-        fields; /* comma-separated: the field, and those that are taken back with it; NULL without a setter:
-                           known, but not supported yet */
+    /* comma-separated: the field, and those that are taken back with it; NULL without a setter:
+     * known, but not supported yet */
+    const char *fields;
 };
 
 /* The keys of an entity, and the record that their fields are in. */

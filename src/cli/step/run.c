@@ -19,8 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEVER_CAME_MS                                                                              \
-    5000 /* a step that the controller calls over, and whose shepherds never connected */
+/* a step that the controller calls over, and whose shepherds never connected */
+#define NEVER_CAME_MS 5000
 
 static size_t unsent_most(const struct srun_run *r)
 {

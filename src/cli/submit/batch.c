@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #define RECONNECT_PAUSE 2 /* seconds, while a wait finds no controller */
-#define COMMAND_SHOWN                                                                              \
-    8000 /* bytes of script and arguments that scontrol shows; the script gets all of them */
+/* bytes of script and arguments that scontrol shows; the script gets all of them */
+#define COMMAND_SHOWN 8000
 
 extern char **environ;
 

@@ -17,8 +17,8 @@ struct submit_batch {
     char *const *args;              /* of the script; NULL-terminated */
     const char *env[BATCH_ENV_MAX]; /* NAME=VALUE, beside what --export lets through */
     size_t nenv;
-    bool
-        silent; /* --quiet on the command line: of a directive the number is printed all the same */
+    /* --quiet on the command line: of a directive the number is printed all the same */
+    bool silent;
 };
 
 /* The jobs of all components, in the arena; NULL: ret_err says why not. */

@@ -70,8 +70,8 @@ struct listing_command {
     /* What Slurm prints there before its error, which it ends with 0; NULL = nothing. */
     void (*show_away)(void *ctx);
     bool dated; /* the date above listings that are long or repeated */
-    bool
-        headed; /* -M: the cluster's name above the listing even if it is ruled, or has no header */
+    /* -M: the cluster's name above the listing even if it is ruled, or has no header */
+    bool headed;
     bool echoes; /* -v: what was asked for, before the listing */
     /* Unknown letters are named without "COMMAND: error:", as Slurm's sinfo does. */
     bool plain_unknown;

@@ -69,6 +69,7 @@ struct archive *archive_new(const char *dir, const char *cluster, enum past_kind
 
 void archive_row(struct archive *a, enum store_table table, const void *record, int64_t at_us)
 {
+    ASSERT(a->file && table <= STORE_TABLE_COUNT && record);
     struct json_out j;
     bool used = table == STORE_TABLE_COUNT;
     str_clear(&a->line);
@@ -129,6 +130,7 @@ static bool name_give(struct archive *a, char **ret_path)
 
 bool archive_keep(struct archive *a, char **ret_path, struct err *ret_err)
 {
+    ASSERT(a->file);
     *ret_path = NULL;
     str_clear(&a->line);
     str_addf(&a->line, "{\"end\":%llu}", (unsigned long long)a->rows);

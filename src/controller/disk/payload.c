@@ -161,6 +161,7 @@ void payloads_read(struct payloads *p, uint64_t job_id,
                    void (*got)(void *ctx, const struct payload *payload, const struct err *why),
                    void *ctx)
 {
+    ASSERT(got);
     struct payload_read *r = xcalloc(1, sizeof *r);
     *r = (struct payload_read){
         .owner = p, .job_id = job_id, .arena = arena_new(), .got = got, .ctx = ctx};

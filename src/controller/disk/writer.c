@@ -21,6 +21,7 @@ struct writer *writer_new(const char *path)
 
 struct writer *writer_of(struct store *s, uint64_t epoch)
 {
+    ASSERT(s);
     struct writer *w = xcalloc(1, sizeof *w);
     w->store = s;
     w->epoch = epoch;

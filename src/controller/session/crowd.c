@@ -66,6 +66,7 @@ void crowd_spent(struct crowd *c, struct crowd_place *p, int64_t ns)
 
 void crowd_wait(struct crowd *c, struct crowd_place *p, loop_fn fn, void *ctx)
 {
+    ASSERT(fn);
     if (p->link)
         return;
     *p = (struct crowd_place){.crowd = c, .link = c->last, .fn = fn, .ctx = ctx};

@@ -1,5 +1,6 @@
 #include "controller/session/kept_request.h"
 
+#include "base/alloc.h"
 #include "controller/session/session.h"
 #include "io/clock.h"
 #include "wire/frame.h"
@@ -10,6 +11,7 @@
 struct kept_request *kept_request_new(struct controller *c, uint64_t session,
                                       const struct message *m, const struct peer *peer)
 {
+    ASSERT(m->kind < MESSAGE_COUNT && m->body && peer);
     const struct fields *t = message_table[m->kind].fields;
     struct arena *a = arena_new();
     struct kept_request *k = arena_alloc(a, sizeof *k);

@@ -363,6 +363,7 @@ static bool is_trusted(const struct conn_peer *who)
 
 void session_begin(struct sessions *all, int fd)
 {
+    ASSERT(fd >= 0);
     int64_t began = clock_thread_ns();
     struct session *s = session_new(all, fd, NULL);
     if (!s)
@@ -383,6 +384,7 @@ void session_accept(void *ctx, int fd)
 
 void session_begin_remote(struct sessions *all, int fd, struct tls_context *tls)
 {
+    ASSERT(fd >= 0 && tls);
     int64_t began = clock_thread_ns();
     struct session *s = session_new(all, fd, tls);
     if (!s)

@@ -41,6 +41,7 @@ static void node_keep(struct session *s, const struct msg_node_hello *hello)
 
 void session_step(struct session *s, const struct message *m, const struct peer *peer)
 {
+    ASSERT(m->kind < MESSAGE_COUNT);
     s->spoke = true;
     if (m->kind == MSG_NODE_HELLO)
         node_keep(s, m->body);

@@ -179,6 +179,7 @@ static void unlist(struct user_share *s)
 
 void share_leave(struct user_share *s)
 {
+    ASSERT(s->connections > 0);
     struct shares *all = s->all;
     if (--s->connections > 0)
         return;
@@ -404,6 +405,7 @@ void share_vouch(struct user_share *s)
 
 void share_wait(struct user_share *s, struct share_wait *w, loop_fn fn, void *ctx)
 {
+    ASSERT(fn);
     if (w->link)
         return;
     *w = (struct share_wait){.link = s->last, .fn = fn, .ctx = ctx};
@@ -456,12 +458,14 @@ static void shares_run(void *ctx)
 
 bool share_bytes(struct user_share *s, ptrdiff_t more)
 {
+    ASSERT(more >= 0 || s->bytes >= (size_t)-more);
     s->bytes += (size_t)more;
     return more <= 0 || s->bytes <= BYTES_MAX;
 }
 
 bool share_unsent(struct user_share *s, ptrdiff_t more)
 {
+    ASSERT(more >= 0 || s->unsent >= (size_t)-more);
     s->unsent += (size_t)more;
     return !share_unread(s);
 }

@@ -25,6 +25,7 @@ void allocation_announce(struct core *c, const struct jobrec *r)
             continue;
         if (!jobs.n)
             components_find(c, leader, &jobs);
+        /* It is told when the last of them starts. */
         if (!all_run(&jobs))
             break;
         struct job *rows = arena_alloc(c->turn.fx->arena, jobs.n * sizeof *rows);

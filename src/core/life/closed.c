@@ -9,6 +9,8 @@ void waiters_closed(struct core *c, uint64_t conn)
             i++;
             continue;
         }
+        /* Out of the list before anything follows from it: what follows may add to it or take from
+         * it. */
         vec_remove(&c->waiter, i);
         if (w.kind == WAIT_ALLOCATION)
             allocation_closed(c, w.job_id, conn);

@@ -10,7 +10,8 @@ static void mails(struct core *c, struct jobrec *r)
     mail_job(c, r, failed && (r->j.spec.mail_types & MAIL_FAIL) ? MAIL_FAIL : MAIL_END);
 }
 
-/* All that follows when a job is over for good. */
+/* All that follows when a job is over for good. The row is only marked (job_save), so what is
+ * changed below is written with it. */
 static void over(struct core *c, struct jobrec *r)
 {
     ASSERT(!job_live(r) && !r->waiting);
@@ -43,6 +44,7 @@ void job_over(struct core *c, struct jobrec *r, enum job_state how, enum job_rea
     bool waited = job_waits(r);
     jobrec_vec others = {0};
     over_alone(c, r, how, why);
+    /* While they wait, components are one: none is left waiting for one that is gone. */
     if (waited)
         het_over_with(c, r, &others);
     for (size_t i = 0; i < others.n; i++) {
@@ -139,7 +141,7 @@ void terminate_send(struct core *c, struct jobrec *r, int64_t kill_wait_us, cons
     }
 }
 
-/* Nodes where nothing was ever launched are free at once. */
+/* Nodes where nothing was ever launched are free at once. No word would ever come from them. */
 static void quiet_nodes_release(struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.state == JOB_COMPLETING || r->j.state == JOB_REQUEUED);
@@ -150,6 +152,9 @@ static void quiet_nodes_release(struct core *c, struct jobrec *r)
         released_note(c, r);
 }
 
+/* What it used is charged, and learned from, while the state still says that it runs; a refund
+ * gives back what has been charged. Then the planner, the state and the steps, and last the nodes
+ * where nothing has to be waited for: the caller looks whether that was all of them. */
 static void ending(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why)
 {
     ASSERT(r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED);
@@ -194,6 +199,7 @@ static void others_end(struct core *c, struct jobrec *r, enum job_state how, enu
     vec_done(&others);
 }
 
+/* It is ending before the others are looked at, which share its fate, and finishes after them. */
 void job_end(struct core *c, struct jobrec *r, enum job_state how, enum job_reason why,
              int64_t kill_wait_us, const char *line)
 {
@@ -269,11 +275,14 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
     ASSERT(node < c->node.n);
     bool batch_host = job_has_script(r) && text_is(c->node.v[node]->n.name, r->j.batch_host);
     bool runs = r->j.state == JOB_RUNNING || r->j.state == JOB_SUSPENDED;
+    /* It was being given back anyway: the job goes on. */
     if (runs && hold_leaving(r, node)) {
         steps_node_gone(c, r, node, true);
         node_released(c, r, node);
         return;
     }
+    /* --no-kill: on without it, unless the script was there or nothing is left. What it had until
+     * now is kept as a row of its own, before the allocation shrinks. */
     if (runs && r->j.spec.no_kill && !batch_host && r->j.alloc_nodes > 1) {
         job_part_keep(c, r);
         hold_find(r, node)->leaving = true;
@@ -300,6 +309,8 @@ void job_node_lost(struct core *c, struct jobrec *r, uint32_t node)
 
 void launch_failed(struct core *c, struct jobrec *r, const struct msg_report *report)
 {
+    /* A node that says that another may do better; but an allocation's command waits for this run,
+     * and no other. */
     bool again = report->retry && r->j.spec.batch && r->j.spec.requeue != NO;
     fx_log(c, LEVEL_WARNING, "job %llu could not be launched on %s: %s",
            (unsigned long long)r->j.id, r->j.batch_host ? r->j.batch_host : "?",

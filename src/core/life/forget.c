@@ -17,6 +17,7 @@ void job_forget(struct core *c, struct jobrec *r)
         if (array && r->j.array_task_id != NO_TASK &&
             map_u64_get(array->element, r->j.array_task_id) == r) {
             map_u64_del(array->element, r->j.array_task_id);
+            /* Whoever depends on the array still asks how this one ended. */
             if (!job_live(r))
                 idset_add(r->j.state == JOB_COMPLETED ? &array->gone_well : &array->gone_bad,
                           r->j.array_task_id);

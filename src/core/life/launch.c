@@ -35,6 +35,7 @@ void launch_send(struct core *c, struct jobrec *r)
         fx_send(c, n->conn, MSG_LAUNCH, &m, r->j.array_job_id ? r->j.array_job_id : r->j.id);
 }
 
+/* Whoever of its components starts last finds that all run; until then nobody does. */
 void launch_when_whole(struct core *c, struct jobrec *r)
 {
     ASSERT(r->j.state == JOB_RUNNING);

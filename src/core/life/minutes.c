@@ -27,6 +27,7 @@ void minutes_look(struct core *c)
             vec_push(&running, r);
     }
     for (size_t i = 0; i < running.n; i++)
+        /* Not if it ended meanwhile with another component of its job. */
         if (running.v[i]->j.state == JOB_RUNNING || running.v[i]->j.state == JOB_SUSPENDED)
             exhausted_end(c, running.v[i]);
     for (size_t i = 0; i < waiting.n; i++)

@@ -37,6 +37,7 @@ void back_to_pending(struct core *c, struct jobrec *r, enum job_state how, bool 
     ASSERT(how != JOB_PENDING && how != JOB_RUNNING);
     bool was_over = !job_live(r);
     restored_requeue(c, r);
+    /* The former run's row, while what it had is still there. */
     if (r->j.start_us)
         run_keep(c, r, how);
     if (r->j.array_job_id) /* its times and status are about to go, which are counted */

@@ -11,7 +11,8 @@ void resv_save(struct core *c, struct resvrec *v)
     fx_store(c, TABLE_RESERVATION, &v->r);
 }
 
-/* Who waits with the planner learns which reservations draw it now. */
+/* Who waits with the planner learns which reservations draw it now. Collected first: the walk must
+ * see no change of the map, whatever comes of it. */
 static void magnets_update(struct core *c)
 {
     struct map_walk w = {0};
@@ -34,6 +35,8 @@ void resv_tell(struct core *c, struct resvrec *v)
     plan_soon(c);
 }
 
+/* In the order in which they were made, so that nothing depends on the order in which the store
+ * reads them; the planner is told of them in that order. */
 void resv_insert(struct core *c, struct resvrec *v)
 {
     size_t at = c->resv.n;
@@ -112,9 +115,8 @@ static void who_may(const struct reservation *r, struct str *why)
         }
 }
 
-static enum refusal resv_admit(const struct core *c, const struct resvrec *v,
-                               const struct job_request *req, const char *user, const char *groups,
-                               struct str *why)
+static enum refusal resv_admit(const struct resvrec *v, const struct job_request *req,
+                               const char *user, const char *groups, struct str *why)
 {
     int64_t length = v->r.end_us - v->r.start_us;
     if (!resv_admits(&v->r, user, groups, req->account)) {
@@ -127,7 +129,6 @@ static enum refusal resv_admit(const struct core *c, const struct resvrec *v,
     duration_format(length, why);
     str_add(why, " and its jobs end with it; more was asked for at least: give a shorter "
                  "--time-min, or none");
-    (void)c;
     return REFUSE_TIME_LIMIT;
 }
 
@@ -149,7 +150,7 @@ enum refusal resv_check(const struct core *c, const struct job_request *req, con
     while (req->reservation && span_next(&rest, ',', &piece)) {
         char *name = xstrndup(span_trim(piece).data, span_trim(piece).len);
         const struct resvrec *v = resv_find(c, name);
-        enum refusal refusal = v ? resv_admit(c, v, req, user, groups, why) : REFUSE_RESERVATION;
+        enum refusal refusal = v ? resv_admit(v, req, user, groups, why) : REFUSE_RESERVATION;
         if (!v)
             there_are(c, name, why);
         free(name);
@@ -233,7 +234,9 @@ static bool counted(const struct reservation *r)
            r->nodes;
 }
 
-/* Since when no job has run in it or waited for it; INT64_MAX = one does. */
+/* Since when no job has run in it or waited for it; INT64_MAX = one does. Jobs that ended count by
+ * those that are still in memory: a reservation of which nobody is remembered has been idle since
+ * it began. */
 static int64_t idle_since(const struct core *c, const struct resvrec *v)
 {
     struct map_walk w = {0};
@@ -338,6 +341,7 @@ void resvs_fire(struct core *c)
     for (size_t i = 0; i < c->resv.n;)
         if (resv_due(c, c->resv.v[i]) > c->turn.now_us || !resv_fire(c, c->resv.v[i]))
             i++;
+    /* Only after a node or a run in one of them changed: each is a choice of nodes anew. */
     for (size_t i = 0; c->planning.refit && i < c->resv.n; i++)
         if (counted(&c->resv.v[i]->r))
             resv_refit(c, c->resv.v[i]);

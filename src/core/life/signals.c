@@ -1,6 +1,8 @@
 /* Signals to what a job has on its nodes. */
 #include "core/life/life.h"
 
+#include "model/grammar/signals.h"
+
 void job_signal(struct core *c, const struct jobrec *r, struct msg_signal m)
 {
     m.job_id = r->j.id;
@@ -22,8 +24,10 @@ void job_warn(struct core *c, struct jobrec *r)
 void suspend_repeat(struct core *c, struct jobrec *r, struct noderec *n)
 {
     bool stopped = r->j.state == JOB_SUSPENDED || (r->j.stopped_us && !r->j.stopped_partly);
-    struct msg_signal m = {
-        .job_id = r->j.id, .attempt = r->j.attempt, .signal = stopped ? 19 : 18, .full = true};
+    struct msg_signal m = {.job_id = r->j.id,
+                           .attempt = r->j.attempt,
+                           .signal = stopped ? SIGNAL_STOP : SIGNAL_CONT,
+                           .full = true};
     if ((stopped || (r->j.state == JOB_RUNNING && r->j.suspended_us)) && n->conn)
         fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
 }

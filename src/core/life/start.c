@@ -44,6 +44,8 @@ static void start_one(struct core *c, const struct plan_start *s)
     text_set(c, &r->j.reason_detail, NULL);
     r->started = r->script_ended = r->warned = false;
     r->mailed = 0;
+    /* The record first, then the planner's copy of it, which is told until when and where; then
+     * what counts what runs. */
     holds_take(c, r, &s->alloc);
     job_move(c, r, JOB_RUNNING);
     int64_t end = job_limit_end(c, r);
@@ -66,6 +68,8 @@ static bool may_start(struct core *c, size_t at)
 {
     const struct jobrec *r = job_find(c, c->plan->start[at].job_id);
     VEC(struct minutes_start) all = {0};
+    /* Asked of the first component in the plan, for all behind it: none may start while another may
+     * not. */
     for (size_t i = at; i < c->plan->nstarts; i++) {
         struct jobrec *other = job_find(c, c->plan->start[i].job_id);
         if (i == at || (other && r->j.het_job_id && other->j.het_job_id == r->j.het_job_id))
@@ -117,6 +121,7 @@ void starts_apply(struct core *c)
     struct budget budget = {.forecast_most = c->planning.foresees ? FORECAST_MOST : 0};
     c->planning.needed = false;
     c->planning.due_us = 0;
+    /* What starts must be stored before its launch leaves: without a store nothing is planned. */
     if (c->store.away)
         return;
     sched_plan(c->cluster, c->turn.now_us, &budget, c->plan);

@@ -23,10 +23,10 @@
 struct conn; /* opaque */
 
 #define CONN_HIGH_BYTES (1u << 20) /* senders of streams stop above this … */
-#define CONN_LOW_BYTES                                                                             \
-    (256u << 10) /* … and `drained` comes when the unsent bytes fell below this */
-#define CONN_UNSENT_MAX_BYTES                                                                      \
-    (128u << 20) /* default bound: more unsent bytes end the connection (ERR_LIMIT) */
+/* … and `drained` comes when the unsent bytes fell below this */
+#define CONN_LOW_BYTES (256u << 10)
+/* default bound: more unsent bytes end the connection (ERR_LIMIT) */
+#define CONN_UNSENT_MAX_BYTES (128u << 20)
 
 struct conn_ops {
     /* A whole frame came; it is valid during the call. May be NULL for a connection that only

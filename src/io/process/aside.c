@@ -23,8 +23,8 @@
 
 #define LONGEST_US (120 * USEC_PER_SEC) /* on a machine that is busy with other things */
 #define LONGEST_S  30                   /* of a processor */
-#define URGENCY                                                                                    \
-    5 /* a third of the weight of ours: much less would be none at all where others are busy */
+/* a third of the weight of ours: much less would be none at all where others are busy */
+#define URGENCY    5
 #define MORE_BYTES (INT64_C(2) << 30) /* of memory, than we have */
 #define READ_BYTES (64u << 10)
 

@@ -4,6 +4,8 @@
 #include "base/err.h"
 #include "base/str.h"
 
+#include <string.h>
+
 static const char *const admin_text[] = {
     [ADMIN_NONE] = "None", [ADMIN_OPERATOR] = "Operator", [ADMIN_ADMINISTRATOR] = "Administrator"};
 const struct enum_names admin_level_names = {admin_text, ARRAY_LEN(admin_text)};
@@ -97,3 +99,11 @@ TABLE(account_changed, ACCOUNT_CHANGED_FIELDS)
 #undef STRUCTURE
 #undef ROW
 #undef TABLE
+
+bool tres_is(const struct tres *t, const char *text)
+{
+    size_t len = strlen(t->type);
+    return t->name ? strncmp(text, t->type, len) == 0 && text[len] == '/' &&
+                         text_is_nocase(text + len + 1, t->name)
+                   : text_is(text, t->type);
+}

@@ -173,6 +173,8 @@ static inline int32_t assoc_shares(const struct assoc *a)
 {
     return a->shares == SHARES_NONE ? 0 : a->shares == 0 ? 1 : a->shares;
 }
+/* Does the text name it: "cpu", "gres/gpu:v100"? */
+bool tres_is(const struct tres *t, const char *text);
 extern const struct fields account_fields, account_user_fields, assoc_fields, qos_fields,
     wckey_fields, tres_fields, transaction_fields;
 

@@ -10,6 +10,7 @@
 #include "node/cgroup/base.h"
 
 #include "base/alloc.h"
+#include "base/list.h"
 #include "io/process/groups.h"
 #include "node/cgroup/fs.h"
 #include "node/cgroup/scope.h"
@@ -48,15 +49,6 @@ struct base_place {
     char no_scope[128];   /* why systemd made no scope */
 };
 
-static bool words_have(const char *list, const char *word)
-{
-    struct span rest = span_of(list), piece;
-    while (span_next(&rest, ',', &piece))
-        if (span_is(piece, word))
-            return true;
-    return false;
-}
-
 /* `controller` "" = version 2. */
 static bool mount_find(const struct cgroup_system *sys, const char *controller,
                        struct base_place *ret)
@@ -66,7 +58,7 @@ static bool mount_find(const struct cgroup_system *sys, const char *controller,
     FILE *f = fopen(sys->mounts, "re");
     while (f && !found && fgets(line, sizeof line, f))
         found = sscanf(line, "%*s %4095s %63s %511s", ret->point, type, options) == 3 &&
-                (*controller ? strcmp(type, "cgroup") == 0 && words_have(options, controller)
+                (*controller ? strcmp(type, "cgroup") == 0 && list_has(options, controller)
                              : strcmp(type, "cgroup2") == 0);
     if (f)
         fclose(f);
@@ -88,7 +80,7 @@ static bool own_find(const struct cgroup_system *sys, const char *controller,
             continue;
         *path++ = '\0';
         path[strcspn(path, "\n")] = '\0';
-        found = *controller ? words_have(list + 1, controller) : list[1] == '\0';
+        found = *controller ? list_has(list + 1, controller) : list[1] == '\0';
         if (found)
             snprintf(ret->own, sizeof ret->own, "%s", strcmp(path, "/") == 0 ? "" : path);
     }
@@ -325,6 +317,7 @@ static bool v2_base(struct cgroup_bases *b, const struct cgroup_system *sys, con
 bool cgroup_base_next(struct span *rest, char *controller, size_t controller_size, char *dir,
                       size_t dir_size)
 {
+    ASSERT(controller_size > 0 && dir_size > 0);
     struct span line, head;
     if (!span_next(rest, '\n', &line) || line.len == 0 || !span_next(&line, '=', &head))
         return false;

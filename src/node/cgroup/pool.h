@@ -14,8 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GROUP_POOL_SPARES                                                                          \
-    32 /* jobs' groups that wait for a job, or for their own job's next step, at most */
+/* jobs' groups that wait for a job, or for their own job's next step, at most */
+#define GROUP_POOL_SPARES 32
 
 struct group_pool; /* opaque */
 

@@ -8,6 +8,7 @@
  * its name and gets another sleeper if it lost its own. */
 #include "node/cgroup/scope.h"
 
+#include "base/alloc.h"
 #include "node/cgroup/fs.h"
 
 #include <errno.h>
@@ -137,6 +138,7 @@ static bool scope_hold(const char *dir)
 bool cgroup_scope_take(const char *point, const char *key, char *dir, size_t size, char *why,
                        size_t why_size)
 {
+    ASSERT(size > 0 && why_size > 0);
     if ((size_t)snprintf(dir, size, "%s/system.slice/remuda-%s.scope", point, key) >= size)
         return false;
     if (access(dir, F_OK) == 0) {

@@ -23,8 +23,8 @@ struct launch_site {
     struct limits_machine limits;
     bool is_root;
     bool has_gpus;
-    const char
-        *devices; /* of the node, as model/grammar/gres.h writes them; NULL = none are known */
+    /* of the node, as model/grammar/gres.h writes them; NULL = none are known */
+    const char *devices;
     const char *gpu_names; /* of instances of GPUs: "3=MIG-a,4=MIG-b"; NULL = none */
     /* Of GPUs, by their numbers: "0=195:0,1=195:1+241:7"; NULL = not known, or they cannot be
      * hidden. */

@@ -134,6 +134,7 @@ struct notes_in *notes_in_new(struct loop *l, struct log *log, int steps_fd,
                               void (*line)(void *ctx, struct span line, pid_t writer), void *ctx,
                               struct err *ret_err)
 {
+    ASSERT(steps_fd >= 0 && line);
     struct notes_in *in = xcalloc(1, sizeof *in);
     *in = (struct notes_in){
         .loop = l, .log = log, .fd = notes_listen(steps_fd), .line = line, .ctx = ctx};

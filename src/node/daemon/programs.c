@@ -141,6 +141,7 @@ static bool next_start(struct running *r, struct err *ret_err)
 bool programs_run(struct programs *p, const struct note *step, bool is_epilog, const char *pattern,
                   struct plan_bytes env, int64_t timeout_us, struct err *ret_err)
 {
+    ASSERT(timeout_us >= 0);
     struct running *r = xcalloc(1, sizeof *r);
     *r = (struct running){.programs = p,
                           .step = *step,

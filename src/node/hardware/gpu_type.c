@@ -3,6 +3,7 @@
  * OAM AC MBA") and from the list of PCI devices, where the chip's name is followed by what it is
  * sold as ("Aldebaran/MI200 [Instinct MI250X/MI250]"): that in brackets counts, of several the
  * first. */
+#include "base/alloc.h"
 #include "node/hardware/discover_gpus.h"
 
 #include <ctype.h>
@@ -101,6 +102,7 @@ static void letters_plain(char *text, const char *also)
 
 void gpu_type_of(const char *name, char *ret, size_t size)
 {
+    ASSERT(size > 0);
     char whole[256], sold[256], type[2 * WORD_MAX] = "", instance[WORD_MAX] = "";
     const char *mig = strstr(name, " MIG ");
     snprintf(whole, sizeof whole, "%.*s", mig ? (int)(mig - name) : (int)sizeof whole, name);

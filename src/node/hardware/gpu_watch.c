@@ -500,6 +500,7 @@ static void restart(void *ctx)
 
 void gpu_watch_look(struct gpu_watch *w, const struct device_look *look, size_t n)
 {
+    ASSERT(look || n == 0);
     if (!w->timer) {
         w->timer = timer_new(w->loop, too_late, w);
         w->restart = timer_new(w->loop, restart, w);

@@ -1,4 +1,5 @@
 /* The one place that reads such files: tests put their own in its stead. */
+#include "base/alloc.h"
 #include "node/hardware/sysfs.h"
 
 #include <errno.h>
@@ -7,6 +8,7 @@
 
 int sysfs_read(const char *path, char *to, size_t size, size_t *ret_len)
 {
+    ASSERT(size > 0);
     size_t len = 0;
     ssize_t n = 0;
     int fd = open(path, O_RDONLY | O_CLOEXEC);

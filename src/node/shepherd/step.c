@@ -396,8 +396,8 @@ static void begin(struct shepherd *s)
     memcpy(s->failure_fd, s->kept->failure_fd, sizeof s->failure_fd);
     groups_make(s);
     if (p->deny && !s->groups.hides)
-        failed_exit(
-            s, "cannot hide the devices of other jobs"); /* its own are numbered as if they were */
+        /* its own are numbered as if they were */
+        failed_exit(s, "cannot hide the devices of other jobs");
     if (p->address) {
         tasks_begin(s);
         return;

@@ -17,10 +17,10 @@
 #include <unistd.h>
 
 #define STATE_MAX_BYTES (1u << 20)
-#define STATE_BYTES                                                                                \
-    8192 /* of a state file from the beginning: what the disk gave once it does not refuse later */
-#define STATE_END_BYTES                                                                            \
-    (2 * (off_t)NOTE_BYTES) /* of these, kept for how it ended: EXITED and CLEARED, or FAILED */
+/* of a state file from the beginning: what the disk gave once it does not refuse later */
+#define STATE_BYTES 8192
+/* of these, kept for how it ended: EXITED and CLEARED, or FAILED */
+#define STATE_END_BYTES (2 * (off_t)NOTE_BYTES)
 
 /* Written out here, not with step_label, so that the shepherd needs nothing of model's code. */
 void step_dir_name(uint64_t job_id, uint32_t attempt, int64_t step_id, struct str *out)
@@ -60,6 +60,7 @@ bool step_dir_name_parse(const char *name, uint64_t *ret_job_id, uint32_t *ret_a
 
 bool small_file_write(int dir_fd, const char *path, const void *data, size_t len, int mode)
 {
+    ASSERT(data || len == 0);
     int fd =
         openat(dir_fd, path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, (mode_t)mode);
     if (fd < 0)
@@ -193,6 +194,7 @@ static enum step_dir_result make_in(int steps_fd, const char *making, const stru
 enum step_dir_result step_dir_make(int steps_fd, const struct step_plan *p,
                                    const struct note *first, int *ret_state)
 {
+    ASSERT(steps_fd >= 0);
     char making[32];
     enum step_dir_result made = STEP_DIR_FAILED;
     *ret_state = -1;

@@ -82,6 +82,7 @@ void entry_fill(const struct pass *p, struct entry *e)
         rest.head = rest.oldest = 0;
         e->priority = priority_of(p->cl, e->o, &rest, p->v->now_us);
     }
+    /* PriorityFlags=INCR_ONLY: what it had once it does not lose. */
     if (p->cl->policy.increase_only && e->priority > e->job->w.floor)
         e->job->w.floor = e->priority;
     entry_key(p, e);
@@ -133,6 +134,8 @@ static struct quick quick_make(const struct pass *p, uint32_t number)
     return q;
 }
 
+/* Asked for each waiting class at each end of work, so by cost: one comparison (since it was tried
+ * last, too little has come free), then the counts. */
 bool live_may_fit(const struct pass *p, const struct quick *q)
 {
     struct world *w = p->w;
@@ -217,6 +220,7 @@ bool live_refresh(struct pass *p, size_t i)
     entry_fill(p, e);
     if (!e->job)
         return false;
+    /* Only behind: jobs of a lane stand in order, so the next is no better. */
     size_t low = i + 1, high = p->live.n;
     while (low < high) {
         size_t middle = (low + high) / 2;

@@ -133,8 +133,8 @@ struct plan_private {
 
 struct pass {
     struct plan_private *v;
-    struct cluster
-        *cl; /* read, but for counters while work is lifted, which go back (preempt_lift.c) */
+    /* read, but for counters while work is lifted, which go back (preempt_lift.c) */
+    struct cluster *cl;
     struct world *w;
     struct exacts *ex;
     bool passing; /* the order is that of jobs that pass a blocked one */

@@ -23,7 +23,8 @@ static void lift_first(struct pass *p, victims *v, size_t k)
             put_back(p, &v->v[i]);
 }
 
-/* Lifts the shortest beginning of v that makes room. All of v does. */
+/* Lifts the shortest beginning of v that makes room. All of v does. With more gone it fits no
+ * worse, so that halving finds it: log2 of them questions, each of which is a placement. */
 static void lift_enough(struct asker *a, victims *v)
 {
     size_t low = 1, high = v->n;
@@ -158,6 +159,7 @@ static bool node_clear(struct asker *a, const struct snode *n, victims *v)
             lift(a->p, &v->v[i]);
             room = node_takes_one(a, n);
         }
+    /* Back again, the dearest first, whoever need not leave after all. */
     for (; room && i-- > 0;) {
         if (!v->v[i].run->lifted || !holds(v->v[i].run, n))
             continue;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The node is counted anew, and the world gets the difference. */
+/* The node is counted anew, and the world gets the difference. So the counters and the world cannot
+ * come to differ, whatever a run that is lifted holds there. */
 static void node_shift(struct pass *p, struct snode *n)
 {
     struct cluster *cl = p->cl;
@@ -115,6 +116,8 @@ static bool job_place(struct asker *a, int64_t at_us)
     return world_place(a->p->w, &what, at_us, run_until(a->p, a->e->o, at_us), &a->p->at);
 }
 
+/* A placement and no count: what counts allow, switches, devices and sockets may not. It is counted
+ * as work of the pass (cost), which bounds how many are asked. */
 bool asker_fits(struct asker *a)
 {
     struct exacts *x = exacts_fork(a->p->ex);

@@ -19,6 +19,7 @@ struct take {
     int64_t mem_mib;
 };
 
+/* Of a generic resource: `base` on each node, and `unit` more for each unit there. */
 struct need_gres {
     uint32_t dim;
     int64_t base, unit;
@@ -35,6 +36,7 @@ struct layout {
     int64_t gpu_share;
 };
 
+/* A feature with a number (name*2): so many nodes of these groups. */
 struct count_need {
     uint64_t *groups; /* whose nodes count */
     int32_t nodes;
@@ -46,6 +48,8 @@ struct screen {
     uint8_t cpu, mem, gres;
 };
 
+/* One way to give it: `base_…` on each node, `unit_…` more for each unit (lay) that goes there. The
+ * compiled's. */
 struct variant {
     struct screen screen;
     struct layout lay;
@@ -60,8 +64,12 @@ struct variant {
     uint32_t number;   /* among the variants of all options */
 };
 
+/* What memory is counted by: not at all, mem_mib a node, a CPU or a GPU, all of the node, or the
+ * share of it that its CPUs are. */
 enum mem_rule { MEM_NONE, MEM_NODE, MEM_CPU, MEM_GPU, MEM_WHOLE, MEM_SHARE };
 
+/* The request in one of its partitions, inside a reservation or not. The compiled's. Passes keep
+ * the last three of it up to date. */
 struct option {
     struct spart *part;
     uint32_t place;           /* of its partition in the job's list */
@@ -89,6 +97,8 @@ struct option {
     uint32_t stamp;      /* scratch of a pass: blocked in this step */
 };
 
+/* What a class needs. It owns its arena, in which all of it lives, and is made anew when nodes,
+ * partitions or settings change (cluster_settle). */
 struct compiled {
     struct arena *arena;
     const struct job_request *req;

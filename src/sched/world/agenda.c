@@ -58,6 +58,9 @@ static void open_refresh(struct world *w, uint32_t node)
     counts_touch(w, node);
 }
 
+/* A walk along one node's chain, and behind those that end at the same time, so that a chain
+ * depends on nothing but the order of what was done. Where chains are long, in a pool that is one
+ * node, most questions are answered from the outlook and the chain is walked only here. */
 void agenda_chain(struct agenda *a, uint32_t take)
 {
     ASSERT(take < a->take.n && a->take.v[take].node != NONE);
@@ -82,6 +85,9 @@ static void chain_kept(struct agenda *a, uint32_t take)
     *at = take;
 }
 
+/* Whatever alters a chain or an amount of a node makes its `changes` grow, and by that ends its
+ * outlook (outlook.c): here, in the two above, in amounts_add and world_free_more. A new way to
+ * alter them that forgets it would be answered with what was free before. */
 static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
 {
     ASSERT(*head != NONE && take < a->take.n);
@@ -93,6 +99,8 @@ static void unchain(struct agenda *a, uint32_t *head, uint32_t take)
 
 /* ---- ends ---- */
 
+/* Equal ends by the job's id: its number in the pass says who was begun first, and the forecast
+ * would hang on that. */
 static bool end_before(const struct agenda *a, const struct end *x, const struct end *y)
 {
     if (x->at_us != y->at_us)
@@ -101,6 +109,8 @@ static bool end_before(const struct agenda *a, const struct end *x, const struct
     return na != nb ? na < nb : x->job < y->job;
 }
 
+/* A sorted array and no heap: world_end_of_share asks for the end at a place in the order. What
+ * starts now mostly ends late, so that little is moved. */
 static void ends_insert(struct agenda *a, struct end e)
 {
     ASSERT(e.job < a->job.n && a->ends_first <= a->ends.n);
@@ -117,6 +127,7 @@ static void ends_insert(struct agenda *a, struct end e)
     a->ends.v[low] = e;
 }
 
+/* Linear: nothing but what is undone or told to end sooner is taken out of the middle. */
 static void ends_remove(struct agenda *a, uint32_t job)
 {
     ASSERT(job < a->job.n && a->ends_first < a->ends.n);
@@ -163,6 +174,8 @@ static void take_push(struct world *w, uint32_t node, uint32_t job, const struct
     vec_push(&a->take, wt);
 }
 
+/* A job of thousands of equal nodes has them once. Not for work that shares CPUs: how many of them
+ * are idle differs from node to node. */
 /* The same as on the node before: the amounts are shared. */
 static void take_again(struct agenda *a, uint32_t node, uint32_t job)
 {
@@ -211,6 +224,8 @@ static void job_start(struct world *w, uint32_t job)
     struct agenda *a = &w->agenda;
     struct wjobs *j = &a->job.v[job];
     for (uint32_t t = j->first; t < j->first + j->n; t++) {
+        /* Asked for while it is still true: afterwards it would be thrown away, though it can be
+         * told all that changed. */
         struct outlook *known = outlook_known(w, a->take.v[t].node);
         amounts_add(w, &a->take.v[t], -1);
         agenda_chain(a, t);
@@ -246,6 +261,8 @@ static void promise_forget(struct world *w, uint32_t job)
         i++;
     vec_remove(&a->promised, i);
     counts_promises(w);
+    /* What was promised there may be had again: classes that were found not to fit are looked at
+     * anew, as after an end (live_may_fit). */
     w->now.freed += a->job.v[job].n;
 }
 
@@ -266,6 +283,8 @@ uint32_t world_promise(struct world *w, const struct compiled *c, const struct p
     return job;
 }
 
+/* The job keeps its number, which stays empty: takes and ends name jobs by number, so none may
+ * move. The same of promises that are broken. */
 void world_undo(struct world *w, uint32_t job)
 {
     ASSERT(job < w->agenda.job.n && w->agenda.job.v[job].start_us == w->now_us);
@@ -281,6 +300,8 @@ void world_undo(struct world *w, uint32_t job)
     j->n = 0;
 }
 
+/* Its takes leave the chains of promises before they come into those of work: a look between the
+ * two would count the job twice. */
 void world_fulfil(struct world *w, uint32_t job)
 {
     ASSERT(job < w->agenda.job.n && w->agenda.job.v[job].start_us <= w->now_us);
@@ -327,6 +348,7 @@ void world_lift(struct world *w, uint64_t name, bool lifted)
         }
 }
 
+/* The end is what chains and ends are sorted by: out of both before it changes, and back in. */
 void world_end_by(struct world *w, uint64_t name, int64_t end_us)
 {
     struct agenda *a = &w->agenda;
@@ -376,6 +398,8 @@ void world_advance(struct world *w, int64_t now_us)
         }
     }
     w->now_us = now_us;
+    /* Any number of nodes may be free now that only others could use: more than anybody can
+     * lack. */
     if (view_advance(w, now_us)) /* what only others could use may be free now */
         w->now.freed += w->nall + 1;
 }

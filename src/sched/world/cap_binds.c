@@ -149,6 +149,8 @@ static void class_wants(const struct cluster *cl, struct sclass *k, int64_t elem
     }
 }
 
+/* If all that waits, at the most it may take, went beside what is in use and still stayed within
+ * it, nobody can be held by it. Where it may be exceeded by some, by the least of them. */
 static bool binds(const struct cluster *cl, const struct cap_binds_wanted *w, uint32_t lic)
 {
     const struct licence *l = &cl->lic.v[lic];
@@ -156,6 +158,8 @@ static bool binds(const struct cluster *cl, const struct cap_binds_wanted *w, ui
            add(l->used, w->amount[lic]) > add(l->total, w->slack ? w->slack[lic] : 0);
 }
 
+/* Those that may bind stand first, so that whoever places walks over c->ncap of them and never asks
+ * about the others; which these are may be otherwise in the next pass. */
 static void class_part(const struct cluster *cl, struct sclass *k)
 {
     struct compiled *c = demand_of(cl, k);

@@ -13,6 +13,8 @@ static void job_add(const struct world *w, const struct wjobs *j, uint64_t *bits
             bit_set(bits, w->agenda.take.v[t].node);
 }
 
+/* A bitmap, for no sum of jobs' nodes tells how many are shared. It costs what the cap's jobs have,
+ * and is worked out only where their sum leaves no room. */
 /* Nodes that jobs of the cap have at that time, which is not over. Fills scratch.shared. */
 static int64_t nodes_at(struct world *w, uint32_t lic, int64_t at_us)
 {
@@ -43,6 +45,8 @@ bool cap_nodes_out(struct world *w, const struct option *o, const struct lic_use
     if (world_free_row(w, w->nnodes + use->lic)[DIM_CPU] + use->slack >= use->count)
         return false;
     int64_t room = most_of(w, use) - nodes_at(w, use->lic, w->now_us);
+    /* Nodes that its jobs have cost nothing more, if anything is free there; of no use to a job
+     * that wants nodes for itself. */
     for (size_t i = 0; i < BIT_WORDS(w->nnodes) && !o->mode.whole; i++)
         room += (int64_t)bit_ones(w->scratch.shared[i] & w->now.open[i]);
     return room < use->count;
@@ -59,6 +63,8 @@ bool cap_nodes_may(struct placing *p, const struct lic_use *use)
         for (uint64_t bits =
                  w->scratch.shared[i] & w->now.up[i] & option_allows(what->c, what->o, i);
              bits && room < use->count; bits &= bits - 1) {
+            /* Now each is asked whether it could take a share then, which is dear: only until it is
+             * enough. */
             uint32_t node = (uint32_t)(i * 64 + (size_t)__builtin_ctzll(bits));
             const struct group *g = w->now.group[node];
             room += world_group_has(p->v, g) &&
@@ -88,6 +94,9 @@ bool cap_nodes_allow(struct world *w, const struct lic_use *use, const struct pl
     bool binds = cap_binds(w->cl, l, start_us);
     int64_t turn = binds ? cap_turn(w->cl, l, start_us) : INT64_MAX,
             until = turn < end_us ? turn : end_us, more;
+    /* From the start until it ends, or until the hours of the cap are over, there are most where a
+     * promise begins; what ends in between leaves only more room. A cap that does not bind at the
+     * start must still leave what was promised for its hours. */
     bool room = room_at(w, use, at, start_us, ret_new) || !binds;
     for (uint32_t t = a->kept[w->nnodes + use->lic]; t != NONE && room; t = a->take.v[t].next) {
         int64_t at_us = agenda_job(a, t)->start_us;
@@ -104,6 +113,8 @@ bool cap_nodes_near(struct placing *p)
         p->what->o->mode.whole)
         return false;
     int64_t there = nodes_at(w, p->capped->lic, p->start_us);
+    /* A copy: the next look at the cap fills scratch.shared anew, while these are still
+     * preferred. */
     memcpy(w->scratch.near, w->scratch.shared, BIT_WORDS(w->nnodes) * sizeof w->scratch.near[0]);
     p->near = w->scratch.near;
     p->near_only = there >= most_of(w, p->capped);

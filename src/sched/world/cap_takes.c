@@ -72,12 +72,16 @@ bool licence_free(struct world *w, const struct option *o, const struct lic_use 
     const struct licence *l = &w->cl->lic.v[use->lic];
     if (use->above || !use_concerns(use, o) || left_of(w, o, use, start_us, end_us) >= count)
         return true;
+    /* It binds at all times: too little in any of them is too little. */
     if (!l->hours)
         return false;
+    /* It binds now, and no more from the turn of its hours on: until then there must be enough. */
     if (cap_binds(w->cl, l, start_us)) {
         int64_t turn = cap_turn(w->cl, l, start_us);
         return turn < end_us && left_of(w, o, use, start_us, turn) >= count;
     }
+    /* It does not bind who starts now. But a promise that begins in its hours counted on what is
+     * left of it. */
     for (uint32_t t = w->agenda.kept[w->nnodes + use->lic]; t != NONE;
          t = w->agenda.take.v[t].next) {
         int64_t at = agenda_job(&w->agenda, t)->start_us;

@@ -60,6 +60,9 @@ void counts_init(struct world *w)
 {
     w->counts.padded = BIT_WORDS(w->nnodes) * 64;
     w->counts.changes = 1;
+    /* A table that is a little old tells too many, which costs a try; making it anew costs a walk
+     * over all nodes. So it is made when something came free, or when a quarter of the nodes has
+     * changed. */
     w->counts.joint_stale = w->nnodes / 4;
     counts_promises(w);
     most_find(w);

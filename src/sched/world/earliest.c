@@ -32,7 +32,8 @@ static void stair_if(struct placing *p, uint32_t node, int64_t at_us, int64_t li
     *cap = now;
 }
 
-/* Without promises on it a node only gets freer. */
+/* Without promises on it a node only gets freer. So its ends are all there is to look at, one of
+ * equal ones, and none once it holds the most that one node may give. */
 static void stairs_free(struct placing *p, uint32_t node)
 {
     struct world *w = p->w;
@@ -50,6 +51,7 @@ static void stairs_free(struct placing *p, uint32_t node)
             row[a->use.v[take->first + i].dim] += a->use.v[take->first + i].amount;
         if (end == INT64_MAX)
             break;
+        /* Several end at once: asked when all of them are added. */
         if (take->next != NONE && agenda_job(a, take->next)->end_us == end)
             continue;
         int32_t more = demand_cap(w->cl, p->what->c, p->what->o, p->v, g, row);
@@ -106,6 +108,8 @@ static void stairs_outlook(struct placing *p, uint32_t node, int64_t limit_us)
     }
 }
 
+/* Of no height: they name times at which it is worth trying. Whether there is enough then is asked
+ * of licence_free, which knows about hours and slack. */
 static void stairs_licences(struct placing *p)
 {
     struct world *w = p->w;
@@ -127,6 +131,8 @@ static void stairs_licences(struct placing *p)
     }
 }
 
+/* The same of hours of partitions and caps, and of the time from which the job no longer insists on
+ * few switches. */
 static void stairs_windows(struct placing *p)
 {
     i64_vec at = {0};
@@ -145,6 +151,8 @@ static int stair_order(const void *a, const void *b)
     return (x->at_us > y->at_us) - (x->at_us < y->at_us);
 }
 
+/* As many as there are takes on the nodes that it may use, and their sorting: the dearest question
+ * of a pass, asked for each promise and before work is stopped, never for the whole queue. */
 static void stairs_collect(struct placing *p, int64_t limit_us)
 {
     struct world *w = p->w;
@@ -216,11 +224,16 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
     p->start_us = at;
     p->end_us = time_add(at, limit_us);
     *ret_us = at;
+    /* No is no answer yet: at a later time a licence may be free or the partition open, which the
+     * stairs know about. */
     return placing_licences_free(p) && part_window_bars(p->w, p->what->o, at) == REASON_NONE &&
            placing_find(p, ret);
 }
 
-/* Earliest time from `from` on and below `before` at which the variant can start. */
+/* Earliest time from `from` on and below `before` at which the variant can start. The sum of all
+ * stairs says that there could be enough; whether there is, with switches, neighbours, named nodes
+ * and caps, only placing says, so it is tried at each time at which the sum allows it, and the
+ * first that succeeds is the earliest. */
 static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, int64_t before,
                              struct placement *ret, int64_t *ret_us)
 {
@@ -232,6 +245,7 @@ static bool variant_earliest(struct placing *p, int64_t limit_us, int64_t from, 
         units += w->scratch.stair.v[i].more;
         nodes += w->scratch.stair.v[i].nodes;
         int64_t at = w->scratch.stair.v[i].at_us > from ? w->scratch.stair.v[i].at_us : from;
+        /* Of stairs at one time, or before `from`, the last has the sum. */
         if ((i + 1 < w->scratch.stair.n && w->scratch.stair.v[i + 1].at_us <= at) ||
             nodes < l->nmin || units < l->units)
             continue;

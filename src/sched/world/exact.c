@@ -49,6 +49,8 @@ static void exact_merge(struct exact *x, const struct exact *seen, const struct 
             x->dev_job[d] = UINT64_MAX;
 }
 
+/* Nodes are copied when they are touched: a pass places on few of them, and forks are made for each
+ * set of victims that is tried. */
 static struct exact *exact_of(struct exacts *e, uint32_t node)
 {
     if (!e->node[node]) {
@@ -179,6 +181,8 @@ static bool slots_choose(struct choice *ch, const struct compiled *c, const stru
         int32_t each = c->req->cpus_per_task > 0 ? c->req->cpus_per_task : 1;
         r.per_socket = (c->req->ntasks_per_socket * each + ch->g->slot_cpus - 1) / ch->g->slot_cpus;
     }
+    /* Work that shares lies on idle CPUs first and doubles up as late as it can; at each load those
+     * near the chosen devices come first, then any. */
     for (int32_t load = 0; load <= (r.share > 0 ? r.share - 1 : 0) && want > 0; load++) {
         r.load = (uint16_t)load;
         want = slots_from_sockets(ch, want, &r, true);

@@ -117,6 +117,9 @@ static bool set_grow(const struct choice *ch, uint32_t dim, int64_t count, size_
     return true;
 }
 
+/* One set grown from each device, the best of them taken. All sets would be too many (12,870 of 8
+ * among 16); grown so, a pair is always a linked one where there is one, and so are islands of
+ * links, which is what nodes have. */
 static bool linked_choose(struct choice *ch, uint32_t dim, int64_t count)
 {
     char *set = xcalloc(2 * ch->g->ndev, 1), *best = set + ch->g->ndev;

@@ -9,8 +9,6 @@
 
 #include <stdlib.h>
 
-#define NODE_OF(key) ((uint32_t)((key)&0xffffff)) /* as place.c makes keys */
-
 struct narrow_tally {
     size_t nodes;
     int64_t units;
@@ -29,6 +27,7 @@ static struct narrow_tally tally_of(const struct world *w, const struct topo_swi
     return t;
 }
 
+/* Switches × candidates; switches larger than the best so far are passed over uncounted. */
 static const struct topo_switch *lowest(const struct world *w, size_t least, int64_t units)
 {
     const struct topo *t = w->cl->wiring.topo;
@@ -120,6 +119,7 @@ size_t topo_narrow(struct world *w, size_t least, size_t want, int64_t units)
     ASSERT(least <= want);
     if (!w->cl->wiring.topo || want < 2)
         return 0;
+    /* As many nodes as it would like to have below one switch, else as many as it must have. */
     const struct topo_switch *s = want <= w->scratch.key.n ? lowest(w, want, units) : NULL;
     if (!s)
         s = lowest(w, want = least, units);

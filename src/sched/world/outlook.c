@@ -60,7 +60,7 @@ static void turn(const struct world *w, struct outlook *p, int64_t at_us, uint32
     if (p->at.v[p->at.n - 1] < at_us) {
         vec_push(&p->at, at_us);
         vec_push(&p->how, 0);
-        if (p->row.cap < p->row.n + dims)
+        if (p->row.cap < p->row.n + dims) /* vec_reserve makes room for no more than it is told */
             vec_reserve(&p->row, 2 * (p->row.n + dims));
         memcpy(&p->row.v[p->row.n], &p->row.v[p->row.n - dims], dims * sizeof p->row.v[0]);
         p->row.n += dims;
@@ -79,6 +79,8 @@ static int64_t first_of(int64_t a, int64_t b, int64_t c)
     return c < least ? c : least;
 }
 
+/* Three lists that are sorted already, merged. What happens at one time goes into one stretch, so
+ * that it does not matter which of the three is asked first. */
 static void sweep(struct world *w, uint32_t node, struct outlook *p)
 {
     const struct agenda *a = &w->agenda;
@@ -136,6 +138,7 @@ static struct outlook *outlook_of(struct world *w, uint32_t node)
     struct outlook *p = w->scratch.outlook[node];
     if (!p)
         p = w->scratch.outlook[node] = xcalloc(1, sizeof *p);
+    /* Here and not when the node changes: it may change often between two questions. */
     if (!is_true(w, p, node)) {
         sweep(w, node, p);
         least_find(w, p);
@@ -200,7 +203,8 @@ struct outlook *outlook_known(const struct world *w, uint32_t node)
     return p && is_true(w, p, node) ? p : NULL;
 }
 
-/* What was told is what would be added up. */
+/* What was told is what would be added up. Asked in builds with tests only, and only where the slow
+ * way is short. */
 static bool as_added_up(const struct world *w, const struct outlook *p, uint32_t node)
 {
     int64_t row[64];
@@ -249,6 +253,7 @@ const int64_t *outlook_least(struct world *w, uint32_t node, int64_t start_us, i
     }
     memcpy(row, &p->row.v[i * dims], dims * sizeof row[0]);
     for (i++; i < p->at.n && p->at.v[i] < end_us; i++)
+        /* It cannot get less where nothing drops. */
         if (p->how.v[i] & DROPS)
             for (size_t d = 0; d < dims; d++)
                 row[d] = p->row.v[i * dims + d] < row[d] ? p->row.v[i * dims + d] : row[d];
@@ -278,6 +283,9 @@ int64_t outlook_first(struct world *w, uint32_t node, int64_t limit_us, int64_t 
 {
     ASSERT(node < w->nall && limit_us >= 0);
     const struct outlook *p = outlook_of(w, node);
+    /* `enough` is dear, and stretches that follow each other are mostly alike in what matters to
+     * it: what has as much of everything as one that was enough is enough, and what has no more of
+     * anything than one that was not is not. */
     const int64_t *did = NULL, *did_not = NULL; /* rows that were enough, and not */
     int64_t start = from_us;
     for (size_t i = stretch_of(p, from_us); i < p->at.n; i++) {
@@ -310,7 +318,8 @@ struct outlook_walk outlook_walk(struct world *w, uint32_t node, int64_t limit_u
     return (struct outlook_walk){.w = w, .p = p, .limit_us = limit_us};
 }
 
-/* The next time at which something drops into the window. */
+/* The next time at which something drops into the window. A window that begins at its time less
+ * limit_us, plus 1, is the first that holds the moment of the drop. */
 static int64_t drop_next(struct outlook_walk *walk, const struct outlook *p)
 {
     if (walk->limit_us == TIME_UNLIMITED)
@@ -335,6 +344,7 @@ static void window_take(const struct outlook_walk *walk, struct outlook *p, size
     for (size_t d = 0; d < dims; d++) {
         uint32_t *queue = &p->queue.v[d * p->at.n], *head = &p->head.v[2 * d], *tail = head + 1;
         int64_t amount = p->row.v[stretch * dims + d];
+        /* None before it that has no less can be the least of a window that it is in. */
         while (*tail > *head && p->row.v[queue[*tail - 1] * dims + d] >= amount)
             --*tail;
         queue[(*tail)++] = (uint32_t)stretch;

@@ -19,6 +19,8 @@ enum job_reason part_window_bars(const struct world *w, const struct option *o, 
 void part_window_times(const struct world *w, const struct spart *part, i64_vec *at)
 {
     int64_t next = w->now_us;
+    /* Bounded, for they recur without end: what starts later than that is found when they come
+     * nearer. */
     for (int i = 0; i < LOOK_AHEAD && part->windows.n > 0; i++) {
         next = time_windows_next(&part->windows, next, &w->cl->local.zone);
         if (next == INT64_MAX)

@@ -15,7 +15,9 @@ static int key_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Puts the k smallest keys first (Hoare's selection, median of three; keys differ all). */
+/* Puts the k smallest keys first (Hoare's selection, median of three; keys differ all). Linear on
+ * average: to sort thousands of candidates for eight nodes would be most of a placement. Small
+ * rests are sorted, where a pivot gains nothing. */
 static void keys_select(uint64_t *v, size_t n, size_t k)
 {
     size_t low = 0, high = n;
@@ -66,7 +68,7 @@ static bool pick_must(struct placing *p)
 }
 
 /* The best candidate of some groups that is not picked yet: the one that holds most, then the
- * smallest key. */
+ * smallest key. Candidates are sorted here, so of equal ones the first has the smallest key. */
 static uint32_t counted_best(const struct placing *p, const uint64_t *groups)
 {
     const struct scratch *s = &p->w->scratch;
@@ -123,6 +125,7 @@ static bool pick_neighbours(struct placing *p)
             from = i, units = 0;
         units += s->cap[s->key.v[i]];
         size_t nodes = i - from + 1;
+        /* The stretch slides: what is added at its right end drops out at its left. */
         if (nodes > (size_t)l->nmax) {
             units -= s->cap[s->key.v[from++]];
             nodes--;
@@ -182,7 +185,10 @@ static bool pick_one(struct placing *p)
     return best != UINT64_MAX;
 }
 
-/* Takes candidates, most units first, within the same weight or regardless of it. */
+/* Takes candidates, most units first, within the same weight or regardless of it. Keys are made
+ * anew: what the weight says (and whether something is promised there) as it was, then most units,
+ * then what of the shape fits into 12 bits, then the node. If the job does not fit so within nmax
+ * nodes, the weight is forgotten: to start matters more. */
 static void pick_largest(struct placing *p, bool weighted)
 {
     struct scratch *s = &p->w->scratch;
@@ -225,6 +231,7 @@ static bool pick_nodes(struct placing *p)
     } else {
         if ((p->what->c->nmust > 0 || p->v->ncount > 0) && s->key.n > 1)
             qsort(s->key.v, s->key.n, sizeof s->key.v[0], key_order);
+        /* What there is no choice about comes first; what is left of nmax is chosen freely. */
         if (!pick_must(p) || !pick_counts(p))
             return false;
         if (l->units == 0)
@@ -255,6 +262,7 @@ bool placing_pick(struct placing *p)
                     (!p->w->cl->policy.topo_optional || r->switches > 0);
     if (!together || n < (size_t)l->nmin)
         return pick_nodes(p) && (!insists(p) || topo_leaves(p->w) <= (size_t)r->switches);
+    /* To narrow takes candidates away, which are needed again if nothing comes of it. */
     uint64_t *all = xmemdup(s->key.v, (n + 1) * sizeof all[0]);
     size_t want = (size_t)(r->use_min_nodes ? l->nmin : l->nmax);
     bool ok = topo_narrow(p->w, (size_t)l->nmin, want, l->units) > 0 && pick_nodes(p);

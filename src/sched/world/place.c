@@ -30,6 +30,9 @@ static uint64_t idle_before(const struct placing *p, uint32_t node)
     return key_clip((p->start_us - last) / USEC_PER_SEC, UINT32_MAX);
 }
 
+/* One number, so that candidates are compared in one instruction: 1 bit nothing is promised there,
+ * 11 the place among weights, 12 free GPUs, 16 free CPUs, 24 the node. For a later start: 32 bits
+ * how long it would stand idle, and the node. */
 static uint64_t key_of(const struct placing *p, uint32_t node, const int64_t *row)
 {
     const struct group *g = p->w->now.group[node];
@@ -264,6 +267,7 @@ bool placing_find(struct placing *p, struct placement *ret)
             break;
         placing_fill(p, ret);
         found = caps_hold(p, ret);
+        /* Once only: then p->near is set, and cap_nodes_near says no. */
         again = !found && cap_nodes_near(p);
     } while (again);
     p->near = NULL;
@@ -279,6 +283,8 @@ bool world_place(struct world *w, const struct to_place *what, int64_t start_us,
     struct placing p = {.w = w, .what = what, .start_us = start_us, .end_us = end_us};
     ret->missing = 0;
     ret->capped = NULL;
+    /* Before any node is looked at: a job that waits for a licence is asked about at each end of
+     * work. */
     if (!placing_licences_free(&p) || part_window_bars(w, o, start_us) != REASON_NONE)
         return false;
     uint64_t least = UINT64_MAX;

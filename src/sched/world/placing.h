@@ -5,9 +5,6 @@
 
 #include "sched/world/world.h"
 
-#define NODE_BITS    24
-#define NODE_OF(key) ((uint32_t)((key) & ((UINT64_C(1) << NODE_BITS) - 1)))
-
 struct placing {
     struct world *w;
     const struct to_place *what;

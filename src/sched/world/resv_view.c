@@ -270,6 +270,7 @@ const int64_t *view_row_of(struct world *w, const struct viewpoint *p, uint32_t 
         memset(w->scratch.row, 0, w->dims * sizeof w->scratch.row[0]);
         return w->scratch.row;
     }
+    /* The least of a stretch of time: between these times something only comes free. */
     row_seen(w, p, node, start_us, w->scratch.row);
     for (uint32_t t = a->kept[node]; t != NONE && agenda_job(a, t)->start_us < end_us;
          t = a->take.v[t].next)

@@ -36,6 +36,7 @@ const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64
     uint32_t t = a->kept[node];
     if (t == NONE && start_us <= w->now_us)
         return world_free_row(w, node);
+    /* Added up anew for each beginning of a promise it costs their square; few are faster so. */
     if (outlook_pays(w, node))
         return outlook_least(w, node, start_us, end_us);
     world_row_at(w, node, start_us, w->scratch.row);
@@ -43,6 +44,8 @@ const int64_t *world_row(struct world *w, uint32_t node, int64_t start_us, int64
         int64_t at = agenda_job(a, t)->start_us;
         if (at <= start_us)
             continue;
+        /* For nearly all clusters no memory is asked for: this is done for each candidate of each
+         * look. */
         int64_t other[64], *row = w->dims <= 64 ? other : xcalloc(w->dims, sizeof row[0]);
         world_row_at(w, node, at, row);
         for (size_t d = 0; d < w->dims; d++)

@@ -28,6 +28,9 @@ static int64_t run_end(const struct cluster *cl, const struct run *r, int64_t no
     return time_add(now_us, late > least ? late : least);
 }
 
+/* By expected end, so that chains_build need not look for anybody's place. Between equal ends
+ * the number decides: what a pass finds must not hang on the order in which runs came into the
+ * table. */
 static int run_order(const void *a, const void *b)
 {
     const struct run *x = *(const struct run *const *)a, *y = *(const struct run *const *)b;
@@ -53,6 +56,8 @@ static void run_copy(struct world *w, struct run *r)
         vec_push(&a->use, pack->use.v[i]);
     for (size_t i = 0; i < pack->take.n; i++) {
         const struct pack_take *p = &pack->take.v[i];
+        /* Nobody will ask what is left of a cap that cannot bind in this pass (cap_binds.h), and
+         * where each account has limits those are most takes. */
         if (p->node >= w->nnodes && cap_is_idle(w->cl, p->node - w->nnodes))
             continue;
         struct wtake t = {.node = p->node, .job = number, .first = uses + p->first, .n = p->n};
@@ -88,6 +93,8 @@ static void unproven_copy(struct world *w, const struct snode *n)
 static void chains_build(struct world *w)
 {
     struct agenda *a = &w->agenda;
+    /* From the last to the first, each put at the head: one walk instead of a search for each
+     * take. */
     for (size_t i = a->take.n; i-- > 0;) {
         struct wtake *t = &a->take.v[i];
         t->next = a->work[t->node];
@@ -126,6 +133,8 @@ static void runs_copy(struct world *w)
             unproven_copy(w, w->cl->node.v[i]);
     for (size_t i = in_order; i < a->take.n; i++)
         agenda_chain(a, (uint32_t)i);
+    /* Sorted once: those past their end and devices that are not clean yet came after the
+     * others. */
     if (a->ends.n > 1)
         qsort(a->ends.v, a->ends.n, sizeof a->ends.v[0], end_order);
     free(run);
@@ -211,6 +220,8 @@ struct world *world_new(const struct cluster *cl, int64_t now_us)
     w->nnodes = cl->node.n;
     w->nall = cl->node.n + cl->lic.n;
     w->dims = cl->dim.n;
+    /* In this order: runs are chained into the empty lists of the agenda, counts look at what is
+     * free now and at the chains of promises, and the view asks which caps have hours. */
     present_init(w);
     scratch_init(w);
     agenda_init(&w->agenda, w->nall);

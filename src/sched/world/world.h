@@ -20,7 +20,6 @@ struct wtake {
 struct wjobs {
     int64_t start_us, end_us;
     uint32_t first, n; /* takes: world.take[first … first+n) */
-    uint32_t slot;     /* place in `ends`, so that it can be found again */
     uint64_t name;     /* job id: decides between equal ends */
     uint32_t resv;     /* number of the reservation it is in; 0 = none */
     uint32_t part;     /* place of its partition, plus 1; 0 = not known */
@@ -122,6 +121,10 @@ struct outlook {
     VEC(struct end) ends;
     VEC(uint32_t) queue, head; /* of a walk */
 };
+
+/* The lowest bits of a candidate's key (place.c) are its node. */
+#define NODE_BITS    24
+#define NODE_OF(key) ((uint32_t)((key) & ((UINT64_C(1) << NODE_BITS) - 1)))
 
 /* Paper of the placement at hand: each fills what the next one reads, and nothing of it outlives
  * the call. place.c, pick.c, earliest.c */

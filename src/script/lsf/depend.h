@@ -14,9 +14,9 @@ struct lsf_condition {
     const char *type; /* "afterok" … */
     const char *job;  /* its number, or a name; a name may end in '*' */
     bool named;       /* it is a name */
-    const char
-        *index; /* of "12[3]", "3"; "1,2,3" = of all of them; "*" = each element waits for its
-                          * own; NULL = none */
+    /* of "12[3]", "3"; "1,2,3" = of all of them; "*" = each element waits for its own; NULL =
+     * none */
+    const char *index;
     const char *compare; /* ">=3", "==all"; NULL = none */
 };
 

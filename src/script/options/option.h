@@ -79,29 +79,28 @@ struct option_row {
     enum option_arg arg;
     unsigned commands; /* of a table that several commands share: bits of those that have it */
     enum support support;
-    const char *env
-        [3]; /* variables (of sbatch, salloc, srun; of another command the first): blank-separated,
-                            the first that is set counts; NULL = none */
+    /* variables (of sbatch, salloc, srun; of another command the first): blank-separated, the first
+     * that is set counts; NULL = none */
+    const char *env[3];
     const char *metavar; /* "minutes" */
     const char *doc;     /* one line of --help */
-    const char *
-        values; /* what --NAME=help prints: a heading, then "word<tab>doc" a line; NULL = "help" is a
-                            value like any other */
+    /* what --NAME=help prints: a heading, then "word<tab>doc" a line; NULL = "help" is a value like
+     * any other */
+    const char *values;
     const char *why;   /* the reason and the nearest thing that works */
     option_setter set; /* NULL for REFUSED: the reader refuses in the row's words; else it does */
     size_t at;         /* for the generic setters: offset in what the command fills */
     int64_t min, max;  /* and the range of numbers */
-    const char
-        *rival; /* option that sets the same thing ("no-requeue"): the one from the stronger source
-                            counts, else the later one */
+    /* option that sets the same thing ("no-requeue"): the one from the stronger source counts, else
+     * the later one */
+    const char *rival;
     const char *newer;   /* a value that releases of Slurm after 25.05 take; NULL = none */
     const char *becomes; /* of LSF and PBS: the options of sbatch that it turns into; NULL = none */
     /* Of LSF and PBS: says what of a job it stands for, in its own words; NULL = nothing of it. */
     void (*write)(struct writing *w, const struct option_row *row);
     bool hidden; /* not shown by --help, as Slurm does not either */
-    bool
-        component; /* each component of a heterogeneous job has its own; other options carry over to the next
-                     */
+    /* each component of a heterogeneous job has its own; other options carry over to the next */
+    bool component;
 };
 
 /* Rows of one kind: a title for docs/options.md, and the heading of --help. */
@@ -134,9 +133,9 @@ struct option_table {
     bool refused_shown;  /* --help has what is refused, too */
     bool letters_named;  /* an error about a letter names the long option, too */
     bool letters_equals; /* -j=42 is -j42, where the value is optional */
-    bool
-        variables_as_are; /* a variable that is set counts, whatever it says; else "" is none, and a flag needs yes
-                              or a number other than 0 */
+    /* a variable that is set counts, whatever it says; else "" is none, and a flag needs yes or a
+     * number other than 0 */
+    bool variables_as_are;
 };
 
 /* A table of one array of rows; more members of struct option_table behind. */

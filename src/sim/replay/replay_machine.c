@@ -2,6 +2,7 @@
  * of batch scripts that ended. Nothing is stored and no node is simulated beyond what the machine
  * hears of it, so that a year passes in seconds; what decides is the daemon's own code. */
 #include "base/alloc.h"
+#include "model/grammar/signals.h"
 #include "model/protocol.h"
 #include "sim/replay/replay_inside.h"
 #include "sim/replay/site.h"
@@ -10,9 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-#define SIGNAL_STOP 19
-#define SIGNAL_CONT 18
 
 int64_t wall_us(const struct replay *p)
 {

@@ -41,8 +41,8 @@ int64_t world_now(const struct sim_world *w);  /* µs since the world began */
 int64_t world_wall(const struct sim_world *w); /* the same by the clock that daemons read */
 /* Lets everything happen that is due until then. */
 void world_run(struct sim_world *w, int64_t until_us);
-bool world_idle(
-    const struct sim_world *w); /* no job waits for resources, runs or is being cleaned */
+/* no job waits for resources, runs or is being cleaned */
+bool world_idle(const struct sim_world *w);
 
 /* A client's request; the answer comes in the same instant unless the controller is away or dies
  * over it. Returns the id of an acknowledged submission, 0 if it was refused or never answered.

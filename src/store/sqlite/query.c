@@ -6,6 +6,7 @@
  * table in the order of ids and never sorts whole rows. */
 #include "store/sqlite/query.h"
 
+#include "base/alloc.h"
 #include "base/str.h"
 
 #define LIST_MAX 10000u /* values written into one SQL text */
@@ -219,6 +220,7 @@ static void add_where(struct str *sql, const struct scan *scan)
 sqlite3_stmt *sql_query_prepare(sqlite3 *db, const struct sql_table *t, const struct scan *scan,
                                 struct err *ret_err)
 {
+    ASSERT(scan->table < STORE_TABLE_COUNT);
     struct str sql = STR_INIT;
     sqlite3_stmt *st = NULL;
     sql_select_text(t, &sql);

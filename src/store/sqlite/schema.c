@@ -142,6 +142,7 @@ void sql_find_text(const struct sql_table *t, struct str *out)
 
 void sql_select_text(const struct sql_table *t, struct str *out)
 {
+    ASSERT(t->row);
     str_add(out, "SELECT ");
     for (size_t i = 0; i < t->row->fields->n; i++) {
         str_add(out, i ? "," : "");
@@ -401,6 +402,7 @@ int sql_bind_record(const struct sql_table *t, sqlite3_stmt *st, const void *rec
 
 int sql_bind_key(const struct sql_table *t, sqlite3_stmt *st, const void *record)
 {
+    ASSERT(t->nkey > 0);
     int rc = SQLITE_OK;
     for (size_t i = 0; i < t->nkey && rc == SQLITE_OK; i++)
         rc =

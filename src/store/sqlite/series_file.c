@@ -156,6 +156,7 @@ static bool stepped(struct series_file *f, sqlite3_stmt *st, struct err *ret_err
 
 bool series_file_put(struct series_file *f, const struct series_row *r, struct err *ret_err)
 {
+    ASSERT(r->data || r->len == 0);
     if (r->whole) {
         key_bind(f->pieces, r);
         if (!stepped(f, f->pieces, ret_err))
@@ -222,6 +223,7 @@ bool series_file_read(struct series_file *f, const struct series_where *w,
                       bool (*row)(void *ctx, const struct series_row *r), void *ctx,
                       struct err *ret_err)
 {
+    ASSERT(row);
     struct str sql = STR_INIT;
     sqlite3_stmt *st = NULL;
     int rc = SQLITE_DONE;

@@ -114,6 +114,22 @@ static bool sums_read(struct used_read_reading *r, const struct used_piece *p, b
     return read_end(r, st, rc, ret_err);
 }
 
+/* Whom a sum is about: seven columns of the row, from `first` on. Texts are SQLite's, good until
+ * the next step. */
+static struct used whom_read(sqlite3_stmt *st, int first)
+{
+    const char *text[6];
+    for (int i = 0; i < 6; i++)
+        text[i] = (const char *)sqlite3_column_text(st, first + i);
+    return (struct used){.account = text[0],
+                         .user_name = text[1],
+                         .partition = text[2],
+                         .qos = text[3],
+                         .wckey = text[4],
+                         .reservation = text[5],
+                         .job_cpus = sqlite3_column_int(st, first + 6)};
+}
+
 static bool by_read(struct used_read_reading *r, struct err *ret_err)
 {
     sqlite3_stmt *st = NULL;
@@ -128,16 +144,7 @@ static bool by_read(struct used_read_reading *r, struct err *ret_err)
         int64_t who = sqlite3_column_int64(st, 0);
         if (who < 0 || who >= (int64_t)r->by_who.n || !r->by_who.v[who].there)
             continue;
-        const char *text[6];
-        for (int i = 0; i < 6; i++)
-            text[i] = (const char *)sqlite3_column_text(st, i + 1);
-        struct used by = {.account = text[0],
-                          .user_name = text[1],
-                          .partition = text[2],
-                          .qos = text[3],
-                          .wckey = text[4],
-                          .reservation = text[5],
-                          .job_cpus = sqlite3_column_int(st, 7)};
+        struct used by = whom_read(st, 1);
         tally_add(r->tally, &by, 0, &r->by_who.v[who].u);
     }
     return read_end(r, st, rc, ret_err);
@@ -155,16 +162,8 @@ static bool gres_read(struct used_read_reading *r, const struct used_piece *p, s
                        p, &st, ret_err))
         return false;
     while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-        const char *text[6], *name = (const char *)sqlite3_column_text(st, 1);
-        for (int i = 0; i < 6; i++)
-            text[i] = (const char *)sqlite3_column_text(st, i + 3);
-        struct used by = {.account = text[0],
-                          .user_name = text[1],
-                          .partition = text[2],
-                          .qos = text[3],
-                          .wckey = text[4],
-                          .reservation = text[5],
-                          .job_cpus = sqlite3_column_int(st, 9)};
+        const char *name = (const char *)sqlite3_column_text(st, 1);
+        struct used by = whom_read(st, 3);
         tally_add(r->tally, &by, sqlite3_column_int64(st, 0), &(struct used){0});
         tally_add_gres(r->tally, name ? name : "", sqlite3_column_int64(st, 2));
     }

@@ -110,6 +110,7 @@ static void gres_add(struct gres_count *g, size_t *n, struct span name, int64_t 
 /* "gpu:v100=4,nic=2": gpu 4, gpu:v100 4, nic 2. */
 void used_job_gres(const struct job *j, used_gres_fn fn, void *ctx)
 {
+    ASSERT(fn);
     struct gres_count g[GRES_MAX];
     struct span rest = span_of(j->alloc_gres ? j->alloc_gres : ""), piece;
     size_t n = 0;

@@ -1,5 +1,6 @@
 #include "store/used/tally.h"
 
+#include "base/alloc.h"
 #include "base/map.h"
 #include "base/str.h"
 #include "base/vec.h"
@@ -170,6 +171,7 @@ static void share_add(struct used_tally *t, const struct used_job *u, int64_t fr
 
 void tally_add_job(struct used_tally *t, const struct used_job *u)
 {
+    ASSERT(u->from_s <= u->to_s && u->start_s <= u->from_s);
     int64_t from = t->q.from_us / USEC_PER_SEC, to = t->q.to_us / USEC_PER_SEC;
     if (!t->q.each_hour) {
         share_add(t, u, from, to);

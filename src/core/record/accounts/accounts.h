@@ -9,8 +9,8 @@ typedef VEC_SMALL(struct limit *) limit_list;
 
 struct assocrec {
     struct assoc a; /* texts interned */
-    struct assocrec
-        *up; /* a user's: that of the account; an account's: of its parent; NULL: root */
+    /* a user's: that of the account; an account's: of its parent; NULL: root */
+    struct assocrec *up;
     struct assocrec *same; /* with the same number in the index (accounts.c) */
     limit_list limit;      /* set on it; owned */
     int64_t factor : 63;   /* of fair share, in SHARE_ONE-ths (fairshare.c) */

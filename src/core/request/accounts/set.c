@@ -170,11 +170,7 @@ static bool tres_is_known(const struct core *c, const char *tres)
 {
     struct map_walk w = {0};
     while (map_u64_next(c->accounts.tres, &w)) {
-        const struct tres *t = w.value;
-        size_t len = strlen(t->type);
-        if (t->name ? strncmp(tres, t->type, len) == 0 && tres[len] == '/' &&
-                          text_is_nocase(tres + len + 1, t->name)
-                    : text_is(tres, t->type))
+        if (tres_is(w.value, tres))
             return true;
     }
     return text_starts(tres, "license/");

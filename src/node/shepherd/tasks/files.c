@@ -251,6 +251,7 @@ static void line_add(const struct task_set *t, const struct task *task, struct t
 void task_file_write(struct task_set *t, struct task *task, enum stream_name stream,
                      const char *bytes, size_t len, bool end)
 {
+    ASSERT(stream == STREAM_OUT || stream == STREAM_ERR);
     struct task_file *f = &task->file[stream == STREAM_ERR];
     while (len > 0) {
         const char *newline = memchr(bytes, '\n', len);

@@ -300,6 +300,7 @@ bool meet_open(struct task_set *t)
 
 bool meet_end_open(struct task_set *t, size_t place, int *ret)
 {
+    ASSERT(place < t->n);
     int ends[2];
     if (!t->meet || !t->meet->pmi)
         return true;
@@ -344,6 +345,7 @@ static void variables_add(const struct str *variables, struct env *e)
 
 void meet_env(const struct task_set *t, const struct task *task, int fd, struct env *e)
 {
+    ASSERT(task >= t->task && task < t->task + t->n);
     static const char *const names[] = {"PMI_FD=", "PMI_RANK=", "PMI_SIZE=", "PMI_JOBID="};
     if (t->meet && !t->what.mpi_default) {
         env_drop(e, "SLURM_MPI_TYPE=");
@@ -367,6 +369,7 @@ void meet_env(const struct task_set *t, const struct task *task, int fd, struct 
 
 void meet_ended(struct task_set *t, size_t place)
 {
+    ASSERT(place < t->n);
     if (!t->meet)
         return;
     if (t->meet->pmi && !t->aborted_code)

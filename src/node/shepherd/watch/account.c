@@ -36,6 +36,7 @@ void account_begin(struct proc_account *a)
 void account_add(struct proc_account *a, size_t task, const struct proc_usage *u)
 {
     ASSERT(task < a->n);
+    ASSERT(task < a->n);
     struct task_use *t = &a->use[task];
     t->live.cpu_us += u->cpu_user_us + u->cpu_system_us;
     t->live.pages += u->major_faults;
@@ -99,6 +100,7 @@ static int64_t time_us(struct timeval t)
 void account_ended(struct proc_account *a, size_t task, const struct rusage *r,
                    const struct proc_usage *io)
 {
+    ASSERT(task < a->n);
     struct task_use *t = &a->use[task];
     t->gone.cpu_us += time_us(r->ru_utime) + time_us(r->ru_stime);
     t->gone.pages += r->ru_majflt;
@@ -149,6 +151,7 @@ static int64_t sum_of(const struct proc_account *a, enum figure f)
 void account_note(const struct proc_account *a, int32_t (*id)(const void *ctx, size_t i),
                   const void *ctx, struct note *n)
 {
+    ASSERT(a->n > 0);
     size_t rss = extreme(a, RSS, false), vm = extreme(a, VM, false),
            pages = extreme(a, PAGES, false);
     size_t cpu = extreme(a, CPU, true), reader = extreme(a, READ, false),

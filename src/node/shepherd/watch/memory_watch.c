@@ -4,6 +4,7 @@
  * sample of each the sum is true. */
 #include "node/shepherd/watch/memory_watch.h"
 
+#include "base/alloc.h"
 #include "node/step/dir.h"
 #include "node/step/proc_tree.h"
 
@@ -81,6 +82,7 @@ static struct others others_sum(const struct step_plan *p, int steps_fd, int64_t
 bool memory_watch(struct memory_watch *w, const struct step_plan *p, int steps_fd,
                   const pid_t *pids, size_t n, int64_t rss_bytes)
 {
+    ASSERT(pids || n == 0);
     struct memory_part mine = {rss_bytes, 0};
     struct others others = {0, true, false};
     if (p->job_mem_bytes > 0)
