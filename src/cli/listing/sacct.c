@@ -572,10 +572,10 @@ static size_t steps_of(const struct sacct_command *s, const struct job *j)
     return low;
 }
 
-/* -j 42.batch: only that step's line. */
+/* -j 42.batch: only that step's line; with -X the job's, which has no others. */
 static bool step_wanted(const struct sacct_command *s, const struct acct_row *row)
 {
-    if (!s->query.ids || !strchr(s->query.ids, '.'))
+    if (s->allocations || !s->query.ids || !strchr(s->query.ids, '.'))
         return true;
     struct span rest = span_of(s->query.ids), piece;
     bool wanted = false;

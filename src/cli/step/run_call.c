@@ -108,7 +108,7 @@ static void created(struct srun_run *r, struct one_step *s, const struct msg_ste
         return;
     }
     if (!text_empty(m->warning))
-        run_say(r, "%s", m->warning);
+        run_warn(r, "%s", m->warning);
     s->phase = STEP_MADE;
     s->node = arena_alloc(r->a, (s->layout.n + 1) * sizeof *s->node);
     for (size_t i = 0; i < s->layout.n; i++) {

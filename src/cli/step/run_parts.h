@@ -78,6 +78,9 @@ struct srun_run {
 /* A line of the command's own, unless --quiet. */
 void run_say(const struct srun_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A warning: --quiet does not keep it. */
+void run_warn(const struct srun_run *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* A line for --verbose. */
 void run_tell(const struct srun_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

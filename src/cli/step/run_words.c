@@ -22,6 +22,14 @@ void run_say(const struct srun_run *r, const char *format, ...)
     va_end(args);
 }
 
+void run_warn(const struct srun_run *r, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    line_say(r, format, args);
+    va_end(args);
+}
+
 void run_tell(const struct srun_run *r, const char *format, ...)
 {
     va_list args;
