@@ -76,6 +76,15 @@ each_value() {
     done
 }
 
+# each_step LINE…: what srun with these words says first, and how it ends, in the allocation that it is called in.
+each_step() {
+    local line
+    for line in "$@"; do
+        timeout 20 srun $line >step.out 2>&1 </dev/null
+        printf '[%s] %s %s\n' "$line" "$?" "$(head -n 1 step.out | sed -E "s/${SLURM_JOB_ID:-none}/ID/g; s/StepId=ID\.[0-9]+/StepId=ID.N/")"
+    done
+}
+
 # each_update KEY=VALUE…: what scontrol says first of each, of a held job of its own.
 each_update() {
     local id word
