@@ -95,6 +95,16 @@ each_update() {
     done
 }
 
+# each_line COMMAND WORDS…: of the command with each of the words: how it ends, its first line of output and what it says first on stderr.
+each_line() {
+    local command=$1 words
+    shift
+    for words in "$@"; do
+        eval "timeout 10 $command $words" >line.out 2>line.err </dev/null
+        printf '[%s] %s %s | %s\n' "$words" "$?" "$(head -n 1 line.out)" "$(head -n 1 line.err)"
+    done
+}
+
 # each_control LINE…: what scontrol says first of each, and how it ends.
 each_control() {
     local line

@@ -135,7 +135,16 @@ static SETTER(set_users)
     struct err unknown = {0};
     if (text_empty(value) || listing_uids(value, s->l.a, &s->query.uids, &unknown))
         return true;
-    return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", value);
+    const char *first = value;
+    struct span rest = span_of(value), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *uid, *user = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && !listing_uids(user, s->l.a, &uid, &unknown)) {
+            first = user;
+            break;
+        }
+    }
+    return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", first);
 }
 
 static SETTER(set_groups)
