@@ -83,6 +83,15 @@ JOB_SETTER(set_cpu_bind)
     return err_lead(ret_err, "fatal: Failed to parse --cpu-bind= values.");
 }
 
+JOB_SETTER(set_oom_kill_step)
+{
+    (void)o;
+    (void)env;
+    (void)a;
+    return text_empty(value) || text_is(value, "0") || text_is(value, "1") ||
+           value_refuse(row, value, ret_err, "0 or 1 is allowed");
+}
+
 JOB_SETTER(set_mem_bind)
 {
     static const char *const types[] = {"none",     "no",     "local", "rank", "map_mem",
@@ -336,7 +345,7 @@ const struct option_row options_binding[] = {
      .metavar = "0|1",
      .doc = "end the whole step when one task exceeds its memory",
      .why = "the kernel ends the process that exceeded the memory, and the job is OUT_OF_MEMORY",
-     .set = set_nothing},
+     .set = set_oom_kill_step},
     {.name = "profile",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,
