@@ -290,6 +290,7 @@ start() {
     run --separate-stderr srun -v -n2 -N2 -w 'n[1-2]' true
     [ "$status" = 0 ]
     [ "$output" = "" ]
+    [[ "$stderr" =~ "srun: jobid "[0-9]+": nodes(2):\`n[1-2]', cpu counts: 1(x2)" ]]
     [[ "$stderr" =~ launching\ StepId=[0-9]+.0\ on\ host\ n2,\ 1\ tasks:\ 1 ]]
     [[ "$stderr" =~ "Node n2, tasks started: 1" ]]
     [[ "$stderr" =~ Received\ task\ exit\ notification\ for\ tasks\ 1\ of\ StepId=[0-9]+.0\ on\ n2\ \(status=0x0000\) ]]

@@ -62,6 +62,58 @@ job_fields() {
     scancel "${id%%;*}"
 }
 
+# each_value OPTION= VALUE…: what sbatch says first of each value, in a line that has it. "-N ": the value is a word of its own.
+each_value() {
+    local option=$1 value said
+    shift
+    for value in "$@"; do
+        if [ "${option% }" = "$option" ]; then
+            said=$(sbatch -H "$option$value" --wrap true 2>&1)
+        else
+            said=$(sbatch -H "${option% }" "$value" --wrap true 2>&1)
+        fi
+        printf '[%s] %s\n' "$value" "$(head -n 1 <<<"$said" | sed 's/job [0-9]*$/job/')"
+    done
+}
+
+# each_step LINE…: what srun with these words says first, and how it ends, in the allocation that it is called in.
+each_step() {
+    local line
+    for line in "$@"; do
+        timeout 20 srun $line >step.out 2>&1 </dev/null
+        printf '[%s] %s %s\n' "$line" "$?" "$(head -n 1 step.out | sed -E "s/${SLURM_JOB_ID:-none}/ID/g; s/StepId=ID\.[0-9]+/StepId=ID.N/")"
+    done
+}
+
+# each_update KEY=VALUE…: what scontrol says first of each, of a held job of its own.
+each_update() {
+    local id word
+    for word in "$@"; do
+        id=$(sbatch --parsable -H -t 10 --wrap true)
+        printf '[%s] %s\n' "$word" "$(scontrol update jobid="$id" "$word" 2>&1 | head -n 1 | sed "s/$id/ID/")"
+        scancel "$id"
+    done
+}
+
+# each_line COMMAND WORDS…: of the command with each of the words: how it ends, its first line of output and what it says first on stderr.
+each_line() {
+    local command=$1 words
+    shift
+    for words in "$@"; do
+        eval "timeout 10 $command $words" >line.out 2>line.err </dev/null
+        printf '[%s] %s %s | %s\n' "$words" "$?" "$(head -n 1 line.out)" "$(head -n 1 line.err)"
+    done
+}
+
+# each_control LINE…: what scontrol says first of each, and how it ends.
+each_control() {
+    local line
+    for line in "$@"; do
+        timeout 10 scontrol $line >control.out 2>&1 </dev/null
+        printf '[%s] %s %s\n' "$line" "$?" "$(head -n 1 control.out)"
+    done
+}
+
 # job_record ID: the record of a job, a Key=Value a line, without what tells when and which it is; resources as Slurm writes them since 23.11.
 job_record() {
     scontrol show job -d "$1" | sed -E 's/ +$//' | grep -oE '[A-Za-z/:.]+=.*' | sed -E 's/ ([A-Za-z/:.]+=)/\n\1/g' |

@@ -135,7 +135,16 @@ static SETTER(set_users)
     struct err unknown = {0};
     if (text_empty(value) || listing_uids(value, s->l.a, &s->query.uids, &unknown))
         return true;
-    return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", value);
+    const char *first = value;
+    struct span rest = span_of(value), piece;
+    while (span_next(&rest, ',', &piece)) {
+        const char *uid, *user = arena_strndup(s->l.a, piece.data, piece.len);
+        if (piece.len && !listing_uids(user, s->l.a, &uid, &unknown)) {
+            first = user;
+            break;
+        }
+    }
+    return err_set(ret_err, ERR_INVALID, "Invalid user id: %s", first);
 }
 
 static SETTER(set_groups)
@@ -572,10 +581,10 @@ static size_t steps_of(const struct sacct_command *s, const struct job *j)
     return low;
 }
 
-/* -j 42.batch: only that step's line. */
+/* -j 42.batch: only that step's line; with -X the job's, which has no others. */
 static bool step_wanted(const struct sacct_command *s, const struct acct_row *row)
 {
-    if (!s->query.ids || !strchr(s->query.ids, '.'))
+    if (s->allocations || !s->query.ids || !strchr(s->query.ids, '.'))
         return true;
     struct span rest = span_of(s->query.ids), piece;
     bool wanted = false;

@@ -115,6 +115,8 @@ static bool settle(struct sinfo *s, struct err *ret_err)
         s->future = true;
     }
     s->only_reasons = s->reasons && !s->states;
+    if (s->by_node && !s->l.format_text && !s->l.long_text)
+        s->reasons = false; /* -R -N: the columns of -N, of nodes that have a reason */
     if (s->nodes && !hostlist_parse(&s->wanted, s->nodes, ret_err))
         return false;
     return sinfo_sort_check(s->sort, ret_err) &&
@@ -136,7 +138,7 @@ static bool node_fits(const struct sinfo *s, const struct node *n)
     bool future = n->state == NODE_FUTURE;
     if (future && !s->future && !(s->states && node_states_match(n, s->states)))
         return false;
-    if ((s->dead || s->responding) && s->responding != n->responding)
+    if ((s->dead && n->responding) || (s->responding && !n->responding))
         return false;
     if (s->nodes && !hostlist_has(&s->wanted, n->name))
         return false;

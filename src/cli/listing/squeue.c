@@ -288,8 +288,10 @@ static bool steps_read(struct squeue *s, struct client *c, struct err *ret_err)
     struct msg_query q = s->query;
     q.what = QUERY_STEPS;
     q.accounts = q.states = q.names = q.qos = NULL;
-    return client_query(c, &q, &step_fields, s->l.round, step_keep, s, &done, ret_err) &&
-           !refused(s, c, &done, ret_err);
+    if (!client_query(c, &q, &step_fields, s->l.round, step_keep, s, &done, ret_err))
+        return false;
+    /* Of a step that is gone there is nothing to show. */
+    return done.refusal == REFUSE_INVALID_JOB_ID || !refused(s, c, &done, ret_err);
 }
 
 static bool rows_read(struct squeue *s, struct client *c, struct err *ret_err)

@@ -114,7 +114,7 @@ static void lines_make(struct sshare *s)
                              .usage = root.usage,
                              .effective = SHARE_ONE,
                              .fair = -1};
-    if (!s->users_only)
+    if (!s->users_only && (!s->query.accounts || list_has_nocase(s->query.accounts, "root")))
         vec_push(&s->line, top);
     for (size_t i = 0; i < s->usage.n; i++) {
         const struct usage *u = s->usage.v[i];

@@ -139,7 +139,7 @@ void scontrol_show_licenses(struct scontrol *s, const char *name)
             license_print(s, &l.v.v[i]);
             shown++;
         }
-    if (!err.code && !s->json && !shown && name)
+    if (!err.code && !s->json && !shown && name && l.v.n)
         scontrol_fail(s, "License %s not found", name);
     else if (!err.code && !s->json && !shown)
         puts("No licenses configured in Slurm.");

@@ -151,6 +151,10 @@ void scontrol_listpids(struct scontrol *s, int n, char **word)
     }
     if (job && (text_is(job, "*") || text_is(job, "")))
         job = NULL;
+    if (job && job[strspn(job, "0123456789")]) {
+        scontrol_refuse(s, "\"%s\" does not look like a jobid", job);
+        return;
+    }
     processes_find(&all);
     puts("PID      JOBID    STEPID   LOCALID GLOBALID");
     for (size_t i = 0; i < all.p.n; i++)

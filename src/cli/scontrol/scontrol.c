@@ -21,10 +21,11 @@
 
 static void version_run(struct scontrol *s, int n, char **word)
 {
-    (void)s;
-    (void)n;
     (void)word;
-    puts(SLURM_VERSION_TEXT);
+    if (n > 0)
+        scontrol_refuse(s, "too many arguments for version keyword");
+    else
+        puts(SLURM_VERSION_TEXT);
 }
 
 static void cluster_run(struct scontrol *s, int n, char **word)

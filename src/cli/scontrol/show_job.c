@@ -46,7 +46,7 @@ static void named_keep(struct show_job_found *f, const struct job_ref *ref)
     for (size_t i = 0; i < f->job.n;) {
         const struct job *j = f->job.v[i];
         if (ref->het_offset >= 0 &&
-            (!j->het_job_id || j->het_offset != (uint32_t)ref->het_offset)) {
+            (j->het_job_id ? j->het_offset : 0) != (uint32_t)ref->het_offset) {
             vec_remove(&f->job, i);
             continue;
         }
@@ -107,7 +107,10 @@ void scontrol_show_jobs(struct scontrol *s, const char *ids)
     if (one && !f.job.n && !s->json && part_missing(s, c, &ref)) {
         printf("Job %s not found\n", ids);
         s->rc = 1;
-    } else if (done.refusal != REFUSE_NONE)
+    } else if (done.refusal != REFUSE_NONE && ids && !one && !strpbrk(ids, ", "))
+        scontrol_refuse(s, "scontrol_print_job error: %s",
+                        refusal_text((enum refusal)done.refusal));
+    else if (done.refusal != REFUSE_NONE)
         scontrol_fail(s, "slurm_load_jobs error: %s", refusal_text((enum refusal)done.refusal));
     else if (!f.job.n && s->json)
         job_json_print(NULL, 0, "scontrol", s->json);

@@ -110,6 +110,14 @@ static bool node_count_parse(const char *value, int32_t *ret_min, int32_t *ret_m
                          "Invalid numeric value \"%s\" for requested node count.", value);
 }
 
+/* In Slurm's words of the job that is named. */
+static bool job_refuse(struct update_change *c, const char *sentence, const char *more,
+                       struct err *ret_err)
+{
+    scontrol_refuse(c->s, "%s for job %s", sentence, c->job.ids ? c->job.ids : "");
+    return err_set(ret_err, ERR_INVALID, "%s", more);
+}
+
 /* NumNodes=2, 2-4, 2k; ALL of a running job: what it has. Of one that runs it is how many stay. */
 static bool job_nodes(struct update_change *c, const char *value, struct err *ret_err)
 {
@@ -120,8 +128,26 @@ static bool job_nodes(struct update_change *c, const char *value, struct err *re
     if (!node_count_parse(value, &q->min_nodes, &q->max_nodes, ret_err))
         return false;
     if (!q->min_nodes)
-        return err_set(ret_err, ERR_INVALID, "Node count specification invalid");
+        return job_refuse(c, "Node count specification invalid", "a job has one node at least",
+                          ret_err);
     return update_field(c, "min_nodes,max_nodes,node_sizes");
+}
+
+static bool job_partition_name(struct update_change *c, const char *value, struct err *ret_err)
+{
+    c->spec.req.partition = value;
+    return text_empty(value) ? job_refuse(c, "Invalid partition name specified",
+                                          "a job is always of one: its name is missing", ret_err)
+                             : update_field(c, "partition");
+}
+
+static bool job_tasks(struct update_change *c, const char *value, struct err *ret_err)
+{
+    if (!update_number(value, &c->spec.req.ntasks, ret_err))
+        return scontrol_fail(c->s, "Invalid NumTasks value: %s", value), false;
+    return c->spec.req.ntasks ? update_field(c, "ntasks")
+                              : job_refuse(c, "Task count specification invalid",
+                                           "a job has one task at least", ret_err);
 }
 
 static bool job_node_list(struct update_change *c, const char *value, struct err *ret_err)
@@ -136,7 +162,13 @@ static bool job_cpus(struct update_change *c, const char *value, struct err *ret
 {
     const char *dash = strchr(value, '-');
     const char *low = dash ? arena_strndup(c->s->a, value, (size_t)(dash - value)) : value;
-    return update_number(low, &c->spec.req.ntasks, ret_err) && update_field(c, "ntasks");
+    if (!update_number(low, &c->spec.req.ntasks, ret_err)) {
+        scontrol_fail(c->s, "Invalid numeric value \"%s\" for NumCPUs.", value);
+        return false;
+    }
+    return c->spec.req.ntasks
+               ? update_field(c, "ntasks")
+               : err_set(ret_err, ERR_INVALID, "Invalid number: a job has one CPU at least");
 }
 
 /* TimeLimit=1:00:00, TimeLimit=+30, TimeLimit+=30, TimeLimit-=10 */
@@ -209,6 +241,14 @@ static bool job_oversubscribe(struct update_change *c, const char *value, struct
     return update_field(c, "oversubscribe,exclusive");
 }
 
+static bool job_shared(struct update_change *c, const char *value, struct err *ret_err)
+{
+    if (job_oversubscribe(c, value, ret_err))
+        return true;
+    scontrol_fail(c->s, "Invalid OverSubscribe value: %s", value);
+    return false;
+}
+
 static bool job_admin_comment(struct update_change *c, const char *value, struct err *ret_err)
 {
     (void)ret_err;
@@ -273,10 +313,10 @@ static const struct update_key keys[] = {
     {"TasksPerNode", NULL, SAID_VALUE, "ntasks_per_node"},
     {"NumCPUs", job_cpus, SAID_VALUE, NULL},
     {"NumNodes", job_nodes, SAID_NOTHING, NULL},
-    {"NumTasks", NULL, SAID_VALUE, "ntasks"},
+    {"NumTasks", job_tasks, SAID_NOTHING, NULL},
     {"OverSubscribe", job_oversubscribe, SAID_VALUE, NULL},
-    {"Shared", job_oversubscribe, SAID_NOTHING, NULL},
-    {"Partition", NULL, SAID_NOTHING, "partition"},
+    {"Shared", job_shared, SAID_NOTHING, NULL},
+    {"Partition", job_partition_name, SAID_NOTHING, NULL},
     {"Prefer", NULL, SAID_NOTHING, "prefer"},
     {"Priority", job_priority, SAID_VALUE, NULL},
     {"QOS", NULL, SAID_NOTHING, "qos"},

@@ -217,6 +217,7 @@ int step_run(struct allocation *al, const struct step_run_ask *ask)
         hub_secret_add(r.hub, s->create.key);
         s->step.job_id = s->create.job_id;
     }
+    run_jobs_tell(&r);
     loop(&r);
     int status = status_of(&r);
     run_done(&r);

@@ -108,7 +108,7 @@ static void created(struct srun_run *r, struct one_step *s, const struct msg_ste
         return;
     }
     if (!text_empty(m->warning))
-        run_say(r, "%s", m->warning);
+        run_warn(r, "%s", m->warning);
     s->phase = STEP_MADE;
     s->node = arena_alloc(r->a, (s->layout.n + 1) * sizeof *s->node);
     for (size_t i = 0; i < s->layout.n; i++) {
@@ -141,6 +141,21 @@ static void ended(struct srun_run *r, struct one_step *s, const struct msg_step_
         program_error(r->al->name, "StepId=%s: %s", run_step_name(r, s), m->detail);
 }
 
+/* More nodes than the job has, in Slurm's words; false: it is another thing. */
+static bool nodes_refused(const struct srun_run *r, const struct one_step *s)
+{
+    const struct job_spec *want = s->create.spec.n ? s->create.spec.v : NULL;
+    struct alloc held = {0};
+    for (size_t i = 0; i < r->al->njobs; i++)
+        if (r->al->job[i].id == s->create.job_id && r->al->job[i].alloc)
+            alloc_parse(r->al->job[i].alloc, r->a, &held, NULL);
+    if (!want || held.n == 0 || want->req.min_nodes <= (int32_t)held.n)
+        return false;
+    program_error(r->al->name, "Only allocated %zu nodes asked for %d", held.n,
+                  want->req.min_nodes);
+    return true;
+}
+
 static void refused(struct srun_run *r, struct one_step *s, const struct msg_done *m)
 {
     if (m->refusal == REFUSE_NONE || s->phase != STEP_ASKED)
@@ -150,7 +165,7 @@ static void refused(struct srun_run *r, struct one_step *s, const struct msg_don
         program_error(r->al->name, "%s", text);
     else if (r->ask->refused_as)
         program_error(r->al->name, "%s: %s", r->ask->refused_as, text);
-    else
+    else if (!nodes_refused(r, s))
         program_error(r->al->name, "Unable to create step for job %llu: %s",
                       (unsigned long long)s->create.job_id, text);
     if (r->ask->refused_status)

@@ -80,9 +80,14 @@ struct srun_run {
 /* A line of the command's own, unless --quiet. */
 void run_say(const struct srun_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* A warning: --quiet does not keep it. */
+void run_warn(const struct srun_run *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* A line for --verbose. */
 void run_tell(const struct srun_run *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* The same of each job that steps are made in: its nodes, and how many CPUs it has on them. */
+void run_jobs_tell(const struct srun_run *r);
 /* "42.0", in the run's arena */
 const char *run_step_name(const struct srun_run *r, const struct one_step *s);
 

@@ -103,9 +103,13 @@ static bool made(void *ctx, size_t i, const struct step *step)
 static const char *missing_why(struct allocation *al, const char *ref)
 {
     struct err e = {0};
-    bool over = !allocation_find(al, arena_strndup(al->a, ref, strcspn(ref, ".")), &e) &&
-                text_is(e.text, refusal_text(REFUSE_ALREADY_DONE));
-    return refusal_text(over ? REFUSE_ALREADY_DONE : REFUSE_INVALID_JOB_ID);
+    bool found = allocation_find(al, arena_strndup(al->a, ref, strcspn(ref, ".")), &e);
+    enum refusal why = REFUSE_INVALID_JOB_ID;
+    if (!found && text_is(e.text, refusal_text(REFUSE_ALREADY_DONE)))
+        why = REFUSE_ALREADY_DONE;
+    else if (!found && text_is(e.text, refusal_text(REFUSE_JOB_PENDING)))
+        why = REFUSE_JOB_PENDING;
+    return refusal_text(why);
 }
 
 static int attach(const struct sattach_ask *q, struct arena *a)

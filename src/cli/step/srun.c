@@ -327,8 +327,6 @@ static void unconfirmed_say(const char *lookup, const char *id, const struct err
         program_error(NAME, "Slurm job %s has expired", id);
         return;
     }
-    if (e->code == ERR_UNAVAILABLE)
-        program_error(NAME, "%s: Job is pending execution", lookup);
     program_error(NAME, "%s: %s", lookup, e->text);
 }
 
@@ -348,7 +346,7 @@ static int in_job(struct launch *l)
         if (e.lead[0])
             return submit_fail(&l->line, &e);
         unconfirmed_say(lookup, id, &e);
-        if (e.code == ERR_NOT_FOUND && !o->quiet)
+        if ((e.code == ERR_NOT_FOUND || e.code == ERR_UNAVAILABLE) && !o->quiet)
             fprintf(stderr,
                     NAME ": Check SLURM_JOB_ID environment variable. Expired or invalid job %s\n",
                     id);

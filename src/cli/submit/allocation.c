@@ -267,9 +267,7 @@ static bool found_check(struct allocation *al, const struct allocation_found *f,
     al->job_id = f->job.v[0]->id;
     enum job_state state = (enum job_state)f->job.v[0]->state;
     if (state == JOB_PENDING)
-        return err_set(e, ERR_UNAVAILABLE,
-                       "job %llu has not started yet: it has no nodes to run a step on",
-                       (unsigned long long)al->job_id);
+        return err_set(e, ERR_UNAVAILABLE, "%s", refusal_text(REFUSE_JOB_PENDING));
     if (state != JOB_RUNNING && state != JOB_SUSPENDED)
         return err_set(e, ERR_NOT_FOUND, "Job/step already completing or completed");
     struct job *copy = arena_alloc(al->a, f->job.n * sizeof *copy);

@@ -168,6 +168,8 @@ static void long_piece(const struct column_table *t, const char *piece, struct a
             item.right = true;
             at++;
         }
+        at += at[strspn(at, " ")] && isdigit((unsigned char)at[strspn(at, " ")]) ? strspn(at, " ")
+                                                                                 : 0;
         item.width = 0;
         for (; isdigit((unsigned char)*at); at++)
             if (item.width < 100000)

@@ -107,6 +107,8 @@ bool listing_states(const char *command, const char *states, struct arena *a, co
     while (ok && span_next(&rest, ',', &piece)) {
         int32_t state;
         piece = span_trim(piece);
+        if (!piece.len && states[1])
+            continue;
         const char *word = arena_strndup(a, piece.data, piece.len);
         ok = job_state_parse(word, &state) || state_unknown(command, word, ret_err);
         if (ok && state_word_is_stopped(word))

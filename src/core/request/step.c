@@ -120,13 +120,19 @@ void req_create_step(struct core *c, const struct msg_create_step *m)
         reply_done(c, refusal, detail);
         return;
     }
+    struct str why = STR_INIT;
+    refusal = exclude_check(c, &((const struct job_spec *)m->spec.v)->req, &why);
+    if (refusal) {
+        reply_done(c, refusal, str_text(&why));
+        str_done(&why);
+        return;
+    }
     if (m->async) {
         req_queue_step(c, r, m, step_key_hash(m->key));
         return;
     }
     if (wish_of_key(c, r, m->key))
         return;
-    struct str why = STR_INIT;
     refusal = step_try(c, r, m, c->turn.conn, c->turn.seq, &why);
     if (refusal == REFUSE_BUSY && !m->immediate)
         step_wish_add(c, r, m);

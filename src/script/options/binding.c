@@ -29,23 +29,6 @@ static bool binding_valid(const char *value, const char *const *types, size_t n)
     return true;
 }
 
-JOB_SETTER(set_cpu_bind)
-{
-    static const char *const types[] = {
-        "none",      "no",      "rank",  "map_cpu", "mask_cpu", "rank_ldom", "map_ldom",
-        "mask_ldom", "cores",   "cores", "sockets", "threads",  "ldoms",     "boards",
-        "quiet",     "verbose", "q",     "v",       "autobind", "one_thread"};
-    if (binding_valid(value, types, ARRAY_LEN(types)))
-        return set_text(o, row, value, env, a, ret_err);
-    err_set(ret_err, ERR_INVALID,
-            "--cpu-bind=%s: [quiet,|verbose,] and none, rank, map_cpu:LIST, mask_cpu:LIST, "
-            "rank_ldom, map_ldom:LIST, mask_ldom:LIST, sockets, cores, threads or ldoms are "
-            "allowed",
-            value);
-    err_lead(ret_err, "error: unrecognized --cpu-bind argument \"%s\"", value);
-    return err_lead(ret_err, "fatal: Failed to parse --cpu-bind= values.");
-}
-
 /* Where a list of numbers (hexadecimal ones with 0x, in a mask always), with "*count" behind some,
  * is none; NULL = it is one. */
 static const char *list_offence(const char *list, bool mask)
@@ -59,21 +42,54 @@ static const char *list_offence(const char *list, bool mask)
     return NULL;
 }
 
-/* map_mem:LIST and mask_mem:LIST */
-static bool mem_list_check(const char *value, struct err *e)
+/* map_mem:LIST, mask_cpu:LIST …, wherever it stands in the value. */
+static bool list_check(const struct option_row *row, const char *value, const char *name,
+                       const char *things, struct err *e)
 {
-    const char *mask = strstr(value, "mask_mem"), *type = mask ? mask : strstr(value, "map_mem");
-    const char *name = mask ? "mask_mem" : "map_mem", *list = type ? strchr(type, ':') : NULL;
+    const char *type = strstr(value, name), *list = type ? strchr(type, ':') : NULL;
     if (type && (!list || !list[1])) {
-        err_set(e, ERR_VALUE, "numbers of memory nodes belong behind it: --mem-bind=%s:0,1", name);
-        return err_lead(e, "error: missing list for \"--mem-bind=%s:<list>\"", name);
+        err_set(e, ERR_VALUE, "numbers of %s belong behind it: --%s=%s:0,1", things, row->name,
+                name);
+        return err_lead(e, "error: missing list for \"--%s=%s:<list>\"", row->name, name);
     }
-    const char *offence = list ? list_offence(list + 1, mask != NULL) : NULL;
+    const char *offence = list ? list_offence(list + 1, text_starts(name, "mask")) : NULL;
     if (!offence)
         return true;
-    err_set(e, ERR_VALUE, "--mem-bind=%s: memory nodes are numbers", value);
+    err_set(e, ERR_VALUE, "--%s=%s: %s are numbers", row->name, value, things);
     return err_lead(e, "error: Failed to validate number: %s, the offending character is %c",
                     list + 1, *offence);
+}
+
+JOB_SETTER(set_cpu_bind)
+{
+    static const char *const types[] = {
+        "none",      "no",      "rank",  "map_cpu", "mask_cpu", "rank_ldom", "map_ldom",
+        "mask_ldom", "cores",   "cores", "sockets", "threads",  "ldoms",     "boards",
+        "quiet",     "verbose", "q",     "v",       "autobind", "one_thread"};
+    static const char *const lists[] = {"map_cpu", "mask_cpu", "map_ldom", "mask_ldom"};
+    bool ok = true;
+    for (size_t i = 0; ok && i < ARRAY_LEN(lists); i++)
+        ok = list_check(row, value, lists[i], "CPUs", ret_err);
+    if (!ok)
+        return err_lead(ret_err, "fatal: Failed to parse --cpu-bind= values.");
+    if (binding_valid(value, types, ARRAY_LEN(types)))
+        return set_text(o, row, value, env, a, ret_err);
+    err_set(ret_err, ERR_INVALID,
+            "--cpu-bind=%s: [quiet,|verbose,] and none, rank, map_cpu:LIST, mask_cpu:LIST, "
+            "rank_ldom, map_ldom:LIST, mask_ldom:LIST, sockets, cores, threads or ldoms are "
+            "allowed",
+            value);
+    err_lead(ret_err, "error: unrecognized --cpu-bind argument \"%s\"", value);
+    return err_lead(ret_err, "fatal: Failed to parse --cpu-bind= values.");
+}
+
+JOB_SETTER(set_oom_kill_step)
+{
+    (void)o;
+    (void)env;
+    (void)a;
+    return text_empty(value) || text_is(value, "0") || text_is(value, "1") ||
+           value_refuse(row, value, ret_err, "0 or 1 is allowed");
 }
 
 JOB_SETTER(set_mem_bind)
@@ -87,7 +103,8 @@ JOB_SETTER(set_mem_bind)
                           "prefer or sort are "
                           "allowed",
                           "unrecognized --mem-bind argument \"%s\"", value);
-    if (!mem_list_check(value, ret_err))
+    if (!list_check(row, value, "map_mem", "memory nodes", ret_err) ||
+        !list_check(row, value, "mask_mem", "memory nodes", ret_err))
         return false;
     return set_text(o, row, value, env, a, ret_err);
 }
@@ -328,7 +345,7 @@ const struct option_row options_binding[] = {
      .metavar = "0|1",
      .doc = "end the whole step when one task exceeds its memory",
      .why = "the kernel ends the process that exceeded the memory, and the job is OUT_OF_MEMORY",
-     .set = set_nothing},
+     .set = set_oom_kill_step},
     {.name = "profile",
      .arg = ARG_REQUIRED,
      .commands = CMD_ALL,

@@ -20,6 +20,18 @@ JOB_SETTER(set_array)
               : value_refused(row, value, ret_err, "Invalid job array specification");
 }
 
+/* Slurm passes over the empty words of a list. */
+JOB_SETTER(set_partitions)
+{
+    struct span rest = span_of(value), name;
+    const char *names = NULL;
+    while (value && span_next(&rest, ',', &name))
+        if (name.len)
+            names = names ? arena_printf(a, "%s,%.*s", names, (int)name.len, name.data)
+                          : arena_strndup(a, name.data, name.len);
+    return set_text(o, row, names ? names : value, env, a, ret_err);
+}
+
 JOB_SETTER(set_nice)
 {
     int64_t nice = 100;
@@ -171,7 +183,7 @@ const struct option_row options_job[] = {
      .env = ENV3("PARTITION"),
      .metavar = "names",
      .doc = "partitions the job may run in",
-     .set = set_text,
+     .set = set_partitions,
      .at = AT(spec.req.partition),
      .component = true},
     {.name = "priority",

@@ -309,13 +309,17 @@ bool options_walk(const struct option_table *t, int argc, char *const argv[], op
                   int *ret_rest, struct err *ret_err)
 {
     struct option_reader r = {t, argc, 1, argv, take, ctx};
-    bool only_words = false, ok = true;
+    bool only_words = false, ok = true, shows = false;
     while (ok && r.at < argc) {
         const char *word = argv[r.at];
         bool option = !only_words && word[0] == '-' && word[1];
+        shows |= option && (text_is(word, "--help") || text_is(word, "--usage") ||
+                            text_is(word, "--version") || text_is(word, "-V"));
         if (!option && t->words == WORDS_END)
             break;
         r.at++;
+        if (!option && shows)
+            continue; /* what is asked for is shown, whatever else stands there */
         if (!option)
             ok = t->words == WORDS_MIXED
                      ? word_take(ctx, word, ret_err)

@@ -58,7 +58,8 @@ bool value_refused(const struct option_row *row, const char *value, struct err *
 bool value_number(const struct option_row *row, const char *value, int64_t min, int64_t max,
                   int64_t *ret, struct err *e)
 {
-    const char *digits = value[0] == '+' ? value + 1 : value;
+    const char *digits = value + strspn(value, " \t"); /* `wc -l` puts some before its number */
+    digits += digits[0] == '+';
     if (text_to_i64(digits, min, max, ret))
         return true;
     err_set(e, ERR_INVALID, "--%s: a whole number from %lld to %lld is allowed", row->name,
@@ -138,7 +139,7 @@ SETTER(set_mib)
     int64_t mib;
     if (strpbrk(value, "pP")) /* a petabyte is no unit of Slurm's here */
         return value_refuse(row, value, ret_err, "K, M, G or T is allowed");
-    if (!size_parse_mib(value, &mib, ret_err))
+    if (!size_parse_mib(value + strspn(value, " \t"), &mib, ret_err))
         return value_blame(row, value, ret_err);
     if (mib < row->min)
         return value_refuse(row, value, ret_err, "at least %lld MiB is needed",

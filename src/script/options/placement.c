@@ -127,6 +127,15 @@ JOB_SETTER(set_distribution)
     return value_blame(row, value, ret_err);
 }
 
+JOB_SETTER(set_segment)
+{
+    int64_t n;
+    (void)o;
+    (void)env;
+    (void)a;
+    return value_number(row, value, 1, INT32_MAX, &n, ret_err);
+}
+
 JOB_SETTER(set_wait_all_nodes)
 {
     int64_t n;
@@ -226,7 +235,7 @@ const struct option_row options_placement[] = {
      .metavar = "n",
      .doc = "nodes of a block that stay together",
      .why = "there is no topology of blocks",
-     .set = set_nothing,
+     .set = set_segment,
      .component = true},
     {.name = "consolidate-segments",
      .arg = ARG_NONE,

@@ -189,6 +189,7 @@ bool task_file_is_labelled(const struct task_set *t, const struct task *task,
  * least one. */
 size_t task_file_piece(const char *bytes, size_t len)
 {
+    ASSERT(bytes && len > 0);
     const char *end = len > PIECE_BYTES ? memrchr(bytes, '\n', PIECE_BYTES) : bytes + len - 1;
     if (!end)
         end = memchr(bytes, '\n', len);
