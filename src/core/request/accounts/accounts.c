@@ -107,6 +107,8 @@ static void info_say(const struct account_change *ch, struct str *out)
                  l[i].tres ? l[i].tres : "", l[i].tres ? "=" : "", (long long)l[i].value);
     if (ch->no_usage)
         str_addf(out, "%sRawUsage=0", out->len ? "," : "");
+    if (ch->new_name)
+        str_addf(out, "%sNewName='%s'", out->len ? "," : "", ch->new_name);
 }
 
 static void transaction_note(struct account_step *g, size_t first)
