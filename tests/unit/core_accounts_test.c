@@ -733,6 +733,10 @@ static void a_user_gets_another_name(void **state)
     }
     rename_user("root", "toor");
     assert_int_not_equal(send(), REFUSE_NONE);
+    assoc(VERB_MODIFY, "shares", (struct assoc){.account = "nova", .user = "alice"})->new_name =
+        "al";
+    assert_int_equal(send(), REFUSE_UPDATE);
+    assert_int_equal(book(), before);
     rename_user("alice", "al");
     sent_well();
     for (int again = 0; again < 2; again++) {

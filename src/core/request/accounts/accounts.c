@@ -217,7 +217,9 @@ static enum refusal changes_do(struct account_step *g, const struct msg_change_a
         g->ch = &v[i];
         if (!account_change_allowed(g->c, m, g->ch, &g->detail))
             return REFUSE_ACCESS_DENIED;
-        refusal = change_do(g);
+        bool renames = v[i].new_name && (v[i].noun != NOUN_USER || v[i].verb != VERB_MODIFY);
+        refusal = renames ? change_refuse(g, REFUSE_UPDATE, "a user that is there gets a new name")
+                          : change_do(g);
         if (!refusal && !m->test_only)
             transaction_note(g, first);
     }
