@@ -7,7 +7,7 @@ setup_file() {
     unset SLURM_CONF SQUEUE_FORMAT SINFO_FORMAT SPRIO_FORMAT SACCT_FORMAT
     remuda up -q --nodes 1 --cpus 2 --mem 1G
     cd "$BATS_FILE_TMPDIR" || exit 1
-    J=$(sbatch --parsable -J sleeper -o /dev/null --wrap 'sleep 60')
+    J=$(sbatch --parsable -J sleeper -o /dev/null --wrap 'sleep 600')
     export J
     for _ in $(seq 100); do [ "$(squeue -h -o %t -j "$J")" = R ] && break; sleep 0.1; done
 }

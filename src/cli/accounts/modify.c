@@ -11,7 +11,8 @@ struct changing {
     struct book b;
     struct sacctmgr_given st;
     struct changes c;
-    const char *names; /* of what the entity is */
+    const char *names;      /* of what the entity is */
+    VEC(const char *) user; /* who is modified */
     bool wrong;
 };
 
@@ -108,11 +109,6 @@ static bool user_values(struct changing *g, struct account_user *u, struct str *
     const struct spec *level = specs_set(g->sp, KEY_ADMIN_LEVEL),
                       *account = specs_set(g->sp, KEY_DEFAULT_ACCOUNT),
                       *wckey = specs_set(g->sp, KEY_DEFAULT_WCKEY);
-    if (specs_set(g->sp, KEY_NEW_NAME)) {
-        sacctmgr_fail(g->s,
-                      "NewName: a user keeps the name; add the new user, then delete this one");
-        g->wrong = true;
-    }
     if (level) {
         int32_t found = -1;
         for (int32_t i = 0; i < (int32_t)admin_level_names.n; i++)
@@ -134,7 +130,7 @@ static bool user_values(struct changing *g, struct account_user *u, struct str *
         u->default_wckey = text_empty(wckey->value) ? NULL : wckey->value;
         str_addf(fields, "%sdefault_wckey", fields->len ? "," : "");
     }
-    return fields->len && !g->wrong;
+    return (fields->len || specs_set(g->sp, KEY_NEW_NAME)) && !g->wrong;
 }
 
 static bool where_given(const struct changing *g, enum sacctmgr_key key)
@@ -187,7 +183,9 @@ static void users_modify(struct changing *g)
                      (u.default_wckey && !book_wckey(&g->b, u.name, u.default_wckey));
         if (lacks)
             str_addf(&without, "  U = %s C = %s\n", u.name, g->s->cluster);
-        change_user(&g->c, VERB_MODIFY, arena_strdup(g->s->a, str_text(&fields)), &u);
+        if (fields.len)
+            change_user(&g->c, VERB_MODIFY, arena_strdup(g->s->a, str_text(&fields)), &u);
+        vec_push(&g->user, u.name);
         str_addf(&said, "  %s\n", u.name);
     }
     if (without.len) {
@@ -203,6 +201,22 @@ static void users_modify(struct changing *g)
     str_done(&fields);
     str_done(&said);
     str_done(&without);
+}
+
+/* After all else, which goes by the former name. */
+static void user_rename(struct changing *g)
+{
+    const struct spec *to = specs_set(g->sp, KEY_NEW_NAME);
+    if (!to || !g->user.n)
+        return;
+    if (g->user.n > 1) {
+        sacctmgr_fail(g->s, "NewName=%s: one user can have the name, and these are %zu", to->value,
+                      g->user.n);
+        g->wrong = true;
+    }
+    const struct account_user u = {.name = g->user.v[0]};
+    change_user(&g->c, VERB_MODIFY, NULL, &u);
+    g->c.change.v[g->c.change.n - 1].new_name = to->value;
 }
 
 static void accounts_values(struct changing *g)
@@ -321,6 +335,7 @@ static void entity_modify(struct changing *g)
     case ENTITY_USER:
         users_modify(g);
         assocs_modify(g, "Modified user associations...");
+        user_rename(g);
         break;
     case ENTITY_ASSOC: assocs_modify(g, "Modified associations..."); break;
     case ENTITY_CLUSTER: cluster_modify(g); break;
@@ -343,6 +358,7 @@ void accounts_modify(struct sacctmgr *s, const struct specs *sp)
     }
     settings_done(&g.st);
     changes_done(&g.c);
+    vec_done(&g.user);
     book_done(&g.b);
 }
 

@@ -372,6 +372,22 @@ static void limits_say(struct taking *t, int width)
     }
 }
 
+/* "+lo,-hi" */
+static const char *more_and_less(struct taking *t)
+{
+    struct str text = STR_INIT;
+    for (int less = 0; less < 2; less++) {
+        const char *list = t->st->assoc_more[less].qos;
+        struct span rest = span_of(list ? list : ""), piece;
+        while (list && span_next(&rest, ',', &piece))
+            str_addf(&text, "%s%c%.*s", text.len ? "," : "", less ? '-' : '+', (int)piece.len,
+                     piece.data);
+    }
+    const char *said = text.len ? arena_strdup(t->s->a, str_text(&text)) : NULL;
+    str_done(&text);
+    return said;
+}
+
 static void assoc_say(struct taking *t, const struct specs *sp)
 {
     bool new_account = sp->entity == ENTITY_ACCOUNT && sp->mode == SPECS_MIXED && sp->set.n;
@@ -385,8 +401,8 @@ static void assoc_say(struct taking *t, const struct specs *sp)
         say(out, 13, "Parent", a->parent ? a->parent : "root");
     if (a->priority_plus1)
         say(out, 13, "Priority", arena_printf(t->s->a, "%u", a->priority_plus1 - 1));
-    if (a->qos)
-        say(out, 13, "QOS", names_sorted(a->qos, t->s->a));
+    if (a->qos || more_and_less(t))
+        say(out, 13, "QOS", a->qos ? names_sorted(a->qos, t->s->a) : more_and_less(t));
     if (a->default_qos)
         say(out, 13, "DefQOS", a->default_qos);
 }
@@ -412,6 +428,53 @@ static void qos_say(struct taking *t)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
+static bool one_take(struct taking *t, const struct spec *one)
+{
+    if (one->is_limit)
+        return limit_take(t, one);
+    if (one->key == KEY_RAW_USAGE)
+        return usage_take(t, one);
+    return t->of_qos ? qos_take(t, one) : assoc_take(t, one);
+}
+
+static bool is_signed(const struct spec *sp)
+{
+    bool list = sp->key == KEY_QOS_LIST || sp->key == KEY_PREEMPT || sp->key == KEY_FLAGS,
+         found = false;
+    struct span rest = span_of(sp->value), piece;
+    while (list && !sp->is_limit && sp->how == LIST_SET && !is_none(sp->value) &&
+           span_next(&rest, ',', &piece))
+        found |= piece.len && (piece.data[0] == '+' || piece.data[0] == '-');
+    return found;
+}
+
+/* "=+a,-b,+c" is "+=a,c" and "-=b". */
+static bool signed_take(struct taking *t, const struct spec *sp)
+{
+    struct span rest = span_of(sp->value), piece;
+    const char *lists[2] = {NULL, NULL}; /* more, less */
+    bool ok = true;
+    while (span_next(&rest, ',', &piece)) {
+        int less = piece.len && piece.data[0] == '-';
+        if (!less && !(piece.len && piece.data[0] == '+')) {
+            sacctmgr_fail(t->s,
+                          "You can't set %s equal to something and then add or subtract from it in "
+                          "the same line",
+                          sp->key == KEY_QOS_LIST ? "qos" : plain_key(t->s, sp));
+            return wrong(t, sp);
+        }
+        const char *name = arena_strndup(t->s->a, piece.data + 1, piece.len - 1);
+        lists[less] = lists[less] ? arena_printf(t->s->a, "%s,%s", lists[less], name) : name;
+    }
+    for (int less = 0; less < 2 && ok; less++) {
+        struct spec part = *sp;
+        part.how = less ? LIST_LESS : LIST_MORE;
+        part.value = lists[less];
+        ok = !lists[less] || one_take(t, &part);
+    }
+    return ok;
+}
+
 bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs *sp,
                    struct sacctmgr_given *ret)
 {
@@ -420,12 +483,7 @@ bool settings_read(struct sacctmgr *s, const struct book *b, const struct specs 
     *ret = (struct sacctmgr_given){0};
     for (size_t i = 0; i < sp->set.n && ok; i++) {
         const struct spec *one = &sp->set.v[i];
-        if (one->is_limit)
-            ok = limit_take(&t, one);
-        else if (one->key == KEY_RAW_USAGE)
-            ok = usage_take(&t, one);
-        else
-            ok = t.of_qos ? qos_take(&t, one) : assoc_take(&t, one);
+        ok = is_signed(one) ? signed_take(&t, one) : one_take(&t, one);
     }
     ret->limits.n = t.limit.n;
     ret->limits.v = arena_dup(s->a, t.limit.n ? (void *)t.limit.v : (void *)"",

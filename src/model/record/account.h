@@ -209,7 +209,8 @@ extern const struct enum_names account_list_names;
     X(LIST, qos, &qos_fields, "the QOS")                                                            \
     X(LIST, wckey, &wckey_fields, "the workload key")                                               \
     X(LIST, limits, &limit_fields, "limits of the association or QOS to set; value −1 = no more")   \
-    X(BOOL, no_usage, 0, "RawUsage=0: of the association or QOS and all below it, use is forgotten")
+    X(BOOL, no_usage, 0, "RawUsage=0: of the association or QOS and all below it, use is forgotten") \
+    X(TEXT, new_name, 0, "of a user that is modified: the name from now on")
 // clang-format on
 struct account_change {
     ACCOUNT_CHANGE_FIELDS(FIELD_MEMBER)

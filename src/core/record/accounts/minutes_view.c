@@ -103,7 +103,7 @@ static int64_t room_after(const struct minutes_ask *q, const lefts *v, int64_t n
 struct known_room {
     struct minutes_room room; /* the first member */
     lefts running;
-    struct map_u64 *after; /* need → µs until there is room, as a pointer */
+    struct map_u64 *after; /* need → µs until there is room, int64_t, owned */
 };
 
 #define ROOMS_MAX 16 /* limits whose runs are looked for in one instant: each is a walk over jobs */
@@ -112,7 +112,10 @@ struct known_room {
 static void room_drop(struct minutes_room *of)
 {
     struct known_room *room = (struct known_room *)of;
+    struct map_walk w = {0};
     vec_done(&room->running);
+    while (map_u64_next(room->after, &w))
+        free(w.value);
     map_u64_free(room->after);
     free(room);
 }
@@ -141,12 +144,13 @@ static int64_t room_after_known(const struct minutes_ask *q, int64_t need)
     struct known_room *room = room_of(q);
     if (!room)
         return 0;
-    if (!map_u64_get(room->after, (uint64_t)need) && map_u64_count(room->after) >= AFTER_MAX)
-        return 0;
-    void **known = map_u64_slot(room->after, (uint64_t)need);
-    if (!*known)
-        *known = (void *)(intptr_t)room_after(q, &room->running, need);
-    return (int64_t)(intptr_t)*known;
+    int64_t *known = map_u64_get(room->after, (uint64_t)need);
+    if (!known && map_u64_count(room->after) < AFTER_MAX) {
+        known = xcalloc(1, sizeof *known);
+        *known = room_after(q, &room->running, need);
+        map_u64_put(room->after, (uint64_t)need, known);
+    }
+    return known ? *known : 0;
 }
 
 /* In one partition all that hold it must have room; 0 = none holds it, or it is not known. */

@@ -107,6 +107,8 @@ static void info_say(const struct account_change *ch, struct str *out)
                  l[i].tres ? l[i].tres : "", l[i].tres ? "=" : "", (long long)l[i].value);
     if (ch->no_usage)
         str_addf(out, "%sRawUsage=0", out->len ? "," : "");
+    if (ch->new_name)
+        str_addf(out, "%sNewName='%s'", out->len ? "," : "", ch->new_name);
 }
 
 static void transaction_note(struct account_step *g, size_t first)
@@ -215,7 +217,9 @@ static enum refusal changes_do(struct account_step *g, const struct msg_change_a
         g->ch = &v[i];
         if (!account_change_allowed(g->c, m, g->ch, &g->detail))
             return REFUSE_ACCESS_DENIED;
-        refusal = change_do(g);
+        bool renames = v[i].new_name && (v[i].noun != NOUN_USER || v[i].verb != VERB_MODIFY);
+        refusal = renames ? change_refuse(g, REFUSE_UPDATE, "a user that is there gets a new name")
+                          : change_do(g);
         if (!refusal && !m->test_only)
             transaction_note(g, first);
     }

@@ -44,6 +44,9 @@ enum refusal change_account_modify(struct account_step *g, const struct account 
 enum refusal change_account_remove(struct account_step *g, const struct account *asked);
 enum refusal change_user_add(struct account_step *g, const struct account_user *asked);
 enum refusal change_user_modify(struct account_step *g, const struct account_user *asked);
+/* The user `as`, who is there, has the name `to` from now on, wherever the name stands. */
+enum refusal change_user_rename(struct account_step *g, const struct account_user *as,
+                                const char *to);
 enum refusal change_user_remove(struct account_step *g, const struct account_user *asked);
 enum refusal change_assoc_add(struct account_step *g, const struct assoc *asked);
 enum refusal change_assoc_modify(struct account_step *g, const struct assoc *asked);

@@ -85,7 +85,7 @@ static bool own_defaults(const struct core *c, const struct account_change *ch)
 {
     const struct account_user *u = ch->user.n ? ch->user.v : NULL;
     struct span rest = span_of(ch->fields ? ch->fields : ""), piece;
-    if (ch->noun != NOUN_USER || ch->verb != VERB_MODIFY || !u ||
+    if (ch->noun != NOUN_USER || ch->verb != VERB_MODIFY || !u || ch->new_name ||
         !text_is(u->name, c->turn.peer->user))
         return false;
     while (span_next(&rest, ',', &piece))
@@ -156,7 +156,7 @@ bool account_change_allowed(struct core *c, const struct msg_change_accounts *al
         return true;
     bool levels = ch->noun == NOUN_USER && u &&
                   (ch->verb == VERB_MODIFY ? list_has(ch->fields, "admin_level") : u->admin_level);
-    bool above = ch->noun == NOUN_USER && u && ch->verb == VERB_REMOVE &&
+    bool above = ch->noun == NOUN_USER && u && (ch->verb == VERB_REMOVE || ch->new_name) &&
                  account_level(c, u->name) != ADMIN_NONE;
     if (levels || above) {
         *ret_detail = "only administrators make and unmake operators and administrators";

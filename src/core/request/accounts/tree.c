@@ -171,6 +171,8 @@ enum refusal change_user_modify(struct account_step *g, const struct account_use
     if (refusal)
         return refusal;
     u.changed_us = g->c->turn.now_us;
+    if (g->ch->new_name)
+        return change_user_rename(g, &u, g->ch->new_name);
     accounts_put(g->c, TABLE_ACCOUNT_USER, &u);
     change_did(g, VERB_MODIFY, NOUN_USER, u.name, NULL, true);
     return REFUSE_NONE;
