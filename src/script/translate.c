@@ -7,6 +7,9 @@
 #include "script/translate.h"
 
 #include "base/alloc.h"
+#include "base/idset.h"
+#include "model/job/array.h"
+#include "model/limits.h"
 #include "script/dialect_commands.h"
 #include "script/dialect_variables.h"
 #include "script/lines.h"
@@ -166,6 +169,15 @@ static const char *value_of(const struct writing *w, struct span name)
         {"SLURM_CPUS_PER_TASK", w->size.cpus},  {"SLURM_NTASKS_PER_NODE", w->size.per_node},
         {"SLURM_NTASKS", w->size.tasks},        {"SLURM_NPROCS", w->size.tasks},
         {"SLURM_JOB_NUM_NODES", w->size.nodes}, {"SLURM_NNODES", w->size.nodes}};
+    if (span_is(name, "SLURM_ARRAY_TASK_COUNT") && w->j->array) {
+        struct idset ids = IDSET_INIT;
+        uint32_t limit;
+        bool ok = array_parse(w->j->array, LIMIT_ARRAY_INDEX, &ids, &limit, NULL);
+        const char *text =
+            ok ? arena_printf(w->a, "; of this job it is %llu", (unsigned long long)ids.count) : "";
+        idset_done(&ids);
+        return text;
+    }
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if (numbers[i].n > 0 && span_is(name, numbers[i].name))
             return arena_printf(w->a, "; of this job it is %d", numbers[i].n);
@@ -219,6 +231,10 @@ static void command_write(struct translating *t, const struct script_line *line)
         launchers_note(t, text, line->number);
     while (!comment && dialect_variable_next(text, &at, &name)) {
         const char *there = renamed(t, name, line->number);
+        if (there && line->heredoc)
+            writing_lost(&t->w, NULL,
+                         "line %u: $%.*s stands in a here-document and stays; there it is $%s",
+                         line->number, (int)name.len, name.data, there);
         if (!there || line->heredoc)
             continue;
         size_t from = (size_t)(name.data - text.data);

@@ -563,6 +563,13 @@ static const struct {
      "line 2: bkill is a command of LSF; there: qdel"},
     {DIALECT_PBS, DIALECT_SLURM, "#PBS -l ncpus=1\nif ! pbsdsh a; then b; fi\n",
      "line 2: pbsdsh is a command of PBS; there: srun"},
+    {DIALECT_PBS, DIALECT_SLURM, "#PBS -t 1-3\ncat <<E\n$PBS_ARRAYID\nE\n",
+     "line 3: $PBS_ARRAYID stands in a here-document and stays; there it is $SLURM_ARRAY_TASK_ID"},
+    {DIALECT_SLURM, DIALECT_PBS,
+     "#!/bin/sh\n#SBATCH -a 0-8:2 -o x -n 1\nA=$SLURM_ARRAY_TASK_COUNT\n",
+     "line 3: $SLURM_ARRAY_TASK_COUNT has no equivalent there; of this job it is 5"},
+    {DIALECT_SLURM, DIALECT_LSF, "#!/bin/sh\n#SBATCH -a 0-8 -o x -n 1\nls\n",
+     "--array=0-8 is left out: indexes of LSF's arrays begin at 1; add one to each"},
     {DIALECT_LSF, DIALECT_SLURM, "#BSUB -n 1 -oo x -W 1:2:3\nls\n",
      "line 1 is wrong, and taken as far as it could be read: "},
 };

@@ -391,7 +391,7 @@ static const struct option_row rows[] = {
     REFUSED_("Q", ARG_REQUIRED, "exit codes after which it is queued again",
              "test the code in the script: scontrol requeue $LSB_JOBID"),
     VALUE_(
-        "R", "text", "select[], rusage[], span[], affinity[], cu[]; several add up", set_resources,
+        "R", "text", "select[], rusage[], span[], affinity[], cu[]; several add up; 2*{…}+4*{…}", set_resources,
         .becomes = "constraint exclude nodelist mincpus tmp mem mem-per-cpu licenses gpus-per-node "
                    "gpus-per-task nodes ntasks-per-node distribution switches cpus-per-task",
         .write = lsf_resources_write),
