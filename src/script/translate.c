@@ -77,6 +77,21 @@ static void slurm_write(struct writing *w)
         writing_lost(w, NULL, "the project %s: Slurm has accounts only", w->j->project);
 }
 
+/* Parts of LSF and PBS that differ are components, each with its own lines. */
+static void components_write(struct translating *t)
+{
+    struct writing *w = &t->w;
+    for (size_t i = 0; i < t->l.ncomp; i++) {
+        if (i > 0)
+            str_addf(w->out, "%s hetjob\n", script_prefix(DIALECT_SLURM));
+        w->o = &t->l.comp[i];
+        w->j = &t->l.comp[i].spec;
+        slurm_write(w);
+    }
+    w->o = t->l.comp;
+    w->j = &t->l.comp->spec;
+}
+
 static void others_write(struct writing *w)
 {
     const struct option_table *t = w->to == DIALECT_LSF ? &bsub_options : &qsub_options;
@@ -121,6 +136,11 @@ static void unread_note(struct translating *t)
     if (lsf->host_select)
         writing_lost(&t->w, NULL, "select[%s] chooses among the hosts there are: left out",
                      lsf->host_select);
+    if (lsf->mig_slices)
+        writing_lost(&t->w, NULL,
+                     "-gpu mig=%d is told by the hosts there are: left out; name the type of the "
+                     "instance",
+                     lsf->mig_slices);
     if (lsf->same_model)
         writing_lost(&t->w, NULL,
                      "same[model] is told by the hosts there are: left out; [A|B] of a "
@@ -391,14 +411,15 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
     struct translating t = {.from = from, .l = {.dialect = from, .env = env, .a = a}};
     *ret = (struct translation){0};
     lint_read_alone(&t.l, text, len, 0, NULL);
-    bool ok = t.l.readable && t.l.ncomp == 1;
+    bool ok = t.l.readable && (t.l.ncomp == 1 || to == DIALECT_SLURM);
     if (!t.l.readable)
         err_set(ret_err, ERR_INVALID, "the script is no job: %s",
                 t.l.finding.n ? t.l.finding.v[t.l.finding.n - 1].text : "");
     else if (!ok)
-        err_set(ret_err, ERR_UNSUPPORTED,
-                "a heterogeneous job is not translated as a whole; translate the script of each "
-                "component");
+        err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "a job of several components is translated to Slurm only; write a script of each of "
+            "them for the others");
     if (ok) {
         t.w = (struct writing){.o = t.l.comp,
                                .j = &t.l.comp[0].spec,
@@ -410,7 +431,7 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
                                .out = &t.directives};
         writing_size_take(&t.w, to != DIALECT_SLURM);
         if (to == DIALECT_SLURM)
-            slurm_write(&t.w);
+            components_write(&t);
         unread_note(&t);
         script_write(&t, ret);
         ret->job = t.l.comp;

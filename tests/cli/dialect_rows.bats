@@ -491,6 +491,30 @@ END
     [ "$stderr" = "No matching job found" ]
 }
 
+@test "-gpu mig: the type of instance that hosts have; several or none are named" {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/mig"
+    mkdir -p "$REMUDA_STATE"
+    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+NodeName=m1 CPUs=4 RealMemory=8000 Gres=gpu:a100_1g.5gb:2,gpu:a100_3g.20gb:1,gpu:a100_2c.3g.20gb:1,gpu:h100_1g.10gb:1 Virtual=YES
+PartitionName=mig Nodes=m1 Default=YES
+END
+    remuda up -q 3>&-
+    held -q mig -gpu num=1:mig=3
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:a100_3g.20gb:1" ]
+    held -q mig -gpu num=1:mig=3/2
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:a100_2c.3g.20gb:1" ]
+    held -q mig -gpu num=2:mig=1:gmodel=A100
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:a100_1g.5gb:2" ]
+    run -255 --separate-stderr bsub -q mig -gpu num=1:mig=1 -o x true
+    [[ "$stderr" == *"hosts have several such instances: a100_1g.5gb,h100_1g.10gb; gmodel= says of which"* ]]
+    run -255 --separate-stderr bsub -q mig -gpu num=1:mig=4 -o x true
+    [[ "$stderr" == *"no host has such an instance; there are: a100_1g.5gb,a100_3g.20gb,a100_2c.3g.20gb,h100_1g.10gb"* ]]
+    run -255 --separate-stderr bsub -q mig -gpu num=1:mig=x -o x true
+    [[ "$stderr" == *"slices of an instance are needed: 3, or 3/2"* ]]
+    bkill 0
+    remuda down -q
+}
+
 @test "-gpu gtile='!' and gvendor have no effect, each for a reason of its own" {
     held -gpu "num=2:gtile='!':gvendor=nvidia"
     [ "$stderr" = "bsub: without effect: -gpu gtile='!': gtile=N says how many GPUs of each socket; -gpu gvendor: the model says it: gmodel=TYPE" ]

@@ -60,6 +60,21 @@ shape() { squeue -h -r -j "$1" -o '%j %T %D %C %m %l %K' | sort; }
     eventually grep -qsx 'element 3' "x.$id.3"
 }
 
+@test "parts of PBS and LSF that differ become components" {
+    printf '#PBS -l select=1:ncpus=4+2:ncpus=1:ngpus=1 -l walltime=60 -h -N parts\ntrue\n' > parts.pbs
+    printf '#!/bin/sh\n#BSUB -R "1*{rusage[mem=1GB]} + 2*{span[hosts=1]}" -H -J parts -oo /dev/null\ntrue\n' > parts.lsf
+    for from in pbs lsf; do
+        remuda translate --to slurm -q parts.$from > parts.sh || [ $? = 1 ]
+        if [ $from = pbs ]; then theirs=$(qsub parts.pbs); else theirs=$(bsub < parts.lsf | tr -dc '0-9 ' | awk '{print $1}'); fi
+        ours=$(sbatch --parsable parts.sh)
+        [ "$(squeue -h -j "$ours" | wc -l)" = 2 ]
+        fields() { squeue -h -j "${1%%.*}" -o '%j %D %C %m %l %T %b' | sort; }
+        fields "$ours" | diff - <(fields "$theirs")
+    done
+    run -2 remuda translate --to lsf parts.pbs
+    [[ "$output" == *"a job of several components is translated to Slurm only"* ]]
+}
+
 @test "what is refused, and the statuses" {
     printf '#!/bin/sh\n#SBATCH -n 2 -o x\n' > plain.sh
     run -0 remuda translate --to lsf plain.sh
