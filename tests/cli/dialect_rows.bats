@@ -200,6 +200,22 @@ END
     [ "$stderr" = "qdel: -x: the history is kept of $id.head" ]
 }
 
+@test "qmsg: to the error file, to the output, to both" {
+    run -0 qsub -N told -o "$WORK/told.o" -e "$WORK/told.e" <<< 'echo begun; sleep 100'
+    id=${output%%.*}
+    wait_state "$id" RUNNING
+    qmsg 'first line' "$id"
+    eventually grep -q "first line" told.e
+    qmsg -O 'second line' "$id"
+    eventually grep -qx "second line" told.o
+    qmsg -E -O 'third line' "$id"
+    eventually grep -qx "third line" told.o
+    eventually grep -q "third line" told.e
+    [ "$(grep -c line told.o)" = 2 ]
+    [ "$(grep -c line told.e)" = 2 ]
+    qdel "$id"
+}
+
 @test "qalter -h -R -t, and what it cannot change is refused by name" {
     queued -J 0-9%2
     qalter -t %5 "$id[]"
