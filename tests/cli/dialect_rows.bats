@@ -311,6 +311,9 @@ END
         'echo "$LSB_QUEUE $LSB_PROJECT_NAME $LSB_INTERACTIVE $B: $LSB_MCPU_HOSTS,$(tr "\n" " " < $LSB_DJOB_HOSTFILE)"'
     [[ "${lines[-1]}" =~ ^"workq proj Y 1 2: n"[12]" 1 s1 2,n"[12]" s1 s1 "$ ]]
     [[ "$stderr" =~ "<<Starting on n"[12]">>" ]]
+    LEFT_OUT=1 run -0 --separate-stderr bsub -I -C 0 -o x -L /bin/bash -env 'all,~LEFT_OUT' 'echo ${LEFT_OUT-none} $LS_SUBCWD $LSF_VERSION'
+    [ "${lines[-1]}" = "none $WORK 34" ]
+    [[ "${stderr_lines[0]}" == "bsub: without effect: -o, -e and -i with -I: "*"; -C, -S, -D and -F with -I: "*"; -L with -I: "* ]]
     run -0 --separate-stderr bsub -I -n 2 -R 'span[ptile=1] select[bigmem]' true
     [[ "$stderr" == *"<<Starting on n1>>" ]] # the first of n[1-2]
     run -3 qsub -I -N mine -v 'A=1,C="x,y"' -l select=1:ncpus=2:ompthreads=1+2:ncpus=1:host=s1 <<'END'
