@@ -375,6 +375,45 @@ static void lines_write(struct translating *t, size_t *ret_at)
         writing_lost(&t->w, NULL, "lines ended in CR LF, as on Windows; here they end in LF");
 }
 
+/* "--time=90", as an option of sbatch; NULL: it was not given. */
+static const char *as_of_sbatch(const struct translating *t, const char *option)
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_at(i)); i++)
+        if (text_is(row->name, option))
+            return t->w.o->source[i] == FROM_DEFAULT ? NULL
+                   : *t->w.o->given[i] ? arena_printf(t->w.a, "--%s=%s", option, t->w.o->given[i])
+                                       : arena_printf(t->w.a, "--%s", option);
+    return NULL;
+}
+
+/* What the script says that became the option: "-W 90". */
+static const char *as_given(const struct translating *t, const char *option, const char *sbatch)
+{
+    for (size_t i = 0; t->from != DIALECT_SLURM && i < t->l.option.n; i++) {
+        const struct lint_option *o = &t->l.option.v[i];
+        for (size_t k = 0; k < o->became.n; k++)
+            if (text_is(o->became.v[k].row->name, option))
+                return arena_printf(t->w.a, "-%s%s%s", o->row->name, o->value ? " " : "",
+                                    o->value ? o->value : "");
+    }
+    return sbatch;
+}
+
+/* Each begins with the words that it is about, in the words of the script. */
+static void notes_name(struct translating *t)
+{
+    for (size_t i = 0; i < t->w.note.n; i++) {
+        struct writing_note *n = &t->w.note.v[i];
+        const char *sbatch = n->option ? as_of_sbatch(t, n->option) : NULL;
+        const char *given = sbatch ? as_given(t, n->option, sbatch) : NULL;
+        if (!given || strncmp(n->text, given, strlen(given)) == 0)
+            continue;
+        size_t same = strncmp(n->text, sbatch, strlen(sbatch)) == 0 ? strlen(sbatch) : 0;
+        n->text = arena_printf(t->w.a, "%s%s%s", given, same ? "" : ": ", n->text + same);
+    }
+}
+
 static void notes_write(const struct translating *t, struct str *out)
 {
     for (size_t i = 0; i < t->w.note.n; i++) {
@@ -397,6 +436,7 @@ static void script_write(struct translating *t, struct translation *ret)
         others_write(&t->w);
     str_addn(&whole, str_text(&t->out), at);
     str_addn(&whole, str_text(&t->directives), t->directives.len);
+    notes_name(t);
     notes_write(t, &whole);
     str_addn(&whole, str_text(&t->out) + at, t->out.len - at);
     ret->text = arena_strndup(t->w.a, str_text(&whole), whole.len);

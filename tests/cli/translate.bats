@@ -44,7 +44,7 @@ shape() { squeue -h -r -j "$1" -o '%j %T %D %C %m %l %K' | sort; }
     run -1 --separate-stderr remuda translate --to=pbs -q job.sh
     [ -z "$stderr" ]
     printf '%s\n' "$output" > job.pbs
-    grep -qx '# remuda translate: ngpus has no types; the type v100 is left out' job.pbs
+    grep -qx '# remuda translate: --gpus-per-node=v100:1: ngpus has no types; the type v100 is left out' job.pbs
     id=$(qsub job.pbs)
     shape "${id%%[*}" | diff - slurm
 }
