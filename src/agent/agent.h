@@ -128,7 +128,9 @@ enum agent_effect_kind {
     /* Look at the devices `look`; always answered by AGENT_LOOKED, even if with DEVICE_BLIND
      * because it cannot be found out. */
     AGENT_LOOK,
-    AGENT_TELL, /* tell the people of a step (note: ids, pid): text goes to its error output */
+    /* Tell the people of a step (note: ids, pid): text goes to `streams`, bits of enum
+     * notify_streams. */
+    AGENT_TELL,
     /* Find out anew what devices the machine has; agent_set_node follows if they are others. */
     AGENT_FIND,
 };
@@ -142,6 +144,7 @@ struct agent_effect {
     int64_t kill_wait_us;
     const char *why;
     int32_t signal;
+    uint32_t streams;
     bool batch;  /* to the batch shell alone */
     bool of_job; /* all of the job are told */
     bool is_error;

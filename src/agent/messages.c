@@ -147,7 +147,9 @@ static void take_line(struct turn *t, const struct msg_signal *m)
         if (s->attempt != m->attempt || s->state != HELD_RUNNING ||
             (has_script && s->step_id != STEP_BATCH))
             continue;
-        turn_effect_about(t, AGENT_TELL, s)->text = arena_strdup(t->fx->arena, m->say);
+        struct agent_effect *e = turn_effect_about(t, AGENT_TELL, s);
+        e->text = arena_strdup(t->fx->arena, m->say);
+        e->streams = m->streams;
     }
 }
 

@@ -163,11 +163,13 @@ enum job_action {
     ACTION_NOTIFY,
 };
 extern const struct enum_names job_action_names;
+enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
 #define MSG_JOB_CONTROL_FIELDS(X)                                                                  \
     X(ENUM, action, &job_action_names, "what to do")                                               \
     X(TEXT, ids, 0, "job references, comma-separated; or name=NAME for all jobs of that name")     \
     X(BOOL, special_exit, 0, "REQUEUE_HOLD: with state SPECIAL_EXIT")                              \
-    X(TEXT, text, 0, "NOTIFY: a line for the job's error output")
+    X(TEXT, text, 0, "NOTIFY: a line for the job's error output")                                  \
+    X(U32, streams, 0, "NOTIFY: bits of enum notify_streams; 0 = the error output")
 
 // clang-format off
 #define MSG_CANCEL_FIELDS(X)                                                                               \
@@ -591,7 +593,8 @@ extern const struct fields msg_create_step_fields;
     X(BOOL, batch, 0, "to the batch shell only")                                                           \
     X(BOOL, full, 0, "to steps, batch shell and what it started; neither = to steps")                        \
     X(I32, signal, &range_signal, "signal number; SIGSTOP and SIGCONT suspend and resume all processes")     \
-    X(TEXT, say, 0, "no signal: a line for the error output of the batch script, or of the steps where there is none")
+    X(TEXT, say, 0, "no signal: a line for the error output of the batch script, or of the steps where there is none") \
+    X(U32, streams, 0, "say: bits of enum notify_streams; of steps it is their error output")
 // clang-format on
 /* Samples of what runs on the node (wire/series.h); the shell keeps them, beside the core. Repeated
  * until SERIES_KEPT says so. */

@@ -245,6 +245,10 @@ static bool lsf_apply(struct script_reader *r, const char *text, size_t len,
     if (lsf.same_model)
         lsf_note(&lsf, r->a, "same[model]",
                  "bsub asks the hosts for their models, sbatch does not");
+    if (lsf.mig_slices)
+        return err_set(e, ERR_UNSUPPORTED,
+                       "-gpu mig= of #BSUB lines is read by bsub: bsub < FILE; or name the type of "
+                       "the instance: gmodel=TYPE");
     if (lsf.nulimit)
         lsf_note(&lsf, r->a, "-C, -S, -D, -F", "bsub sets them; ulimit in the script");
     if (lsf.env_without)

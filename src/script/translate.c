@@ -7,6 +7,9 @@
 #include "script/translate.h"
 
 #include "base/alloc.h"
+#include "base/idset.h"
+#include "model/job/array.h"
+#include "model/limits.h"
 #include "script/dialect_commands.h"
 #include "script/dialect_variables.h"
 #include "script/lines.h"
@@ -74,6 +77,21 @@ static void slurm_write(struct writing *w)
         writing_lost(w, NULL, "the project %s: Slurm has accounts only", w->j->project);
 }
 
+/* Parts of LSF and PBS that differ are components, each with its own lines. */
+static void components_write(struct translating *t)
+{
+    struct writing *w = &t->w;
+    for (size_t i = 0; i < t->l.ncomp; i++) {
+        if (i > 0)
+            str_addf(w->out, "%s hetjob\n", script_prefix(DIALECT_SLURM));
+        w->o = &t->l.comp[i];
+        w->j = &t->l.comp[i].spec;
+        slurm_write(w);
+    }
+    w->o = t->l.comp;
+    w->j = &t->l.comp->spec;
+}
+
 static void others_write(struct writing *w)
 {
     const struct option_table *t = w->to == DIALECT_LSF ? &bsub_options : &qsub_options;
@@ -118,6 +136,11 @@ static void unread_note(struct translating *t)
     if (lsf->host_select)
         writing_lost(&t->w, NULL, "select[%s] chooses among the hosts there are: left out",
                      lsf->host_select);
+    if (lsf->mig_slices)
+        writing_lost(&t->w, NULL,
+                     "-gpu mig=%d is told by the hosts there are: left out; name the type of the "
+                     "instance",
+                     lsf->mig_slices);
     if (lsf->same_model)
         writing_lost(&t->w, NULL,
                      "same[model] is told by the hosts there are: left out; [A|B] of a "
@@ -166,6 +189,15 @@ static const char *value_of(const struct writing *w, struct span name)
         {"SLURM_CPUS_PER_TASK", w->size.cpus},  {"SLURM_NTASKS_PER_NODE", w->size.per_node},
         {"SLURM_NTASKS", w->size.tasks},        {"SLURM_NPROCS", w->size.tasks},
         {"SLURM_JOB_NUM_NODES", w->size.nodes}, {"SLURM_NNODES", w->size.nodes}};
+    if (span_is(name, "SLURM_ARRAY_TASK_COUNT") && w->j->array) {
+        struct idset ids = IDSET_INIT;
+        uint32_t limit;
+        bool ok = array_parse(w->j->array, LIMIT_ARRAY_INDEX, &ids, &limit, NULL);
+        const char *text =
+            ok ? arena_printf(w->a, "; of this job it is %llu", (unsigned long long)ids.count) : "";
+        idset_done(&ids);
+        return text;
+    }
     for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         if (numbers[i].n > 0 && span_is(name, numbers[i].name))
             return arena_printf(w->a, "; of this job it is %d", numbers[i].n);
@@ -219,6 +251,10 @@ static void command_write(struct translating *t, const struct script_line *line)
         launchers_note(t, text, line->number);
     while (!comment && dialect_variable_next(text, &at, &name)) {
         const char *there = renamed(t, name, line->number);
+        if (there && line->heredoc)
+            writing_lost(&t->w, NULL,
+                         "line %u: $%.*s stands in a here-document and stays; there it is $%s",
+                         line->number, (int)name.len, name.data, there);
         if (!there || line->heredoc)
             continue;
         size_t from = (size_t)(name.data - text.data);
@@ -339,6 +375,45 @@ static void lines_write(struct translating *t, size_t *ret_at)
         writing_lost(&t->w, NULL, "lines ended in CR LF, as on Windows; here they end in LF");
 }
 
+/* "--time=90", as an option of sbatch; NULL: it was not given. */
+static const char *as_of_sbatch(const struct translating *t, const char *option)
+{
+    const struct option_row *row;
+    for (size_t i = 0; (row = option_at(i)); i++)
+        if (text_is(row->name, option))
+            return t->w.o->source[i] == FROM_DEFAULT ? NULL
+                   : *t->w.o->given[i] ? arena_printf(t->w.a, "--%s=%s", option, t->w.o->given[i])
+                                       : arena_printf(t->w.a, "--%s", option);
+    return NULL;
+}
+
+/* What the script says that became the option: "-W 90". */
+static const char *as_given(const struct translating *t, const char *option, const char *sbatch)
+{
+    for (size_t i = 0; t->from != DIALECT_SLURM && i < t->l.option.n; i++) {
+        const struct lint_option *o = &t->l.option.v[i];
+        for (size_t k = 0; k < o->became.n; k++)
+            if (text_is(o->became.v[k].row->name, option))
+                return arena_printf(t->w.a, "-%s%s%s", o->row->name, o->value ? " " : "",
+                                    o->value ? o->value : "");
+    }
+    return sbatch;
+}
+
+/* Each begins with the words that it is about, in the words of the script. */
+static void notes_name(struct translating *t)
+{
+    for (size_t i = 0; i < t->w.note.n; i++) {
+        struct writing_note *n = &t->w.note.v[i];
+        const char *sbatch = n->option ? as_of_sbatch(t, n->option) : NULL;
+        const char *given = sbatch ? as_given(t, n->option, sbatch) : NULL;
+        if (!given || strncmp(n->text, given, strlen(given)) == 0)
+            continue;
+        size_t same = strncmp(n->text, sbatch, strlen(sbatch)) == 0 ? strlen(sbatch) : 0;
+        n->text = arena_printf(t->w.a, "%s%s%s", given, same ? "" : ": ", n->text + same);
+    }
+}
+
 static void notes_write(const struct translating *t, struct str *out)
 {
     for (size_t i = 0; i < t->w.note.n; i++) {
@@ -361,6 +436,7 @@ static void script_write(struct translating *t, struct translation *ret)
         others_write(&t->w);
     str_addn(&whole, str_text(&t->out), at);
     str_addn(&whole, str_text(&t->directives), t->directives.len);
+    notes_name(t);
     notes_write(t, &whole);
     str_addn(&whole, str_text(&t->out) + at, t->out.len - at);
     ret->text = arena_strndup(t->w.a, str_text(&whole), whole.len);
@@ -375,14 +451,15 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
     struct translating t = {.from = from, .l = {.dialect = from, .env = env, .a = a}};
     *ret = (struct translation){0};
     lint_read_alone(&t.l, text, len, 0, NULL);
-    bool ok = t.l.readable && t.l.ncomp == 1;
+    bool ok = t.l.readable && (t.l.ncomp == 1 || to == DIALECT_SLURM);
     if (!t.l.readable)
         err_set(ret_err, ERR_INVALID, "the script is no job: %s",
                 t.l.finding.n ? t.l.finding.v[t.l.finding.n - 1].text : "");
     else if (!ok)
-        err_set(ret_err, ERR_UNSUPPORTED,
-                "a heterogeneous job is not translated as a whole; translate the script of each "
-                "component");
+        err_set(
+            ret_err, ERR_UNSUPPORTED,
+            "a job of several components is translated to Slurm only; write a script of each of "
+            "them for the others");
     if (ok) {
         t.w = (struct writing){.o = t.l.comp,
                                .j = &t.l.comp[0].spec,
@@ -394,7 +471,7 @@ bool script_translate(const char *text, size_t len, enum dialect from, enum dial
                                .out = &t.directives};
         writing_size_take(&t.w, to != DIALECT_SLURM);
         if (to == DIALECT_SLURM)
-            slurm_write(&t.w);
+            components_write(&t);
         unread_note(&t);
         script_write(&t, ret);
         ret->job = t.l.comp;

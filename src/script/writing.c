@@ -122,7 +122,8 @@ void writing_size_take(struct writing *w, bool tell)
     s->nodes = q->min_nodes && q->min_nodes == q->max_nodes ? q->min_nodes : 0;
     s->whole_nodes = s->nodes && !q->ntasks && q->exclusive == EXCLUSIVE_NODE;
     if (q->min_nodes && !s->nodes && tell)
-        writing_lost(w, "nodes", "from %d nodes: one number of nodes is written", q->min_nodes);
+        writing_lost(w, "nodes", "a job there has one number of nodes: %d is written",
+                     q->min_nodes);
     if (!s->tasks)
         s->tasks = (q->min_nodes ? q->min_nodes : 1) * (s->per_node ? s->per_node : 1);
     if (!s->nodes && q->min_nodes)

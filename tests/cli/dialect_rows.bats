@@ -200,6 +200,22 @@ END
     [ "$stderr" = "qdel: -x: the history is kept of $id.head" ]
 }
 
+@test "qmsg: to the error file, to the output, to both" {
+    run -0 qsub -N told -o "$WORK/told.o" -e "$WORK/told.e" <<< 'echo begun; sleep 100'
+    id=${output%%.*}
+    wait_state "$id" RUNNING
+    qmsg 'first line' "$id"
+    eventually grep -q "first line" told.e
+    qmsg -O 'second line' "$id"
+    eventually grep -qx "second line" told.o
+    qmsg -E -O 'third line' "$id"
+    eventually grep -qx "third line" told.o
+    eventually grep -q "third line" told.e
+    [ "$(grep -c line told.o)" = 2 ]
+    [ "$(grep -c line told.e)" = 2 ]
+    qdel "$id"
+}
+
 @test "qalter -h -R -t, and what it cannot change is refused by name" {
     queued -J 0-9%2
     qalter -t %5 "$id[]"
@@ -295,6 +311,9 @@ END
         'echo "$LSB_QUEUE $LSB_PROJECT_NAME $LSB_INTERACTIVE $B: $LSB_MCPU_HOSTS,$(tr "\n" " " < $LSB_DJOB_HOSTFILE)"'
     [[ "${lines[-1]}" =~ ^"workq proj Y 1 2: n"[12]" 1 s1 2,n"[12]" s1 s1 "$ ]]
     [[ "$stderr" =~ "<<Starting on n"[12]">>" ]]
+    LEFT_OUT=1 run -0 --separate-stderr bsub -I -C 0 -o x -L /bin/bash -env 'all,~LEFT_OUT' 'echo ${LEFT_OUT-none} $LS_SUBCWD $LSF_VERSION'
+    [ "${lines[-1]}" = "none $WORK 34" ]
+    [[ "${stderr_lines[0]}" == "bsub: without effect: -o, -e and -i with -I: "*"; -C, -S, -D and -F with -I: "*"; -L with -I: "* ]]
     run -0 --separate-stderr bsub -I -n 2 -R 'span[ptile=1] select[bigmem]' true
     [[ "$stderr" == *"<<Starting on n1>>" ]] # the first of n[1-2]
     run -3 qsub -I -N mine -v 'A=1,C="x,y"' -l select=1:ncpus=2:ompthreads=1+2:ncpus=1:host=s1 <<'END'
@@ -489,6 +508,30 @@ END
     # What a filter finds ended is not killed again.
     run -255 --separate-stderr bkill -J moved 0
     [ "$stderr" = "No matching job found" ]
+}
+
+@test "-gpu mig: the type of instance that hosts have; several or none are named" {
+    export REMUDA_STATE="$BATS_TEST_TMPDIR/mig"
+    mkdir -p "$REMUDA_STATE"
+    cat > "$REMUDA_STATE/remuda.conf" <<'END'
+NodeName=m1 CPUs=4 RealMemory=8000 Gres=gpu:a100_1g.5gb:2,gpu:a100_3g.20gb:1,gpu:a100_2c.3g.20gb:1,gpu:h100_1g.10gb:1 Virtual=YES
+PartitionName=mig Nodes=m1 Default=YES
+END
+    remuda up -q 3>&-
+    held -q mig -gpu num=1:mig=3
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:a100_3g.20gb:1" ]
+    held -q mig -gpu num=1:mig=3/2
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:a100_2c.3g.20gb:1" ]
+    held -q mig -gpu num=2:mig=1:gmodel=A100
+    [ "$(squeue -h -j "$id" -o %b)" = "gres/gpu:a100_1g.5gb:2" ]
+    run -255 --separate-stderr bsub -q mig -gpu num=1:mig=1 -o x true
+    [[ "$stderr" == *"hosts have several such instances: a100_1g.5gb,h100_1g.10gb; gmodel= says of which"* ]]
+    run -255 --separate-stderr bsub -q mig -gpu num=1:mig=4 -o x true
+    [[ "$stderr" == *"no host has such an instance; there are: a100_1g.5gb,a100_3g.20gb,a100_2c.3g.20gb,h100_1g.10gb"* ]]
+    run -255 --separate-stderr bsub -q mig -gpu num=1:mig=x -o x true
+    [[ "$stderr" == *"slices of an instance are needed: 3, or 3/2"* ]]
+    bkill 0
+    remuda down -q
 }
 
 @test "-gpu gtile='!' and gvendor have no effect, each for a reason of its own" {

@@ -44,7 +44,7 @@ shape() { squeue -h -r -j "$1" -o '%j %T %D %C %m %l %K' | sort; }
     run -1 --separate-stderr remuda translate --to=pbs -q job.sh
     [ -z "$stderr" ]
     printf '%s\n' "$output" > job.pbs
-    grep -qx '# remuda translate: ngpus has no types; the type v100 is left out' job.pbs
+    grep -qx '# remuda translate: --gpus-per-node=v100:1: ngpus has no types; the type v100 is left out' job.pbs
     id=$(qsub job.pbs)
     shape "${id%%[*}" | diff - slurm
 }
@@ -58,6 +58,21 @@ shape() { squeue -h -r -j "$1" -o '%j %T %D %C %m %l %K' | sort; }
     sed -i 's/^#BSUB -H$//; s/^#BSUB -oo .*/#BSUB -oo x.%J.%I/; s/^#BSUB -gpu.*//' job.lsf
     id=$(bsub < job.lsf | grep -o 'Job <[0-9]*>' | tr -dc 0-9)
     eventually grep -qsx 'element 3' "x.$id.3"
+}
+
+@test "parts of PBS and LSF that differ become components" {
+    printf '#PBS -l select=1:ncpus=4+2:ncpus=1:ngpus=1 -l walltime=60 -h -N parts\ntrue\n' > parts.pbs
+    printf '#!/bin/sh\n#BSUB -R "1*{rusage[mem=1GB]} + 2*{span[hosts=1]}" -H -J parts -oo /dev/null\ntrue\n' > parts.lsf
+    for from in pbs lsf; do
+        remuda translate --to slurm -q parts.$from > parts.sh || [ $? = 1 ]
+        if [ $from = pbs ]; then theirs=$(qsub parts.pbs); else theirs=$(bsub < parts.lsf | tr -dc '0-9 ' | awk '{print $1}'); fi
+        ours=$(sbatch --parsable parts.sh)
+        [ "$(squeue -h -j "$ours" | wc -l)" = 2 ]
+        fields() { squeue -h -j "${1%%.*}" -o '%j %D %C %m %l %T %b' | sort; }
+        fields "$ours" | diff - <(fields "$theirs")
+    done
+    run -2 remuda translate --to lsf parts.pbs
+    [[ "$output" == *"a job of several components is translated to Slurm only"* ]]
 }
 
 @test "what is refused, and the statuses" {

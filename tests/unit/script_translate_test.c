@@ -515,6 +515,16 @@ static const struct {
      "#!/bin/bash\n#PBS -V\n#PBS -j oe\n#PBS -l select=2:ncpus=1\n#PBS -o x\n#PBS -q q\ncd "
      "\"$PBS_O_WORKDIR\"\nls\n"},
     {DIALECT_PBS, DIALECT_SLURM,
+     "#PBS -l select=1:ncpus=4+2:ngpus=1 -l walltime=60 -N a -V -j oe\ncd $PBS_O_WORKDIR\n",
+     "#!/bin/sh\n#SBATCH --job-name=a\n#SBATCH --requeue\n#SBATCH --time=0:01:00\n#SBATCH "
+     "--cpus-per-task=4\n#SBATCH --nodes=1\n#SBATCH --ntasks=1\n#SBATCH --export=ALL\n#SBATCH "
+     "--output=%x.o%A\n#SBATCH hetjob\n#SBATCH --requeue\n#SBATCH --time=0:01:00\n#SBATCH "
+     "--ntasks=2\n#SBATCH --gpus-per-task=1\ncd $SLURM_SUBMIT_DIR\n"},
+    {DIALECT_LSF, DIALECT_SLURM, "#BSUB -R \"2*{a}+1*{b}\" -W 5 -oo x\nls\n",
+     "#!/bin/sh\n#SBATCH --time=5\n#SBATCH --ntasks=2\n#SBATCH --constraint=a\n#SBATCH "
+     "--open-mode=truncate\n#SBATCH --output=x\n#SBATCH hetjob\n#SBATCH --time=5\n#SBATCH "
+     "--ntasks=1\n#SBATCH --constraint=b\nls\n"},
+    {DIALECT_PBS, DIALECT_SLURM,
      "#!/usr/bin/env bash\n#PBS -l ncpus=2 -j oe -V\n./a $PBS_O_WORKDIR\n",
      "#!/usr/bin/env bash\n#SBATCH --requeue\n#SBATCH --cpus-per-task=2\n#SBATCH "
      "--nodes=1\n#SBATCH --ntasks=1\n#SBATCH --export=ALL\n#SBATCH --output=%x.o%A\ncd "
@@ -563,6 +573,13 @@ static const struct {
      "line 2: bkill is a command of LSF; there: qdel"},
     {DIALECT_PBS, DIALECT_SLURM, "#PBS -l ncpus=1\nif ! pbsdsh a; then b; fi\n",
      "line 2: pbsdsh is a command of PBS; there: srun"},
+    {DIALECT_PBS, DIALECT_SLURM, "#PBS -t 1-3\ncat <<E\n$PBS_ARRAYID\nE\n",
+     "line 3: $PBS_ARRAYID stands in a here-document and stays; there it is $SLURM_ARRAY_TASK_ID"},
+    {DIALECT_SLURM, DIALECT_PBS,
+     "#!/bin/sh\n#SBATCH -a 0-8:2 -o x -n 1\nA=$SLURM_ARRAY_TASK_COUNT\n",
+     "line 3: $SLURM_ARRAY_TASK_COUNT has no equivalent there; of this job it is 5"},
+    {DIALECT_SLURM, DIALECT_LSF, "#!/bin/sh\n#SBATCH -a 0-8 -o x -n 1\nls\n",
+     "--array=0-8 is left out: indexes of LSF's arrays begin at 1; add one to each"},
     {DIALECT_LSF, DIALECT_SLURM, "#BSUB -n 1 -oo x -W 1:2:3\nls\n",
      "line 1 is wrong, and taken as far as it could be read: "},
 };
@@ -608,7 +625,7 @@ static void tells_what_has_no_equivalent(void **state)
     translation_done(&t);
     assert_false(translated(w, "#!/bin/sh\n#SBATCH -n 1\n#SBATCH hetjob\n#SBATCH -n 2\n",
                             DIALECT_SLURM, DIALECT_LSF, &t));
-    assert_non_null(strstr(w->err.text, "heterogeneous"));
+    assert_non_null(strstr(w->err.text, "a job of several components"));
     assert_false(translated(w, "#!/bin/sh\n#SBATCH --mem=1G --mem-per-cpu=1G\n", DIALECT_SLURM,
                             DIALECT_LSF, &t));
 }

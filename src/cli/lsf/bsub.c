@@ -403,6 +403,24 @@ static int batch_run(struct bsub *s)
     return status;
 }
 
+/* What an allocation and a command at this terminal do not have. */
+static void interactive_note(struct bsub *s)
+{
+    struct lsf_request *r = &s->request;
+    struct arena *a = s->b.line.a;
+    struct lsf_request idle = {0};
+    if (r->out || r->err_file || r->in)
+        lsf_note(&idle, a, "-o, -e and -i with -I", "its streams are those of this terminal");
+    if (r->nulimit)
+        lsf_note(&idle, a, "-C, -S, -D and -F with -I", "ulimit in the command sets them");
+    if (r->rerun == YES)
+        lsf_note(&idle, a, "-r with -I", "it ends with its host, and is called again by hand");
+    if (r->login_shell)
+        lsf_note(&idle, a, "-L with -I", "the environment of this shell goes along");
+    if (idle.no_effect)
+        str_addf(&s->warnings, "without effect: %s\n", idle.no_effect);
+}
+
 static int interactive_run(struct bsub *s)
 {
     struct submit_command *line = &s->b.line;
@@ -410,7 +428,11 @@ static int interactive_run(struct bsub *s)
         return not_submitted("No command is specified");
     if (s->request.array)
         return not_submitted("-I is not taken with a job array");
+    interactive_note(s);
     warnings_print(s);
+    environment_add(s);
+    for (size_t i = 0; i < s->b.nenv; i++)
+        putenv(arena_strdup(line->a, s->b.env[i]));
     bool terminal = s->request.interactive == LSF_TERMINAL && isatty(STDIN_FILENO);
     const char *queue = s->queue_given ? line->comp[0].spec.req.partition : NULL;
     return lsf_interactive(line->comp, line->ncomp, terminal, queue, line->argv + line->rest_at,

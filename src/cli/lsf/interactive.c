@@ -23,7 +23,7 @@
 #define ANNOUNCE                                                                                   \
     "echo \"<<Starting on $(%s/scontrol show hostnames "                                           \
     "\"${SLURM_JOB_NODELIST:-$SLURM_JOB_NODELIST_HET_GROUP_0}\" | head -n 1)>>\" >&2; "            \
-    "export LS_SUBCWD=\"$PWD\"; exec \"$@\""
+    "exec \"$@\""
 
 static void options_add(const struct submit_options *o, dialect_words *argv, struct arena *a)
 {

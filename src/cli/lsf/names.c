@@ -203,9 +203,79 @@ static bool hosts_resolve(const struct lsf_request *r, struct client *c, struct 
     return ok;
 }
 
+/* ---- instances of GPUs ---- */
+
+struct instances {
+    const struct lsf_request *r;
+    struct arena *a;
+    struct str fit, all; /* types, with commas */
+    unsigned n;
+};
+
+/* "a100_3g.20gb" has three slices, "a100_2c.3g.20gb" two of them to compute. */
+static bool instance_fits(const struct lsf_request *r, const char *type, struct arena *a)
+{
+    bool part = r->mig_compute && r->mig_compute != r->mig_slices;
+    const char *words = part ? arena_printf(a, "%dc.%dg.", r->mig_compute, r->mig_slices)
+                             : arena_printf(a, "%dg.", r->mig_slices);
+    const char *at = strcasestr(type, words);
+    bool whole = at && (at == type || at[-1] == '_');
+    return whole && (!r->gpu_type || strncasecmp(type, r->gpu_type, strlen(r->gpu_type)) == 0);
+}
+
+static void type_take(struct instances *t, const char *type)
+{
+    const char *dot = type ? strchr(type, '.') : NULL;
+    if (!dot || dot == type || (dot[-1] != 'g' && dot[-1] != 'c'))
+        return; /* a whole device */
+    if (!list_has(str_text(&t->all), type))
+        str_addf(&t->all, "%s%s", t->all.len ? "," : "", type);
+    if (!instance_fits(t->r, type, t->a) || list_has(str_text(&t->fit), type))
+        return;
+    str_addf(&t->fit, "%s%s", t->fit.len ? "," : "", type);
+    t->n++;
+}
+
+static void instances_take(void *ctx, const void *record)
+{
+    struct instances *t = ctx;
+    const struct node *n = record;
+    struct gres_list list = {0};
+    if (!n->gres || !gres_parse(n->gres, t->a, &list, NULL))
+        return;
+    for (size_t i = 0; i < list.n; i++)
+        if (text_is(list.item[i].kind, "gpu"))
+            type_take(t, list.item[i].type);
+}
+
+/* -gpu mig=3: the one type of such instances that there is. */
+static bool instance_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
+                             struct err *e)
+{
+    struct instances t = {.r = r, .a = d->a};
+    struct msg_query q = {.what = QUERY_NODES};
+    struct msg_done done;
+    if (!r->mig_slices || !r->gpus)
+        return true;
+    bool ok = client_query(c, &q, &node_fields, d->a, instances_take, &t, &done, e);
+    if (ok && t.n != 1)
+        ok = err_set(e, ERR_NOT_FOUND,
+                     t.n ? "-gpu mig: hosts have several such instances: %s; gmodel= says of which"
+                         : "-gpu mig: no host has such an instance; there are: %s",
+                     t.n         ? str_text(&t.fit)
+                     : t.all.len ? str_text(&t.all)
+                                 : "none");
+    if (ok)
+        ok = dialect_give(d, "-gpu mig", r->gpus_per_task ? "gpus-per-task" : "gpus-per-node",
+                          arena_printf(d->a, "%s:%d", str_text(&t.fit), r->gpus), e);
+    str_done(&t.fit);
+    str_done(&t.all);
+    return ok;
+}
+
 bool lsf_names_resolve(const struct lsf_request *r, struct client *c, struct dialect_out *d,
                        struct err *ret_err)
 {
     return depend_resolve(r, c, d, ret_err) && hosts_resolve(r, c, d, ret_err) &&
-           model_resolve(r, c, d, ret_err);
+           model_resolve(r, c, d, ret_err) && instance_resolve(r, c, d, ret_err);
 }

@@ -66,8 +66,14 @@ static const struct option_row rerun_rows[] = {
 };
 static const struct option_row message_rows[] = {
     COMMON,
-    OPT_ACCEPTED("E", 0, ARG_NONE, "to its error file (always so)"),
-    OPT_REFUSED("O", 0, ARG_NONE, "to its output file", "-E writes to the error file"),
+    {.name = "E",
+     .doc = "to its error file (so without -O)",
+     .set = set_flag,
+     .at = offsetof(struct qcontrol, to_error)},
+    {.name = "O",
+     .doc = "to its output file",
+     .set = set_flag,
+     .at = offsetof(struct qcontrol, to_output)},
 };
 #define TABLE(name, rows_, words_)                                                                 \
     OPTION_TABLE(name##_options, rows_, .usage = #name " [OPTIONS] " words_, .words = WORDS_MIXED, \
@@ -121,11 +127,10 @@ int qcontrol_ask(const struct qcontrol *q, const char *id, enum message_kind kin
     return done->refusal ? refused(q, id, (enum refusal)done->refusal, done->detail) : 0;
 }
 
-static int control(const struct qcontrol *q, const char *id, enum job_action action,
-                   const char *text)
+static int control(const struct qcontrol *q, const char *id, enum job_action action)
 {
     const char *ref = lsf_job_ref(pbs_operand(id, q->a), q->a);
-    struct msg_job_control m = {.action = action, .ids = ref, .text = text};
+    struct msg_job_control m = {.action = action, .ids = ref};
     return qcontrol_ask(q, id, MSG_JOB_CONTROL, &m);
 }
 
@@ -144,14 +149,14 @@ static int hold_one(const struct qcontrol *q, const char *id)
 {
     if (text_is(q->hold, "n"))
         return 0;
-    return control(q, id, ACTION_UHOLD, NULL);
+    return control(q, id, ACTION_UHOLD);
 }
 
 static int rls_one(const struct qcontrol *q, const char *id)
 {
     if (text_is(q->hold, "n"))
         return 0;
-    return control(q, id, ACTION_RELEASE, NULL);
+    return control(q, id, ACTION_RELEASE);
 }
 
 static int not_running(const struct qcontrol *q, const char *id)
@@ -163,9 +168,9 @@ static int sig_one(const struct qcontrol *q, const char *id)
 {
     int signo = 15;
     if (text_is(q->signal, "suspend"))
-        return control(q, id, ACTION_SUSPEND, NULL);
+        return control(q, id, ACTION_SUSPEND);
     if (text_is(q->signal, "resume"))
-        return control(q, id, ACTION_RESUME, NULL);
+        return control(q, id, ACTION_RESUME);
     if (q->signal && (!signal_parse(q->signal, &signo) || signo <= 0))
         return qcontrol_problem(q, arena_printf(q->a, "unknown signal name %s", q->signal), id,
                                 PBS_USAGE);
@@ -174,7 +179,7 @@ static int sig_one(const struct qcontrol *q, const char *id)
 
 static int rerun_one(const struct qcontrol *q, const char *id)
 {
-    return q->pending ? not_running(q, id) : control(q, id, ACTION_REQUEUE, NULL);
+    return q->pending ? not_running(q, id) : control(q, id, ACTION_REQUEUE);
 }
 
 static int move_one(const struct qcontrol *q, const char *id)
@@ -189,7 +194,10 @@ static int move_one(const struct qcontrol *q, const char *id)
 
 static int msg_one(const struct qcontrol *q, const char *id)
 {
-    return control(q, id, ACTION_NOTIFY, q->first);
+    const char *ref = lsf_job_ref(pbs_operand(id, q->a), q->a);
+    struct msg_job_control m = {.action = ACTION_NOTIFY, .ids = ref, .text = q->first};
+    m.streams = (q->to_error ? NOTIFY_ERROR : 0u) | (q->to_output ? NOTIFY_OUTPUT : 0u);
+    return qcontrol_ask(q, id, MSG_JOB_CONTROL, &m);
 }
 
 #define OVER_ALREADY (-1) /* and that is all right */

@@ -14,9 +14,10 @@ struct qcontrol {
     const char *first;    /* qmove: where to; qmsg: the text */
     bool takes_first;
     const char *signal;
-    const char *hold; /* -h: letters of u, o, s, p, n; NULL = not given */
-    bool over;        /* qdel -x */
-    bool pending;     /* the job in hand has not started */
+    const char *hold;         /* -h: letters of u, o, s, p, n; NULL = not given */
+    bool over;                /* qdel -x */
+    bool pending;             /* the job in hand has not started */
+    bool to_error, to_output; /* qmsg -E, -O */
 };
 
 typedef int (*qcontrol_deed)(const struct qcontrol *q, const char *id);

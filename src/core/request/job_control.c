@@ -92,8 +92,10 @@ static const char *line_of(struct core *c, const char *text)
 }
 
 /* It stands where the batch script writes, or in the streams of the steps on the first node. */
-static enum refusal notify(struct core *c, struct jobrec *r, const char *text, const char **detail)
+static enum refusal notify(struct core *c, struct jobrec *r, const struct msg_job_control *ask,
+                           const char **detail)
 {
+    const char *text = ask->text;
     const struct noderec *n = r->j.batch_host ? node_find(c, r->j.batch_host) : NULL;
     struct msg_signal m = {.job_id = r->j.id, .attempt = r->j.attempt};
     if (!job_live(r))
@@ -105,6 +107,7 @@ static enum refusal notify(struct core *c, struct jobrec *r, const char *text, c
         return REFUSE_UPDATE;
     }
     m.say = line_of(c, text);
+    m.streams = ask->streams;
     if (n && n->conn)
         fx_send(c, n->conn, MSG_SIGNAL, &m, 0);
     return REFUSE_NONE;
@@ -174,7 +177,7 @@ static enum refusal act(struct core *c, struct jobrec *r, const struct job_ref *
     case ACTION_SUSPEND: return suspend(c, r);
     case ACTION_RESUME: return resume(c, r, detail);
     case ACTION_TOP: return job_top(c, r, &x->top, detail);
-    case ACTION_NOTIFY: return notify(c, r, x->m->text, detail);
+    case ACTION_NOTIFY: return notify(c, r, x->m, detail);
     }
     return REFUSE_BAD_MESSAGE;
 }

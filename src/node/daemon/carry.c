@@ -177,7 +177,12 @@ static void follow(struct node_daemon *d, const struct agent_effect *e)
 static void tell(struct node_daemon *d, const struct agent_effect *e)
 {
     struct step_command c = {.op = COMMAND_TELL};
-    herd_command(d->herd, &e->note, &c, e->text);
+    struct str text = STR_INIT;
+    if (e->streams & NOTIFY_OUTPUT)
+        str_addc(&text, (char)(TELL_MARK | (e->streams & (NOTIFY_ERROR | NOTIFY_OUTPUT))));
+    str_add(&text, e->text);
+    herd_command(d->herd, &e->note, &c, str_text(&text));
+    str_done(&text);
 }
 
 static void look(struct node_daemon *d, const struct agent_effect *e)

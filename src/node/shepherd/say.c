@@ -122,8 +122,17 @@ void shepherd_message_say(struct shepherd *s)
     char path[320];
     struct str text = STR_INIT, line = STR_INIT;
     snprintf(path, sizeof path, "%s/tell", s->plan->dir_name);
-    if (small_file_read(s->herd->steps_fd, path, 1000, &text) && text.len > 0) {
-        str_addf(&line, "slurmstepd: error: %s\n", str_text(&text));
+    bool any = small_file_read(s->herd->steps_fd, path, 1000, &text) && text.len > 0;
+    unsigned first = any ? (unsigned char)text.data[0] : 0;
+    bool marked = (first & ~3u) == (unsigned)TELL_MARK;
+    const char *words = str_text(&text) + marked;
+    if (any && marked && !s->tasks) {
+        str_addf(&line, "%s\n", words);
+        step_output_text(s->plan, str_text(&line));
+        str_clear(&line);
+    }
+    if (any && (!marked || s->tasks || (first & 1))) {
+        str_addf(&line, "slurmstepd: error: %s\n", words);
         line_say(s, &line);
     }
     str_done(&text);

@@ -21,6 +21,10 @@ enum command_op {
 /* Usual endings of the line in the job's error file; WHY_FILE: the text is in the step's file
  * "why". X(code, text) */
 // clang-format off
+/* The file "tell" begins with this and enum notify_streams in one byte, where it is not for the
+ * error output alone; a line of people has no such bytes. */
+#define TELL_MARK '\x10'
+
 #define COMMAND_WHYS(X)                                                                                      \
     X(NONE, "")                                                                                              \
     X(TIME_LIMIT, "DUE TO TIME LIMIT")                                                                       \

@@ -106,7 +106,7 @@ static int32_t sockets_of(const struct lsf_request *r)
 
 static bool gpus_finish(const struct lsf_request *r, struct dialect_out *d, struct err *e)
 {
-    if (!r->gpus)
+    if (!r->gpus || r->mig_slices) /* of instances the type is asked of the hosts */
         return true;
     const char *count = r->gpu_type ? arena_printf(d->a, "%s:%d", r->gpu_type, r->gpus)
                                     : arena_printf(d->a, "%d", r->gpus);

@@ -39,6 +39,16 @@ static bool gpu_model(struct lsf_request *r, struct span value, struct arena *a)
     return lsf_is_feature(value);
 }
 
+/* "3", "3/2" */
+static bool gpu_mig(struct lsf_request *r, struct span value)
+{
+    struct span slices;
+    span_next(&value, '/', &slices);
+    r->mig_compute = 0;
+    return lsf_count_read(slices, 16, &r->mig_slices) &&
+           (!value.data || lsf_count_read(value, 16, &r->mig_compute));
+}
+
 static bool gpu_key(struct lsf_request *r, const char *whole, const struct lsf_term *t,
                     struct arena *a, struct err *e)
 {
@@ -61,7 +71,8 @@ static bool gpu_key(struct lsf_request *r, const char *whole, const struct lsf_t
     if (span_is_nocase(t->name, "gmodel"))
         return gpu_model(r, one, a) || gpu_refuse(whole, one, "a model of GPUs is needed", e);
     if (span_is_nocase(t->name, "mig"))
-        return dialect_refuse(e, "-gpu mig", "name the type of the instance: gmodel=TYPE");
+        return gpu_mig(r, one) ||
+               gpu_refuse(whole, one, "slices of an instance are needed: 3, or 3/2", e);
     if (span_is_nocase(t->name, "gmem")) {
         if (!lsf_size_read(one, r->site->lsf_resource_kib, &kib))
             return gpu_refuse(whole, one, "a size is needed, as 16G", e);
@@ -84,9 +95,9 @@ static bool gpu_key(struct lsf_request *r, const char *whole, const struct lsf_t
                  "GPUs near each other are taken where there are such");
         return true;
     }
-    return gpu_refuse(whole, t->name,
-                      "no such key; num, mode, mps, j_exclusive, gmodel, gmem and gtile are known",
-                      e);
+    return gpu_refuse(
+        whole, t->name,
+        "no such key; num, mode, mps, j_exclusive, gmodel, gmem, gtile and mig are known", e);
 }
 
 bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, struct err *ret_err)

@@ -24,6 +24,9 @@ struct lsf_request {
     bool gpus_per_task;
     const char *gpu_type;
     int64_t gpu_mem_mib;
+    /* mig=G/C: slices of an instance, and of it those for computing; 0 = whole devices. Which types
+     * are such only hosts can tell. */
+    int32_t mig_slices, mig_compute;
     /* Where */
     const char *queues, *features, *candidates, *excluded, *reservation;
     const char *host_select; /* what of select[] only hosts can answer (select.h) */

@@ -390,11 +390,12 @@ static const struct option_row rows[] = {
            .write = lsf_write_project, .becomes = "account"),
     REFUSED_("Q", ARG_REQUIRED, "exit codes after which it is queued again",
              "test the code in the script: scontrol requeue $LSB_JOBID"),
-    VALUE_(
-        "R", "text", "select[], rusage[], span[], affinity[], cu[]; several add up", set_resources,
-        .becomes = "constraint exclude nodelist mincpus tmp mem mem-per-cpu licenses gpus-per-node "
-                   "gpus-per-task nodes ntasks-per-node distribution switches cpus-per-task",
-        .write = lsf_resources_write),
+    VALUE_("R", "text", "select[], rusage[], span[], affinity[], cu[]; several add up; 2*{…}+4*{…}",
+           set_resources,
+           .becomes =
+               "constraint exclude nodelist mincpus tmp mem mem-per-cpu licenses gpus-per-node "
+               "gpus-per-task nodes ntasks-per-node distribution switches cpus-per-task",
+           .write = lsf_resources_write),
     VALUE_("S", "size", "largest stack, in KB or with a unit", set_ulimit),
     REFUSED_("T", ARG_REQUIRED, "threads, at most",
              "a limit of threads is of a user on a host, not of a job: ulimit -u in the script"),

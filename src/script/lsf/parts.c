@@ -42,7 +42,7 @@ bool lsf_compound_read(struct lsf_request *r, const char *text, struct arena *a,
         return dialect_refuse(ret_err, "-R {…} || {…}", "ask for one of the alternatives");
     r->nparts = 0;
     for (bool more = true; more;) {
-        struct lsf_part part;
+        struct lsf_part part = {0};
         if (r->nparts == LSF_PARTS_MAX)
             return dialect_refuse(ret_err, "-R " COMPOUND, "at most %d parts are taken",
                                   LSF_PARTS_MAX);

@@ -257,7 +257,11 @@ WRITER(array)
         name = "job";
     }
     if (j->array && begins_at_zero(j->array)) {
-        writing_lost(w, "array", "the indexes of LSF's arrays begin at 1: --array=%s", j->array);
+        writing_lost(
+            w, "array",
+            "--array=%s is left out: indexes of LSF's arrays begin at 1; add one to each, and "
+            "write $((LSB_JOBINDEX - 1)) in the commands",
+            j->array);
     } else if (j->array) {
         size_t len = strcspn(j->array, "%");
         writing_said(w, "array");

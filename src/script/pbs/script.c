@@ -11,7 +11,7 @@ struct pbs_script {
     const struct option_env *env;
     struct arena *a;
     struct str *warnings;
-    unsigned line, lines, dropped;
+    unsigned line, lines, dropped, foreign;
     bool commands;
 };
 
@@ -98,7 +98,7 @@ static void other_note(struct pbs_script *s, struct span line)
                         : starts_with(line, "#BSUB ") ? "#BSUB"
                         : starts_with(line, "#$ -")   ? "#$ (Grid Engine's)"
                                                       : NULL;
-    if (other && !s->commands)
+    if (other && !s->commands && s->foreign++ == 0)
         str_addf(s->warnings, "line %u: %s lines are not read; qsub reads %s\n", s->line, other,
                  s->prefix);
 }
