@@ -77,15 +77,6 @@ static void sensors_say(const struct nvml *n, nvml_device device, struct str *ou
 
 /* ---- counters ---- */
 
-static void rate_say(struct nvidia_counted *c, unsigned long long value, unsigned per_kib, int id,
-                     struct str *out)
-{
-    int64_t now = gpu_now_ms(), passed = now - c->at_ms;
-    if (c->known && value >= c->value && passed > 0)
-        say(out, id, (long long)((double)(value - c->value) / per_kib * 1000 / (double)passed));
-    *c = (struct nvidia_counted){true, value, now};
-}
-
 static void fields_say(const struct nvml *n, struct gpu *g, struct str *out)
 {
     static const struct {
@@ -105,7 +96,8 @@ static void fields_say(const struct nvml *n, struct gpu *g, struct str *out)
         return;
     for (size_t i = 0; i + 1 < FIELDS_N; i++)
         if (f[i].answer == NVML_OK)
-            rate_say(&g->nvidia.counted[i], f[i].value.large, row[i].per_kib, row[i].series, out);
+            gpu_rate_say(&g->nvidia.counted[i], f[i].value.large, row[i].per_kib, row[i].series,
+                         out);
     if (f[FIELDS_N - 1].answer == NVML_OK && f[FIELDS_N - 1].value.number < TEMP_MAX)
         say(out, SERIES_GPU_MEM_TEMP, f[FIELDS_N - 1].value.number);
 }
