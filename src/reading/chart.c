@@ -158,6 +158,8 @@ static void rows_label(const struct chart *c, int row, int rows, double top, str
         label_write(c, top, out);
     else if (row == rows - 1)
         label_write(c, 0, out);
+    else if (rows >= 5 && rows % 2 && row == rows / 2)
+        label_write(c, top / 2, out);
     else
         str_addf(out, "%*s", LABEL, "");
 }
