@@ -378,8 +378,7 @@ static void screen_write(struct plotting *p, struct str *out)
     chart_groups_fit(&p->curves, charts_most(p->l), &t);
     struct chart_style style = style_of(p, t.v.n);
     head_write(p, from, to, out);
-    for (size_t i = 0; i < t.v.n; i++)
-        chart_group_write(&t.v.v[i], from, to, &style, out);
+    chart_groups_write(&t, from, to, &style, out);
     chart_times_write(from, to, &style, out);
     chart_groups_done(&t);
 }
