@@ -13,7 +13,7 @@
 
 #define HEAD            4u
 #define ENGINES         4u
-#define LINKS           8u
+#define LINKS           ((size_t)8)
 #define CLOCK_MAX_MHZ   10000u
 #define LIMITED_POWER   UINT64_C(0x00000000ffffffff) /* by power, current */
 #define LIMITED_HEAT    UINT64_C(0x0000ffff00000000)
