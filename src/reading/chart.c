@@ -77,7 +77,7 @@ const char *chart_number(const struct series_value *v, double n, char text[CHART
         at++;
     }
     const char *shown = unit ? unit[at] : v->unit;
-    int digits = n < 10 && n > (double)(int)n ? 1 : 0;
+    int digits = n < 10 && n >= 0.05 && n > (double)(int)n ? 1 : 0;
     snprintf(text, CHART_NUMBER_BYTES, "%.*f%s%s", digits, n, *shown ? " " : "", shown);
     return text;
 }
@@ -158,6 +158,8 @@ static void rows_label(const struct chart *c, int row, int rows, double top, str
         label_write(c, top, out);
     else if (row == rows - 1)
         label_write(c, 0, out);
+    else if (rows >= 5 && rows % 2 && row == rows / 2)
+        label_write(c, top / 2, out);
     else
         str_addf(out, "%*s", LABEL, "");
 }
@@ -272,7 +274,7 @@ size_t chart_parts_of(const struct chart_style *style)
 
 void chart_draw(const struct chart *c, const struct chart_style *style, struct str *out)
 {
-    double top = chart_top(c->value, c->figures.most);
+    double top = chart_top(c->value, c->most);
     if (style->rows == 1) {
         short_head_write(c, beside_of(style), out);
         line_write(c, top, style, cells_of(style), out);

@@ -20,6 +20,7 @@ struct chart {
     const char *name;  /* plain */
     const char *after; /* of its figures, where there is room; "" = nothing */
     struct figures figures;
+    double most;                   /* its axis has room for that, so that charts can be compared */
     const struct chart_part *part; /* chart_parts_of() of them */
 };
 size_t chart_parts_of(const struct chart_style *style);

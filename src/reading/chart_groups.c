@@ -158,8 +158,8 @@ const struct curve *chart_group_lowest(const struct chart_group *t, int64_t from
 
 /* ---- in a terminal ---- */
 
-void chart_group_write(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
-                       const struct chart_style *style, struct str *out)
+static void group_write(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
+                        const struct chart_style *style, double most, struct str *out)
 {
     struct str name = STR_INIT, after = STR_INIT;
     size_t n = chart_parts_of(style);
@@ -173,12 +173,40 @@ void chart_group_write(const struct chart_group *t, int64_t from_ms, int64_t to_
         curve_name(lowest, &after);
         str_addf(&after, ", %s", chart_number(t->value, mean, number));
     }
-    struct chart chart = {
-        .value = t->value, .name = str_text(&name), .after = str_text(&after), .part = part};
+    struct chart chart = {.value = t->value,
+                          .name = str_text(&name),
+                          .after = str_text(&after),
+                          .most = most,
+                          .part = part};
     chart_group_figures(t, from_ms, to_ms, &chart.figures);
     chart_group_parts(t, from_ms, to_ms, part, n);
     chart_draw(&chart, style, out);
     free(part);
     str_done(&name);
     str_done(&after);
+}
+
+static double most_of(const struct chart_groups *g, const struct series_value *value,
+                      int64_t from_ms, int64_t to_ms)
+{
+    double most = 0;
+    for (size_t i = 0; i < g->v.n; i++) {
+        struct figures f;
+        if (g->v.v[i].value != value)
+            continue;
+        chart_group_figures(&g->v.v[i], from_ms, to_ms, &f);
+        most = f.most > most ? f.most : most;
+    }
+    return most;
+}
+
+void chart_groups_write(const struct chart_groups *g, int64_t from_ms, int64_t to_ms,
+                        const struct chart_style *style, struct str *out)
+{
+    double most = 0;
+    for (size_t i = 0; i < g->v.n; i++) {
+        if (i == 0 || g->v.v[i].value != g->v.v[i - 1].value)
+            most = most_of(g, g->v.v[i].value, from_ms, to_ms);
+        group_write(&g->v.v[i], from_ms, to_ms, style, most, out);
+    }
 }

@@ -33,7 +33,8 @@ const struct curve *chart_group_lowest(const struct chart_group *t, int64_t from
 
 /* ---- in a terminal ---- */
 
-void chart_group_write(const struct chart_group *t, int64_t from_ms, int64_t to_ms,
-                       const struct chart_style *style, struct str *out);
+/* A chart of each; those of one value have one axis. */
+void chart_groups_write(const struct chart_groups *g, int64_t from_ms, int64_t to_ms,
+                        const struct chart_style *style, struct str *out);
 
 #endif

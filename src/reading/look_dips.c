@@ -12,6 +12,8 @@
 #define LITTLE_MORE    1.2
 #define STALL_MS       10000
 #define STALLS_PERCENT 10
+#define WAITS_LEAST    20
+#define WAITS_PERCENT  20
 #define TURNS          30.0 /* busier while the other stands */
 
 /* ---- what it waits for ---- */
@@ -266,8 +268,50 @@ static void stalls_say(struct look *l)
     }
 }
 
+/* Very many short ones, as where each third batch is waited for. Only with a cause: what a load is
+ * like is no finding. */
+static bool is_waiting(const struct look *l, const struct look_gpu *g, struct dip_cause *ret)
+{
+    const struct dips *d = &g->dips[0];
+    size_t n;
+    if (!g->work || g->unused || g->hangs || look_is_low(g) || dips_phase(l, g) < l->nphases ||
+        is_stalling(l, g, 0, &n) || d->at.n < WAITS_LEAST ||
+        d->total_ms * 100 < (l->to_ms - l->from_ms) * WAITS_PERCENT)
+        return false;
+    cause_find(l, g, d, ret);
+    return ret->disks || (ret->has >= 2 && (ret->cpus || ret->one_cpu));
+}
+
+static void waits_say(struct look *l)
+{
+    bool *mark = marks_new(l);
+    const struct look_gpu *first = NULL;
+    struct dip_cause c, cause = {0};
+    for (size_t i = 0; i < l->gpu.n && l->nphases == 1; i++) {
+        mark[i] = is_waiting(l, &l->gpu.v[i], &c);
+        if (mark[i] && !first) {
+            first = &l->gpu.v[i];
+            cause = c;
+        }
+    }
+    if (first) {
+        const struct dips *d = &first->dips[0];
+        struct str text = STR_INIT, next = STR_INIT;
+        say_gpus(l, mark, &text);
+        str_addf(&text, " waited in %.0f %% of the time, %zu times for ",
+                 100.0 * (double)d->total_ms / (double)(l->to_ms - l->from_ms), d->at.n);
+        say_span(d->total_ms / (int64_t)d->at.n, &text);
+        str_add(&text, " or so");
+        l->needs_cpus = l->needs_cpus || cause.cpus || cause.one_cpu;
+        cause_say(&cause, true, &text, &next);
+        say_found(l, FOUND_GPU_STALLS, &text, &next);
+    }
+    free(mark);
+}
+
 void look_dips(struct look *l)
 {
     groups_say(l);
     stalls_say(l);
+    waits_say(l);
 }

@@ -5,16 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MINUTE_MS    INT64_C(60000)
-#define TOUCHED      1.0  /* percent: what is below was not used */
-#define LITTLE       10.0 /* in the mean */
-#define HANG_UTIL    90.0 /* busy so much, */
-#define HANG_SM      2.0  /* with work in so little of its processors */
-#define HANG_MS      (5 * MINUTE_MS)
-#define IDLE_MS      (10 * MINUTE_MS)
-#define IDLE_PERCENT 15 /* of the job */
-#define UNEVEN       25.0
-#define UNEVEN_PART  0.7
+#define MINUTE_MS     INT64_C(60000)
+#define TOUCHED       1.0  /* percent: what is below was not used */
+#define LITTLE        10.0 /* in the mean */
+#define HANG_UTIL     90.0 /* busy so much, */
+#define HANG_SM       2.0  /* with work in so little of its processors */
+#define HANG_MS       (5 * MINUTE_MS)
+#define IDLE_MS       (10 * MINUTE_MS)
+#define IDLE_PERCENT  15 /* of the job */
+#define UNEVEN        25.0
+#define UNEVEN_PART   0.7
+#define WAITERS_LEAST 4 /* so many GPUs for each that is waited for */
 
 /* ---- never touched ---- */
 
@@ -226,6 +227,55 @@ static void little_say(struct look *l)
 
 /* ---- uneven ---- */
 
+static int by_figure(const void *va, const void *vb)
+{
+    double x = *(const double *)va, y = *(const double *)vb;
+    return (x > y) - (x < y);
+}
+
+static bool has_both(const struct look_gpu *g)
+{
+    return g->util && g->sm && !g->unused && !g->hangs && !g->idled && g->f.n >= READING_SAMPLES &&
+           g->sm_f.n >= READING_SAMPLES;
+}
+
+/* Who waits in a collective is as busy as who is waited for; what its processors had to do tells
+ * them apart. */
+static bool waited_for_say(struct look *l)
+{
+    bool *mark = marks_new(l);
+    double *sm = xcalloc(l->gpu.n, sizeof *sm), high = 0, rest = 0;
+    size_t n = 0, nhigh;
+    for (size_t i = 0; i < l->gpu.n; i++)
+        if (has_both(&l->gpu.v[i]))
+            sm[n++] = l->gpu.v[i].sm_f.mean;
+    qsort(sm, n, sizeof *sm, by_figure);
+    double middle = n ? sm[n / 2] : 0;
+    for (size_t i = 0; i < l->gpu.n; i++) {
+        const struct look_gpu *g = &l->gpu.v[i];
+        if (!has_both(g))
+            continue;
+        mark[i] = g->sm_f.mean - middle >= UNEVEN && middle < UNEVEN_PART * g->sm_f.mean;
+        *(mark[i] ? &high : &rest) += g->sm_f.mean;
+    }
+    nhigh = marks_count(l, mark);
+    bool says = nhigh && n >= WAITERS_LEAST * nhigh;
+    if (says) {
+        struct str text = STR_INIT, next = STR_INIT;
+        say_gpus(l, mark, &text);
+        str_addf(&text,
+                 " had work for %.0f %% of %s processors in the mean, the others for %.0f %%, and "
+                 "all were busy: the others waited",
+                 high / (double)nhigh, nhigh > 1 ? "their" : "its", rest / (double)(n - nhigh));
+        str_add(&next, "see whether that rank has more to do (larger batches, longer samples, "
+                       "what rank 0 does alone), or is slower (--value smclock,temp,throttle)");
+        say_found(l, FOUND_GPU_UNEVEN, &text, &next);
+    }
+    free(mark);
+    free(sm);
+    return says;
+}
+
 static void uneven_say(struct look *l)
 {
     bool *mark = marks_new(l);
@@ -274,6 +324,7 @@ void look_gpus(struct look *l)
     look_dips(l);
     idle_say(l);
     little_say(l);
-    uneven_say(l);
+    if (!waited_for_say(l))
+        uneven_say(l);
     look_held(l);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PERIOD_LEAST  4    /* samples, or cells */
 #define STILL         2.0  /* percent */
 #define OTHER         12.0 /* percent between two phases, */
 #define OTHER_PART    0.25 /* or so much of the greater */
@@ -265,9 +266,9 @@ static void period_say(struct look *l, const struct signal *s, const struct phas
     low = quantile(v, n, 10);
     high = quantile(v, n, 90);
     memcpy(v, s->mean + p->from, n * sizeof *v);
-    lag = period_find(v, n, 4, &like);
+    lag = period_find(v, n, 2, &like); /* what is shorter than can be told has longer echoes */
     free(v);
-    if (!lag || p->every_ms || high - low < SPREAD_LEAST)
+    if (lag < PERIOD_LEAST || p->every_ms || high - low < SPREAD_LEAST)
         return;
     struct str text = STR_INIT;
     str_addf(&text, "the load of its %s comes again each ", l->phases_of_gpus ? "GPUs" : "CPUs");

@@ -67,7 +67,13 @@ static size_t node_end(const struct look *l, size_t i)
 void say_gpus(const struct look *l, const bool *mark, struct str *out)
 {
     bool several = l->node.n > 1 || node_end(l, 0) < l->gpu.n;
-    size_t shown = 0, more = 0;
+    size_t shown = 0, more = 0, nodes = 0;
+    for (size_t i = 0; i < l->gpu.n; i = node_end(l, i))
+        nodes++;
+    if (nodes > NODES_MOST && marks_count(l, mark) == l->gpu.n) {
+        str_addf(out, "all %zu GPUs", l->gpu.n);
+        return;
+    }
     for (size_t i = 0; i < l->gpu.n; i = node_end(l, i)) {
         struct idset set = IDSET_INIT;
         size_t n = node_gpus(l, mark, i, &set);

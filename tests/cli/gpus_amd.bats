@@ -44,6 +44,32 @@ S
     over "$first"
 }
 
+@test "the curve of an AMD GPU by ROCm SMI; while a call hangs it has a gap, and the job goes on" {
+    told='rate 2 65
+membusy 2 31
+milliwatts 2 300000
+celsius 2 58 71
+table 2 12 1700
+slowed 2 1'
+    id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:mi210:1 --acctg-freq=1 -o /dev/null --wrap 'sleep 14')
+    until_true sh -c "squeue -h -j $id -o %T | grep -qx RUNNING"
+    echo "$told" >gpus.new && mv gpus.new gpus
+    until_true sh -c "[ \$(remuda plot $id --csv=nounits 2>/dev/null | grep -c ', 1700') -ge 2 ]"
+    printf '%s\nrsmi_dev_busy_percent_get 2 9999\n' "$told" >gpus.new && mv gpus.new gpus
+    over "$id" || over "$id"
+    remuda plot "$id" --csv=nounits >curve.csv
+    : >gpus
+    python3 - <<'P'
+import csv
+rows = [r for r in csv.DictReader(open("curve.csv"), skipinitialspace=True) if r["clocks.current.sm [MHz]"] == "1700"]
+for title, value in {"utilization.gpu [%]": 65, "utilization.memory [%]": 31, "memory.total [MiB]": 65536, "power.draw [W]": 300, "temperature.gpu": 58, "temperature.memory": 71,
+                     "utilization.decoder [%]": 12}.items():
+    assert float(rows[-1][title]) == value, (title, rows[-1])
+assert rows[-1]["clocks_event_reasons.active"] == "0x0000000000000004", rows[-1]
+P
+    until_late shows_not DeviceOut
+}
+
 @test "memory that does not come back and a process that stays keep an AMD GPU out of use" {
     setsid sh -c 'REMUDA_STEP_DIR=/x SLURM_JOB_ID=78 exec sleep 60' 3>&- &
     pid=$!

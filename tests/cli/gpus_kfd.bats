@@ -63,6 +63,61 @@ of() { sacct -n -P -j "$1" -o "jobid,$2" | sed -n "s/^$1|//p"; }
     [[ "$(of "$id.1" tresusageinmax)" == *",gres/gpumem=0,gres/gpuutil=0,mem="* ]]
 }
 
+@test "each AMD GPU of a job has its curve: sensors, the driver's table, XGMI; what is not told is absent" {
+    for gpu in 1 2; do
+        bus=sys/bus/pci/devices/0000:4$gpu:00.0
+        mkdir -p "$bus/hwmon/hwmon$gpu"
+        echo 31 >"$bus/mem_busy_percent"
+        echo 425060000 >"$bus/hwmon/hwmon$gpu/power1_average"
+        for row in temp1:junction:61000 freq1:sclk:1700000000; do
+            IFS=: read -r what label value <<<"$row"
+            echo "$label" >"$bus/hwmon/hwmon$gpu/${what}_label"
+            echo "$value" >"$bus/hwmon/hwmon$gpu/${what}_input"
+        done
+    done
+    # gpu_metrics 1.4: video engines, and counters of a link that grow by 2000 and 500 KiB a second.
+    cat >table.py <<'P'
+import os, struct, sys, time
+begun = time.time()
+while time.time() < begun + float(sys.argv[1]):
+    table = bytearray(b"\xff" * 296)
+    n = int((time.time() - begun) * 2)
+    table[0:4] = struct.pack("<HBB", 296, 1, 4)
+    table[16:18] = struct.pack("<H", 12)
+    table[104:112] = struct.pack("<Q", 1000 * n)
+    table[168:176] = struct.pack("<Q", 250 * n)
+    for gpu in (1, 2):
+        path = f"sys/bus/pci/devices/0000:4{gpu}:00.0/gpu_metrics"
+        with open(path + ".new", "wb") as f:
+            f.write(table)
+        os.rename(path + ".new", path)
+    time.sleep(0.1)
+P
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:mi300x:1 -o /dev/null --wrap './works $SLURM_JOB_GPUS 2048 80 8 & python3 table.py 8; wait')
+    over "$id" || over "$id"
+    remuda plot "$id" --csv=nounits >curve.csv
+    python3 - <<'P'
+import csv
+rows = list(csv.DictReader(open("curve.csv"), skipinitialspace=True))
+assert len(rows) >= 4, rows
+assert {r["name"] for r in rows} == {"mi300x"} and len({r["index"] for r in rows}) == 1, rows
+def has(title, least, most=None):
+    told = [float(r[title]) for r in rows if r[title] != "[N/A]"]
+    assert any(least <= v <= (most or least) for v in told), (title, told)
+has("utilization.gpu [%]", 80)
+has("utilization.memory [%]", 31)
+has("power.draw [W]", 425.0, 425.2)
+has("temperature.gpu", 61)
+has("clocks.current.sm [MHz]", 1700)
+has("utilization.decoder [%]", 12)
+has("nvlink.rx [KiB/s]", 1000, 3500)
+has("nvlink.tx [KiB/s]", 250, 900)
+has("ecc.errors.uncorrected.volatile.total", 0)
+assert "clocks.current.memory [MHz]" not in rows[0] and "clocks_event_reasons.active" not in rows[0], rows[0]
+P
+    rm -f sys/bus/pci/devices/*/gpu_metrics
+}
+
 @test "a process that stays and memory that does not come back keep an AMD GPU out of use" {
     setsid sh -c 'REMUDA_STEP_DIR=/x SLURM_JOB_ID=78 exec sleep 60' 3>&- &
     pid=$!

@@ -59,6 +59,18 @@ value() { get metrics | awk -v row="$1 " 'index($0, row) == 1 { print $NF }'; }
 
 counts() { [ "$(value "$1")" = "$2" ]; }
 
+# A Prometheus of share/prometheus.yml that scrapes each second: $PROMETHEUS, to be killed.
+prometheus_up() {
+    sed "s/127.0.0.1:6821/127.0.0.1:$PORT/; s/15s/1s/" "$BATS_TEST_DIRNAME/../../share/prometheus.yml" >prom.yml
+    PROMETHEUS_PORT=$(free_port)
+    rm -rf "$TOP/tsdb"
+    prometheus --config.file=prom.yml --storage.tsdb.path="$TOP/tsdb" --web.listen-address="127.0.0.1:$PROMETHEUS_PORT" >prom.log 2>&1 3>&- &
+    PROMETHEUS=$!
+    scraped() { prometheus_asks "query?query=slurm_nodes" | jq -e '.data.result[0].value[1] == "1"'; }
+    eventually scraped || { cat prom.log; kill "$PROMETHEUS"; false; }
+}
+prometheus_asks() { python3 "$BATS_TEST_DIRNAME/metrics_get.py" "$PROMETHEUS_PORT" "api/v1/$1"; }
+
 @test "a running job is on the page with each device that it has, by the names of its instances; after its end it is not" {
     id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:a100_1g.5gb:2 -o /dev/null --wrap 'sleep 60')
     wait_state "$id" RUNNING
@@ -107,18 +119,53 @@ counts() { [ "$(value "$1")" = "$2" ]; }
         run ! grep -v '^slurm_.*_sum non-histogram and non-summary' said
     done
     promtool check config "$BATS_TEST_DIRNAME/../../share/prometheus.yml"
-    sed "s/127.0.0.1:6821/127.0.0.1:$PORT/; s/15s/1s/" "$BATS_TEST_DIRNAME/../../share/prometheus.yml" >prom.yml
-    local port
-    port=$(free_port)
-    prometheus --config.file=prom.yml --storage.tsdb.path="$TOP/tsdb" --web.listen-address="127.0.0.1:$port" >prom.log 2>&1 3>&- &
-    local pid=$!
-    asks() { python3 "$BATS_TEST_DIRNAME/metrics_get.py" "$port" "api/v1/$1"; }
-    scraped() { asks "query?query=slurm_nodes" | jq -e '.data.result[0].value[1] == "1"'; }
-    eventually scraped || { cat prom.log; kill "$pid"; false; }
+    prometheus_up
     # A scrape that is under way says neither.
-    taken() { asks targets >targets && jq -e '.data.activeTargets[0] | .health == "up" and .lastError == ""' targets; }
-    eventually taken || { cat targets prom.log; kill "$pid"; false; }
-    kill "$pid"
+    taken() { prometheus_asks targets >targets && jq -e '.data.activeTargets[0] | .health == "up" and .lastError == ""' targets; }
+    eventually taken || { cat targets prom.log; kill "$PROMETHEUS"; false; }
+    kill "$PROMETHEUS"
+}
+
+@test "a Prometheus that scrapes has an answer for each query of each dashboard" {
+    command -v prometheus >/dev/null || skip "there is no prometheus"
+    id=$(sbatch --parsable -c1 --mem=100 --gres=gpu:a100:1 -o /dev/null --wrap 'sleep 300')
+    held=$(sbatch --parsable -H -c1 --mem=100 -o /dev/null --wrap true)
+    wait_state "$id" RUNNING
+    printf 'machine a100mig\nrate 1 60\nused 1 3000\nmw 1 210000\n' >gpus.new && mv gpus.new gpus
+    eventually shows "^remuda_job_device_power_watts{job_id=\"$id\""
+    prometheus_up
+    cat >queries.py <<'P'
+import glob, json, sys, time, urllib.parse, urllib.request
+port, boards = sys.argv[1:]
+# Of these there is nothing where all is well.
+MAY_BE_EMPTY = {"Devices that are not healthy"}
+def ask(expr):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/query?" + urllib.parse.urlencode({"query": expr})) as answer:
+        return json.load(answer)["data"]["result"]
+queries = []
+for path in sorted(glob.glob(boards)):
+    for panel in json.load(open(path))["panels"]:
+        for target in panel["targets"]:
+            expr = target["expr"].replace("$__rate_interval", "1m")
+            for variable in ("partition", "user", "account", "job_id"):
+                expr = expr.replace("$" + variable, ".*")
+            assert "$" not in expr, expr
+            queries.append((panel["title"], expr))
+assert len(queries) > 50, len(queries)
+until = time.time() + 60
+while queries and time.time() < until:  # rates need two scrapes
+    queries = [(title, expr) for title, expr in queries if not ask(expr) and title not in MAY_BE_EMPTY]
+    time.sleep(0.5 if queries else 0)
+assert not queries, queries
+now = {r["metric"]["index"]: float(r["value"][1]) for r in ask("remuda_job_device_busy_percent")}
+assert list(now.values()) == [60], now
+P
+    local ok=1
+    python3 queries.py "$PROMETHEUS_PORT" "$BATS_TEST_DIRNAME/../../share/grafana/*.json" || ok=0
+    kill "$PROMETHEUS"
+    echo "machine a100mig" >gpus.new && mv gpus.new gpus
+    scancel "$id" "$held"
+    [ "$ok" = 1 ]
 }
 
 @test "what is there and what is not" {

@@ -93,6 +93,29 @@ assert rates and all(1000 < r < 4000 for r in rates), rates
 P
 }
 
+@test "bytes over PCIe without GPM: by counters of 64 bits; those of 32 go round in between and say nothing" {
+    for gpu in 0 1 2 3; do printf 'pcie %s 50000000 60000000\n' $gpu; done >"$TOP/copies"
+    for gpu in 0 1 2 3; do printf 'wide %s 1\n' $gpu; done >"$TOP/wide"
+    echo "machine a100x4" | cat - "$TOP/copies" >"$TOP/gpus.narrow"
+    cat "$TOP/gpus.narrow" "$TOP/wide" >"$TOP/gpus.wide"
+    for how in narrow wide; do
+        sed '/^gpm/d' "$TOP/gpus.idle" >"$TOP/gpus.new" && mv "$TOP/gpus.new" "$TOP/gpus"
+        id=$(sbatch --parsable --mem=100 -c1 --gres=gpu:1 --wrap "$TOP/play gpus.$how 6")
+        over "$id"
+        eventually has_rows "$id" 3
+        remuda plot "$id" --csv=nounits >"csv.$how"
+    done
+    python3 - <<'P'
+import csv
+def rates(how, title):
+    return [float(r[title]) for r in csv.DictReader(open("csv." + how), skipinitialspace=True) if r.get(title, "[N/A]") != "[N/A]"]
+for title in ("pcie.tx [KiB/s]", "pcie.rx [KiB/s]"):
+    assert not rates("narrow", title), rates("narrow", title)
+for title, value in {"pcie.tx [KiB/s]": 50e6, "pcie.rx [KiB/s]": 60e6}.items():
+    assert any(0.8 * value < r < 1.25 * value for r in rates("wide", title)), (title, rates("wide", title))
+P
+}
+
 @test "CPU, memory and bytes of a job without GPUs, its steps apart and together" {
     id=$(sbatch --parsable --mem=200 -c2 --wrap 'srun -n1 --mem=80 python3 -c "
 import time

@@ -32,7 +32,8 @@
  *                            what its sensors say; without such a line it does not tell
  *   energy GPU 1             it has a counter of energy: mw, or the watts that are played
  *   pcie GPU TX RX, nvlink GPU TX RX
- *                            so many KiB a second go over it
+ *                            so many KiB a second go over it; counters of PCIe have 32 bits, but
+ *                            with a line "wide GPU 1"
  *   gpm GPU SM TENSOR        activity in tenths of a percent; without such a line it has none
  *   replay GPU MS            it plays "frame GPU UTIL MIB" and "watts GPU N", a line of each for so
  *                            long, from the moment in which the file was written; then the last

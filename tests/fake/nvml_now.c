@@ -87,6 +87,11 @@ int nvmlDeviceGetFieldValues(void *d, int n, struct field *f)
         if (f[i].id != 230) {
             f[i].answer = fake_field(f[i].id, fake_whole_of(d), &f[i].value) ? OK : NOT_SUPPORTED;
             f[i].type = 3;
+            if ((f[i].id == 197 || f[i].id == 198) &&
+                !fake_fact("wide", fake_whole_of(d), 0, &a, &b)) {
+                f[i].type = 1; /* as the drivers that were seen have it */
+                f[i].value = (unsigned)f[i].value;
+            }
             continue;
         }
         int known = f[i].id == 230 && fake_fact("action", fake_whole_of(d), 0, &a, &b);

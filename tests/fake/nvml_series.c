@@ -168,14 +168,19 @@ int nvmlGpmMigSampleGet(void *d, unsigned instance, unsigned *sample)
 }
 int nvmlGpmMetricsGet(struct gpm *g)
 {
-    unsigned long long sm = 0, tensor = 0;
+    unsigned long long sm = 0, tensor = 0, tx = 0, rx = 0;
     if (g->version != 1 || !*g->older || *g->older != *g->newer)
         return 2;
-    fake_fact("gpm", *g->newer - 1, 0, &sm, &tensor);
+    int gpm = fake_fact("gpm", *g->newer - 1, 0, &sm, &tensor);
+    int pcie = gpm && fake_fact("pcie", *g->newer - 1, 0, &tx, &rx);
     for (unsigned i = 0; i < g->n; i++) {
         unsigned id = g->metric[i].id;
         g->metric[i].answer = id == 2 || id == 5 ? OK : NOT_SUPPORTED;
         g->metric[i].value = id == 2 ? (double)sm / 10 : (double)tensor / 10;
+        if (pcie && (id == 20 || id == 21)) {
+            g->metric[i].answer = OK;
+            g->metric[i].value = (double)(id == 20 ? tx : rx) / 1024;
+        }
     }
     return OK;
 }

@@ -1,6 +1,8 @@
 /* A fake of AMD's management library for tests: two MI250X that are linked (XGMI) and an MI210,
  * render nodes 128 to 130. REMUDA_FAKE_AMD names a file of what happens, read anew each time:
- * "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT BLOCK", "rate GPU PERCENT", and of any call
+ * "process GPU PID MIB", "used GPU MIB", "ecc GPU COUNT BLOCK", "rate GPU PERCENT", what is not
+ * told without such a line: "membusy GPU PERCENT", "milliwatts GPU N", "celsius GPU EDGE MEMORY",
+ * "table GPU ENGINES MHZ" (gpu_metrics 1.3), "slowed GPU BITS"; and of any call
  * what it answers in place of that: "rsmi_dev_busy_percent_get GPU 16"; code 9999: it does not come
  * back while the line is there. As in the real one, what fails leaves alone what it was to fill,
  * and the list of processes has numbers only. Built with LACKS_PROCESSES it has none of the
@@ -142,6 +144,62 @@ int rsmi_dev_busy_percent_get(uint32_t d, uint32_t *percent)
     unsigned long long a, b;
     ANSWER_OF(d);
     *percent = fact("rate", d, 0, &which, &a, &b) ? (uint32_t)a : 0;
+    return OK;
+}
+int rsmi_dev_memory_busy_percent_get(uint32_t d, uint32_t *percent)
+{
+    uint32_t which;
+    unsigned long long a, b;
+    ANSWER_OF(d);
+    if (!fact("membusy", d, 0, &which, &a, &b))
+        return NOT_SUPPORTED;
+    *percent = (uint32_t)a;
+    return OK;
+}
+/* As of MI200 and older: the newer call answers only on MI300. */
+int rsmi_dev_power_get(uint32_t d, uint64_t *uw, int *kind)
+{
+    (void)uw;
+    (void)kind;
+    ANSWER_OF(d);
+    return NOT_SUPPORTED;
+}
+int rsmi_dev_power_ave_get(uint32_t d, uint32_t sensor, uint64_t *uw)
+{
+    uint32_t which;
+    unsigned long long a, b;
+    ANSWER_OF(d);
+    if (sensor || !fact("milliwatts", d, 0, &which, &a, &b))
+        return NOT_SUPPORTED;
+    *uw = a * 1000;
+    return OK;
+}
+int rsmi_dev_temp_metric_get(uint32_t d, uint32_t sensor, int metric, int64_t *milli)
+{
+    uint32_t which;
+    unsigned long long edge, memory;
+    ANSWER_OF(d);
+    if (metric || (sensor != 0 && sensor != 2) || !fact("celsius", d, 0, &which, &edge, &memory))
+        return NOT_SUPPORTED;
+    *milli = (int64_t)(sensor ? memory : edge) * 1000;
+    return OK;
+}
+int rsmi_dev_gpu_metrics_info_get(uint32_t d, unsigned char *table)
+{
+    uint32_t which;
+    unsigned long long engines, mhz, bits = 0, b;
+    ANSWER_OF(d);
+    if (!fact("table", d, 0, &which, &engines, &mhz))
+        return NOT_SUPPORTED;
+    fact("slowed", d, 0, &which, &bits, &b);
+    memset(table, 0xff, 120);
+    memcpy(table, (const unsigned char[]){120, 0, 1, 3}, 4);
+    table[20] = (unsigned char)engines;
+    table[21] = (unsigned char)(engines >> 8);
+    table[54] = (unsigned char)mhz;
+    table[55] = (unsigned char)(mhz >> 8);
+    for (int i = 0; i < 8; i++)
+        table[112 + i] = (unsigned char)(bits >> 8 * i);
     return OK;
 }
 /* Blocks are bits, of a type of 8 bytes; half of them do not count. */

@@ -191,6 +191,89 @@ static void test_parts_of_a_gpu(void **state)
     amd_close(a);
 }
 
+/* ---- sensors, and the driver's table ---- */
+
+static void number_put(unsigned char *table, size_t at, uint64_t n, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        table[at + i] = (unsigned char)(n >> 8 * i);
+}
+
+static void table_make(unsigned char *table, size_t size, unsigned revision)
+{
+    memset(table, 0xff, 512);
+    number_put(table, 0, size, 2);
+    table[2] = 1;
+    table[3] = (unsigned char)revision;
+}
+
+static void sensors_are(struct amd *a, const char *text)
+{
+    amd_look(a, AMD_ALL, false);
+    assert_string_equal(amd_now(a, 1)->sensors, text);
+}
+
+static void test_what_its_sensors_and_its_table_say(void **state)
+{
+    unsigned char table[512];
+    (void)state;
+    struct amd *a = opened();
+    sensors_are(a, "");
+    amd_tree_say(top, BUS "/mem_busy_percent", "31\n");
+    amd_tree_say(top, BUS "/hwmon/hwmon3/power1_average", "425060000\n");
+    amd_tree_say(top, BUS "/hwmon/hwmon3/temp1_label", "junction\n");
+    amd_tree_say(top, BUS "/hwmon/hwmon3/temp1_input", "61000\n");
+    amd_tree_say(top, BUS "/hwmon/hwmon3/freq1_label", "sclk\n");
+    amd_tree_say(top, BUS "/hwmon/hwmon3/freq1_input", "1700000000\n");
+    sensors_are(a, " 2:31 5:4251 6:61 8:1700");
+    table_make(table, 120, 3);
+    number_put(table, 20, 12, 2);
+    number_put(table, 112, UINT64_C(1) << 34 | 1, 8);
+    amd_tree_write(top, BUS "/gpu_metrics", table, 120);
+    sensors_are(a, " 2:31 5:4251 6:61 8:1700 16:12 10:36");
+    table_make(table, 296, 4); /* two of four engines are there, three of eight links */
+    number_put(table, 16, 10, 2);
+    number_put(table, 18, 21, 2);
+    for (size_t i = 0; i < 3; i++) {
+        number_put(table, 104 + 8 * i, 1000 * (i + 1), 8);
+        number_put(table, 168 + 8 * i, 10 * (i + 1), 8);
+    }
+    amd_tree_write(top, BUS "/gpu_metrics", table, 296);
+    sensors_are(a, " 2:31 5:4251 6:61 8:1700 16:16");
+    const struct amd_table *t = &amd_now(a, 1)->table;
+    assert_true(t->has_links && t->links_rx_kib == 6000 && t->links_tx_kib == 60);
+    amd_close(a);
+}
+
+/* Of what is cut off, longer than it can be, or of a layout that is not known nothing is read. */
+static void test_a_table_that_lies(void **state)
+{
+    static const struct {
+        size_t size, len;
+        unsigned revision;
+        bool told;
+    } row[] = {
+        {120, 120, 3, true},  {80, 80, 1, true},    {104, 104, 2, true},    {79, 79, 1, false},
+        {120, 119, 3, false}, {120, 3, 3, false},   {65535, 512, 3, false}, {0, 512, 3, false},
+        {4, 4, 1, false},     {232, 232, 4, true},  {231, 231, 4, false},   {304, 304, 5, true},
+        {303, 303, 5, false}, {304, 304, 0, false}, {304, 304, 6, false},   {304, 304, 255, false}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+        unsigned char table[512];
+        struct amd_table t;
+        table_make(table, row[i].size, row[i].revision);
+        for (size_t at = 16; at < 80; at += 2)
+            number_put(table, at, 50, 2);
+        char *exact = malloc(row[i].len); /* a byte beyond it is found by the sanitizers */
+        memcpy(exact, table, row[i].len);
+        amd_table_read(exact, row[i].len, &t);
+        free(exact);
+        assert_true(t.has_engines == row[i].told);
+        assert_true(!t.has_engines || t.engines_percent == 50);
+        assert_false(t.has_slowed || t.has_links);
+    }
+}
+
 static void assert_nothing(const char *says)
 {
     struct str why = STR_INIT;
@@ -519,6 +602,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_devices_are_described, begin, end),
         cmocka_unit_test_setup_teardown(test_cards_without_names, begin, end),
         cmocka_unit_test_setup_teardown(test_parts_of_a_gpu, begin, end),
+        cmocka_unit_test_setup_teardown(test_what_its_sensors_and_its_table_say, begin, end),
+        cmocka_unit_test(test_a_table_that_lies),
         cmocka_unit_test_setup_teardown(test_what_stands_in_the_way_is_said, begin, end),
         cmocka_unit_test_setup_teardown(test_what_cannot_be_read_keeps_its_number, begin, end),
         cmocka_unit_test_setup_teardown(test_each_error_in_each_file, begin, end),

@@ -292,6 +292,32 @@ static void test_one_call_hangs(void **state)
 }
 
 /* A release without the newer functions: nothing is told of processes, and nothing is made up. */
+static void sensors_are(struct amd *a, uint32_t device, const char *text)
+{
+    amd_look(a, AMD_ALL, false);
+    assert_int_equal(amd_now(a, device)->answer, AMD_OK);
+    assert_string_equal(amd_now(a, device)->sensors, text);
+}
+
+/* What is not told, or cannot be, is absent. */
+static void test_what_its_sensors_say(void **state)
+{
+    (void)state;
+    struct amd *a = opened();
+    sensors_are(a, 1, "");
+    say(usual, "membusy 1 31\nmilliwatts 1 425060\ncelsius 1 61 74\ntable 1 12 1700\n"
+               "slowed 1 4294967296\n");
+    sensors_are(a, 1, " 2:31 5:4251 6:61 7:74 16:12 10:32 8:1700");
+    sensors_are(a, 0, "");
+    say(usual, "membusy 1 101\nmilliwatts 1 9000000\ncelsius 1 900 0\ntable 1 65535 65535\n"
+               "slowed 1 18446744073709551615\n");
+    sensors_are(a, 1, "");
+    say(usual, "membusy 1 31\ntable 1 12 1700\nslowed 1 1\n"
+               "rsmi_dev_memory_busy_percent_get 1 16\nrsmi_dev_gpu_metrics_info_get 1 6\n");
+    sensors_are(a, 1, "");
+    amd_close(a);
+}
+
 static void test_an_old_library(void **state)
 {
     (void)state;
@@ -329,6 +355,7 @@ int main(void)
         TEST(test_errors_of_all_blocks_are_added),
         TEST(test_one_is_not_listed_any_more),
         TEST(test_one_call_hangs),
+        TEST(test_what_its_sensors_say),
         TEST(test_an_old_library),
 #undef TEST
     };

@@ -200,13 +200,37 @@ static void one_of_many_that_does_less_is_named(void **state)
         assert_true(one_is_slow ? part[4].least < 51 : part[4].least > 99);
         const struct curve *lowest = chart_group_lowest(&g.v.v[0], 0, 200000, &mean);
         assert_true(!lowest == !one_is_slow);
-        chart_group_write(&g.v.v[0], 0, 200000, &style, &out);
+        chart_groups_write(&g, 0, 200000, &style, &out);
         assert_true(!strstr(str_text(&out), "; lowest: n9 GPU 2, 5") == !one_is_slow);
         assert_null(chart_group_lowest(&g.v.v[1], 0, 200000, &mean));
         chart_groups_done(&g);
         curves_done(&c);
         str_done(&out);
     }
+}
+
+static int64_t little(size_t i)
+{
+    return 5 + (int64_t)(i * 0);
+}
+
+/* 5 W beside 100 W are no full chart. */
+static void charts_of_one_value_have_one_axis(void **state)
+{
+    const struct chart_style style = {.width = 60, .rows = 1, .zone = &civil_utc};
+    struct curves c = {0};
+    struct chart_groups g;
+    struct str out = STR_INIT;
+    (void)state;
+    add(&c, 0, 0, SERIES_GPU_POWER, full, 100);
+    add(&c, 0, 1, SERIES_GPU_POWER, little, 100);
+    chart_groups_make(&c, CHARTS_EACH, &g);
+    chart_groups_write(&g, 0, 200000, &style, &out);
+    assert_non_null(strstr(str_text(&out), "100 W 9999"));
+    assert_non_null(strstr(str_text(&out), "5 W 0000"));
+    chart_groups_done(&g);
+    curves_done(&c);
+    str_done(&out);
 }
 
 static void every_width_keeps_its_columns(void **state)
@@ -224,7 +248,7 @@ static void every_width_keeps_its_columns(void **state)
             for (int rows = 1; rows <= 5; rows += 2) {
                 const struct chart_style style = {.width = width, .rows = rows, .zone = &civil_utc};
                 struct str out = STR_INIT;
-                chart_group_write(&g.v.v[0], 0, 600000, &style, &out);
+                chart_groups_write(&g, 0, 600000, &style, &out);
                 chart_times_write(0, 600000, &style, &out);
                 struct span rest = span_of(str_text(&out)), line;
                 while (span_next(&rest, '\n', &line))
@@ -244,6 +268,7 @@ int main(void)
         cmocka_unit_test(numbers_are_short_and_axes_round),
         cmocka_unit_test(too_many_curves_are_one_by_node_then_of_all),
         cmocka_unit_test(one_of_many_that_does_less_is_named),
+        cmocka_unit_test(charts_of_one_value_have_one_axis),
         cmocka_unit_test(every_width_keeps_its_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

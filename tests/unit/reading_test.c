@@ -272,6 +272,85 @@ static double warms_up(size_t i)
     return i < 60 ? 0 : 90 + 4 * noise(i, 39);
 }
 
+/* ---- as real trainings look ---- */
+
+static double llm(size_t i) /* a checkpoint of 90 s every half hour */
+{
+    return i % 900 >= 855 ? 6 + 3 * noise(i, 60) : 98 + 1.5 * noise(i, 61);
+}
+static double llm_sm(size_t i)
+{
+    return i % 900 >= 855 ? 2 : 71 + 3 * noise(i, 62);
+}
+static double llm_writes(size_t i)
+{
+    return i % 900 >= 855 ? 1400000 : 90;
+}
+static double llm_cpu(size_t i)
+{
+    return 880 + 40 * noise(i, 63);
+}
+static double serves(size_t i) /* whenever somebody asks */
+{
+    return noise(i / 12, 64) > 0.3 ? 70 + 25 * noise(i, 65) : 0;
+}
+static double serves_cpu(size_t i)
+{
+    return noise(i / 12, 64) > 0.3 ? 120 + 10 * noise(i, 66) : 3;
+}
+static double loader_bound(size_t i) /* each third batch is waited for */
+{
+    return i % 3 == 2 ? 12 + 8 * noise(i, 67) : 88 + 9 * noise(i, 68);
+}
+static double eight_cpus(size_t i)
+{
+    return 788 + 9 * noise(i, 69);
+}
+static double straggles_util(size_t i) /* who waits in a collective is busy, too */
+{
+    return 99 + noise(i, 70);
+}
+static double waits_sm(size_t i)
+{
+    return 44 + 3 * noise(i, 71);
+}
+static double straggles_sm(size_t i)
+{
+    return 79 + 3 * noise(i, 72);
+}
+static double simulates_then_learns(size_t i) /* 40 s on CPUs, 20 s on the GPU */
+{
+    return i % 30 < 20 ? 4 + 2 * noise(i, 73) : 93 + 4 * noise(i, 74);
+}
+static double simulates_cpu(size_t i)
+{
+    return i % 30 < 20 ? 1570 + 20 * noise(i, 75) : 130 + 9 * noise(i, 76);
+}
+static double tokenizes_first(size_t i) /* 12 min */
+{
+    return i < 360 ? 0 : 95 + 3 * noise(i, 77);
+}
+static double tokenizes_cpu(size_t i)
+{
+    return i < 360 ? 1560 + 20 * noise(i, 78) : 210 + 20 * noise(i, 79);
+}
+static double slice(size_t i)
+{
+    return 83 + 6 * noise(i, 80);
+}
+static double hot_after_a_while(size_t i)
+{
+    return i > 300 ? 0x20 : 0;
+}
+static double slowed_clock(size_t i)
+{
+    return i > 300 ? 1230 + 15 * noise(i, 81) : 1755;
+}
+static double warmer(size_t i)
+{
+    return i > 300 ? 89 + noise(i, 82) : 71 + noise(i, 83);
+}
+
 /* ---- curves ---- */
 
 struct part {
@@ -846,6 +925,109 @@ static const struct profile profiles[] = {
      .n = HALF_H,
      .cpus = 1,
      .found = ""},
+    {.what = "a training of a language model, with checkpoints",
+     .part = {A(0, GPU_UTIL, llm), A(1, GPU_UTIL, llm), A(2, GPU_UTIL, llm), A(3, GPU_UTIL, llm),
+              A(0, GPU_SM, llm_sm), A(1, GPU_SM, llm_sm), A(2, GPU_SM, llm_sm),
+              A(3, GPU_SM, llm_sm), A(STEP, CPU, llm_cpu), A(STEP, WRITE, llm_writes)},
+     .n = 21600,
+     .cpus = 12,
+     .found = "gpu-dips",
+     .says =
+         {"GPUs 0-3: it fell to 3 % every 30 min for 1 min 30 s, 24 times: checkpoints; it wrote "
+          "1.3 GiB/s meanwhile: write checkpoints beside the training"}},
+    {.what = "two hours of it",
+     .part = {A(0, GPU_UTIL, llm), A(0, GPU_SM, llm_sm), A(STEP, CPU, llm_cpu),
+              A(STEP, WRITE, llm_writes)},
+     .n = 3600,
+     .cpus = 12,
+     .found = ""},
+    {.what = "a server of inference",
+     .part = {A(0, GPU_UTIL, serves), A(STEP, CPU, serves_cpu)},
+     .n = HALF_H * 2,
+     .cpus = 2,
+     .found = "phases gpu-stalls",
+     .says = {"GPU 0 stood still 23 times, 15 min 12 s in all"}},
+    {.what = "vision, whose loaders are too slow",
+     .part = {A(0, GPU_UTIL, loader_bound), A(STEP, CPU, eight_cpus)},
+     .n = HALF_H,
+     .cpus = 8,
+     .found = "gpu-stalls",
+     .says = {"GPU 0 waited in 33 % of the time, 299 times for 2 s or so; 7.9 of its 8 CPUs were "
+              "full meanwhile: ask for more CPUs (-c) or more loader workers"}},
+    {.what = "the same, and nothing says why",
+     .part = {A(0, GPU_UTIL, loader_bound), A(STEP, CPU, eight_cpus)},
+     .n = HALF_H,
+     .cpus = 16,
+     .found = "cpus-unused"},
+    {.what = "one of two has more to do: who waits is not known",
+     .part = {A(0, GPU_UTIL, straggles_util), A(1, GPU_UTIL, straggles_util),
+              A(0, GPU_SM, waits_sm), A(1, GPU_SM, straggles_sm), A(STEP, CPU, six_cpus)},
+     .n = HALF_H,
+     .cpus = 6,
+     .found = ""},
+    {.what = "one of four is waited for: the others are busy in a collective",
+     .part = {A(0, GPU_UTIL, straggles_util), A(1, GPU_UTIL, straggles_util),
+              A(2, GPU_UTIL, straggles_util), A(3, GPU_UTIL, straggles_util),
+              A(0, GPU_SM, waits_sm), A(1, GPU_SM, waits_sm), A(2, GPU_SM, straggles_sm),
+              A(3, GPU_SM, waits_sm), A(STEP, CPU, six_cpus)},
+     .n = HALF_H,
+     .cpus = 6,
+     .found = "gpu-uneven",
+     .says = {"GPU 2 had work for 79 % of its processors in the mean, the others for 44 %, and all "
+              "were busy: the others waited"}},
+    {.what = "one of three is hot and slow",
+     .part = {A(0, GPU_UTIL, flat), A(1, GPU_UTIL, flat), A(2, GPU_UTIL, flat),
+              A(2, GPU_THROTTLE, hot_after_a_while), A(2, GPU_SM_CLOCK, slowed_clock),
+              A(2, GPU_TEMP, warmer), A(STEP, CPU, six_cpus)},
+     .n = HALF_H,
+     .cpus = 6,
+     .found = "gpu-heat",
+     .says = {"GPU 2 was slowed by heat in 67 % of the time, at up to 90 C: "}},
+    {.what = "reinforcement learning: CPUs simulate, then the GPU learns",
+     .part = {A(0, GPU_UTIL, simulates_then_learns), A(STEP, CPU, simulates_cpu)},
+     .n = HALF_H,
+     .cpus = 16,
+     .found = "phases",
+     .says = {"the load of its GPUs comes again each 1 min, between 3 and 94 %"}},
+    {.what = "tokens are made first",
+     .part = {A(0, GPU_UTIL, tokenizes_first), A(1, GPU_UTIL, tokenizes_first),
+              A(STEP, CPU, tokenizes_cpu)},
+     .n = HALF_H * 2,
+     .cpus = 16,
+     .found = "phases gpu-idle",
+     .says = {"GPUs 0,1 did nothing from 14:13 to 14:25, 11 min 58 s: prepare data in a job "
+              "without GPUs"}},
+    {.what = "all of many nodes",
+     .part = {{"n1", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n2", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n3", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n4", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n10", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n11", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0}},
+     .n = HALF_H,
+     .cpus = 6,
+     .nodes = 6,
+     .found = "gpu-low",
+     .says = {"all 6 GPUs were never above 50 %"}},
+    {.what = "one of many nodes is not at work as the others",
+     .part = {{"n1", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n2", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n3", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n4", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0},
+              {"n10", 0, SERIES_GPU_UTIL, zero, 0, 0, 0, 0, 0, 0},
+              {"n11", 0, SERIES_GPU_UTIL, dim, 0, 0, 0, 0, 0, 0}},
+     .n = HALF_H,
+     .cpus = 6,
+     .nodes = 6,
+     .found = "gpu-unused gpu-low",
+     .says = {"n10 GPU 0 was never used", "n1 GPU 0, n2 GPU 0, n3 GPU 0, n4 GPU 0 and those of 1 "
+                                          "more node were never above 50 %"}},
+    {.what = "two instances (MIG), one at work",
+     .part = {A(0, GPU_SM, slice), A(1, GPU_SM, zero), A(STEP, CPU, one_cpu)},
+     .n = HALF_H,
+     .cpus = 1,
+     .found = "gpu-unused",
+     .says = {"GPU 1 was never used"}},
     {.what = "a job of a second", .part = {A(0, GPU_UTIL, zero)}, .n = 2, .cpus = 8, .found = ""},
     {.what = "none", .n = 0, .cpus = 8, .found = ""},
 };

@@ -29,7 +29,7 @@
 #define TALL_MOST     6          /* charts that get four rows each */
 #define LOW_MOST      12         /* and two */
 #define CHARTS_MOST   40         /* of more several become one */
-#define ROWS_MOST     8          /* of a chart that has a window to itself */
+#define ROWS_MOST     9          /* of a chart that has a window to itself */
 #define AROUND        3          /* rows of a window that are no chart's */
 
 struct plot_line {
@@ -320,6 +320,7 @@ static int rows_of(const struct plot_line *l, size_t n)
         return usual;
     int fit = (window_height(24) - AROUND) / (int)n - 1;
     fit = fit < 1 ? 1 : fit > ROWS_MOST ? ROWS_MOST : fit;
+    fit -= fit > 5 && fit % 2 == 0; /* one has a middle */
     return l->watch || fit > usual ? fit : usual;
 }
 
@@ -377,8 +378,7 @@ static void screen_write(struct plotting *p, struct str *out)
     chart_groups_fit(&p->curves, charts_most(p->l), &t);
     struct chart_style style = style_of(p, t.v.n);
     head_write(p, from, to, out);
-    for (size_t i = 0; i < t.v.n; i++)
-        chart_group_write(&t.v.v[i], from, to, &style, out);
+    chart_groups_write(&t, from, to, &style, out);
     chart_times_write(from, to, &style, out);
     chart_groups_done(&t);
 }

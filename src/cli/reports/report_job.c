@@ -77,8 +77,7 @@ void report_charts_write(const struct curves *c, struct chart_style style, struc
             vec_push(&drawn.v, c->v.v[i]);
     chart_groups_fit(&drawn, CHARTS_MOST, &t);
     style.rows = t.v.n <= 2 ? 3 : 1;
-    for (size_t i = 0; i < t.v.n; i++)
-        chart_group_write(&t.v.v[i], from, to, &style, out);
+    chart_groups_write(&t, from, to, &style, out);
     chart_times_write(from, to, &style, out);
     chart_groups_done(&t);
     vec_done(&drawn.v);

@@ -27,18 +27,21 @@ struct gpu_memory {
     uint64_t total_bytes, used_bytes;
 };
 
+/* A counter as it was at the last sample: what is drawn is its rate. */
+struct gpu_counted {
+    bool known;
+    unsigned long long value;
+    int64_t at_ms;
+};
+
 struct nvidia_gpu {
     nvml_device handle; /* NULL: not found yet */
     nvml_device whole;  /* the GPU that it is an instance of, or itself */
     bool is_mig;
     unsigned gpu_instance, compute_instance; /* of an instance; NVML_NO_INSTANCE = not known */
     bool has_ecc;
-    uint64_t ecc; /* uncorrectable errors that were told */
-    struct nvidia_counted {
-        bool known;
-        unsigned long long value;
-        int64_t at_ms;
-    } counted[4]; /* PCIe and NVLink, sent and received */
+    uint64_t ecc;                  /* uncorrectable errors that were told */
+    struct gpu_counted counted[4]; /* PCIe and NVLink, sent and received */
     /* Samples of its activity: for its curve, and each second of an instance. */
     struct nvidia_activity {
         void *sample[2]; /* NULL: none yet */
@@ -54,6 +57,7 @@ struct amd_gpu {
     bool has_ecc;
     uint64_t ecc; /* uncorrectable errors that were told */
     int64_t errors_due_ms;
+    struct gpu_counted counted[2]; /* XGMI, sent and received */
 };
 struct amd_helper {
     struct amd *amd; /* NULL: there is none */
@@ -113,6 +117,11 @@ struct gpu_word gpu_word_of(enum device_sign sign, const char *format, ...)
  * does not tell that. */
 struct gpu_word gpu_word_of_code(const struct gpu *g, const struct gpu_code *code, int number,
                                  const char *asked);
+
+/* Adds " ID:RATE" of a counter, a unit of the value being `per_kib` of its own; nothing the first
+ * time, nor when it was set back. */
+void gpu_rate_say(struct gpu_counted *c, unsigned long long value, unsigned per_kib, int id,
+                  struct str *out);
 
 /* As its use is asked for. */
 struct gpu_asked gpu_asked_of(const struct gpu *g);

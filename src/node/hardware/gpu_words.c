@@ -68,3 +68,13 @@ struct gpu_asked gpu_asked_of(const struct gpu *g)
                               .base_bytes = g->base_bytes,
                               .now_ms = gpu_now_ms()};
 }
+
+void gpu_rate_say(struct gpu_counted *c, unsigned long long value, unsigned per_kib, int id,
+                  struct str *out)
+{
+    int64_t now = gpu_now_ms(), passed = now - c->at_ms;
+    if (c->known && value >= c->value && passed > 0)
+        str_addf(out, " %d:%lld", id,
+                 (long long)((double)(value - c->value) / per_kib * 1000 / (double)passed));
+    *c = (struct gpu_counted){true, value, now};
+}

@@ -39,6 +39,16 @@ struct amd_device {
     bool is_part;
 };
 
+#define AMD_TABLE_BYTES 8192u
+/* What the driver's table of figures tells; all zero: nothing. */
+struct amd_table {
+    bool has_engines, has_slowed, has_links;
+    uint32_t engines_percent; /* of video: encoders and decoders are one there */
+    uint32_t slowed;          /* why its clock is lower than it could be, in NVML's bits */
+    uint32_t clock_mhz, memory_clock_mhz; /* 0 = not told */
+    uint64_t links_tx_kib, links_rx_kib;  /* over XGMI, since the driver was loaded */
+};
+
 /* How it is at one moment. */
 struct amd_now {
     enum amd_answer answer;
@@ -49,7 +59,8 @@ struct amd_now {
     /* Memory errors since the driver was loaded, or the device reset. */
     uint64_t uncorrectable;
     uint32_t busy_percent;
-    char sensors[160]; /* " NUMBER:VALUE" of model/record/series.h each; "" = none are told */
+    struct amd_table table;
+    char sensors[240]; /* " NUMBER:VALUE" of model/record/series.h each; "" = none are told */
 };
 
 struct amd_process {
@@ -124,6 +135,10 @@ void amd_note(struct amd_now *now, enum amd_answer answer, const char *what, con
 /* Its sensors, by the driver's files: ret->sensors. Nothing of a part of a GPU, or of one whose
  * address is not known. */
 void amd_sensors_read(const struct amd_device *d, struct amd_now *ret);
+/* Believes nothing in it. */
+void amd_table_read(const char *bytes, size_t len, struct amd_table *ret);
+/* " NUMBER:VALUE" of model/record/series.h each. Its counters are not among them. */
+void amd_table_say(const struct amd_table *t, bool clocks_too, struct str *out);
 /* Is it on its bus? Asks the device itself: its first register. */
 void amd_bus_read(const struct amd_device *d, struct amd_now *ret);
 /* Type by number, by the board's own name, by pci.ids. */

@@ -1,6 +1,7 @@
 /* AMD's GPUs as ROCm SMI tells of them, for machines whose kernel shows no list of them. Which of
  * its codes is what: amd_answer.c. What it fills is set before, for it leaves alone what it does
  * not know. */
+#include "model/record/series.h"
 #include "node/hardware/amd/amd.h"
 #include "node/hardware/discover_gpus.h"
 
@@ -114,6 +115,49 @@ static void errors_read(const struct rsmi *r, uint32_t index, struct amd_now *re
     ret->has_errors = any && all;
 }
 
+#define EDGE         0
+#define JUNCTION     1
+#define MEMORY       2
+#define NOW          0
+#define POWER_MAX_UW UINT64_C(5000000000)
+#define TEMP_MAX_MC  300000
+
+static bool temperature_of(const struct rsmi *r, uint32_t index, uint32_t sensor, int64_t *ret)
+{
+    return r->temperature && r->temperature(index, sensor, NOW, ret) == 0 && *ret > 0 &&
+           *ret < TEMP_MAX_MC;
+}
+
+/* What has no answer is not told; that a device is lost is found by the calls before. */
+static void sensors_read(const struct rsmi *r, uint32_t index, struct amd_now *ret)
+{
+    static _Thread_local char bytes[AMD_TABLE_BYTES];
+    struct str out = STR_INIT;
+    uint32_t percent = UINT32_MAX;
+    uint64_t uw = 0;
+    int64_t milli = 0;
+    int kind = 0;
+    ret->sensors[0] = 0;
+    ret->table = (struct amd_table){0};
+    if (r->memory_busy && r->memory_busy(index, &percent) == 0 && percent <= 100)
+        str_addf(&out, " %d:%" PRIu32, SERIES_GPU_MEM_UTIL, percent);
+    if (((r->power && r->power(index, &uw, &kind) == 0) ||
+         (r->power_average && r->power_average(index, 0, &uw) == 0)) &&
+        uw < POWER_MAX_UW)
+        str_addf(&out, " %d:%" PRIu64, SERIES_GPU_POWER, (uw + 50000) / 100000);
+    if (temperature_of(r, index, EDGE, &milli) || temperature_of(r, index, JUNCTION, &milli))
+        str_addf(&out, " %d:%" PRId64, SERIES_GPU_TEMP, (milli + 500) / 1000);
+    if (temperature_of(r, index, MEMORY, &milli))
+        str_addf(&out, " %d:%" PRId64, SERIES_GPU_MEM_TEMP, (milli + 500) / 1000);
+    memset(bytes, 0, sizeof bytes);
+    if (r->table && r->table(index, bytes) == 0)
+        amd_table_read(bytes, sizeof bytes, &ret->table);
+    amd_table_say(&ret->table, true, &out);
+    if (out.len < sizeof ret->sensors)
+        snprintf(ret->sensors, sizeof ret->sensors, "%s", str_text(&out));
+    str_done(&out);
+}
+
 static void library_read(const struct amd *a, const struct amd_device *d, bool errors_too,
                          struct amd_now *ret)
 {
@@ -136,6 +180,8 @@ static void library_read(const struct amd *a, const struct amd_device *d, bool e
                                "rsmi_dev_memory_usage_get", ret) &&
                       ret->memory_total < BYTES_BELIEVED && ret->memory_used <= ret->memory_total &&
                       !d->is_part;
+    if (!d->is_part)
+        sensors_read(r, d->id, ret);
     if (errors_too)
         errors_read(r, d->id, ret);
 }

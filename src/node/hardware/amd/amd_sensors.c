@@ -49,6 +49,15 @@ static void hwmon_say(const char *dir, struct str *out)
         str_addf(out, " %d:%" PRIu64, SERIES_GPU_MEM_CLOCK, (n + 500000) / 1000000);
 }
 
+static void table_find(const struct amd_device *d, struct amd_now *ret)
+{
+    char path[512], bytes[AMD_TABLE_BYTES];
+    size_t len = 0;
+    snprintf(path, sizeof path, "%s/bus/pci/devices/%s/gpu_metrics", sysfs_root(), d->pci);
+    if (sysfs_read(path, bytes, sizeof bytes, &len) == 0)
+        amd_table_read(bytes, len, &ret->table);
+}
+
 void amd_sensors_read(const struct amd_device *d, struct amd_now *ret)
 {
     struct str text = STR_INIT, *out = &text;
@@ -56,6 +65,7 @@ void amd_sensors_read(const struct amd_device *d, struct amd_now *ret)
     uint64_t percent;
     glob_t found = {0};
     ret->sensors[0] = 0;
+    ret->table = (struct amd_table){0};
     if (!d->pci[0] || d->is_part)
         return;
     snprintf(path, sizeof path, "%s/bus/pci/devices/%s/mem_busy_percent", sysfs_root(), d->pci);
@@ -65,6 +75,8 @@ void amd_sensors_read(const struct amd_device *d, struct amd_now *ret)
     if (glob(path, 0, NULL, &found) == 0 && found.gl_pathc > 0)
         hwmon_say(found.gl_pathv[0], out);
     globfree(&found);
+    table_find(d, ret);
+    amd_table_say(&ret->table, false, out);
     if (text.len < sizeof ret->sensors)
         snprintf(ret->sensors, sizeof ret->sensors, "%s", str_text(&text));
     str_done(&text);

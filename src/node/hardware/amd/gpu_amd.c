@@ -159,6 +159,12 @@ static void sample(struct gpu_helper *h, struct gpu *g, struct str *out)
         str_addf(out, " %d:%" PRIu64 " %d:%" PRIu64, SERIES_GPU_MEM, now->memory_used >> 20,
                  SERIES_GPU_MEM_TOTAL, now->memory_total >> 20);
     str_add(out, now->sensors);
+    if (now->table.has_links) {
+        gpu_rate_say(&g->amd.counted[0], now->table.links_tx_kib, 1, SERIES_GPU_NVLINK_TX, out);
+        gpu_rate_say(&g->amd.counted[1], now->table.links_rx_kib, 1, SERIES_GPU_NVLINK_RX, out);
+    }
+    if (g->amd.has_ecc && g->amd.ecc <= INT32_MAX)
+        str_addf(out, " %d:%" PRIu64, SERIES_GPU_ECC, g->amd.ecc);
 }
 
 static void version(const struct gpu_helper *h, struct str *out)

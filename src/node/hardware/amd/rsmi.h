@@ -43,6 +43,11 @@ struct rsmi_errors {
       (uint32_t, uint32_t, struct rsmi_process *))                                                           \
     X(process_gpus, false, "rsmi_compute_process_gpus_get", (uint32_t, uint32_t *, uint32_t *))              \
     X(busy, false, "rsmi_dev_busy_percent_get", (uint32_t, uint32_t *))                                      \
+    X(memory_busy, false, "rsmi_dev_memory_busy_percent_get", (uint32_t, uint32_t *))                        \
+    X(power, false, "rsmi_dev_power_get", (uint32_t, uint64_t *, int *))                                     \
+    X(power_average, false, "rsmi_dev_power_ave_get", (uint32_t, uint32_t, uint64_t *))                      \
+    X(temperature, false, "rsmi_dev_temp_metric_get", (uint32_t, uint32_t, int, int64_t *))                  \
+    X(table, false, "rsmi_dev_gpu_metrics_info_get", (uint32_t, void *))                                     \
     X(ecc, false, "rsmi_dev_ecc_count_get", (uint32_t, uint64_t, struct rsmi_errors *))
 // clang-format on
 

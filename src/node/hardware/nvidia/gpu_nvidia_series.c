@@ -2,8 +2,11 @@
  * or that cannot be (more than 100 %), nothing is said. Instances (MIG) tell their memory, and
  * activity on Hopper and newer; the rest is the whole GPU's, which others have too.
  *
- * PCIe and NVLink are counters (fields 197, 198, 138, 139), so a sample has their rate since the
- * one before; the call that measures PCIe takes 20 ms a direction, and is not made. */
+ * NVLink's bytes are counters (fields 138, 139), so a sample has their rate since the one before.
+ * Bytes over PCIe are told by GPM. Their counters (197, 198) have 32 bits with the drivers that were
+ * seen (580, H200): at 55 GB/s they go round each 80 ms, and their rate is any number; they count
+ * only where they have 64. The call that measures PCIe takes 20 ms a direction, and is not made. */
+#include "base/alloc.h"
 #include "model/record/series.h"
 #include "node/hardware/gpu_parts.h"
 
@@ -16,6 +19,8 @@
 #define FIELD_PCIE_TX     197 /* bytes; wraps */
 #define FIELD_PCIE_RX     198
 #define FIELDS_N          5
+#define PCIE_FIELDS       2 /* the first */
+#define FIELD_IS_32_BITS  1 /* its type */
 
 #define CLOCK_SM      1
 #define CLOCK_MEMORY  2
@@ -25,6 +30,9 @@
 #define TEMP_MAX      300
 #define GPM_LEAST_MS  110
 #define GPM_SM        2
+#define GPM_PCIE_TX   20 /* MiB/s */
+#define GPM_PCIE_RX   21
+#define PCIE_MAX_MIB  1e6
 
 static void say(struct str *out, int id, long long value)
 {
@@ -77,16 +85,7 @@ static void sensors_say(const struct nvml *n, nvml_device device, struct str *ou
 
 /* ---- counters ---- */
 
-static void rate_say(struct nvidia_counted *c, unsigned long long value, unsigned per_kib, int id,
-                     struct str *out)
-{
-    int64_t now = gpu_now_ms(), passed = now - c->at_ms;
-    if (c->known && value >= c->value && passed > 0)
-        say(out, id, (long long)((double)(value - c->value) / per_kib * 1000 / (double)passed));
-    *c = (struct nvidia_counted){true, value, now};
-}
-
-static void fields_say(const struct nvml *n, struct gpu *g, struct str *out)
+static void fields_say(const struct nvml *n, struct gpu *g, bool pcie_too, struct str *out)
 {
     static const struct {
         unsigned id, scope, per_kib;
@@ -103,9 +102,10 @@ static void fields_say(const struct nvml *n, struct gpu *g, struct str *out)
     }
     if (!n->fields || n->fields(g->nvidia.handle, FIELDS_N, f) != NVML_OK)
         return;
-    for (size_t i = 0; i + 1 < FIELDS_N; i++)
-        if (f[i].answer == NVML_OK)
-            rate_say(&g->nvidia.counted[i], f[i].value.large, row[i].per_kib, row[i].series, out);
+    for (size_t i = pcie_too ? 0 : PCIE_FIELDS; i + 1 < FIELDS_N; i++)
+        if (f[i].answer == NVML_OK && f[i].type != FIELD_IS_32_BITS)
+            gpu_rate_say(&g->nvidia.counted[i], f[i].value.large, row[i].per_kib, row[i].series,
+                         out);
     if (f[FIELDS_N - 1].answer == NVML_OK && f[FIELDS_N - 1].value.number < TEMP_MAX)
         say(out, SERIES_GPU_MEM_TEMP, f[FIELDS_N - 1].value.number);
 }
@@ -165,23 +165,36 @@ static int activity_of(const struct nvml_gpm_metric *m)
                                                                     : -1;
 }
 
-static void activity(const struct nvml *n, struct nvidia_gpu *g, struct str *out)
+/* True: it tells of PCIe, too, which is said where `pcie_too`. */
+static bool activity(const struct nvml *n, struct nvidia_gpu *g, bool pcie_too, struct str *out)
 {
     static const struct {
         unsigned metric;
         int series;
     } row[] = {{GPM_SM, SERIES_GPU_SM}, {3, SERIES_GPU_OCCUPANCY}, {5, SERIES_GPU_TENSOR},
                {10, SERIES_GPU_DRAM},   {11, SERIES_GPU_FP64},     {12, SERIES_GPU_FP32},
-               {13, SERIES_GPU_FP16}};
+               {13, SERIES_GPU_FP16}},
+      pcie[] = {{GPM_PCIE_TX, SERIES_GPU_PCIE_TX}, {GPM_PCIE_RX, SERIES_GPU_PCIE_RX}};
     static struct nvml_gpm m;
-    m = (struct nvml_gpm){.n = sizeof row / sizeof row[0]};
-    for (size_t i = 0; i < m.n; i++)
+    bool told = false;
+    m = (struct nvml_gpm){.n = ARRAY_LEN(row) + ARRAY_LEN(pcie)};
+    for (size_t i = 0; i < ARRAY_LEN(row); i++)
         m.metric[i].id = row[i].metric;
+    for (size_t i = 0; i < ARRAY_LEN(pcie); i++)
+        m.metric[ARRAY_LEN(row) + i].id = pcie[i].metric;
     if (!activity_read(n, g, &g->gpm[0], &m))
-        return;
-    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+        return false;
+    for (size_t i = 0; i < ARRAY_LEN(row); i++)
         if (activity_of(&m.metric[i]) >= 0)
             say(out, row[i].series, activity_of(&m.metric[i]));
+    for (size_t i = 0; i < ARRAY_LEN(pcie) && pcie_too; i++) {
+        const struct nvml_gpm_metric *one = &m.metric[ARRAY_LEN(row) + i];
+        if (one->answer != NVML_OK || !(one->value >= 0 && one->value < PCIE_MAX_MIB))
+            continue;
+        say(out, pcie[i].series, (long long)(one->value * 1024 + 0.5));
+        told = true;
+    }
+    return told;
 }
 
 int gpu_nvidia_activity(struct gpu_helper *h, struct nvidia_gpu *g)
@@ -200,11 +213,12 @@ void gpu_nvidia_sample(struct gpu_helper *h, struct gpu *g, struct str *out)
     if (!g->nvidia.is_mig) {
         use_say(&h->nvml, g->nvidia.handle, out);
         sensors_say(&h->nvml, g->nvidia.handle, out);
-        fields_say(&h->nvml, g, out);
     }
     if (h->events || g->nvidia.xids)
         say(out, SERIES_GPU_XID, (long long)g->nvidia.xids);
-    activity(&h->nvml, &g->nvidia, out);
+    bool pcie_told = activity(&h->nvml, &g->nvidia, !g->nvidia.is_mig, out);
+    if (!g->nvidia.is_mig)
+        fields_say(&h->nvml, g, !pcie_told, out);
 }
 
 void gpu_nvidia_sample_end(struct gpu_helper *h)
