@@ -16,6 +16,14 @@ void chart_groups_done(struct chart_groups *t)
     vec_done(&t->v);
 }
 
+void chart_groups_cut(struct chart_groups *t, size_t most)
+{
+    while (t->v.n > most) {
+        t->v.n--;
+        vec_done(&t->v.v[t->v.n].of);
+    }
+}
+
 /* Curves are by node, so that those of one follow each other. */
 static bool goes_with(const struct chart_group *t, const struct curve *c, enum chart_grouping how)
 {

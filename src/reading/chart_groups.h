@@ -16,6 +16,7 @@ struct chart_groups {
 enum chart_grouping { CHARTS_EACH, CHARTS_BY_NODE, CHARTS_OF_ALL };
 void chart_groups_make(const struct curves *c, enum chart_grouping how, struct chart_groups *ret);
 void chart_groups_done(struct chart_groups *t);
+void chart_groups_cut(struct chart_groups *t, size_t most); /* the first stay */
 /* Each, if that is `most` charts or fewer; else by node; else a chart for each value. */
 void chart_groups_fit(const struct curves *c, size_t most, struct chart_groups *ret);
 

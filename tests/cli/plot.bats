@@ -187,7 +187,7 @@ assert any("⠀" <= c <= "⣿" for l in lines for c in l)
 P
     # On a terminal with colours, and where NO_COLOR says none.
     python3 - "$id" <<'P'
-import os, pty, sys
+import fcntl, os, pty, struct, sys, termios
 def shown(env):
     out = b""
     pid, fd = pty.fork()
@@ -200,6 +200,22 @@ def shown(env):
         out += piece
     os.waitpid(pid, 0)
     return out
+# Again and again: what is drawn fits into the window.
+def frames(rows):
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe("remuda", ["remuda", "plot", sys.argv[1], "-a", "-w"], {**os.environ, "TERM": "xterm", "LC_ALL": "C.UTF-8"})
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, 80, 0, 0))
+    out = b""
+    while True:
+        try: piece = os.read(fd, 65536)
+        except OSError: break
+        if not piece: break
+        out += piece
+    os.waitpid(pid, 0)
+    return out.split(b"\x1b[H\x1b[2J")[1:]
+for rows in (24, 60):
+    assert 10 < frames(rows)[-1].count(b"\n") < rows, frames(rows)[-1].decode()
 assert b"\x1b[32m" in shown({})
 assert b"\x1b" not in shown({"NO_COLOR": "1"})
 P

@@ -376,10 +376,15 @@ static void screen_write(struct plotting *p, struct str *out)
         return;
     }
     chart_groups_fit(&p->curves, charts_most(p->l), &t);
+    size_t all = t.v.n, most = charts_most(p->l);
+    if (p->l->watch && !p->l->each && all > most) /* each is of another value: a row is for that */
+        chart_groups_cut(&t, most - 1);
     struct chart_style style = style_of(p, t.v.n);
     head_write(p, from, to, out);
     chart_groups_write(&t, from, to, &style, out);
     chart_times_write(from, to, &style, out);
+    if (all > t.v.n)
+        str_addf(out, "and %zu more: a higher window has them, or --value\n", all - t.v.n);
     chart_groups_done(&t);
 }
 

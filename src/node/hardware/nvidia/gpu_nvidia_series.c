@@ -3,7 +3,7 @@
  * activity on Hopper and newer; the rest is the whole GPU's, which others have too.
  *
  * NVLink's bytes are counters (fields 138, 139), so a sample has their rate since the one before.
- * Bytes over PCIe are told by GPM. Their counters (197, 198) have 32 bits with the drivers that were
+ * Bytes over PCIe are told by GPM. Their counters (197, 198) have 32 bits with the driver that was
  * seen (580, H200): at 55 GB/s they go round each 80 ms, and their rate is any number; they count
  * only where they have 64. The call that measures PCIe takes 20 ms a direction, and is not made. */
 #include "base/alloc.h"
