@@ -23,14 +23,14 @@
 #define PLACES_MIN 16
 
 /* value and key of a gap mean nothing. */
-struct entry {
+struct map_entry {
     uint64_t key;
     uint64_t seq; /* twice its number; plus 1: a gap */
     void *value;
 };
 
 struct map {
-    struct entry *entry;
+    struct map_entry *entry;
     size_t n, cap;   /* entries and gaps */
     size_t first;    /* all before it are gaps */
     size_t live;     /* entries */
@@ -39,7 +39,7 @@ struct map {
     uint64_t last_seq;
 };
 
-static bool is_gap(const struct entry *e)
+static bool is_gap(const struct map_entry *e)
 {
     return e->seq & 1;
 }
@@ -83,15 +83,15 @@ static void entries_pack(struct map *m, size_t more)
 }
 
 /* An entry that is in no place yet. */
-static struct entry *entry_new(struct map *m, uint64_t key)
+static struct map_entry *entry_new(struct map *m, uint64_t key)
 {
     if (m->n == m->cap) {
         m->cap = m->cap ? 2 * m->cap : PLACES_MIN / 2;
         m->entry = xrealloc(m->entry, m->cap * sizeof m->entry[0]);
     }
-    struct entry *e = &m->entry[m->n++];
+    struct map_entry *e = &m->entry[m->n++];
     m->last_seq += 2;
-    *e = (struct entry){.key = key, .seq = m->last_seq};
+    *e = (struct map_entry){.key = key, .seq = m->last_seq};
     m->live++;
     return e;
 }
@@ -119,7 +119,7 @@ static void place_clear(struct map *m, size_t hole)
 /* Of the place `at`, which has one. */
 static void *entry_del(struct map *m, size_t at)
 {
-    struct entry *e = &m->entry[m->place[at] - 1];
+    struct map_entry *e = &m->entry[m->place[at] - 1];
     void *value = e->value;
     place_clear(m, at);
     e->seq |= 1;
@@ -146,7 +146,7 @@ static size_t place_after(const struct map *m, uint64_t seq)
 }
 
 /* NULL at the end. */
-static const struct entry *entry_next(const struct map *m, struct map_walk *w)
+static const struct map_entry *entry_next(const struct map *m, struct map_walk *w)
 {
     size_t i = w->place;
     if (!w->seq)
@@ -218,7 +218,7 @@ void **map_u64_slot(struct map_u64 *of, uint64_t key)
         entries_pack(m, 1);
         at = key_find(m, key);
     }
-    struct entry *e = entry_new(m, key);
+    struct map_entry *e = entry_new(m, key);
     m->place[at] = (uint32_t)m->n;
     return &e->value;
 }
@@ -249,7 +249,7 @@ size_t map_u64_count(const struct map_u64 *m)
 
 bool map_u64_next(const struct map_u64 *m, struct map_walk *w)
 {
-    const struct entry *e = entry_next(&m->m, w);
+    const struct map_entry *e = entry_next(&m->m, w);
     if (!e)
         return false;
     w->key = e->key;
@@ -290,7 +290,7 @@ void map_str_reserve(struct map_str *m, size_t more)
     map_reserve(&m->m, more);
 }
 
-static struct map_text *text_of(const struct entry *e)
+static struct map_text *text_of(const struct map_entry *e)
 {
     return e->value;
 }
@@ -300,7 +300,7 @@ static size_t text_find(const struct map *m, uint64_t hash, const char *key)
 {
     size_t at = key_home(m, hash);
     for (; m->place[at]; at = place_next(m, at)) {
-        const struct entry *e = &m->entry[m->place[at] - 1];
+        const struct map_entry *e = &m->entry[m->place[at] - 1];
         if (e->key == hash && strcmp(text_of(e)->key, key) == 0)
             break;
     }
@@ -368,7 +368,7 @@ size_t map_str_count(const struct map_str *m)
 
 bool map_str_next(const struct map_str *m, struct map_walk *w) /* w->text: until it is deleted */
 {
-    const struct entry *e = entry_next(&m->m, w);
+    const struct map_entry *e = entry_next(&m->m, w);
     if (!e)
         return false;
     w->text = text_of(e)->key;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #define ACTIONS     120
-#define HEAL_ROUNDS 400
+#define HEAL_ROUNDS 800 /* an array that was run again may share its nodes by time slices */
 #define LICENCES    "Licenses=lic:4\n"
 #define MINUTES     "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\n"
 
