@@ -119,6 +119,7 @@ static void conn_gone(void *ctx)
         c->ops->kept(c->ctx, c, -(ptrdiff_t)c->in_told);
     str_done(&c->in);
     str_done(&c->out);
+    c->out_sent = 0; /* of nothing nothing was sent: conn_unsent is asked again */
     conn_work_end(c, began);
     c->ops->closed(c->ctx, c, &c->why);
     tls_free(c->tls);
