@@ -41,13 +41,17 @@ void world_cron_check(struct sim_world *w, const struct job *j)
         known = xcalloc(1, sizeof *known);
         map_u64_put(w->cron, j->id, known);
     }
-    if (j->state != JOB_RUNNING || j->attempt <= known->attempt)
+    /* One that begins suspended, sharing its nodes, began all the same: later its start may have moved
+     * with the clock. */
+    if ((j->state != JOB_RUNNING && j->state != JOB_SUSPENDED) || j->attempt <= known->attempt)
         return;
     bool set_back = known->lowest_us < known->set_us - SET_BACK_US;
     if (known->attempt && j->spec.begin_us <= known->due_us && !set_back)
         world_broke(w, "job %llu of scrontab runs twice for the same time",
                     (unsigned long long)j->id);
     if (j->start_us < j->spec.begin_us)
-        world_broke(w, "job %llu of scrontab runs before its time", (unsigned long long)j->id);
+        world_broke(w, "job %llu of scrontab runs %lld s before its time",
+                    (unsigned long long)j->id,
+                    (long long)((j->spec.begin_us - j->start_us) / USEC_PER_SEC));
     *known = (struct simcron){j->spec.begin_us, j->attempt, w->set_us, w->set_us};
 }
