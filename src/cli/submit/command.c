@@ -188,7 +188,8 @@ bool submit_information(const struct submit_command *c, const struct submit_opti
 void submit_warnings_print(const struct submit_command *c, const char *about, struct str *warnings)
 {
     struct span rest = {str_text(warnings), warnings->len}, line;
-    while (!c->comp[0].quiet && span_next(&rest, '\n', &line))
+    bool silent = c->comp[0].quiet && c->command == CMD_SBATCH; /* those of others are let out */
+    while (!silent && span_next(&rest, '\n', &line))
         if (line.len)
             fprintf(stderr, "%s: %s%s%.*s\n", c->name, about, *about ? ": " : "", (int)line.len,
                     line.data);
