@@ -41,8 +41,8 @@ void world_cron_check(struct sim_world *w, const struct job *j)
         known = xcalloc(1, sizeof *known);
         map_u64_put(w->cron, j->id, known);
     }
-    /* One that begins suspended, sharing its nodes, began all the same: later its start may have moved
-     * with the clock. */
+    /* One that begins suspended, sharing its nodes, began all the same: later its start may have
+     * moved with the clock. */
     if ((j->state != JOB_RUNNING && j->state != JOB_SUSPENDED) || j->attempt <= known->attempt)
         return;
     bool set_back = known->lowest_us < known->set_us - SET_BACK_US;
