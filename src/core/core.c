@@ -124,7 +124,7 @@ void core_free(struct core *c)
     arena_free(c->settings_arena);
     intern_free(c->pool);
     free(c->host);
-    free(c->jobs.heads);
+    free(c->jobs.firsts);
     free(c);
 }
 

@@ -77,10 +77,10 @@ static void node_load(struct core *c, const struct node *row)
     n->n.last_busy_us = row->last_busy_us;
 }
 
-static void heads_load(struct core *c, const char *heads)
+static void firsts_load(struct core *c, const char *firsts)
 {
-    free(c->jobs.heads);
-    c->jobs.heads = xstrdup(heads);
+    free(c->jobs.firsts);
+    c->jobs.firsts = xstrdup(firsts);
 }
 
 static void meta_load(struct core *c, const struct meta *row)
@@ -91,7 +91,7 @@ static void meta_load(struct core *c, const struct meta *row)
     else if (text_is(row->key, "clock"))
         clock_load(c, row->value);
     else if (text_is(row->key, "heads"))
-        heads_load(c, row->value);
+        firsts_load(c, row->value);
     else if (text_is(row->key, "next_job_id") && text_to_u64(row->value, UINT64_MAX, &n) &&
              n > c->jobs.next_id)
         c->jobs.next_id = n;
@@ -267,7 +267,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     triggers_site(c, TRIGGER_BIT(CONTROLLER_OPERATION) | TRIGGER_BIT(CONTROLLER_CONTROL) |
                          (c->store.killed ? TRIGGER_BIT(CONTROLLER_FAILURE) : 0));
     settle(c);
-    cluster_heads_take(c->cluster, c->jobs.heads);
+    cluster_firsts_take(c->cluster, c->jobs.firsts);
     rows_left_out(c);
     plan_soon(c);
     c->turn.fx = NULL;

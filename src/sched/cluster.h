@@ -131,6 +131,10 @@ struct waiting {
     /* The planner's own, a bit for each of its partitions (order=ageing): it was the first that was
      * blocked, and is promised a start; of those past the age bound it waited longest */
     uint64_t head, oldest;
+    /* The planner's own (promises=aged and all): the start that the last pass promised it, and the
+     * bit of the partition in which; 0 = none. Who was promised goes first, by that start. */
+    int64_t promised_us;
+    uint64_t promised_in;
 };
 /* How much of a share is left to a user in an account (NULL = none given), in 2^20ths: 1 = all, for
  * who is not known. Whoever keeps the accounts says it. */
@@ -155,10 +159,12 @@ bool cluster_has_places(const struct cluster *cl);
  * priority in PRIORITY_ONE-ths, where there are no places). False: it does not wait. */
 bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct order_place *ret,
                     uint64_t *ret_key);
-/* Who stands first in its partition until it starts: "42:batch,43:gpu/resv". For a cluster that is
- * built anew and is to plan the same; names that are not there any more count for nothing. */
-void cluster_heads_tell(const struct cluster *cl, struct str *out);
-void cluster_heads_take(struct cluster *cl, const char *heads);
+/* Who stands first in its partition until it starts: "42:batch,43:gpu/resv"; and who was promised
+ * which start there (promises=aged and all), in microseconds: "44:1700000000000000:batch". For a
+ * cluster that is built anew and is to plan the same; names that are not there any more count for
+ * nothing. */
+void cluster_firsts_tell(const struct cluster *cl, struct str *out);
+void cluster_firsts_take(struct cluster *cl, const char *firsts);
 /* Of a job that waits: its bits in head and oldest. Both are 0 after any other change of its
  * request. */
 void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_head,

@@ -200,6 +200,52 @@ static void who_was_blocked_first_stays_first(void **state)
     cluster_free(cl);
 }
 
+/* Job 1 holds one of two nodes, for ten hours. Job 2 wants both and is promised them; what comes
+ * then in the same tier does not move it, whatever its order, and what comes in a higher one does. */
+static void what_was_promised_stands_but_against_higher_tiers(void **state)
+{
+    struct cluster *cl = cluster_new();
+    struct plan *plan = plan_new();
+    struct partition part = a_part("main", "ALL"), high = a_part("high", "ALL");
+    struct plan_wait two = {0}, other = {0};
+    high.priority_tier = part.priority_tier + 1;
+    put_nodes(cl, "n[1-2]", a_node(NULL));
+    put_part(cl, &part);
+    put_part(cl, &high);
+    struct settings set = {0};
+    setting_words_default(&set.word);
+    put_setting(&set, "SchedulerParameters", "promises=all");
+    cluster_set_policy(cl, &set);
+    wait_for_nodes(cl, 1, "1", 10 * HOUR, NOW);
+    sched_plan(cl, NOW, NULL, plan);
+    struct job_request one = {.partition = "main", .exclusive = EXCLUSIVE_NODE};
+    cluster_start(cl, 1, &one, 1000, "main", &plan->start[0].alloc, NOW, NOW + 10 * HOUR);
+    cluster_unwait(cl, 1);
+    wait_for_nodes(cl, 2, "2", 20 * HOUR, NOW);
+    sched_plan(cl, NOW, NULL, plan);
+    wait_for_nodes(cl, 3, "2", HOUR / 60, NOW + HOUR);
+    sched_plan(cl, NOW + HOUR, NULL, plan);
+    assert_true(plan_wait_of(plan, cl, 2, &two) && plan_wait_of(plan, cl, 3, &other));
+    assert_int_equal(two.planned_us, NOW + 10 * HOUR);
+    assert_int_equal(other.planned_us, NOW + 30 * HOUR);
+    struct job_request urgent = {.partition = "high",
+                                 .exclusive = EXCLUSIVE_NODE,
+                                 .min_nodes = 2,
+                                 .time_limit_us = 5 * HOUR};
+    cluster_wait(cl, &(struct waiting){.job_id = 4,
+                                       .req = &urgent,
+                                       .uid = 1000,
+                                       .elements = 1,
+                                       .submit_us = NOW + HOUR,
+                                       .eligible_us = NOW + HOUR});
+    sched_plan(cl, NOW + HOUR, NULL, plan);
+    assert_true(plan_wait_of(plan, cl, 2, &two) && plan_wait_of(plan, cl, 4, &other));
+    assert_int_equal(other.planned_us, NOW + 10 * HOUR);
+    assert_int_equal(two.planned_us, NOW + 15 * HOUR);
+    plan_free(plan);
+    cluster_free(cl);
+}
+
 /* Past four times the bound the oldest goes first whatever it asks; the others by their keys. */
 static void past_the_bound_one_goes_first(void **state)
 {
@@ -327,6 +373,7 @@ int main(void)
         cmocka_unit_test(past_the_bound_waiting_counts_more_and_more),
         cmocka_unit_test(the_head_and_the_oldest_go_first),
         cmocka_unit_test(who_was_blocked_first_stays_first),
+        cmocka_unit_test(what_was_promised_stands_but_against_higher_tiers),
         cmocka_unit_test(past_the_bound_one_goes_first),
         cmocka_unit_test(what_such_jobs_ran_counts),
         cmocka_unit_test(who_has_much_stands_back),

@@ -437,6 +437,60 @@ static void everybody_is_promised_a_start_on_demand(void **state)
     }
 }
 
+/* Nobody's promise moves later, whoever comes. On one node a cluster that is built anew and told who
+ * was promised what promises the same; on several that takes the nodes, too, which a planner keeps
+ * for itself. */
+static void turn_remembering(struct sim *s)
+{
+    struct str firsts = STR_INIT;
+    end_due(s);
+    cluster_firsts_tell(s->cl, &firsts);
+    sched_plan(s->cl, s->now, NULL, s->plan);
+    struct cluster *cl = rebuilt(s);
+    struct plan *plan = plan_new();
+    cluster_firsts_take(cl, str_text(&firsts));
+    sched_plan(cl, s->now, NULL, plan);
+    for (size_t i = 0; i < s->njobs; i++) {
+        struct task *j = &s->job[i];
+        struct plan_wait w, anew;
+        if (j->start || !plan_wait_of(s->plan, s->cl, j->id, &w))
+            continue;
+        if (s->one_node && plan_wait_of(plan, cl, j->id, &anew) && anew.planned_us != w.planned_us)
+            fail_msg("world %llu (%s): job %llu is planned for %lld, by a new planner for %lld",
+                     (unsigned long long)s->seed, s->parameters, (unsigned long long)j->id,
+                     (long long)w.planned_us, (long long)anew.planned_us);
+        int64_t at = starts_in(s->plan, j->id) ? s->now : w.planned_us;
+        if (j->promised && s->nparts == 1 && (!at || at > j->promised))
+            fail_msg("world %llu (%s): job %llu was promised %lld, and has %lld now",
+                     (unsigned long long)s->seed, s->parameters, (unsigned long long)j->id,
+                     (long long)j->promised, (long long)at);
+        j->promised = is_promised(s, s->plan, j->id) ? w.planned_us : 0;
+    }
+    for (size_t i = 0; i < s->plan->nstarts; i++)
+        start(s, &s->plan->start[i]);
+    cluster_check(s->cl);
+    plan_free(plan);
+    cluster_free(cl);
+    str_done(&firsts);
+}
+
+static void promises_are_remembered(void **state)
+{
+    static const char *const parameters[] = {
+        "promises=all", "promises=aged,age_bound=1200", "promises=all,promises_max=3",
+        "promises=all,order=ageing", "promises=aged,age_bound=600,order=sjf"};
+    for (size_t k = 0; k < ARRAY_LEN(parameters); k++)
+        for (uint64_t seed = 1; seed <= worlds_of(100); seed++) {
+            struct sim s = {.rng = {seed * 32452843},
+                            .seed = seed,
+                            .exact = seed / 2 % 2,
+                            .one_node = seed % 2,
+                            .parameters = parameters[k]};
+            world_play(&s, turn_remembering);
+            world_done(&s);
+        }
+}
+
 static void the_first_promise_stays_when_others_start(void **state)
 {
     static const char *const parameters[] = {"promises=head", "promises=aged,age_bound=1200",
@@ -566,6 +620,7 @@ int main(void)
         cmocka_unit_test(after_any_events_it_plans_as_from_scratch),
         cmocka_unit_test(the_first_promise_stays_when_others_start),
         cmocka_unit_test(everybody_is_promised_a_start_on_demand),
+        cmocka_unit_test(promises_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

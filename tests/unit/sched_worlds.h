@@ -48,8 +48,9 @@ struct sim {
     size_t njobs;
     uint64_t next_id;
     int64_t now;
-    bool exact;             /* jobs end when their limit says */
-    bool one_user;          /* all jobs are of one user */
+    bool exact;    /* jobs end when their limit says */
+    bool one_user; /* all jobs are of one user */
+    bool one_node;
     bool mixed;             /* licences, heterogeneous jobs, work that is suspended */
     const char *parameters; /* SchedulerParameters; NULL = none */
 };
@@ -70,7 +71,7 @@ static const char *const features_of[] = {"intel,fast", "amd", "amd,fast", NULL}
 static void nodes_make(struct sim *s)
 {
     size_t kinds = 1 + rng_below(&s->rng, 3);
-    s->nnodes = 1 + rng_below(&s->rng, 12);
+    s->nnodes = 1 + rng_below(&s->rng, s->one_node ? 1 : 12);
     for (size_t i = 0; i < s->nnodes; i++) {
         struct rng kind = {rng_below(&s->rng, kinds) * 7919 + s->nnodes};
         snprintf(s->name[i], sizeof s->name[i], "n%zu", i + 1);

@@ -104,16 +104,16 @@ static void starts_take(struct core *c)
 }
 
 /* Who stands first stays first, also in the next life of the controller. */
-static void heads_store(struct core *c)
+static void firsts_store(struct core *c)
 {
-    struct str heads = STR_INIT;
-    cluster_heads_tell(c->cluster, &heads);
-    if (!text_is(c->jobs.heads ? c->jobs.heads : "", str_text(&heads))) {
-        fx_store(c, TABLE_META, &(struct meta){.key = "heads", .value = str_text(&heads)});
-        free(c->jobs.heads);
-        c->jobs.heads = xstrdup(str_text(&heads));
+    struct str firsts = STR_INIT;
+    cluster_firsts_tell(c->cluster, &firsts);
+    if (!text_is(c->jobs.firsts ? c->jobs.firsts : "", str_text(&firsts))) {
+        fx_store(c, TABLE_META, &(struct meta){.key = "heads", .value = str_text(&firsts)});
+        free(c->jobs.firsts);
+        c->jobs.firsts = xstrdup(str_text(&firsts));
     }
-    str_done(&heads);
+    str_done(&firsts);
 }
 
 void starts_apply(struct core *c)
@@ -131,7 +131,7 @@ void starts_apply(struct core *c)
     c->diag.plan_at_us = c->turn.now_us;
     c->diag.considered_sum += c->planning.considered;
     c->planning.due_us = c->plan->next_us;
-    heads_store(c);
+    firsts_store(c);
     starts_take(c);
     preempts_apply(c);
     /* Starting changed the waiting list in the way the plan already knows. */

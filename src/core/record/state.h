@@ -228,7 +228,8 @@ struct job_index {
     uint64_t next_id;
     uint64_t stored_id; /* next_id as the store has it */
     uint64_t pending, running;
-    char *heads; /* who stands first in its partition, as the store has it; owned, NULL = nobody */
+    char *firsts; /* who stands first in its partition (cluster_firsts_tell), as the store has it;
+                     owned, NULL = nobody */
 };
 
 struct node_index {

@@ -262,13 +262,17 @@ void wjob_change(struct cluster *cl, struct wjob *j, const struct waiting *w)
 {
     ASSERT(j->lane && w->job_id == j->w.job_id);
     struct lane *l = j->lane;
-    uint64_t floor = j->w.floor, head = j->w.head, oldest = j->w.oldest;
+    const struct waiting was = j->w;
     bool same = record_equal(&job_request_fields, w->req, j->w.req);
     lane_remove(l, j);
     j->w = *w;
-    j->w.floor = floor;
-    j->w.head = same ? head : 0; /* what it asks for now has not waited so */
-    j->w.oldest = same ? oldest : 0;
+    j->w.floor = was.floor;
+    if (same) { /* else what it asks for now has not waited so, and was not promised */
+        j->w.head = was.head;
+        j->w.oldest = was.oldest;
+        j->w.promised_us = was.promised_us;
+        j->w.promised_in = was.promised_in;
+    }
     wjob_place(cl, j, w->req); /* before the old lane goes: w->req may be its class's copy */
     if (l->n == 0)
         lane_drop(cl, l);

@@ -115,6 +115,7 @@ void cluster_free(struct cluster *cl)
     people_free(cl);
     vec_done(&cl->queue.head);
     vec_done(&cl->queue.oldest);
+    vec_done(&cl->queue.promised_in);
     map_u64_free(cl->run.by_job);
     vec_done(&cl->run);
     map_u64_free(cl->queue.by_job);

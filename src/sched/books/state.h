@@ -412,11 +412,12 @@ struct class_book {
 
 /* Waiting work. classes.c, waiting.c */
 struct queue {
-    VEC(struct lane *) lane;    /* only with jobs in them */
-    struct map_u64 *by_job;     /* struct wjob */
-    uint64_t n;                 /* jobs, arrays counted once */
-    VEC(uint64_t) head, oldest; /* jobs with a bit in struct waiting of that name (firsts.c) */
-    uint64_t serial;            /* grows with every job and class that comes */
+    VEC(struct lane *) lane; /* only with jobs in them */
+    struct map_u64 *by_job;  /* struct wjob */
+    uint64_t n;              /* jobs, arrays counted once */
+    /* Jobs with a bit in struct waiting of that name (firsts.c) */
+    VEC(uint64_t) head, oldest, promised_in;
+    uint64_t serial; /* grows with every job and class that comes */
 };
 
 /* What is there, who has it, and who wants it. What groups of jobs may have of it stands as caps in

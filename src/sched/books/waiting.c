@@ -38,6 +38,8 @@ void cluster_wait(struct cluster *cl, const struct waiting *w)
             vec_push(&cl->queue.head, w->job_id);
         if (w->oldest)
             vec_push(&cl->queue.oldest, w->job_id);
+        if (w->promised_in)
+            vec_push(&cl->queue.promised_in, w->job_id);
         return;
     }
     /* Only the number of elements changed, as it does with every start of an array: it keeps its

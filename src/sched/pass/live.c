@@ -19,6 +19,8 @@ static int entry_order(const struct entry *a, const struct entry *b)
         return a->owed ? -1 : 1;
     if (a->tier != b->tier)
         return a->tier > b->tier ? -1 : 1;
+    if (a->promised_us != b->promised_us)
+        return a->promised_us < b->promised_us ? -1 : 1;
     if (a->key != b->key)
         return a->key > b->key ? -1 : 1;
     if (a->priority != b->priority)
@@ -75,7 +77,10 @@ void entry_fill(const struct pass *p, struct entry *e)
     if (!e->job)
         return;
     e->owed = preempt_owed(p, e->job->w.het_job_id ? e->job->w.het_job_id : e->job->w.job_id);
+    bool promised = e->job->w.promised_in & serve_bit(e->o->serve);
+    e->promised_us = INT64_MAX;
     if (e->spent != e->job->w.job_id) {
+        e->promised_us = promised ? e->job->w.promised_us : INT64_MAX;
         e->priority = priority_of(p->cl, e->o, &e->job->w, p->v->now_us);
     } else { /* of an array: the element that was first has started */
         struct waiting rest = e->job->w;

@@ -14,9 +14,10 @@ struct entry {
     struct option *o;
     size_t pos; /* of the job in its lane (pass.pos) */
     uint64_t priority;
-    int64_t key; /* of a simulator's own order: larger first */
-    bool held;   /* a simulator's order says: not now */
-    bool owed;   /* work was stopped for it */
+    int64_t key;         /* of a simulator's own order: larger first */
+    bool held;           /* a simulator's order says: not now */
+    bool owed;           /* work was stopped for it */
+    int64_t promised_us; /* in its partition, by the last pass; INT64_MAX = nothing */
     int32_t tier;
     uint32_t number; /* of the option in its class */
     uint64_t spent;  /* of this array an element started in this pass; 0 = of none */
@@ -79,6 +80,23 @@ struct promised {
     bool awaited; /* others end for it, and its lane went on without it */
     bool extra;   /* not the one that its partition is served by */
     bool ahead;   /* its lane went on without it */
+    /* Where: the option of its class and the variant of that, and the nodes in pass.promised_on
+     * (remembered ones only) */
+    uint32_t option, variant, first, n;
+};
+
+/* A promise of the last pass with its place (standing.c). */
+struct standing {
+    uint64_t job_id, class_serial;
+    uint32_t option, variant;
+    int64_t start_us;
+    uint32_t first, n; /* its nodes in plan_private.standing_on */
+};
+
+/* One of these in the world of a pass, until its job is tried. */
+struct stands {
+    const struct wjob *job;
+    uint32_t world_job;
 };
 
 struct het {
@@ -119,6 +137,9 @@ struct plan_private {
     VEC(struct plan_preempt) preempt;
     VEC(uint64_t) resume;
     VEC(struct owed) owed;
+    VEC(struct standing) standing; /* of the version of the configuration below */
+    VEC(struct placed) standing_on;
+    uint64_t standing_version;
     int64_t exempt_until_us; /* some work may be stopped from then on; 0 = none */
     int64_t forecast_us;     /* when the last forecast was made; INT64_MIN = never */
     uint64_t forecast_cost;  /* its cost in steps */
@@ -150,7 +171,10 @@ struct pass {
     size_t *pos;             /* by lane: jobs done with */
     uint32_t *left;          /* by lane: elements left of the next job */
     VEC(struct promised) promise;
-    bool *served; /* by partition: its first blocked job has a promise */
+    VEC(struct placed) promised_on;
+    VEC(struct stands) stands;
+    int32_t stands_tier; /* what was promised in this tier and above is in the world, or was */
+    bool *served;        /* by partition: its first blocked job has a promise */
     VEC(struct het) het;
     struct placement at;
     uint32_t refused_node; /* where pass_emit found that single CPUs or devices are not to be had */

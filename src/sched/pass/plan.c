@@ -11,6 +11,7 @@
 #include "sched/pass/live.h"
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"
+#include "sched/pass/standing.h"
 #include "sched/world/cap_binds.h"
 #include "sched/world/resv_view.h"
 
@@ -112,6 +113,8 @@ void plan_free(struct plan *p)
     vec_done(&p->priv->preempt);
     vec_done(&p->priv->resume);
     vec_done(&p->priv->owed);
+    vec_done(&p->priv->standing);
+    vec_done(&p->priv->standing_on);
     vec_done(&p->priv->log);
     free(p->priv);
     free(p);
@@ -125,6 +128,8 @@ void pass_close(struct pass *p)
     vec_done(&p->live);
     vec_done(&p->entry);
     vec_done(&p->promise);
+    vec_done(&p->promised_on);
+    vec_done(&p->stands);
     vec_done(&p->at.at);
     vec_done(&p->awaited);
     free(p->pos);
@@ -144,6 +149,7 @@ void pass_open(struct pass *p, struct cluster *cl, struct plan_private *v, int64
                        .w = world_new(cl, now_us),
                        .ex = exacts_new(cl, v->arena),
                        .resumed_tier = INT32_MAX,
+                       .stands_tier = INT32_MAX,
                        .instead = instead};
     if (instead)
         p->left_out = map_u64_get(cl->queue.by_job, instead->job[0]->w.job_id);
@@ -162,6 +168,14 @@ static void planned_mark(const struct pass *p)
 {
     for (size_t i = 0; i < p->cl->node.n; i++)
         p->cl->node.v[i]->planned = p->w->agenda.kept[i] != NONE;
+}
+
+/* Tells the simulator. */
+static void promises_tell(const struct pass *p)
+{
+    const struct order_hook *hook = &p->cl->hook;
+    for (size_t i = 0; hook->promised && i < p->promise.n; i++)
+        hook->promised(hook->ctx, p->promise.v[i].job->w.job_id, p->promise.v[i].start_us);
 }
 
 /* Makes the forecast, or as much of it as the budget allows. */
@@ -195,8 +209,11 @@ void sched_plan(struct cluster *cl, int64_t now_us, struct budget *b, struct pla
     waited_pass_begins(v, cl, now_us);
     pass_open(&p, cl, v, now_us, NULL);
     pass_step(&p);
+    standing_leave(&p);
     planned_mark(&p);
     heads_keep(&p);
+    standing_keep(&p);
+    promises_tell(&p);
     waited_pass_found(v, cl);
     uint32_t budget = b && b->promises ? b->promises : cl->policy.promises;
     int64_t next = p.live.n > 0 || p.promise.n > 0 ? world_next_end(p.w)

@@ -7,6 +7,7 @@
 #include "sched/pass/found.h"
 #include "sched/pass/live.h"
 #include "sched/pass/priority.h"
+#include "sched/pass/standing.h"
 #include "sched/pass/to_place.h"
 #include "sched/world/resv_view.h"
 
@@ -34,6 +35,19 @@ static bool promised_nothing(const struct pass *p, const struct entry *e)
            (!p->future && e->priority / PRIORITY_ONE < e->lane->promise_priority);
 }
 
+/* Who was promised a start can mostly have that, or an earlier one: later ones are looked at only if
+ * not. */
+static bool earliest(struct pass *p, const struct entry *e, struct to_place *what, int64_t limit_us,
+                     int64_t *ret_us)
+{
+    what->latest_us = e->promised_us != INT64_MAX ? e->promised_us : 0;
+    if (what->latest_us > p->w->now_us &&
+        world_earliest(p->w, what, limit_us, p->w->now_us, &p->at, ret_us))
+        return true;
+    what->latest_us = 0;
+    return world_earliest(p->w, what, limit_us, p->w->now_us, &p->at, ret_us);
+}
+
 void promise_make(struct pass *p, const struct entry *e, bool awaited)
 {
     int64_t at, limit = entry_limit(e, e->o->limit_us, p->w->now_us);
@@ -45,7 +59,7 @@ void promise_make(struct pass *p, const struct entry *e, bool awaited)
         if (p->promise.v[i].job == e->job)
             return;
     struct to_place what = pass_to_place(p, e->c, e->o, e->job);
-    if (!world_earliest(p->w, &what, limit, p->w->now_us, &p->at, &at))
+    if (!earliest(p, e, &what, limit, &at))
         return;
     /* It did not start: counts say now, single CPUs or devices say no. A promise of now would be
      * kept from others and never be met. */
@@ -63,11 +77,10 @@ void promise_make(struct pass *p, const struct entry *e, bool awaited)
         .awaited = awaited,
         .extra = p->served[e->o->serve] && !awaited,
         .ahead = !awaited && promise_due(p, e) && lane_may_go_on(p, e)};
+    standing_note(p, e, &pr);
     vec_push(&p->promise, pr);
     p->served[pr.part] = true;
     pass_foresee(p, e->job->w.job_id, at, &p->at, true);
-    if (p->cl->hook.promised && !p->future)
-        p->cl->hook.promised(p->cl->hook.ctx, e->job->w.job_id, at);
 }
 
 bool is_promised(const struct pass *p, const struct wjob *j)

@@ -13,6 +13,7 @@
 #include "sched/pass/pass.h"
 #include "sched/pass/preempt.h"
 #include "sched/pass/promise.h"
+#include "sched/pass/standing.h"
 #include "sched/pass/start.h"
 #include "sched/world/counts.h"
 
@@ -21,6 +22,9 @@
 
 static enum outcome entry_try(struct pass *p, struct entry *e)
 {
+    if (e->tier < p->stands_tier && !p->future)
+        standing_enter(p, e->tier);
+    standing_lift(p, e->job);
     if (e->o->never != REASON_NONE) {
         pass_note(p, e, e->o->never);
         return NEVER;

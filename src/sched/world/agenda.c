@@ -319,8 +319,11 @@ void world_break(struct world *w, uint32_t job)
     ASSERT(job < w->agenda.job.n && w->agenda.promised.n > 0);
     struct agenda *a = &w->agenda;
     struct wjobs *j = &a->job.v[job];
-    for (uint32_t t = j->first; t < j->first + j->n; t++)
+    for (uint32_t t = j->first; t < j->first + j->n; t++) {
+        struct outlook *known = outlook_known(w, a->take.v[t].node);
         unchain(a, &a->kept[a->take.v[t].node], t);
+        outlook_given(w, known, t, j->start_us);
+    }
     promise_forget(w, job);
     promise_touch(w, job);
     j->n = 0;

@@ -16,6 +16,11 @@ static void stair_push(struct world *w, int64_t at_us, int32_t more, int32_t nod
     vec_push(&w->scratch.stair, s);
 }
 
+static bool too_late(const struct placing *p, int64_t at_us)
+{
+    return p->what->latest_us && at_us > p->what->latest_us;
+}
+
 static int32_t cap_at(struct placing *p, uint32_t node, int64_t at_us, int64_t limit_us)
 {
     struct world *w = p->w;
@@ -49,7 +54,7 @@ static void stairs_free(struct placing *p, uint32_t node)
         int64_t end = a->job.v[take->job].end_us;
         for (uint32_t i = 0; i < take->n; i++)
             row[a->use.v[take->first + i].dim] += a->use.v[take->first + i].amount;
-        if (end == INT64_MAX)
+        if (end == INT64_MAX || too_late(p, end))
             break;
         /* Several end at once: asked when all of them are added. */
         if (take->next != NONE && agenda_job(a, take->next)->end_us == end)
@@ -87,7 +92,8 @@ static void stairs_kept(struct placing *p, uint32_t node, int64_t limit_us)
     qsort(at.v, at.n, sizeof at.v[0], time_order);
     int32_t cap = 0;
     for (size_t i = 0; i < at.n; i++)
-        if (at.v[i] >= w->now_us && at.v[i] != INT64_MAX && (i == 0 || at.v[i] != at.v[i - 1]))
+        if (at.v[i] >= w->now_us && at.v[i] != INT64_MAX && !too_late(p, at.v[i]) &&
+            (i == 0 || at.v[i] != at.v[i - 1]))
             stair_if(p, node, at.v[i], limit_us, &cap);
     vec_done(&at);
 }
@@ -100,7 +106,7 @@ static void stairs_outlook(struct placing *p, uint32_t node, int64_t limit_us)
     const int64_t *row;
     int64_t at;
     int32_t cap = 0;
-    while (outlook_next(&walk, &at, &row)) {
+    while (outlook_next(&walk, &at, &row) && !too_late(p, at)) {
         int32_t now = demand_cap(w->cl, p->what->c, p->what->o, p->v, w->now.group[node], row);
         if (now != cap)
             stair_push(w, at, now - cap, (now > 0) - (cap > 0));
@@ -219,7 +225,7 @@ static bool alone_earliest(struct placing *p, int64_t limit_us, int64_t from, st
         !outlook_pays(p->w, a.node))
         return false;
     int64_t at = outlook_first(p->w, a.node, limit_us, from, enough_alone, &a);
-    if (at == INT64_MAX)
+    if (at == INT64_MAX || too_late(p, at))
         return false;
     p->start_us = at;
     p->end_us = time_add(at, limit_us);
@@ -271,7 +277,7 @@ bool world_earliest(struct world *w, const struct to_place *what, int64_t limit_
     p.v = &o->variant[0];
     if (o->nvariants == 1 && alone_earliest(&p, limit_us, from_us, ret, ret_us))
         return true;
-    *ret_us = INT64_MAX;
+    *ret_us = what->latest_us ? time_add(what->latest_us, 1) : INT64_MAX;
     for (size_t i = 0; i < o->nvariants; i++) {
         p.v = &o->variant[i];
         found |= variant_earliest(&p, limit_us, from_us, *ret_us, ret, ret_us);

@@ -1,5 +1,6 @@
 /* Ends of work, starts and ends of promises are merged in order of time into stretches in which as
- * much is free. What starts or is promised on the node cuts two stretches and lowers those between;
+ * much is free. What starts or is promised on the node cuts two stretches and lowers those between,
+ * and a promise that is taken back raises them;
  * any other change there, or of the time, ends the outlook, and it is made anew when it is asked
  * for. The least over a window that moves on is kept as one queue of candidates for each dimension,
  * in which each is smaller than the one before it, so that a whole walk costs as much as the
@@ -219,23 +220,56 @@ static bool as_added_up(const struct world *w, const struct outlook *p, uint32_t
     return true;
 }
 
+/* The stretches from from_us until the take ends; none where that is over. */
+static bool stretches_of(const struct world *w, struct outlook *p, uint32_t take, int64_t from_us,
+                         size_t *ret_from, size_t *ret_to)
+{
+    int64_t to_us = agenda_job(&w->agenda, take)->end_us;
+    if (from_us >= to_us)
+        return false;
+    *ret_from = cut(w, p, from_us);
+    *ret_to = to_us == INT64_MAX ? p->at.n : cut(w, p, to_us);
+    return true;
+}
+
 void outlook_taken(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us)
 {
     ASSERT(take < w->agenda.take.n && from_us >= w->now_us);
+    size_t from, to;
     if (!known)
         return;
     const struct wtake *t = &w->agenda.take.v[take];
-    int64_t to_us = agenda_job(&w->agenda, take)->end_us;
     known->changes = w->agenda.changes[t->node];
-    if (from_us >= to_us)
+    if (!stretches_of(w, known, take, from_us, &from, &to))
         return;
-    size_t from = cut(w, known, from_us),
-           to = to_us == INT64_MAX ? known->at.n : cut(w, known, to_us);
     known->how.v[from] |= DROPS;
     if (to < known->at.n)
         known->how.v[to] |= RISES;
     for (uint32_t i = 0; i < t->n; i++)
         lower(w, known, &w->agenda.use.v[t->first + i], from, to);
+    ASSERT(as_added_up(w, known, t->node));
+}
+
+/* Times at which it began and ended stay cuts between stretches that may be alike now. */
+void outlook_given(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us)
+{
+    ASSERT(take < w->agenda.take.n && from_us >= w->now_us);
+    size_t from, to;
+    if (!known)
+        return;
+    const struct wtake *t = &w->agenda.take.v[take];
+    known->changes = w->agenda.changes[t->node];
+    if (!stretches_of(w, known, take, from_us, &from, &to))
+        return;
+    known->how.v[from] |= RISES;
+    if (to < known->at.n)
+        known->how.v[to] |= DROPS;
+    for (uint32_t i = 0; i < t->n; i++) {
+        const struct use *u = &w->agenda.use.v[t->first + i];
+        for (size_t k = from; k < to; k++)
+            known->row.v[k * w->dims + u->dim] += u->amount;
+    }
+    least_find(w, known);
     ASSERT(as_added_up(w, known, t->node));
 }
 

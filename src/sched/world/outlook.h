@@ -30,6 +30,9 @@ struct outlook *outlook_known(const struct world *w, uint32_t node);
  * nothing known nothing is told. */
 void outlook_taken(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us);
 
+/* The same of a promise that is taken back: the take is free again. */
+void outlook_given(const struct world *w, struct outlook *known, uint32_t take, int64_t from_us);
+
 /* Does every promise on the node leave all others, and what runs, what they take? */
 bool outlook_holds(struct world *w, uint32_t node);
 

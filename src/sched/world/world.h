@@ -177,6 +177,8 @@ struct to_place {
     struct option *o;
     uint32_t uid_plus1;       /* whose job it is, where nodes are a user's own; 0 = anybody's */
     int64_t insists_until_us; /* it wants few switches until then; 0 = it does not */
+    /* Of world_earliest: later starts are of no interest; 0 = all are */
+    int64_t latest_us;
     /* Bitmap of nodes that are passed over: its CPUs or devices were not to be had there; NULL =
      * none */
     const uint64_t *barred;

@@ -1,0 +1,160 @@
+#include "sched/pass/standing.h"
+
+#include "base/alloc.h"
+#include "sched/pass/bars.h"
+#include "sched/pass/priority.h"
+#include "sched/world/outlook.h"
+#include "sched/world/resv_view.h"
+
+#include <stdlib.h>
+
+bool standing_wanted(const struct cluster *cl)
+{
+    return cl->policy.promise_to != PROMISES_HEAD && !cl->hook.key;
+}
+
+void standing_note(struct pass *p, const struct entry *e, struct promised *pr)
+{
+    ASSERT(p->at.at.n > 0 && e->number < e->c->n);
+    if (p->future || !standing_wanted(p->cl))
+        return;
+    pr->option = e->number;
+    pr->variant = (uint32_t)(p->at.variant - e->o->variant);
+    pr->first = (uint32_t)p->promised_on.n;
+    pr->n = (uint32_t)p->at.at.n;
+    for (size_t i = 0; i < p->at.at.n; i++)
+        vec_push(&p->promised_on, p->at.at.v[i]);
+}
+
+/* ---- in the world of a pass ---- */
+
+/* Could it be there, all being empty? */
+static bool place_known(const struct pass *p, const struct standing *s, const struct compiled *c)
+{
+    if (s->variant >= c->option[s->option].nvariants)
+        return false;
+    for (uint32_t i = s->first; i < s->first + s->n; i++) {
+        uint32_t node = p->v->standing_on.v[i].node;
+        uint64_t may = p->w->now.up[node / 64] & option_allows(c, &c->option[s->option], node / 64);
+        if (!(may >> node % 64 & 1))
+            return false;
+    }
+    return true;
+}
+
+static bool nodes_hold(const struct pass *p, const struct standing *s)
+{
+    for (uint32_t i = s->first; i < s->first + s->n; i++)
+        if (!outlook_holds(p->w, p->v->standing_on.v[i].node))
+            return false;
+    return true;
+}
+
+/* False: it can not be kept, as work runs on there, a node is away or a higher tier has it. */
+static bool stand(struct pass *p, const struct standing *s, int32_t tier)
+{
+    struct world *w = p->w;
+    struct wjob *j = map_u64_get(p->cl->queue.by_job, s->job_id);
+    struct compiled *c = j && j->w.promised_in ? demand_of(p->cl, j->lane->klass) : NULL;
+    if (!c || j->lane->klass->serial != s->class_serial || s->option >= c->n ||
+        c->option[s->option].tier < tier || c->option[s->option].tier >= p->stands_tier)
+        return true;
+    if (!place_known(p, s, c))
+        return false;
+    const struct entry e = {.lane = j->lane, .job = j, .c = c, .o = &c->option[s->option]};
+    int64_t start = s->start_us > w->now_us ? s->start_us : w->now_us,
+            limit = entry_limit(&e, view_limit(w, e.o, e.o->limit_us, start), start);
+    vec_clear(&p->at.at);
+    p->at.option = e.o;
+    p->at.variant = &e.o->variant[s->variant];
+    for (uint32_t i = s->first; i < s->first + s->n; i++)
+        vec_push(&p->at.at, p->v->standing_on.v[i]);
+    struct stands now = {j, world_promise(w, c, &p->at, s->job_id, start, time_add(start, limit))};
+    if (!nodes_hold(p, s)) {
+        world_break(w, now.world_job);
+        return false;
+    }
+    vec_push(&p->stands, now);
+    return true;
+}
+
+void standing_enter(struct pass *p, int32_t tier)
+{
+    ASSERT(!p->future);
+    /* On one node whoever goes first by his promise moves nobody behind him. */
+    if (p->w->nnodes == 1 || p->v->standing_version != p->cl->derived.version)
+        return;
+    /* Whose promise is not to be kept comes before those who were promised a later start. */
+    for (size_t i = 0; i < p->v->standing.n; i++)
+        if (!stand(p, &p->v->standing.v[i], tier))
+            break;
+    p->stands_tier = tier;
+}
+
+void standing_lift(struct pass *p, const struct wjob *j)
+{
+    for (size_t i = 0; i < p->stands.n; i++)
+        if (p->stands.v[i].job == j) {
+            world_break(p->w, p->stands.v[i].world_job);
+            vec_remove(&p->stands, i);
+            return;
+        }
+}
+
+void standing_leave(struct pass *p)
+{
+    for (size_t i = p->stands.n; i-- > 0;)
+        world_break(p->w, p->stands.v[i].world_job);
+    vec_clear(&p->stands);
+}
+
+/* ---- from pass to pass ---- */
+
+static void promised_clear(struct cluster *cl)
+{
+    for (size_t i = 0; i < cl->queue.promised_in.n; i++) {
+        struct wjob *j = map_u64_get(cl->queue.by_job, cl->queue.promised_in.v[i]);
+        if (!j)
+            continue;
+        j->w.promised_in = 0;
+        j->w.promised_us = 0;
+    }
+    vec_clear(&cl->queue.promised_in);
+}
+
+static int standing_order(const void *a, const void *b)
+{
+    const struct standing *x = a, *y = b;
+    if (x->start_us != y->start_us)
+        return x->start_us < y->start_us ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+void standing_keep(const struct pass *p)
+{
+    struct plan_private *v = p->v;
+    promised_clear(p->cl);
+    vec_clear(&v->standing);
+    vec_clear(&v->standing_on);
+    v->standing_version = p->cl->derived.version;
+    for (size_t i = 0; standing_wanted(p->cl) && i < p->promise.n; i++) {
+        const struct promised *pr = &p->promise.v[i];
+        if (pr->awaited || pr->het)
+            continue;
+        pr->job->w.promised_us = pr->start_us;
+        pr->job->w.promised_in |= serve_bit(pr->part);
+        vec_push(&p->cl->queue.promised_in, pr->job->w.job_id);
+        struct standing s = {.job_id = pr->job->w.job_id,
+                             .class_serial = pr->lane->klass->serial,
+                             .option = pr->option,
+                             .variant = pr->variant,
+                             .start_us = pr->start_us,
+                             .first = (uint32_t)v->standing_on.n,
+                             .n = pr->n};
+        for (uint32_t k = pr->first; k < pr->first + pr->n; k++)
+            vec_push(&v->standing_on, p->promised_on.v[k]);
+        vec_push(&v->standing, s);
+    }
+    if (v->standing.n > 1)
+        qsort(v->standing.v, v->standing.n, sizeof v->standing.v[0], standing_order);
+}

@@ -1,0 +1,27 @@
+/* Promises that are remembered from pass to pass (promises=aged and all; decision 137): whom the
+ * last pass promised a start goes first, by that start, each to the earliest start he can have. Where
+ * one node decides, nobody then starts later than he was promised because of others: who stood
+ * before him has moved earlier only, and holds nothing after that start that he did not hold before.
+ * On several nodes, who finds an earlier start could take those of another, so there all promises
+ * stand where they were until their jobs are tried. */
+#ifndef REMUDA_SCHED_PASS_STANDING_H
+#define REMUDA_SCHED_PASS_STANDING_H
+
+#include "sched/pass/pass.h"
+
+/* Are promises remembered? */
+bool standing_wanted(const struct cluster *cl);
+/* Notes where the job was promised its start (pass.at); and in pass.later, if that is not by what
+ * the last pass promised it. */
+void standing_note(struct pass *p, const struct entry *e, struct promised *pr);
+/* Puts what the last pass promised into the world, as far as it is still to be had: before a job of
+ * the tier is tried, what was promised in that tier and above. Higher tiers owe it nothing. */
+void standing_enter(struct pass *p, int32_t tier);
+/* The job is tried: what was promised it is free for it. */
+void standing_lift(struct pass *p, const struct wjob *j);
+/* What stands still is of jobs that the pass did not try, and ends. */
+void standing_leave(struct pass *p);
+/* Of all promises of the pass, for the next one. */
+void standing_keep(const struct pass *p);
+
+#endif
