@@ -2,7 +2,7 @@
  * of its time, and on to the column before: a dip of one sample is seen however long the time. */
 #include "reading/chart.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 
 #include <stdio.h>
 #include <stdlib.h>

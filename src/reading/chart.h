@@ -2,7 +2,7 @@
 #ifndef REMUDA_READING_CHART_H
 #define REMUDA_READING_CHART_H
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "reading/curves.h"
 
 struct chart_part;

@@ -34,6 +34,7 @@ LIBRARIES = ("json-c/", "sqlite3.h", "uv.h", "openssl/", "hwloc.h", "hwloc/", "n
 ONE_FILE = {"http_parser.h": "io/net/http.c"}
 # Rooms: folder: {room: rooms of the same folder that it may include}. What lies in the folder itself is for all of its rooms.
 ROOMS = {
+    "base": {"calendar": set()},
     "controller": {"disk": set(), "site": set(), "session": {"disk", "site"}},
     "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
     "io": {"process": set(), "net": set()},

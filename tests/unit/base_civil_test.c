@@ -1,7 +1,7 @@
 #include "unit.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/rng.h"
 

@@ -3,7 +3,7 @@
  * are, so that half of one is known. */
 #include "cli/accounts/past.h"
 
-#include "base/age.h"
+#include "base/calendar/age.h"
 #include "io/lines.h"
 #include "model/limits.h"
 #include "wire/json.h"

@@ -4,7 +4,7 @@
 #define REMUDA_CLI_ACCOUNTS_SACCT_IN_H
 
 #include "base/arena.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/err.h"
 #include "base/str.h"
 #include "model/job/job.h"

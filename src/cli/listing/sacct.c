@@ -1,7 +1,7 @@
 /* sacct: a query over the rows the scheduler itself wrote. Jobs come first, then the steps of the
  * same jobs; both are joined here by (job, attempt). */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/vec.h"
 #include "cli/program/commands.h"

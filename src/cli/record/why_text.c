@@ -2,7 +2,7 @@
  * they become text with local times. */
 #include "cli/record/why_text.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "cli/program/localtime.h"
 

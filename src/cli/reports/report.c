@@ -1,7 +1,7 @@
 /* remuda report: how well jobs used what they had, by person and job, with what to ask for next
  * time. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/str.h"
 #include "cli/program/cluster_dir.h"

@@ -1,6 +1,6 @@
 #include "cli/reports/report_job.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/plain.h"
 #include "cli/program/localtime.h"

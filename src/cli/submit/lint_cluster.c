@@ -2,7 +2,7 @@
  * what a job gets that asks for nothing, and whether it would be taken: the job is sent as
  * sbatch --test-only sends it. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 #include "base/list.h"
 #include "cli/program/cluster_dir.h"

@@ -3,7 +3,7 @@
  * its suffix. */
 #include "cli/table/columns.h"
 
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/list.h"
 #include "cli/program/localtime.h"
 

@@ -3,7 +3,7 @@
 #ifndef REMUDA_MODEL_RESERVATION_H
 #define REMUDA_MODEL_RESERVATION_H
 
-#include "base/zone.h"
+#include "base/calendar/zone.h"
 #include "model/fields.h"
 
 /* X(FLAG, name as in Flags=, sign with which it may be changed later: ' ' set only when it is made,

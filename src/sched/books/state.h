@@ -5,10 +5,10 @@
 #ifndef REMUDA_SCHED_BOOKS_STATE_H
 #define REMUDA_SCHED_BOOKS_STATE_H
 
+#include "base/calendar/zone.h"
 #include "base/intern.h"
 #include "base/map.h"
 #include "base/vec.h"
-#include "base/zone.h"
 #include "model/grammar/time_windows.h"
 #include "model/record/priority.h"
 #include "model/settings/topology.h"

@@ -9,7 +9,7 @@
 #define REMUDA_SCRIPT_OPTION_H
 
 #include "base/arena.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/err.h"
 #include "base/str.h"
 

@@ -1,7 +1,7 @@
 #include "script/pbs/write.h"
 
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "model/job/dependency.h"
 #include "script/pbs/pbs.h"
 

@@ -1,4 +1,4 @@
-#include "base/zone.h"
+#include "base/calendar/zone.h"
 
 #include "base/duration.h"
 

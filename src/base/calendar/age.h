@@ -1,7 +1,7 @@
 /* How old something is, in whole hours, days or months of a calendar: "48hours", "30days",
  * "12months" or "12". */
-#ifndef REMUDA_BASE_AGE_H
-#define REMUDA_BASE_AGE_H
+#ifndef REMUDA_BASE_CALENDAR_AGE_H
+#define REMUDA_BASE_CALENDAR_AGE_H
 
 #include "base/err.h"
 #include "base/str.h"

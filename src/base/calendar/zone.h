@@ -1,10 +1,10 @@
 /* Local time as a table: how far ahead of UTC a place is, from when on. Pure code takes it from the
  * shell, which knows the system's zone. */
-#ifndef REMUDA_BASE_ZONE_H
-#define REMUDA_BASE_ZONE_H
+#ifndef REMUDA_BASE_CALENDAR_ZONE_H
+#define REMUDA_BASE_CALENDAR_ZONE_H
 
 #include "base/arena.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/err.h"
 
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* Dates. Nothing here knows the time zone or reads a clock: the caller passes `now` and how local
  * time maps to UTC. */
-#ifndef REMUDA_BASE_CIVIL_H
-#define REMUDA_BASE_CIVIL_H
+#ifndef REMUDA_BASE_CALENDAR_CIVIL_H
+#define REMUDA_BASE_CALENDAR_CIVIL_H
 
 #include "base/err.h"
 #include "base/str.h"

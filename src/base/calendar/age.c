@@ -1,4 +1,4 @@
-#include "base/age.h"
+#include "base/calendar/age.h"
 
 #include <string.h>
 

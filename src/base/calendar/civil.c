@@ -1,6 +1,6 @@
 /* Day numbers follow H. Hinnant's days_from_civil and civil_from_days: years begin in March, so
  * that the leap day is the last day, and 400 years are one era of equal length. */
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 
 #include "base/duration.h"
 

@@ -2,7 +2,7 @@
  * reading, in any order; what is missing is then filled in from today. Every piece may come
  * once. */
 #include "base/alloc.h"
-#include "base/civil.h"
+#include "base/calendar/civil.h"
 #include "base/duration.h"
 
 #include <ctype.h>
