@@ -1,5 +1,5 @@
-/* sacct: what was asked for (listing/sacct.c), and the rows of the past that are read and shown for it
- * (sacct_rows.c). */
+/* sacct: what was asked for (listing/sacct.c), and the rows of the past that are read and shown for
+ * it (sacct_rows.c). */
 #ifndef REMUDA_CLI_LISTING_SACCT_H
 #define REMUDA_CLI_LISTING_SACCT_H
 
