@@ -37,7 +37,7 @@ FILES = {
     "src/node/hardware/discover.c": KERNEL, "src/node/hardware/discover_conf.c": SITE, "src/node/hardware/discover_gpus.c": CHECKED,
     "src/node/hardware/nvidia/discover_nvidia.c": KERNEL, "src/node/hardware/gpu_helper.c": "what the node's daemon says to its own process",
     "src/node/hardware/gpu_holders.c": "the name of the process is skipped from its end, and one number read", "src/node/hardware/gpu_time.c": SITE,
-    "src/node/hardware/gpu_watch.c": "answers", "src/node/hardware/sysfs.c": KERNEL, "src/node/hardware/sysfs_read.c": KERNEL,
+    "src/node/hardware/gpu_lines.c": "answers", "src/node/hardware/gpu_watch.c": "answers", "src/node/hardware/sysfs.c": KERNEL, "src/node/hardware/sysfs_read.c": KERNEL,
     "src/node/host/host_file.c": OURS, "src/node/host/join.c": WORDS, "src/node/host/seal.c": WORDS,
     "src/node/shepherd/exec.c": "the output of its owner's login shell, cut into assignments by the owner's process", "src/node/shepherd/watch/memory_watch.c": OURS, "src/node/shepherd/text_pages.c": KERNEL, "src/node/shepherd/tasks/meet.c": "hands bytes to agent/pmi.c (fuzz_pmi)", "src/node/shepherd/tasks/pmix_server.c": "frame", "src/pmix/main.c": "frame", "src/node/shepherd/tasks/mpi.c": "looks for a word in each line", "src/node/shepherd/watch/oom.c": "site",
     "src/node/shepherd/again.c": OURS, "src/node/shepherd/watch/series.c": KERNEL, "src/node/shepherd/plan_intake.c": "shepherd", "src/node/shepherd/setup.c": "limits of the submitter, capped by the node's own", "src/node/shepherd/step.c": "a sentence of the step's own process, shown as plain text", "src/node/shepherd/tasks/stream.c": "streams",
