@@ -3,7 +3,7 @@
 #include "core/record/accounts/accrue.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 #define PLAN_HELD_US (USEC_PER_SEC / 5)

@@ -7,7 +7,7 @@
 #include "core/record/accounts/bulk.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/use.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/turn.h"
 
 static void job_load(struct core *c, const struct job *row)

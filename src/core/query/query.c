@@ -5,7 +5,7 @@
 #include "base/list.h"
 #include "core/record/accounts/minutes.h"
 #include "core/record/accounts/private.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "model/grammar/gpu_idle.h"
 #include "model/grammar/gres.h"
 

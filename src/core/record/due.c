@@ -3,7 +3,7 @@
  * job (timers.c), and the job is armed anew. Entries of jobs that ended long before their limit
  * would gather for days: when most of the heap is out of date it is made anew. */
 #include "core/record/record.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 #define HEAP_SLACK 1024         /* entries that may be out of date in any case */
 #define AGAIN_US   USEC_PER_SEC /* before a job that fired in vain fires again */

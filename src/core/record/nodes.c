@@ -1,5 +1,5 @@
 #include "core/record/record.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 /* The planner counts on a node only while its daemon answers. What it reported less than configured
  * is not planned with. */

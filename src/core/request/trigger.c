@@ -1,7 +1,7 @@
 /* Triggers are set and removed. Their programs run on the controller's host: so only who may do
  * anything there sets them, as in Slurm. */
 #include "base/plain.h"
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 #include "core/request/request.h"
 #include "model/job/array.h"
 

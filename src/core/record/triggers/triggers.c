@@ -8,7 +8,7 @@
  *
  * Of nodes what happens within COLLECT_US is told to one run of the program: a switch that fails
  * takes fifty nodes with it, and a trigger that does not stay would miss forty-nine. */
-#include "core/record/triggers.h"
+#include "core/record/triggers/triggers.h"
 
 #include "base/list.h"
 

@@ -1,6 +1,6 @@
 /* Triggers (strigger): programs that run when something has happened. Only core/ includes this. */
-#ifndef REMUDA_CORE_RECORD_TRIGGERS_H
-#define REMUDA_CORE_RECORD_TRIGGERS_H
+#ifndef REMUDA_CORE_RECORD_TRIGGERS_TRIGGERS_H
+#define REMUDA_CORE_RECORD_TRIGGERS_TRIGGERS_H
 
 #include "core/record/record.h"
 
