@@ -4,28 +4,16 @@
  * stand in its row, in the same commit as the event itself, so that neither is lost alone. When it
  * is due its program is let out to be run, and in the same commit the row goes, or waits again. So
  * a program runs once for what happened, whatever crashes: not at all only if the controller is
- * killed between that commit and the start of the program.
- *
- * Of nodes what happens within COLLECT_US is told to one run of the program: a switch that fails
- * takes fifty nodes with it, and a trigger that does not stay would miss forty-nine. */
+ * killed between that commit and the start of the program. */
 #include "core/record/triggers/triggers.h"
 
 #include "base/list.h"
+#include "core/record/triggers/inside.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#define COLLECT_US (5 * USEC_PER_SEC)
-#define RUN_MOST   8  /* programs at a time; the others wait */
-#define SAVE_ALL   64 /* so many nodes of an event are stored one by one, more as they double */
-
-/* How a node is, for triggers. DOWN stays until it is up. */
-enum { IS_DOWN = 1, IS_DRAIN = 2, IS_DRAINED = 4, IS_FAIL = 8, IS_IDLE = 16 };
-
-static bool has(const struct trigger *t, enum trigger_event event)
-{
-    return t->events >> event & 1;
-}
+#define RUN_MOST 8  /* programs at a time; the others wait */
+#define SAVE_ALL 64 /* so many nodes of an event are stored one by one, more as they double */
 
 /* ---- which there are ---- */
 
@@ -33,7 +21,7 @@ static void counts_add(struct core *c, const struct trigger *t, int by)
 {
     c->triggers.of_jobs += (uint32_t)(by * (t->job_id != 0));
     c->triggers.of_nodes += (uint32_t)(by * ((t->events & TRIGGER_NODE_BITS) != 0));
-    c->triggers.timed += (uint32_t)(by * has(t, TRIGGER_EVENT_TIME));
+    c->triggers.timed += (uint32_t)(by * trigger_has(t, TRIGGER_EVENT_TIME));
     c->triggers.changed = true;
 }
 
@@ -101,7 +89,7 @@ static void what_add(const struct core *c, const struct triggerrec *t, struct st
     hostlist_done(&list);
 }
 
-static void save(struct core *c, struct triggerrec *t)
+void trigger_save(struct core *c, struct triggerrec *t)
 {
     struct trigger row = t->t;
     struct str what = STR_INIT;
@@ -118,7 +106,7 @@ uint32_t trigger_add(struct core *c, const struct trigger *t)
     struct str text = STR_INIT;
     struct trigger row = *t;
     row.id = ++c->triggers.last;
-    save(c, keep(c, &row));
+    trigger_save(c, keep(c, &row));
     str_add_u64(&text, row.id);
     fx_store(c, TABLE_META, &(struct meta){.key = "last_trigger", .value = str_text(&text)});
     str_done(&text);
@@ -151,7 +139,7 @@ bool trigger_of_job(const struct trigger *t, const struct jobrec *r)
 
 /* ---- being pulled ---- */
 
-static void pull(struct core *c, struct triggerrec *t, int64_t collect_us)
+void trigger_pull(struct core *c, struct triggerrec *t, int64_t collect_us)
 {
     int64_t after = t->t.offset > 0 ? t->t.offset * USEC_PER_SEC : 0;
     c->triggers.changed = true;
@@ -159,7 +147,7 @@ static void pull(struct core *c, struct triggerrec *t, int64_t collect_us)
         t->t.due_us = time_add(c->turn.now_us, after > collect_us ? after : collect_us);
     else if (t->hit.count > SAVE_ALL && t->hit.count < 2 * t->saved)
         return;
-    save(c, t);
+    trigger_save(c, t);
 }
 
 static void pull_word(struct core *c, struct triggerrec *t, const char *word)
@@ -171,117 +159,7 @@ static void pull_word(struct core *c, struct triggerrec *t, const char *word)
         text_set(c, &t->t.what, str_text(&words));
     }
     str_done(&words);
-    pull(c, t, 0);
-}
-
-/* ---- nodes ---- */
-
-static bool job_on(const struct core *c, const struct trigger *t, const struct noderec *n)
-{
-    for (size_t i = 0; i < n->job.n; i++) {
-        const struct jobrec *r = job_find(c, n->job.v[i]);
-        if (r && trigger_of_job(t, r))
-            return true;
-    }
-    return false;
-}
-
-/* A job that goes on without a node that went down is to hear that it is up. */
-static bool job_had(const struct core *c, const struct trigger *t, const struct noderec *n)
-{
-    const struct jobrec *r = t->task_plus1 ? NULL : job_find(c, t->job_id);
-    struct hostlist nodes = HOSTLIST_INIT;
-    bool had = r && job_live(r) && r->j.nodes && hostlist_parse(&nodes, r->j.nodes, NULL) &&
-               hostlist_has(&nodes, n->n.name);
-    hostlist_done(&nodes);
-    return had;
-}
-
-static bool wants_node(const struct core *c, const struct trigger *t, const struct noderec *n)
-{
-    struct hostlist nodes = HOSTLIST_INIT;
-    if (t->job_id)
-        return job_on(c, t, n) || job_had(c, t, n);
-    bool wants =
-        !t->nodes || (hostlist_parse(&nodes, t->nodes, NULL) && hostlist_has(&nodes, n->n.name));
-    hostlist_done(&nodes);
-    return wants;
-}
-
-static void node_event(struct core *c, const struct noderec *n, uint32_t events)
-{
-    for (size_t i = 0; i < c->triggers.of.n; i++) {
-        struct triggerrec *t = c->triggers.of.v[i];
-        if (!(t->t.events & events) || !wants_node(c, &t->t, n) || idset_has(&t->hit, n->index))
-            continue;
-        idset_add(&t->hit, n->index);
-        pull(c, t, COLLECT_US);
-    }
-}
-
-static uint32_t node_is(const struct noderec *n)
-{
-    bool drain = n->n.drain && n->n.state != NODE_FUTURE, down = n->n.state == NODE_DOWN;
-    bool still_down = n->is & IS_DOWN && n->n.state != NODE_UP;
-    bool idle = n->n.state == NODE_UP && n->conn && !drain && !n->n.fail && !n->job.n;
-    return (down || still_down ? IS_DOWN : 0) | (drain ? IS_DRAIN : 0) |
-           (drain && !n->job.n ? IS_DRAINED : 0) | (n->n.fail ? IS_FAIL : 0) | (idle ? IS_IDLE : 0);
-}
-
-void triggers_node(struct core *c, struct noderec *n)
-{
-    ASSERT(c->node.v[n->index] == n);
-    uint32_t was = n->is, is = node_is(n), came = is & ~was, went = was & ~is;
-    if (is == was)
-        return;
-    n->is = (uint8_t)is;
-    if (came & IS_IDLE)
-        n->idle_us = c->turn.now_us;
-    if (!c->store.loaded || !c->triggers.of_nodes)
-        return;
-    c->triggers.changed |= (came & IS_IDLE) != 0;
-    bool resumed = went & (IS_DRAIN | IS_FAIL) && !(is & (IS_DRAIN | IS_FAIL));
-    uint32_t events =
-        (came & IS_DOWN ? TRIGGER_BIT(DOWN) : 0) | (went & IS_DOWN ? TRIGGER_BIT(UP) : 0) |
-        (came & IS_DRAIN ? TRIGGER_BIT(DRAINING) : 0) |
-        (came & IS_DRAINED ? TRIGGER_BIT(DRAINED) : 0) | (came & IS_FAIL ? TRIGGER_BIT(FAIL) : 0) |
-        (resumed ? TRIGGER_BIT(RESUME) : 0);
-    if (events)
-        node_event(c, n, events);
-}
-
-/* Since when it has been idle for as long as the trigger asks for. */
-static int64_t idle_from(const struct trigger *t, const struct noderec *n)
-{
-    return time_add(n->idle_us, t->offset > 0 ? t->offset * USEC_PER_SEC : 0);
-}
-
-/* When it is due by nodes that stay idle, as far as it was not told of them. */
-static int64_t idle_due(const struct core *c, const struct trigger *t)
-{
-    int64_t due = INT64_MAX;
-    for (size_t i = 0; i < c->node.n; i++) {
-        const struct noderec *n = c->node.v[i];
-        if (n->is & IS_IDLE && idle_from(t, n) > t->told_us && idle_from(t, n) < due &&
-            wants_node(c, t, n))
-            due = idle_from(t, n);
-    }
-    return due;
-}
-
-/* The time has passed already: it runs now. */
-static void idle_pull(struct core *c, struct triggerrec *t)
-{
-    for (size_t i = 0; i < c->node.n; i++) {
-        const struct noderec *n = c->node.v[i];
-        int64_t from = idle_from(&t->t, n);
-        if (n->is & IS_IDLE && from > t->t.told_us && from <= c->turn.now_us &&
-            wants_node(c, &t->t, n))
-            idset_add(&t->hit, n->index);
-    }
-    t->t.told_us = c->turn.now_us;
-    t->t.due_us = c->turn.now_us;
-    save(c, t);
+    trigger_pull(c, t, 0);
 }
 
 /* ---- jobs ---- */
@@ -331,7 +209,7 @@ static void job_ended(struct core *c, struct triggerrec *t)
     char text[48];
     if (t->t.due_us || !all_over(c, &t->t))
         return;
-    if (has(&t->t, TRIGGER_EVENT_FINI))
+    if (trigger_has(&t->t, TRIGGER_EVENT_FINI))
         pull_word(c, t, job_word(&t->t, text, sizeof text));
     else if (!t->t.permanent)
         trigger_remove(c, t);
@@ -363,7 +241,7 @@ int64_t due_trigger(const struct core *c, const struct jobrec *r)
     for (size_t i = 0; end != INT64_MAX && i < c->triggers.of.n; i++) {
         const struct trigger *t = &c->triggers.of.v[i]->t;
         int64_t before = t->offset < 0 ? -t->offset * USEC_PER_SEC : 0;
-        if (has(t, TRIGGER_EVENT_TIME) && !t->due_us && t->told_us < r->j.start_us &&
+        if (trigger_has(t, TRIGGER_EVENT_TIME) && !t->due_us && t->told_us < r->j.start_us &&
             trigger_of_job(t, r) && end - before < due)
             due = end - before;
     }
@@ -377,8 +255,9 @@ void triggers_time(struct core *c, const struct jobrec *r)
     for (size_t i = 0; c->triggers.timed && end != INT64_MAX && i < c->triggers.of.n; i++) {
         struct triggerrec *t = c->triggers.of.v[i];
         int64_t before = t->t.offset < 0 ? -t->t.offset * USEC_PER_SEC : 0;
-        if (!has(&t->t, TRIGGER_EVENT_TIME) || t->t.due_us || t->t.told_us >= r->j.start_us ||
-            !trigger_of_job(&t->t, r) || end - before > c->turn.now_us)
+        if (!trigger_has(&t->t, TRIGGER_EVENT_TIME) || t->t.due_us ||
+            t->t.told_us >= r->j.start_us || !trigger_of_job(&t->t, r) ||
+            end - before > c->turn.now_us)
             continue;
         struct trigger of_element = {.job_id = r->j.array_job_id ? r->j.array_job_id : r->j.id};
         if (r->j.array_job_id)
@@ -394,7 +273,7 @@ void triggers_site(struct core *c, uint32_t events)
 {
     for (size_t i = 0; i < c->triggers.of.n; i++)
         for (size_t e = 0; e < TRIGGER_EVENT_COUNT; e++)
-            if (events >> e & 1 && has(&c->triggers.of.v[i]->t, (enum trigger_event)e))
+            if (events >> e & 1 && trigger_has(&c->triggers.of.v[i]->t, (enum trigger_event)e))
                 pull_word(c, c->triggers.of.v[i], trigger_events[e].word);
 }
 
@@ -422,7 +301,7 @@ static bool let_run(struct core *c, struct triggerrec *t)
     text_set(c, &t->t.what, NULL);
     idset_done(&t->hit);
     t->hit = IDSET_INIT;
-    save(c, t);
+    trigger_save(c, t);
     return true;
 }
 
@@ -439,8 +318,9 @@ void triggers_run(struct core *c)
 {
     for (size_t i = 0; i < c->triggers.of.n; i++) {
         struct triggerrec *t = c->triggers.of.v[i];
-        if (has(&t->t, TRIGGER_EVENT_IDLE) && !t->t.due_us && idle_due(c, &t->t) <= c->turn.now_us)
-            idle_pull(c, t);
+        if (trigger_has(&t->t, TRIGGER_EVENT_IDLE) && !t->t.due_us &&
+            trigger_idle_due(c, &t->t) <= c->turn.now_us)
+            trigger_idle_pull(c, t);
     }
     run_due(c, UINT32_MAX);
     c->triggers.changed = true;
@@ -472,8 +352,8 @@ void triggers_settle(struct core *c)
         int64_t due = INT64_MAX;
         if (t->due_us)
             due = c->triggers.running < RUN_MOST ? t->due_us : INT64_MAX;
-        else if (has(t, TRIGGER_EVENT_IDLE))
-            due = idle_due(c, t);
+        else if (trigger_has(t, TRIGGER_EVENT_IDLE))
+            due = trigger_idle_due(c, t);
         c->triggers.due_us = due < c->triggers.due_us ? due : c->triggers.due_us;
     }
 }
@@ -494,7 +374,7 @@ void triggers_move(struct core *c, int64_t by_us)
             continue;
         t->t.due_us += t->t.due_us ? by_us : 0;
         t->t.told_us += t->t.told_us ? by_us : 0;
-        save(c, t);
+        trigger_save(c, t);
     }
     c->triggers.changed = true;
 }
@@ -525,7 +405,7 @@ void triggers_check(const struct core *c)
         CHECK(!t->t.job_id || t->t.due_us || t->t.permanent || !all_over(c, &t->t));
         of_jobs += t->t.job_id != 0;
         of_nodes += (t->t.events & TRIGGER_NODE_BITS) != 0;
-        timed += has(&t->t, TRIGGER_EVENT_TIME);
+        timed += trigger_has(&t->t, TRIGGER_EVENT_TIME);
     }
     CHECK(of_jobs == c->triggers.of_jobs && of_nodes == c->triggers.of_nodes &&
           timed == c->triggers.timed && !c->triggers.ended.n);
