@@ -30,7 +30,7 @@
 #include "controller/traffic.h"
 #include "controller/turn.h"
 #include "io/build.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/process/last_words.h"

@@ -37,7 +37,7 @@ ROOMS = {
     "base": {"calendar": set()},
     "controller": {"disk": set(), "site": set(), "session": {"disk", "site"}},
     "store": {"used": set(), "sqlite": {"used"}, "file": {"sqlite"}},
-    "io": {"process": set(), "net": set()},
+    "io": {"process": set(), "net": set(), "client": {"net"}},
     "script": {"options": set(), "lsf": {"options"}, "pbs": {"options"}, "lint": {"options", "lsf", "pbs"}},
     "sim": {"replay": set(), "report": {"replay"}, "world": set()},
     "model": {

@@ -8,7 +8,7 @@
 #include "base/vec.h"
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/record/account.h"
 
 #include <stdbool.h>

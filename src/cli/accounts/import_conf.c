@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "cli/program/program.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/files.h"
 #include "io/together.h"
 #include "model/limits.h"

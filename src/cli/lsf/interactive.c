@@ -10,7 +10,7 @@
 #include "cli/submit/command.h"
 #include "cli/submit/env.h"
 #include "cli/submit/salloc.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "script/dialect.h"
 
 #include <stdio.h>

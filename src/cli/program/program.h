@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "script/options/option.h"
 
 #include <stdbool.h>

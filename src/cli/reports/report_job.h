@@ -3,7 +3,7 @@
 #define REMUDA_CLI_REPORTS_REPORT_JOB_H
 
 #include "cli/table/json_form.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "reading/chart.h"
 
 /* Jobs, array elements and components that the reference names; attempt 0: each one's last run.

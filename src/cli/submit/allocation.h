@@ -4,7 +4,7 @@
 #define REMUDA_CLI_SUBMIT_ALLOCATION_H
 
 #include "cli/submit/command.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 #include "cli/submit/command.h"
 #include "cli/submit/script.h"
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include <stdbool.h>
 

@@ -9,7 +9,7 @@
 #include "cli/program/localtime.h"
 #include "cli/submit/host.h"
 #include "cli/submit/lint.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/grammar/gres.h"
 #include "model/job/job.h"
 #include "model/record/node.h"

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cli/table/columns.h"
 #include "cli/table/json_slurm.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "script/options/option.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "base/str.h"
 #include "base/vec.h"
 #include "controller/disk/given.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "model/limits.h"

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "controller/disk/given.h"
 #include "core/core.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/files.h"
 #include "io/process/daemon.h"
 #include "store/file/salvage.h"

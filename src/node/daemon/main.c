@@ -6,7 +6,7 @@
  * agent. Between heartbeats an idle daemon sleeps. */
 #include "base/alloc.h"
 #include "base/str.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/process/daemon.h"

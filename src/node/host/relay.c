@@ -11,7 +11,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "io/build.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "io/clock.h"
 #include "io/files.h"
 #include "io/log.h"

@@ -1,4 +1,4 @@
-#include "io/plain_answers.h"
+#include "io/client/plain_answers.h"
 
 #include "base/alloc.h"
 #include "base/plain.h"

@@ -1,7 +1,7 @@
 /* The commands' side of a connection to the controller: plain blocking sockets, nothing else
  * linked, so that sbatch takes about a millisecond. */
-#ifndef REMUDA_IO_CLIENT_H
-#define REMUDA_IO_CLIENT_H
+#ifndef REMUDA_IO_CLIENT_CLIENT_H
+#define REMUDA_IO_CLIENT_CLIENT_H
 
 #include "base/arena.h"
 #include "base/err.h"

@@ -4,11 +4,11 @@
  *
  * With patience: a connection that breaks under a call is opened again and the request sent again,
  * with the number it had, until the patience that began with the first break is over. */
-#include "io/client.h"
+#include "io/client/client.h"
 
 #include "base/alloc.h"
+#include "io/client/plain_answers.h"
 #include "io/net/unix_socket.h"
-#include "io/plain_answers.h"
 #include "wire/framed.h"
 
 #include <errno.h>

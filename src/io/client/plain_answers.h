@@ -1,7 +1,7 @@
 /* Answers of the controller on their way to people: texts of users in them are made plain
  * (base/plain.h), so that no command has to think of it. */
-#ifndef REMUDA_IO_PLAIN_ANSWERS_H
-#define REMUDA_IO_PLAIN_ANSWERS_H
+#ifndef REMUDA_IO_CLIENT_PLAIN_ANSWERS_H
+#define REMUDA_IO_CLIENT_PLAIN_ANSWERS_H
 
 #include "wire/frame.h"
 
