@@ -7,6 +7,7 @@
 #include "io/client/client.h"
 
 #include "base/alloc.h"
+#include "io/client/inside.h"
 #include "io/client/plain_answers.h"
 #include "io/net/unix_socket.h"
 #include "wire/framed.h"
@@ -23,23 +24,8 @@
 #define TIMEOUT_MS_DEFAULT 60000
 #define READ_BYTES         (16u << 10) /* most answers are small: no mapping of its own */
 #define READ_MORE_BYTES    (256u << 10)
-/* of an answer in rows that is handed out only when it is whole */
-#define HELD_MAX_BYTES (4u << 20)
-#define PAUSE_FIRST_MS 10
-#define PAUSE_MOST_MS  500
-#define AGAIN_MOST_US  (60 * INT64_C(1000000))
-
-struct client {
-    int fd;
-    uint64_t seq;
-    struct framed way; /* what comes; what goes is sent whole */
-    char *state_dir;
-    bool exact; /* texts come as people gave them */
-    /* What the other side said of the connection as a whole before it closed it. */
-    char *parting;
-    client_patience patience; /* NULL = none */
-    bool broken;              /* the connection broke, and nobody said why */
-};
+#define PAUSE_MOST_MS      500
+#define AGAIN_MOST_US      (60 * INT64_C(1000000))
 
 static int socket_open(const char *state_dir, struct err *ret_err)
 {
@@ -87,8 +73,7 @@ void client_close(struct client *c)
     free(c);
 }
 
-/* ---- bytes
- * -------------------------------------------------------------------------------- */
+/* ---- bytes ---- */
 
 static int64_t now_ms(void)
 {
@@ -115,7 +100,7 @@ static void pause_uneven(int *pause_ms)
 static int socket_reach(const char *state_dir, client_patience patience, int64_t *until_ms,
                         struct err *ret_err)
 {
-    int pause_ms = PAUSE_FIRST_MS;
+    int pause_ms = CLIENT_PAUSE_FIRST_MS;
     for (;;) {
         struct err why = {0};
         int fd = socket_open(state_dir, &why);
@@ -142,9 +127,7 @@ struct client *client_reach(const char *state_dir, client_patience patience, str
     return c;
 }
 
-/* After a break. False: there is no patience, or it is over; ret_err stays what broke it, or says
- * that nobody is there. */
-static bool client_return(struct client *c, int64_t *until_ms, int *pause_ms, struct err *ret_err)
+bool client_return(struct client *c, int64_t *until_ms, int *pause_ms, struct err *ret_err)
 {
     if (!c->broken || !c->patience)
         return false;
@@ -173,8 +156,7 @@ static uint64_t request_number(void)
     return n & INT64_MAX;
 }
 
-/* As client_call takes timeouts; INT64_MAX = for ever. */
-static int64_t deadline_of(int timeout_ms)
+int64_t client_deadline(int timeout_ms)
 {
     if (timeout_ms < 0)
         return INT64_MAX;
@@ -208,7 +190,7 @@ static bool lost(struct client *c, struct err *ret_err)
                    c->state_dir);
 }
 
-static void parting_keep(struct client *c, const struct message *m)
+void client_parting_keep(struct client *c, const struct message *m)
 {
     const struct msg_done *done = m->body;
     if (m->kind != MSG_DONE || m->seq != 0 || !done->detail)
@@ -222,7 +204,7 @@ static bool bytes_send(struct client *c, const char *data, size_t len, struct er
     while (len > 0) {
         ssize_t n = send(c->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EAGAIN) {
-            if (!wait_for(c, POLLOUT, deadline_of(0), ret_err))
+            if (!wait_for(c, POLLOUT, client_deadline(0), ret_err))
                 return false;
             continue;
         }
@@ -257,8 +239,7 @@ static bool bytes_receive(struct client *c, int64_t deadline, struct err *ret_er
     }
 }
 
-/* The next frame, valid until the next call. */
-static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret,
+bool client_frame_receive(struct client *c, int64_t deadline, struct frame *ret,
                           struct err *ret_err)
 {
     for (;;) {
@@ -270,10 +251,9 @@ static bool frame_receive(struct client *c, int64_t deadline, struct frame *ret,
     }
 }
 
-/* ---- messages
- * ----------------------------------------------------------------------------- */
+/* ---- messages ---- */
 
-static bool message_send(struct client *c, struct message *m, struct err *ret_err)
+bool client_message_send(struct client *c, struct message *m, struct err *ret_err)
 {
     struct str bytes = STR_INIT;
     m->seq = ++c->seq;
@@ -287,7 +267,7 @@ bool client_send(struct client *c, enum message_kind kind, const void *body, uin
                  struct err *ret_err)
 {
     struct message m = {.kind = kind, .body = body};
-    bool ok = message_send(c, &m, ret_err);
+    bool ok = client_message_send(c, &m, ret_err);
     if (ret_seq)
         *ret_seq = m.seq;
     return ok;
@@ -297,7 +277,7 @@ static bool message_receive(struct client *c, int64_t deadline, struct arena *a,
                             struct message *ret, struct err *ret_err)
 {
     struct frame f, kept;
-    if (!frame_receive(c, deadline, &f, ret_err))
+    if (!client_frame_receive(c, deadline, &f, ret_err))
         return false;
     kept = f;
     if (f.raw_len > 0)
@@ -306,14 +286,14 @@ static bool message_receive(struct client *c, int64_t deadline, struct arena *a,
         return false;
     if (!c->exact)
         plain_message(ret, a);
-    parting_keep(c, ret);
+    client_parting_keep(c, ret);
     return true;
 }
 
 bool client_receive(struct client *c, int timeout_ms, struct arena *a, struct message *ret,
                     struct err *ret_err)
 {
-    return message_receive(c, deadline_of(timeout_ms), a, ret, ret_err);
+    return message_receive(c, client_deadline(timeout_ms), a, ret, ret_err);
 }
 
 int client_fd(const struct client *c)
@@ -346,8 +326,7 @@ enum client_got client_take(struct client *c, struct arena *a, struct message *r
     return message_receive(c, now_ms(), a, ret, ret_err) ? CLIENT_MESSAGE : CLIENT_LOST;
 }
 
-/* The relay of a host that joined is there and the controller is not: the same as a break. */
-static bool is_away(struct client *c, const struct message *m)
+bool client_is_away(struct client *c, const struct message *m)
 {
     const struct msg_done *done = m->body;
     if (!c->patience || m->kind != MSG_DONE || m->seq != 0 || done->refusal != REFUSE_NO_CONTROLLER)
@@ -358,9 +337,7 @@ static bool is_away(struct client *c, const struct message *m)
     return true;
 }
 
-/* The controller has enough of this user's requests for now (SlurmctldParameters=rl_enable): waits
- * as long as it says, a little unevenly, so that many who wait do not come back in one moment. */
-static bool is_told_to_wait(const struct message *m)
+bool client_is_told_to_wait(const struct message *m)
 {
     const struct msg_done *done = m->body;
     if (m->kind != MSG_DONE || done->refusal != REFUSE_RATE_LIMITED || done->again_us <= 0)
@@ -375,7 +352,7 @@ static bool is_told_to_wait(const struct message *m)
 static bool call_once(struct client *c, struct message *m, int64_t deadline, struct arena *a,
                       struct message *ret, struct err *ret_err)
 {
-    if (!message_send(c, m, ret_err))
+    if (!client_message_send(c, m, ret_err))
         return false;
     do {
         if (!message_receive(c, deadline, a, ret, ret_err))
@@ -391,18 +368,18 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
                  struct arena *a, struct message *ret, struct err *ret_err)
 {
     struct message m = {.kind = kind, .body = body};
-    int64_t deadline = deadline_of(timeout_ms), until_ms = 0;
-    int pause_ms = PAUSE_FIRST_MS;
+    int64_t deadline = client_deadline(timeout_ms), until_ms = 0;
+    int pause_ms = CLIENT_PAUSE_FIRST_MS;
     if (c->patience && message_changes(kind))
         m.request = request_number();
     for (;;) {
         struct err why = {0};
         bool answered = call_once(c, &m, deadline, a, ret, &why);
-        if (answered && is_told_to_wait(ret)) {
-            deadline = deadline_of(timeout_ms);
+        if (answered && client_is_told_to_wait(ret)) {
+            deadline = client_deadline(timeout_ms);
             continue;
         }
-        if (answered && !is_away(c, ret))
+        if (answered && !client_is_away(c, ret))
             return true;
         if (!client_return(c, &until_ms, &pause_ms, &why)) {
             if (ret_err && !answered)
@@ -412,116 +389,7 @@ bool client_call(struct client *c, enum message_kind kind, const void *body, int
     }
 }
 
-/* ---- queries
- * ------------------------------------------------------------------------------ */
-
-struct client_asking {
-    struct client *c;
-    const struct msg_query *q;
-    const struct fields *t;
-    struct arena *a;
-    void (*row)(void *ctx, const void *record);
-    void *ctx;
-    struct str held; /* frames of rows that were not handed out */
-    bool handed_out; /* some were: what follows is too, and the query is not asked again */
-};
-
-static bool rows_hand_out(struct client_asking *k, const struct frame *f, struct err *ret_err)
-{
-    k->handed_out = true;
-    return (k->c->exact ? rows_decode : plain_rows_decode)(f, k->t, k->a, k->row, k->ctx, ret_err);
-}
-
-static bool held_hand_out(struct client_asking *k, struct err *ret_err)
-{
-    struct frame f;
-    bool ok = true;
-    for (size_t at = 0; ok && at < k->held.len;) {
-        ssize_t n = frame_take(k->held.data + at, k->held.len - at, &f, ret_err);
-        ok = n > 0 && rows_hand_out(k, &f, ret_err);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    str_clear(&k->held);
-    return ok;
-}
-
-static bool rows_take(struct client_asking *k, const struct frame *f, struct err *ret_err)
-{
-    if (!k->c->patience || k->handed_out)
-        return rows_hand_out(k, f, ret_err);
-    str_addn(&k->held, f->json - FRAME_HEADER_BYTES, FRAME_HEADER_BYTES + f->json_len + f->raw_len);
-    return k->held.len <= HELD_MAX_BYTES || held_hand_out(k, ret_err);
-}
-
-/* Until the closing DONE. */
-static bool query_once(struct client_asking *k, struct message *ret, struct err *ret_err)
-{
-    struct message m = {.kind = MSG_QUERY, .body = k->q};
-    if (!message_send(k->c, &m, ret_err))
-        return false;
-    for (;;) {
-        struct frame f;
-        if (!frame_receive(k->c, deadline_of(0), &f, ret_err))
-            return false;
-        if (wire_is_rows(&f)) {
-            if (!rows_take(k, &f, ret_err))
-                return false;
-            continue;
-        }
-        if (!wire_decode(&f, k->a, ret, ret_err))
-            return false;
-        plain_message(ret, k->a);
-        parting_keep(k->c, ret);
-        if (ret->kind != MSG_DONE)
-            return err_set(ret_err, ERR_INTERNAL, "the controller answered a query with \"%s\"",
-                           message_table[ret->kind].name);
-        if (ret->seq == m.seq || ret->seq == 0)
-            return true;
-    }
-}
-
 void client_keep_texts(struct client *c)
 {
     c->exact = true;
-}
-
-/* Nobody takes what he may not see for what is not there. */
-static bool is_denied(const struct msg_done *done, struct err *ret_err)
-{
-    if (done->refusal != REFUSE_ACCESS_DENIED)
-        return false;
-    err_set(ret_err, ERR_DENIED, "%s%s%s", refusal_text(REFUSE_ACCESS_DENIED),
-            done->detail ? ": " : "", done->detail ? done->detail : "");
-    return true;
-}
-
-bool client_query(struct client *c, const struct msg_query *q, const struct fields *t,
-                  struct arena *a, void (*row)(void *ctx, const void *record), void *ctx,
-                  struct msg_done *ret_done, struct err *ret_err)
-{
-    struct client_asking k = {.c = c, .q = q, .t = t, .a = a, .row = row, .ctx = ctx};
-    int64_t until_ms = 0;
-    int pause_ms = PAUSE_FIRST_MS;
-    struct message m;
-    bool ok;
-    for (;;) {
-        struct err why = {0};
-        ok = query_once(&k, &m, &why);
-        if (ok && !k.handed_out && is_told_to_wait(&m)) {
-            str_clear(&k.held);
-            continue;
-        }
-        bool away = ok && is_away(c, &m);
-        if ((ok && !away) || k.handed_out || !client_return(c, &until_ms, &pause_ms, &why)) {
-            ok = ok && held_hand_out(&k, &why);
-            if (!ok && ret_err)
-                *ret_err = why;
-            break;
-        }
-        str_clear(&k.held);
-    }
-    if (ok)
-        *ret_done = *(const struct msg_done *)m.body;
-    str_done(&k.held);
-    return ok && !is_denied(ret_done, ret_err);
 }
