@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/held.h"
 
+#define DEVICES_KIND      "gpu"             /* as lists of devices name them */
 #define LOOK_PAUSE_US     INT64_C(100000)   /* before the second look */
 #define LOOK_PAUSE_MAX_US INT64_C(10000000) /* between looks, at most */
 
@@ -57,6 +58,8 @@ void watched_set(struct watched *w, enum device_health state);
 void watched_why_set(struct watched *w, const char *why); /* copied; NULL: none */
 /* A step that is not over has it. */
 bool watched_in_use(const struct agent *a, const struct watched *w);
+/* Its job has not been told to be gone from here, so the controller gives it to nobody else. */
+bool watched_is_kept(const struct agent *a, const struct watched *w);
 bool watched_wants_look(const struct agent *a, const struct watched *w);
 
 /* ---- all of them ---- */
