@@ -3,9 +3,9 @@
 #include "fuzz.h"
 
 #include "cli/accounts/archive.c"
-#include "cli/accounts/sacct_cells.c"
-#include "cli/accounts/sacct_in.c"
-#include "cli/accounts/sacct_line.c"
+#include "cli/accounts/import/sacct_cells.c"
+#include "cli/accounts/import/sacct_in.c"
+#include "cli/accounts/import/sacct_line.c"
 
 const char *const fuzz_words[] = {
     "{\"remuda_archive\":1}\n",

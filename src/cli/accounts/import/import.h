@@ -1,6 +1,6 @@
 /* remuda import slurm: what its files share. */
-#ifndef REMUDA_CLI_ACCOUNTS_IMPORT_H
-#define REMUDA_CLI_ACCOUNTS_IMPORT_H
+#ifndef REMUDA_CLI_ACCOUNTS_IMPORT_IMPORT_H
+#define REMUDA_CLI_ACCOUNTS_IMPORT_IMPORT_H
 
 #include "base/arena.h"
 #include "base/str.h"

@@ -1,6 +1,6 @@
 /* remuda import slurm: a site's configuration and accounts, told what becomes of each line, and
  * taken over as a whole or not at all. */
-#include "cli/accounts/import.h"
+#include "cli/accounts/import/import.h"
 
 #include "base/plain.h"
 #include "cli/accounts/accounts.h"

@@ -1,10 +1,10 @@
 /* remuda import slurm --jobs FILE: past jobs as sacct printed them. The file is read twice: first
  * all of it is looked at, then it is sent, a piece at a time; memory holds a piece. What was sent
  * stays if the command is killed: run again it adds the rest. */
-#include "cli/accounts/import.h"
+#include "cli/accounts/import/import.h"
 
+#include "cli/accounts/import/sacct_in.h"
 #include "cli/accounts/past.h"
-#include "cli/accounts/sacct_in.h"
 #include "cli/program/localtime.h"
 #include "cli/program/program.h"
 

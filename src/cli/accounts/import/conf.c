@@ -2,7 +2,7 @@
  * (model/settings/config.c): what that does not know, or finds without effect, is said by line;
  * what it refuses is left out and it is asked again, so that all of it is said at once. The files
  * are a stranger's: bounded, and never more than text. */
-#include "cli/accounts/import.h"
+#include "cli/accounts/import/import.h"
 
 #include "base/alloc.h"
 #include "cli/program/program.h"

@@ -1,4 +1,4 @@
-#include "cli/accounts/sacct_in.h"
+#include "cli/accounts/import/sacct_in.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

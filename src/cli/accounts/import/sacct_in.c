@@ -1,6 +1,6 @@
 /* The job at hand is kept until the next one begins: its steps follow it, and where the accounting
  * has several runs of it (sacct -D) the earlier ones become former runs. */
-#include "cli/accounts/sacct_in.h"
+#include "cli/accounts/import/sacct_in.h"
 
 #include "base/alloc.h"
 #include "base/hostlist.h"

@@ -1,5 +1,5 @@
 /* Lines of sacct: which column is what, and cells. */
-#include "cli/accounts/sacct_in.h"
+#include "cli/accounts/import/sacct_in.h"
 
 #include "base/alloc.h"
 

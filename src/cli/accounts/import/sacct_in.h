@@ -1,7 +1,7 @@
 /* What `sacct -P` of a Slurm printed, read into our records: a line of column names, then a job or
  * a step a line. Pure: asks the caller for uids. */
-#ifndef REMUDA_CLI_ACCOUNTS_SACCT_IN_H
-#define REMUDA_CLI_ACCOUNTS_SACCT_IN_H
+#ifndef REMUDA_CLI_ACCOUNTS_IMPORT_SACCT_IN_H
+#define REMUDA_CLI_ACCOUNTS_IMPORT_SACCT_IN_H
 
 #include "base/arena.h"
 #include "base/calendar/civil.h"
