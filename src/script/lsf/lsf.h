@@ -99,5 +99,9 @@ bool lsf_gpu_read(struct lsf_request *r, const char *text, struct arena *a, stru
 bool lsf_size_read(struct span text, int64_t kib, int64_t *ret_kib);
 bool lsf_count_read(struct span text, int64_t max, int32_t *ret);
 void lsf_note(struct lsf_request *r, struct arena *a, const char *what, const char *why);
+/* moment.c: "[[[year:]month:]day:]hour:minute": the next that is so, as far as it is given. False:
+ * it is none. */
+bool lsf_moment_read(const char *value, const struct option_env *env, struct arena *a,
+                     int64_t *ret);
 
 #endif

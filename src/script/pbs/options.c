@@ -2,6 +2,7 @@
 #include "script/pbs/pbs.h"
 
 #include "base/alloc.h"
+#include "script/dialect_rows.h"
 #include "script/pbs/write.h"
 
 #include <string.h>
@@ -276,24 +277,6 @@ PBS_SETTER(set_attributes)
 }
 
 #define AT_(member) offsetof(struct pbs_request, member)
-#define FLAG_(name_, doc_, set_, ...)                                                              \
-    {                                                                                              \
-        .name = name_, .doc = doc_, .set = set_, __VA_ARGS__                                       \
-    }
-#define VALUE_(name_, metavar_, doc_, set_, ...)                                                   \
-    {                                                                                              \
-        .name = name_, .arg = ARG_REQUIRED, .metavar = metavar_, .doc = doc_, .set = set_,         \
-        __VA_ARGS__                                                                                \
-    }
-#define IDLE_(name_, arg_, doc_, why_)                                                             \
-    {                                                                                              \
-        .name = name_, .arg = arg_, .support = SUPPORT_NO_EFFECT, .doc = doc_, .why = why_,        \
-        .set = set_nothing                                                                         \
-    }
-#define REFUSED_(name_, arg_, doc_, why_)                                                          \
-    {                                                                                              \
-        .name = name_, .arg = arg_, .support = SUPPORT_REFUSED, .doc = doc_, .why = why_           \
-    }
 
 /* Words of Grid Engine's qsub: letter by letter they would be options of PBS, and mean another job.
  */
