@@ -246,6 +246,8 @@ void say_unknown_flags(const char *asked);
 /* "suspend,gang" is suspend: who was stopped goes on when its nodes come free, and nothing here
  * shares a core by turns. */
 bool preempt_mode_of(const char *text, int32_t *ret);
+/* In small letters, as Slurm keeps names. */
+char *name_lowered(const char *name, struct arena *a);
 /* Is the word one of the list? NULL: everything is; "": what has no word. */
 bool specs_match(const char *list, const char *word);
 

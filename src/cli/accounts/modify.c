@@ -1,7 +1,6 @@
 /* sacctmgr modify: what the conditions name, and what becomes of it. */
 #include "cli/accounts/changing.h"
 
-#include <ctype.h>
 #include <stdio.h>
 
 /* ---- what is meant -------------------------------------------------------------------------- */
@@ -82,14 +81,6 @@ bool changing_is_here(struct changing *g)
 
 /* ---- modify --------------------------------------------------------------------------------- */
 
-static const char *lowered(struct sacctmgr *s, const char *text)
-{
-    char *low = arena_strdup(s->a, text);
-    for (char *p = low; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    return low;
-}
-
 /* Of the user itself: level and defaults. False: nothing of that is set, or it is wrong. */
 static bool user_values(struct changing *g, struct account_user *u, struct str *fields)
 {
@@ -110,7 +101,7 @@ static bool user_values(struct changing *g, struct account_user *u, struct str *
         str_add(fields, "admin_level");
     }
     if (account) {
-        u->default_account = lowered(g->s, account->value);
+        u->default_account = name_lowered(account->value, g->s->a);
         str_addf(fields, "%sdefault_account", fields->len ? "," : "");
     }
     if (wckey) {

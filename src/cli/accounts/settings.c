@@ -4,18 +4,9 @@
 #include "base/duration.h"
 #include "model/grammar/gpu_idle.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-
-static const char *lowered(struct sacctmgr *s, const char *text)
-{
-    char *low = arena_strdup(s->a, text);
-    for (char *p = low; *p; p++)
-        *p = (char)tolower((unsigned char)*p);
-    return low;
-}
 
 /* Taken back: "" and -1. */
 static bool is_none(const char *value)
@@ -77,7 +68,7 @@ static bool qos_names_check(struct taking *t, const struct spec *sp, const char 
 static bool list_take(struct taking *t, const struct spec *sp, const char *field,
                       const char **ret_set, const char **ret_more, const char **ret_less)
 {
-    const char *list = is_none(sp->value) ? NULL : lowered(t->s, sp->value);
+    const char *list = is_none(sp->value) ? NULL : name_lowered(sp->value, t->s->a);
     if (list && !qos_names_check(t, sp, list))
         return false;
     if (sp->how == LIST_SET) {
@@ -154,7 +145,7 @@ static bool shares_take(struct taking *t, const struct spec *sp)
 
 static bool default_qos_take(struct taking *t, const struct spec *sp)
 {
-    const char *name = is_none(sp->value) ? NULL : lowered(t->s, sp->value);
+    const char *name = is_none(sp->value) ? NULL : name_lowered(sp->value, t->s->a);
     if (name && !book_qos(t->b, name)) {
         sacctmgr_refuse(t->s,
                         "You gave a bad default qos '%s'.  Use 'list qos' to get complete list.",
@@ -181,7 +172,7 @@ static bool assoc_take(struct taking *t, const struct spec *sp)
         field_note(t, "comment");
         return true;
     case KEY_PARENT:
-        st->assoc.parent = lowered(t->s, sp->value);
+        st->assoc.parent = name_lowered(sp->value, t->s->a);
         field_note(t, "parent");
         return true;
     default: return true; /* of the user or account itself */

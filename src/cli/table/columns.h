@@ -64,6 +64,9 @@ struct format {
 };
 void format_done(struct format *f);
 
+/* In any letter case; NULL = there is none. */
+const struct column *column_by_name(const struct column_table *t, const char *name);
+
 /* "%[[.]size]type[suffix]…", with the rules of spec/clients.md edges 1 and 2. An unknown letter is
  * printed as it stands, as Slurm does, and named in ret->unknown. */
 void format_parse_short(const struct column_table *t, const char *text, struct arena *a,
