@@ -167,7 +167,7 @@ void agent_set_node(struct agent *a, const struct node *self)
     arena_free(a->node_arena);
     a->node_arena = fresh;
     a->node = copy;
-    devices_take(&a->devices, copy);
+    devices_set(&a->devices, copy);
 }
 
 bool agent_gpu_is_held(const struct agent *a, int32_t index)

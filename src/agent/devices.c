@@ -84,7 +84,7 @@ void watched_why_set(struct watched *w, const char *why)
     w->why = copy;
 }
 
-void devices_take(struct devices *d, const struct node *self)
+void devices_set(struct devices *d, const struct node *self)
 {
     struct arena *a = arena_new();
     struct device_list list = {0};

@@ -65,7 +65,7 @@ bool watched_wants_look(const struct agent *a, const struct watched *w);
 /* ---- all of them ---- */
 
 /* From the node's description; what is known of devices that are still there stays. */
-void devices_take(struct devices *d, const struct node *self);
+void devices_set(struct devices *d, const struct node *self);
 void devices_init(struct devices *d, uint64_t first_seq);
 void devices_done(struct devices *d);
 

@@ -402,7 +402,7 @@ static bool controller_daemon(struct controller *c, const struct options *o, str
     struct pid_file lock;
     if (!state_dir_fill(c, o->state_dir, ret_err) ||
         (!o->foreground && !daemon_detach(&ready, ret_err)) ||
-        !pid_file_take(&lock, controller_path(c, "controller.pid"), ret_err))
+        !pid_file_lock(&lock, controller_path(c, "controller.pid"), ret_err))
         return false;
     bool ok = controller_run(c, o, ready, ret_err);
     pid_file_drop(&lock);

@@ -257,8 +257,8 @@ static bool has_room(const struct series_store *s, uint64_t session, size_t byte
     return n < WAITING_OF_ONE && s->bytes + bytes <= WAITING_MAX;
 }
 
-void series_store_take(struct series_store *s, uint64_t session, const char *node,
-                       const struct msg_series *m)
+void series_store_add(struct series_store *s, uint64_t session, const char *node,
+                      const struct msg_series *m)
 {
     if (!has_room(s, session, m->blocks.len) || !share_has(s, node, m->blocks.len))
         return;

@@ -338,7 +338,7 @@ void core_step(struct core *c, const struct event *ev, struct effects *fx)
         triggers_site(c, TRIGGER_BIT(ACCOUNTING_OPERATION) | TRIGGER_BIT(DATABASE_OPERATION));
         plan_soon(c);
         break;
-    case EV_FORESEEN: foreseen_take(c, ev->foreseen); break;
+    case EV_FORESEEN: foreseen_adopt(c, ev->foreseen); break;
     case EV_PAST: past_remove(c, ev->past); break;
     case EV_PROGRAM_OVER: triggers_over(c); break;
     }

@@ -13,7 +13,7 @@
 static void job_load(struct core *c, const struct job *row)
 {
     struct jobrec *r = job_new(c, row->id);
-    record_take(c, &job_fields, &r->j, row);
+    record_intern(c, &job_fields, &r->j, row);
     user_room_texts(c, r);
     hold_load(r);
     if (row->array_pending && row->array_task_id == NO_TASK)
@@ -267,7 +267,7 @@ void core_loaded(struct core *c, int64_t now_us, struct effects *fx)
     triggers_site(c, TRIGGER_BIT(CONTROLLER_OPERATION) | TRIGGER_BIT(CONTROLLER_CONTROL) |
                          (c->store.killed ? TRIGGER_BIT(CONTROLLER_FAILURE) : 0));
     settle(c);
-    cluster_heads_take(c->cluster, c->jobs.heads);
+    cluster_heads_set(c->cluster, c->jobs.heads);
     rows_left_out(c);
     plan_soon(c);
     c->turn.fx = NULL;

@@ -158,7 +158,7 @@ bool sched_place_of(struct cluster *cl, uint64_t job_id, int64_t now_us, struct 
 /* Who stands first in its partition until it starts: "42:batch,43:gpu/resv". For a cluster that is
  * built anew and is to plan the same; names that are not there any more count for nothing. */
 void cluster_heads_tell(const struct cluster *cl, struct str *out);
-void cluster_heads_take(struct cluster *cl, const char *heads);
+void cluster_heads_set(struct cluster *cl, const char *heads);
 /* Of a job that waits: its bits in head and oldest. Both are 0 after any other change of its
  * request. */
 void cluster_standing(const struct cluster *cl, uint64_t job_id, uint64_t *ret_head,

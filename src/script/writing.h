@@ -50,7 +50,7 @@ bool writing_line(struct writing *w, const char *option, const char *value);
  * quoted is told. */
 bool writing_text(struct writing *w, const char *ours, const char *option, const char *value);
 /* Fills w->size; with `tell`, what of it none but Slurm has is told. */
-void writing_size_take(struct writing *w, bool tell);
+void writing_size_fill(struct writing *w, bool tell);
 
 /* GPUs: of which kind of option the job's are. */
 enum writing_gpus { GPUS_NONE, GPUS_PER_NODE, GPUS_PER_TASK, GPUS_OF_JOB, GPUS_OTHER };

@@ -170,7 +170,7 @@ static void same_of(const struct submit_options *o, struct same *s, struct arena
     struct idset ids = IDSET_INIT;
     struct str text = STR_INIT;
     uint32_t limit = 0;
-    writing_size_take(&w, false);
+    writing_size_fill(&w, false);
     if (w.size.tasks == 1)
         w.size.nodes = w.size.per_node = 1;
     w.size.whole_nodes = false;

@@ -354,7 +354,7 @@ void assoc_line(struct sacctmgr *s, const struct assoc_view *v, bool modified, s
 
 /* QOS as a Slurm's `sacctmgr -P show qos` lists them (qos_file.c): adds the changes, and those that
  * are new to the book. False after an error was printed. */
-bool qos_text_take(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
+bool qos_file_read(struct sacctmgr *s, struct book *b, struct changes *c, const char *path,
                    const struct str *text);
 
 #define PARENT_SHARES "2147483647" /* FairShare=parent in Slurm's flat file */

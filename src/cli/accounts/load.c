@@ -311,7 +311,7 @@ static bool qos_load(struct load_loading *g)
     struct str text = STR_INIT;
     const char *path = g->s->qos_file;
     bool ok =
-        !path || (file_read(g->s, path, &text) && qos_text_take(g->s, &g->b, &g->c, path, &text));
+        !path || (file_read(g->s, path, &text) && qos_file_read(g->s, &g->b, &g->c, path, &text));
     str_done(&text);
     return ok;
 }

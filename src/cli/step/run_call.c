@@ -189,7 +189,7 @@ static void controller_message(struct srun_run *r, const struct message *m)
 {
     struct one_step *s = step_of_call(r, m->seq);
     if (m->kind == MSG_JOB_ENDED && !s) {
-        allocation_take(r->al, m);
+        allocation_hear(r->al, m);
         return;
     }
     if (!s)

@@ -140,7 +140,7 @@ void sessions_unpark(struct sessions *s);
 void remote_begin(struct session *s, int fd);
 void remote_end(struct session *s);
 /* True when the message is to be taken as from a local connection; else it was dealt with. */
-bool remote_take(struct session *s, const struct message *m);
+bool remote_admits(struct session *s, const struct message *m);
 bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h);
 /* Makes the secret of a token asked for, and opens the port. False: it was refused. */
 bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret,

@@ -305,7 +305,7 @@ static bool vouched_take(struct session *s, const struct message *m, const struc
     return m->kind != MSG_NODE_HELLO || remote_speaks_for(s, m->body, h);
 }
 
-bool remote_take(struct session *s, const struct message *m)
+bool remote_admits(struct session *s, const struct message *m)
 {
     const char *name = conn_tls_peer(s->conn);
     const struct host *h = remote_host(s);

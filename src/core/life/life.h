@@ -43,7 +43,7 @@ void launch_when_whole(struct core *c, struct jobrec *r);
 
 /* ---- start.c ---- */
 void starts_apply(struct core *c); /* plans and starts */
-void foreseen_take(struct core *c, struct foreseen *f);
+void foreseen_adopt(struct core *c, struct foreseen *f);
 
 /* ---- restored.c: a store that is older than what was said last ------------------------------ */
 void restored_mark(struct core *c); /* when all rows are loaded */

@@ -63,8 +63,8 @@ static void retry_confirm(struct core *c, struct noderec *n, const char *out)
         node_save(c, n);
 }
 
-void node_devices_take(struct core *c, struct noderec *n, uint64_t seq, const char *out,
-                       const char *health)
+void node_devices_set(struct core *c, struct noderec *n, uint64_t seq, const char *out,
+                      const char *health)
 {
     if (!seq || seq <= n->devices_seq)
         return;

@@ -278,8 +278,8 @@ void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
         node_save(c, n);
         node_plan_update(c, n);
     }
-    node_devices_take(c, n, m->devices_seq, m->devices_out, m->device_health);
-    node_gpus_take(c, n, m->gpu_use);
+    node_devices_set(c, n, m->devices_seq, m->devices_out, m->device_health);
+    node_gpus_set(c, n, m->gpu_use);
     gpu_idle_look(c, n);
 }
 
@@ -398,8 +398,8 @@ void req_report(struct core *c, const struct msg_report *m)
     if (!n)
         return;
     n->n.last_seen_us = c->turn.now_us;
-    node_devices_take(c, n, m->devices_seq, m->devices_out,
-                      m->device_health); /* before what it gives back is free */
+    node_devices_set(c, n, m->devices_seq, m->devices_out,
+                     m->device_health); /* before what it gives back is free */
     bool current = r && r->j.attempt == m->attempt && r->j.state != JOB_PENDING &&
                    r->j.state != JOB_SPECIAL_EXIT && !job_state_over((enum job_state)r->j.state);
     if (m->kind == REPORT_FAILED && m->prolog)

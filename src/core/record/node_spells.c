@@ -44,5 +44,5 @@ void node_spell_load(struct core *c, const struct node_spell *row)
     if (!n || row->end_us || row->start_us <= n->spell.start_us)
         return;
     record_drop(c, &node_spell_fields, &n->spell);
-    record_take(c, &node_spell_fields, &n->spell, row);
+    record_intern(c, &node_spell_fields, &n->spell, row);
 }

@@ -34,9 +34,9 @@ void job_never_soon(struct core *c, const struct jobrec *r);
 /* ---- texts.c ---- */
 void text_set(struct core *c, const char **to, const char *text);
 /* Copies, interning texts; `to` is overwritten. */
-void record_take(struct core *c, const struct fields *t, void *to, const void *from);
+void record_intern(struct core *c, const struct fields *t, void *to, const void *from);
 /* One field, texts not copied. */
-void field_take(const struct field *f, void *to, const void *from);
+void field_copy(const struct field *f, void *to, const void *from);
 void record_drop(struct core *c, const struct fields *t, void *record); /* gives its texts back */
 
 /* ---- facts.c ---- */
@@ -142,7 +142,7 @@ void hold_write(struct core *c, struct jobrec *r, bool hold);
 /* Makes index `task` a record of its own; the last index takes the array's own record. */
 struct jobrec *array_split(struct core *c, struct jobrec *master, uint32_t task);
 /* The same for many at once: each is taken, then the array's record is put in order. */
-struct jobrec *array_take(struct core *c, struct jobrec *master, uint32_t task);
+struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t task);
 void array_taken(struct core *c, struct jobrec *master);
 
 /* ---- refs.c ---- */
@@ -278,7 +278,7 @@ int64_t steps_due(const struct core *c, const struct jobrec *r);
 /* ---- holds.c ---- */
 /* What an allocation sums up to: counts, nodes, batch host, GRES. */
 void alloc_sums(struct core *c, struct jobrec *r, const struct alloc *al);
-void holds_take(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
+void holds_add(struct core *c, struct jobrec *r, const struct alloc *al); /* of all its nodes */
 /* It goes on without the nodes that are leaving. */
 void alloc_shrink(struct core *c, struct jobrec *r);
 /* After loading: it was given back, a step was still there. */
@@ -362,7 +362,7 @@ void alloc_outs_say(const struct core *c, const struct alloc *held, struct arena
 /* ---- gpu_idle.c ---- */
 struct gpu_use;
 struct gpu_idle;
-void node_gpus_take(struct core *c, struct noderec *n, const char *text); /* NULL: not known */
+void node_gpus_set(struct core *c, struct noderec *n, const char *text); /* NULL: not known */
 void node_gpus_forget(struct noderec *n);
 const struct gpu_use *node_gpu_use(const struct noderec *n, uint32_t index); /* NULL: not known */
 bool job_has_gpus(const struct jobrec *r);

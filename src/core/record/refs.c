@@ -90,7 +90,7 @@ size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size
     uint32_t task;
     while (n < most && splits(c, master, ref) &&
            common_next(&master->pending, &ref->tasks, *from, &task)) {
-        vec_push(out, element_known(c, array_take(c, master, task)));
+        vec_push(out, element_known(c, array_split_one(c, master, task)));
         *from = task + 1;
         n++;
     }

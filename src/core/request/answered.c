@@ -20,7 +20,7 @@ void answered_free(struct core *c)
 void answered_load(struct core *c, const struct answered *row)
 {
     struct answered *kept = xcalloc(1, sizeof *kept);
-    record_take(c, &answered_fields, kept, row);
+    record_intern(c, &answered_fields, kept, row);
     map_u64_put(c->answered, row->id, kept);
 }
 

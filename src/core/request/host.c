@@ -17,7 +17,7 @@
 void token_load(struct core *c, const struct token *row)
 {
     struct token *t = xcalloc(1, sizeof *t);
-    record_take(c, &token_fields, t, row);
+    record_intern(c, &token_fields, t, row);
     if (t->kind < 0 || t->kind >= HOST_KINDS) /* of a later release: lets nobody in */
         t->kind = HOST_KIND_UNSET;
     map_str_put(c->joined.token, t->id, t);
@@ -26,7 +26,7 @@ void token_load(struct core *c, const struct token *row)
 void host_load(struct core *c, const struct host *row)
 {
     struct host *h = xcalloc(1, sizeof *h);
-    record_take(c, &host_fields, h, row);
+    record_intern(c, &host_fields, h, row);
     h->kind = (int32_t)host_kind_of(h);
     map_str_put(c->joined.host, h->id, h);
 }

@@ -50,7 +50,7 @@ static void system_comment_set(struct core *c, struct jobrec *r, const struct su
 static struct jobrec *record_make(struct core *c, struct submission *s, struct draft *d)
 {
     struct jobrec *r = job_new(c, job_id_take(c));
-    record_take(c, &job_spec_fields, &r->j.spec, &d->spec);
+    record_intern(c, &job_spec_fields, &r->j.spec, &d->spec);
     r->j.user_id = c->turn.peer->uid;
     r->j.group_id = c->turn.peer->gid;
     text_set(c, &r->j.user_name, c->turn.peer->user);

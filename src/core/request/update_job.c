@@ -264,7 +264,7 @@ static void trial_make(const struct jobrec *r, struct update *u)
     for (size_t i = 0; i < job_spec_fields.n; i++) {
         const struct field *f = &job_spec_fields.field[i];
         if (given(u, f->name) && !is_taken_apart(r, f->name))
-            field_take(f, &u->trial, u->values);
+            field_copy(f, &u->trial, u->values);
     }
     memory_choose(u);
     tasks_raise(u);
@@ -281,7 +281,7 @@ static void spec_take(struct core *c, struct jobrec *r, const struct update *u)
         if (f->type == FIELD_TEXT)
             text_set(c, field_ptr(f, &r->j.spec), *(const char *const *)field_ptr(f, &u->trial));
         else
-            field_take(f, &r->j.spec, &u->trial);
+            field_copy(f, &r->j.spec, &u->trial);
     }
 }
 

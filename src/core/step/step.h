@@ -20,7 +20,7 @@ void step_limit_set(struct core *c, struct jobrec *r, struct steprec *st, int64_
 void steps_drop(struct core *c, struct jobrec *r); /* all, with those that wait */
 void steps_trim(struct core *c, struct jobrec *r); /* the oldest ended ones leave memory */
 void step_save(struct core *c, const struct steprec *st);
-void step_layout_take(struct core *c, struct steprec *st); /* parts and layout from its text */
+void step_layout_parse(struct core *c, struct steprec *st); /* parts and layout from its text */
 void step_load(struct core *c, const struct step *row);
 /* After loading: nodes that were told, graces. */
 void steps_restore(struct core *c, struct jobrec *r);

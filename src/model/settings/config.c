@@ -238,7 +238,7 @@ static bool include_take(struct parser *p, const char *path, struct err *ret_err
 
 static bool line_take(struct parser *p, const struct line *line, struct err *ret_err)
 {
-    bool taken, ok = config_line_take(p, line, &taken, ret_err);
+    bool taken, ok = config_line_parse(p, line, &taken, ret_err);
     for (size_t i = 0; ok && !taken && i < line->n; i++) {
         const struct word *w = &line->word[i];
         if (text_is_nocase(w->key, "Include"))
@@ -317,7 +317,7 @@ static bool file_parse(struct parser *p, const char *text, const char *file, str
     return ok;
 }
 
-bool config_file_take(struct parser *p, const char *text, const char *file, struct err *ret_err)
+bool config_file_parse(struct parser *p, const char *text, const char *file, struct err *ret_err)
 {
     return file_parse(p, text, file, ret_err);
 }

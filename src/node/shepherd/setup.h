@@ -38,7 +38,7 @@ void limits_set(const char *text);
 void affinity_set(const char *cpus); /* "0-3,8" */
 /* Becomes the owner, with nothing open but `keep` (n of them; -1 is none) and the standard three.
  * False with errno. */
-bool identity_take(const struct step_plan *p, const int *keep, size_t n);
+bool identity_become(const struct step_plan *p, const int *keep, size_t n);
 /* The same with the pipe for failures; then the limits of the job, which the owner may not raise
  * above the node's. */
 void owner_become(struct setup *s, const char *rlimits, const int *keep, size_t n);

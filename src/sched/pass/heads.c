@@ -36,7 +36,7 @@ static bool head_is(const struct option *o, struct span where)
     return where.len ? o->resv && span_is(where, o->resv->r.name) : !o->resv;
 }
 
-void cluster_heads_take(struct cluster *cl, const char *heads)
+void cluster_heads_set(struct cluster *cl, const char *heads)
 {
     struct span rest = span_of(heads), piece, number;
     cluster_settle(cl);

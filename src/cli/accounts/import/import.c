@@ -121,14 +121,14 @@ static int import(struct import *m)
 {
     bool accounts = m->accounts || m->qos;
     if ((m->conf && !conf_is_good(m)) || (accounts && !accounts_take(m, true)) ||
-        (m->jobs && !import_jobs_take(m, true)))
+        (m->jobs && !import_jobs_run(m, true)))
         return 1;
     if (m->dry_run) {
         puts("Nothing was changed: --dry-run");
         return 0;
     }
     if ((m->conf && !import_conf_write(m)) || (accounts && !accounts_take(m, false)) ||
-        (m->jobs && !import_jobs_take(m, false)))
+        (m->jobs && !import_jobs_run(m, false)))
         return 1;
     if (m->conf)
         puts("`remuda up` starts the cluster; of one that runs, `scontrol reconfigure` takes it");

@@ -53,6 +53,6 @@ bool import_conf_read(struct import *m);
 bool import_conf_write(struct import *m);
 void import_conf_done(struct import *m);
 /* Past jobs: looked at as a whole and told, or sent. False after an error was printed. */
-bool import_jobs_take(struct import *m, bool trial);
+bool import_jobs_run(struct import *m, bool trial);
 
 #endif

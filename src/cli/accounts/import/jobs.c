@@ -198,7 +198,7 @@ static bool looked_at(struct jobs_import *g)
     return ok;
 }
 
-bool import_jobs_take(struct import *m, bool trial)
+bool import_jobs_run(struct import *m, bool trial)
 {
     struct sacctmgr s = {
         .a = m->a, .called = NAME, .state_dir = m->state_dir, .immediate = true, .quiet = true};

@@ -163,14 +163,14 @@ static void record_put(struct core *c, enum store_table table, const void *recor
     c->accounts.prioritized -= has_priority(table, p);
     if (is_new) {
         p = xcalloc(1, size_at(table));
-        record_take(c, table_of(table), p, record);
+        record_intern(c, table_of(table), p, record);
         index_new(c, table, p);
     } else {
         void *former = xcalloc(1, table_of(table)->size);
         if (table == TABLE_ASSOC)
             assoc_unindex(c, p);
         memcpy(former, p, table_of(table)->size);
-        record_take(c, table_of(table), p, record);
+        record_intern(c, table_of(table), p, record);
         record_drop(c, table_of(table), former);
         free(former);
     }

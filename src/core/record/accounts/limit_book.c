@@ -57,7 +57,7 @@ void limit_keep(struct core *c, const struct limit *l)
         vec_push(of, at);
     }
     former = *at;
-    record_take(c, &limit_fields, at, &kept);
+    record_intern(c, &limit_fields, at, &kept);
     record_drop(c, &limit_fields, &former);
 }
 

@@ -28,7 +28,7 @@ static void counts_add(struct core *c, const struct trigger *t, int by)
 static struct triggerrec *keep(struct core *c, const struct trigger *row)
 {
     struct triggerrec *t = xcalloc(1, sizeof *t);
-    record_take(c, &trigger_fields, &t->t, row);
+    record_intern(c, &trigger_fields, &t->t, row);
     vec_push(&c->triggers.of, t);
     counts_add(c, &t->t, 1);
     return t;

@@ -134,7 +134,7 @@ enum refusal change_fields(struct account_step *g, const struct fields *t, void 
             uint32_t *bits = field_ptr(f, record), some = *(const uint32_t *)field_ptr(f, values);
             *bits = g->ch->list == LIST_MORE ? *bits | some : *bits & ~some;
         } else {
-            field_take(f, record, values);
+            field_copy(f, record, values);
         }
     }
     return REFUSE_NONE;
