@@ -249,6 +249,10 @@ void world_use_forgot(struct sim_world *w);
 void world_use_lose(struct sim_world *w); /* the controller died */
 struct simuse *world_use_copy(const struct simuse *from);
 void world_use_free(struct simuse *u);
+/* Is use counted here at all: limits are in force, and nothing fades? */
+bool world_use_is_kept(const struct sim_world *w);
+/* Each association of the store, those that always are among them. */
+void world_use_assocs(struct sim_world *w, void (*row)(void *ctx, const void *record), void *ctx);
 
 /* ---- controller.c: the controller's shell ---- */
 void controller_start(struct sim_world *w);

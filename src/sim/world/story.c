@@ -23,9 +23,9 @@
  * Times are seconds; limits are written as --time. */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "base/list.h"
 #include "base/vec.h"
 #include "sim/sim.h"
+#include "sim/world/story_words.h"
 #include "sim/world/world.h"
 
 #include <stdio.h>
@@ -47,18 +47,6 @@ static bool fail(struct story *s, const char *line, const char *why)
     if (!s->error)
         s->error = xasprintf("%s: %s", line, why);
     return false;
-}
-
-static const char *value_of(const char *word, const char *key)
-{
-    size_t len = strlen(key);
-    return strncmp(word, key, len) == 0 && word[len] == '=' ? word + len + 1 : NULL;
-}
-
-static int64_t number_of(const char *text)
-{
-    int64_t n = 0;
-    return text && text_to_i64(text, INT64_MIN, INT64_MAX, &n) ? n : 0;
 }
 
 static void trace_take(struct story *s)
@@ -84,11 +72,11 @@ static void nodes_line(struct story *s, char **word, size_t n)
     str_addf(&s->config, "NodeName=%s Virtual=YES", word[1]);
     for (size_t i = 2; i < n; i++) {
         const char *value;
-        if ((value = value_of(word[i], "cpus")))
+        if ((value = story_value(word[i], "cpus")))
             str_addf(&s->config, " CPUs=%s", value);
-        else if ((value = value_of(word[i], "mem")))
+        else if ((value = story_value(word[i], "mem")))
             str_addf(&s->config, " RealMemory=%s", value);
-        else if ((value = value_of(word[i], "gres")))
+        else if ((value = story_value(word[i], "gres")))
             str_addf(&s->config, " Gres=%s", value);
     }
     str_addc(&s->config, '\n');
@@ -98,52 +86,52 @@ static bool submit_word(struct story *s, const char *word, struct job_spec *spec
                         struct behaviour *b)
 {
     const char *v;
-    if ((v = value_of(word, "nodes")) && strpbrk(v, ",:"))
+    if ((v = story_value(word, "nodes")) && strpbrk(v, ",:"))
         spec->req.node_sizes = v;
     else if (v)
-        spec->req.min_nodes = spec->req.max_nodes = (int32_t)number_of(v);
-    else if ((v = value_of(word, "tasks")))
-        spec->req.ntasks = (int32_t)number_of(v);
-    else if ((v = value_of(word, "cpus")))
-        spec->req.cpus_per_task = (int32_t)number_of(v);
-    else if ((v = value_of(word, "mem")))
-        spec->req.mem_per_node_mib = number_of(v);
-    else if ((v = value_of(word, "gres")))
+        spec->req.min_nodes = spec->req.max_nodes = (int32_t)story_number(v);
+    else if ((v = story_value(word, "tasks")))
+        spec->req.ntasks = (int32_t)story_number(v);
+    else if ((v = story_value(word, "cpus")))
+        spec->req.cpus_per_task = (int32_t)story_number(v);
+    else if ((v = story_value(word, "mem")))
+        spec->req.mem_per_node_mib = story_number(v);
+    else if ((v = story_value(word, "gres")))
         spec->req.gres = v;
-    else if ((v = value_of(word, "limit")))
+    else if ((v = story_value(word, "limit")))
         return duration_parse(v, &spec->req.time_limit_us, NULL);
-    else if ((v = value_of(word, "runs")))
-        b->runs_us = number_of(v) * USEC_PER_SEC;
-    else if ((v = value_of(word, "exit")))
-        b->exit_status = (int32_t)number_of(v);
-    else if ((v = value_of(word, "array")))
+    else if ((v = story_value(word, "runs")))
+        b->runs_us = story_number(v) * USEC_PER_SEC;
+    else if ((v = story_value(word, "exit")))
+        b->exit_status = (int32_t)story_number(v);
+    else if ((v = story_value(word, "array")))
         spec->array = v;
-    else if ((v = value_of(word, "depends")))
+    else if ((v = story_value(word, "depends")))
         spec->dependency = v;
-    else if ((v = value_of(word, "begin")))
-        spec->begin_us = INT64_C(1790000000) * USEC_PER_SEC + number_of(v) * USEC_PER_SEC;
-    else if ((v = value_of(word, "deadline")))
-        spec->deadline_us = INT64_C(1790000000) * USEC_PER_SEC + number_of(v) * USEC_PER_SEC;
-    else if ((v = value_of(word, "name")))
+    else if ((v = story_value(word, "begin")))
+        spec->begin_us = INT64_C(1790000000) * USEC_PER_SEC + story_number(v) * USEC_PER_SEC;
+    else if ((v = story_value(word, "deadline")))
+        spec->deadline_us = INT64_C(1790000000) * USEC_PER_SEC + story_number(v) * USEC_PER_SEC;
+    else if ((v = story_value(word, "name")))
         spec->name = v;
-    else if ((v = value_of(word, "partition")))
+    else if ((v = story_value(word, "partition")))
         spec->req.partition = v;
-    else if ((v = value_of(word, "reservation")))
+    else if ((v = story_value(word, "reservation")))
         spec->req.reservation = v;
-    else if ((v = value_of(word, "licenses")))
+    else if ((v = story_value(word, "licenses")))
         spec->req.licenses = v;
-    else if ((v = value_of(word, "mintime")))
+    else if ((v = story_value(word, "mintime")))
         return duration_parse(v, &spec->req.time_min_us, NULL);
-    else if ((v = value_of(word, "switches"))) {
+    else if ((v = story_value(word, "switches"))) {
         const char *wait = strchr(v, '@');
         spec->req.switches = (int32_t)strtol(v, NULL, 10);
-        spec->req.switches_wait_us = wait ? number_of(wait + 1) * USEC_PER_SEC : 0;
+        spec->req.switches_wait_us = wait ? story_number(wait + 1) * USEC_PER_SEC : 0;
     } else if (text_is(word, "exclusive"))
         spec->req.exclusive = EXCLUSIVE_NODE;
     else if (text_is(word, "hold"))
         spec->hold = true;
-    else if ((v = value_of(word, "stuck")))
-        b->stuck_us = number_of(v) * USEC_PER_SEC;
+    else if ((v = story_value(word, "stuck")))
+        b->stuck_us = story_number(v) * USEC_PER_SEC;
     else if (text_is(word, "stubborn"))
         b->stubborn = true;
     else if (text_is(word, "oom"))
@@ -211,7 +199,7 @@ static void answer_say(struct story *s, bool answered, enum refusal refusal)
 static bool step_line(struct story *s, char **word, size_t n)
 {
     struct job_spec spec = {.name = "step"};
-    struct msg_create_step m = {.job_id = (uint64_t)number_of(word[1]), .spec = {&spec, 1}};
+    struct msg_create_step m = {.job_id = (uint64_t)story_number(word[1]), .spec = {&spec, 1}};
     struct behaviour b = {.runs_us = 10 * USEC_PER_SEC};
     enum refusal refusal = REFUSE_NONE;
     for (size_t i = 2; i < n; i++) {
@@ -243,14 +231,14 @@ static bool command_verb(struct story *s, char **word, size_t n)
     if (text_is(word[0], "step") && n > 1)
         return step_line(s, word, n);
     if (text_is(word[0], "hangup") && n == 2) {
-        world_hang_up(s->w, (size_t)number_of(word[1]) - 1);
+        world_hang_up(s->w, (size_t)story_number(word[1]) - 1);
         trace_take(s);
         return true;
     }
     if (text_is(word[0], "finish") && n > 1) {
-        struct msg_finish_job m = {.job_id = (uint64_t)number_of(word[1]),
+        struct msg_finish_job m = {.job_id = (uint64_t)story_number(word[1]),
                                    .exit_status =
-                                       n > 2 ? status_of_code((int)number_of(word[2])) : 0};
+                                       n > 2 ? status_of_code((int)story_number(word[2])) : 0};
         bool answered = world_request(s->w, MSG_FINISH_JOB, &m, &refusal);
         answer_say(s, answered, refusal);
         return true;
@@ -308,41 +296,6 @@ static bool job_verb(struct story *s, char **word, size_t n)
 
 /* ---- reservations ---- */
 
-struct resv_word {
-    const char *key, *field;
-    size_t offset;
-};
-static const struct resv_word resv_texts[] = {
-    {"nodes", "nodes", offsetof(struct reservation, nodes)},
-    {"cores", "core_counts", offsetof(struct reservation, core_counts)},
-    {"gres", "gres", offsetof(struct reservation, gres)},
-    {"licenses", "licenses", offsetof(struct reservation, licenses)},
-    {"users", "users", offsetof(struct reservation, users)},
-    {"partition", "partition", offsetof(struct reservation, partition)},
-};
-
-static bool resv_word(struct reservation *r, struct str *fields, const char *word)
-{
-    const char *v, *field = NULL;
-    bool ok = true;
-    for (size_t i = 0; i < ARRAY_LEN(resv_texts); i++)
-        if ((v = value_of(word, resv_texts[i].key))) {
-            *(const char **)((char *)r + resv_texts[i].offset) = v;
-            field = resv_texts[i].field;
-        }
-    if ((v = value_of(word, "start")))
-        r->start_us = (INT64_C(1790000000) + number_of(v)) * USEC_PER_SEC, field = "start_us";
-    else if ((v = value_of(word, "length")))
-        ok = duration_parse(v, &r->duration_us, NULL), field = "duration_us";
-    else if ((v = value_of(word, "count")))
-        r->node_count = (int32_t)number_of(v), field = "node_count";
-    else if ((v = value_of(word, "flags")))
-        ok = resv_flags_parse(v, &r->flags, &r->purge_us, NULL), field = "flags,purge_us";
-    if (field)
-        list_addf(fields, "%s", field);
-    return ok && field;
-}
-
 /* "reserve NAME …" makes it; "rereserve NAME …" changes it. */
 static bool resv_verb(struct story *s, char **word, size_t n)
 {
@@ -357,7 +310,7 @@ static bool resv_verb(struct story *s, char **word, size_t n)
     if (m.create)
         str_add(&fields, "users");
     for (size_t i = 2; i < n; i++)
-        if (!resv_word(&r, &fields, word[i]))
+        if (!story_resv_word(&r, &fields, word[i]))
             return fail(s, word[i], "cannot be read");
     m.fields = str_text(&fields);
     bool answered = world_request(s->w, MSG_UPDATE_RESERVATION, &m, &refusal);
@@ -369,7 +322,7 @@ static bool resv_verb(struct story *s, char **word, size_t n)
 static size_t node_number(const char *name)
 {
     const char *digits = name + strcspn(name, "0123456789");
-    int64_t n = number_of(digits);
+    int64_t n = story_number(digits);
     return n > 0 ? (size_t)n - 1 : 0;
 }
 
@@ -377,7 +330,7 @@ static bool node_verb(struct story *s, char **word, size_t n)
 {
     struct msg_update_node m = {.names = n > 1 ? word[1] : NULL, .reason = "story"};
     enum refusal refusal = REFUSE_NONE;
-    int64_t seconds = n > 2 ? number_of(word[2]) * USEC_PER_SEC : 0;
+    int64_t seconds = n > 2 ? story_number(word[2]) * USEC_PER_SEC : 0;
     m.state = text_is(word[0], "drain")         ? "DRAIN"
               : text_is(word[0], "down")        ? "DOWN"
               : text_is(word[0], "resume-node") ? "RESUME"
@@ -388,15 +341,16 @@ static bool node_verb(struct story *s, char **word, size_t n)
     } else if (text_is(word[0], "lose") && n == 3) {
         world_lose_machine(s->w, node_number(word[1]), seconds);
     } else if (text_is(word[0], "kill-shepherds") && n == 2) {
-        world_kill_shepherds(s->w, (uint64_t)number_of(word[1]));
+        world_kill_shepherds(s->w, (uint64_t)story_number(word[1]));
     } else if (text_is(word[0], "cut") && n == 3) {
         world_cut_link(s->w, node_number(word[1]), seconds);
     } else if ((text_is(word[0], "break-gpu") || text_is(word[0], "mend-gpu")) && n == 3) {
-        world_break_gpu(s->w, node_number(word[1]), (int32_t)number_of(word[2]), word[0][0] == 'b');
+        world_break_gpu(s->w, node_number(word[1]), (int32_t)story_number(word[2]),
+                        word[0][0] == 'b');
     } else if (text_is(word[0], "crash-agent") && n == 3) {
         world_crash_agent(s->w, node_number(word[1]), seconds);
     } else if (text_is(word[0], "crash") && n == 2) {
-        world_crash_controller(s->w, CRASH_NOW, number_of(word[1]) * USEC_PER_SEC);
+        world_crash_controller(s->w, CRASH_NOW, story_number(word[1]) * USEC_PER_SEC);
     } else {
         return false;
     }
@@ -429,7 +383,7 @@ static bool line_play(struct story *s, const char *line)
     if (text_is(word[0], "submit"))
         return submit_line(s, word, n);
     if ((text_is(word[0], "run") || text_is(word[0], "at")) && n == 2) {
-        world_run(s->w, number_of(word[1]) * USEC_PER_SEC);
+        world_run(s->w, story_number(word[1]) * USEC_PER_SEC);
         trace_take(s);
         return true;
     }
