@@ -17,7 +17,8 @@
 #define SWEEPS_PER_USER   64     /* under way; each holds its request */
 #define REST_US           (5000) /* between two goes while others ask for something */
 #define ALONE_US          USEC_PER_SEC
-#define FULL_TEXT         "64 of your requests about many jobs are still being worked off; wait for one"
+
+#define FULL_TEXT "64 of your requests about many jobs are still being worked off; wait for one"
 
 #define SPLIT_MAX 16384u /* elements that one request may make jobs of their own */
 #define SPLIT_TEXT                                                                                 \

@@ -82,7 +82,7 @@ void triggers_node(struct core *c, struct noderec *n)
         node_event(c, n, events);
 }
 
-/* Since when it trigger_has been idle for as long as the trigger asks for. */
+/* Since when it has been idle for as long as the trigger asks for. */
 static int64_t idle_from(const struct trigger *t, const struct noderec *n)
 {
     return time_add(n->idle_us, t->offset > 0 ? t->offset * USEC_PER_SEC : 0);
@@ -100,7 +100,6 @@ int64_t trigger_idle_due(const struct core *c, const struct trigger *t)
     return due;
 }
 
-/* The time trigger_has passed already: it runs now. */
 void trigger_idle_pull(struct core *c, struct triggerrec *t)
 {
     for (size_t i = 0; i < c->node.n; i++) {
