@@ -14,7 +14,7 @@
 #include "script/dialect_variables.h"
 #include "script/lines.h"
 #include "script/lint/lint.h"
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include <stdlib.h>
 #include <string.h>

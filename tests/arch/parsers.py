@@ -33,7 +33,7 @@ FILES = {
     "src/node/cgroup/base.c": KERNEL, "src/node/cgroup/charged.c": KERNEL, "src/node/cgroup/device_filter.c": "site", "src/node/cgroup/files.c": KERNEL, "src/node/cgroup/fs.c": KERNEL, "src/node/cgroup/hand_back.c": KERNEL, "src/node/cgroup/measure.c": KERNEL, "src/node/cgroup/group.c": "site",
     "src/node/daemon/clear.c": KERNEL, "src/node/daemon/find.c": OURS, "src/node/daemon/gpu_release.c": OURS, "src/node/daemon/launch.c": CHECKED, "src/node/daemon/main.c": KERNEL,
     "src/node/daemon/notes_in.c": "cuts lines, which agent/note.c reads (fuzz_shepherd); unit notes_in", "src/node/daemon/series_feed.c": "numbers that a shepherd wrote; its values are read by model/record/series.c (fuzz_series)", "src/node/daemon/series_queue.c": OURS, "src/node/daemon/site.c": OURS,
-    "src/node/hardware/amd/amd.c": SITE, "src/node/hardware/amd/amd_facts.c": KERNEL, "src/node/hardware/amd/amd_kfd.c": KERNEL, "src/node/hardware/amd/amd_rsmi.c": KERNEL,
+    "src/node/hardware/amd/amd.c": SITE, "src/node/hardware/amd/facts.c": KERNEL, "src/node/hardware/amd/kfd.c": KERNEL, "src/node/hardware/amd/amd_rsmi.c": KERNEL,
     "src/node/hardware/discover.c": KERNEL, "src/node/hardware/discover_conf.c": SITE, "src/node/hardware/discover_gpus.c": CHECKED,
     "src/node/hardware/nvidia/discover_nvidia.c": KERNEL, "src/node/hardware/gpu_helper.c": "what the node's daemon says to its own process",
     "src/node/hardware/gpu_holders.c": "the name of the process is skipped from its end, and one number read", "src/node/hardware/gpu_time.c": SITE,

@@ -2,7 +2,7 @@
  * are not whole yet. */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "controller/session/session_inside.h"
+#include "controller/session/inside.h"
 #include "controller/site/hosts.h"
 #include "io/clock.h"
 #include "wire/frame.h"

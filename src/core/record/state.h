@@ -284,7 +284,7 @@ enum account_block_of {
     ACCOUNT_BLOCKS
 };
 
-/* Memory of records that came at once (record/accounts/account_memory.c). */
+/* Memory of records that came at once (record/accounts/memory.c). */
 struct account_block {
     void *at;
     size_t bytes;

@@ -1,5 +1,5 @@
 /* Options that say what the job is: its name, who pays, how it is queued. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "model/job/array.h"

@@ -1,9 +1,9 @@
 /* One description of an option, of whatever command: a row says how it is spelt, what it takes,
  * which variables stand in for it, what Remuda does with it, and what it sets. Command lines and
- * variables of all commands are read by option_read.c; --help, --usage, refusals and
+ * variables of all commands are read by read.c; --help, --usage, refusals and
  * docs/options.md walk over the same rows.
  *
- * Spellings are looked up in option_read.c alone (spelling_next): another dialect is one more
+ * Spellings are looked up in read.c alone (spelling_next): another dialect is one more
  * member there. */
 #ifndef REMUDA_SCRIPT_OPTION_H
 #define REMUDA_SCRIPT_OPTION_H

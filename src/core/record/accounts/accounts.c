@@ -5,9 +5,9 @@
  * What is removed keeps its number and its row (`deleted`), and is found by nobody. */
 #include "core/record/accounts/accounts.h"
 
-#include "core/record/accounts/account_memory.h"
 #include "core/record/accounts/assoc_index.h"
 #include "core/record/accounts/limit_book.h"
+#include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 #include "model/grammar/gres.h"
 

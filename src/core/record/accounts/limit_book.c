@@ -1,6 +1,6 @@
 #include "core/record/accounts/limit_book.h"
 
-#include "core/record/accounts/account_memory.h"
+#include "core/record/accounts/memory.h"
 #include "core/record/record.h"
 
 #include <stdlib.h>

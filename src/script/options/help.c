@@ -1,6 +1,6 @@
 /* --help and --usage of the commands that have one table of their own; those of sbatch, salloc and
  * srun: doc.c. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 

@@ -1,6 +1,6 @@
 /* A message of a session becomes an event of the open turn. */
 #include "base/alloc.h"
-#include "controller/session/session_inside.h"
+#include "controller/session/inside.h"
 #include "controller/turn.h"
 #include "io/clock.h"
 

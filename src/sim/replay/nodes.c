@@ -2,7 +2,7 @@
  * Only for machines of equal nodes. */
 #include "base/alloc.h"
 #include "model/job/alloc.h"
-#include "sim/replay/replay_inside.h"
+#include "sim/replay/inside.h"
 
 #include <stdlib.h>
 

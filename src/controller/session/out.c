@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "controller/disk/payload.h"
 #include "controller/long_read.h"
-#include "controller/session/session_inside.h"
+#include "controller/session/inside.h"
 #include "controller/site/hosts.h"
 #include "controller/site/joined.h"
 #include "io/clock.h"

@@ -1,7 +1,7 @@
 /* Setters of the option table that many rows share. Each knows its target by the row's offset; the
  * words of its refusals are Slurm's ("Invalid --time specification"), with what is allowed behind
  * them. */
-#include "script/options/option_values.h"
+#include "script/options/values.h"
 
 #include "base/alloc.h"
 #include "base/duration.h"

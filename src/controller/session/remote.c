@@ -8,7 +8,7 @@
  * with a token. Who says nothing for a while is sent away. */
 #include "base/alloc.h"
 #include "base/duration.h"
-#include "controller/session/session_inside.h"
+#include "controller/session/inside.h"
 #include "controller/site/hosts.h"
 #include "io/build.h"
 #include "io/clock.h"

@@ -88,7 +88,7 @@ struct sessions {
     bool draining;           /* the daemon ends: nothing more is taken in */
 };
 
-/* ---- session_facts.c ---- */
+/* ---- facts.c ---- */
 /* Input flows unless something holds it. */
 void session_gate(struct session *s);
 /* Who speaks, as the core is told; texts live until the loop goes round. */
@@ -104,7 +104,7 @@ const char *session_surplus_text(const struct sessions *s, uid_t uid, struct are
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
 const struct host *remote_host(const struct session *s);
 
-/* ---- session_step.c ---- */
+/* ---- step.c ---- */
 /* Steps a message of this session, or one in its name, into the open turn. */
 void session_step(struct session *s, const struct message *m, const struct peer *peer);
 /* Does the request leave everything as it is? Such are served while the store is away. */
@@ -135,7 +135,7 @@ bool session_park_remote(struct sessions *s, int fd, const char *address);
 /* Ends those kept aside. */
 void sessions_unpark(struct sessions *s);
 
-/* ---- session_remote.c ---- */
+/* ---- remote.c ---- */
 /* It gets one of the few places of those who have not said who they are. */
 void remote_begin(struct session *s, int fd);
 void remote_end(struct session *s);

@@ -1,6 +1,6 @@
 /* Memory of accounts and their like: a block of those that came at once, or each its own. */
-#ifndef REMUDA_CORE_RECORD_ACCOUNTS_ACCOUNT_MEMORY_H
-#define REMUDA_CORE_RECORD_ACCOUNTS_ACCOUNT_MEMORY_H
+#ifndef REMUDA_CORE_RECORD_ACCOUNTS_MEMORY_H
+#define REMUDA_CORE_RECORD_ACCOUNTS_MEMORY_H
 
 #include "core/record/accounts/accounts.h"
 

@@ -89,7 +89,7 @@ void replay_pass(struct replay *p);
 int64_t replay_wake_due(const struct replay *p); /* seconds; NEVER */
 int64_t wall_us(const struct replay *p);
 
-/* ---- replay_order.c: orders, places, predictions ---- */
+/* ---- order.c: orders, places, predictions ---- */
 int64_t estimate_of(struct replay *p, uint32_t i);
 void prediction_learn(struct replay *p, uint32_t i);
 void hook_fill(struct replay *p);
@@ -98,7 +98,7 @@ void place_take(struct replay *p, uint32_t i);
 void places_compress(struct replay *p, uint32_t ended);
 int64_t place_next(const struct replay *p);
 
-/* ---- replay_nodes.c: which nodes are how busy ---- */
+/* ---- nodes.c: which nodes are how busy ---- */
 void nodes_count_start(struct replay *p);
 /* NULL: gives back what it took */
 void nodes_count_take(struct replay *p, uint32_t job, const char *alloc);

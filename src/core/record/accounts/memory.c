@@ -1,4 +1,4 @@
-#include "core/record/accounts/account_memory.h"
+#include "core/record/accounts/memory.h"
 
 #include <stdlib.h>
 #include <string.h>

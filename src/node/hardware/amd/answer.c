@@ -1,4 +1,4 @@
-#include "node/hardware/amd/amd_answer.h"
+#include "node/hardware/amd/answer.h"
 
 #include <errno.h>
 #include <stddef.h>

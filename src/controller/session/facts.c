@@ -1,6 +1,6 @@
 /* What can be told of a session, and the little that anybody may do to one: hold its input, refuse,
  * close, charge its user. */
-#include "controller/session/session_inside.h"
+#include "controller/session/inside.h"
 #include "model/limits.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * The conservative reference keeps a place for every job (profile.h); the machine is told to
  * hold each until its place has come. */
 #include "base/alloc.h"
-#include "sim/replay/replay_inside.h"
+#include "sim/replay/inside.h"
 
 #include <stdlib.h>
 
