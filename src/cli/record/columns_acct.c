@@ -433,7 +433,7 @@ static const struct column columns[] = {
     {"User", 0, NULL, 9, "", cell_user},
     {"UserCPU", 0, NULL, 10, "", cell_user_cpu},
 // clang-format off
-#define X(member, name, letter, header, width, json) {name, 0, NULL, width, "", cell_##member},
+#define X(member, name, letter, header, width, json, ...) {name, 0, NULL, width, "", cell_##member},
     JOB_ATTRIBUTES(X)
 #undef X
     // clang-format on
