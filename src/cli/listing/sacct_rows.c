@@ -12,6 +12,7 @@
 #include "cli/table/listing.h"
 #include "cli/table/listing_command.h"
 #include "model/job/array.h"
+#include "model/settings/key.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,9 +70,9 @@ static void cluster_note(void *ctx, const void *record)
 {
     struct sacct_command *s = ctx;
     const struct meta *m = record;
-    if (text_is(m->key, "ClusterName"))
+    if (text_is(m->key, SETTING_KEY(ClusterName)))
         s->acct_env.cluster = m->value;
-    if (text_is(m->key, "JobstatsComment"))
+    if (text_is(m->key, SETTING_KEY(JobstatsComment)))
         s->jobstats =
             !s->l.json && text_is_nocase(m->value, "YES") && acct_shows_admin_comment(&s->l.format);
 }

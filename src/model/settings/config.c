@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "model/limits.h"
 #include "model/settings/config_parser.h"
+#include "model/settings/key.h"
 #include "model/settings/settings_value.h"
 
 #include <string.h>
@@ -172,7 +173,7 @@ void config_warn_value(struct parser *p, const char *key, const char *value)
 static bool given_before(struct parser *p, const struct setting *k, const char *value)
 {
     struct place *before = &p->given[k - setting_table];
-    bool again = before->file != NULL, host = text_is(k->key, "SlurmctldHost");
+    bool again = before->file != NULL, host = text_is(k->key, SETTING_KEY(SlurmctldHost));
     if (again && host)
         config_warn(p, WEIGHS_MEANING,
                     "a second SlurmctldHost, %.60s, has no effect in Remuda: there is one "
@@ -351,7 +352,7 @@ static void alone_warn(struct parser *p, const struct setting *s, const char *mi
 static void alone_look(struct parser *p)
 {
     if (!p->settings->word.metrics_on)
-        alone_warn(p, setting_find("MetricsAddress"), "MetricsType=metrics/openmetrics");
+        alone_warn(p, setting_find(SETTING_KEY(MetricsAddress)), "MetricsType=metrics/openmetrics");
 }
 
 static void result_fill(struct parser *p, struct config *ret)

@@ -11,6 +11,7 @@
 #include "io/together.h"
 #include "model/limits.h"
 #include "model/settings/gres_conf.h"
+#include "model/settings/key.h"
 #include "model/settings/settings.h"
 
 #include <stdio.h>
@@ -28,12 +29,14 @@
 static const struct {
     const char *key, *why;
 } not_taken[] = {
-    {"StateSaveLocation", "the state lies where `remuda up --state DIR` starts the cluster"},
-    {"SlurmctldHost", "the controller is where `remuda up` is run"},
-    {"SlurmctldAddr", "the controller is where `remuda up` is run"},
+    {SETTING_KEY(StateSaveLocation),
+     "the state lies where `remuda up --state DIR` starts the cluster"},
+    {SETTING_KEY(SlurmctldHost), "the controller is where `remuda up` is run"},
+    {SETTING_KEY(SlurmctldAddr), "the controller is where `remuda up` is run"},
     {"ControlMachine", "the controller is where `remuda up` is run"},
-    {"SlurmUser", "the controller runs as who starts it; set it when the state directory is that "
-                  "user's"},
+    {SETTING_KEY(SlurmUser),
+     "the controller runs as who starts it; set it when the state directory is that "
+     "user's"},
     {"AccountingStoragePass", "a secret; there is no slurmdbd"},
     {"JobCompPass", "a secret"},
     {"DefaultStoragePass", "a secret"},
