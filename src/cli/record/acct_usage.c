@@ -3,6 +3,7 @@
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
 #include "model/job/alloc.h"
+#include "model/job/job_counts.h"
 
 #include <string.h>
 
@@ -151,7 +152,7 @@ CELL(planned_cpu_raw)
 CELL(suspended)
 {
     (void)env;
-    duration_format(row->step ? row->step->suspended_us : row->job->suspended_us, out);
+    duration_format(row->step ? row->step->suspended_us : job_part_suspended_us(row->job), out);
 }
 
 CELL(system_cpu)

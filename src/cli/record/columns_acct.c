@@ -9,6 +9,7 @@
 #include "cli/record/columns_job.h"
 #include "cli/record/jobstats.h"
 #include "model/job/job_attributes.h"
+#include "model/job/job_counts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 {
     int64_t start = truncated(env, start_of(row)),
             end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
-    int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
+    int64_t suspended = row->step ? row->step->suspended_us : job_part_suspended_us(row->job);
     /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
     int64_t elapsed =
         start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;
