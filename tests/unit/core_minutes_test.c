@@ -2,6 +2,10 @@
  * restart; several that start at once stay within it; a run that has used one up ends. */
 #include "core_tree.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
 #define MINUTES_OF(enforce, more)                                                                  \
     CONF "PriorityDecayHalfLife=0\nPriorityCalcPeriod=1\nAccountingStorageEnforce=" enforce        \
          "\n" more
@@ -435,6 +439,53 @@ static void when_use_has_decayed(void **unused)
     world_close();
 }
 
+static struct priority_row priority_row_of(uint64_t id)
+{
+    struct rows r = ask((struct msg_query){.what = QUERY_PRIORITY, .ids = ids_of(id)});
+    assert_int_equal(r.row.n, 1);
+    struct priority_row row = *(const struct priority_row *)r.row.v[0];
+    vec_done(&r.row);
+    return row;
+}
+
+/* Who is held by minutes has the priority that the planner will see once it is not. */
+static void held_jobs_have_a_priority(void **unused)
+{
+    static const char *const settings[] = {
+        "PriorityType=priority/multifactor\nPriorityWeightQOS=1000\nPriorityWeightAge=0\n"
+        "PriorityWeightFairshare=5000\nPriorityWeightJobSize=700\n",
+        "PriorityType=priority/basic\n", ""};
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+        minutes_open(MINUTES_OF("safe,qos", ""));
+        char *conf = xasprintf("%s%s", MINUTES_OF("safe,qos", ""), settings[i]);
+        configure(conf);
+        uint64_t all = submit(job_for(32, 60, "chem", NULL)); /* all there is */
+        assert_int_equal(state(all), JOB_RUNNING);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=60"), REFUSE_NONE);
+        uint64_t id = submit(job_for(16, 10, "physics", "test"));
+        assert_string_equal(waits_for(id), "AssocGrpCPUMinutesLimit");
+        struct priority_row held = priority_row_of(id);
+        uint64_t shown = job(id)->priority;
+        if (i == 0)
+            assert_true(held.size > 0 && held.fairshare > 0);
+        assert_true(shown > 1 && shown == held.priority);
+        assert_int_equal(limit_set("physics", "GrpTRESMins=cpu=-1"), REFUSE_NONE);
+        assert_string_equal(waits_for(id), "Resources");
+        struct priority_row queued = priority_row_of(id);
+        assert_int_equal(held.priority, queued.priority);
+        assert_int_equal(held.size, queued.size);
+        assert_int_equal(held.fairshare, queued.fairshare);
+        assert_int_equal(held.qos_part, queued.qos_part);
+        assert_int_equal(job(id)->priority, shown);
+        assert_int_equal(control(ids_of(id), ACTION_HOLD), REFUSE_NONE);
+        struct rows none = ask((struct msg_query){.what = QUERY_PRIORITY, .ids = ids_of(id)});
+        assert_int_equal(none.row.n, 0);
+        vec_done(&none.row);
+        free(conf);
+        world_close();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +504,7 @@ int main(void)
         cmocka_unit_test(the_threshold),
         cmocka_unit_test(when_running_jobs_leave_room),
         cmocka_unit_test(a_start_is_foreseen),
+        cmocka_unit_test(held_jobs_have_a_priority),
         cmocka_unit_test(when_running_jobs_are_over),
         cmocka_unit_test(when_use_has_decayed),
     };
