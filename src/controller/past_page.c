@@ -5,44 +5,6 @@
 
 #include <stdlib.h>
 
-static struct past_key key_of(struct past_page *g, enum store_table table, const void *record,
-                              int64_t *ret_at_us)
-{
-    struct past_key k = {.table = table};
-    const struct job *j = record;
-    const struct step *s = record;
-    const struct node_spell *n = record;
-    const struct reservation *v = record;
-    *ret_at_us = 0;
-    if (table == TABLE_STEP) {
-        k.id = s->job_id;
-        k.attempt = s->attempt;
-        k.second = s->step_id;
-        *ret_at_us = s->end_us;
-    } else if (table == TABLE_PAYLOAD) {
-        k.id = ((const struct payload *)record)->job_id;
-    } else if (table == TABLE_NODE_SPELL) {
-        k.name = arena_strdup(g->names, n->name);
-        k.second = n->start_us;
-        *ret_at_us = n->end_us;
-    } else if (table == TABLE_PAST_RESERVATION) {
-        k.name = arena_strdup(g->names, v->name);
-        k.second = v->start_us;
-        *ret_at_us = v->end_us;
-    } else if (table == TABLE_TRANSACTION) {
-        k.id = ((const struct transaction *)record)->id;
-        *ret_at_us = ((const struct transaction *)record)->at_us;
-    } else {
-        k.id = j->id;
-        k.attempt = j->attempt;
-        k.second = j->start_us;
-        k.array_job_id = j->array_job_id;
-        k.het_job_id = j->het_job_id;
-        *ret_at_us = j->end_us;
-    }
-    return k;
-}
-
 static void row_take(void *ctx, enum store_table table, const void *record)
 {
     struct past_page *g = ctx;
@@ -51,7 +13,7 @@ static void row_take(void *ctx, enum store_table table, const void *record)
         g->slots++;
         at_us = ((const struct used *)record)->from_us;
     } else {
-        struct past_key k = key_of(g, table, record, &at_us);
+        struct past_key k = past_key_of(table, record, g->names, &at_us);
         vec_push(&g->key, k);
         g->records += table != TABLE_PAYLOAD && table != TABLE_JOB_PART &&
                       (table != TABLE_STEP || g->kind == PAST_STEPS) && table != TABLE_JOB_RUN;

@@ -132,6 +132,7 @@ void core_load(struct core *c, enum store_table table, const void *record)
     case TABLE_TRES: accounts_load(c, table, record); break;
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR:
     case TABLE_JOB_RUN:
     case TABLE_JOB_PART:
     case TABLE_PAYLOAD:

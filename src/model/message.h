@@ -266,7 +266,8 @@ enum notify_streams { NOTIFY_ERROR = 1, NOTIFY_OUTPUT = 2 };
     X(LIST, payloads, &payload_fields, "scripts")                                                           \
     X(LIST, events, &node_spell_fields, "how nodes were")                                                   \
     X(LIST, reservations, &reservation_fields, "reservations that are over")                                \
-    X(LIST, transactions, &transaction_fields, "who changed what")
+    X(LIST, transactions, &transaction_fields, "who changed what")                                          \
+    X(LIST, sums, &used_fields, "sums of hours")
 // clang-format on
 
 /* An entry of a user's table for scrontab: the job that comes of it. */
@@ -980,6 +981,7 @@ extern const struct fields meta_fields;
     X(TRANSACTION, "account_transaction", transaction_fields, "id", "who changed what of accounts, QOS and limits") \
     X(NODE_SPELL, "node_spell", node_spell_fields, "name,start_us", "how nodes were, and from when to when")    \
     X(PAST_RESERVATION, "past_reservation", reservation_fields, "name,start_us", "reservations that are over")  \
+    X(USED_HOUR, "used_hour", used_hour_fields, "from_us,who", "sums of hours that came from archives")      \
     X(CRONTAB, "crontab", crontab_fields, "user_id", "users' tables for scrontab")                          \
     X(TRIGGER, "trigger_set", trigger_fields, "id", "triggers (strigger)")                                  \
     X(ANSWERED, "answered", answered_fields, "at_us,id", "requests of the last minutes, answered")          \

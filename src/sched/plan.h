@@ -93,5 +93,8 @@ bool plan_wait_of(const struct plan *p, struct cluster *cl, uint64_t job_id, str
 typedef void (*priority_take)(void *ctx, const struct priority_row *row);
 void sched_priority_rows(struct cluster *cl, uint64_t job_id, int64_t now_us, priority_take take,
                          void *ctx);
+/* The same of a job that the planner does not have, as it would be if it had. */
+void sched_priority_of(struct cluster *cl, const struct waiting *w, int64_t now_us,
+                       priority_take take, void *ctx);
 
 #endif

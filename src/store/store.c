@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "store/job_filter.h"
+#include "store/past.h"
 #include "store/store_ops.h"
 #include "store/used/tally.h"
 
@@ -71,6 +72,7 @@ bool scan_wants(const struct scan *scan, const void *record)
     case TABLE_TRES:
     case TABLE_TRANSACTION:
     case TABLE_PAST_RESERVATION:
+    case TABLE_USED_HOUR:
     case TABLE_CRONTAB:
     case TABLE_TRIGGER:
     case TABLE_ANSWERED:
@@ -300,7 +302,7 @@ bool store_query_past(struct store *s, struct past_query *q, store_past_fn fn, v
                       struct err *ret_err)
 {
     q->more = false;
-    return !s->ops->past || s->ops->past(s, q, fn, ctx, ret_err);
+    return s->ops->past ? s->ops->past(s, q, fn, ctx, ret_err) : past_scan(s, q, fn, ctx, ret_err);
 }
 
 bool store_space(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err)

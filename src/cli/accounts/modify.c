@@ -1,7 +1,11 @@
 /* sacctmgr modify: what the conditions name, and what becomes of it. */
 #include "cli/accounts/changing.h"
 
+#include "base/list.h"
+
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- what is meant -------------------------------------------------------------------------- */
 
@@ -230,6 +234,83 @@ static void accounts_values(struct changing *g)
     str_done(&said);
 }
 
+/* ---- who has it from above ---- */
+
+static bool has_limit(const struct assoc_view *v, const struct limit *l)
+{
+    for (size_t i = 0; i < v->owner.limit.n; i++) {
+        const struct limit *own = v->owner.limit.v[i];
+        if (own->what == l->what && text_is(own->tres, l->tres) && text_is(own->hours, l->hours))
+            return true;
+    }
+    return false;
+}
+
+/* Of what is set, is there something that it has not itself, nor an account between? `top` is the
+ * account that is modified. */
+static bool is_heir(const struct changing *g, const struct assoc_view *v,
+                    const struct assoc_view *top)
+{
+    const struct sacctmgr_given *st = &g->st;
+    const struct limit *l = st->limits.v;
+    bool qos = list_has(st->fields, "qos") || st->more[0] || st->more[1],
+         default_qos = list_has(st->fields, "default_qos"),
+         priority = list_has(st->fields, "priority_plus1");
+    for (const struct assoc_view *a = v; a && a != top; a = a->up) {
+        qos = qos && !a->a->qos;
+        default_qos = default_qos && !a->a->default_qos;
+        priority = priority && !a->a->priority_plus1;
+    }
+    bool any = qos || default_qos || priority;
+    for (size_t i = 0; !any && i < st->limits.n; i++) {
+        any = resource_limit_table[l[i].what].scope != SCOPE_GROUP;
+        for (const struct assoc_view *a = v; any && a && a != top; a = a->up)
+            any = !has_limit(a, &l[i]);
+    }
+    return any;
+}
+
+struct heir {
+    const struct assoc_view *v;
+    size_t at; /* in the book */
+};
+
+static int newest_first(const void *va, const void *vb)
+{
+    const struct heir *a = va, *b = vb;
+    return (a->v->a->id < b->v->a->id) - (a->v->a->id > b->v->a->id);
+}
+
+/* Users below an account, which stands at `at` in the book, whose values change with that of `top`,
+ * as Slurm lists them: of each account those that came last first. */
+static void heirs_say(const struct changing *g, size_t at, const struct assoc_view *top,
+                      struct str *said)
+{
+    const struct assoc_view *of = g->b.assoc.v[at];
+    VEC(struct heir) below = {0};
+    for (size_t i = at + 1; i < g->b.assoc.n && g->b.assoc.v[i]->depth > of->depth; i++)
+        if (g->b.assoc.v[i]->up == of && !g->b.assoc.v[i]->a->deleted)
+            vec_push(&below, ((struct heir){g->b.assoc.v[i], i}));
+    if (below.n > 1)
+        qsort(below.v, below.n, sizeof below.v[0], newest_first);
+    for (size_t i = 0; i < below.n; i++) {
+        if (!is_heir(g, below.v[i].v, top))
+            continue;
+        if (below.v[i].v->a->user)
+            assoc_line(g->s, below.v[i].v, true, said);
+        else
+            heirs_say(g, below.v[i].at, top, said);
+    }
+    vec_done(&below);
+}
+
+/* Nothing is set but the account above it, and that is it already. */
+static bool stays_there(const struct sacctmgr_given *st, const struct assoc_view *v)
+{
+    return text_is(st->fields, "parent") && !st->limits.n && !st->no_usage && !st->more[0] &&
+           !st->more[1] && text_is_nocase(v->a->parent, st->assoc.parent);
+}
+
 static void assocs_modify(struct changing *g, const char *title)
 {
     struct str said = STR_INIT;
@@ -246,10 +327,12 @@ static void assocs_modify(struct changing *g, const char *title)
     }
     for (size_t i = 0; any && !by_user && i < g->b.assoc.n; i++) {
         const struct assoc_view *v = g->b.assoc.v[i];
-        if (!assoc_is_meant(g->sp, v, g->s->a))
+        if (!assoc_is_meant(g->sp, v, g->s->a) || stays_there(st, v))
             continue;
         settings_to_assoc(&g->c, st, VERB_MODIFY, v->a);
         assoc_line(g->s, v, true, &said);
+        if (!v->a->user)
+            heirs_say(g, i, v, &said);
     }
     if (said.len)
         str_addf(&g->c.said, " %s\n%s", title, str_text(&said));

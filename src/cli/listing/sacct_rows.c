@@ -148,6 +148,38 @@ static int step_order(const void *pa, const void *pb)
     return (ka > kb) - (ka < kb);
 }
 
+struct sacct_place {
+    const struct job *j;
+    size_t at; /* as it came: by number, and of a number run after run */
+};
+
+/* As Slurm's accounting orders them: by the second in which they were submitted, single jobs before
+ * arrays, of an array by index. */
+static int job_order(const void *pa, const void *pb)
+{
+    const struct sacct_place *a = pa, *b = pb;
+    int64_t sa = a->j->submit_us / USEC_PER_SEC, sb = b->j->submit_us / USEC_PER_SEC;
+    if (sa != sb)
+        return sa < sb ? -1 : 1;
+    if (a->j->array_job_id != b->j->array_job_id)
+        return a->j->array_job_id < b->j->array_job_id ? -1 : 1;
+    if (a->j->array_job_id && a->j->array_task_id != b->j->array_task_id)
+        return a->j->array_task_id < b->j->array_task_id ? -1 : 1;
+    return a->at < b->at ? -1 : a->at > b->at;
+}
+
+static void jobs_sort(struct sacct_command *s)
+{
+    size_t n = s->job.n;
+    struct sacct_place *place = xcalloc(n + 1, sizeof *place);
+    for (size_t i = 0; i < n; i++)
+        place[i] = (struct sacct_place){s->job.v[i], i};
+    qsort(place, n, sizeof *place, job_order);
+    for (size_t i = 0; i < n; i++)
+        s->job.v[i] = place[i].j;
+    free(place);
+}
+
 bool sacct_rows_read(struct sacct_command *s, struct client *c, struct err *ret_err)
 {
     struct msg_done done = {0};
@@ -164,6 +196,7 @@ bool sacct_rows_read(struct sacct_command *s, struct client *c, struct err *ret_
         return false;
     steps.what = QUERY_STEPS;
     steps.history = true;
+    jobs_sort(s);
     if (s->allocations && !s->jobstats)
         return true;
     if (!client_query(c, &steps, &step_fields, s->l.a, step_keep, s, &done, ret_err) ||

@@ -1,6 +1,7 @@
 /* When a line of sacct began and ended, and how. */
 #include "base/duration.h"
 #include "cli/record/acct_cells.h"
+#include "model/job/job_counts.h"
 
 static int64_t clip(int64_t us, int64_t low, int64_t high)
 {
@@ -45,7 +46,7 @@ int64_t acct_elapsed_us(const struct cell_env *env, const struct acct_row *row)
 {
     int64_t start = acct_start_us(env, row),
             end = truncated(env, end_of(row) ? end_of(row) : env->now_us);
-    int64_t suspended = row->step ? row->step->suspended_us : row->job->suspended_us;
+    int64_t suspended = row->step ? row->step->suspended_us : job_part_suspended_us(row->job);
     /* Whole seconds, so that Elapsed is the difference of Start and End as they are shown. */
     int64_t elapsed =
         start ? end / USEC_PER_SEC - start / USEC_PER_SEC - suspended / USEC_PER_SEC : 0;

@@ -5,6 +5,7 @@
 #include "cli/record/acct_cells.h"
 #include "cli/record/columns_job.h"
 #include "model/job/alloc.h"
+#include "model/job/job_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +205,7 @@ CELL(planned_cpu_raw)
 CELL(suspended)
 {
     (void)env;
-    duration_format(row->step ? row->step->suspended_us : row->job->suspended_us, out);
+    duration_format(row->step ? row->step->suspended_us : job_part_suspended_us(row->job), out);
 }
 
 CELL(system_cpu)

@@ -38,6 +38,11 @@ static void gpu_idle_fill(const struct core *c, const struct jobrec *r, struct j
         j->gpu_idle_next = str_text(next);
 }
 
+static bool wants_field(const struct msg_query *q, const char *name)
+{
+    return !q->fields || list_has(q->fields, name);
+}
+
 static void job_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
                      int64_t now_us, struct part_cpus *known, const struct view *v)
 {
@@ -54,9 +59,11 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         /* As in Slurm the begin time stands for the start of a job that is not planned yet. */
         j.planned_us =
             wait.planned_us || j.spec.begin_us <= now_us ? wait.planned_us : j.spec.begin_us;
-        if (!j.planned_us && !r->waiting && (!q->fields || list_has(q->fields, "planned_us")))
+        if (!j.planned_us && !r->waiting && wants_field(q, "planned_us"))
             j.planned_us = minutes_room_us(c, r, (enum job_reason)j.reason);
         j.planned_nodes = wait.planned_nodes;
+        if (!wait.priority && wants_field(q, "priority") && job_is_kept(c, r, now_us))
+            wait.priority = priority_kept(c, r, now_us);
         j.priority = r->j.spec.hold ? 0 : wait.priority ? wait.priority : 1;
         if (r->waiting)
             j.evaluated_us = now_us;
@@ -65,7 +72,7 @@ static void job_show(const struct core *c, const struct jobrec *r, const struct 
         j.end_us = expected_end(&j, now_us);
         if (j.preempt_end_us && (!j.end_us || j.preempt_end_us < j.end_us))
             j.end_us = j.preempt_end_us;
-        if (!q->fields || list_has(q->fields, "gpu_idle_us"))
+        if (wants_field(q, "gpu_idle_us"))
             gpu_idle_fill(c, r, &j, &next);
     }
     v->row(v->ctx, &j);

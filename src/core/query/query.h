@@ -53,6 +53,9 @@ enum refusal query_accounts(const struct core *c, const struct msg_query *q,
 /* Of a waiting job, in each of its partitions. */
 void priority_show(const struct core *c, const struct jobrec *r, const struct msg_query *q,
                    int64_t now_us, const struct view *v);
+/* Of one that a limit keeps from the planner (job_is_kept), the highest of its partitions; 0: none
+ * of them takes it. */
+uint64_t priority_kept(const struct core *c, const struct jobrec *r, int64_t now_us);
 enum refusal query_shares(const struct core *c, const struct msg_query *q, const struct peer *peer,
                           const struct view *v);
 enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,

@@ -40,8 +40,26 @@ void priority_show(const struct core *c, const struct jobrec *r, const struct ms
                    int64_t now_us, const struct view *v)
 {
     struct priority_view p = {c, r, q, v};
-    if (r->waiting)
+    if (r->waiting) {
         sched_priority_rows(c->cluster, r->j.id, now_us, priority_row_add, &p);
+    } else if (job_is_kept(c, r, now_us)) {
+        struct waiting w = planner_would(c, r, 1);
+        sched_priority_of(c->cluster, &w, now_us, priority_row_add, &p);
+    }
+}
+
+static void most_take(void *ctx, const struct priority_row *row)
+{
+    uint64_t *most = ctx;
+    *most = row->priority > *most ? row->priority : *most;
+}
+
+uint64_t priority_kept(const struct core *c, const struct jobrec *r, int64_t now_us)
+{
+    uint64_t most = 0;
+    struct waiting w = planner_would(c, r, 1);
+    sched_priority_of(c->cluster, &w, now_us, most_take, &most);
+    return most;
 }
 
 static int by_who(const void *va, const void *vb)

@@ -171,6 +171,11 @@ size_t refs_work_most(const struct core *c);
 void eligible_update(struct core *c, struct jobrec *r);
 /* The job as the planner is told of it while it waits; texts are the record's, or of the event. */
 struct waiting planner_told(struct core *c, const struct jobrec *r, uint32_t elements);
+/* The same of one that the planner does not have: without the reservations and limits that it would
+ * be told of. */
+struct waiting planner_would(const struct core *c, const struct jobrec *r, uint32_t elements);
+/* Eligible, and kept from the planner by a limit in minutes, on a job, or of its array. */
+bool job_is_kept(const struct core *c, const struct jobrec *r, int64_t now_us);
 /* Ret_wait->detail … may stay NULL. */
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait);

@@ -184,6 +184,7 @@ enum mail_type {
     X(TIME, end_us, 0, "ended; while running, when its limit ends; else 0")                                              \
     X(TIME, suspend_us, 0, "suspended or resumed last")                                                                  \
     X(SPAN, suspended_us, 0, "time spent suspended in earlier suspensions of this run")                                  \
+    X(SPAN, resize_suspended_us, 0, "of that, before it gave nodes back last")                                           \
     X(ENUM, suspended_by, &suspender_names, "who suspended it: somebody, preemption, or gang scheduling")                \
     X(TIME, stopped_us, 0, "while RUNNING: since when it is stopped by SIGSTOP or SIGTSTP (STOPPED); 0 = is not")           \
     X(BOOL, stopped_partly, 0, "stopped_us: the script alone was told, or its steps alone")                               \

@@ -102,7 +102,7 @@ const struct idle_key idle_keys[] = {
     {"JobCredentialPublicCertificate", false, "users are known by the kernel, hosts by certificates"},
     {"JobDefaults", true, "what a job gets with its GPUs is said by the partition, DefCpuPerGPU and DefMemPerGPU"},
     {"JobFileAppend", true, "output files of a job that is requeued are as --open-mode says"},
-    {"JobSubmitPlugins", true, "submissions are not passed through programs of the site"},
+    {"JobSubmitPlugins", true, "a program of the site sees each submission by SubmitFilter="},
     {"KeepAliveTime", false, "a job starts or fails; nothing waits for a time"},
     {"LaunchType", false, "of an old release"},
     {"LogTimeFormat", false, "logs are in the state directory; `remuda status` says where it is"},

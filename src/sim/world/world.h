@@ -125,6 +125,10 @@ void world_cron_end(struct sim_world *w);
 void world_triggers_change(struct sim_world *w, struct rng *rng);
 void world_triggers_end(struct sim_world *w);
 
+/* ---- the past (past.c) ---- */
+/* Some of what is over is removed from the store, as PurgeJobAfter= and its kin have it done. */
+void world_past_goes(struct sim_world *w, struct rng *rng);
+
 /* ---- the oracle ---- */
 /* What must always hold was broken: the first sentence, or NULL. */
 const char *world_broken(const struct sim_world *w);

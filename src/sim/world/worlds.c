@@ -138,6 +138,8 @@ static void act(struct play *p)
         world_cron_change(p->w, &p->rng);
     if (p->cron && rng_chance(&p->rng, 250))
         world_triggers_change(p->w, &p->rng);
+    if (p->cron && rng_chance(&p->rng, 150))
+        world_past_goes(p->w, &p->rng);
     if (p->commands && dice < 50)
         play_command(p);
     else if (dice < 55)

@@ -35,7 +35,8 @@ bool sql_used_forget_slots(sqlite3 *db, const struct used_facts *fact, const str
                            struct err *ret_err);
 
 /* As store_ops.used. *ret_tally is the caller's if it returns true. */
-bool sql_used_read(sqlite3 *db, struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
+bool sql_used_read(sqlite3 *db, const struct sql_table table[STORE_TABLE_COUNT],
+                   struct used_query *q, struct used_tally **ret_tally, bool *ret_kept,
                    struct err *ret_err);
 
 #endif
