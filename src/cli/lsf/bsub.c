@@ -388,7 +388,6 @@ static int batch_run(struct bsub *s)
         if (!specs[i].command)
             specs[i].command = arena_printf(s->b.line.a, "%.1024s", s->b.script.job_name);
     int status = specs && batch_env(&s->b, &env, &e) ? submit(s, specs, &env) : failed(&e);
-    submit_warnings_say(NAME, &s->warnings);
     str_done(&env);
     return status;
 }

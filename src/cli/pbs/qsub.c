@@ -294,7 +294,6 @@ static int batch_run(struct qsub *s)
         specs && batch_env(&s->b, &env, &e) && submit_become(NULL, s->b.line.comp[0].gid, &e)
             ? submit(s, specs, &env)
             : failed(&e);
-    submit_warnings_say(NAME, &s->warnings);
     str_done(&env);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "core/record/accounts/limits.h"
 #include "core/record/accounts/minutes.h"
 #include "core/request/request.h"
+#include "model/env/later_env.h"
 #include "model/job/job_attributes.h"
 
 #include <string.h>
@@ -258,7 +259,7 @@ static void tasks_raise(struct update *u)
         t->ntasks = t->min_nodes;
 }
 
-static void trial_make(const struct jobrec *r, struct update *u)
+static void trial_make(const struct core *c, const struct jobrec *r, struct update *u)
 {
     u->trial = r->j.spec;
     for (size_t i = 0; i < job_spec_fields.n; i++) {
@@ -266,6 +267,9 @@ static void trial_make(const struct jobrec *r, struct update *u)
         if (given(u, f->name) && !is_taken_apart(r, f->name))
             field_copy(f, &u->trial, u->values);
     }
+    if (given(u, "later_env")) /* adds to what there is */
+        u->trial.later_env =
+            later_env_add(r->j.spec.later_env, u->values->later_env, c->turn.fx->arena);
     memory_choose(u);
     tasks_raise(u);
     deadline_shortest(&u->trial);
@@ -405,7 +409,7 @@ static enum refusal started_check(struct core *c, const struct jobrec *r, struct
     enum refusal refusal = REFUSE_NONE;
     if (r->j.state == JOB_PENDING || (!u->m->reset_accrue && only_any_time(u)))
         return REFUSE_NONE;
-    trial_make(r, u);
+    trial_make(c, r, u);
     if (given(u, "qos") && !given(u, "account") && !peer_operates(c, c->turn.peer))
         refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
     const char *text = refusal ? arena_strdup(c->turn.fx->arena, str_text(&why))
@@ -432,7 +436,7 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     if (r->waiting)
         waited_count(c, r); /* with another request it is of another class */
     u->extends = 0;
-    trial_make(r, u);
+    trial_make(c, r, u);
     refusal = limit_find(r, u, detail);
     if (!refusal && !peer_operates(c, c->turn.peer))
         refusal =

@@ -155,7 +155,9 @@ enum mail_type {
     X(ENUM, dialect, &dialect_names, "in whose words it was submitted: slurm, lsf or pbs")                                 \
     X(TEXT, project, 0, "project it was submitted under, as asked (bsub -P)")                                            \
     X(TEXT, dialect_site, 0, "of PBS: flavour and server, \"pro:head\"; NULL = none")                                     \
-    X(TEXT, job_group, 0, "group of jobs it was submitted in, as asked (bsub -g): /a/b")
+    X(TEXT, job_group, 0, "group of jobs it was submitted in, as asked (bsub -g): /a/b") \
+    X(TEXT, later_env, 0, "variables given after the submission, over those of it (model/env/later_env.h)") \
+    X(TEXT, shell, 0, "program that runs the script, instead of the one that its first line names")
 
 /* What became of it. */
 #define JOB_STATE_FIELDS(X)                                                                                              \

@@ -186,6 +186,18 @@ static bool given_before(struct parser *p, const struct setting *k, const char *
     return again && host;
 }
 
+/* Says no more than a file without the line, so that nothing is missed: UsePAM=0,
+ * JobCompType=jobcomp/none. */
+static bool value_is_off(const char *value)
+{
+    static const char *const off[] = {"", "0", "no", "none", "null", "(null)", "-1"};
+    const char *slash = strrchr(value, '/');
+    for (size_t i = 0; i < ARRAY_LEN(off); i++)
+        if (text_is_nocase(value, off[i]))
+            return true;
+    return slash && text_is_nocase(slash + 1, "none");
+}
+
 static bool setting_take(struct parser *p, const struct word *w, struct err *ret_err)
 {
     const struct setting *k = setting_find(w->key);
@@ -198,7 +210,8 @@ static bool setting_take(struct parser *p, const struct word *w, struct err *ret
         warn_kept(p, k);
         config_warn_value(p, k->key, w->value);
     } else if (idle) {
-        config_warn(p, idle->missed ? WEIGHS_MEANING : WEIGHS_NOTHING,
+        bool missed = idle->missed && !value_is_off(w->value);
+        config_warn(p, missed ? WEIGHS_MEANING : WEIGHS_NOTHING,
                     "%s is known to Slurm but has no effect in Remuda: %s", idle->key, idle->why);
     } else {
         warn_unknown_setting(p, w->key);

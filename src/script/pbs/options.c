@@ -49,6 +49,8 @@ PBS_SETTER(set_name)
         len -= 2;
     }
     r->name = arena_strndup(a, value, len);
+    if (strpbrk(r->name, " \t\n\v\f\r"))
+        return refuse(row, r->name, "a name of PBS has no blanks", ret_err);
     return len > 0 || refuse(row, value, "a name is needed", ret_err);
 }
 
@@ -324,7 +326,8 @@ static const struct option_row rows[] = {
     GRID_("dl", ARG_REQUIRED, "-l walltime= bounds how long it runs"),
     VALUE_("e", "path", "standard error; default NAME.eID", set_text, .at = AT_(err_file),
            .write = pbs_write_error, .becomes = "error"),
-    REFUSED_("f", ARG_NONE, "without a daemon; fault tolerant", "leave it out"),
+    FLAG_("f", "goes on when one of its nodes fails (Torque; of Pro: no daemon, there is none)",
+          set_flag, .at = AT_(fault_tolerant), .becomes = "no-kill", .write = pbs_write_tolerant),
     FLAG_("h", "submit held; qrls lets it go", set_flag, .at = AT_(hold), .becomes = "hold",
           .write = pbs_write_hold),
     GRID_("hard", ARG_NONE, "all of -l is hard"),

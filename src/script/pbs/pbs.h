@@ -39,7 +39,8 @@ struct pbs_request {
     bool drop_out, drop_err;
     bool hold, whole_environment, interactive, wait, quiet, help, version, lint;
     bool rerun_no;
-    bool array_torque; /* of -t */
+    bool array_torque;   /* of -t */
+    bool fault_tolerant; /* -f: of Torque alone */
     int32_t priority;
     /* By index of the row: the command line gave it, and so no line of the script does. */
     bool given[96];
