@@ -96,6 +96,9 @@ over() { [ -e "$WORK/go" ]; }
     [[ "$output" =~ "no backup of Remuda" ]]
     run -1 remuda restore "$WORK/nothing"
     [[ "$output" =~ "No such file" ]]
+    mkfifo "$WORK/pipe"
+    run -1 timeout 20 remuda restore "$WORK/pipe"
+    [[ "$output" =~ "is no ordinary file" ]]
     [ "$sum" = "$(sha256sum "$REMUDA_STATE/remuda.db" "$REMUDA_STATE/remuda.conf")" ]
     remuda up -q 3>&-
 }

@@ -213,8 +213,11 @@ bool backup_read(const char *from, const char *db,
                  uint64_t *ret_next_job_id, struct err *ret_err)
 {
     sqlite3 *source;
-    if (access(from, R_OK) != 0)
+    struct stat st;
+    if (access(from, R_OK) != 0 || stat(from, &st) != 0)
         return err_set(ret_err, ERR_NOT_FOUND, "%s: %s", from, strerrordesc_np(errno));
+    if (!S_ISREG(st.st_mode)) /* SQLite would wait for the other end of a pipe */
+        return err_set(ret_err, ERR_INVALID, "%s is no ordinary file, as a backup is", from);
     if (!db_open(from, SQLITE_OPEN_READONLY, &source, ret_err))
         return false;
     bool ok = backup_check(source, from, ret_seq, ret_next_job_id, ret_err) &&
