@@ -194,8 +194,8 @@ struct query_at {
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
 /* The same a part at a time: of queries of all jobs, their steps or priorities, of nodes and
- * partitions, of what is in use, or of accounts and what belongs to them, at most so many records
- * are looked at; others are answered whole. */
+ * partitions, of shares, of what is in use, or of accounts and what belongs to them, at most so
+ * many records are looked at; others are answered whole. */
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "core/query/query.h"
+#include "core/record/asked.h"
 #include "model/grammar/gres.h"
 
 #include <stdlib.h>
@@ -78,7 +79,9 @@ static enum refusal names_choose(const struct core *c, struct node_view *nv, con
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
     bool *named = xcalloc(nv->n + 1, sizeof *named);
-    enum refusal refusal = hostlist_parse(&names, wanted, &err) ? REFUSE_NONE : REFUSE_INVALID_NODE;
+    enum refusal refusal = names_fit(c, wanted, &err) && hostlist_parse(&names, wanted, &err)
+                               ? REFUSE_NONE
+                               : REFUSE_INVALID_NODE;
     if (refusal)
         str_add(detail, err.text);
     for (size_t i = 0; !refusal && i < names.n; i++) {
