@@ -226,6 +226,10 @@ void core_foresee(const struct core *c, int64_t now_us, struct str *out);
  * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
 
+/* May the node have had that run of the job? False: it surely never had. What is no more in memory
+ * (a job that is forgotten, a former run) it may have had. */
+bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt);
+
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);
 size_t core_hosts_count(const struct core *c); /* hosts and tokens */
