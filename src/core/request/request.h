@@ -149,6 +149,7 @@ void req_make_token(struct core *c, const struct msg_make_token *m);
 void req_join(struct core *c, const struct msg_join *m);
 void req_expel(struct core *c, const struct msg_expel *m);
 void token_load(struct core *c, const struct token *row);
+void tokens_move(struct core *c, int64_t by_us); /* the clock was set */
 void host_load(struct core *c, const struct host *row);
 void tokens_show(const struct core *c, const struct view *v);
 void hosts_show(const struct core *c, const struct view *v);
