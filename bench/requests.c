@@ -605,6 +605,27 @@ static void step_ask(const char *name, uint64_t job, struct job_spec *s, const c
     ask(name, MSG_CREATE_STEP, &m);
 }
 
+/* As many conditions as there may be, in jobs that wait for one that is cancelled. */
+static void conditions(void)
+{
+    struct job_spec s = a_job();
+    s.hold = true;
+    uint64_t one = submit(&mallory, &s, 1);
+    if (!wanted("scancel of a job, all conditions there may be on it"))
+        return;
+    s = a_job();
+    char *text = dependency("afterany", one, 4000);
+    s.dependency = text;
+    size_t n = 0;
+    while (submit(&mallory, &s, 1))
+        n++;
+    free(text);
+    wakes(50);
+    ask("scancel of a job, all conditions there may be on it", MSG_CANCEL,
+        &(struct msg_cancel){.ids = arena_printf(arena, "%llu", (unsigned long long)one)});
+    printf("# %zu jobs waited for it\n", n);
+}
+
 static void steps(void)
 {
     struct job_spec s = {.name = "step"};
@@ -675,6 +696,7 @@ int main(int argc, char **argv)
     queries();
     submissions();
     others();
+    conditions();
     steps();
     accounting();
     crontabs();
