@@ -194,8 +194,8 @@ struct query_at {
 enum refusal core_query(const struct core *c, const struct msg_query *q, const struct peer *peer,
                         int64_t now_us, const struct view *v, struct str *detail);
 /* The same a part at a time: of queries of all jobs, their steps or priorities, of nodes and
- * partitions, of what is in use, or of accounts and what belongs to them, at most so many records
- * are looked at; others are answered whole. */
+ * partitions, of shares, of what is in use, or of accounts and what belongs to them, at most so
+ * many records are looked at; others are answered whole. */
 enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most);
@@ -225,6 +225,10 @@ void core_foresee(const struct core *c, int64_t now_us, struct str *out);
 /* Whose jobs the wake of that moment goes on to end, of those asked for together (`scancel -u`);
  * false: nobody's. */
 bool core_sweeper(const struct core *c, int64_t now_us, uint32_t *ret_uid);
+
+/* May the node have had that run of the job? False: it surely never had. What is no more in memory
+ * (a job that is forgotten, a former run) it may have had. */
+bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt);
 
 /* The host of that certificate name; NULL = shut out, or never there. Valid until the next step. */
 const struct host *core_host(const struct core *c, const char *id);

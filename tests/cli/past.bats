@@ -82,6 +82,9 @@ jobs() { sacct -a -n -P -S 2020-01-01 -o JobID,JobName,State,Start,End,AllocTRES
     run -1 sacctmgr archive load file=files/half
     has "the file ends before its end"
     # what does not end, and what is no file
+    mkfifo files/pipe
+    run -1 timeout 20 sacctmgr archive load file=files/pipe
+    [[ "$output" == *"files/pipe is a named pipe"* ]]
     run -1 timeout 50 sacctmgr archive load file=/dev/zero
     has "/dev/zero:1: a line of more than 67108864 bytes"
     run -1 sacctmgr archive load file=files

@@ -307,7 +307,8 @@ class Books:
         ended = {(job, int(run)) for job, run, *_ in self.ended}
         for job, run in last.items():
             restarts = len(self.runs[job]) - 1
-            if job in self.rows and run > restarts:
+            # cancelled while it waited, and sent back then: a restart without a run before it
+            if job in self.rows and run > restarts and not {"cancel", "requeue"} <= self.touched(job):
                 yield f"{job} ran as run {run}; the accounting knows {restarts} restarts"
             for early in range(run):
                 if (job, early) in ended and not self.touched(job) & {"requeue", "shepherd"}:
@@ -363,7 +364,8 @@ def directories_left(cluster):
 
 def groups_left(nodes):
     """Control groups of these nodes, after the cluster is down."""
-    return [str(p) for base in ("/sys/fs/cgroup",) for p in pathlib.Path(base).glob("**/remuda.*") if any(str(n) in p.name for n in nodes)]
+    return [os.path.join(at, name) for at, names, _ in os.walk("/sys/fs/cgroup")  # what others take away meanwhile is passed over
+            for name in names if name.startswith("remuda.") and any(str(n) in name for n in nodes)]
 
 
 def left_after_down(cluster):

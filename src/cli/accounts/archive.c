@@ -4,6 +4,7 @@
 #include "cli/accounts/past.h"
 
 #include "base/calendar/age.h"
+#include "io/files.h"
 #include "io/lines.h"
 #include "model/limits.h"
 #include "wire/json.h"
@@ -262,9 +263,10 @@ static size_t largest_record(void)
 static void file_load(struct sacctmgr *s, const char *path)
 {
     struct load l = {.s = s, .path = path};
-    FILE *f = fopen(path, "re");
+    struct err err = {0};
+    FILE *f = file_open_named(path, &err);
     if (!f) {
-        sacctmgr_refuse(s, " Problem loading archive file: %s: %s", path, strerror(errno));
+        sacctmgr_refuse(s, " Problem loading archive file: %s", err.text);
         return;
     }
     past_out_begin(&l.out, s);

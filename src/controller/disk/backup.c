@@ -162,6 +162,18 @@ static void programs_say(const struct backup_work *w)
     str_done(&text);
 }
 
+/* Who was shut out since the backup was made is back. */
+static void hosts_say(const struct backup_work *w)
+{
+    struct str text = STR_INIT;
+    backup_hosts(in_dir(w, "remuda.db"), &text);
+    if (text.len)
+        printf("These hosts are let in, also those that were shut out since; `remuda hosts remove "
+               "ID` shuts one out. Tokens were not restored:\n%s",
+               str_text(&text));
+    str_done(&text);
+}
+
 int restore_main(int argc, char **argv)
 {
     struct backup_work w = {.a = arena_new()};
@@ -181,6 +193,7 @@ int restore_main(int argc, char **argv)
                "*.before.\n",
                w.dir, w.file);
         programs_say(&w);
+        hosts_say(&w);
     }
     return finish(&w, "remuda restore", ok);
 }

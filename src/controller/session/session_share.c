@@ -64,6 +64,18 @@ void session_unsent_note(struct session *s)
     }
 }
 
+/* It holds memory until it is read, or until all parts of it are made. */
+static bool is_large(const struct message *m)
+{
+    if (m->kind == MSG_GET_SCRIPT)
+        return true;
+    if (m->kind != MSG_QUERY)
+        return false;
+    enum query_what what = (enum query_what)((const struct msg_query *)m->body)->what;
+    return what == QUERY_FAIR_SHARES || what == QUERY_SHARES || what == QUERY_IN_USE ||
+           what == QUERY_LIMIT_USE;
+}
+
 bool session_reads_on(struct session *s, const struct message *m)
 {
     if (!s->share || s->trusted)
@@ -75,12 +87,13 @@ bool session_reads_on(struct session *s, const struct message *m)
         conn_close(s->conn);
         return false;
     }
-    if (m->kind != MSG_GET_SCRIPT || s->large)
+    if (!is_large(m) || s->large)
         return true;
     s->large = share_large(s->share);
     if (!s->large)
         session_refuse(s, m->seq, REFUSE_BUSY,
-                       "eight scripts are on their way to you already: read them, then ask again");
+                       "eight scripts, or listings of what was used, are on their way to you "
+                       "already: read them, then ask again");
     return s->large;
 }
 

@@ -62,8 +62,8 @@ bool share_bytes(struct user_share *s, ptrdiff_t more);
  * more is to be asked for. */
 bool share_unsent(struct user_share *s, ptrdiff_t more);
 bool share_unread(const struct user_share *s); /* is it so? */
-/* One large answer more is made, from memory and at once (a script); share_large_sent, when most of
- * it has left. False: as many are under way as a user may have. */
+/* One large answer more is made, for which much is held in memory (a script; the tree of shares);
+ * share_large_sent, when most of it has left. False: as many are under way as a user may have. */
 bool share_large(struct user_share *s);
 void share_large_sent(struct user_share *s);
 

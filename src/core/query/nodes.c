@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/list.h"
 #include "core/query/query.h"
+#include "core/record/asked.h"
 #include "model/grammar/gres.h"
 
 #include <stdlib.h>
@@ -78,7 +79,9 @@ static enum refusal names_choose(const struct core *c, struct node_view *nv, con
     struct hostlist names = HOSTLIST_INIT;
     struct err err = {0};
     bool *named = xcalloc(nv->n + 1, sizeof *named);
-    enum refusal refusal = hostlist_parse(&names, wanted, &err) ? REFUSE_NONE : REFUSE_INVALID_NODE;
+    enum refusal refusal = names_fit(c, wanted, &err) && hostlist_parse(&names, wanted, &err)
+                               ? REFUSE_NONE
+                               : REFUSE_INVALID_NODE;
     if (refusal)
         str_add(detail, err.text);
     for (size_t i = 0; !refusal && i < names.n; i++) {
@@ -198,4 +201,23 @@ enum refusal query_partitions(const struct core *c, const struct msg_query *q, c
     str_add(detail, "there is no partition ");
     str_addn(detail, q->names, strnlen(q->names, LIMIT_NAME_BYTES));
     return REFUSE_INVALID_PARTITION;
+}
+
+static bool is_among(const char *nodes, const char *node)
+{
+    struct hostlist names = HOSTLIST_INIT;
+    bool among = hostlist_parse(&names, nodes, NULL) && hostlist_has(&names, node);
+    hostlist_done(&names);
+    return among;
+}
+
+bool core_node_had(const struct core *c, const char *node, uint64_t job_id, uint32_t attempt)
+{
+    const struct noderec *n = node_find(c, node);
+    struct jobrec *r = job_find(c, job_id);
+    if (!n || !attempt || !job_id || job_id >= c->jobs.next_id || (r && attempt > r->j.attempt))
+        return false;
+    /* A job that waits again has no nodes; of one that gave some back those are not known. */
+    return !r || attempt < r->j.attempt || !r->j.nodes || r->j.resize_us ||
+           hold_find(r, n->index) || is_among(r->j.nodes, node);
 }

@@ -186,7 +186,7 @@ static enum refusal jobs_show(const struct core *c, const struct msg_query *q,
 {
     enum refusal refusal = REFUSE_NONE;
     if (!at->kept)
-        refusal = filter_open(q, at, detail);
+        refusal = filter_open(c, q, at, detail);
     struct part_cpus known = {0};
     struct query_show x = {.c = c,
                            .peer = peer,
@@ -279,7 +279,7 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_PARTITIONS: return query_partitions(c, q, v, detail, at, most);
     case QUERY_RESERVATIONS: return reservations_show(c, q, peer, now_us, v, detail);
     case QUERY_STATUS: query_status(c, peer, v); return REFUSE_NONE;
-    case QUERY_SHARES: return query_shares(c, q, peer, v);
+    case QUERY_SHARES: return query_shares(c, q, peer, v, at, most);
     case QUERY_DIAG: return query_diag(c, now_us, v);
     case QUERY_TOKENS:
         if (!peer || !peer->is_admin) {
@@ -303,8 +303,8 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
     case QUERY_LIMITS:
     case QUERY_WCKEYS:
     case QUERY_TRES: return query_accounts(c, q, peer, v, at, most);
-    case QUERY_LIMIT_USE: return query_limit_use(c, peer, v);
-    case QUERY_FAIR_SHARES: return query_fair_shares(c, peer, now_us, v);
+    case QUERY_LIMIT_USE: return query_limit_use(c, peer, v, at, most);
+    case QUERY_FAIR_SHARES: return query_fair_shares(c, peer, now_us, v, at, most);
     case QUERY_IN_USE: return query_in_use(c, peer, now_us, v, at, most);
     case QUERY_TRANSACTIONS:
     case QUERY_USED:

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define LOOKED_MOST (1u << 20)
+#define LOOKED_MOST (1u << 18) /* conditions, or elements of arrays: some milliseconds */
 #define FEW_NAMES   16
 
 static void text_write(struct core *c, struct jobrec *r)
@@ -263,7 +263,7 @@ static bool list_check(const struct core *c, const struct jobrec *r, struct depe
         looks += array ? map_u64_count(array->element) : 0;
         if (looks > LOOKED_MOST && i > 0)
             return err_set(ret_err, ERR_LIMIT,
-                           "exit codes of more than a million elements of arrays would be looked "
+                           "exit codes of more than 262144 elements of arrays would be looked "
                            "at: name each array once, or some of its elements");
         if (d->status == DEP_FAILED)
             return err_set(ret_err, ERR_INVALID,

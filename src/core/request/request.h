@@ -13,9 +13,10 @@ struct sweep_kind {
     job_act act;
     /* Of what `act` gets, made of the message by `fill`; the message and the arena outlive it. */
     size_t ctx_size;
-    bool (*fill)(void *ctx, const void *body, struct arena *a, struct err *ret_err);
-    void (*done)(void *ctx);                               /* NULL = nothing to be freed */
-    bool (*fits)(const void *ctx, const struct jobrec *r); /* where no jobs are named */
+    bool (*fill)(const struct core *c, void *ctx, const void *body, struct err *ret_err);
+    void (*done)(void *ctx); /* NULL = nothing to be freed */
+    /* Where no jobs are named; *looks: what it took is added, where it was more than usual. */
+    bool (*fits)(const void *ctx, const struct jobrec *r, size_t *looks);
     /* No jobs are named, but whose they are: others' are refused aloud. NULL = never. */
     bool (*of_named_users)(const void *ctx);
 };
@@ -44,8 +45,9 @@ enum refusal job_requeue(struct core *c, struct jobrec *r, bool hold, bool speci
 
 /* ---- submit.c ---- */
 void req_submit(struct core *c, const struct msg_submit *m);
-/* --exclude= names nodes that are there; fills why not. */
-enum refusal exclude_check(const struct core *c, const struct job_request *r, struct str *detail);
+/* --exclude= names nodes that are there, and neither it nor --nodelist too many; fills why not. */
+enum refusal node_lists_check(const struct core *c, const struct job_request *r,
+                              struct str *detail);
 /* The job's command, if it stays, is told of it from now on. */
 void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id);
 
@@ -147,6 +149,7 @@ void req_make_token(struct core *c, const struct msg_make_token *m);
 void req_join(struct core *c, const struct msg_join *m);
 void req_expel(struct core *c, const struct msg_expel *m);
 void token_load(struct core *c, const struct token *row);
+void tokens_move(struct core *c, int64_t by_us); /* the clock was set */
 void host_load(struct core *c, const struct host *row);
 void tokens_show(const struct core *c, const struct view *v);
 void hosts_show(const struct core *c, const struct view *v);

@@ -1,5 +1,6 @@
 /* submit, the checks: what is asked against what there is and what the submitter may. Nothing is
  * kept yet. */
+#include "core/record/asked.h"
 #include "core/request/submission.h"
 #include "model/job/job_attributes.h"
 
@@ -127,12 +128,13 @@ static enum refusal array_check(struct core *c, struct submission *s, struct dra
 }
 
 /* A misspelt name would exclude nothing. A job that waits keeps the names of nodes that leave. */
-enum refusal exclude_check(const struct core *c, const struct job_request *r, struct str *detail)
+enum refusal node_lists_check(const struct core *c, const struct job_request *r, struct str *detail)
 {
     struct hostlist h = HOSTLIST_INIT;
     struct err err = {0};
     enum refusal refusal = REFUSE_NONE;
-    if (!text_empty(r->exclude) && !hostlist_parse(&h, r->exclude, &err)) {
+    if (!names_fit(c, r->nodelist, &err) || !names_fit(c, r->exclude, &err) ||
+        !hostlist_parse(&h, r->exclude ? r->exclude : "", &err)) {
         str_add(detail, err.text);
         refusal = REFUSE_INVALID_NODE;
     }
@@ -192,7 +194,7 @@ static enum refusal draft_check(struct core *c, struct submission *s, struct dra
     if (!refusal)
         refusal = names_check(s, &d->spec);
     if (!refusal)
-        refusal = exclude_check(c, &d->spec.req, &s->detail);
+        refusal = node_lists_check(c, &d->spec.req, &s->detail);
     if (!refusal)
         refusal = privileges_check(c, s, &d->spec);
     if (!refusal) {

@@ -268,11 +268,12 @@ static void denied_say(const struct core *c, struct sweep *s, const struct jobre
 static bool filter_slice(struct core *c, struct sweep *s, struct sweep_slice left)
 {
     bool more = true;
-    while (left.looks-- > 0 && left.jobs > 0 &&
+    size_t beyond = 0;
+    while (left.looks-- > beyond && left.jobs > 0 &&
            (more = map_u64_next(c->jobs.by_id, &s->at) && s->at.key < s->below)) {
         struct jobrec *r = s->at.value;
         const char *detail = NULL;
-        if (!job_live(r) || !s->kind->fits(s->ctx, r))
+        if (!job_live(r) || !s->kind->fits(s->ctx, r, &beyond))
             continue;
         if (!may_manage(c, r)) {
             denied_say(c, s, r);
@@ -413,7 +414,7 @@ void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body
 {
     struct err err = {0};
     struct sweep *s = sweep_new(c, kind, body, refs);
-    if (!kind->fill(s->ctx, s->body, s->arena, &err)) {
+    if (!kind->fill(c, s->ctx, s->body, &err)) {
         reply_done(c, REFUSE_INVALID_NODE, err.text);
         sweep_free(s);
         return;

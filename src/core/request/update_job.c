@@ -219,8 +219,9 @@ static enum refusal request_check(struct core *c, const struct jobrec *r, struct
     struct str why = STR_INIT;
     if (r->j.state != JOB_PENDING || !touches_request(u))
         return REFUSE_NONE;
-    enum refusal refusal =
-        given(u, "exclude") ? exclude_check(c, &u->trial.req, &why) : REFUSE_NONE;
+    enum refusal refusal = given(u, "exclude") || given(u, "nodelist")
+                               ? node_lists_check(c, &u->trial.req, &why)
+                               : REFUSE_NONE;
     if (!refusal && (given(u, "account") || given(u, "qos") || given(u, "partition")))
         refusal = account_choose(c, &u->trial.req, r->j.user_name, &why);
     if (!refusal && given(u, "partition") && !peer_operates(c, c->turn.peer))
@@ -469,10 +470,10 @@ static enum refusal update_one(struct core *c, struct jobrec *r, const struct jo
     return REFUSE_NONE;
 }
 
-static bool update_fill(void *ctx, const void *body, struct arena *a, struct err *ret_err)
+static bool update_fill(const struct core *c, void *ctx, const void *body, struct err *ret_err)
 {
     const struct msg_update_job *m = body;
-    (void)a, (void)ret_err;
+    (void)c, (void)ret_err;
     *(struct update *)ctx = (struct update){.m = m, .values = m->values.n ? m->values.v : NULL};
     return true;
 }

@@ -42,6 +42,10 @@ void herd_scan(struct herd_link *h, void (*found)(void *ctx, const struct note *
 void herd_groups_tidy(struct herd_link *h);
 bool herd_serve_plans(struct herd_link *h, struct err *ret_err);
 
+/* Its plan is still being made (its owner is looked up): until herd_start or herd_gave_up it is no
+ * step that was asked for and never began. */
+void herd_expect(struct herd_link *h, const struct note *step);
+void herd_gave_up(struct herd_link *h, const struct note *step);
 void herd_start(struct herd_link *h, const struct step_plan *p);
 /* why_text goes into the step's directory: of WHY_FILE the reason, of COMMAND_FOLLOW address and
  * key. False if its shepherd is not there (any more): its notes, and GONE, were delivered then or

@@ -10,9 +10,9 @@
 
 #include "base/map.h"
 #include "base/plain.h"
+#include "io/files.h"
 #include "io/lines.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,9 +114,10 @@ static bool lines_take(struct jobs_import *g, FILE *f)
 /* Once through the file. */
 static bool pass(struct jobs_import *g, bool sends)
 {
-    FILE *f = fopen(g->m->jobs, "re");
+    struct err err = {0};
+    FILE *f = file_open_named(g->m->jobs, &err);
     if (!f) {
-        program_error(NAME, "%s: %s", g->m->jobs, strerror(errno));
+        program_error(NAME, "%s", err.text);
         return false;
     }
     g->sends = sends;

@@ -96,7 +96,10 @@ struct live_count {
 
 /* Jobs that are there, counted once for all that may be asked: who asks of many limits. */
 struct live_sums; /* opaque */
-struct live_sums *live_sums_new(const struct core *c);
+struct live_sums *live_sums_new(void);
+/* Adds at most *most kinds of jobs from `w` on, which is zeroed before the first call, and takes
+ * them off it; true: all are in. */
+bool live_sums_go(struct live_sums *s, const struct core *c, struct map_walk *w, size_t *most);
 void live_sums_free(struct live_sums *s);
 /* Those that the limit counts for `who`. */
 uint64_t live_sums_of(const struct live_sums *s, const struct limit_subject *who,

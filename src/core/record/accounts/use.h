@@ -72,8 +72,14 @@ size_t use_qos(const struct core *c, const struct jobrec *r, const char *partiti
 
 /* ---- use_view.c ----------------------------------------------------------------------------- */
 /* What running jobs may still use by their limits, of each association and QOS: a map of struct
- * userec by use_key, freed with use_promised_free. */
-struct map_u64 *use_promised(const struct core *c, int64_t now_us);
+ * userec by use_key, freed with use_promised_free. Of at most *most jobs from `w` on, which is
+ * zeroed before the first call, a part at a time; true: of all. */
+struct map_u64 *use_promised_new(void);
+bool use_promised_go(const struct core *c, int64_t now_us, struct map_u64 *m, struct map_walk *w,
+                     size_t *most);
+/* Of one job more; of what does not run nothing. */
+void use_promised_add(const struct core *c, const struct jobrec *r, int64_t now_us,
+                      struct map_u64 *m);
 void use_promised_free(struct map_u64 *m);
 /* "cpu=12,mem=300,…" in resource × minutes, every resource that is counted; in the arena. `u` NULL
  * = nothing. */
@@ -94,9 +100,16 @@ void fairshare_watch(struct core *c, struct assocrec *r);
 void fairshare_watch_all(struct core *c);
 /* The factor of the association in SHARE_ONE-ths. */
 int64_t fairshare_of(const struct assocrec *r);
+
+/* ---- fairshare_view.c ----------------------------------------------------------------------- */
+struct fair_reading; /* opaque */
+struct fair_reading *fair_reading_new(const struct core *c);
 /* All associations that are not removed and that are wanted (ctx: the view's), parents first; the
- * root always. */
-void fairshare_rows(const struct core *c, int64_t now_us,
-                    bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v);
+ * root always. So much of it as `most` rows cost; true: there is more. Each row is as it was when
+ * the tree was looked at. */
+bool fair_reading_go(struct fair_reading *f, int64_t now_us,
+                     bool (*wanted)(void *ctx, const struct assoc *a), const struct view *v,
+                     size_t most);
+void fair_reading_free(void *reading);
 
 #endif
