@@ -106,7 +106,7 @@ struct held_step *held_of_job(const struct holdings *h, uint64_t job_id);
 /* Behind the others of its job; there must be none of that job, attempt and step. */
 struct held_step *held_add(struct holdings *h, uint64_t job_id, uint32_t attempt, int64_t step_id,
                            enum held_state state);
-/* Takes it out and frees it with its launch; what a walk stands on may go, no other. */
+/* Takes it out and frees it with its launch. */
 void held_remove(struct holdings *h, struct held_step *s);
 /* Steps one after another: `struct held_walk w = {0}; while (held_next(h, &w)) w.step`. Steps may
  * be removed while walking. */

@@ -260,6 +260,7 @@ static bool has_room(const struct series_store *s, uint64_t session, size_t byte
 void series_store_take(struct series_store *s, uint64_t session, const char *node,
                        const struct msg_series *m)
 {
+    ASSERT(!text_empty(node));
     if (!has_room(s, session, m->blocks.len) || !share_has(s, node, m->blocks.len))
         return;
     struct frame_in f = {.session = session, .number = m->number, .node = xstrdup(node)};

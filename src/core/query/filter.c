@@ -146,6 +146,7 @@ static void filter_drop(void *kept)
 
 enum refusal filter_open(const struct msg_query *q, struct query_at *at, struct str *detail)
 {
+    ASSERT(!at->kept);
     struct filter *f = xcalloc(1, sizeof *f);
     f->a = arena_new();
     record_copy(message_table[MSG_QUERY].fields, &f->q, q, f->a);

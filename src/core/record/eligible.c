@@ -192,6 +192,7 @@ void eligible_update(struct core *c, struct jobrec *r)
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait)
 {
+    ASSERT(job_waits(r));
     *ret_wait = (struct plan_wait){0};
     enum job_reason own = own_reason(c, r, now_us);
     if (own != REASON_NONE)
