@@ -86,6 +86,7 @@ void watched_why_set(struct watched *w, const char *why)
 
 void devices_set(struct devices *d, const struct node *self)
 {
+    ASSERT(!text_empty(self->name));
     struct arena *a = arena_new();
     struct device_list list = {0};
     if (self->devices)
@@ -299,6 +300,7 @@ void devices_found(struct turn *t, struct held_step *s, int64_t gpus)
 
 void devices_give_back(struct turn *t, const struct held_step *s)
 {
+    ASSERT(s->job_id);
     struct devices *d = &t->a->devices;
     for (size_t i = 0; i < d->n; i++) {
         struct watched *w = &d->v[i];

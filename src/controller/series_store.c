@@ -279,6 +279,7 @@ static bool node_had(void *ctx, uint64_t job_id, uint32_t attempt)
 void series_store_add(struct series_store *s, uint64_t session, const char *node,
                       const struct msg_series *m)
 {
+    ASSERT(!text_empty(node));
     if (!has_room(s, session, m->blocks.len) || !share_has(s, node, m->blocks.len))
         return;
     struct frame_in f = {.session = session, .number = m->number, .node = xstrdup(node)};

@@ -105,6 +105,7 @@ static struct traffic_tally *user_tally(struct traffic *t, uint32_t uid, const c
 void traffic_count(struct traffic *t, const struct message *m, uint32_t uid, const char *user,
                    int64_t spent_us)
 {
+    ASSERT(m->kind < MESSAGE_COUNT && spent_us >= 0);
     const struct msg_query *q = m->body;
     bool query = m->kind == MSG_QUERY && q->what >= 0 && q->what < QUERY_COUNT;
     tally_add(query ? &t->query[q->what] : &t->kind[m->kind], spent_us);

@@ -116,6 +116,7 @@ FILE *file_open_named(const char *path, struct err *ret_err)
 
 bool file_read(const char *path, size_t max, struct str *out, struct err *ret_err)
 {
+    ASSERT(max > 0);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return file_error(ret_err, "read", path);
@@ -152,6 +153,7 @@ static void parent_sync(const char *path)
 bool file_write_atomic(const char *path, const void *data, size_t len, mode_t mode,
                        struct err *ret_err)
 {
+    ASSERT(data || len == 0);
     char *early = xasprintf("%s.%d.new", path, (int)getpid());
     int fd = open(early, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
     bool ok = fd >= 0 && fchmod(fd, mode) == 0 && fd_write_all(fd, data, len) && fsync(fd) == 0;
@@ -183,6 +185,7 @@ static bool one_dir_make(const char *path, mode_t mode)
 
 bool dir_make(const char *path, mode_t mode, struct err *ret_err)
 {
+    ASSERT(path[0]);
     char *copy = xstrdup(path);
     bool ok = true;
     for (char *at = copy + (*copy != '\0'); ok && *at; at++) {

@@ -31,6 +31,7 @@ struct past_rule {
     struct age age;
     bool archive;
 };
+/* From settings that were checked when they were read: they hold as they stand. */
 void past_rules(const struct settings *s, struct past_rule ret[PAST_COUNT]);
 /* The same as a request changes it: ERR_INVALID names the word. */
 bool past_rules_change(struct past_rule rule[PAST_COUNT], const char *purge, const char *archive,

@@ -37,6 +37,7 @@ struct writing {
     VEC(struct writing_note) note;
 };
 
+/* By the command line, the script or the environment; false = it has its default. */
 bool writing_given(const struct writing *w, const char *option);
 /* From now on the option is said, with or without a note. */
 void writing_said(struct writing *w, const char *option);

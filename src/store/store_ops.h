@@ -72,6 +72,7 @@ struct store {
 size_t table_key(enum store_table table, const struct field *ret[KEY_FIELDS_MAX]);
 /* Appends the names of all tables, with commas. */
 void table_names(struct str *out);
+/* Does the reading mean this record of its table? SQL may have asked less closely. */
 bool scan_wants(const struct scan *scan, const void *record);
 /* Is the job of interest to a controller that starts: not over, or over for a short time only? */
 bool job_is_recent(const struct job *j, int64_t ended_after_us);

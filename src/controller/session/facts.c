@@ -1,5 +1,6 @@
 /* What can be told of a session, and the little that anybody may do to one: hold its input, refuse,
  * close, charge its user. */
+#include "base/alloc.h"
 #include "controller/session/inside.h"
 #include "model/limits.h"
 
@@ -31,6 +32,7 @@ void session_gate(struct session *s)
 
 void session_refuse(struct session *s, uint64_t seq, enum refusal refusal, const char *detail)
 {
+    ASSERT(refusal != REFUSE_NONE && refusal < REFUSAL_COUNT);
     struct msg_done done = {.refusal = (int32_t)refusal, .detail = detail};
     struct message m = {.kind = MSG_DONE, .seq = seq, .body = &done};
     conn_send_message(s->conn, &m);
@@ -123,6 +125,7 @@ struct peer session_peer(const struct session *s)
 
 int64_t session_spent(struct sessions *all, uint64_t id, int64_t ns)
 {
+    ASSERT(ns >= 0);
     struct session *s = map_u64_get(all->by_id, id);
     if (!s || !s->share || s->trusted)
         return 0;

@@ -100,6 +100,7 @@ void session_refuse_now(struct session *s, uint64_t seq, int64_t again_us, const
 /* Are there as many connections, of all or of that user, as may be? And the sentence about it, in
  * the arena. */
 bool session_surplus(const struct sessions *s, uid_t uid);
+/* Why no more connections are taken, of all or of that user; in the arena. */
 const char *session_surplus_text(const struct sessions *s, uid_t uid, struct arena *a);
 /* The host that a connection from another one comes from; NULL: shut out, or none yet. */
 const struct host *remote_host(const struct session *s);
@@ -117,11 +118,17 @@ void session_uncount(struct session *s);
 void session_admit(struct session *s);
 /* Takes in a connection of this host, or from another. */
 void session_begin(struct sessions *s, int fd);
+/* Takes fd; who speaks is known by the certificate, later. */
 void session_begin_remote(struct sessions *s, int fd, struct tls_context *tls);
 /* ---- session_share.c: for conn_ops, and a timer's ---- */
 bool session_ready(void *session, struct conn *conn);
+/* The connection took so much processor time: it counts for its user, or for the crowd of those
+ * whom nobody knows. */
 void session_worked(void *session, struct conn *conn, int64_t ns);
+/* The connection keeps so many bytes more (less than 0: fewer) of what is not whole; too many close
+ * it. */
 void session_kept(void *session, struct conn *conn, ptrdiff_t more);
+/* Closes those that have begun something and do not go on. */
 void halves_sweep(void *sessions);
 /* Does the user read what he asks for? Else this is refused, and the connection closed. */
 bool session_reads_on(struct session *s, const struct message *m);
@@ -138,9 +145,11 @@ void sessions_unpark(struct sessions *s);
 /* ---- remote.c ---- */
 /* It gets one of the few places of those who have not said who they are. */
 void remote_begin(struct session *s, int fd);
+/* Nothing where it is not a remote one. */
 void remote_end(struct session *s);
 /* True when the message is to be taken as from a local connection; else it was dealt with. */
 bool remote_admits(struct session *s, const struct message *m);
+/* May this host say that it is that node? If not, it is told so. */
 bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h);
 /* Makes the secret of a token asked for, and opens the port. False: it was refused. */
 bool token_prepare(struct session *s, const struct message *m, struct msg_make_token *ret,

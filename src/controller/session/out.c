@@ -151,6 +151,7 @@ static void remote_joined(struct session *s, const struct message *m, struct msg
 
 void session_send(struct sessions *all, uint64_t id, const struct message *m, uint64_t payload_job)
 {
+    ASSERT(m->kind < MESSAGE_COUNT);
     struct session *s = map_u64_get(all->by_id, id);
     if (!s)
         return;

@@ -77,6 +77,7 @@ static void unknown_add(struct session *s)
 
 void remote_begin(struct session *s, int fd)
 {
+    ASSERT(!s->remote && fd >= 0);
     s->remote = xcalloc(1, sizeof *s->remote);
     s->remote->arena = arena_new();
     s->remote->address = tcp_socket_peer(fd, s->remote->arena);
@@ -307,6 +308,7 @@ static bool vouched_take(struct session *s, const struct message *m, const struc
 
 bool remote_admits(struct session *s, const struct message *m)
 {
+    ASSERT(s->remote);
     const char *name = conn_tls_peer(s->conn);
     const struct host *h = remote_host(s);
     if (name && !h)
@@ -331,6 +333,7 @@ bool remote_admits(struct session *s, const struct message *m)
 
 bool remote_speaks_for(struct session *s, const struct msg_node_hello *hello, const struct host *h)
 {
+    ASSERT(s->remote);
     const struct node *n = hello->node.n ? hello->node.v : NULL;
     if (h->role == ROLE_NODE && host_may_send(h->kind, WHO_NODE) && n && text_is(n->name, h->nodes))
         return true;

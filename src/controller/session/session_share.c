@@ -182,6 +182,7 @@ static void park(struct sessions *all, int fd, struct user_share *share, bool re
 
 bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
 {
+    ASSERT(fd >= 0);
     int64_t began = clock_thread_ns();
     bool surplus = session_surplus(all, who->uid);
     struct user_share *share = share_join(all->shares, who->uid);
@@ -199,6 +200,7 @@ bool session_park(struct sessions *all, int fd, const struct conn_peer *who)
 
 bool session_park_remote(struct sessions *all, int fd, const char *address)
 {
+    ASSERT(fd >= 0);
     struct user_share *share = share_join_address(all->shares, address);
     bool may = share_may(share), surplus = all->nparked_remote >= PARKED_MAX;
     if (!may && !surplus)

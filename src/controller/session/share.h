@@ -27,6 +27,7 @@ struct user_share *share_join_address(struct shares *all, const char *address);
 /* A host of the cluster has shown itself at that address: its users' commands begin there, and are
  * no strangers'. What it owed as one is forgotten. */
 void share_vouch(struct user_share *s);
+/* Open ones of that user. */
 size_t share_connections(const struct shares *all, uid_t uid);
 
 /* May this user be listened to now? */

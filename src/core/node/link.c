@@ -231,6 +231,7 @@ static bool speaks_our_protocol(struct core *c, const struct noderec *n, const s
 
 void req_node_hello(struct core *c, const struct msg_node_hello *m)
 {
+    ASSERT(c->turn.conn);
     const struct node *said = m->node.n ? m->node.v : NULL;
     struct noderec *n = said ? node_find(c, said->name) : NULL;
     if (!n) {
@@ -267,6 +268,7 @@ void req_node_hello(struct core *c, const struct msg_node_hello *m)
 
 void req_heartbeat(struct core *c, const struct msg_heartbeat *m)
 {
+    ASSERT(c->turn.conn);
     struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     if (!n)
         return;
@@ -393,6 +395,7 @@ static void report_act(struct core *c, struct noderec *n, struct jobrec *r,
 
 void req_report(struct core *c, const struct msg_report *m)
 {
+    ASSERT(c->turn.conn);
     struct noderec *n = map_u64_get(c->node_index.by_conn, c->turn.conn);
     struct jobrec *r = job_find(c, m->job_id);
     if (!n)

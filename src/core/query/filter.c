@@ -96,6 +96,7 @@ static void filter_drop(void *kept)
 enum refusal filter_open(const struct core *c, const struct msg_query *q, struct query_at *at,
                          struct str *detail)
 {
+    ASSERT(!at->kept);
     struct err err = {0};
     struct filter *f = xcalloc(1, sizeof *f);
     f->a = arena_new();

@@ -184,6 +184,7 @@ static struct walk *walk_open(const struct core *c, struct query_at *at)
 enum refusal query_in_use(const struct core *c, const struct peer *peer, int64_t now_us,
                           const struct view *v, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     struct walk *k = at->kept ? at->kept : walk_open(c, at);
     for (; !k->jobs_seen && most; most--) {
         if ((k->jobs_seen = !map_u64_next(c->jobs.by_id, &at->walk)))

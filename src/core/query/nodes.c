@@ -128,6 +128,7 @@ static struct node_view *node_view_open(const struct core *c, const struct msg_q
 enum refusal query_nodes(const struct core *c, const struct msg_query *q, int64_t now_us,
                          const struct view *v, struct str *detail, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     const char *named = q->names ? q->names : q->nodes;
     struct node_view *nv = at->kept ? at->kept : node_view_open(c, q, at);
     enum refusal refusal = REFUSE_NONE;
@@ -184,6 +185,7 @@ struct part_view {
 enum refusal query_partitions(const struct core *c, const struct msg_query *q, const struct view *v,
                               struct str *detail, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0);
     if (!at->kept) {
         at->kept = xcalloc(1, sizeof(struct part_view));
         at->drop = free;

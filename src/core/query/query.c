@@ -249,6 +249,7 @@ enum refusal core_query(const struct core *c, const struct msg_query *q, const s
 
 void core_query_end(struct query_at *at)
 {
+    ASSERT(!at->kept || at->drop);
     if (at->kept)
         at->drop(at->kept);
     at->kept = NULL;
@@ -266,6 +267,7 @@ enum refusal core_query_part(const struct core *c, const struct msg_query *q,
                              const struct peer *peer, int64_t now_us, const struct view *v,
                              struct str *detail, struct query_at *at, size_t most)
 {
+    ASSERT(most > 0 && v->row);
     at->more = false;
     if (is_private(c, (enum query_what)q->what, peer)) {
         str_add(detail, "PrivateData: this is for operators");

@@ -16,6 +16,7 @@ struct part_cpus {
 };
 /* j: the copy shown. */
 void pending_complete(const struct core *c, struct part_cpus *known, struct job *j);
+/* A zeroed one is empty; valid within one query, as partitions may go. */
 void part_cpus_done(struct part_cpus *known);
 
 /* ---- filter.c: which jobs are meant ---- */
@@ -23,6 +24,7 @@ struct filter; /* opaque */
 /* Kept in `at` until core_query_end. */
 enum refusal filter_open(const struct core *c, const struct msg_query *q, struct query_at *at,
                          struct str *detail);
+/* The jobs it names, in the order given; empty = it names none, and means all. The filter's. */
 const job_ref_vec *filter_refs(const struct filter *f);
 /* *looks: what it took is added, where it was more than usual. */
 bool filter_fits(const struct filter *f, const struct jobrec *r, size_t *looks);
@@ -62,6 +64,7 @@ enum refusal query_shares(const struct core *c, const struct msg_query *q, const
                           const struct view *v, struct query_at *at, size_t most);
 enum refusal query_fair_shares(const struct core *c, const struct peer *peer, int64_t now_us,
                                const struct view *v, struct query_at *at, size_t most);
+/* The counters of sdiag, one row. */
 enum refusal query_diag(const struct core *c, int64_t now_us, const struct view *v);
 
 #endif

@@ -97,6 +97,7 @@ static void unlink_one(struct core *c, const struct jobrec *r, uint64_t key)
 
 void dependencies_drop(struct core *c, struct jobrec *r)
 {
+    ASSERT(r->deps.n == 0 || r->deps.v);
     struct names names = names_open(&r->deps);
     for (size_t i = 0; i < r->deps.n; i++)
         if (name_is_new(&names, &r->deps, i))
@@ -125,6 +126,7 @@ void dependencies_inherit(struct core *c, struct jobrec *element, const struct j
 
 void dependencies_restore(struct core *c, struct jobrec *r)
 {
+    ASSERT(r->deps.n == 0 && !r->deps.v);
     struct arena *a = arena_new();
     struct dependency_list list = {0};
     if (r->j.spec.dependency && dependency_parse(r->j.spec.dependency, a, &list, NULL)) {
@@ -157,6 +159,7 @@ static size_t crowd(const struct core *c, const struct dependency_list *list,
 bool dependencies_split_fit(const struct core *c, const struct jobrec *master, size_t more,
                             const char **detail)
 {
+    ASSERT(job_is_array(master));
     struct str why = STR_INIT;
     bool fits = true;
     for (size_t i = 0; fits && i < master->deps.n; i++)
@@ -320,6 +323,7 @@ int64_t dependencies_due(const struct core *c, const struct jobrec *r)
 
 enum dep_status dependencies_update(struct core *c, struct jobrec *r, bool *ret_changed)
 {
+    ASSERT(job_find(c, r->j.id) == r);
     size_t changed = 0;
     for (size_t i = 0; i < r->deps.n; i++) {
         int64_t due;

@@ -213,6 +213,7 @@ bool job_is_kept(const struct core *c, const struct jobrec *r, int64_t now_us)
 enum job_reason pending_reason(const struct core *c, const struct jobrec *r, int64_t now_us,
                                struct plan_wait *ret_wait)
 {
+    ASSERT(job_waits(r));
     *ret_wait = (struct plan_wait){0};
     enum job_reason own = own_reason(c, r, now_us);
     if (own != REASON_NONE)

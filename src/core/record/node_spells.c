@@ -22,6 +22,7 @@ void node_spell_end(struct core *c, struct noderec *n)
 
 void node_spell_note(struct core *c, struct noderec *n)
 {
+    ASSERT(!text_empty(n->n.name));
     struct node_spell *s = &n->spell;
     if (is_so(s, &n->n))
         return;

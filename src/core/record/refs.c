@@ -85,6 +85,7 @@ size_t ref_split_count(const struct core *c, const struct job_ref *ref, size_t m
 size_t ref_split(struct core *c, const struct job_ref *ref, uint32_t *from, size_t most,
                  jobrec_vec *out)
 {
+    ASSERT(most > 0);
     struct jobrec *master = job_find(c, ref->job_id);
     size_t n = 0;
     uint32_t task;
@@ -176,6 +177,7 @@ size_t refs_work_most(const struct core *c)
 /* Cuts a list at commas outside brackets. */
 const char *refs_next(const char **at, struct arena *a)
 {
+    ASSERT(*at);
     int depth = 0;
     const char *start = *at, *end = start;
     for (; *end && (*end != ',' || depth); end++)

@@ -48,6 +48,7 @@ struct jobrec *array_split_one(struct core *c, struct jobrec *master, uint32_t t
 
 void array_taken(struct core *c, struct jobrec *master)
 {
+    ASSERT(master->j.array_job_id);
     if (!job_is_array(master))
         return; /* the last index took its record */
     array_pending_text(c, master);

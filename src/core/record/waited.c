@@ -77,6 +77,7 @@ static bool waited_now(const struct core *c, const struct jobrec *r, struct wait
 
 void waited_count(struct core *c, struct jobrec *r)
 {
+    ASSERT(job_waits(r));
     struct waited w;
     struct str text = STR_INIT;
     if (r->j.state != JOB_PENDING || !waited_now(c, r, &w))

@@ -4,6 +4,7 @@
 
 struct submission *submission_open(const struct msg_submit *m)
 {
+    ASSERT(m->specs.v || m->specs.n == 0);
     struct submission *s = xcalloc(1, sizeof *s);
     s->m = m;
     s->n = m->specs.n;
@@ -117,6 +118,7 @@ static void payload_save(struct core *c, const struct msg_submit *m, uint64_t id
 
 enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret_id)
 {
+    ASSERT(c->turn.peer && s->n > 0);
     uint64_t first = c->jobs.next_id;
     for (size_t i = 0; i < s->n; i++)
         record_make(c, s, &s->draft[i]);
@@ -150,6 +152,7 @@ enum refusal submission_keep(struct core *c, struct submission *s, uint64_t *ret
 /* Who made an allocation holds it, if it wants to hear of it; otherwise its grace begins. */
 void submission_attach(struct core *c, const struct msg_submit *m, uint64_t id)
 {
+    ASSERT(job_find(c, id));
     struct jobrec *r = job_find(c, id);
     if (m->attach)
         waiter_add(c, WAIT_ALLOCATION, id, 0);

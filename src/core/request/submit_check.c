@@ -267,6 +267,7 @@ static enum refusal disk_check(struct core *c, struct submission *s)
 
 enum refusal submission_check(struct core *c, struct submission *s)
 {
+    ASSERT(c->turn.peer);
     const struct job_spec *specs = s->m->specs.v;
     if (!s->n || s->n > 128)
         return submission_refuse(s, REFUSE_BAD_MESSAGE,

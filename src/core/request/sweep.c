@@ -412,6 +412,7 @@ bool sweep_again(struct core *c, const struct message *m)
 
 void sweep_begin(struct core *c, const struct sweep_kind *kind, const void *body, const char *refs)
 {
+    ASSERT(c->turn.peer && kind->act && kind->fill);
     struct err err = {0};
     struct sweep *s = sweep_new(c, kind, body, refs);
     if (!kind->fill(c, s->ctx, s->body, &err)) {

@@ -171,6 +171,7 @@ static void jobs_tell(struct core *c, const struct trigger *t)
 
 void req_set_trigger(struct core *c, const struct msg_set_trigger *m)
 {
+    ASSERT(c->turn.peer);
     const struct peer *peer = c->turn.peer;
     const char *detail = NULL;
     struct trigger t = {.user_id = peer->uid,
@@ -202,6 +203,7 @@ static bool is_meant(const struct trigger *t, const struct msg_clear_trigger *m,
 
 void req_clear_trigger(struct core *c, const struct msg_clear_trigger *m)
 {
+    ASSERT(c->turn.peer);
     struct job_ref ref = {.task_id = NO_TASK};
     struct err err = {0};
     uint64_t gone = 0, others = 0;

@@ -266,6 +266,7 @@ bool client_message_send(struct client *c, struct message *m, struct err *ret_er
 bool client_send(struct client *c, enum message_kind kind, const void *body, uint64_t *ret_seq,
                  struct err *ret_err)
 {
+    ASSERT(kind < MESSAGE_COUNT && body);
     struct message m = {.kind = kind, .body = body};
     bool ok = client_message_send(c, &m, ret_err);
     if (ret_seq)
@@ -367,6 +368,7 @@ static bool call_once(struct client *c, struct message *m, int64_t deadline, str
 bool client_call(struct client *c, enum message_kind kind, const void *body, int timeout_ms,
                  struct arena *a, struct message *ret, struct err *ret_err)
 {
+    ASSERT(kind < MESSAGE_COUNT && body);
     struct message m = {.kind = kind, .body = body};
     int64_t deadline = client_deadline(timeout_ms), until_ms = 0;
     int pause_ms = CLIENT_PAUSE_FIRST_MS;

@@ -49,6 +49,7 @@ struct client *client_open(const char *state_dir, struct err *ret_err);
  * done is not done twice (message.request). A long answer of which rows were handed out already is
  * not. */
 struct client *client_reach(const char *state_dir, client_patience patience, struct err *ret_err);
+/* What was not sent is lost. NULL is fine. */
 void client_close(struct client *c);
 /* Sends one request and waits for its answer (a message; the answer lives in `a`). DONE with a
  * refusal is an answer, not an error, but for RATE_LIMITED: then it waits and asks again.

@@ -7,6 +7,7 @@
 
 /* Allocated, or asked for at least; 1 or more. */
 int32_t job_nodes(const struct job *j);
+/* What it has; while it has nothing, what it asks for. */
 int32_t job_tasks(const struct job *j);
 int32_t job_cpus(const struct job *j);
 /* Allocated, or asked for, in MiB; 0 = its partition's default, which is not known here. */

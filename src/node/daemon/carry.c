@@ -240,6 +240,7 @@ static void epilog(struct node_daemon *d, const struct agent_effect *e)
 
 void node_carry_out(struct node_daemon *d, const struct agent_effect *e)
 {
+    ASSERT(d->agent);
     switch (e->kind) {
     case AGENT_SEND: link_send(d->link, &e->msg); break;
     case AGENT_PROLOG: prolog(d, e); break;

@@ -117,6 +117,7 @@ static bool is_waiting(const struct herd_link *h, const struct note *step)
 
 void herd_look_after(struct herd_link *h, const struct note *step, bool must_have_begun)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT;
     name_of(step, &name);
     bool begun = faccessat(h->steps_fd, str_text(&name), F_OK, 0) == 0;
@@ -443,6 +444,7 @@ void herd_start(struct herd_link *h, const struct step_plan *asked)
 bool herd_command(struct herd_link *h, const struct note *step, const struct step_command *c,
                   const char *why_text)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT, path = STR_INIT;
     bool told = false;
     name_of(step, &name);
@@ -469,6 +471,7 @@ bool herd_command(struct herd_link *h, const struct note *step, const struct ste
 
 void herd_clear(struct herd_link *h, const struct note *step)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT, tag = STR_INIT;
     name_of(step, &name);
     str_addf(&tag, "REMUDA_STEP_DIR=%s/steps/%s", h->dir, str_text(&name));
@@ -487,6 +490,7 @@ void herd_clear(struct herd_link *h, const struct note *step)
 
 void herd_forget(struct herd_link *h, const struct note *step)
 {
+    ASSERT(step->job_id);
     struct str name = STR_INIT;
     name_of(step, &name);
     spare_dirs_put(&h->spares, h->steps_fd, str_text(&name), spare_kind_of(step->step_id));

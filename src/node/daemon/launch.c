@@ -1,5 +1,6 @@
 #include "node/daemon/launch.h"
 
+#include "base/alloc.h"
 #include "base/idset.h"
 #include "base/list.h"
 #include "model/env/job_env.h"
@@ -442,6 +443,7 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
                  const struct owner *owner, struct arena *a, struct step_plan *ret,
                  struct err *ret_err)
 {
+    ASSERT(l->job.n == 1);
     const struct job *j = l->job.v;
     struct alloc al = {0};
     memset(ret, 0, sizeof *ret);

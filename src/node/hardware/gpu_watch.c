@@ -430,6 +430,7 @@ static void released_say(struct gpu_watch *w)
 
 void gpu_watch_release(struct gpu_watch *w, const char *why)
 {
+    ASSERT(!text_empty(why));
     free(w->released);
     w->released = xstrdup(why);
     if (w->process) {

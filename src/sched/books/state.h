@@ -458,6 +458,7 @@ struct group *group_make(struct cluster *cl, const struct node *n, const char *k
 void group_free(struct group *g);
 /* Load and devices from its holds, and its row of cluster.node.free */
 void node_recount(struct cluster *cl, struct snode *n);
+/* Loads and devices anew from the holds on it, after its group changed. */
 void node_rebuild(struct snode *n);
 /* Aborts if a device of a new hold is taken. */
 void hold_expect_free(const struct snode *n, const struct hold *h);

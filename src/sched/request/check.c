@@ -454,6 +454,7 @@ enum refusal sched_check(struct cluster *cl, struct job_request *req, uint32_t u
 enum refusal sched_check_together(const struct cluster *cl, const char *const *licences, size_t n,
                                   struct str *detail)
 {
+    ASSERT(licences || n == 0);
     struct arena *a = arena_new();
     struct str all = STR_INIT;
     struct licence_list list;

@@ -82,6 +82,7 @@ void pbs_resources_write(struct writing *w, const struct option_row *row);
 const char *pbs_depend_read(const char *text, struct arena *a, struct err *ret_err);
 /* And back, "afterok:12.head@head,on:1"; as it is where PBS has no words for it. */
 const char *pbs_depend_of(const char *dependency, const char *server, struct arena *a);
+/* What is asked for and has no effect here, once each. */
 void pbs_note(struct pbs_request *r, struct arena *a, const char *what, const char *why);
 
 #endif

@@ -83,6 +83,7 @@ bool machine_start(struct replay *p);
 void machine_stop(struct replay *p);
 void replay_failed(struct replay *p, const char *what, int64_t job, const char *why);
 void replay_submit(struct replay *p, uint32_t i);
+/* What was planned has come: unless the job is suspended, over, or in another run. */
 void replay_end(struct replay *p, struct ending *e);
 void replay_correct(struct replay *p, uint32_t job); /* the planner hears what the user asked */
 void replay_pass(struct replay *p);
@@ -96,6 +97,7 @@ void hook_fill(struct replay *p);
 void depth_mark(struct replay *p); /* who is considered in the pass that comes */
 void place_take(struct replay *p, uint32_t i);
 void places_compress(struct replay *p, uint32_t ended);
+/* The next of the places of those that wait; NEVER = none is to come. */
 int64_t place_next(const struct replay *p);
 
 /* ---- nodes.c: which nodes are how busy ---- */

@@ -31,6 +31,7 @@ bool backup_read(const char *from, const char *db,
 /* Appends a line for each program that a trigger of the store at `db` starts, and as whom: whoever
  * has a backup restored has these run. Plain; the first twenty. */
 struct str;
+/* Appends what the triggers of a copy would run, for a warning; nothing where it cannot be read. */
 void backup_programs(const char *db, struct str *out);
 /* The same of each host that joined: those that were shut out since are let in again. */
 void backup_hosts(const char *db, struct str *out);

@@ -28,6 +28,7 @@ struct used_facts {
     int64_t counted_to; /* job id; USED_ALL = all are counted */
 };
 #define USED_ALL INT64_MAX
+/* ret->known is false where no sums are kept yet, or the store is of an older release. */
 void used_facts_read(sqlite3 *db, struct used_facts *ret);
 
 /* The row may be META_USED_SINCE: the oldest slots of each level go, so many at once. */

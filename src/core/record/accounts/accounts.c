@@ -307,6 +307,7 @@ void accounts_undo(struct core *c)
 
 void accounts_init(struct core *c)
 {
+    ASSERT(!c->accounts.account);
     struct account_book *b = &c->accounts;
     b->account = map_str_new();
     b->user = map_str_new();

@@ -87,6 +87,7 @@ const char *assoc_default_qos(const struct assocrec *r)
 const struct limit *assoc_limit(const struct assocrec *r, enum resource_limit what,
                                 const char *tres)
 {
+    ASSERT(what < RESOURCE_LIMIT_COUNT);
     for (; r; r = r->up) {
         const struct limit *l = limit_own(&r->limit, what, tres);
         if (l)

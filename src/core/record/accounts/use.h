@@ -35,11 +35,14 @@ void uses_move(struct core *c, int64_t by_us); /* the clock was set */
 uint64_t use_key(enum limit_owner owner, uint32_t id);
 /* NULL = nothing was used. */
 const struct userec *use_find(const struct core *c, enum limit_owner owner, uint32_t id);
+/* As use_of, of a record at hand; u NULL = nothing was used. */
 int64_t use_amount(const struct core *c, const struct userec *u, const char *tres);
 /* The number of a resource; -1 = it was never counted. */
 ptrdiff_t use_tres_find(const struct core *c, const char *tres);
 /* The number of a resource that is counted from now on. */
 uint32_t use_tres_number(struct core *c, const char *tres);
+/* Adds, in the unit above; a sum stays within 0 … USE_MOST. Those above it are not added to
+ * (uses_sum). */
 void use_add(struct userec *u, uint32_t tres, int64_t more);
 /* In the unit above; 0 where nothing was used. "cpu", "gres/gpu:v100" */
 int64_t use_of(const struct core *c, enum limit_owner owner, uint32_t id, const char *tres);
@@ -49,6 +52,7 @@ int64_t use_scale(const char *tres);
 int64_t use_product(int64_t rate, int64_t time, int64_t per);
 /* What a run uses of each resource in a second. */
 typedef void (*rate_row)(void *ctx, const char *tres, int64_t rate);
+/* By what it has: each resource to row once, `rate` in the unit above a second. */
 void use_rates(const struct core *c, const struct jobrec *r, rate_row row, void *ctx);
 /* The run used what it has for so long. */
 void uses_charge(struct core *c, const struct jobrec *r, int64_t seconds);
@@ -80,6 +84,7 @@ bool use_promised_go(const struct core *c, int64_t now_us, struct map_u64 *m, st
 /* Of one job more; of what does not run nothing. */
 void use_promised_add(const struct core *c, const struct jobrec *r, int64_t now_us,
                       struct map_u64 *m);
+/* With its records. */
 void use_promised_free(struct map_u64 *m);
 /* "cpu=12,mem=300,…" in resource × minutes, every resource that is counted; in the arena. `u` NULL
  * = nothing. */

@@ -105,6 +105,7 @@ uint32_t trigger_add(struct core *c, const struct trigger *t)
 
 void trigger_remove(struct core *c, struct triggerrec *t)
 {
+    ASSERT(t->t.id);
     fx_remove(c, TABLE_TRIGGER, &t->t);
     counts_add(c, &t->t, -1);
     for (size_t i = 0; i < c->triggers.of.n; i++)
