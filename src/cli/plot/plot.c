@@ -228,7 +228,7 @@ static void head_write(const struct plotting *p, int64_t from_ms, int64_t to_ms,
     civil_format(from_ms * 1000, from_ms * 1000, "%Y-%m-%d", &civil_local, out);
     str_add(out, ", ");
     duration_format((to_ms - from_ms) / 1000 * USEC_PER_SEC, out);
-    str_addc(out, '\n');
+    str_add(out, " long\n");
 }
 
 static void nothing_say(const struct plotting *p)
