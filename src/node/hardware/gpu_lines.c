@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define USED_PERCENT_MAX 6400 /* of 64 devices */
-#define USED_MW_MAX      INT64_C(5000000)
-#define USED_BYTES_MAX   (INT64_C(1) << 50)
+#define USED_MW_MAX    INT64_C(5000000)
+#define USED_BYTES_MAX (INT64_C(1) << 50)
 
 void gpu_look_say(const struct device_look *look, struct str *out)
 {
@@ -49,9 +48,9 @@ bool gpu_used_parse(struct span line, struct gpu_used *ret)
         return false;
     /* What a library says may be anything. */
     int64_t percent = gpu_number(util), mem = gpu_number(bytes);
-    ret->util = (int32_t)(percent < 0                  ? 0
-                          : percent > USED_PERCENT_MAX ? USED_PERCENT_MAX
-                                                       : percent);
+    ret->util = (int32_t)(percent < 0                      ? 0
+                          : percent > GPU_USED_PERCENT_MAX ? GPU_USED_PERCENT_MAX
+                                                           : percent);
     ret->mem_bytes = mem < 0 || mem > USED_BYTES_MAX ? 0 : mem;
     return true;
 }

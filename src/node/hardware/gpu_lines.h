@@ -15,7 +15,8 @@
 #include "base/arena.h"
 #include "base/str.h"
 
-#define GPU_USED_MAX 4096 /* steps, or devices, in one answer */
+#define GPU_USED_MAX         4096 /* steps, or devices, in one answer */
+#define GPU_USED_PERCENT_MAX 6400 /* of 64 devices */
 
 /* Appends the line "look …" of a device. */
 void gpu_look_say(const struct device_look *look, struct str *out);

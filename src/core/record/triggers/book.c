@@ -14,7 +14,7 @@ static void counts_add(struct core *c, const struct trigger *t, int by)
     c->triggers.changed = true;
 }
 
-static struct triggerrec *keep(struct core *c, const struct trigger *row)
+struct triggerrec *trigger_keep(struct core *c, const struct trigger *row)
 {
     struct triggerrec *t = xcalloc(1, sizeof *t);
     record_intern(c, &trigger_fields, &t->t, row);
@@ -58,7 +58,7 @@ static void hits_read(struct core *c, struct triggerrec *t)
 
 void triggers_load(struct core *c, const struct trigger *row)
 {
-    hits_read(c, keep(c, row));
+    hits_read(c, trigger_keep(c, row));
     if (row->id > c->triggers.last)
         c->triggers.last = row->id;
 }
@@ -86,21 +86,6 @@ void trigger_save(struct core *c, struct triggerrec *t)
     fx_store(c, TABLE_TRIGGER, &row);
     t->saved = (uint32_t)t->hit.count;
     str_done(&what);
-}
-
-uint32_t trigger_add(struct core *c, const struct trigger *t)
-{
-    ASSERT(t->events && t->program && t->user_id != UINT32_MAX);
-    struct str text = STR_INIT;
-    struct trigger row = *t;
-    row.id = ++c->triggers.last;
-    trigger_save(c, keep(c, &row));
-    str_add_u64(&text, row.id);
-    fx_store(c, TABLE_META, &(struct meta){.key = "last_trigger", .value = str_text(&text)});
-    str_done(&text);
-    for (size_t i = 0; i < c->node.n; i++) /* those that are idle already count */
-        triggers_node(c, c->node.v[i]);
-    return row.id;
 }
 
 void trigger_remove(struct core *c, struct triggerrec *t)

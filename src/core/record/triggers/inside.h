@@ -9,6 +9,8 @@ static inline bool trigger_has(const struct trigger *t, enum trigger_event event
     return t->events >> event & 1;
 }
 
+/* A record of it among those there are, its texts copied. */
+struct triggerrec *trigger_keep(struct core *c, const struct trigger *row);
 /* What happened stands in the record: due when its offset has passed, `collect_us` from now at the
  * soonest. The row is saved. */
 void trigger_pull(struct core *c, struct triggerrec *t, int64_t collect_us);

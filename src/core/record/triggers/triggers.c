@@ -13,6 +13,21 @@
 
 #define RUN_MOST 8 /* programs at a time; the others wait */
 
+uint32_t trigger_add(struct core *c, const struct trigger *t)
+{
+    ASSERT(t->events && t->program && t->user_id != UINT32_MAX);
+    struct str text = STR_INIT;
+    struct trigger row = *t;
+    row.id = ++c->triggers.last;
+    trigger_save(c, trigger_keep(c, &row));
+    str_add_u64(&text, row.id);
+    fx_store(c, TABLE_META, &(struct meta){.key = "last_trigger", .value = str_text(&text)});
+    str_done(&text);
+    for (size_t i = 0; i < c->node.n; i++) /* those that are idle already count */
+        triggers_node(c, c->node.v[i]);
+    return row.id;
+}
+
 /* ---- jobs ---- */
 
 void triggers_job_over(struct core *c, const struct jobrec *r)

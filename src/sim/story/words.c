@@ -1,4 +1,4 @@
-#include "sim/world/story_words.h"
+#include "sim/story/words.h"
 
 #include "base/duration.h"
 #include "base/list.h"

@@ -1,6 +1,6 @@
 /* Words of the lines of stories. */
-#ifndef REMUDA_SIM_WORLD_STORY_WORDS_H
-#define REMUDA_SIM_WORLD_STORY_WORDS_H
+#ifndef REMUDA_SIM_STORY_WORDS_H
+#define REMUDA_SIM_STORY_WORDS_H
 
 #include "base/str.h"
 #include "model/record/reservation.h"

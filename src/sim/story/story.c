@@ -25,7 +25,7 @@
 #include "base/duration.h"
 #include "base/vec.h"
 #include "sim/sim.h"
-#include "sim/world/story_words.h"
+#include "sim/story/words.h"
 #include "sim/world/world.h"
 
 #include <stdio.h>
