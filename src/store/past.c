@@ -1,5 +1,4 @@
-/* What is over, read through the face of a store that has no reading of its own for it: whole
- * tables, for stores that are small. */
+/* What is over, read through the face of the store: whole tables, for stores that are small. */
 #include "store/past.h"
 
 #include "base/alloc.h"

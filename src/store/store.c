@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/str.h"
 #include "store/job_filter.h"
-#include "store/past.h"
 #include "store/store_ops.h"
 #include "store/used/tally.h"
 
@@ -304,7 +303,7 @@ bool store_query_past(struct store *s, struct past_query *q, store_past_fn fn, v
                       struct err *ret_err)
 {
     q->more = false;
-    return s->ops->past ? s->ops->past(s, q, fn, ctx, ret_err) : past_scan(s, q, fn, ctx, ret_err);
+    return s->ops->past(s, q, fn, ctx, ret_err);
 }
 
 bool store_space(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err)

@@ -45,7 +45,6 @@ struct store_ops {
      * does. */
     bool (*used)(struct store *s, struct used_query *q, struct used_tally **ret_tally,
                  bool *ret_kept, struct err *ret_err);
-    /* NULL = it is read through the whole tables. */
     bool (*past)(struct store *s, struct past_query *q, store_past_fn fn, void *ctx,
                  struct err *ret_err);
     bool (*space)(struct store *s, int64_t *ret_bytes, int64_t *ret_free, struct err *ret_err);

@@ -1,7 +1,7 @@
-/* Sums of hours that came from archives lie in a table of their own, a row for each hour and whom it
- * is about, so that one that comes twice is there once. They count only where the store has no sums
- * of its own: in a slot whose own sums were removed, or before the first it ever had. That is asked
- * of each level by itself, for the oldest months, days and hours go at different moments.
+/* Sums of hours that came from archives lie in a table of their own, a row for each hour and whom
+ * it is about, so that one that comes twice is there once. They count only where the store has no
+ * sums of its own: in a slot whose own sums were removed, or before the first it ever had. That is
+ * asked of each level by itself, for the oldest months, days and hours go at different moments.
  *
  * "gone_LEVEL" is where the removed ones end. Slots that are only partly removed (a purge that was
  * killed) are not among them: too little is told for as long, never too much. */
