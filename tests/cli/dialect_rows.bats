@@ -56,6 +56,10 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
     held -t 2030:01:02:10:00 -W 10
     [ "$stderr" = "Job will be terminated by Wed Jan  2 10:00:00 2030" ]
     [ "$(scontrol show job "$id" | grep -o 'Deadline=[^ ]*')" = "Deadline=2030-01-02T10:00:00" ]
+    held -b 1:2:3:4:5
+    [ "$stderr" = "Job will be scheduled after Thu Jan  1 00:00:01 1970" ]
+    queued -a 190001010000 # both have passed, as in Slurm
+    qdel "$id"
     run -255 --separate-stderr bsub -t 25:00 true
     [[ "$stderr" == *"[[[year:]month:]day:]hour:minute is needed"* ]]
 }

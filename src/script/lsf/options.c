@@ -156,7 +156,8 @@ static bool moment_read(const struct option_row *row, const char *value,
         ok = f[i] <= most[5 - n + i] && (f[i] > 0 || 5 - n + i > 2);
     if (!ok || n < 2)
         return refuse(row, value, "[[[year:]month:]day:]hour:minute is needed", ret_err);
-    *ret = begin_next(f, n, env) * USEC_PER_SEC;
+    int64_t sec = begin_next(f, n, env);
+    *ret = (sec < 1 ? 1 : sec) * USEC_PER_SEC;
     return true;
 }
 
