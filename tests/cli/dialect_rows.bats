@@ -253,7 +253,7 @@ END
     remuda up -q 3>&-
     qrls "$id"
     eventually test -s later.o
-    [ "$(cat later.o)" = "1 5 u,v 4 bash" ] || { cat later.o; qstat -xf "$id"; false; }
+    [ "$(tail -n 1 later.o)" = "1 5 u,v 4 bash" ] || { cat later.o; qstat -xf "$id"; false; }
     eventually over "$id"
     run -0 --separate-stderr qsub -h -J 1-2 -j oe -o els.o^array_index^ <<< 'echo $W'
     id=${output%%[*}
@@ -262,7 +262,7 @@ END
     qrls "$id[]"
     eventually test -s els.o2
     eventually test -s els.o1
-    [ "$(cat els.o1 els.o2 | tr '\n' ' ')" = "all second " ]
+    [ "$(tail -qn 1 els.o1 els.o2 | tr '\n' ' ')" = "all second " ]
     run -0 --separate-stderr qsub <<< 'sleep 100'
     id=${output%%.*}
     wait_state "$id" RUNNING
