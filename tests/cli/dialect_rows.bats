@@ -56,6 +56,10 @@ over() { [ "$(qstat -x "$1" | tail -1 | awk '{print $5}')" = F ]; }
     held -t 2030:01:02:10:00 -W 10
     [ "$stderr" = "Job will be terminated by Wed Jan  2 10:00:00 2030" ]
     [ "$(scontrol show job "$id" | grep -o 'Deadline=[^ ]*')" = "Deadline=2030-01-02T10:00:00" ]
+    held -b 1:2:3:4:5
+    [ "$stderr" = "Job will be scheduled after Thu Jan  1 00:00:01 1970" ]
+    queued -a 190001010000 # both have passed, as in Slurm
+    qdel "$id"
     run -255 --separate-stderr bsub -t 25:00 true
     [[ "$stderr" == *"[[[year:]month:]day:]hour:minute is needed"* ]]
 }
@@ -249,7 +253,7 @@ END
     remuda up -q 3>&-
     qrls "$id"
     eventually test -s later.o
-    [ "$(cat later.o)" = "1 5 u,v 4 bash" ] || { cat later.o; qstat -xf "$id"; false; }
+    [ "$(tail -n 1 later.o)" = "1 5 u,v 4 bash" ] || { cat later.o; qstat -xf "$id"; false; }
     eventually over "$id"
     run -0 --separate-stderr qsub -h -J 1-2 -j oe -o els.o^array_index^ <<< 'echo $W'
     id=${output%%[*}
@@ -258,7 +262,7 @@ END
     qrls "$id[]"
     eventually test -s els.o2
     eventually test -s els.o1
-    [ "$(cat els.o1 els.o2 | tr '\n' ' ')" = "all second " ]
+    [ "$(tail -qn 1 els.o1 els.o2 | tr '\n' ' ')" = "all second " ]
     run -0 --separate-stderr qsub <<< 'sleep 100'
     id=${output%%.*}
     wait_state "$id" RUNNING

@@ -430,6 +430,6 @@ bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone
             err_lead(ret_err, "Invalid time specification (pos=%ld): %.200s", r.blame, text);
         return false;
     }
-    *ret_us = r.sec * USEC_PER_SEC;
+    *ret_us = (r.sec < 0 ? 1 : r.sec) * USEC_PER_SEC;
     return true;
 }

@@ -71,7 +71,7 @@ struct blob later_env_over(struct blob env, const char *later, struct arena *a)
 {
     struct str over = STR_INIT, all = STR_INIT;
     struct blob ret = env;
-    if (later) {
+    if (!text_empty(later)) {
         script_args_unpack(later, &over);
         lists_join(env, (struct blob){over.data, over.len}, &all);
         ret = (struct blob){arena_dup(a, all.data, all.len), all.len};

@@ -43,6 +43,7 @@ bool lsf_moment_read(const char *value, const struct option_env *env, struct are
         ok = f[i] <= most[5 - n + i] && (f[i] > 0 || 5 - n + i > 2);
     if (!ok || n < 2)
         return false;
-    *ret = begin_next(f, n, env) * USEC_PER_SEC;
+    int64_t sec = begin_next(f, n, env);
+    *ret = (sec < 1 ? 1 : sec) * USEC_PER_SEC;
     return true;
 }
