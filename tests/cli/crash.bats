@@ -212,7 +212,7 @@ ended() { [ -z "$(squeue -h -j "$1")" ]; }
     [[ "$(scontrol show job "$once")" == *"were lost: the machine went down, or remuda-shepherd was killed"* ]]
 }
 
-parent_of() { pgrep -f "remuda-shepherd $REMUDA_STATE/nodes/$1\$"; }
+parent_of() { pgrep -o -f "remuda-shepherd $REMUDA_STATE/nodes/$1\$"; }
 runs_step() { squeue -h -s -n "$1" -o %i | grep -q '\.0$'; }
 
 @test "tasks whose launch was lost with controller, node daemon and the shepherds' parent are launched again, once" {

@@ -36,7 +36,9 @@ static size_t partition_note(const struct core *c, struct node_view *nv, const s
         const struct noderec *n = node_find(c, names.name[i]);
         if (!n || n->index >= nv->n)
             continue;
-        list_addf(&nv->partitions[n->index], "%s", p->name);
+        if (nv->partitions[n->index].len) /* no printf: of all nodes of all partitions */
+            str_addc(&nv->partitions[n->index], ',');
+        str_add(&nv->partitions[n->index], p->name);
         nv->wanted[n->index] |= chosen;
     }
     size_t looks = 1 + names.n / HOSTS_A_LOOK;

@@ -22,8 +22,8 @@ struct backup_file {
 bool backup_write(const char *db, const char *to, const struct backup_file *files, size_t n,
                   struct err *ret_err);
 /* Checks that `from` is a whole backup, writes its store to `db`, which must not be there, and
- * calls file(ctx, …) for each of its files, until that returns false. Tokens stay behind. *ret_seq is the number of its
- * last commit, *ret_next_job_id what it would give next. */
+ * calls file(ctx, …) for each of its files, until that returns false. Tokens stay behind. *ret_seq
+ * is the number of its last commit, *ret_next_job_id what it would give next. */
 bool backup_read(const char *from, const char *db,
                  bool (*file)(void *ctx, const struct backup_file *f), void *ctx, uint64_t *ret_seq,
                  uint64_t *ret_next_job_id, struct err *ret_err);
