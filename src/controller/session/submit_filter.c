@@ -221,7 +221,6 @@ static void next_begin(struct submit_filters *f)
 void submit_filter_ask(struct submit_filters *f, uint64_t session, const struct message *m,
                        const struct peer *peer)
 {
-    ASSERT(m->kind == MSG_SUBMIT || m->kind == MSG_UPDATE_JOB);
     struct kept_request *k = kept_request_new(f->c, session, m, peer);
     if (request_line_is_full(&f->line, peer->uid)) {
         kept_request_refuse(k, REFUSE_BUSY,

@@ -209,7 +209,8 @@ static bool entry_check(const struct core *c, const struct jobrec *r, const stru
     if (!dependee_known(c, d))
         return err_set(
             ret_err, ERR_NOT_FOUND,
-            "job %llu is not known (any more): it never was, or ended more than MinJobAge ago",
+            "job %llu is not known (any more): it never was, or what is asked of it is forgotten "
+            "MinJobAge after its end",
             (unsigned long long)d->job_id);
     if (!d->each ||
         (own && array_of(c, d->job_id) && elements_of(c, d->job_id) == elements_of(c, own)))

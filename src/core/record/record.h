@@ -248,7 +248,8 @@ const char *waited_text(const struct core *c, const struct jobrec *r, struct are
 void planner_leave(struct core *c, struct jobrec *r);
 
 /* ---- dependees.c ---- */
-bool dependee_known(const struct core *c, const struct dependency *d); /* it is in memory */
+/* It is in memory, or it is over and forgotten and that is all that is waited for. */
+bool dependee_known(const struct core *c, const struct dependency *d);
 /* Writes status and `now` of a condition of r that is open. *ret_due_us: when time alone will
  * change it; INT64_MAX = it will not. */
 void dependee_look(const struct core *c, const struct jobrec *r, struct dependency *d,

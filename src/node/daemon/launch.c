@@ -443,7 +443,7 @@ bool launch_plan(const struct launch_site *site, const struct msg_launch *l,
                  const struct owner *owner, struct arena *a, struct step_plan *ret,
                  struct err *ret_err)
 {
-    ASSERT(l->job.n == 1);
+    ASSERT(l->job.n > 0);
     const struct job *j = l->job.v;
     struct alloc al = {0};
     memset(ret, 0, sizeof *ret);
