@@ -614,6 +614,29 @@ extern const struct fields msg_create_step_fields;
     X(BLOB, blocks, 0, "blocks, each with its length")                                             \
     X(TEXT, next, 0, "there is more: ask again with this; NULL = that was all")                    \
     X(TEXT, warning, 0, "what could not be read; NULL = nothing")
+#define OUTPUT_END_BYTES (32u << 10) /* of each file */
+/* The last bytes of what a job wrote, of its batch node, where the file may be on a disk of that
+ * node alone. The node opens it as the job's owner. Answered with OUTPUT, or DONE with a
+ * refusal. */
+#define MSG_GET_OUTPUT_FIELDS(X)                                                                   \
+    X(U64, job_id, 0, "the job")                                                                   \
+    X(U32, attempt, 0, "which run of it")                                                          \
+    X(TEXT, out, 0, "path of its output")                                                          \
+    X(TEXT, err, 0, "path of its error output; NULL = the same file")
+#define MSG_READ_OUTPUT_FIELDS(X)                                                                  \
+    X(U64, number, 0, "of the question")                                                           \
+    X(U32, uid, 0, "whose files they are, and who opens them")                                     \
+    X(U32, gid, 0, "his group")                                                                    \
+    X(TIME, since_us, 0, "files that nobody wrote to since then are not the job's")                \
+    X(TEXT, out, 0, "path")                                                                        \
+    X(TEXT, err, 0, "path; NULL = none")
+#define MSG_OUTPUT_READ_FIELDS(X)                                                                  \
+    X(U64, number, 0, "of the question")                                                           \
+    X(BLOB, out, 0, "the last bytes; empty = no such file")                                        \
+    X(BLOB, err, 0, "the last bytes; empty = no such file")
+#define MSG_OUTPUT_FIELDS(X)                                                                       \
+    X(BLOB, out, 0, "the last bytes, as they are; empty = no such file")                           \
+    X(BLOB, err, 0, "the last bytes, as they are; empty = no such file")
 #define MSG_REPORT_ACK_FIELDS(X)                                                                   \
     X(U64, seq, 0, "the node's number of the report that is now durable")
 
@@ -813,6 +836,10 @@ enum who {
     X(SERIES_KEPT, "series_kept", series_kept, CONTROLLER, "samples are on the disk")                      \
     X(GET_SERIES, "get_series", get_series, ANYONE, "read the samples of a job that one sees")             \
     X(SERIES_PART, "series_part", series_part, CONTROLLER, "answer to get_series")                         \
+    X(GET_OUTPUT, "get_output", get_output, ANYONE, "read the end of what one's own job wrote on its node") \
+    X(READ_OUTPUT, "read_output", read_output, CONTROLLER, "get_output, to the node")                      \
+    X(OUTPUT_READ, "output_read", output_read, NODE, "answer to read_output")                              \
+    X(OUTPUT, "output", output, CONTROLLER, "answer to get_output")                                        \
     X(REPORT, "report", report, NODE, "what happened to a job on a node")                                  \
     X(NODE_WELCOME, "node_welcome", node_welcome, CONTROLLER, "answer to node_hello")                      \
     X(LAUNCH, "launch", launch, CONTROLLER, "start a job's batch script")                                  \

@@ -6,8 +6,8 @@
  *
  * What a change weighs: Student's t with the pooled variance, of as many samples as n that are
  * correlated are worth: n / (1 + 2 sum r(k)) (M. S. Bartlett: Some aspects of the time-correlation
- * problem, J. R. Stat. Soc. 98, 1935). The sum ends where two neighbours of it are not above nothing
- * (C. J. Geyer: Practical Markov chain Monte Carlo, Stat. Sci. 7, 1992).
+ * problem, J. R. Stat. Soc. 98, 1935). The sum ends where two neighbours of it are not above
+ * nothing (C. J. Geyer: Practical Markov chain Monte Carlo, Stat. Sci. 7, 1992).
  *
  * Periods: the autocorrelation (G. E. P. Box, G. M. Jenkins: Time Series Analysis, chapter 2). The
  * first lag after it has fallen to nothing at which it is about as high as anywhere. */

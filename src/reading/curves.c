@@ -161,17 +161,17 @@ static bool is_pressure(const struct series_value *v)
 }
 
 /* One of those that are joined. */
-struct joined {
+struct joined_curve {
     struct curve *c;
     size_t next; /* sample, the first that is later than what is looked at */
 };
 
 /* What it was at that time: between two samples that are near each other what the first says; after
- * its last, and beside a hole, nothing, for a step that is over has no memory and no CPU time beside
- * the next one's. But at the end of all (of a job that runs, what came last comes a little later
- * from one step than from another) the last one stands for as long as samples are apart, if what is
- * looked at has had a sample before it. */
-static double value_at(const struct joined *j, int64_t ms, int64_t before_ms, int64_t end_ms)
+ * its last, and beside a hole, nothing, for a step that is over has no memory and no CPU time
+ * beside the next one's. But at the end of all (of a job that runs, what came last comes a little
+ * later from one step than from another) the last one stands for as long as samples are apart, if
+ * what is looked at has had a sample before it. */
+static double value_at(const struct joined_curve *j, int64_t ms, int64_t before_ms, int64_t end_ms)
 {
     const struct curve *c = j->c;
     if (j->next == 0)
@@ -184,7 +184,7 @@ static double value_at(const struct joined *j, int64_t ms, int64_t before_ms, in
 }
 
 /* The next time of which one has a sample, and when that one had its last before; false: none. */
-static bool next_moment(struct joined *j, size_t n, int64_t *ret_ms, int64_t *ret_before_ms)
+static bool next_moment(struct joined_curve *j, size_t n, int64_t *ret_ms, int64_t *ret_before_ms)
 {
     int64_t ms = INT64_MAX, before = INT64_MAX;
     for (size_t i = 0; i < n; i++)
@@ -205,7 +205,7 @@ static bool next_moment(struct joined *j, size_t n, int64_t *ret_ms, int64_t *re
 }
 
 /* All become the first. Of the node's and of pressures, which cannot be added, the most. */
-static void steps_add(struct joined *j, size_t n, int64_t end_ms)
+static void steps_add(struct joined_curve *j, size_t n, int64_t end_ms)
 {
     struct curve *to = j[0].c;
     VEC(struct moment) sum = {0};
@@ -239,7 +239,7 @@ void curves_join_steps(struct curves *c)
 {
     size_t n = 0;
     int64_t from_ms, end_ms = 0;
-    struct joined *j = xcalloc(c->v.n + 1, sizeof *j);
+    struct joined_curve *j = xcalloc(c->v.n + 1, sizeof *j);
     curves_span(c, &from_ms, &end_ms);
     for (size_t i = 0; i < c->v.n; i++) {
         struct curve *one = c->v.v[i];
@@ -251,10 +251,10 @@ void curves_join_steps(struct curves *c)
             continue;
         size_t same = 1;
         one->of_job = true;
-        j[0] = (struct joined){one, 0};
+        j[0] = (struct joined_curve){one, 0};
         for (size_t k = i + 1; k < c->v.n; k++)
             if (c->v.v[k] && are_joined(one, c->v.v[k])) {
-                j[same++] = (struct joined){c->v.v[k], 0};
+                j[same++] = (struct joined_curve){c->v.v[k], 0};
                 c->v.v[k] = NULL;
             }
         if (same > 1)

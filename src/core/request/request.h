@@ -136,6 +136,9 @@ void req_update_reservation(struct core *c, const struct msg_update_reservation 
 
 /* ---- misc.c ---- */
 void req_get_script(struct core *c, const struct msg_get_script *m);
+void req_get_output(struct core *c, const struct msg_get_output *m);
+void req_output_read(struct core *c, const struct msg_output_read *m);
+void outputs_closed(struct core *c, uint64_t conn); /* of a node or of who asked */
 /* Reconfigure, stop, counters: an administrator's, all but the ping. */
 void req_daemon(struct core *c, const struct msg_daemon *m);
 

@@ -12,6 +12,7 @@
 #include "node/cgroup/base.h"
 #include "node/daemon/herd.h"
 #include "node/daemon/launch.h"
+#include "node/daemon/output_ask.h"
 #include "node/daemon/programs.h"
 #include "node/daemon/series_feed.h"
 #include "node/hardware/gpu_watch.h"
@@ -45,6 +46,7 @@ struct node_daemon {
     struct herd_link *herd;
     struct owners *owners;
     struct programs *programs;
+    struct output_asker *outputs;
     struct gpu_watch *gpus;
     struct series_feed *series;
     struct timer *wake;
