@@ -3,7 +3,7 @@
 #define REMUDA_CLI_REPORTS_LAST_LINES_H
 
 #include "base/str.h"
-#include "io/client.h"
+#include "io/client/client.h"
 #include "model/job/job.h"
 
 #define LAST_LINES      20
