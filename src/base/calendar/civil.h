@@ -37,7 +37,8 @@ extern const struct civil_zone civil_utc;
  * ("uts=N", "utsN" or plain ≥ 9 digits). A day and a time of day combine in either order with a
  * blank or - between, or T after a date ("12/25 16:00", "noon-tomorrow", "16:00-12/25"); a day
  * alone is its midnight. A day without a year is the next such day if `future`, else the last. The
- * answer is a whole second; a day before 1970 is the first second of that year. The lead of an error is Slurm's line. */
+ * answer is a whole second; a day before 1970 is the first second of that year. The lead of an
+ * error is Slurm's line. */
 bool civil_parse(const char *text, int64_t now_us, const struct civil_zone *zone, bool future,
                  int64_t *ret_us, struct err *ret_err);
 
